@@ -1,0 +1,19 @@
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(
+  TARGETS lido
+  EXPORT lido-targets
+  FILE_SET HEADERS)
+install(EXPORT lido-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+
+configure_package_config_file(
+  ${PROJECT_SOURCE_DIR}/cmake/lido-config.cmake.in ${PROJECT_BINARY_DIR}/lido-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/lido-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(
+  FILES ${PROJECT_BINARY_DIR}/lido-config.cmake ${PROJECT_BINARY_DIR}/lido-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+
+configure_file(${PROJECT_SOURCE_DIR}/cmake/lido.pc.in ${PROJECT_BINARY_DIR}/lido.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/lido.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,20 @@
+# Every build option of Lido. A project that embeds Lido gets the library and nothing else.
+option(LIDO_BUILD_TESTS "Build the unit tests, stress drivers and house checks" ${PROJECT_IS_TOP_LEVEL})
+option(LIDO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(LIDO_BUILD_BENCH "Build the benchmarks" OFF)
+option(LIDO_INSTALL "Generate install rules and the CMake package" ${PROJECT_IS_TOP_LEVEL})
+option(LIDO_WERROR "Treat warnings in Lido's own targets as errors" ${PROJECT_IS_TOP_LEVEL})
+
+set(LIDO_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. 'thread' or 'address,undefined'")
+if(LIDO_SANITIZE)
+  add_compile_options(-fsanitize=${LIDO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${LIDO_SANITIZE})
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  find_program(LIDO_CCACHE ccache)
+  if(LIDO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${LIDO_CCACHE})
+  endif()
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()

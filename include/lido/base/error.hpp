@@ -1,0 +1,36 @@
+/// @file
+/// Public. The errors a pool reports.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace lido {
+
+/// Thrown by `acquire` of a pool with the policy `fail` when every slot is in use.
+///
+/// `what()` names the pool, its capacity and how many slots are in use.
+class pool_exhausted : public std::runtime_error {
+ public:
+  pool_exhausted(std::string_view pool_name, std::size_t capacity, std::size_t in_use);
+
+  [[nodiscard]] const std::string& pool_name() const noexcept { return *name_; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
+
+ private:
+  std::shared_ptr<const std::string> name_;  // shared: copying an exception must not throw
+  std::size_t capacity_;
+  std::size_t in_use_;
+};
+
+namespace detail {
+
+/// Throws std::invalid_argument that names the pool. Kept out of line so that templates stay small.
+[[noreturn]] void throw_invalid_option(std::string_view pool_name, const std::string& problem);
+
+}  // namespace detail
+}  // namespace lido

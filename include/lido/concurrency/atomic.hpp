@@ -1,0 +1,37 @@
+/// @file
+/// Internal. The one seam to the memory model: the only file that includes <atomic>.
+///
+/// A model-checking build names its own header in LIDO_ATOMIC_SEAM; that header then supplies
+/// `atomic`, `light_fence` and `schedule_point`, and runs the very same sources under its control.
+#pragma once
+
+#ifdef LIDO_ATOMIC_SEAM
+#include LIDO_ATOMIC_SEAM
+#else
+
+#include <atomic>
+
+namespace lido::detail {
+
+template <class T>
+using atomic = std::atomic<T>;
+
+/// The cheap half of the asymmetric fence: the compiler keeps the order, the processor need not.
+/// Its partner is `heavy_fence` (asymmetric_fence.hpp), which makes every running thread order its
+/// own accesses once. Linux membarrier(2) documents the pairing.
+inline void light_fence() noexcept {
+  // (1) - this seq_cst-fence of the compiler alone is in one total order with asymmetric_fence.cpp (1)
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+/// Where a test build lets another thread run: inside every window in which one could interfere.
+/// Nothing in an ordinary build; the test supplies the function in a build with LIDO_FUZZ_SCHEDULE.
+#ifdef LIDO_FUZZ_SCHEDULE
+void schedule_point() noexcept;
+#else
+inline void schedule_point() noexcept {}
+#endif
+
+}  // namespace lido::detail
+
+#endif

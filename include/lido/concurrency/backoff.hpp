@@ -1,0 +1,37 @@
+/// @file
+/// Internal. What a thread does between two attempts at a contended word.
+#pragma once
+
+#include <cstdint>
+
+namespace lido::detail {
+
+/// Tells the processor that this is a spin loop.
+inline void cpu_pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  // An isb, unlike a yield hint, really delays on today's cores.
+  asm volatile("isb");  // NOLINT(hicpp-no-assembler)
+#endif
+}
+
+/// Gives the rest of this thread's time slice away.
+void yield_thread() noexcept;
+
+/// Exponential pauses after a failed compare-and-swap (Dice, Hendler, Mirsky 2013): 1, 2, 4 ... 64.
+class exponential_backoff {
+ public:
+  void pause() noexcept {
+    for (std::uint32_t i = 0; i < pauses_; ++i) {
+      cpu_pause();
+    }
+    pauses_ = pauses_ < most_pauses ? pauses_ * 2 : most_pauses;
+  }
+
+ private:
+  static constexpr std::uint32_t most_pauses = 64;
+  std::uint32_t pauses_ = 1;
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,86 @@
+/// @file
+/// Public entry to `policy::boost_list`: `boost::lockfree::stack` as the shared free list.
+///
+/// An alternative for those who trust Boost more, and a peer to measure against. Its links race by
+/// the letter of the standard and its tags have 16 bits, so a thread suspended for 65,536 pops (a
+/// time slice) can be fooled; Lido's own stack has 32 to 63.
+#pragma once
+
+#include <boost/lockfree/policies.hpp>
+#include <boost/lockfree/stack.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/freelist/index_stack.hpp"
+
+namespace lido {
+namespace detail {
+
+/// Adapter: the same concept over boost::lockfree::stack. A chain is pushed and popped one by one.
+///
+/// Progress: lock-free. Never allocates after construction (bounded_push on preallocated nodes).
+class boost_stack {
+ public:
+  /// Throws std::bad_alloc.
+  explicit boost_stack(std::uint32_t nodes) : stack_(nodes), nodes_(nodes) {}
+
+  void push(slot_index index) noexcept {
+    // A spare node may be in another thread's hands for a moment: its pop has read the value but not
+    // yet returned the node. There is one node for each index, so it comes back.
+    while (!stack_.bounded_push(index)) {
+    }
+    // (1) - this release-fetch-add synchronizes-with the acquire-load (2)
+    pushes_.fetch_add(1, std::memory_order_release);
+  }
+
+  void push_chain(std::span<const slot_index> chain) noexcept {
+    for (std::size_t i = chain.size(); i > 0; --i) {
+      push(chain[i - 1]);
+    }
+  }
+
+  [[nodiscard]] slot_index pop() noexcept {
+    slot_index index = null_slot;
+    return stack_.pop(index) ? index : null_slot;
+  }
+
+  [[nodiscard]] std::uint32_t pop_chain(std::span<slot_index> out) noexcept {
+    std::uint32_t count = 0;
+    while (count < out.size() && stack_.pop(out[count])) {
+      ++count;
+    }
+    return count;
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return stack_.empty(); }
+
+  [[nodiscard]] std::uint64_t version() const noexcept {
+    // (2) - this acquire-load synchronizes-with the release-fetch-add (1)
+    return pushes_.load(std::memory_order_acquire);
+  }
+
+  [[nodiscard]] std::size_t memory() const noexcept { return nodes_ * cache_line; }  // Boost pads its nodes
+
+ private:
+  boost::lockfree::stack<slot_index> stack_;
+  std::uint32_t nodes_;
+  alignas(no_false_sharing) atomic<std::uint64_t> pushes_{0};
+};
+
+static_assert(index_stack<boost_stack>);
+
+}  // namespace detail
+
+namespace policy {
+
+/// Shared free list: `boost::lockfree::stack`.
+struct boost_list {
+  using stack = detail::boost_stack;
+};
+
+}  // namespace policy
+}  // namespace lido

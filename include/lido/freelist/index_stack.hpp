@@ -1,0 +1,31 @@
+/// @file
+/// Internal. What a shared free list must offer: a LIFO of indices that any thread may use.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+
+#include "lido/base/slot_index.hpp"
+
+namespace lido::detail {
+
+/// A stack over the indices 0 to nodes - 1, each at most once in it. Starts empty. All operations
+/// are thread-safe and never throw; none allocates after construction.
+///
+/// `version()` changes with every push. Two equal versions with `empty()` true around them therefore
+/// prove that the stack was empty all the time in between.
+template <class S>
+concept index_stack = std::constructible_from<S, std::uint32_t> &&
+                      requires(S& stack, const S& view, slot_index index, std::span<slot_index> out,
+                               std::span<const slot_index> in) {
+                        { stack.push(index) } noexcept;
+                        { stack.push_chain(in) } noexcept;
+                        { stack.pop() } noexcept -> std::same_as<slot_index>;
+                        { stack.pop_chain(out) } noexcept -> std::same_as<std::uint32_t>;
+                        { view.empty() } noexcept -> std::same_as<bool>;
+                        { view.version() } noexcept -> std::same_as<std::uint64_t>;
+                        { view.memory() } noexcept -> std::same_as<std::size_t>;
+                      };
+
+}  // namespace lido::detail

@@ -1,0 +1,5 @@
+/// @file
+/// Public entry: all of Lido that needs no further library.
+#pragma once
+
+#include "lido/object_pool.hpp"

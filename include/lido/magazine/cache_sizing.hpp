@@ -1,0 +1,69 @@
+/// @file
+/// Internal. How many slots a cache may hold: it finds its own size, and yields when slots are scarce.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace lido::detail {
+
+/// One cache's limit. Pure arithmetic, used by the owner only.
+///
+/// Slow start and additive-increase-free doubling as in tcmalloc: every trip to the shared lists says
+/// that the cache is too small. Being robbed says that it is too large: half. Below `smallest` a
+/// cache is not worth its theft, so it closes; it opens again after `patience` operations during
+/// which no thread found the pool exhausted.
+class cache_sizing {
+ public:
+  static constexpr std::uint32_t smallest = 4;
+  static constexpr std::uint32_t patience = 32;
+
+  [[nodiscard]] std::uint32_t limit() const noexcept { return limit_; }
+  [[nodiscard]] bool closed() const noexcept { return limit_ == 0; }
+
+  /// A refill or a flush happened. `ceiling`: the fair share of this cache now.
+  void grow(std::uint32_t ceiling) noexcept {
+    limit_ = ceiling < smallest ? 0 : std::clamp(limit_ * 2, smallest, ceiling);
+  }
+
+  /// A thief came. Closes when little is left.
+  void shrink() noexcept {
+    limit_ /= 2;
+    if (limit_ < smallest) {
+      close();
+    }
+  }
+
+  void close() noexcept {
+    limit_ = 0;
+    calm_ = 0;
+  }
+
+  /// One operation on a closed cache. `scarcity` counts how often the pool was found exhausted.
+  /// Returns whether the cache should open.
+  [[nodiscard]] bool wants_to_open(std::uint32_t scarcity, std::uint32_t ceiling) noexcept {
+    if (scarcity != scarcity_) {
+      scarcity_ = scarcity;
+      calm_ = 0;
+    }
+    if (calm_ < patience) {
+      ++calm_;
+      return false;
+    }
+    return ceiling >= smallest;
+  }
+
+  /// For the first thread of a number and for each that inherits it.
+  void reset(std::uint32_t scarcity) noexcept {
+    limit_ = 0;
+    calm_ = patience;
+    scarcity_ = scarcity;
+  }
+
+ private:
+  std::uint32_t limit_ = 0;
+  std::uint32_t calm_ = patience;
+  std::uint32_t scarcity_ = 0;
+};
+
+}  // namespace lido::detail

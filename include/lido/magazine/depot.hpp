@@ -1,0 +1,148 @@
+/// @file
+/// Internal. The shared store of free slots: whole magazines for bulk, single slots for the rest.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/freelist/index_stack.hpp"
+
+namespace lido::detail {
+
+/// Slots in a magazine: two cache lines of indices.
+inline constexpr std::uint32_t magazine_size = 32;
+
+/// Most slots that one trip to the depot moves: one change of a head for up to eight magazines.
+inline constexpr std::uint32_t most_per_trip = 8 * magazine_size;
+
+/// A contiguous array of slot indices (Bonwick and Adams, USENIX 2001). Contiguous, because handing
+/// a chain of slots to another core costs a cache miss for each link, and an array costs two.
+struct alignas(magazine_size * sizeof(slot_index)) magazine {
+  std::array<atomic<slot_index>, magazine_size> slots;
+};
+
+/// All free slots that no cache holds.
+///
+/// Invariants
+///  I1 A magazine is in `full_` (32 slots in it), in `empty_`, or in the hands of one thread.
+///  I2 A slot is in `singles_`, in one full magazine, in a cache, or in the hands of one thread.
+///  I3 There are so few magazines that they and the links cost at most 8 bytes a slot; when none is
+///     left, slots go to `singles_`, which has room for all.
+/// Memory ordering: what a magazine holds is written and read relaxed; the stacks' push -> pop edges
+///   carry it from one thread to the next.
+/// Progress: lock-free. Never allocates after construction.
+template <index_stack Stack>
+class depot {
+ public:
+  /// Starts with every slot free, low indices on top. Throws std::bad_alloc.
+  explicit depot(std::uint32_t capacity)
+      : magazine_count_(affordable_magazines(capacity)),
+        magazines_(std::make_unique<magazine[]>(magazine_count_)),
+        singles_(capacity),
+        full_(magazine_count_),
+        empty_(magazine_count_) {
+    fill(capacity);
+  }
+
+  [[nodiscard]] slot_index pop_single() noexcept { return singles_.pop(); }
+  void push_single(slot_index slot) noexcept { singles_.push(slot); }
+
+  /// Takes up to `want` slots, or a whole magazine where only that is to be had; returns how many.
+  /// Requires: out.size() >= max(want, magazine_size).
+  [[nodiscard]] std::uint32_t take(std::span<slot_index> out, std::uint32_t want) noexcept {
+    if (want < magazine_size) {
+      if (const std::uint32_t count = singles_.pop_chain(out.first(want)); count > 0) {
+        return count;
+      }
+    }
+    if (const std::uint32_t count = take_magazines(out, std::max(want / magazine_size, 1U)); count > 0) {
+      return count;
+    }
+    return singles_.pop_chain(out.first(want));
+  }
+
+  /// Stores all of `slots`. Requires: slots.size() <= most_per_trip.
+  void give(std::span<const slot_index> slots) noexcept {
+    std::array<slot_index, most_per_trip / magazine_size> ids;
+    const std::uint32_t count = empty_.pop_chain(std::span(ids).first(slots.size() / magazine_size));
+    for (std::uint32_t m = 0; m < count; ++m) {
+      for (std::uint32_t i = 0; i < magazine_size; ++i) {
+        // relaxed: published by the push to full_
+        magazines_[ids[m]].slots[i].store(slots[m * magazine_size + i], std::memory_order_relaxed);
+      }
+    }
+    full_.push_chain(std::span(ids).first(count));
+    singles_.push_chain(slots.subspan(std::size_t{count} * magazine_size));
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return singles_.empty() && full_.empty(); }
+
+  /// Changes with every push of slots; see index_stack.
+  [[nodiscard]] std::uint64_t version() const noexcept { return singles_.version() + full_.version(); }
+
+  [[nodiscard]] std::size_t memory() const noexcept {
+    return magazine_count_ * sizeof(magazine) + singles_.memory() + full_.memory();
+  }
+
+ private:
+  // Links cost 4 bytes a slot. A magazine costs 128 bytes and its links in each of two stacks 4.
+  static constexpr std::uint32_t affordable_magazines(std::uint32_t capacity) noexcept {
+    constexpr std::uint64_t budget_per_slot = 4;
+    constexpr std::uint64_t cost = sizeof(magazine) + 2 * sizeof(slot_index);
+    return static_cast<std::uint32_t>(budget_per_slot * capacity / cost);
+  }
+
+  void fill(std::uint32_t capacity) noexcept {
+    std::array<slot_index, magazine_size> chunk;
+    std::uint32_t left = capacity;
+    const auto take_highest = [&](std::uint32_t count) {
+      left -= count;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        // A cache hands out what comes last first, so low indices go last.
+        chunk[i] = left + count - 1 - i;
+      }
+      return std::span<const slot_index>(chunk).first(count);
+    };
+    for (std::uint32_t id = 0; id < magazine_count_; ++id) {
+      empty_.push(id);
+    }
+    while (left > magazine_count_ * magazine_size) {
+      const std::uint32_t count = std::min(magazine_size - 1, left - magazine_count_ * magazine_size);
+      const auto slots = take_highest(count);
+      std::array<slot_index, magazine_size> ascending;
+      std::reverse_copy(slots.begin(), slots.end(), ascending.begin());
+      singles_.push_chain(std::span<const slot_index>(ascending).first(count));
+    }
+    while (left > 0) {
+      give(take_highest(magazine_size));
+    }
+  }
+
+  [[nodiscard]] std::uint32_t take_magazines(std::span<slot_index> out, std::uint32_t most) noexcept {
+    std::array<slot_index, most_per_trip / magazine_size> ids;
+    const std::uint32_t count = full_.pop_chain(std::span(ids).first(std::min<std::size_t>(most, ids.size())));
+    for (std::uint32_t m = 0; m < count; ++m) {
+      for (std::uint32_t i = 0; i < magazine_size; ++i) {
+        // relaxed: ordered by the pop from full_
+        out[m * magazine_size + i] = magazines_[ids[m]].slots[i].load(std::memory_order_relaxed);
+      }
+    }
+    empty_.push_chain(std::span(ids).first(count));
+    return count * magazine_size;
+  }
+
+  std::uint32_t magazine_count_;
+  std::unique_ptr<magazine[]> magazines_;
+  Stack singles_;
+  Stack full_;
+  Stack empty_;
+};
+
+}  // namespace lido::detail

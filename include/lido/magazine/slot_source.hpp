@@ -1,0 +1,159 @@
+/// @file
+/// Internal. Where free slots come from and go to: the thread's cache, the depot, others' caches.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lido/base/aligned_buffer.hpp"
+#include "lido/base/pool_stats.hpp"
+#include "lido/base/slot_geometry.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/freelist/treiber_stack.hpp"
+#include "lido/magazine/depot.hpp"
+#include "lido/magazine/thread_cache.hpp"
+
+namespace lido::detail {
+
+/// Which caches a pool has. automatic: revocable where the system has the heavy fence, else locked.
+enum class cache_choice : std::uint8_t { automatic, locked, none };
+
+/// Addresses of free slots, for any number of threads.
+///
+/// Invariants
+///  I1 Each slot is in the depot, in one cache, in a caller's hands, or in transit in a thread whose
+///     cache is `busy` or that is counted in `carrying_`.
+///  I2 acquire fails only if at some moment during the call every slot was in callers' hands, or if
+///     another thread stayed in transit for the whole of `most_rounds` rounds.
+/// Memory ordering: see depot.hpp and thread_cache.hpp for the slots themselves, and the notes in
+///   slot_source_impl.hpp for the decision that a pool is exhausted.
+/// Progress: hits wait-free; the rest lock-free. release allocates nothing; acquire may try to, to
+///   grow a cache, and goes on without if that fails.
+template <index_stack Stack = treiber_stack<>>
+class slot_source final : private thread_exit_listener {
+ public:
+  /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `slots` spans as many.
+  slot_source(slot_geometry slots, std::uint32_t capacity, cache_choice caches, std::uint32_t max_cached);
+  slot_source(const slot_source&) = delete;
+  slot_source& operator=(const slot_source&) = delete;
+  ~slot_source();
+
+  /// Address of a free slot, now the caller's; null when the pool is exhausted (I2). Never throws.
+  [[nodiscard, gnu::always_inline]] void* acquire() noexcept {
+    if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
+      thread_cache& cache = at(offset);
+      void* slot = nullptr;
+      if (cache.pop(slot)) [[likely]] {
+        return slot;
+      }
+      return acquire_slow(cache);
+    }
+    return acquire_without_number();
+  }
+
+  /// Takes back what `acquire` gave, from any thread. Never throws, allocates or blocks.
+  [[gnu::always_inline]] void release(void* slot) noexcept {
+    if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
+      thread_cache& cache = at(offset);
+      if (cache.push(slot)) [[likely]] {
+        return;
+      }
+      return release_slow(cache, slot);
+    }
+    return release_without_number(slot);
+  }
+
+  /// The same two past the caches, for pools that have none.
+  [[nodiscard]] void* acquire_shared() noexcept { return acquire_past_cache(own_cache()); }
+  void release_shared(void* slot) noexcept { release_past_cache(own_cache(), slot); }
+
+  /// Fills the front of `out`; returns how many. Fewer than asked only when exhausted (I2).
+  [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
+
+  /// As `release` of each.
+  void release_n(std::span<void* const> slots) noexcept;
+
+  [[nodiscard]] pool_stats stats() const noexcept;
+
+ private:
+  // Thread n has entry n; entry 0 is never used, since offset 0 means no number.
+  [[gnu::always_inline]] thread_cache& at(std::size_t offset) noexcept {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): offset is a multiple of the stride
+    return *reinterpret_cast<thread_cache*>(reinterpret_cast<std::byte*>(caches_.data()) + offset);
+  }
+
+  [[nodiscard, gnu::noinline]] void* acquire_slow(thread_cache& cache) noexcept;
+  [[gnu::noinline]] void release_slow(thread_cache& cache, void* slot) noexcept;
+  [[nodiscard, gnu::noinline]] void* acquire_without_number() noexcept;
+  [[gnu::noinline]] void release_without_number(void* slot) noexcept;
+
+  // The owner's side. All but the first two need a busy cache and leave it open or closed.
+  [[nodiscard]] bool try_open(thread_cache& cache) noexcept;
+  [[nodiscard]] std::size_t take_own(thread_cache& cache, std::span<void*> out) noexcept;
+  [[nodiscard]] void* refill(thread_cache& cache) noexcept;
+  void resume(thread_cache& cache, const thread_cache::settled& found) noexcept;
+  void reopen(thread_cache& cache, std::uint32_t count) noexcept;
+  [[nodiscard]] std::uint32_t flush(thread_cache& cache, std::uint32_t count, std::uint32_t keep) noexcept;
+  void enlarge(thread_cache& cache) noexcept;
+  void on_thread_exit(std::uint32_t number) noexcept override;
+
+  // The shared side. `self`: the caller's cache, only to count in; null without a number.
+  [[nodiscard]] void* acquire_past_cache(thread_cache* self) noexcept;
+  void release_past_cache(thread_cache* self, void* slot) noexcept;
+  [[nodiscard]] std::size_t take_shared(thread_cache* self, std::span<void*> out) noexcept;
+  void give(thread_cache* self, std::span<void* const> slots) noexcept;
+  [[nodiscard]] void* scavenge(thread_cache* self) noexcept;
+  void note_exhausted() noexcept;
+  [[nodiscard]] void* steal(thread_cache* self, bool take_over) noexcept;
+  struct survey;
+  [[nodiscard]] survey look_around() const noexcept;
+  struct announcements;
+  [[nodiscard]] bool revoke_all(announcements& made, bool take_over) noexcept;
+  [[nodiscard]] void* harvest_all(thread_cache* self, const announcements& made) noexcept;
+
+  void count_drawn(thread_cache* self, std::int64_t slots) noexcept;
+  [[nodiscard]] thread_cache* own_cache() noexcept {
+    const std::size_t offset = thread_offset;
+    return offset != 0 ? &at(offset) : nullptr;
+  }
+  [[nodiscard]] std::uint32_t ceiling() const noexcept;
+  [[nodiscard]] std::uint32_t limit_for(const thread_cache& cache) const noexcept;
+  void adopt_first_cells(thread_cache& cache) noexcept;
+  void raise_highest(std::uint32_t number) noexcept;
+
+  /// Room of a cache before it grows: cells and thread_cache together are 1 KiB.
+  static constexpr std::uint32_t first_room = (1024 - sizeof(thread_cache)) / sizeof(cell);
+  /// How often an acquire looks again while another thread is in transit; all but the first few
+  /// rounds give the processor away.
+  static constexpr int most_rounds = 2000;
+  static constexpr int spinning_rounds = 8;
+  static constexpr int rounds_before_take_over = 64;
+
+  std::array<thread_cache, max_thread_number + 1> caches_;
+  slot_geometry slots_;
+  std::uint32_t capacity_;
+  std::uint32_t max_cached_;
+  std::uint32_t first_room_;
+  bool has_caches_;
+  cache_kind kind_;
+  aligned_buffer first_cells_;  ///< first_room_ cells for each thread number, untouched until used
+  depot<Stack> depot_;
+  alignas(no_false_sharing) atomic<std::uint32_t> highest_number_{0};  ///< of a cache that was ever opened
+  atomic<std::uint32_t> open_caches_{0};
+  atomic<std::uint32_t> scarcity_{0};  ///< how often the pool was found exhausted
+  atomic<std::uint32_t> carrying_{0};  ///< threads in transit without a busy cache
+  atomic<std::uint64_t> exhausted_{0};
+  atomic<std::uint64_t> thefts_{0};
+  atomic<std::uint64_t> heavy_fences_{0};
+  atomic<std::int64_t> drawn_uncached_{0};  ///< as owner_notes::drawn, for all that goes past the caches
+  atomic<std::size_t> grown_bytes_{0};
+};
+
+extern template class slot_source<treiber_stack<>>;
+
+}  // namespace lido::detail

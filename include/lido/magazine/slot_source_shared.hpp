@@ -1,0 +1,258 @@
+/// @file
+/// Internal. The shared side of slot_source: past the caches, into others' caches, and the decision
+/// that a pool is exhausted. Included by slot_source_impl.hpp.
+#pragma once
+
+#include <algorithm>
+
+#include "lido/concurrency/asymmetric_fence.hpp"
+#include "lido/concurrency/backoff.hpp"
+#include "lido/magazine/slot_source.hpp"
+
+namespace lido::detail {
+
+/// What a thread that found no slot sees around it.
+template <index_stack Stack>
+struct slot_source<Stack>::survey {
+  std::uint64_t depot_version = 0;
+  std::uint64_t generations = 0;  ///< of all caches: they only grow, so equal sums are equal terms
+  bool depot_empty = false;
+  bool open = false;      ///< a cache can be emptied
+  bool revoking = false;  ///< another thread is about to empty one
+  bool transit = false;   ///< slots are on their way
+
+  /// Nothing is free and nothing on its way, as far as one look tells.
+  [[nodiscard]] bool bare() const noexcept { return depot_empty && !open && !revoking && !transit; }
+  [[nodiscard]] bool unchanged_since(const survey& first) const noexcept {
+    return depot_version == first.depot_version && generations == first.generations;
+  }
+};
+
+template <index_stack Stack>
+struct slot_source<Stack>::announcements {
+  std::array<cache_control, max_thread_number + 1> made{};
+  std::array<bool, max_thread_number + 1> valid{};
+  std::uint32_t highest = 0;
+};
+
+// relaxed (whole function): counters that nobody orders by
+template <index_stack Stack>
+void slot_source<Stack>::count_drawn(thread_cache* self, std::int64_t slots) noexcept {
+  if (self == nullptr) {
+    drawn_uncached_.fetch_add(slots, std::memory_order_relaxed);
+  } else {
+    auto& drawn = self->notes().drawn;
+    drawn.store(drawn.load(std::memory_order_relaxed) + slots, std::memory_order_relaxed);
+  }
+}
+
+/// Stores any number of slots in the depot.
+template <index_stack Stack>
+void slot_source<Stack>::give(thread_cache* self, std::span<void* const> slots) noexcept {
+  count_drawn(self, -static_cast<std::int64_t>(slots.size()));
+  std::array<slot_index, most_per_trip> indices;
+  while (!slots.empty()) {
+    const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
+    std::transform(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(size), indices.begin(),
+                   [this](const void* slot) { return slots_.index_of(slot); });
+    depot_.give(std::span(indices).first(size));
+    slots = slots.subspan(size);
+  }
+}
+
+template <index_stack Stack>
+void* slot_source<Stack>::acquire_past_cache(thread_cache* self) noexcept {
+  if (const slot_index single = depot_.pop_single(); single != null_slot) {
+    count_drawn(self, 1);
+    return slots_.address_of(single);
+  }
+  void* slot = nullptr;
+  return take_shared(self, {&slot, 1}) == 1 ? slot : scavenge(self);
+}
+
+template <index_stack Stack>
+void slot_source<Stack>::release_past_cache(thread_cache* self, void* slot) noexcept {
+  count_drawn(self, -1);
+  depot_.push_single(slots_.index_of(slot));
+}
+
+/// Takes up to out.size() slots from the depot in one trip.
+template <index_stack Stack>
+std::size_t slot_source<Stack>::take_shared(thread_cache* self, std::span<void*> out) noexcept {
+  std::array<slot_index, most_per_trip> slots;
+  const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
+  // relaxed: shown to others by the pop's release half before the slots are missed
+  carrying_.fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t count = depot_.take(slots, want);
+  const std::uint32_t kept = std::min(count, want);
+  depot_.give(std::span(slots).subspan(kept, count - kept));
+  // (1) - this release-fetch-sub synchronizes-with the acquire-load (2), so whoever sees nobody
+  // carrying sees in the depot what was carried
+  carrying_.fetch_sub(1, std::memory_order_release);
+  count_drawn(self, kept);
+  for (std::uint32_t i = 0; i < kept; ++i) {
+    out[i] = slots_.address_of(slots[i]);
+  }
+  return kept;
+}
+
+/// The order of the looks matters: the depot first, then the caches, then the carriers. A slot leaves
+/// the depot only by a thread that marked itself before (busy or carrying), and reaches a cache or
+/// the depot before the mark goes.
+template <index_stack Stack>
+typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noexcept {
+  survey seen;
+  seen.depot_version = depot_.version();
+  seen.depot_empty = depot_.empty();
+  // relaxed: if it is too low, the cache that is missed got nothing that the depot's words tell of
+  const std::uint32_t highest = highest_number_.load(std::memory_order_relaxed);
+  for (std::uint32_t number = 1; number <= highest; ++number) {
+    const cache_control control = caches_[number].control();
+    seen.generations += control.generation();
+    seen.open |= control.state() == cache_state::open;
+    seen.revoking |= control.state() == cache_state::revoking;
+    seen.transit |= control.state() == cache_state::busy;
+  }
+  // (2) - this acquire-load synchronizes-with the release-fetch-sub (1, 3)
+  seen.transit |= carrying_.load(std::memory_order_acquire) != 0;
+  return seen;
+}
+
+/// Finds a slot anywhere, or proves that there is none.
+///
+/// The proof: two equal looks in which the depot is empty and every cache frozen. Between them no
+/// push changed the depot and no operation settled on any cache (each is a new generation), nothing
+/// was in transit, so at that moment every slot was in a caller's hands. To get there, all open
+/// caches are emptied, those that look empty too.
+template <index_stack Stack>
+void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
+  exponential_backoff backoff;
+  for (int round = 0; round < most_rounds; ++round) {
+    const survey first = look_around();
+    if (!first.depot_empty) {
+      void* slot = nullptr;
+      if (take_shared(self, {&slot, 1}) == 1) {
+        return slot;
+      }
+    } else if (first.open || (first.revoking && round >= rounds_before_take_over)) {
+      if (void* const slot = steal(self, round >= rounds_before_take_over); slot != nullptr) {
+        return slot;
+      }
+    } else if (first.bare() && look_around().unchanged_since(first)) {
+      break;
+    }
+    if (round < spinning_rounds) {
+      backoff.pause();
+    } else {
+      yield_thread();
+    }
+  }
+  note_exhausted();
+  return nullptr;
+}
+
+/// Empties every open cache. Returns one slot and puts the others into the depot.
+template <index_stack Stack>
+void* slot_source<Stack>::steal(thread_cache* self, bool take_over) noexcept {
+  announcements made;
+  if (!revoke_all(made, take_over)) {
+    return nullptr;
+  }
+  if (kind_ == cache_kind::revocable) {
+    // relaxed: a number for statistics
+    heavy_fences_.fetch_add(1, std::memory_order_relaxed);
+    if (!heavy_fence()) {
+      for (std::uint32_t number = 1; number <= made.highest; ++number) {
+        if (made.valid[number]) {
+          caches_[number].withdraw(made.made[number]);
+        }
+      }
+      return nullptr;
+    }
+  }
+  return harvest_all(self, made);
+}
+
+template <index_stack Stack>
+bool slot_source<Stack>::revoke_all(announcements& made, bool take_over) noexcept {
+  bool any = false;
+  // relaxed: as in look_around
+  made.highest = highest_number_.load(std::memory_order_relaxed);
+  for (std::uint32_t number = 1; number <= made.highest; ++number) {
+    const cache_control seen = caches_[number].control();
+    if (seen.state() != cache_state::open && !(take_over && seen.state() == cache_state::revoking)) {
+      continue;
+    }
+    if (const auto announced = caches_[number].revoke(seen)) {
+      made.made[number] = *announced;
+      made.valid[number] = true;
+      any = true;
+    }
+  }
+  return any;
+}
+
+template <index_stack Stack>
+void* slot_source<Stack>::harvest_all(thread_cache* self, const announcements& made) noexcept {
+  void* kept = nullptr;
+  std::array<void*, most_cached + 1> loot;
+  // relaxed: shown to others by the claim, before the slots are missed
+  carrying_.fetch_add(1, std::memory_order_relaxed);
+  for (std::uint32_t number = 1; number <= made.highest; ++number) {
+    if (!made.valid[number]) {
+      continue;
+    }
+    const auto count = caches_[number].harvest(kind_, made.made[number], loot);
+    if (!count.has_value() || *count == 0) {
+      continue;
+    }
+    // relaxed: a number for statistics
+    thefts_.fetch_add(1, std::memory_order_relaxed);
+    std::span<void* const> rest = std::span<void* const>(loot).first(*count);
+    if (kept == nullptr) {
+      kept = rest.back();
+      rest = rest.first(rest.size() - 1);
+    }
+    give(self, rest);
+  }
+  // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as (1) does
+  carrying_.fetch_sub(1, std::memory_order_release);
+  return kept;
+}
+
+// relaxed (whole function): numbers for statistics, and a hint to close caches
+template <index_stack Stack>
+void slot_source<Stack>::note_exhausted() noexcept {
+  scarcity_.fetch_add(1, std::memory_order_relaxed);
+  exhausted_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// relaxed (whole function): numbers for statistics
+template <index_stack Stack>
+pool_stats slot_source<Stack>::stats() const noexcept {
+  pool_stats stats;
+  std::int64_t drawn = drawn_uncached_.load(std::memory_order_relaxed);
+  for (const thread_cache& cache : caches_) {
+    const auto& notes = cache.notes();
+    drawn += notes.drawn.load(std::memory_order_relaxed);
+    stats.refills += notes.refills.load(std::memory_order_relaxed);
+    stats.flushes += notes.flushes.load(std::memory_order_relaxed);
+    const bool holds = cache.control().state() != cache_state::frozen;
+    stats.cached += holds ? cache.visible_count(kind_) : 0;
+  }
+  const auto capacity = static_cast<std::int64_t>(capacity_);
+  drawn = std::clamp<std::int64_t>(drawn, 0, capacity);
+  stats.capacity = capacity_;
+  stats.cached = std::min(stats.cached, static_cast<std::size_t>(drawn));
+  stats.in_use = static_cast<std::size_t>(drawn) - stats.cached;
+  stats.shared = static_cast<std::size_t>(capacity - drawn);
+  stats.open_caches = open_caches_.load(std::memory_order_relaxed);
+  stats.thefts = thefts_.load(std::memory_order_relaxed);
+  stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);
+  stats.exhausted = exhausted_.load(std::memory_order_relaxed);
+  stats.bookkeeping_bytes = sizeof(*this) + first_cells_.size() + depot_.memory() +
+                            grown_bytes_.load(std::memory_order_relaxed);
+  return stats;
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,56 @@
+/// @file
+/// Internal. Raw storage for a fixed number of T.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "lido/base/aligned_buffer.hpp"
+#include "lido/base/slot_geometry.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/cache_line.hpp"
+
+namespace lido::detail {
+
+/// `capacity` places for a T side by side. Knows nothing of which of them hold one.
+template <class T>
+class slot_array {
+ public:
+  /// Throws std::bad_array_new_length when the size overflows, std::bad_alloc when there is no memory.
+  explicit slot_array(std::uint32_t capacity)
+      : storage_(bytes(capacity), std::max(alignof(T), cache_line)) {}
+
+  [[nodiscard]] slot_geometry geometry() const noexcept { return {storage_.data(), sizeof(T)}; }
+
+  [[nodiscard]] void* address_of(slot_index index) const noexcept { return geometry().address_of(index); }
+
+  /// Requires: owns(object).
+  [[nodiscard]] slot_index index_of(const T* object) const noexcept {
+    return static_cast<slot_index>(distance_to(object) / sizeof(T));
+  }
+
+  /// Whether `object` points at the start of a slot.
+  [[nodiscard]] bool owns(const T* object) const noexcept {
+    const std::uintptr_t distance = distance_to(object);
+    return object != nullptr && distance < storage_.size() && distance % sizeof(T) == 0;
+  }
+
+ private:
+  static std::size_t bytes(std::uint32_t capacity) {
+    if (capacity > PTRDIFF_MAX / sizeof(T)) {
+      throw std::bad_array_new_length();
+    }
+    return capacity * sizeof(T);
+  }
+
+  std::uintptr_t distance_to(const T* object) const noexcept {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): foreign pointers must not be subtracted
+    return reinterpret_cast<std::uintptr_t>(object) - reinterpret_cast<std::uintptr_t>(storage_.data());
+  }
+
+  aligned_buffer storage_;
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,43 @@
+/// @file
+/// Public: the tag `default_init`. Internal: how an object is made in its slot.
+#pragma once
+
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace lido {
+
+/// Tag: default-initialise, so that a trivial object keeps the bytes the slot happens to have.
+struct default_init_t {
+  explicit default_init_t() = default;
+};
+inline constexpr default_init_t default_init{};
+
+namespace detail {
+
+template <class... Args>
+struct asks_default_init : std::false_type {};
+template <class Tag>
+struct asks_default_init<Tag> : std::is_same<std::remove_cvref_t<Tag>, default_init_t> {};
+
+/// Whether `make<T>(slot, Args...)` cannot throw.
+template <class T, class... Args>
+inline constexpr bool makes_nothrow = asks_default_init<Args...>::value ? std::is_nothrow_default_constructible_v<T>
+                                                                        : std::is_nothrow_constructible_v<T, Args...>;
+
+/// Constructs a T from `args`: none value-initialises, `default_init` default-initialises, and an
+/// aggregate takes its members in braces.
+template <class T, class... Args>
+T* make(void* slot, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
+  if constexpr (asks_default_init<Args...>::value) {
+    return ::new (slot) T;
+  } else if constexpr (std::is_constructible_v<T, Args...>) {
+    return ::new (slot) T(std::forward<Args>(args)...);
+  } else {
+    return ::new (slot) T{std::forward<Args>(args)...};
+  }
+}
+
+}  // namespace detail
+}  // namespace lido

@@ -1,0 +1,59 @@
+/// @file
+/// Public. `lease<T>`: owns one object of a pool and returns it.
+#pragma once
+
+#include <utility>
+
+namespace lido {
+
+template <class T, class... Policies>
+class object_pool;
+
+/// Owner of one acquired object; gives it back on destruction. Empty after a failed `try_acquire`.
+///
+/// Move-only; two words. Not thread-safe itself, but may be moved to and destroyed in any thread. Must
+/// not outlive its pool unless empty.
+template <class T, class Pool = object_pool<T>>
+class [[nodiscard]] lease {
+ public:
+  lease() noexcept = default;
+  lease(lease&& other) noexcept : object_(std::exchange(other.object_, nullptr)), pool_(other.pool_) {}
+  lease& operator=(lease&& other) noexcept {
+    if (this != &other) {
+      reset();
+      object_ = std::exchange(other.object_, nullptr);
+      pool_ = other.pool_;
+    }
+    return *this;
+  }
+  lease(const lease&) = delete;
+  lease& operator=(const lease&) = delete;
+  ~lease() { reset(); }
+
+  [[nodiscard]] T* get() const noexcept { return object_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
+
+  /// Requires: not empty.
+  [[nodiscard]] T& operator*() const noexcept { return *object_; }
+  [[nodiscard]] T* operator->() const noexcept { return object_; }
+
+  /// Gives the object back now; the lease is empty afterwards. Nothing if it is empty already.
+  void reset() noexcept {
+    if (object_ != nullptr) {
+      pool_->release(std::exchange(object_, nullptr));
+    }
+  }
+
+  /// Lets go without giving back: the object stays acquired, and `pool.release(pointer)` is the
+  /// caller's duty.
+  [[nodiscard]] T* detach() noexcept { return std::exchange(object_, nullptr); }
+
+ private:
+  friend Pool;
+  lease(T* object, Pool* pool) noexcept : object_(object), pool_(pool) {}
+
+  T* object_ = nullptr;
+  Pool* pool_ = nullptr;
+};
+
+}  // namespace lido

@@ -1,0 +1,271 @@
+/// @file
+/// Public. `object_pool<T>`: a fixed number of objects for any number of threads.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "lido/base/error.hpp"
+#include "lido/base/pool_stats.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/magazine/slot_source_impl.hpp"
+#include "lido/memory/slot_array.hpp"
+#include "lido/object/construction.hpp"
+#include "lido/object/lease.hpp"
+#include "lido/object/options.hpp"
+#include "lido/object/policy.hpp"
+#include "lido/object/use_tracking.hpp"
+
+namespace lido {
+
+/// A fixed array of slots behind a lock-free free list with per-thread caches. Objects never move.
+///
+/// An object is constructed when it is acquired and destroyed when it is released. A constructor that
+/// throws costs no slot. `capacity()` objects can be out at once, however many free slots the caches
+/// of other threads hold.
+///
+/// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
+/// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free.
+/// Not movable. Requires on destruction: no object is in use, no other thread is in a call. Threads
+/// that used the pool may end before or after it.
+/// Not async-signal-safe. After fork, a child may use the slots that were free in its own thread's
+/// cache or the shared lists; create a new pool there instead.
+template <class T, class... Policies>
+class object_pool {
+  static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
+                "lido: a pool holds objects: no references, arrays or const types");
+  static_assert(std::is_nothrow_destructible_v<T>, "lido: release is noexcept, so ~T must be, too");
+  static_assert((... && detail::pool_policy<Policies>), "lido: object_pool<T, ...> takes policies after T; see lido/object/policy.hpp");
+
+  using cache_policy = typename detail::select_policy<detail::is_cache_policy, policy::revocable_cache, Policies...>::type;
+  using list_policy = typename detail::select_policy<detail::is_list_policy, policy::treiber_list, Policies...>::type;
+  using exhaustion_policy = typename detail::select_policy<detail::is_exhaustion_policy, policy::fail, Policies...>::type;
+  using tracking_policy = typename detail::select_policy<detail::is_tracking_policy, policy::untracked, Policies...>::type;
+
+ public:
+  using value_type = T;
+  using lease_type = lease<T, object_pool>;
+
+  /// A pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2),
+  /// std::bad_array_new_length or std::bad_alloc. Blocks for a moment while other threads end.
+  explicit object_pool(std::size_t capacity) : object_pool(object_pool_options{.capacity = capacity}) {}
+
+  explicit object_pool(const object_pool_options& options)
+      : name_(options.name),
+        capacity_(checked_capacity(options)),
+        slots_(capacity_),
+        tracking_(capacity_),
+        source_(slots_.geometry(), capacity_, cache_policy::caches, checked_max_cached(options)) {}
+
+  object_pool(const object_pool&) = delete;
+  object_pool& operator=(const object_pool&) = delete;
+  ~object_pool() = default;
+
+  /// An object made from `args` (none: value-initialised; `default_init`: default-initialised). When
+  /// exhausted does what the policy says; `policy::fail` throws pool_exhausted. Throws what T's
+  /// constructor throws.
+  template <class... Args>
+  [[nodiscard]] lease_type acquire(Args&&... args) {
+    void* const slot = take_slot();
+    if (slot == nullptr) [[unlikely]] {
+      report_exhausted();
+    }
+    return lease_type(construct(slot, std::forward<Args>(args)...), this);
+  }
+
+  /// As `acquire`, but an empty lease when exhausted. Never waits.
+  template <class... Args>
+  [[nodiscard]] lease_type try_acquire(Args&&... args) {
+    return lease_type(try_acquire_ptr(std::forward<Args>(args)...), this);
+  }
+
+  /// As `try_acquire`, for those who keep their own pointers; nullptr when exhausted.
+  template <class... Args>
+  [[nodiscard]] T* try_acquire_ptr(Args&&... args) noexcept(detail::makes_nothrow<T, Args...>) {
+    void* const slot = take_slot();
+    if (slot == nullptr) [[unlikely]] {
+      return nullptr;
+    }
+    return construct(slot, std::forward<Args>(args)...);
+  }
+
+  /// Destroys `object` and frees its slot. From any thread; never throws, allocates or blocks.
+  /// Requires: `object` came from this pool and was not released since, or is nullptr (no effect).
+  void release(T* object) noexcept {
+    if (object != nullptr) [[likely]] {
+      destroy(object);
+      put_slot(object);
+    }
+  }
+
+  /// Value-initialised objects into the front of `out`; returns how many: fewer than out.size() only
+  /// when exhausted. If a constructor throws, none is acquired.
+  [[nodiscard]] std::size_t try_acquire_n(std::span<T*> out) {
+    std::size_t count = 0;
+    bulk_guard guard{*this, out, count};
+    while (count < out.size()) {
+      std::array<void*, bulk_chunk> slots;
+      const std::size_t wanted = std::min(out.size() - count, slots.size());
+      const std::size_t taken = source_.acquire_n(std::span(slots).first(wanted));
+      construct_all(std::span<void* const>(slots).first(taken), out, count);
+      if (taken < wanted) {
+        break;
+      }
+    }
+    guard.keep = true;
+    return count;
+  }
+
+  /// As `release` of each. Requires: no pointer is nullptr or there twice.
+  void release_n(std::span<T* const> objects) noexcept {
+    while (!objects.empty()) {
+      std::array<void*, bulk_chunk> slots;
+      const std::size_t size = std::min(objects.size(), slots.size());
+      for (std::size_t i = 0; i < size; ++i) {
+        destroy(objects[i]);
+        slots[i] = objects[i];
+      }
+      source_.release_n(std::span<void* const>(slots).first(size));
+      objects = objects.subspan(size);
+    }
+  }
+
+  /// Whether `object` points at a slot of this pool, in use or not. Wait-free.
+  [[nodiscard]] bool owns(const T* object) const noexcept { return slots_.owns(object); }
+
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  /// A snapshot; see pool_stats for what it promises. Wait-free, reads one line for each thread number.
+  [[nodiscard]] pool_stats stats() const noexcept { return source_.stats(); }
+
+  /// Calls `f(T&)` for every object in use, in the order of their addresses. Needs
+  /// `policy::track_in_use`. Requires: no object is released during the call; one that is acquired
+  /// during it may be visited or not.
+  template <class F>
+  void for_each_in_use(F&& f) {
+    static_assert(tracking_policy::tracks, "lido: for_each_in_use needs object_pool<T, policy::track_in_use>");
+    for (detail::slot_index slot = 0; slot < capacity_; ++slot) {
+      if (tracking_.is_used(slot)) {
+        f(*std::launder(static_cast<T*>(slots_.address_of(slot))));
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t bulk_chunk = detail::most_per_trip;
+
+  // Gives a slot back if the constructor leaves by an exception.
+  struct slot_guard {
+    object_pool& pool;
+    void* slot;
+    ~slot_guard() {
+      if (slot != nullptr) {
+        pool.put_slot(slot);
+      }
+    }
+  };
+
+  struct bulk_guard {
+    object_pool& pool;
+    std::span<T*> objects;
+    const std::size_t& count;
+    bool keep = false;
+    ~bulk_guard() {
+      if (!keep) {
+        pool.release_n(objects.first(count));
+      }
+    }
+  };
+
+  static std::uint32_t checked_capacity(const object_pool_options& options) {
+    if (options.capacity == 0 || options.capacity > detail::max_capacity) {
+      detail::throw_invalid_option(options.name, "capacity " + std::to_string(options.capacity) +
+                                                     " is not between 1 and " + std::to_string(detail::max_capacity));
+    }
+    return static_cast<std::uint32_t>(options.capacity);
+  }
+
+  static std::uint32_t checked_max_cached(const object_pool_options& options) {
+    if (options.max_cached > detail::most_cached) {
+      detail::throw_invalid_option(options.name, "max_cached " + std::to_string(options.max_cached) +
+                                                     " is more than " + std::to_string(detail::most_cached));
+    }
+    return static_cast<std::uint32_t>(options.max_cached);
+  }
+
+  [[nodiscard, gnu::always_inline]] void* take_slot() noexcept {
+    void* slot = nullptr;
+    if constexpr (cache_policy::caches == detail::cache_choice::none) {
+      slot = source_.acquire_shared();
+    } else {
+      slot = source_.acquire();
+    }
+    return slot;
+  }
+
+  [[gnu::always_inline]] void put_slot(void* slot) noexcept {
+    if constexpr (cache_policy::caches == detail::cache_choice::none) {
+      source_.release_shared(slot);
+    } else {
+      source_.release(slot);
+    }
+  }
+
+  template <class... Args>
+  T* construct(void* slot, Args&&... args) noexcept(detail::makes_nothrow<T, Args...>) {
+    T* object = nullptr;
+    if constexpr (detail::makes_nothrow<T, Args...>) {
+      object = detail::make<T>(slot, std::forward<Args>(args)...);
+    } else {
+      slot_guard guard{*this, slot};
+      object = detail::make<T>(slot, std::forward<Args>(args)...);
+      guard.slot = nullptr;
+    }
+    if constexpr (tracking_policy::tracks) {
+      tracking_.mark_used(slots_.index_of(object));
+    }
+    return object;
+  }
+
+  void construct_all(std::span<void* const> slots, std::span<T*> out, std::size_t& count) {
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      // From here the guard of the caller owns what is in `out`, and this one the slots not yet used.
+      struct rest_guard {
+        object_pool& pool;
+        std::span<void* const> rest;
+        ~rest_guard() { pool.source_.release_n(rest); }
+      } guard{*this, slots.subspan(i + 1)};
+      out[count] = construct(slots[i]);
+      ++count;
+      guard.rest = {};
+    }
+  }
+
+  void destroy(T* object) noexcept {
+    if constexpr (tracking_policy::tracks) {
+      tracking_.mark_free(slots_.index_of(object));
+    }
+    object->~T();
+  }
+
+  void report_exhausted() {
+    exhaustion_policy::on_exhausted({.pool_name = name_, .capacity = capacity_, .in_use = stats().in_use});
+    throw pool_exhausted(name_, capacity_, stats().in_use);
+  }
+
+  std::string name_;
+  std::uint32_t capacity_;
+  detail::slot_array<T> slots_;
+  [[no_unique_address]] detail::use_tracking<tracking_policy::tracks> tracking_;
+  detail::slot_source<typename list_policy::stack> source_;
+};
+
+}  // namespace lido

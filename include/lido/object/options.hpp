@@ -1,0 +1,23 @@
+/// @file
+/// Public. How an object pool is set up at run time.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace lido {
+
+/// Options of an `object_pool`. Use designated initialisers: `{.capacity = 4096, .name = "jobs"}`.
+struct object_pool_options {
+  /// Slots, exactly: that many objects can be out at once. 1 to 2^32 - 2.
+  std::size_t capacity = 0;
+
+  /// Copied; appears in errors and statistics.
+  std::string_view name = "unnamed";
+
+  /// Most free slots one thread's cache may grow to, 0 to 1022. All caches together never hold more
+  /// than about half of the capacity, and none keeps a slot from a thread that needs it.
+  std::size_t max_cached = 512;
+};
+
+}  // namespace lido

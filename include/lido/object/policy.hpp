@@ -1,0 +1,112 @@
+/// @file
+/// Public. What an object pool can be told at compile time: `object_pool<T, policy::..., ...>`, in any
+/// order, at most one of each kind.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "lido/base/error.hpp"
+#include "lido/freelist/index_stack.hpp"
+#include "lido/freelist/treiber_stack.hpp"
+#include "lido/magazine/slot_source.hpp"
+
+namespace lido {
+
+/// What an exhaustion policy is told. The numbers are as in `pool_stats`.
+struct exhaustion {
+  std::string_view pool_name;
+  std::size_t capacity;
+  std::size_t in_use;
+};
+
+namespace policy {
+
+/// Thread caches that cost no read-modify-write and no fence; a thread that finds the pool empty pays
+/// to look into them. Falls back to `locked_cache` where the system lacks membarrier(2). The default.
+struct revocable_cache {
+  static constexpr auto caches = detail::cache_choice::automatic;
+};
+
+/// Thread caches that cost one read-modify-write of the thread's own line per operation.
+struct locked_cache {
+  static constexpr auto caches = detail::cache_choice::locked;
+};
+
+/// No thread caches: every operation goes to the shared free list.
+struct no_cache {
+  static constexpr auto caches = detail::cache_choice::none;
+};
+
+/// Shared free list: Lido's own tagged Treiber stack. The default. The alternative, `boost_list`, is
+/// in lido/freelist/boost_stack.hpp.
+struct treiber_list {
+  using stack = detail::treiber_stack<>;
+};
+
+/// When exhausted, `acquire` throws `pool_exhausted`; `try_acquire` returns an empty lease. The default.
+struct fail {
+  [[noreturn]] static void on_exhausted(const exhaustion& what) {
+    throw pool_exhausted(what.pool_name, what.capacity, what.in_use);
+  }
+};
+
+/// One byte a slot that says whether it is in use, for `for_each_in_use`.
+struct track_in_use {
+  static constexpr bool tracks = true;
+};
+
+/// The default: nothing is tracked.
+struct untracked {
+  static constexpr bool tracks = false;
+};
+
+}  // namespace policy
+
+namespace detail {
+
+template <class P>
+concept cache_policy = requires {
+  { P::caches } -> std::convertible_to<cache_choice>;
+};
+
+template <class P>
+concept list_policy = requires { requires index_stack<typename P::stack>; };
+
+template <class P>
+concept exhaustion_policy = requires(const exhaustion& what) { P::on_exhausted(what); };
+
+template <class P>
+concept tracking_policy = requires {
+  { P::tracks } -> std::convertible_to<bool>;
+};
+
+template <class P>
+concept pool_policy = cache_policy<P> || list_policy<P> || exhaustion_policy<P> || tracking_policy<P>;
+
+// Concepts cannot be template arguments, so each kind has a trait.
+template <class P>
+struct is_cache_policy : std::bool_constant<cache_policy<P>> {};
+template <class P>
+struct is_list_policy : std::bool_constant<list_policy<P>> {};
+template <class P>
+struct is_exhaustion_policy : std::bool_constant<exhaustion_policy<P>> {};
+template <class P>
+struct is_tracking_policy : std::bool_constant<tracking_policy<P>> {};
+
+/// The first of `Policies` of the kind that `Is` names, or `Default`.
+template <template <class> class Is, class Default, class... Policies>
+struct select_policy {
+  using type = Default;
+};
+
+template <template <class> class Is, class Default, class First, class... Rest>
+struct select_policy<Is, Default, First, Rest...>
+    : std::conditional_t<Is<First>::value, std::type_identity<First>, select_policy<Is, Default, Rest...>> {
+  static_assert(!Is<First>::value || (... && !Is<Rest>::value), "lido: two policies of the same kind");
+};
+
+}  // namespace detail
+}  // namespace lido

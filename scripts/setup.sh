@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Installs what Lido's build, tests, demo and benches need on Debian 12. Only adds packages.
+set -euo pipefail
+
+required=(g++ clang cmake ninja-build ccache git python3 binutils
+  libboost-dev libgtest-dev libgmock-dev libbenchmark-dev libtbb-dev libcli11-dev libfmt-dev
+  clang-tidy clang-format libclang-rt-14-dev)
+# Peers of the benches: a missing one is skipped there with a message.
+optional=(libmimalloc-dev libjemalloc-dev libgoogle-perftools-dev libconcurrentqueue-dev
+  libatomic-queue-dev libfoonathan-memory-dev libcds-dev libxenium-dev libck-dev libdpdk-dev pkg-config)
+
+missing() {
+  local package
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || printf '%s\n' "$package"
+  done
+}
+
+install() { # packages...; never removes one that is there
+  local sudo=()
+  [ "$(id -u)" -eq 0 ] || sudo=(sudo)
+  DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends --no-remove "$@" >/dev/null
+}
+
+mapfile -t want_required < <(missing "${required[@]}")
+mapfile -t want_optional < <(missing "${optional[@]}")
+if [ $((${#want_required[@]} + ${#want_optional[@]})) -eq 0 ]; then
+  exit 0
+fi
+echo "setup: installing ${want_required[*]} ${want_optional[*]}"
+sudo=()
+[ "$(id -u)" -eq 0 ] || sudo=(sudo)
+"${sudo[@]}" apt-get update -qq >/dev/null || echo "setup: package lists could not be refreshed, going on with the old ones" >&2
+if [ ${#want_required[@]} -gt 0 ]; then
+  install "${want_required[@]}"
+fi
+for package in "${want_optional[@]}"; do
+  install "$package" || echo "setup: $package is not available; the bench will skip that peer" >&2
+done

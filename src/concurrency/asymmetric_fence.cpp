@@ -1,0 +1,47 @@
+#include "lido/concurrency/asymmetric_fence.hpp"
+
+#ifdef __linux__
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#include "lido/base/mutation.hpp"
+
+namespace lido::detail {
+
+#ifdef __linux__
+
+namespace {
+
+bool membarrier(int command) noexcept {
+  return ::syscall(SYS_membarrier, command, 0U, 0) == 0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
+}
+
+bool register_process() noexcept { return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
+
+}  // namespace
+
+bool heavy_fence_available() noexcept {
+  static const bool available = register_process();
+  return available;
+}
+
+bool heavy_fence() noexcept {
+  if constexpr (active_mutation == mutation::no_heavy_fence) {
+    return true;
+  }
+  // (1) - this seq_cst-fence, which the kernel runs in every thread, is in one total order with
+  // atomic.hpp (1). A forked child may have lost the registration; renewing it is harmless.
+  return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
+         (register_process() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
+}
+
+#else
+
+bool heavy_fence_available() noexcept { return false; }
+bool heavy_fence() noexcept { return false; }
+
+#endif
+
+}  // namespace lido::detail

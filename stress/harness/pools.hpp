@@ -1,0 +1,64 @@
+/// @file
+/// The pools a driver can be run on.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/ledger.hpp"
+#include "lido/object_pool.hpp"
+#ifdef LIDO_STRESS_BOOST
+#include "lido/freelist/boost_stack.hpp"
+#endif
+
+namespace stress {
+
+/// Acquires every slot, so that each `owned` starts with no owner; returns how many there were.
+template <class Pool>
+std::size_t clear_owners(Pool& pool) {
+  std::vector<owned*> all;
+  while (owned* const object = pool.try_acquire_ptr()) {
+    all.push_back(object);
+  }
+  pool.release_n(all);
+  return all.size();
+}
+
+/// How many slots the calling thread can acquire at once, released again afterwards.
+template <class Pool>
+std::size_t count_acquirable(Pool& pool) {
+  std::vector<owned*> all;
+  while (owned* const object = pool.try_acquire_ptr(lido::default_init)) {
+    all.push_back(object);
+  }
+  for (owned* const object : all) {
+    pool.release(object);
+  }
+  return all.size();
+}
+
+/// Calls `body.operator()<Pool>()` with the pool type of that name.
+template <class Body>
+int with_pool(std::string_view name, Body body) {
+  using namespace lido;
+  if (name == "locked") {
+    return body.template operator()<object_pool<owned, policy::locked_cache>>();
+  }
+  if (name == "none") {
+    return body.template operator()<object_pool<owned, policy::no_cache>>();
+  }
+#ifdef LIDO_STRESS_BOOST
+  if (name == "boost") {
+    return body.template operator()<object_pool<owned, policy::boost_list>>();
+  }
+#endif
+  return body.template operator()<object_pool<owned>>();
+}
+
+inline void add_pool_option(CLI::App& app, std::string& name) {
+  app.add_option("--pool", name, "revocable, locked, none or boost")
+      ->check(CLI::IsMember({"revocable", "locked", "none", "boost"}));
+}
+
+}  // namespace stress
