@@ -15,5 +15,7 @@ install(
   FILES ${PROJECT_BINARY_DIR}/lido-config.cmake ${PROJECT_BINARY_DIR}/lido-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
 
+# From the folder of lido.pc back to the prefix, so that an installed tree can be moved.
+file(RELATIVE_PATH lido_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/lido.pc.in ${PROJECT_BINARY_DIR}/lido.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/lido.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

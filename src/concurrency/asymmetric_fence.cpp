@@ -15,10 +15,13 @@ namespace lido::detail {
 namespace {
 
 bool membarrier(int command) noexcept {
-  return ::syscall(SYS_membarrier, command, 0U, 0) == 0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
+  return ::syscall(SYS_membarrier, command, 0U, 0) ==
+         0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
 }
 
-bool register_process() noexcept { return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
+bool register_process() noexcept {
+  return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
 
 }  // namespace
 
@@ -39,8 +42,12 @@ bool heavy_fence() noexcept {
 
 #else
 
-bool heavy_fence_available() noexcept { return false; }
-bool heavy_fence() noexcept { return false; }
+bool heavy_fence_available() noexcept {
+  return false;
+}
+bool heavy_fence() noexcept {
+  return false;
+}
 
 #endif
 

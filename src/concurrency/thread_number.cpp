@@ -28,8 +28,8 @@ class thread_registry {
     }
     const std::uint32_t number = lowest_free();
     // The key's destructor, not that of a thread_local object: it needs no allocation for the first
-    // keys of a process, and it runs after the destructors of all thread_local objects, so those may
-    // still use pools at full speed.
+    // keys of a process, and it runs after the destructors of all thread_local objects, so those
+    // may still use pools at full speed.
     if (number == 0 || !has_key_ || pthread_setspecific(key_, this) != 0) {
       return false;
     }
@@ -56,13 +56,16 @@ class thread_registry {
   }
 
  private:
-  thread_registry() noexcept : has_key_(pthread_key_create(&key_, &thread_registry::end_thread) == 0) {
+  thread_registry() noexcept
+      : has_key_(pthread_key_create(&key_, &thread_registry::end_thread) == 0) {
     // A child must not inherit the mutex locked by a thread that it does not have.
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] { instance().mutex_.unlock(); });
   }
 
-  static void end_thread(void* registry) noexcept { static_cast<thread_registry*>(registry)->leave(); }
+  static void end_thread(void* registry) noexcept {
+    static_cast<thread_registry*>(registry)->leave();
+  }
 
   void leave() noexcept;
 
@@ -84,7 +87,8 @@ class thread_registry {
 
 namespace {
 
-// Set for good when the thread's number is taken back: destructors of other keys may still use pools.
+// Set for good when the thread's number is taken back: destructors of other keys may still use
+// pools.
 constinit thread_local bool thread_is_ending = false;
 
 }  // namespace
@@ -104,8 +108,12 @@ bool assign_thread_number(bool wait) noexcept {
   return thread_offset != 0 || (!thread_is_ending && thread_registry::instance().assign(wait));
 }
 
-void thread_exit_listener::register_listener() noexcept { thread_registry::instance().add(*this); }
+void thread_exit_listener::register_listener() noexcept {
+  thread_registry::instance().add(*this);
+}
 
-void thread_exit_listener::unregister_listener() noexcept { thread_registry::instance().remove(*this); }
+void thread_exit_listener::unregister_listener() noexcept {
+  thread_registry::instance().remove(*this);
+}
 
 }  // namespace lido::detail

@@ -37,11 +37,12 @@ thread_cache::taken_hold thread_cache::take_hold() noexcept {
   for (;;) {
     const cache_control seen(word);
     schedule_point();
-    // (3) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (11, 12): the thief's reads of the
+    // (3) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (11, 13): the thief's reads of the
     // cells are over before the owner writes them again. It synchronizes-with the acquire-load (7),
     // so whoever sees a cache busy sees it before the slots it takes are missed elsewhere.
-    if (control_.compare_exchange_weak(word, seen.next(cache_state::busy).word(), std::memory_order_acq_rel,
-                                       std::memory_order_relaxed)) {
+    // relaxed on failure: the word is again only a guess
+    if (control_.compare_exchange_weak(word, seen.next(cache_state::busy).word(),
+                                       std::memory_order_acq_rel, std::memory_order_relaxed)) {
       return {seen, seen.state() == cache_state::frozen, seen.state() == cache_state::revoking};
     }
   }
@@ -56,11 +57,13 @@ thread_cache::settled thread_cache::settle_pop(cache_kind kind) noexcept {
       return {nullptr, 0, hold.robbed, hold.contested};
     }
     // relaxed: written by the owner alone
-    return {cells()[count - 1].load(std::memory_order_relaxed), count - 1, hold.robbed, hold.contested};
+    return {cells()[count - 1].load(std::memory_order_relaxed), count - 1, hold.robbed,
+            hold.contested};
   }
   const std::int64_t position = position_of_top();
   // The item is this thread's unless the thief saw the cache before the pop.
-  const bool lost = hold.robbed && active_mutation != mutation::no_arbitration && position < hold.before.taken();
+  const bool lost =
+      hold.robbed && active_mutation != mutation::no_arbitration && position < hold.before.taken();
   if (position == nowhere || lost) {
     return {nullptr, 0, hold.robbed, hold.contested};
   }
@@ -81,7 +84,8 @@ thread_cache::settled thread_cache::settle_push(cache_kind kind, void* item) noe
     return {nullptr, count_from(end), /*robbed=*/false, hold.contested};
   }
   // The top is one past the item. The thief has it if it saw the cache after the push.
-  const bool lost = active_mutation != mutation::no_arbitration && end != nowhere && end <= hold.before.taken();
+  const bool lost =
+      active_mutation != mutation::no_arbitration && end != nowhere && end <= hold.before.taken();
   return {lost ? nullptr : item, 0, /*robbed=*/true, hold.contested};
 }
 
@@ -100,11 +104,11 @@ void thread_cache::open(cache_kind kind, std::uint32_t count, std::uint32_t limi
   } else {
     // relaxed: written by the owner alone
     cell* const base = base_.load(std::memory_order_relaxed);
-    // relaxed (2x): a thief sets the bounds only after it has seen (9); one that comes too late costs
-    // the owner one trip through the slow path
+    // relaxed (2x): a thief sets the bounds only after it has seen (9); one that comes too late
+    // costs the owner one trip through the slow path
     low_.store(address(base), std::memory_order_relaxed);
     high_.store(address(base + limit), std::memory_order_relaxed);
-    // (6) - this release-store synchronizes-with the acquire-load (8)
+    // (6) - this release-store synchronizes-with the acquire-load (12)
     top_.store(base + count, std::memory_order_release);
   }
   // (9) - this release-store synchronizes-with the acquire-load (7) and the acq_rel-CAS (11), so a
@@ -163,24 +167,24 @@ std::optional<cache_control> thread_cache::revoke(cache_control seen) noexcept {
 
 std::optional<std::uint32_t> thread_cache::harvest(cache_kind kind, cache_control announced,
                                                    std::span<void*> out) noexcept {
-  // (8) - this acquire-load synchronizes-with the release-store (4, 5, 6), so the items below the top
-  // and all that happened to them are visible
+  // (12) - this acquire-load synchronizes-with the release-store (4, 5, 6), so the items below the
+  // top and all that happened to them are visible
   const cell* const top = top_.load(std::memory_order_acquire);
   // relaxed: where the kind is locked, ordered by the owner's (9), which (11) has read
-  const std::uint32_t count =
-      kind == cache_kind::locked ? count_.load(std::memory_order_relaxed) : count_from(position_of(top));
+  const std::uint32_t count = kind == cache_kind::locked ? count_.load(std::memory_order_relaxed)
+                                                         : count_from(position_of(top));
   const std::span<cell> from = cells();
   if (count > std::min(from.size(), out.size())) {
     return std::nullopt;  // the owner is replacing its cells
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    // relaxed: ordered by (8); worthless unless (12) succeeds
+    // relaxed: ordered by (12); worthless unless (13) succeeds
     out[i] = from[i].load(std::memory_order_relaxed);
   }
   std::uint64_t expected = announced.word();
   schedule_point();
-  // (12) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (3), by which the owner learns what was
-  // taken. relaxed on failure: the copy is thrown away
+  // (13) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (3), by which the owner learns what
+  // was taken. relaxed on failure: the copy is thrown away
   if (!control_.compare_exchange_strong(expected, announced.next(cache_state::frozen, count).word(),
                                         std::memory_order_acq_rel, std::memory_order_relaxed)) {
     return std::nullopt;
@@ -192,13 +196,14 @@ void thread_cache::withdraw(cache_control announced) noexcept {
   std::uint64_t expected = announced.word();
   // relaxed (2x): nothing was read or written under the announcement; if it fails, the owner has
   // cancelled it
-  control_.compare_exchange_strong(expected, announced.next(cache_state::open).word(), std::memory_order_relaxed,
-                                   std::memory_order_relaxed);
+  control_.compare_exchange_strong(expected, announced.next(cache_state::open).word(),
+                                   std::memory_order_relaxed, std::memory_order_relaxed);
 }
 
 std::uint32_t thread_cache::visible_count(cache_kind kind) const noexcept {
   // relaxed: a number for statistics
-  return kind == cache_kind::locked ? count_.load(std::memory_order_relaxed) : count_from(position_of_top());
+  return kind == cache_kind::locked ? count_.load(std::memory_order_relaxed)
+                                    : count_from(position_of_top());
 }
 
 }  // namespace lido::detail

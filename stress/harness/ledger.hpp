@@ -8,9 +8,9 @@
 
 namespace stress {
 
-/// An object that knows its owner. The member is plain, and written by owners only: if two threads own
-/// it at once, or one sees it without the edge that a hand-over must make, that is a data race, which
-/// ThreadSanitizer reports even if the values happen to fit.
+/// An object that knows its owner. The member is plain, and written by owners only: if two threads
+/// own it at once, or one sees it without the edge that a hand-over must make, that is a data race,
+/// which ThreadSanitizer reports even if the values happen to fit.
 struct owned {
   unsigned owner;
   unsigned uses;
@@ -19,7 +19,8 @@ struct owned {
 /// The calling thread has acquired `object`. `me` is not 0.
 inline void take(run& run, owned& object, unsigned me) {
   if (object.owner != 0) {
-    run.broken("thread " + std::to_string(me) + " was given what thread " + std::to_string(object.owner) + " owns");
+    run.broken("thread " + std::to_string(me) + " was given what thread " +
+               std::to_string(object.owner) + " owns");
   }
   object.owner = me;
   ++object.uses;
@@ -30,7 +31,8 @@ inline void take(run& run, owned& object, unsigned me) {
 inline void leave(run& run, owned& object, unsigned me) {
   asm volatile("" : : "r"(&object) : "memory");
   if (object.owner != me) {
-    run.broken("thread " + std::to_string(me) + " found thread " + std::to_string(object.owner) + " in its object");
+    run.broken("thread " + std::to_string(me) + " found thread " + std::to_string(object.owner) +
+               " in its object");
   }
   object.owner = 0;
   asm volatile("" : : "r"(&object) : "memory");

@@ -2,6 +2,7 @@
 /// The pools a driver can be run on.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,15 @@ std::size_t count_acquirable(Pool& pool) {
   return all.size();
 }
 
+/// How rough the run was.
+inline void print_contention(const lido::pool_stats& stats) {
+  std::printf("thefts %llu, heavy fences %llu, refills %llu, flushes %llu\n",
+              static_cast<unsigned long long>(stats.thefts),
+              static_cast<unsigned long long>(stats.heavy_fences),
+              static_cast<unsigned long long>(stats.refills),
+              static_cast<unsigned long long>(stats.flushes));
+}
+
 /// Calls `body.operator()<Pool>()` with the pool type of that name.
 template <class Body>
 int with_pool(std::string_view name, Body body) {
@@ -54,11 +64,6 @@ int with_pool(std::string_view name, Body body) {
   }
 #endif
   return body.template operator()<object_pool<owned>>();
-}
-
-inline void add_pool_option(CLI::App& app, std::string& name) {
-  app.add_option("--pool", name, "revocable, locked, none or boost")
-      ->check(CLI::IsMember({"revocable", "locked", "none", "boost"}));
 }
 
 }  // namespace stress

@@ -1,8 +1,7 @@
 /// @file
-/// What every stress driver shares: its command line, its clock, its threads and its verdict.
+/// What every stress driver shares: its clock, its threads and its verdict.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -13,16 +12,12 @@
 #include <thread>
 #include <vector>
 
+#include "harness/command_line.hpp"
+
 namespace stress {
 
 /// Small and fast; quality is of no concern here, reproducibility is.
 using random = std::minstd_rand;
-
-struct run_options {
-  std::uint64_t seed = std::random_device{}();
-  double seconds = 1.0;
-  unsigned threads = 4;
-};
 
 /// One run: prints the seed first, ends at the first broken invariant or when the time is over.
 class run {
@@ -32,26 +27,26 @@ class run {
         end_(std::chrono::steady_clock::now() +
              std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                  std::chrono::duration<double>(options.seconds))) {
-    std::printf("seed %llu, %u threads, %.1f s\n", static_cast<unsigned long long>(options.seed), options.threads,
-                options.seconds);
+    std::printf("seed %llu, %u threads, %.1f s\n", static_cast<unsigned long long>(options.seed),
+                options.threads, options.seconds);
     std::fflush(stdout);
   }
 
-  [[nodiscard]] bool over() const { return broken_.load() || std::chrono::steady_clock::now() >= end_; }
+  [[nodiscard]] bool over() const { return std::chrono::steady_clock::now() >= end_; }
 
   /// A generator of its own for each thread and round.
   [[nodiscard]] random generator(unsigned thread, unsigned round = 0) const {
-    return random(static_cast<std::uint32_t>(options_.seed * 2654435761U + thread * 40503U + round * 977U + 1));
+    return random(static_cast<std::uint32_t>(options_.seed * 2654435761U + thread * 40503U +
+                                             round * 977U + 1));
   }
 
-  /// Thread-safe. The first one prints.
-  void broken(const std::string& what) {
-    if (!broken_.exchange(true)) {
-      std::printf("BROKEN: %s (seed %llu)\n", what.c_str(), static_cast<unsigned long long>(options_.seed));
-      std::fflush(stdout);
-    }
+  /// Prints, and ends the program at once: after a broken invariant nothing can be trusted to end.
+  [[noreturn]] void broken(const std::string& what) const {
+    std::printf("BROKEN: %s (seed %llu)\n", what.c_str(),
+                static_cast<unsigned long long>(options_.seed));
+    std::fflush(stdout);
+    std::_Exit(EXIT_FAILURE);
   }
-  [[nodiscard]] bool is_broken() const { return broken_.load(); }
 
   /// Runs `body(thread)` in `count` threads and waits for them.
   template <class Body>
@@ -69,23 +64,16 @@ class run {
   void add_operations(std::uint64_t count) { operations_ += count; }
 
   /// Prints the sum and gives the exit status.
-  [[nodiscard]] int verdict(const std::string& invariant) const {
-    std::printf("%s: %llu operations, %s\n", invariant.c_str(), static_cast<unsigned long long>(operations_.load()),
-                broken_.load() ? "BROKEN" : "held");
-    return broken_.load() ? EXIT_FAILURE : EXIT_SUCCESS;
+  [[nodiscard]] int held(const std::string& invariant) const {
+    std::printf("%s: %llu operations, held\n", invariant.c_str(),
+                static_cast<unsigned long long>(operations_.load()));
+    return EXIT_SUCCESS;
   }
 
  private:
   run_options options_;
   std::chrono::steady_clock::time_point end_;
-  std::atomic<bool> broken_{false};
   std::atomic<std::uint64_t> operations_{0};
 };
-
-inline void add_run_options(CLI::App& app, run_options& options) {
-  app.add_option("--seed", options.seed, "reproduces the random choices of a run, not its schedule");
-  app.add_option("--seconds", options.seconds, "how long")->check(CLI::PositiveNumber);
-  app.add_option("--threads", options.threads, "how many")->check(CLI::Range(1U, 512U));
-}
 
 }  // namespace stress

@@ -23,8 +23,14 @@ struct settings {
 template <class Pool>
 class worker {
  public:
-  worker(stress::run& run, Pool& pool, std::atomic<stress::owned*>& mailbox, unsigned me, unsigned hold)
-      : run_(run), pool_(pool), mailbox_(mailbox), me_(me), hold_(hold), random_(run.generator(me)) {}
+  worker(stress::run& run, Pool& pool, std::atomic<stress::owned*>& mailbox, unsigned me,
+         unsigned hold)
+      : run_(run),
+        pool_(pool),
+        mailbox_(mailbox),
+        me_(me),
+        hold_(hold),
+        random_(run.generator(me)) {}
 
   void work() {
     std::uint64_t operations = 0;
@@ -86,28 +92,26 @@ class worker {
 
 int main(int argc, char** argv) {
   settings settings;
-  CLI::App app("No slot has two owners");
-  stress::add_run_options(app, settings.run);
-  stress::add_pool_option(app, settings.pool);
-  app.add_option("--slots", settings.slots, "capacity of the pool");
-  app.add_option("--hold", settings.hold, "most objects a thread holds");
-  CLI11_PARSE(app, argc, argv);
+  stress::command_line line("No slot has two owners", settings.run);
+  line.add_pool(settings.pool);
+  line.add("--slots", settings.slots, "capacity of the pool");
+  line.add("--hold", settings.hold, "most objects a thread holds");
+  line.parse(argc, argv);
 
   return stress::with_pool(settings.pool, [&]<class Pool>() {
     stress::run run(settings.run);
     Pool pool(settings.slots);
     stress::clear_owners(pool);
     std::atomic<stress::owned*> mailbox{nullptr};
-    run.in_threads(settings.run.threads,
-                   [&](unsigned thread) { worker<Pool>(run, pool, mailbox, thread + 1, settings.hold).work(); });
+    run.in_threads(settings.run.threads, [&](unsigned thread) {
+      worker<Pool>(run, pool, mailbox, thread + 1, settings.hold).work();
+    });
     pool.release(mailbox.load());
     if (const std::size_t count = stress::count_acquirable(pool); count != settings.slots) {
-      run.broken(std::to_string(count) + " of " + std::to_string(settings.slots) + " slots are left");
+      run.broken(std::to_string(count) + " of " + std::to_string(settings.slots) +
+                 " slots are left");
     }
-    const auto stats = pool.stats();
-    std::printf("thefts %llu, heavy fences %llu, refills %llu, flushes %llu\n",
-                static_cast<unsigned long long>(stats.thefts), static_cast<unsigned long long>(stats.heavy_fences),
-                static_cast<unsigned long long>(stats.refills), static_cast<unsigned long long>(stats.flushes));
-    return run.verdict("no_slot_has_two_owners");
+    stress::print_contention(pool.stats());
+    return run.held("no_slot_has_two_owners");
   });
 }

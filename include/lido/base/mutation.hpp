@@ -7,11 +7,11 @@ namespace lido::detail {
 
 enum class mutation {
   none,
-  no_tag,           ///< a free list head carries no tag: ABA is possible
-  no_heavy_fence,   ///< a thief reads a cache without making its owner's stores visible first
-  item_after_top,   ///< a release publishes the new top before the item below it
-  no_arbitration,   ///< an owner believes every operation that straddled a theft to be its own
-  forget_flush,     ///< an ending thread leaves its cached slots behind
+  no_tag,          ///< a free list head carries no tag: ABA is possible
+  no_heavy_fence,  ///< a thief reads a cache without making its owner's stores visible first
+  item_after_top,  ///< a release publishes the new top before the item below it
+  no_arbitration,  ///< an owner believes every operation that straddled a theft to be its own
+  forget_flush,    ///< an ending thread leaves its cached slots behind
 };
 
 #ifndef LIDO_MUTATION

@@ -23,7 +23,9 @@ class slot_geometry {
         shift_(static_cast<unsigned>(std::countr_zero(stride))),
         inverse_(inverse_of(static_cast<std::uint32_t>(stride >> shift_))) {}
 
-  [[nodiscard]] void* address_of(slot_index index) const noexcept { return base_ + stride_ * index; }
+  [[nodiscard]] void* address_of(slot_index index) const noexcept {
+    return base_ + stride_ * index;
+  }
 
   /// Requires: `slot` is an address that `address_of` gave.
   [[nodiscard]] slot_index index_of(const void* slot) const noexcept {

@@ -20,7 +20,8 @@ using atomic = std::atomic<T>;
 /// Its partner is `heavy_fence` (asymmetric_fence.hpp), which makes every running thread order its
 /// own accesses once. Linux membarrier(2) documents the pairing.
 inline void light_fence() noexcept {
-  // (1) - this seq_cst-fence of the compiler alone is in one total order with asymmetric_fence.cpp (1)
+  // (1) - this seq_cst-fence of the compiler alone is in one total order with asymmetric_fence.cpp
+  // (1)
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 

@@ -19,6 +19,9 @@ inline void cpu_pause() noexcept {
 /// Gives the rest of this thread's time slice away.
 void yield_thread() noexcept;
 
+/// Sleeps for as short as the system allows, about 60 microseconds on Linux.
+void nap_thread() noexcept;
+
 /// Exponential pauses after a failed compare-and-swap (Dice, Hendler, Mirsky 2013): 1, 2, 4 ... 64.
 class exponential_backoff {
  public:

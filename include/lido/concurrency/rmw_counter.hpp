@@ -19,7 +19,9 @@ void count_shared_rmw() noexcept;
 #else
 
 inline void count_shared_rmw() noexcept {}
-[[nodiscard]] inline std::uint64_t shared_rmw_count() noexcept { return 0; }
+[[nodiscard]] inline std::uint64_t shared_rmw_count() noexcept {
+  return 0;
+}
 
 #endif
 

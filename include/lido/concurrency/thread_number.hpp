@@ -1,9 +1,9 @@
 /// @file
 /// Internal. A small dense number for each thread, and what happens to it when the thread ends.
 ///
-/// A number indexes the table of caches that every pool has, so a thread finds its cache in any pool
-/// with one thread-local load and one addition. Numbers are reused, lowest first. A thread past the
-/// table, and one that is already ending, has number 0 and uses the shared path.
+/// A number indexes the table of caches that every pool has, so a thread finds its cache in any
+/// pool with one thread-local load and one addition. Numbers are reused, lowest first. A thread
+/// past the table, and one that is already ending, has number 0 and uses the shared path.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ inline constexpr std::size_t thread_stride = no_false_sharing;
 ///
 /// Constant-initialised and trivially destructible, so reading it is one load. One variable for the
 /// whole process even where symbols are hidden by default, because numbers must not collide.
-LIDO_TLS_MODEL [[gnu::visibility("default")]] inline constinit thread_local std::size_t thread_offset = 0;
+LIDO_TLS_MODEL
+    [[gnu::visibility("default")]] inline constinit thread_local std::size_t thread_offset = 0;
 
 /// Gives the calling thread a number if one is free and the thread is not ending; sets
 /// `thread_offset`. Returns whether the thread has a number now.

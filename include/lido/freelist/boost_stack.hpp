@@ -29,8 +29,8 @@ class boost_stack {
   explicit boost_stack(std::uint32_t nodes) : stack_(nodes), nodes_(nodes) {}
 
   void push(slot_index index) noexcept {
-    // A spare node may be in another thread's hands for a moment: its pop has read the value but not
-    // yet returned the node. There is one node for each index, so it comes back.
+    // A spare node may be in another thread's hands for a moment: its pop has read the value but
+    // not yet returned the node. There is one node for each index, so it comes back.
     while (!stack_.bounded_push(index)) {
     }
     // (1) - this release-fetch-add synchronizes-with the acquire-load (2)
@@ -63,7 +63,9 @@ class boost_stack {
     return pushes_.load(std::memory_order_acquire);
   }
 
-  [[nodiscard]] std::size_t memory() const noexcept { return nodes_ * cache_line; }  // Boost pads its nodes
+  [[nodiscard]] std::size_t memory() const noexcept {
+    return nodes_ * cache_line;
+  }  // Boost pads its nodes
 
  private:
   boost::lockfree::stack<slot_index> stack_;

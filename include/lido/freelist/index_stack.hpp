@@ -13,19 +13,27 @@ namespace lido::detail {
 /// A stack over the indices 0 to nodes - 1, each at most once in it. Starts empty. All operations
 /// are thread-safe and never throw; none allocates after construction.
 ///
-/// `version()` changes with every push. Two equal versions with `empty()` true around them therefore
-/// prove that the stack was empty all the time in between.
+/// `version()` grows by one with every push and with nothing else. Two equal versions with
+/// `empty()` true between them therefore prove that the stack stayed empty from then to the second,
+/// and the versions of two stacks may be added.
 template <class S>
 concept index_stack = std::constructible_from<S, std::uint32_t> &&
-                      requires(S& stack, const S& view, slot_index index, std::span<slot_index> out,
-                               std::span<const slot_index> in) {
-                        { stack.push(index) } noexcept;
-                        { stack.push_chain(in) } noexcept;
-                        { stack.pop() } noexcept -> std::same_as<slot_index>;
-                        { stack.pop_chain(out) } noexcept -> std::same_as<std::uint32_t>;
-                        { view.empty() } noexcept -> std::same_as<bool>;
-                        { view.version() } noexcept -> std::same_as<std::uint64_t>;
-                        { view.memory() } noexcept -> std::same_as<std::size_t>;
-                      };
+    requires(S& stack, const S& view, slot_index index, std::span<slot_index> out,
+             std::span<const slot_index> in) {
+  { stack.push(index) }
+  noexcept;
+  { stack.push_chain(in) }
+  noexcept;
+  { stack.pop() }
+  noexcept->std::same_as<slot_index>;
+  { stack.pop_chain(out) }
+  noexcept->std::same_as<std::uint32_t>;
+  { view.empty() }
+  noexcept->std::same_as<bool>;
+  { view.version() }
+  noexcept->std::same_as<std::uint64_t>;
+  { view.memory() }
+  noexcept->std::same_as<std::size_t>;
+};
 
 }  // namespace lido::detail

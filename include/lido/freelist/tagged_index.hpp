@@ -20,7 +20,7 @@ template <unsigned MaxTagBits = 64>
 class tagged_index_format {
  public:
   explicit constexpr tagged_index_format(std::uint32_t nodes) noexcept
-      : index_bits_(static_cast<unsigned>(std::bit_width(nodes))),
+      : index_bits_(std::max(1U, static_cast<unsigned>(std::bit_width(nodes)))),
         index_mask_((std::uint64_t{1} << index_bits_) - 1),
         tag_mask_(low_bits(std::min(MaxTagBits, 64 - index_bits_))) {}
 
@@ -29,7 +29,9 @@ class tagged_index_format {
     return index == index_mask_ ? null_slot : static_cast<slot_index>(index);
   }
 
-  [[nodiscard]] constexpr std::uint64_t tag_of(std::uint64_t word) const noexcept { return word >> index_bits_; }
+  [[nodiscard]] constexpr std::uint64_t tag_of(std::uint64_t word) const noexcept {
+    return word >> index_bits_;
+  }
 
   /// `index` may be null_slot: all ones, which no valid index is, since index < nodes.
   [[nodiscard]] constexpr std::uint64_t make(slot_index index, std::uint64_t tag) const noexcept {

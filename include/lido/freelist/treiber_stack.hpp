@@ -21,11 +21,13 @@ namespace lido::detail {
 ///
 /// Invariants
 ///  I1 Each index is in the stack at most once.
-///  I2 Links live in an array of atomics that is never freed while the stack lives; an index that is
+///  I2 Links live in an array of atomics that is never freed while the stack lives; an index that
+///  is
 ///     not in the stack keeps its stale link, which any thread may still read.
 ///  I3 Every push stores a tag that is one more than the tag it observed, so a head word returns to
 ///     an earlier value only after 2^tag_bits pushes.
-/// Memory ordering: push (1) -> pop (2, 3). All changes of the head are read-modify-writes, so a pop
+/// Memory ordering: push (4) -> pop (1, 2). All changes of the head are read-modify-writes, so a
+/// pop
 ///   that reads any later head is still in the release sequence of the push of its node.
 /// Progress: lock-free. Never allocates after construction.
 template <unsigned MaxTagBits = 64>
@@ -33,7 +35,10 @@ class treiber_stack {
  public:
   /// Throws std::bad_alloc. Requires: 0 <= nodes <= max_capacity.
   explicit treiber_stack(std::uint32_t nodes)
-      : format_(nodes), links_(std::make_unique<atomic<slot_index>[]>(nodes)), nodes_(nodes), head_(format_.make(null_slot, 0)) {}
+      : format_(nodes),
+        links_(std::make_unique<atomic<slot_index>[]>(nodes)),
+        nodes_(nodes),
+        head_(format_.make(null_slot, 0)) {}
 
   void push(slot_index index) noexcept { push_linked(index, index); }
 
@@ -43,7 +48,7 @@ class treiber_stack {
       return;
     }
     for (std::size_t i = 1; i < chain.size(); ++i) {
-      // relaxed: published by (1)
+      // relaxed: published by (4)
       links_[chain[i - 1]].store(chain[i], std::memory_order_relaxed);
     }
     push_linked(chain.front(), chain.back());
@@ -58,7 +63,7 @@ class treiber_stack {
   /// Pops up to out.size() indices with one change of the head; returns how many.
   [[nodiscard]] std::uint32_t pop_chain(std::span<slot_index> out) noexcept {
     exponential_backoff backoff;
-    // (2) - this acquire-load synchronizes-with the release-CAS (1), so the links below are visible
+    // (1) - this acquire-load synchronizes-with the release-CAS (4), so the links below are visible
     std::uint64_t head = head_.load(std::memory_order_acquire);
     for (;;) {
       const walked chain = walk(head, out);
@@ -67,24 +72,21 @@ class treiber_stack {
       }
       schedule_point();
       count_shared_rmw();
-      // (3) - this acq_rel-CAS synchronizes-with the release-CAS (1), also when it fails, because it
-      // goes on with the head it then reads. Its release half shows the marks of slots in transit to
-      // whoever sees the stack shorter: it synchronizes-with the acquire-load (4).
-      if (head_.compare_exchange_weak(head, format_.make(chain.rest, format_.tag_of(head)), std::memory_order_acq_rel,
-                                      std::memory_order_acquire)) {
+      // (2) - this acq_rel-CAS synchronizes-with the release-CAS (4), also when it fails, because
+      // it goes on with the head it then reads. Its release half shows the marks of slots in
+      // transit to whoever sees the stack shorter: it synchronizes-with the acquire-load (3).
+      if (head_.compare_exchange_weak(head, format_.make(chain.rest, format_.tag_of(head)),
+                                      std::memory_order_acq_rel, std::memory_order_acquire)) {
         return chain.count;
       }
       backoff.pause();
     }
   }
 
-  [[nodiscard]] bool empty() const noexcept { return format_.index_of(version()) == null_slot; }
+  [[nodiscard]] bool empty() const noexcept { return format_.index_of(head()) == null_slot; }
 
-  /// The whole head word: its tag moves with every push.
-  [[nodiscard]] std::uint64_t version() const noexcept {
-    // (4) - this acquire-load synchronizes-with the release-CAS (1) and the acq_rel-CAS (3)
-    return head_.load(std::memory_order_acquire);
-  }
+  /// The tag: only a push moves it, and only upwards.
+  [[nodiscard]] std::uint64_t version() const noexcept { return format_.tag_of(head()); }
 
   [[nodiscard]] unsigned tag_bits() const noexcept { return format_.tag_bits(); }
 
@@ -97,13 +99,18 @@ class treiber_stack {
     slot_index rest;
   };
 
+  std::uint64_t head() const noexcept {
+    // (3) - this acquire-load synchronizes-with the release-CAS (4) and the acq_rel-CAS (2)
+    return head_.load(std::memory_order_acquire);
+  }
+
   walked walk(std::uint64_t head, std::span<slot_index> out) const noexcept {
     std::uint32_t count = 0;
     slot_index index = format_.index_of(head);
     while (index != null_slot && count < out.size()) {
       out[count++] = index;
-      // relaxed: ordered by (2, 3); if another thread popped this index meanwhile the link may be
-      // stale, but then the head has moved and the CAS (3) fails
+      // relaxed: ordered by (1, 2); if another thread popped this index meanwhile the link may be
+      // stale, but then the head has moved and the CAS (2) fails
       index = links_[index].load(std::memory_order_relaxed);
     }
     return {count, index};
@@ -111,18 +118,19 @@ class treiber_stack {
 
   void push_linked(slot_index first, slot_index last) noexcept {
     exponential_backoff backoff;
-    // relaxed: only a guess, validated by (1); nothing is read through it
+    // relaxed: only a guess, validated by (4); nothing is read through it
     std::uint64_t head = head_.load(std::memory_order_relaxed);
     for (;;) {
-      // relaxed: published by (1)
+      // relaxed: published by (4)
       links_[last].store(format_.index_of(head), std::memory_order_relaxed);
       schedule_point();
       count_shared_rmw();
-      // (1) - this release-CAS synchronizes-with the acquire-load (2, 4) and the acq_rel-CAS (3), so
-      // whoever pops sees the links and all that happened to the slots before. On failure relaxed:
-      // the new head is again only a guess. The tag comes from the head just observed (I3).
-      if (head_.compare_exchange_weak(head, format_.make(first, format_.tag_of(head) + 1), std::memory_order_release,
-                                      std::memory_order_relaxed)) {
+      // (4) - this release-CAS synchronizes-with the acquire-load (1, 3) and the acq_rel-CAS (2),
+      // so whoever pops sees the links and all that happened to the slots before. On failure
+      // relaxed: the new head is again only a guess. The tag comes from the head just observed
+      // (I3).
+      if (head_.compare_exchange_weak(head, format_.make(first, format_.tag_of(head) + 1),
+                                      std::memory_order_release, std::memory_order_relaxed)) {
         return;
       }
       backoff.pause();

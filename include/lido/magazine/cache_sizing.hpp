@@ -1,5 +1,6 @@
 /// @file
-/// Internal. How many slots a cache may hold: it finds its own size, and yields when slots are scarce.
+/// Internal. How many slots a cache may hold: it finds its own size, and yields when slots are
+/// scarce.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +10,9 @@ namespace lido::detail {
 
 /// One cache's limit. Pure arithmetic, used by the owner only.
 ///
-/// Slow start and additive-increase-free doubling as in tcmalloc: every trip to the shared lists says
-/// that the cache is too small. Being robbed says that it is too large: half. Below `smallest` a
-/// cache is not worth its theft, so it closes; it opens again after `patience` operations during
+/// Slow start and additive-increase-free doubling as in tcmalloc: every trip to the shared lists
+/// says that the cache is too small. Being robbed says that it is too large: half. Below `smallest`
+/// a cache is not worth its theft, so it closes; it opens again after `patience` operations during
 /// which no thread found the pool exhausted.
 class cache_sizing {
  public:

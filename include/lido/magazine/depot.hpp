@@ -35,7 +35,8 @@ struct alignas(magazine_size * sizeof(slot_index)) magazine {
 ///  I2 A slot is in `singles_`, in one full magazine, in a cache, or in the hands of one thread.
 ///  I3 There are so few magazines that they and the links cost at most 8 bytes a slot; when none is
 ///     left, slots go to `singles_`, which has room for all.
-/// Memory ordering: what a magazine holds is written and read relaxed; the stacks' push -> pop edges
+/// Memory ordering: what a magazine holds is written and read relaxed; the stacks' push -> pop
+/// edges
 ///   carry it from one thread to the next.
 /// Progress: lock-free. Never allocates after construction.
 template <index_stack Stack>
@@ -62,7 +63,8 @@ class depot {
         return count;
       }
     }
-    if (const std::uint32_t count = take_magazines(out, std::max(want / magazine_size, 1U)); count > 0) {
+    if (const std::uint32_t count = take_magazines(out, std::max(want / magazine_size, 1U));
+        count > 0) {
       return count;
     }
     return singles_.pop_chain(out.first(want));
@@ -71,7 +73,8 @@ class depot {
   /// Stores all of `slots`. Requires: slots.size() <= most_per_trip.
   void give(std::span<const slot_index> slots) noexcept {
     std::array<slot_index, most_per_trip / magazine_size> ids;
-    const std::uint32_t count = empty_.pop_chain(std::span(ids).first(slots.size() / magazine_size));
+    const std::uint32_t count =
+        empty_.pop_chain(std::span(ids).first(slots.size() / magazine_size));
     for (std::uint32_t m = 0; m < count; ++m) {
       for (std::uint32_t i = 0; i < magazine_size; ++i) {
         // relaxed: published by the push to full_
@@ -84,8 +87,10 @@ class depot {
 
   [[nodiscard]] bool empty() const noexcept { return singles_.empty() && full_.empty(); }
 
-  /// Changes with every push of slots; see index_stack.
-  [[nodiscard]] std::uint64_t version() const noexcept { return singles_.version() + full_.version(); }
+  /// Grows with every push of slots and with nothing else; see index_stack.
+  [[nodiscard]] std::uint64_t version() const noexcept {
+    return singles_.version() + full_.version();
+  }
 
   [[nodiscard]] std::size_t memory() const noexcept {
     return magazine_count_ * sizeof(magazine) + singles_.memory() + full_.memory();
@@ -114,7 +119,8 @@ class depot {
       empty_.push(id);
     }
     while (left > magazine_count_ * magazine_size) {
-      const std::uint32_t count = std::min(magazine_size - 1, left - magazine_count_ * magazine_size);
+      const std::uint32_t count =
+          std::min(magazine_size - 1, left - magazine_count_ * magazine_size);
       const auto slots = take_highest(count);
       std::array<slot_index, magazine_size> ascending;
       std::reverse_copy(slots.begin(), slots.end(), ascending.begin());
@@ -125,9 +131,11 @@ class depot {
     }
   }
 
-  [[nodiscard]] std::uint32_t take_magazines(std::span<slot_index> out, std::uint32_t most) noexcept {
+  [[nodiscard]] std::uint32_t take_magazines(std::span<slot_index> out,
+                                             std::uint32_t most) noexcept {
     std::array<slot_index, most_per_trip / magazine_size> ids;
-    const std::uint32_t count = full_.pop_chain(std::span(ids).first(std::min<std::size_t>(most, ids.size())));
+    const std::uint32_t count =
+        full_.pop_chain(std::span(ids).first(std::min<std::size_t>(most, ids.size())));
     for (std::uint32_t m = 0; m < count; ++m) {
       for (std::uint32_t i = 0; i < magazine_size; ++i) {
         // relaxed: ordered by the pop from full_

@@ -12,6 +12,7 @@
 #include "lido/base/slot_geometry.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/freelist/treiber_stack.hpp"
@@ -26,10 +27,11 @@ enum class cache_choice : std::uint8_t { automatic, locked, none };
 /// Addresses of free slots, for any number of threads.
 ///
 /// Invariants
-///  I1 Each slot is in the depot, in one cache, in a caller's hands, or in transit in a thread whose
+///  I1 Each slot is in the depot, in one cache, in a caller's hands, or in transit in a thread
+///  whose
 ///     cache is `busy` or that is counted in `carrying_`.
 ///  I2 acquire fails only if at some moment during the call every slot was in callers' hands, or if
-///     another thread stayed in transit for the whole of `most_rounds` rounds.
+///     another thread did not run for a tenth of a second in the middle of a transit.
 /// Memory ordering: see depot.hpp and thread_cache.hpp for the slots themselves, and the notes in
 ///   slot_source_impl.hpp for the decision that a pool is exhausted.
 /// Progress: hits wait-free; the rest lock-free. release allocates nothing; acquire may try to, to
@@ -38,7 +40,8 @@ template <index_stack Stack = treiber_stack<>>
 class slot_source final : private thread_exit_listener {
  public:
   /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `slots` spans as many.
-  slot_source(slot_geometry slots, std::uint32_t capacity, cache_choice caches, std::uint32_t max_cached);
+  slot_source(slot_geometry slots, std::uint32_t capacity, cache_choice caches,
+              std::uint32_t max_cached);
   slot_source(const slot_source&) = delete;
   slot_source& operator=(const slot_source&) = delete;
   ~slot_source();
@@ -83,7 +86,8 @@ class slot_source final : private thread_exit_listener {
  private:
   // Thread n has entry n; entry 0 is never used, since offset 0 means no number.
   [[gnu::always_inline]] thread_cache& at(std::size_t offset) noexcept {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): offset is a multiple of the stride
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): offset is a multiple of the
+    // stride
     return *reinterpret_cast<thread_cache*>(reinterpret_cast<std::byte*>(caches_.data()) + offset);
   }
 
@@ -98,7 +102,8 @@ class slot_source final : private thread_exit_listener {
   [[nodiscard]] void* refill(thread_cache& cache) noexcept;
   void resume(thread_cache& cache, const thread_cache::settled& found) noexcept;
   void reopen(thread_cache& cache, std::uint32_t count) noexcept;
-  [[nodiscard]] std::uint32_t flush(thread_cache& cache, std::uint32_t count, std::uint32_t keep) noexcept;
+  [[nodiscard]] std::uint32_t flush(thread_cache& cache, std::uint32_t count,
+                                    std::uint32_t keep) noexcept;
   void enlarge(thread_cache& cache) noexcept;
   void on_thread_exit(std::uint32_t number) noexcept override;
 
@@ -110,6 +115,7 @@ class slot_source final : private thread_exit_listener {
   [[nodiscard]] void* scavenge(thread_cache* self) noexcept;
   void note_exhausted() noexcept;
   [[nodiscard]] void* steal(thread_cache* self, bool take_over) noexcept;
+  static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
   struct survey;
   [[nodiscard]] survey look_around() const noexcept;
   struct announcements;
@@ -128,11 +134,12 @@ class slot_source final : private thread_exit_listener {
 
   /// Room of a cache before it grows: cells and thread_cache together are 1 KiB.
   static constexpr std::uint32_t first_room = (1024 - sizeof(thread_cache)) / sizeof(cell);
-  /// How often an acquire looks again while another thread is in transit; all but the first few
-  /// rounds give the processor away.
-  static constexpr int most_rounds = 2000;
-  static constexpr int spinning_rounds = 8;
-  static constexpr int rounds_before_take_over = 64;
+  // How often an acquire looks again while another thread is in transit. Naps are about 60
+  // microseconds, so it gives up on a thread that does not run for about a tenth of a second.
+  static constexpr int most_waits = 2000;
+  static constexpr int waits_before_yield = 8;
+  static constexpr int waits_before_take_over = 32;
+  static constexpr int waits_before_nap = 64;
 
   std::array<thread_cache, max_thread_number + 1> caches_;
   slot_geometry slots_;
@@ -143,14 +150,16 @@ class slot_source final : private thread_exit_listener {
   cache_kind kind_;
   aligned_buffer first_cells_;  ///< first_room_ cells for each thread number, untouched until used
   depot<Stack> depot_;
-  alignas(no_false_sharing) atomic<std::uint32_t> highest_number_{0};  ///< of a cache that was ever opened
+  alignas(no_false_sharing) atomic<std::uint32_t> highest_number_{
+      0};  ///< of a cache that was ever opened
   atomic<std::uint32_t> open_caches_{0};
   atomic<std::uint32_t> scarcity_{0};  ///< how often the pool was found exhausted
   atomic<std::uint32_t> carrying_{0};  ///< threads in transit without a busy cache
   atomic<std::uint64_t> exhausted_{0};
   atomic<std::uint64_t> thefts_{0};
   atomic<std::uint64_t> heavy_fences_{0};
-  atomic<std::int64_t> drawn_uncached_{0};  ///< as owner_notes::drawn, for all that goes past the caches
+  atomic<std::int64_t> drawn_uncached_{
+      0};  ///< as owner_notes::drawn, for all that goes past the caches
   atomic<std::size_t> grown_bytes_{0};
 };
 

@@ -20,8 +20,10 @@ slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cac
       max_cached_(std::min(max_cached, most_cached)),
       first_room_(std::min(first_room, std::min(capacity / 2, max_cached_) + 1)),
       has_caches_(caches != cache_choice::none && first_room_ > cache_sizing::smallest),
-      kind_(caches == cache_choice::automatic && heavy_fence_available() ? cache_kind::revocable : cache_kind::locked),
-      first_cells_(has_caches_ ? sizeof(cell) * first_room_ * max_thread_number : sizeof(cell), no_false_sharing),
+      kind_(caches == cache_choice::automatic && heavy_fence_available() ? cache_kind::revocable
+                                                                         : cache_kind::locked),
+      first_cells_(has_caches_ ? sizeof(cell) * first_room_ * max_thread_number : sizeof(cell),
+                   no_false_sharing),
       depot_(capacity) {
   register_listener();
 }
@@ -71,7 +73,8 @@ void slot_source<Stack>::release_slow(thread_cache& cache, void* slot) noexcept 
 
 template <index_stack Stack>
 void* slot_source<Stack>::acquire_without_number() noexcept {
-  return assign_thread_number(/*wait=*/true) ? acquire_slow(at(thread_offset)) : acquire_past_cache(nullptr);
+  return assign_thread_number(/*wait=*/true) ? acquire_slow(at(thread_offset))
+                                             : acquire_past_cache(nullptr);
 }
 
 template <index_stack Stack>
@@ -118,13 +121,14 @@ void slot_source<Stack>::adopt_first_cells(thread_cache& cache) noexcept {
   cache.use_cells({first, first_room_});
 }
 
-// relaxed (whole function): whoever sees a slot in this cache missing from the depot has read a word
-// that this thread wrote after it
+// relaxed (whole function): whoever sees a slot in this cache missing from the depot has read a
+// word that this thread wrote after it
 template <index_stack Stack>
 void slot_source<Stack>::raise_highest(std::uint32_t number) noexcept {
   std::uint32_t highest = highest_number_.load(std::memory_order_relaxed);
-  while (highest < number && !highest_number_.compare_exchange_weak(highest, number, std::memory_order_relaxed,
-                                                                    std::memory_order_relaxed)) {
+  while (highest < number &&
+         !highest_number_.compare_exchange_weak(highest, number, std::memory_order_relaxed,
+                                                std::memory_order_relaxed)) {
   }
 }
 
@@ -218,7 +222,8 @@ void slot_source<Stack>::reopen(thread_cache& cache, std::uint32_t count) noexce
 /// Gives the oldest items of a busy cache to the depot, in whole magazines where there are enough;
 /// keeps at least `keep`. Returns how many are left. The newest stay: their memory is still warm.
 template <index_stack Stack>
-std::uint32_t slot_source<Stack>::flush(thread_cache& cache, std::uint32_t count, std::uint32_t keep) noexcept {
+std::uint32_t slot_source<Stack>::flush(thread_cache& cache, std::uint32_t count,
+                                        std::uint32_t keep) noexcept {
   std::uint32_t surplus = count - keep;
   if (surplus > magazine_size && keep > 0) {
     surplus -= surplus % magazine_size;
@@ -240,7 +245,8 @@ std::uint32_t slot_source<Stack>::flush(thread_cache& cache, std::uint32_t count
   }
   auto& flushes = cache.notes().flushes;
   // relaxed (2x): a counter that nobody orders by, written by this thread alone
-  flushes.store(flushes.load(std::memory_order_relaxed) + (surplus > 0 ? 1 : 0), std::memory_order_relaxed);
+  flushes.store(flushes.load(std::memory_order_relaxed) + (surplus > 0 ? 1 : 0),
+                std::memory_order_relaxed);
   return count - surplus;
 }
 
@@ -248,7 +254,8 @@ std::uint32_t slot_source<Stack>::flush(thread_cache& cache, std::uint32_t count
 template <index_stack Stack>
 void slot_source<Stack>::enlarge(thread_cache& cache) noexcept {
   const std::size_t room = cache.cells().size();
-  const std::size_t wanted = std::min<std::size_t>(room * 2, std::min(max_cached_, capacity_ / 2) + 1);
+  const std::size_t wanted =
+      std::min<std::size_t>(room * 2, std::min(max_cached_, capacity_ / 2) + 1);
   if (wanted <= room || ceiling() < room) {
     return;
   }

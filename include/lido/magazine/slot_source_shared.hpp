@@ -53,8 +53,8 @@ void slot_source<Stack>::give(thread_cache* self, std::span<void* const> slots) 
   std::array<slot_index, most_per_trip> indices;
   while (!slots.empty()) {
     const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
-    std::transform(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(size), indices.begin(),
-                   [this](const void* slot) { return slots_.index_of(slot); });
+    std::transform(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(size),
+                   indices.begin(), [this](const void* slot) { return slots_.index_of(slot); });
     depot_.give(std::span(indices).first(size));
     slots = slots.subspan(size);
   }
@@ -96,9 +96,9 @@ std::size_t slot_source<Stack>::take_shared(thread_cache* self, std::span<void*>
   return kept;
 }
 
-/// The order of the looks matters: the depot first, then the caches, then the carriers. A slot leaves
-/// the depot only by a thread that marked itself before (busy or carrying), and reaches a cache or
-/// the depot before the mark goes.
+/// The order of the looks matters: the depot first, then the caches, then the carriers. A slot
+/// leaves the depot only by a thread that marked itself before (busy or carrying), and reaches a
+/// cache or the depot before the mark goes.
 template <index_stack Stack>
 typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noexcept {
   survey seen;
@@ -127,28 +127,39 @@ typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noex
 template <index_stack Stack>
 void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
   exponential_backoff backoff;
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int waits = 0; waits < most_waits;) {
     const survey first = look_around();
     if (!first.depot_empty) {
       void* slot = nullptr;
       if (take_shared(self, {&slot, 1}) == 1) {
         return slot;
       }
-    } else if (first.open || (first.revoking && round >= rounds_before_take_over)) {
-      if (void* const slot = steal(self, round >= rounds_before_take_over); slot != nullptr) {
+    } else if (first.open || (first.revoking && waits >= waits_before_take_over)) {
+      if (void* const slot = steal(self, waits >= waits_before_take_over); slot != nullptr) {
         return slot;
       }
-    } else if (first.bare() && look_around().unchanged_since(first)) {
-      break;
-    }
-    if (round < spinning_rounds) {
-      backoff.pause();
+    } else if (first.bare()) {
+      if (look_around().unchanged_since(first)) {
+        break;
+      }
     } else {
-      yield_thread();
+      wait_for_transit(waits++, backoff);
     }
   }
   note_exhausted();
   return nullptr;
+}
+
+/// Pauses, then gives the processor away, then sleeps: a thread in transit may have lost its own.
+template <index_stack Stack>
+void slot_source<Stack>::wait_for_transit(int waits, exponential_backoff& backoff) noexcept {
+  if (waits < waits_before_yield) {
+    backoff.pause();
+  } else if (waits < waits_before_nap) {
+    yield_thread();
+  } else {
+    nap_thread();
+  }
 }
 
 /// Empties every open cache. Returns one slot and puts the others into the depot.
@@ -180,7 +191,8 @@ bool slot_source<Stack>::revoke_all(announcements& made, bool take_over) noexcep
   made.highest = highest_number_.load(std::memory_order_relaxed);
   for (std::uint32_t number = 1; number <= made.highest; ++number) {
     const cache_control seen = caches_[number].control();
-    if (seen.state() != cache_state::open && !(take_over && seen.state() == cache_state::revoking)) {
+    if (seen.state() != cache_state::open &&
+        !(take_over && seen.state() == cache_state::revoking)) {
       continue;
     }
     if (const auto announced = caches_[number].revoke(seen)) {

@@ -34,20 +34,21 @@ struct cell_block {
 ///
 /// The owner pops and pushes with plain loads and stores, then looks at one bound (`low_` or
 /// `high_`) that says at once: empty or full, or revoked. A thief announces itself in `control_`,
-/// sets both bounds so that the next operation must fail, runs the heavy fence, copies the items and
-/// claims them by a compare-and-swap on `control_`. After the fence at most one operation of the
-/// owner can be in doubt, the one that straddles it; the owner finds in `control_` how many items
-/// were claimed and knows from the position of its own item who has it. Nobody waits for anybody.
-/// (Asymmetric fences after Dice, Huang, Yang 2001 and WG21 P1202; why not plain code: Attiya et
-/// al., Laws of Order, POPL 2011.)
+/// sets both bounds so that the next operation must fail, runs the heavy fence, copies the items
+/// and claims them by a compare-and-swap on `control_`. After the fence at most one operation of
+/// the owner can be in doubt, the one that straddles it; the owner finds in `control_` how many
+/// items were claimed and knows from the position of its own item who has it. Nobody waits for
+/// anybody. (Asymmetric fences after Dice, Huang, Yang 2001 and WG21 P1202; why not plain code:
+/// Attiya et al., Laws of Order, POPL 2011.)
 ///
 /// Invariants
 ///  I1 Only the owner writes `top_` and the cells.
 ///  I2 `control_` leaves `busy` and `frozen` only by the owner, `open` by the owner or a thief,
-///     `revoking` by the owner, its thief, or a thief that takes over. Each change is a new generation.
+///     `revoking` by the owner, its thief, or a thief that takes over. Each change is a new
+///     generation.
 ///  I3 The bounds allow hits only while the cache is open; the owner sets them only while `busy`.
 ///  I4 In `frozen` no item is in the cache and no operation completes as a hit.
-/// Memory ordering: items, top (4, 5, 6) -> thief (8); control: see the notes.
+/// Memory ordering: items, top (4, 5, 6) -> thief (12); control: see the notes.
 /// Progress: hits wait-free without read-modify-write or fence; everything else lock-free, no
 ///   allocation.
 class alignas(no_false_sharing) thread_cache {
@@ -62,7 +63,7 @@ class alignas(no_false_sharing) thread_cache {
     cell* const top = top_.load(std::memory_order_relaxed) - 1;
     item = top->load(std::memory_order_relaxed);
     schedule_point();
-    // (4) - this release-store synchronizes-with the acquire-load (8): a pop too must publish, or
+    // (4) - this release-store synchronizes-with the acquire-load (12): a pop too must publish, or
     // the pushes before it would no longer be visible to a thief that reads this value
     top_.store(top, std::memory_order_release);
     light_fence();
@@ -83,7 +84,7 @@ class alignas(no_false_sharing) thread_cache {
     }
     // relaxed: published by (5)
     top->store(item, std::memory_order_relaxed);
-    // (5) - this release-store synchronizes-with the acquire-load (8), so a thief sees the item
+    // (5) - this release-store synchronizes-with the acquire-load (12), so a thief sees the item
     top_.store(top + 1, std::memory_order_release);
     light_fence();
     schedule_point();
@@ -95,7 +96,7 @@ class alignas(no_false_sharing) thread_cache {
 
   /// What the owner finds when it takes its cache into its own hands; the cache is then `busy`.
   struct settled {
-    void* item;           ///< pop: the popped item or null; push: the item if it still needs a place
+    void* item;  ///< pop: the popped item or null; push: the item if it still needs a place
     std::uint32_t count;  ///< items in the cells
     bool robbed;          ///< a thief has emptied the cache
     bool contested;       ///< a theft was under way and is now cancelled
@@ -160,7 +161,9 @@ class alignas(no_false_sharing) thread_cache {
   [[nodiscard]] const owner_notes& notes() const noexcept { return notes_; }
 
  private:
-  static std::uintptr_t address(const cell* place) noexcept { return reinterpret_cast<std::uintptr_t>(place); }
+  static std::uintptr_t address(const cell* place) noexcept {
+    return reinterpret_cast<std::uintptr_t>(place);
+  }
 
   struct taken_hold {
     cache_control before;
@@ -176,9 +179,9 @@ class alignas(no_false_sharing) thread_cache {
 
   static constexpr std::int64_t nowhere = -1;
 
-  atomic<cell*> top_;               ///< one past the last item
-  atomic<std::uintptr_t> low_;      ///< a pop below this has failed
-  atomic<std::uintptr_t> high_;     ///< a push above this has failed
+  atomic<cell*> top_;            ///< one past the last item
+  atomic<std::uintptr_t> low_;   ///< a pop below this has failed
+  atomic<std::uintptr_t> high_;  ///< a push above this has failed
   atomic<std::uint64_t> control_{cache_control{}.word()};
   atomic<cell*> base_{nullptr};     ///< the cells; room for one item more than any limit
   atomic<std::uint32_t> room_{0};   ///< number of cells

@@ -18,13 +18,16 @@ namespace lido::detail {
 template <class T>
 class slot_array {
  public:
-  /// Throws std::bad_array_new_length when the size overflows, std::bad_alloc when there is no memory.
+  /// Throws std::bad_array_new_length when the size overflows, std::bad_alloc when there is no
+  /// memory.
   explicit slot_array(std::uint32_t capacity)
       : storage_(bytes(capacity), std::max(alignof(T), cache_line)) {}
 
   [[nodiscard]] slot_geometry geometry() const noexcept { return {storage_.data(), sizeof(T)}; }
 
-  [[nodiscard]] void* address_of(slot_index index) const noexcept { return geometry().address_of(index); }
+  [[nodiscard]] void* address_of(slot_index index) const noexcept {
+    return geometry().address_of(index);
+  }
 
   /// Requires: owns(object).
   [[nodiscard]] slot_index index_of(const T* object) const noexcept {
@@ -46,8 +49,10 @@ class slot_array {
   }
 
   std::uintptr_t distance_to(const T* object) const noexcept {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): foreign pointers must not be subtracted
-    return reinterpret_cast<std::uintptr_t>(object) - reinterpret_cast<std::uintptr_t>(storage_.data());
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): foreign pointers must not be
+    // subtracted
+    return reinterpret_cast<std::uintptr_t>(object) -
+           reinterpret_cast<std::uintptr_t>(storage_.data());
   }
 
   aligned_buffer storage_;

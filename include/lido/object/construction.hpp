@@ -23,8 +23,9 @@ struct asks_default_init<Tag> : std::is_same<std::remove_cvref_t<Tag>, default_i
 
 /// Whether `make<T>(slot, Args...)` cannot throw.
 template <class T, class... Args>
-inline constexpr bool makes_nothrow = asks_default_init<Args...>::value ? std::is_nothrow_default_constructible_v<T>
-                                                                        : std::is_nothrow_constructible_v<T, Args...>;
+inline constexpr bool makes_nothrow =
+    asks_default_init<Args...>::value ? std::is_nothrow_default_constructible_v<T>
+                                      : std::is_nothrow_constructible_v<T, Args...>;
 
 /// Constructs a T from `args`: none value-initialises, `default_init` default-initialises, and an
 /// aggregate takes its members in braces.

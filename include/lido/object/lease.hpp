@@ -11,13 +11,14 @@ class object_pool;
 
 /// Owner of one acquired object; gives it back on destruction. Empty after a failed `try_acquire`.
 ///
-/// Move-only; two words. Not thread-safe itself, but may be moved to and destroyed in any thread. Must
-/// not outlive its pool unless empty.
+/// Move-only; two words. Not thread-safe itself, but may be moved to and destroyed in any thread.
+/// Must not outlive its pool unless empty.
 template <class T, class Pool = object_pool<T>>
 class [[nodiscard]] lease {
  public:
   lease() noexcept = default;
-  lease(lease&& other) noexcept : object_(std::exchange(other.object_, nullptr)), pool_(other.pool_) {}
+  lease(lease&& other) noexcept
+      : object_(std::exchange(other.object_, nullptr)), pool_(other.pool_) {}
   lease& operator=(lease&& other) noexcept {
     if (this != &other) {
       reset();

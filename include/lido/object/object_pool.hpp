@@ -27,9 +27,9 @@ namespace lido {
 
 /// A fixed array of slots behind a lock-free free list with per-thread caches. Objects never move.
 ///
-/// An object is constructed when it is acquired and destroyed when it is released. A constructor that
-/// throws costs no slot. `capacity()` objects can be out at once, however many free slots the caches
-/// of other threads hold.
+/// An object is constructed when it is acquired and destroyed when it is released. A constructor
+/// that throws costs no slot. `capacity()` objects can be out at once, however many free slots the
+/// caches of other threads hold.
 ///
 /// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
 /// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free.
@@ -42,12 +42,17 @@ class object_pool {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a pool holds objects: no references, arrays or const types");
   static_assert(std::is_nothrow_destructible_v<T>, "lido: release is noexcept, so ~T must be, too");
-  static_assert((... && detail::pool_policy<Policies>), "lido: object_pool<T, ...> takes policies after T; see lido/object/policy.hpp");
+  static_assert((... && detail::pool_policy<Policies>),
+                "lido: object_pool<T, ...> takes policies after T; see lido/object/policy.hpp");
 
-  using cache_policy = typename detail::select_policy<detail::is_cache_policy, policy::revocable_cache, Policies...>::type;
-  using list_policy = typename detail::select_policy<detail::is_list_policy, policy::treiber_list, Policies...>::type;
-  using exhaustion_policy = typename detail::select_policy<detail::is_exhaustion_policy, policy::fail, Policies...>::type;
-  using tracking_policy = typename detail::select_policy<detail::is_tracking_policy, policy::untracked, Policies...>::type;
+  using cache_policy = typename detail::select_policy<detail::is_cache_policy,
+                                                      policy::revocable_cache, Policies...>::type;
+  using list_policy = typename detail::select_policy<detail::is_list_policy, policy::treiber_list,
+                                                     Policies...>::type;
+  using exhaustion_policy =
+      typename detail::select_policy<detail::is_exhaustion_policy, policy::fail, Policies...>::type;
+  using tracking_policy = typename detail::select_policy<detail::is_tracking_policy,
+                                                         policy::untracked, Policies...>::type;
 
  public:
   using value_type = T;
@@ -55,7 +60,8 @@ class object_pool {
 
   /// A pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2),
   /// std::bad_array_new_length or std::bad_alloc. Blocks for a moment while other threads end.
-  explicit object_pool(std::size_t capacity) : object_pool(object_pool_options{.capacity = capacity}) {}
+  explicit object_pool(std::size_t capacity)
+      : object_pool(object_pool_options{.capacity = capacity}) {}
 
   explicit object_pool(const object_pool_options& options)
       : name_(options.name),
@@ -68,9 +74,9 @@ class object_pool {
   object_pool& operator=(const object_pool&) = delete;
   ~object_pool() = default;
 
-  /// An object made from `args` (none: value-initialised; `default_init`: default-initialised). When
-  /// exhausted does what the policy says; `policy::fail` throws pool_exhausted. Throws what T's
-  /// constructor throws.
+  /// An object made from `args` (none: value-initialised; `default_init`: default-initialised).
+  /// When exhausted does what the policy says; `policy::fail` throws pool_exhausted. Throws what
+  /// T's constructor throws.
   template <class... Args>
   [[nodiscard]] lease_type acquire(Args&&... args) {
     void* const slot = take_slot();
@@ -105,8 +111,8 @@ class object_pool {
     }
   }
 
-  /// Value-initialised objects into the front of `out`; returns how many: fewer than out.size() only
-  /// when exhausted. If a constructor throws, none is acquired.
+  /// Value-initialised objects into the front of `out`; returns how many: fewer than out.size()
+  /// only when exhausted. If a constructor throws, none is acquired.
   [[nodiscard]] std::size_t try_acquire_n(std::span<T*> out) {
     std::size_t count = 0;
     bulk_guard guard{*this, out, count};
@@ -143,7 +149,8 @@ class object_pool {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// A snapshot; see pool_stats for what it promises. Wait-free, reads one line for each thread number.
+  /// A snapshot; see pool_stats for what it promises. Wait-free, reads one line for each thread
+  /// number.
   [[nodiscard]] pool_stats stats() const noexcept { return source_.stats(); }
 
   /// Calls `f(T&)` for every object in use, in the order of their addresses. Needs
@@ -151,7 +158,8 @@ class object_pool {
   /// during it may be visited or not.
   template <class F>
   void for_each_in_use(F&& f) {
-    static_assert(tracking_policy::tracks, "lido: for_each_in_use needs object_pool<T, policy::track_in_use>");
+    static_assert(tracking_policy::tracks,
+                  "lido: for_each_in_use needs object_pool<T, policy::track_in_use>");
     for (detail::slot_index slot = 0; slot < capacity_; ++slot) {
       if (tracking_.is_used(slot)) {
         f(*std::launder(static_cast<T*>(slots_.address_of(slot))));
@@ -188,15 +196,17 @@ class object_pool {
   static std::uint32_t checked_capacity(const object_pool_options& options) {
     if (options.capacity == 0 || options.capacity > detail::max_capacity) {
       detail::throw_invalid_option(options.name, "capacity " + std::to_string(options.capacity) +
-                                                     " is not between 1 and " + std::to_string(detail::max_capacity));
+                                                     " is not between 1 and " +
+                                                     std::to_string(detail::max_capacity));
     }
     return static_cast<std::uint32_t>(options.capacity);
   }
 
   static std::uint32_t checked_max_cached(const object_pool_options& options) {
     if (options.max_cached > detail::most_cached) {
-      detail::throw_invalid_option(options.name, "max_cached " + std::to_string(options.max_cached) +
-                                                     " is more than " + std::to_string(detail::most_cached));
+      detail::throw_invalid_option(
+          options.name, "max_cached " + std::to_string(options.max_cached) + " is more than " +
+                            std::to_string(detail::most_cached));
     }
     return static_cast<std::uint32_t>(options.max_cached);
   }
@@ -237,7 +247,8 @@ class object_pool {
 
   void construct_all(std::span<void* const> slots, std::span<T*> out, std::size_t& count) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      // From here the guard of the caller owns what is in `out`, and this one the slots not yet used.
+      // From here the guard of the caller owns what is in `out`, and this one the slots not yet
+      // used.
       struct rest_guard {
         object_pool& pool;
         std::span<void* const> rest;
@@ -257,7 +268,8 @@ class object_pool {
   }
 
   void report_exhausted() {
-    exhaustion_policy::on_exhausted({.pool_name = name_, .capacity = capacity_, .in_use = stats().in_use});
+    exhaustion_policy::on_exhausted(
+        {.pool_name = name_, .capacity = capacity_, .in_use = stats().in_use});
     throw pool_exhausted(name_, capacity_, stats().in_use);
   }
 

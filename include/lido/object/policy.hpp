@@ -1,6 +1,6 @@
 /// @file
-/// Public. What an object pool can be told at compile time: `object_pool<T, policy::..., ...>`, in any
-/// order, at most one of each kind.
+/// Public. What an object pool can be told at compile time: `object_pool<T, policy::..., ...>`, in
+/// any order, at most one of each kind.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,9 @@ struct exhaustion {
 
 namespace policy {
 
-/// Thread caches that cost no read-modify-write and no fence; a thread that finds the pool empty pays
-/// to look into them. Falls back to `locked_cache` where the system lacks membarrier(2). The default.
+/// Thread caches that cost no read-modify-write and no fence; a thread that finds the pool empty
+/// pays to look into them. Falls back to `locked_cache` where the system lacks membarrier(2). The
+/// default.
 struct revocable_cache {
   static constexpr auto caches = detail::cache_choice::automatic;
 };
@@ -40,13 +41,14 @@ struct no_cache {
   static constexpr auto caches = detail::cache_choice::none;
 };
 
-/// Shared free list: Lido's own tagged Treiber stack. The default. The alternative, `boost_list`, is
-/// in lido/freelist/boost_stack.hpp.
+/// Shared free list: Lido's own tagged Treiber stack. The default. The alternative, `boost_list`,
+/// is in lido/freelist/boost_stack.hpp.
 struct treiber_list {
   using stack = detail::treiber_stack<>;
 };
 
-/// When exhausted, `acquire` throws `pool_exhausted`; `try_acquire` returns an empty lease. The default.
+/// When exhausted, `acquire` throws `pool_exhausted`; `try_acquire` returns an empty lease. The
+/// default.
 struct fail {
   [[noreturn]] static void on_exhausted(const exhaustion& what) {
     throw pool_exhausted(what.pool_name, what.capacity, what.in_use);
@@ -73,10 +75,14 @@ concept cache_policy = requires {
 };
 
 template <class P>
-concept list_policy = requires { requires index_stack<typename P::stack>; };
+concept list_policy = requires {
+  requires index_stack<typename P::stack>;
+};
 
 template <class P>
-concept exhaustion_policy = requires(const exhaustion& what) { P::on_exhausted(what); };
+concept exhaustion_policy = requires(const exhaustion& what) {
+  P::on_exhausted(what);
+};
 
 template <class P>
 concept tracking_policy = requires {
@@ -84,7 +90,8 @@ concept tracking_policy = requires {
 };
 
 template <class P>
-concept pool_policy = cache_policy<P> || list_policy<P> || exhaustion_policy<P> || tracking_policy<P>;
+concept pool_policy =
+    cache_policy<P> || list_policy<P> || exhaustion_policy<P> || tracking_policy<P>;
 
 // Concepts cannot be template arguments, so each kind has a trait.
 template <class P>
@@ -104,8 +111,10 @@ struct select_policy {
 
 template <template <class> class Is, class Default, class First, class... Rest>
 struct select_policy<Is, Default, First, Rest...>
-    : std::conditional_t<Is<First>::value, std::type_identity<First>, select_policy<Is, Default, Rest...>> {
-  static_assert(!Is<First>::value || (... && !Is<Rest>::value), "lido: two policies of the same kind");
+    : std::conditional_t<Is<First>::value, std::type_identity<First>,
+                         select_policy<Is, Default, Rest...>> {
+  static_assert(!Is<First>::value || (... && !Is<Rest>::value),
+                "lido: two policies of the same kind");
 };
 
 }  // namespace detail

@@ -24,7 +24,8 @@ template <>
 class use_tracking<true> {
  public:
   /// Throws std::bad_alloc.
-  explicit use_tracking(std::uint32_t capacity) : used_(std::make_unique<atomic<std::uint8_t>[]>(capacity)) {}
+  explicit use_tracking(std::uint32_t capacity)
+      : used_(std::make_unique<atomic<std::uint8_t>[]>(capacity)) {}
 
   void mark_used(slot_index slot) noexcept {
     // (1) - this release-store synchronizes-with the acquire-load (2), so the object is complete

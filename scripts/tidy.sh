@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Runs clang-tidy over our sources and over each header by itself, and clang-format over all of them.
+# Usage: scripts/tidy.sh [build-dir]    the build directory must be configured; default build/clang
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+build=${1:-build/clang}
+folders=(src tests stress examples bench)
+
+tool() { # the pinned version, because another one formats and warns differently
+  command -v "$1-14" || command -v "$1" || { echo "tidy: $1 is missing; scripts/setup.sh installs it" >&2; exit 2; }
+}
+tidy=$(tool clang-tidy)
+format=$(tool clang-format)
+[ -f "$build/compile_commands.json" ] || { echo "tidy: no compile_commands.json in $build; configure it first" >&2; exit 2; }
+
+# Our sources, and the files CMake generates for VERIFY_INTERFACE_HEADER_SETS: each includes one
+# header and nothing else, so a header that leans on others fails here.
+compiled() {
+  python3 - "$build/compile_commands.json" "$root" "${folders[@]}" <<'PYTHON'
+import json
+import sys
+from pathlib import Path
+
+database, root, *folders = sys.argv[1:]
+ours = tuple(f"{root}/{folder}/" for folder in folders)
+entries = json.loads(Path(database).read_text(encoding="utf-8"))
+files = {str((Path(entry["directory"]) / entry["file"]).resolve()) for entry in entries}
+print("\n".join(sorted(f for f in files if f.startswith(ours) or "_verify_interface_header_sets/" in f)))
+PYTHON
+}
+
+sources() {
+  local present=()
+  for folder in include "${folders[@]}"; do
+    [ ! -d "$folder" ] || present+=("$folder")
+  done
+  find "${present[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' \) -print0
+}
+
+mapfile -t files < <(compiled)
+[ ${#files[@]} -gt 0 ] || { echo "tidy: nothing of ours in $build/compile_commands.json" >&2; exit 2; }
+headers=$(printf '%s\n' "${files[@]}" | grep -c _verify_interface_header_sets/ || true)
+[ "$headers" -gt 0 ] || echo "tidy: no header is checked by itself; the build has no VERIFY_INTERFACE_HEADER_SETS" >&2
+
+status=0
+sources | xargs -0 "$format" --dry-run -Werror || status=1
+# The generated files may lie outside the source tree, where clang-tidy finds no configuration. The
+# database of a g++ build names warnings that clang does not know.
+check() { # file
+  local options=(-p "$build" --quiet "-warnings-as-errors=*" --extra-arg=-Wno-unknown-warning-option)
+  [[ $1 != *_verify_interface_header_sets/* ]] || options+=("--config-file=$root/.clang-tidy")
+  "$tidy" "${options[@]}" "$1" 2> >(grep -v ' warnings\? generated\.$' >&2)
+}
+export -f check
+export tidy build root
+printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'check "$1"' check || status=1
+[ $status -eq 0 ] && echo "tidy: ok (${#files[@]} files, $headers of them one header each)"
+exit $status

@@ -1,0 +1,21 @@
+// The calls of a user, compiled as a user compiles them, for hit_path.py to look at.
+#include <array>
+#include <cstdint>
+
+#include "lido/object_pool.hpp"
+
+struct payload {
+  std::array<std::uint64_t, 8> words;
+};
+
+using pool = lido::object_pool<payload>;
+
+static_assert(sizeof(payload) == 64);
+
+extern "C" payload* probe_acquire(pool& from) {
+  return from.try_acquire_ptr(lido::default_init);
+}
+
+extern "C" void probe_release(pool& to, payload* object) {
+  to.release(object);
+}

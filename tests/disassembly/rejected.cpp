@@ -1,0 +1,56 @@
+// Stacks whose hit path is not what Lido promises. hit_path.py must reject each of them.
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+
+namespace {
+
+struct stack {
+  std::mutex mutex;
+  std::atomic<std::size_t> count;
+  std::size_t top;
+  std::array<void*, 64> items;
+};
+
+[[gnu::noinline, gnu::cold]] void* slow(stack& from) {
+  return from.items[0];
+}
+
+}  // namespace
+
+extern "C" void* rejected_mutex(stack& from) {
+  const std::lock_guard lock(from.mutex);
+  return from.top > 0 ? from.items[--from.top] : nullptr;
+}
+
+extern "C" void* rejected_fetch_sub(stack& from) {
+  const std::size_t before = from.count.fetch_sub(1, std::memory_order_relaxed);
+  return before > 0 ? from.items[before - 1] : nullptr;
+}
+
+extern "C" bool rejected_compare_exchange(stack& from, std::size_t expected) {
+  return from.count.compare_exchange_strong(expected, expected - 1, std::memory_order_relaxed);
+}
+
+extern "C" void* rejected_fence(stack& from) {
+  if (from.top == 0) {
+    return nullptr;
+  }
+  void* const item = from.items[--from.top];
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return item;
+}
+
+extern "C" void rejected_exchange(stack& to, std::size_t value) {
+  to.count.store(value, std::memory_order_seq_cst);  // an xchg with memory locks without saying so
+}
+
+// An early return is no hit: nothing was taken.
+extern "C" void* rejected_call(stack& from) {
+  if (from.top == 0) {
+    return nullptr;
+  }
+  --from.top;
+  return slow(from);
+}

@@ -1,0 +1,106 @@
+"""check_layers passes on a good tree and fails on each seeded fault."""
+import unittest
+
+from tree import TreeTest
+
+import check_layers
+
+ARCHITECTURE = """# Map
+
+| layer | knows |
+|---|---|
+| `base/` | words |
+| `freelist/` | indices |
+| `object/` | objects |
+
+| other | table |
+|---|---|
+| `object` | not a layer table |
+"""
+
+
+class Layers(TreeTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("include/lido/base/words.hpp", "#pragma once\n#include <vector>\n")
+        self.write("include/lido/freelist/stack.hpp", '#include "lido/base/words.hpp"\n')
+        self.write("include/lido/object/pool.hpp", '#include "lido/freelist/stack.hpp"\n#include "lido/base/words.hpp"\n')
+        self.write("include/lido/object_pool.hpp", '/// An entry.\n#pragma once\n#include "lido/object/pool.hpp"\n')
+        self.write("src/object/pool.cpp", '#include "lido/object/pool.hpp"\n')
+        self.write("src/CMakeLists.txt", "")
+        self.write("ARCHITECTURE.md", ARCHITECTURE)
+
+    def errors(self) -> list[str]:
+        return check_layers.check(self.root)[1]
+
+    def test_good_tree_passes(self) -> None:
+        self.assert_clean(self.errors())
+
+    def test_tree_without_architecture_passes(self) -> None:
+        (self.root / "ARCHITECTURE.md").unlink()
+        self.assert_clean(self.errors())
+
+    def test_commented_include_does_not_count(self) -> None:
+        self.edit("include/lido/base/words.hpp", "#include <vector>", '// #include "lido/object/pool.hpp"')
+        self.assert_clean(self.errors())
+
+    def test_higher_layer_is_rejected(self) -> None:
+        self.write("include/lido/base/words.hpp", '#include "lido/memory/slot.hpp"\n')
+        self.assert_fault(self.errors(), "base/words.hpp:1", "memory/slot.hpp")
+
+    def test_higher_layer_in_angle_brackets_is_rejected(self) -> None:
+        self.write("include/lido/base/words.hpp", "#include <lido/memory/slot.hpp>\n")
+        self.assert_fault(self.errors(), "memory/slot.hpp")
+
+    def test_higher_layer_by_relative_path_is_rejected(self) -> None:
+        self.write("include/lido/base/words.hpp", '#include "../memory/slot.hpp"\n')
+        self.assert_fault(self.errors(), "memory/slot.hpp")
+
+    def test_higher_layer_from_a_source_is_rejected(self) -> None:
+        self.write("src/base/words.cpp", '#include "lido/object/pool.hpp"\n')
+        self.assert_fault(self.errors(), "src/base/words.cpp:1", "object/pool.hpp")
+
+    def test_public_entry_inside_a_layer_is_rejected(self) -> None:
+        self.write("src/object/pool.cpp", '#include "lido/object_pool.hpp"\n')
+        self.assert_fault(self.errors(), "public entry object_pool.hpp")
+
+    def test_entry_with_code_is_rejected(self) -> None:
+        self.write("include/lido/object_pool.hpp", "#pragma once\nstruct pool {};\n")
+        self.assert_fault(self.errors(), "object_pool.hpp:2", "includes only")
+
+    def test_unknown_folder_is_rejected(self) -> None:
+        self.write("include/lido/utils/odd.hpp", "")
+        self.assert_fault(self.errors(), "include/lido/utils", "unknown layer")
+
+    def test_unknown_source_folder_is_rejected(self) -> None:
+        self.write("src/utils/odd.cpp", "")
+        self.assert_fault(self.errors(), "src/utils", "unknown layer")
+
+    def test_source_outside_a_layer_is_rejected(self) -> None:
+        self.write("src/odd.cpp", "")
+        self.assert_fault(self.errors(), "src/odd.cpp")
+
+    def test_ring_of_includes_is_rejected(self) -> None:
+        self.write("include/lido/base/words.hpp", '#include "lido/base/more.hpp"\n')
+        self.write("include/lido/base/more.hpp", '#include "lido/base/words.hpp"\n')
+        self.assert_fault(self.errors(), "ring", "more.hpp")
+
+    def test_table_in_another_order_is_rejected(self) -> None:
+        self.edit("ARCHITECTURE.md", "| `base/` | words |\n| `freelist/` | indices |", "| `freelist/` | i |\n| `base/` | w |")
+        self.assert_fault(self.errors(), "ARCHITECTURE.md", "the order is")
+
+    def test_table_that_lacks_a_layer_is_rejected(self) -> None:
+        self.edit("ARCHITECTURE.md", "| `freelist/` | indices |\n", "")
+        self.assert_fault(self.errors(), "lacks freelist")
+
+    def test_table_with_an_unknown_layer_is_rejected(self) -> None:
+        self.edit("ARCHITECTURE.md", "| `freelist/` | indices |", "| `freelist/` | i |\n| `utils/` | all |")
+        self.assert_fault(self.errors(), "unknown layer utils")
+
+    def test_missing_table_is_rejected(self) -> None:
+        self.write("ARCHITECTURE.md", "# Map\n")
+        self.assert_fault(self.errors(), "no table")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,28 @@
+// What a user's first program does, built against Lido in each of the ways a user can get it.
+#include <lido/lido.hpp>
+
+#include <cstdio>
+
+namespace {
+
+struct job {
+  int x = 0;
+};
+
+}  // namespace
+
+int main() {
+  lido::object_pool<job> jobs{16};
+  job* const raw = jobs.try_acquire_ptr();
+  if (raw == nullptr) {
+    return 1;
+  }
+  jobs.release(raw);
+  auto lease = jobs.try_acquire();
+  if (!lease) {
+    return 1;
+  }
+  lease->x = 1;
+  std::printf("acquired from a pool of %zu\n", static_cast<std::size_t>(jobs.capacity()));
+  return lease->x == 1 ? 0 : 1;
+}

@@ -1,0 +1,21 @@
+# Builds and runs the consumer with what pkg-config says about the Lido installed in PREFIX.
+cmake_minimum_required(VERSION 3.25)
+
+file(GLOB_RECURSE found ${PREFIX}/lido.pc)
+if(NOT found)
+  message(FATAL_ERROR "no lido.pc below ${PREFIX}")
+endif()
+cmake_path(GET found PARENT_PATH folder)
+
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${folder} ${PKG_CONFIG} --cflags --libs lido
+  OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+message(STATUS "pkg-config says: ${flags}")
+separate_arguments(flags UNIX_COMMAND "${flags}")
+
+file(MAKE_DIRECTORY ${BINARY})
+separate_arguments(extra UNIX_COMMAND "${EXTRA_FLAGS}")
+execute_process(
+  COMMAND ${CXX} ${extra} ${CMAKE_CURRENT_LIST_DIR}/consumer.cpp -o ${BINARY}/consumer ${flags}
+  COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${BINARY}/consumer COMMAND_ERROR_IS_FATAL ANY)
