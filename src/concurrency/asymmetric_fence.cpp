@@ -15,8 +15,8 @@ namespace lido::detail {
 namespace {
 
 bool membarrier(int command) noexcept {
-  return ::syscall(SYS_membarrier, command, 0U, 0) ==
-         0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the C library has no function for it
+  return ::syscall(SYS_membarrier, command, 0U, 0) == 0;
 }
 
 bool register_process() noexcept {

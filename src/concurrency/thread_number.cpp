@@ -15,7 +15,8 @@ class thread_registry {
   static thread_registry& instance() noexcept {
     // Placed into static storage so that no destructor ever runs.
     alignas(thread_registry) static std::array<std::byte, sizeof(thread_registry)> storage;
-    static thread_registry* const registry = ::new (storage.data()) thread_registry;
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
+    static auto* const registry = ::new (storage.data()) thread_registry;
     return *registry;
   }
 
@@ -89,6 +90,7 @@ namespace {
 
 // Set for good when the thread's number is taken back: destructors of other keys may still use
 // pools.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local bool thread_is_ending = false;
 
 }  // namespace

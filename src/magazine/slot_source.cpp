@@ -2,6 +2,7 @@
 
 namespace lido::detail {
 
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 template class slot_source<treiber_stack<>>;
 
 }  // namespace lido::detail

@@ -27,7 +27,7 @@ std::int64_t thread_cache::position_of_top() const noexcept {
   return position_of(top_.load(std::memory_order_relaxed));
 }
 
-std::uint32_t thread_cache::count_from(std::int64_t position) const noexcept {
+std::uint32_t thread_cache::count_from(std::int64_t position) noexcept {
   return static_cast<std::uint32_t>(std::max<std::int64_t>(position, 0));
 }
 
@@ -128,8 +128,8 @@ void thread_cache::close() noexcept {
 
 // relaxed (whole function): published by (9)
 void thread_cache::use_cells(std::span<cell> cells) noexcept {
-  base_.store(cells.data(), std::memory_order_relaxed);
-  room_.store(static_cast<std::uint32_t>(cells.size()), std::memory_order_relaxed);
+  base_.store(cells.data() + 1, std::memory_order_relaxed);
+  room_.store(static_cast<std::uint32_t>(cells.size() - 1), std::memory_order_relaxed);
 }
 
 // relaxed (whole function): written by the owner alone; a thief's claim fails if they changed

@@ -15,30 +15,48 @@ namespace {
 constexpr std::uint32_t nodes = 3;
 constexpr std::uint64_t operations_per_round = 20'000;
 
-void work(stress::run& run, lido::detail::treiber_stack<>& stack,
-          std::array<stress::owned, nodes>& slots, unsigned me, stress::random random) {
-  std::vector<lido::detail::slot_index> held;
-  std::uint64_t operations = 0;
-  for (; operations < operations_per_round; ++operations) {
-    if (held.size() < 1 + random() % 2) {
-      if (const auto slot = stack.pop(); slot != lido::detail::null_slot) {
-        stress::take(run, slots[slot], me);
-        held.push_back(slot);
+/// One thread's turn at the list, with up to two indices held.
+class worker {
+ public:
+  worker(stress::run& run, lido::detail::treiber_stack<>& stack,
+         std::array<stress::owned, nodes>& slots, unsigned me)
+      : run_(run), stack_(stack), slots_(slots), me_(me) {}
+
+  void work(stress::random random) {
+    for (std::uint64_t operation = 0; operation < operations_per_round; ++operation) {
+      if (held_.size() < 1 + random() % 2) {
+        pop();
+      } else {
+        std::swap(held_[random() % held_.size()], held_.back());
+        push();
       }
-    } else {
-      const std::size_t which = random() % held.size();
-      std::swap(held[which], held.back());
-      stress::leave(run, slots[held.back()], me);
-      stack.push(held.back());
-      held.pop_back();
+    }
+    while (!held_.empty()) {
+      push();
+    }
+    run_.add_operations(operations_per_round);
+  }
+
+ private:
+  void pop() {
+    if (const auto slot = stack_.pop(); slot != lido::detail::null_slot) {
+      stress::take(run_, slots_[slot], me_);
+      held_.push_back(slot);
     }
   }
-  for (const auto slot : held) {
-    stress::leave(run, slots[slot], me);
-    stack.push(slot);
+
+  void push() {
+    stress::leave(run_, slots_[held_.back()], me_);
+    stack_.push(held_.back());
+    held_.pop_back();
   }
-  run.add_operations(operations);
-}
+
+  stress::run& run_;
+  lido::detail::treiber_stack<>& stack_;
+  std::array<stress::owned, nodes>& slots_;
+  unsigned me_;
+  std::vector<lido::detail::slot_index> held_;
+};
 
 }  // namespace
 
@@ -56,7 +74,7 @@ int main(int argc, char** argv) {
       stack.push(slot);
     }
     run.in_threads(options.threads, [&](unsigned thread) {
-      work(run, stack, slots, thread + 1, run.generator(thread + 1, round));
+      worker(run, stack, slots, thread + 1).work(run.generator(thread + 1, round));
     });
     std::array<lido::detail::slot_index, nodes + 1> left{};
     if (const std::uint32_t count = stack.pop_chain(left); count != nodes) {

@@ -7,9 +7,9 @@
 #include <random>
 #include <string>
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): not ours
 class App;
-}
+}  // namespace CLI
 
 namespace stress {
 

@@ -2,7 +2,6 @@
 /// The pools a driver can be run on.
 #pragma once
 
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,17 +40,15 @@ std::size_t count_acquirable(Pool& pool) {
 
 /// How rough the run was.
 inline void print_contention(const lido::pool_stats& stats) {
-  std::printf("thefts %llu, heavy fences %llu, refills %llu, flushes %llu\n",
-              static_cast<unsigned long long>(stats.thefts),
-              static_cast<unsigned long long>(stats.heavy_fences),
-              static_cast<unsigned long long>(stats.refills),
-              static_cast<unsigned long long>(stats.flushes));
+  fmt::print("thefts {}, heavy fences {}, refills {}, flushes {}\n", stats.thefts,
+             stats.heavy_fences, stats.refills, stats.flushes);
 }
 
 /// Calls `body.operator()<Pool>()` with the pool type of that name.
 template <class Body>
 int with_pool(std::string_view name, Body body) {
-  using namespace lido;
+  using lido::object_pool;
+  namespace policy = lido::policy;
   if (name == "locked") {
     return body.template operator()<object_pool<owned, policy::locked_cache>>();
   }

@@ -2,6 +2,8 @@
 /// What every stress driver shares: its clock, its threads and its verdict.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -27,24 +29,23 @@ class run {
         end_(std::chrono::steady_clock::now() +
              std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                  std::chrono::duration<double>(options.seconds))) {
-    std::printf("seed %llu, %u threads, %.1f s\n", static_cast<unsigned long long>(options.seed),
-                options.threads, options.seconds);
-    std::fflush(stdout);
+    fmt::print("seed {}, {} threads, {:.1f} s\n", options.seed, options.threads, options.seconds);
+    (void)std::fflush(stdout);
   }
 
   [[nodiscard]] bool over() const { return std::chrono::steady_clock::now() >= end_; }
 
   /// A generator of its own for each thread and round.
   [[nodiscard]] random generator(unsigned thread, unsigned round = 0) const {
-    return random(static_cast<std::uint32_t>(options_.seed * 2654435761U + thread * 40503U +
-                                             round * 977U + 1));
+    const std::uint64_t stream = std::uint64_t{thread} << 32U | round;
+    return random(
+        static_cast<std::uint32_t>(options_.seed ^ (stream * 0x9E3779B97F4A7C15U >> 32U)));
   }
 
   /// Prints, and ends the program at once: after a broken invariant nothing can be trusted to end.
   [[noreturn]] void broken(const std::string& what) const {
-    std::printf("BROKEN: %s (seed %llu)\n", what.c_str(),
-                static_cast<unsigned long long>(options_.seed));
-    std::fflush(stdout);
+    fmt::print("BROKEN: {} (seed {})\n", what, options_.seed);
+    (void)std::fflush(stdout);
     std::_Exit(EXIT_FAILURE);
   }
 
@@ -65,8 +66,7 @@ class run {
 
   /// Prints the sum and gives the exit status.
   [[nodiscard]] int held(const std::string& invariant) const {
-    std::printf("%s: %llu operations, held\n", invariant.c_str(),
-                static_cast<unsigned long long>(operations_.load()));
+    fmt::print("{}: {} operations, held\n", invariant, operations_.load());
     return EXIT_SUCCESS;
   }
 

@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
         run.broken("slots are missing");
       }
     }
-    std::printf("%llu threads born and ended\n", born);
+    fmt::print("{} threads born and ended\n", born);
     return run.held("thread_exit_returns_every_slot");
   });
 }

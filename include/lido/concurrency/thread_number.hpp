@@ -31,8 +31,10 @@ inline constexpr std::size_t thread_stride = no_false_sharing;
 ///
 /// Constant-initialised and trivially destructible, so reading it is one load. One variable for the
 /// whole process even where symbols are hidden by default, because numbers must not collide.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 LIDO_TLS_MODEL
-    [[gnu::visibility("default")]] inline constinit thread_local std::size_t thread_offset = 0;
+[[gnu::visibility("default")]] inline constinit thread_local std::size_t thread_offset = 0;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Gives the calling thread a number if one is free and the thread is not ending; sets
 /// `thread_offset`. Returns whether the thread has a number now.

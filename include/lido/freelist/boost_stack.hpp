@@ -22,7 +22,8 @@ namespace detail {
 
 /// Adapter: the same concept over boost::lockfree::stack. A chain is pushed and popped one by one.
 ///
-/// Progress: lock-free. Never allocates after construction (bounded_push on preallocated nodes).
+/// Progress: lock-free, but for a push that waits while another thread's pop still holds a node.
+/// Never allocates after construction (bounded_push on preallocated nodes).
 class boost_stack {
  public:
   /// Throws std::bad_alloc.

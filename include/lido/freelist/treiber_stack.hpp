@@ -99,12 +99,12 @@ class treiber_stack {
     slot_index rest;
   };
 
-  std::uint64_t head() const noexcept {
+  [[nodiscard]] std::uint64_t head() const noexcept {
     // (3) - this acquire-load synchronizes-with the release-CAS (4) and the acq_rel-CAS (2)
     return head_.load(std::memory_order_acquire);
   }
 
-  walked walk(std::uint64_t head, std::span<slot_index> out) const noexcept {
+  [[nodiscard]] walked walk(std::uint64_t head, std::span<slot_index> out) const noexcept {
     std::uint32_t count = 0;
     slot_index index = format_.index_of(head);
     while (index != null_slot && count < out.size()) {

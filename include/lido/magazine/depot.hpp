@@ -104,30 +104,20 @@ class depot {
     return static_cast<std::uint32_t>(budget_per_slot * capacity / cost);
   }
 
+  // From the highest index down, so that low ones end on top.
   void fill(std::uint32_t capacity) noexcept {
-    std::array<slot_index, magazine_size> chunk;
-    std::uint32_t left = capacity;
-    const auto take_highest = [&](std::uint32_t count) {
-      left -= count;
-      for (std::uint32_t i = 0; i < count; ++i) {
-        // A cache hands out what comes last first, so low indices go last.
-        chunk[i] = left + count - 1 - i;
-      }
-      return std::span<const slot_index>(chunk).first(count);
-    };
     for (std::uint32_t id = 0; id < magazine_count_; ++id) {
       empty_.push(id);
     }
-    while (left > magazine_count_ * magazine_size) {
-      const std::uint32_t count =
-          std::min(magazine_size - 1, left - magazine_count_ * magazine_size);
-      const auto slots = take_highest(count);
-      std::array<slot_index, magazine_size> ascending;
-      std::reverse_copy(slots.begin(), slots.end(), ascending.begin());
-      singles_.push_chain(std::span<const slot_index>(ascending).first(count));
+    const std::uint32_t in_magazines = magazine_count_ * magazine_size;
+    for (std::uint32_t slot = capacity; slot > in_magazines; --slot) {
+      singles_.push(slot - 1);
     }
-    while (left > 0) {
-      give(take_highest(magazine_size));
+    std::array<slot_index, magazine_size> chunk;
+    for (std::uint32_t first = in_magazines; first > 0; first -= magazine_size) {
+      // A cache hands out what comes last first: descending order.
+      std::generate(chunk.begin(), chunk.end(), [next = first]() mutable { return --next; });
+      give(chunk);
     }
   }
 

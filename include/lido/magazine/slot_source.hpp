@@ -37,6 +37,7 @@ enum class cache_choice : std::uint8_t { automatic, locked, none };
 /// Progress: hits wait-free; the rest lock-free. release allocates nothing; acquire may try to, to
 ///   grow a cache, and goes on without if that fails.
 template <index_stack Stack = treiber_stack<>>
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and its base is private
 class slot_source final : private thread_exit_listener {
  public:
   /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `slots` spans as many.
@@ -86,9 +87,9 @@ class slot_source final : private thread_exit_listener {
  private:
   // Thread n has entry n; entry 0 is never used, since offset 0 means no number.
   [[gnu::always_inline]] thread_cache& at(std::size_t offset) noexcept {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): offset is a multiple of the
-    // stride
-    return *reinterpret_cast<thread_cache*>(reinterpret_cast<std::byte*>(caches_.data()) + offset);
+    // The offset is a multiple of the stride of the table.
+    void* const table = caches_.data();
+    return *static_cast<thread_cache*>(static_cast<void*>(static_cast<std::byte*>(table) + offset));
   }
 
   [[nodiscard, gnu::noinline]] void* acquire_slow(thread_cache& cache) noexcept;
@@ -100,6 +101,7 @@ class slot_source final : private thread_exit_listener {
   [[nodiscard]] bool try_open(thread_cache& cache) noexcept;
   [[nodiscard]] std::size_t take_own(thread_cache& cache, std::span<void*> out) noexcept;
   [[nodiscard]] void* refill(thread_cache& cache) noexcept;
+  [[nodiscard]] std::uint32_t size_for_refill(thread_cache& cache) noexcept;
   void resume(thread_cache& cache, const thread_cache::settled& found) noexcept;
   void reopen(thread_cache& cache, std::uint32_t count) noexcept;
   [[nodiscard]] std::uint32_t flush(thread_cache& cache, std::uint32_t count,
@@ -119,6 +121,7 @@ class slot_source final : private thread_exit_listener {
   struct survey;
   [[nodiscard]] survey look_around() const noexcept;
   struct announcements;
+  void withdraw_all(const announcements& made) noexcept;
   [[nodiscard]] bool revoke_all(announcements& made, bool take_over) noexcept;
   [[nodiscard]] void* harvest_all(thread_cache* self, const announcements& made) noexcept;
 
@@ -134,6 +137,9 @@ class slot_source final : private thread_exit_listener {
 
   /// Room of a cache before it grows: cells and thread_cache together are 1 KiB.
   static constexpr std::uint32_t first_room = (1024 - sizeof(thread_cache)) / sizeof(cell);
+  /// Cells beyond the limit of a cache: one that a failing pop reads, one that a failing push
+  /// fills.
+  static constexpr std::uint32_t spare_cells = 2;
   // How often an acquire looks again while another thread is in transit. Naps are about 60
   // microseconds, so it gives up on a thread that does not run for about a tenth of a second.
   static constexpr int most_waits = 2000;
@@ -163,6 +169,7 @@ class slot_source final : private thread_exit_listener {
   atomic<std::size_t> grown_bytes_{0};
 };
 
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 extern template class slot_source<treiber_stack<>>;
 
 }  // namespace lido::detail

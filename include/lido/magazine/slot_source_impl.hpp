@@ -12,14 +12,20 @@
 
 namespace lido::detail {
 
+/// Counts in a counter that one thread alone writes.
+inline void bump(atomic<std::uint64_t>& counter) noexcept {
+  // relaxed (2x): a number for statistics
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 template <index_stack Stack>
 slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cache_choice caches,
                                 std::uint32_t max_cached)
     : slots_(slots),
       capacity_(capacity),
       max_cached_(std::min(max_cached, most_cached)),
-      first_room_(std::min(first_room, std::min(capacity / 2, max_cached_) + 1)),
-      has_caches_(caches != cache_choice::none && first_room_ > cache_sizing::smallest),
+      first_room_(std::min(first_room, std::min(capacity / 2, max_cached_) + spare_cells)),
+      has_caches_(caches != cache_choice::none && first_room_ > cache_sizing::smallest + 1),
       kind_(caches == cache_choice::automatic && heavy_fence_available() ? cache_kind::revocable
                                                                          : cache_kind::locked),
       first_cells_(has_caches_ ? sizeof(cell) * first_room_ * max_thread_number : sizeof(cell),
@@ -146,32 +152,36 @@ std::uint32_t slot_source<Stack>::limit_for(const thread_cache& cache) const noe
   return std::min(ceiling(), static_cast<std::uint32_t>(cache.cells().size()) - 1);
 }
 
+/// Adapts the size of a busy, empty cache before it is filled; 0: it should close.
+template <index_stack Stack>
+std::uint32_t slot_source<Stack>::size_for_refill(thread_cache& cache) noexcept {
+  auto& notes = cache.notes();
+  if (notes.sizing.closed()) {
+    return 0;
+  }
+  // A flush followed by a refill: the thread's bursts are larger than its cache.
+  if (notes.last_was_flush) {
+    enlarge(cache);
+  }
+  notes.last_was_flush = false;
+  notes.sizing.grow(limit_for(cache));
+  return notes.sizing.limit();
+}
+
 /// Fills a busy, empty cache and opens it; returns one slot, or null and the cache closed.
 template <index_stack Stack>
 void* slot_source<Stack>::refill(thread_cache& cache) noexcept {
   auto& notes = cache.notes();
-  // A flush followed by a refill: the thread's bursts are larger than its cache.
-  if (notes.last_was_flush && !notes.sizing.closed()) {
-    enlarge(cache);
-  }
-  notes.last_was_flush = false;
-  if (!notes.sizing.closed()) {
-    notes.sizing.grow(limit_for(cache));
-  }
-  const std::uint32_t limit = notes.sizing.limit();
-  if (limit == 0) {
-    cache.close();
-    return nullptr;
-  }
+  const std::uint32_t limit = size_for_refill(cache);
   std::array<slot_index, most_per_trip> slots;
-  std::uint32_t count = depot_.take(slots, std::min(limit - limit / 4, most_per_trip));
+  std::uint32_t count =
+      limit == 0 ? 0 : depot_.take(slots, std::min(limit - limit / 4, most_per_trip));
   if (count == 0) {
     notes.sizing.close();
     cache.close();
     return nullptr;
   }
-  // relaxed (3x): counters that nobody orders by, written by this thread alone
-  notes.refills.store(notes.refills.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  bump(notes.refills);
   if (count - 1 > limit) {  // a whole magazine for a small cache
     depot_.give(std::span(slots).subspan(limit + 1, count - limit - 1));
     count = limit + 1;
@@ -243,19 +253,18 @@ std::uint32_t slot_source<Stack>::flush(thread_cache& cache, std::uint32_t count
     // relaxed (2x): published when the cache opens
     cells[i - surplus].store(cells[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
-  auto& flushes = cache.notes().flushes;
-  // relaxed (2x): a counter that nobody orders by, written by this thread alone
-  flushes.store(flushes.load(std::memory_order_relaxed) + (surplus > 0 ? 1 : 0),
-                std::memory_order_relaxed);
+  if (surplus > 0) {
+    bump(cache.notes().flushes);
+  }
   return count - surplus;
 }
 
 /// Doubles the cells of a busy, empty cache, if memory is to be had.
 template <index_stack Stack>
 void slot_source<Stack>::enlarge(thread_cache& cache) noexcept {
-  const std::size_t room = cache.cells().size();
+  const std::size_t room = cache.cells().size() + 1;
   const std::size_t wanted =
-      std::min<std::size_t>(room * 2, std::min(max_cached_, capacity_ / 2) + 1);
+      std::min<std::size_t>(room * 2, std::min(max_cached_, capacity_ / 2) + spare_cells);
   if (wanted <= room || ceiling() < room) {
     return;
   }

@@ -129,21 +129,20 @@ void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
   exponential_backoff backoff;
   for (int waits = 0; waits < most_waits;) {
     const survey first = look_around();
+    const bool take_over = first.revoking && waits >= waits_before_take_over;
+    void* slot = nullptr;
     if (!first.depot_empty) {
-      void* slot = nullptr;
-      if (take_shared(self, {&slot, 1}) == 1) {
-        return slot;
-      }
-    } else if (first.open || (first.revoking && waits >= waits_before_take_over)) {
-      if (void* const slot = steal(self, waits >= waits_before_take_over); slot != nullptr) {
-        return slot;
-      }
-    } else if (first.bare()) {
-      if (look_around().unchanged_since(first)) {
-        break;
-      }
-    } else {
+      (void)take_shared(self, {&slot, 1});
+    } else if (first.open || take_over) {
+      slot = steal(self, take_over);
+      waits += slot == nullptr ? 1 : 0;  // bounded even where the kernel refuses the fence
+    } else if (!first.bare()) {
       wait_for_transit(waits++, backoff);
+    } else if (look_around().unchanged_since(first)) {
+      break;
+    }
+    if (slot != nullptr) {
+      return slot;
     }
   }
   note_exhausted();
@@ -173,15 +172,20 @@ void* slot_source<Stack>::steal(thread_cache* self, bool take_over) noexcept {
     // relaxed: a number for statistics
     heavy_fences_.fetch_add(1, std::memory_order_relaxed);
     if (!heavy_fence()) {
-      for (std::uint32_t number = 1; number <= made.highest; ++number) {
-        if (made.valid[number]) {
-          caches_[number].withdraw(made.made[number]);
-        }
-      }
+      withdraw_all(made);
       return nullptr;
     }
   }
   return harvest_all(self, made);
+}
+
+template <index_stack Stack>
+void slot_source<Stack>::withdraw_all(const announcements& made) noexcept {
+  for (std::uint32_t number = 1; number <= made.highest; ++number) {
+    if (made.valid[number]) {
+      caches_[number].withdraw(made.made[number]);
+    }
+  }
 }
 
 template <index_stack Stack>
@@ -251,6 +255,7 @@ pool_stats slot_source<Stack>::stats() const noexcept {
     stats.flushes += notes.flushes.load(std::memory_order_relaxed);
     const bool holds = cache.control().state() != cache_state::frozen;
     stats.cached += holds ? cache.visible_count(kind_) : 0;
+    stats.bookkeeping_bytes += cache.cells().empty() ? 0 : first_room_ * sizeof(cell);
   }
   const auto capacity = static_cast<std::int64_t>(capacity_);
   drawn = std::clamp<std::int64_t>(drawn, 0, capacity);
@@ -262,8 +267,8 @@ pool_stats slot_source<Stack>::stats() const noexcept {
   stats.thefts = thefts_.load(std::memory_order_relaxed);
   stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);
   stats.exhausted = exhausted_.load(std::memory_order_relaxed);
-  stats.bookkeeping_bytes = sizeof(*this) + first_cells_.size() + depot_.memory() +
-                            grown_bytes_.load(std::memory_order_relaxed);
+  stats.bookkeeping_bytes +=
+      sizeof(*this) + depot_.memory() + grown_bytes_.load(std::memory_order_relaxed);
   return stats;
 }
 

@@ -117,7 +117,8 @@ class alignas(no_false_sharing) thread_cache {
   /// Ends `busy` with an empty cache that takes no hits. Only the owner.
   void close() noexcept;
 
-  /// Only the owner, while `busy` or `frozen`.
+  /// Only the owner, while `busy` or `frozen`. The first cell holds no item: a failing pop reads
+  /// it.
   void use_cells(std::span<cell> cells) noexcept;
   [[nodiscard]] std::span<cell> cells() const noexcept;
 
@@ -162,19 +163,20 @@ class alignas(no_false_sharing) thread_cache {
 
  private:
   static std::uintptr_t address(const cell* place) noexcept {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): cells of different arrays
     return reinterpret_cast<std::uintptr_t>(place);
   }
 
   struct taken_hold {
     cache_control before;
-    bool robbed;
-    bool contested;
+    bool robbed = false;
+    bool contested = false;
   };
 
   [[nodiscard]] taken_hold take_hold() noexcept;
   [[nodiscard]] std::int64_t position_of(const cell* top) const noexcept;
   [[nodiscard]] std::int64_t position_of_top() const noexcept;
-  [[nodiscard]] std::uint32_t count_from(std::int64_t position) const noexcept;
+  [[nodiscard]] static std::uint32_t count_from(std::int64_t position) noexcept;
   void close_bounds() noexcept;
 
   static constexpr std::int64_t nowhere = -1;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -49,10 +50,8 @@ class slot_array {
   }
 
   std::uintptr_t distance_to(const T* object) const noexcept {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): foreign pointers must not be
-    // subtracted
-    return reinterpret_cast<std::uintptr_t>(object) -
-           reinterpret_cast<std::uintptr_t>(storage_.data());
+    // As numbers, since a foreign pointer must not be subtracted.
+    return std::bit_cast<std::uintptr_t>(object) - std::bit_cast<std::uintptr_t>(storage_.data());
   }
 
   aligned_buffer storage_;

@@ -14,6 +14,7 @@
 
 #include "lido/base/error.hpp"
 #include "lido/base/pool_stats.hpp"
+#include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/magazine/slot_source_impl.hpp"
 #include "lido/memory/slot_array.hpp"
@@ -32,7 +33,8 @@ namespace lido {
 /// caches of other threads hold.
 ///
 /// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
-/// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free.
+/// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free, but
+/// for a thread's first acquire of all, which takes a number under a mutex.
 /// Not movable. Requires on destruction: no object is in use, no other thread is in a call. Threads
 /// that used the pool may end before or after it.
 /// Not async-signal-safe. After fork, a child may use the slots that were free in its own thread's
@@ -115,7 +117,7 @@ class object_pool {
   /// only when exhausted. If a constructor throws, none is acquired.
   [[nodiscard]] std::size_t try_acquire_n(std::span<T*> out) {
     std::size_t count = 0;
-    bulk_guard guard{*this, out, count};
+    detail::scope_exit undo([&] { release_n(out.first(count)); });
     while (count < out.size()) {
       std::array<void*, bulk_chunk> slots;
       const std::size_t wanted = std::min(out.size() - count, slots.size());
@@ -125,7 +127,7 @@ class object_pool {
         break;
       }
     }
-    guard.keep = true;
+    undo.dismiss();
     return count;
   }
 
@@ -170,29 +172,6 @@ class object_pool {
  private:
   static constexpr std::size_t bulk_chunk = detail::most_per_trip;
 
-  // Gives a slot back if the constructor leaves by an exception.
-  struct slot_guard {
-    object_pool& pool;
-    void* slot;
-    ~slot_guard() {
-      if (slot != nullptr) {
-        pool.put_slot(slot);
-      }
-    }
-  };
-
-  struct bulk_guard {
-    object_pool& pool;
-    std::span<T*> objects;
-    const std::size_t& count;
-    bool keep = false;
-    ~bulk_guard() {
-      if (!keep) {
-        pool.release_n(objects.first(count));
-      }
-    }
-  };
-
   static std::uint32_t checked_capacity(const object_pool_options& options) {
     if (options.capacity == 0 || options.capacity > detail::max_capacity) {
       detail::throw_invalid_option(options.name, "capacity " + std::to_string(options.capacity) +
@@ -235,9 +214,9 @@ class object_pool {
     if constexpr (detail::makes_nothrow<T, Args...>) {
       object = detail::make<T>(slot, std::forward<Args>(args)...);
     } else {
-      slot_guard guard{*this, slot};
+      detail::scope_exit give_back([&] { put_slot(slot); });
       object = detail::make<T>(slot, std::forward<Args>(args)...);
-      guard.slot = nullptr;
+      give_back.dismiss();
     }
     if constexpr (tracking_policy::tracks) {
       tracking_.mark_used(slots_.index_of(object));
@@ -247,16 +226,11 @@ class object_pool {
 
   void construct_all(std::span<void* const> slots, std::span<T*> out, std::size_t& count) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      // From here the guard of the caller owns what is in `out`, and this one the slots not yet
-      // used.
-      struct rest_guard {
-        object_pool& pool;
-        std::span<void* const> rest;
-        ~rest_guard() { pool.source_.release_n(rest); }
-      } guard{*this, slots.subspan(i + 1)};
+      // What is in `out` is the caller's to undo; the slots not yet used are this function's.
+      detail::scope_exit give_back([&] { source_.release_n(slots.subspan(i + 1)); });
       out[count] = construct(slots[i]);
       ++count;
-      guard.rest = {};
+      give_back.dismiss();
     }
   }
 

@@ -1,0 +1,29 @@
+/// @file
+/// Internal. Runs something when a scope is left, unless told otherwise.
+#pragma once
+
+#include <utility>
+
+namespace lido::detail {
+
+/// As std::experimental::scope_exit. `Action` must not throw.
+template <class Action>
+class [[nodiscard]] scope_exit {
+ public:
+  explicit scope_exit(Action action) noexcept : action_(std::move(action)) {}
+  scope_exit(const scope_exit&) = delete;
+  scope_exit& operator=(const scope_exit&) = delete;
+  ~scope_exit() {
+    if (armed_) {
+      action_();
+    }
+  }
+
+  void dismiss() noexcept { armed_ = false; }
+
+ private:
+  Action action_;
+  bool armed_ = true;
+};
+
+}  // namespace lido::detail
