@@ -1,0 +1,26 @@
+/// @file
+/// The C library's malloc.
+#pragma once
+
+#include <cstdlib>
+
+#include "../contender.hpp"
+
+namespace lido_bench {
+
+template <std::size_t Bytes>
+class glibc_malloc : public contender_defaults {
+ public:
+  static constexpr std::string_view name{"glibc_malloc"};
+
+  explicit glibc_malloc(const sizing& /*size*/) {}
+
+  class session {
+   public:
+    explicit session(glibc_malloc& /*pool*/) {}
+    void* acquire() { return std::malloc(Bytes); }
+    void release(void* object) { std::free(object); }
+  };
+};
+
+}  // namespace lido_bench

@@ -1,0 +1,63 @@
+/// @file
+/// What libcds' two free lists share: a slot is the list's node and the object behind it, as its
+/// documentation shows it.
+///
+/// TaggedFreeList swaps 16 bytes at once. GCC and libstdc++ send that through libatomic, which uses
+/// cmpxchg16b where the processor has it, yet calls itself not lock-free; the assertion on that is
+/// off in builds with NDEBUG, which the bench sets for these two.
+#pragma once
+
+#include <cds/intrusive/free_list_cached.h>
+#include <cds/intrusive/free_list_tagged.h>
+
+#include <vector>
+
+#include "../contender.hpp"
+
+namespace lido_bench {
+
+template <std::size_t Bytes, typename List>
+class libcds_free_list : public contender_defaults {
+ public:
+  static constexpr bool fixed_capacity{true};
+
+  explicit libcds_free_list(const sizing& size) : slots_(size.capacity) {
+    for (slot& each : slots_) {
+      list_.put(&each);
+    }
+  }
+  libcds_free_list(const libcds_free_list&) = delete;
+  libcds_free_list& operator=(const libcds_free_list&) = delete;
+  ~libcds_free_list() {
+    list_.clear([](node* /*node*/) {});
+  }
+
+  class session {
+   public:
+    explicit session(libcds_free_list& pool) : list_{pool.list_} {}
+    void* acquire() {
+      node* const taken{list_.get()};
+      return taken == nullptr ? nullptr : &static_cast<slot*>(taken)->object;
+    }
+    void release(void* object) {
+      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): back from object to slot
+      list_.put(reinterpret_cast<slot*>(static_cast<std::byte*>(object) - object_offset));
+    }
+
+   private:
+    List& list_;
+  };
+
+ private:
+  using node = typename List::node;
+  struct slot : node {
+    block<Bytes> object;
+  };
+  static constexpr std::size_t object_offset{(sizeof(node) + alignof(block<Bytes>) - 1) /
+                                             alignof(block<Bytes>) * alignof(block<Bytes>)};
+
+  std::vector<slot> slots_;
+  List list_;
+};
+
+}  // namespace lido_bench

@@ -1,0 +1,33 @@
+/// @file
+/// Lido's object pool under any list of policies. default_init leaves a trivial object as it is,
+/// which is what every other contender does.
+#pragma once
+
+#include <lido/object_pool.hpp>
+
+#include "../contender.hpp"
+
+namespace lido_bench {
+
+template <std::size_t Bytes, typename... Policies>
+class lido_pool : public contender_defaults {
+ public:
+  static constexpr bool fixed_capacity{true};
+
+  explicit lido_pool(const sizing& size) : pool_{size.capacity} {}
+
+  class session {
+   public:
+    explicit session(lido_pool& pool) : pool_{pool.pool_} {}
+    void* acquire() { return pool_.try_acquire_ptr(lido::default_init); }
+    void release(void* object) { pool_.release(static_cast<block<Bytes>*>(object)); }
+
+   private:
+    lido::object_pool<block<Bytes>, Policies...>& pool_;
+  };
+
+ private:
+  lido::object_pool<block<Bytes>, Policies...> pool_;
+};
+
+}  // namespace lido_bench

@@ -1,0 +1,79 @@
+/// @file
+/// Registers every workload of one contender with Google Benchmark.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "run_workload.hpp"
+
+namespace lido_bench {
+
+inline constexpr std::size_t usual_size{64};
+
+/// One run of Google Benchmark is one run of a team: all iterations are one batch, so that no code
+/// of the framework stands between two operations.
+template <typename Workload, contender Pool>
+void run_benchmark(benchmark::State& state, unsigned threads) {
+  const auto iterations = static_cast<std::uint64_t>(state.max_iterations);
+  while (state.KeepRunningBatch(state.max_iterations)) {
+    const team_result result{run_workload<Workload, Pool>(threads, iterations)};
+    if (result.starved) {
+      state.SkipWithError("starved");
+      return;
+    }
+    // Decides only how many iterations come next. The wall time of a short run on a busy machine
+    // may be a hundred times too long, and all repetitions would then be short ones.
+    state.SetIterationTime(result.cpu_seconds / std::min(threads, cores()));
+    state.counters["ns_per_op"] = nanoseconds_per_operation<Workload>(result, threads, iterations);
+    state.counters["cpu_ns_per_op"] =
+        result.cpu_seconds * 1e9 /
+        (static_cast<double>(iterations) * Workload::operations * threads);
+    state.counters["failed"] = static_cast<double>(result.failed);
+    if constexpr (std::same_as<Workload, near_exhaustion>) {
+      state.counters["capacity"] = static_cast<double>(sizing_for<Workload>(threads).capacity);
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * Workload::operations * threads);
+}
+
+template <typename Workload, contender Pool>
+void register_workload(std::string_view suffix, std::initializer_list<unsigned> thread_counts) {
+  for (const unsigned threads : thread_counts) {
+    if (threads > Pool::max_threads()) {
+      continue;
+    }
+    std::string name{Workload::name};
+    name.append("/").append(Pool::name).append("/threads:").append(std::to_string(threads));
+    name.append(suffix);
+    benchmark::RegisterBenchmark(name.c_str(), [threads](benchmark::State& state) {
+      run_benchmark<Workload, Pool>(state, threads);
+    })->UseManualTime();
+  }
+}
+
+template <contender Pool>
+void register_size(std::string_view suffix) {
+  register_workload<pair, Pool>(suffix, {1, 2, 8});
+  register_workload<burst, Pool>(suffix, {1, 2, 8});
+}
+
+template <template <std::size_t> typename Contender>
+void register_contender() {
+  using pool = Contender<usual_size>;
+  register_size<pool>("");
+  register_workload<churn, pool>("", {1, 2, 8});
+  if constexpr (pool::crosses_threads) {
+    register_workload<handoff, pool>("", {2, 8});
+  }
+  register_workload<thread_churn, pool>("", {1, 2, 8});
+  if constexpr (pool::fixed_capacity) {
+    register_workload<near_exhaustion, pool>("", {1, 2, 8});
+  }
+  register_size<Contender<16>>("/bytes:16");
+  register_size<Contender<256>>("/bytes:256");
+  register_size<Contender<4096>>("/bytes:4096");
+}
+
+}  // namespace lido_bench

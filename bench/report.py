@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Turns the JSON of lido_bench into one table per workload.
+
+Each cell is the median over the repetitions: nanoseconds of one core per operation, and how often
+the floor's time at the same number of threads in the same run that is.
+"""
+
+import argparse
+import collections
+import json
+import re
+import statistics
+import sys
+
+NAME = re.compile(r"^(?P<workload>\w+)/(?P<contender>\w+)/threads:(?P<threads>\d+)(?:/bytes:(?P<bytes>\d+))?")
+ORDER = ["pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion"]
+MEANING = {
+    "pair": "acquire one, release it",
+    "burst": "acquire 256, release 256",
+    "churn": "hold 64 per thread, replace a random one",
+    "handoff": "acquire in one thread, release in another, ring of 1024 between",
+    "thread_churn": "threads are born, do 512 operations, die; birth and death included",
+    "near_exhaustion": "capacity is exactly threads x 64, every thread takes 64 one by one",
+}
+OPERATIONS = {"near_exhaustion": 128}
+OWN = ("floor", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list")
+
+
+class Cell:
+    """All repetitions of one benchmark."""
+
+    def __init__(self):
+        self.times, self.failed, self.error = [], [], None
+
+    def add(self, entry, counter):
+        if entry.get("error_occurred"):
+            self.error = entry.get("error_message", "failed")
+            return
+        self.times.append(entry[counter])
+        per_thread = entry["iterations"] * OPERATIONS.get(entry["workload"], 1)
+        self.failed.append(entry["failed"] * 1e6 / (per_thread * entry["threads_run"]))
+
+    @property
+    def median(self):
+        return statistics.median(self.times) if self.times and not self.error else None
+
+    @property
+    def spread(self):
+        """Half the distance from fastest to slowest repetition, as a share of the median."""
+        if self.median and len(self.times) > 1:
+            return (max(self.times) - min(self.times)) / 2 / self.median
+        return None
+
+
+def read(path, counter):
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    tables = collections.defaultdict(lambda: collections.defaultdict(Cell))
+    for entry in data["benchmarks"]:
+        if entry.get("run_type") == "aggregate":
+            continue
+        name = NAME.match(entry["name"])
+        if not name:
+            continue
+        threads, size = int(name["threads"]), int(name["bytes"] or 64)
+        entry["workload"], entry["threads_run"] = name["workload"], threads
+        tables[name["workload"], size][name["contender"], threads].add(entry, counter)
+    return data["context"], tables
+
+
+def number(value):
+    return f"{value:.2f}" if value < 100 else f"{value:.0f}"
+
+
+def multiple(cell, reference):
+    if reference is None or not reference.median:
+        return ""
+    ratio = cell.median / reference.median
+    return f"{ratio:.2f}x" if ratio < 10 else f"{ratio:.0f}x"
+
+
+def cell_text(cell, references, best):
+    if cell is None:
+        return "-"
+    if cell.median is None:
+        return cell.error or "-"
+    ratios = [multiple(cell, reference) for reference in references]
+    return " ".join([number(cell.median), *[ratio for ratio in ratios if ratio]]) + (" *" if best else "")
+
+
+def ordered(table):
+    """The floor and Lido first, then the others from fast to slow."""
+    names = {contender for contender, _ in table}
+
+    def key(name):
+        rank = OWN.index(name) if name in OWN else len(OWN)
+        medians = [cell.median for (contender, _), cell in sorted(table.items())
+                   if contender == name and cell.median]
+        return (rank, medians[0] if medians else float("inf"), name)
+
+    return sorted(names, key=key)
+
+
+def references_for(tables, workload, size, threads):
+    if workload == "handoff":
+        return [tables[workload, size].get(("lido", threads)), tables["pair", size].get(("floor", threads))]
+    if workload == "near_exhaustion":
+        return [tables["pair", size].get(("floor", threads))]
+    return [tables[workload, size].get(("floor", threads))]
+
+
+def rows_of(tables, workload, size, absent):
+    table = tables[workload, size]
+    thread_counts = sorted({threads for _, threads in table})
+    header = ["contender"] + [f"{count} thread{'s' if count > 1 else ''}" for count in thread_counts]
+    failures = workload == "near_exhaustion"
+    if failures:
+        header.append("failed per million")
+    best = {}
+    for threads in thread_counts:
+        medians = {name: cell.median for (name, count), cell in table.items()
+                   if count == threads and name != "floor" and cell.median}
+        best[threads] = min(medians, key=medians.get) if medians else None
+    rows = []
+    for name in ordered(table):
+        row = [name]
+        for threads in thread_counts:
+            cell = table.get((name, threads))
+            row.append(cell_text(cell, references_for(tables, workload, size, threads), best[threads] == name))
+        if failures:
+            cells = [table.get((name, threads)) for threads in thread_counts]
+            row.append(" / ".join(f"{statistics.median(cell.failed):.0f}" if cell and cell.failed else "-"
+                                  for cell in cells))
+        rows.append(row)
+    rows += [[name] + ["absent"] * (len(header) - 1) for name in absent]
+    return header, rows
+
+
+def print_table(header, rows, markdown):
+    if markdown:
+        print("| " + " | ".join(header) + " |")
+        print("|" + "|".join(["---"] + ["---:"] * (len(header) - 1)) + "|")
+        for row in rows:
+            print("| " + " | ".join(row) + " |")
+        return
+    widths = [max(len(line[column]) for line in [header, *rows]) for column in range(len(header))]
+    for line in [header, *rows]:
+        cells = [line[0].ljust(widths[0])]
+        # The star stands outside the column of numbers.
+        for text, width in zip(line[1:], widths[1:]):
+            cells.append((text if text.endswith(" *") else text + "  ").rjust(width + 2))
+        print("  ".join(cells).rstrip())
+
+
+def is_disturbed(path):
+    """Whether the floor, which never waits, took clearly longer than the processor time it used."""
+    with open(path, encoding="utf-8") as file:
+        entries = json.load(file)["benchmarks"]
+    shares = [entry["ns_per_op"] / entry["cpu_ns_per_op"] for entry in entries
+              if entry["name"].startswith(("pair/floor/", "burst/floor/")) and entry.get("run_type") == "iteration"
+              and entry.get("cpu_ns_per_op")]
+    return bool(shares) and statistics.median(shares) > 1.25
+
+
+def print_heading(context, tables, markdown, counter):
+    repetitions = max((len(cell.times) for table in tables.values() for cell in table.values()), default=0)
+    spreads = [cell.spread for table in tables.values() for cell in table.values() if cell.spread is not None]
+    lines = [
+        f"{context.get('processor', '?')}, {context.get('cores', '?')} cores, load {context.get('load_avg', ['?'])[0]}",
+        f"{context.get('compiler', '?')}; malloc from {context.get('malloc', '?')}",
+        f"{context.get('date', '?')}; {repetitions} repetitions, interleaved at random; medians",
+    ]
+    if spreads:
+        lines.append(f"spread of the repetitions: {statistics.median(spreads):.0%} of the median in half of all cells")
+    if counter != "ns_per_op":
+        lines.append("processor time instead of wall time: waits of contenders that sleep are not in it")
+    print(("# " if markdown else "") + "Lido benches")
+    for line in lines:
+        print(("- " if markdown else "  ") + line)
+    print()
+    print("ns of one core per operation, and the multiple of the floor at as many threads; * = best shared contender")
+
+
+def title(workload, size):
+    text = f"{workload}, {size} bytes: {MEANING.get(workload, '')}"
+    if workload == "handoff":
+        text += " (ns, multiple of lido, multiple of the floor's pair)"
+    if workload == "near_exhaustion":
+        text += " (multiple of the floor's pair)"
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("json", help="what lido_bench --benchmark_out=... wrote")
+    parser.add_argument("--markdown", action="store_true", help="Markdown instead of plain text")
+    parser.add_argument("--cpu", action="store_true",
+                        help="processor time instead of wall time, for a machine that is not quiet")
+    arguments = parser.parse_args()
+    counter = "cpu_ns_per_op" if arguments.cpu else "ns_per_op"
+    context, tables = read(arguments.json, counter)
+    if not tables:
+        sys.exit(f"{arguments.json} holds no benchmark of Lido")
+    absent = [name for name in context.get("absent", "").split(",") if name]
+    print_heading(context, tables, arguments.markdown, counter)
+    if not arguments.cpu and is_disturbed(arguments.json):
+        print("NOTE: something else ran on this machine; try --cpu, which leaves that out")
+    known = [key for key in tables if tables[key]]
+    for workload, size in sorted(known, key=lambda key: (key[1] != 64, ORDER.index(key[0]), key[1])):
+        print()
+        print(("## " if arguments.markdown else "") + title(workload, size))
+        if arguments.markdown:
+            print()
+        header, rows = rows_of(tables, workload, size, absent)
+        print_table(header, rows, arguments.markdown)
+    dry = sorted(f"{workload}/{name}/{threads}" for (workload, _), table in tables.items()
+                 for (name, threads), cell in table.items()
+                 if workload != "near_exhaustion" and cell.failed and statistics.median(cell.failed) > 0)
+    if dry:
+        print("\nran dry at times although not exhausted: " + ", ".join(dry))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+/// @file
+/// Counts read-modify-writes of shared cache lines per operation, on a Lido compiled to count them.
+///
+/// On many cores each of them moves a cache line; how many there are says what two cores cannot.
+#include <cstdio>
+#include <cstdlib>
+#include <lido/concurrency/rmw_counter.hpp>
+
+#include "contenders/lido_default.hpp"
+#include "run_workload.hpp"
+
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr double limit{1.0 / 16};
+constexpr std::uint64_t operations_per_thread{1U << 20U};
+
+/// Runs one workload; true when it stays within the limit.
+template <typename Workload>
+bool count(unsigned threads) {
+  const std::uint64_t iterations{operations_per_thread / Workload::operations};
+  const std::uint64_t before{lido::detail::shared_rmw_count()};
+  const lido_bench::team_result result{
+      lido_bench::run_workload<Workload, lido_bench::lido_default<64>>(threads, iterations)};
+  // All threads have ended. Warm-up and thread exit are in it: against the pool, never for it.
+  const std::uint64_t counted{lido::detail::shared_rmw_count() - before};
+  const double operations{static_cast<double>(iterations) * Workload::operations * threads};
+  const double share{static_cast<double>(counted) / operations};
+  const bool passed{!result.starved && share <= limit};
+  std::printf("%-10.*s %8u %14.6f   %s\n", static_cast<int>(Workload::name.size()),
+              Workload::name.data(), threads, share, passed ? "ok" : "EXCEEDED");
+  return passed;
+}
+
+template <typename Workload>
+bool count_all(std::initializer_list<unsigned> thread_counts) {
+  bool passed{true};
+  for (const unsigned threads : thread_counts) {
+    passed = count<Workload>(threads) && passed;
+  }
+  return passed;
+}
+
+}  // namespace
+
+int main() {
+  std::printf("Shared read-modify-writes per operation, at most %.4f\n", limit);
+  std::printf("%-10s %8s %14s\n", "workload", "threads", "per operation");
+  bool passed{count_all<lido_bench::pair>({1, 2, 8})};
+  passed = count_all<lido_bench::burst>({1, 2, 8}) && passed;
+  passed = count_all<lido_bench::churn>({1, 2, 8}) && passed;
+  passed = count_all<lido_bench::handoff>({2, 8}) && passed;
+  return passed ? EXIT_SUCCESS : EXIT_FAILURE;
+}
