@@ -175,7 +175,7 @@ void* slot_source<Stack>::refill(thread_cache& cache) noexcept {
   const std::uint32_t limit = size_for_refill(cache);
   std::array<slot_index, most_per_trip> slots;
   std::uint32_t count =
-      limit == 0 ? 0 : depot_.take(slots, std::min(limit - limit / 4, most_per_trip));
+      limit == 0 ? 0 : depot_.take(slots, std::min(limit - limit / 8, most_per_trip));
   if (count == 0) {
     notes.sizing.close();
     cache.close();
@@ -220,7 +220,7 @@ template <index_stack Stack>
 void slot_source<Stack>::reopen(thread_cache& cache, std::uint32_t count) noexcept {
   const std::uint32_t limit = cache.notes().sizing.limit();
   if (count > limit) {
-    count = flush(cache, count, limit / 4);
+    count = flush(cache, count, limit / 8);
   }
   if (limit == 0) {
     cache.close();

@@ -96,7 +96,8 @@ class object_pool {
 
   /// As `try_acquire`, for those who keep their own pointers; nullptr when exhausted.
   template <class... Args>
-  [[nodiscard]] T* try_acquire_ptr(Args&&... args) noexcept(detail::makes_nothrow<T, Args...>) {
+  [[nodiscard, gnu::always_inline]] T* try_acquire_ptr(Args&&... args) noexcept(
+      detail::makes_nothrow<T, Args...>) {
     void* const slot = take_slot();
     if (slot == nullptr) [[unlikely]] {
       return nullptr;
@@ -106,7 +107,7 @@ class object_pool {
 
   /// Destroys `object` and frees its slot. From any thread; never throws, allocates or blocks.
   /// Requires: `object` came from this pool and was not released since, or is nullptr (no effect).
-  void release(T* object) noexcept {
+  [[gnu::always_inline]] void release(T* object) noexcept {
     if (object != nullptr) [[likely]] {
       destroy(object);
       put_slot(object);

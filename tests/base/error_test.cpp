@@ -1,0 +1,62 @@
+#include "lido/base/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace lido {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PoolExhausted, MessageNamesThePool) {
+  EXPECT_THAT(pool_exhausted("jobs", 64, 63).what(), HasSubstr("'jobs'"));
+}
+
+TEST(PoolExhausted, MessageSaysHowManySlotsAreInUse) {
+  EXPECT_THAT(pool_exhausted("jobs", 64, 63).what(), HasSubstr("63 of 64"));
+}
+
+TEST(PoolExhausted, CarriesItsNumbers) {
+  const pool_exhausted error("jobs", 64, 63);
+  EXPECT_EQ(error.pool_name(), "jobs");
+  EXPECT_EQ(error.capacity(), 64U);
+  EXPECT_EQ(error.in_use(), 63U);
+}
+
+TEST(PoolExhausted, IsARuntimeError) {
+  EXPECT_TRUE((std::is_base_of_v<std::runtime_error, pool_exhausted>));
+}
+
+TEST(PoolExhausted, CopyingCannotThrow) {
+  EXPECT_TRUE(std::is_nothrow_copy_constructible_v<pool_exhausted>);
+  EXPECT_TRUE(std::is_nothrow_copy_assignable_v<pool_exhausted>);
+}
+
+TEST(PoolExhausted, CopyOutlivesTheOriginal) {
+  auto original =
+      std::make_unique<pool_exhausted>("a name too long for the small string optimisation", 2, 2);
+  const pool_exhausted copy = *original;
+  original.reset();
+  EXPECT_EQ(copy.pool_name(), "a name too long for the small string optimisation");
+}
+
+TEST(PoolExhausted, NameMayBeEmpty) {
+  EXPECT_EQ(pool_exhausted("", 1, 1).pool_name(), "");
+}
+
+TEST(ThrowInvalidOption, MessageNamesPoolAndProblem) {
+  try {
+    detail::throw_invalid_option("jobs", "capacity 0 is no capacity");
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'jobs'"));
+    EXPECT_THAT(error.what(), HasSubstr("capacity 0 is no capacity"));
+  }
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,5 @@
+#include "lido/lido.hpp"
+
+void discarded_lease(lido::object_pool<int>& pool) {
+  pool.acquire(1);
+}

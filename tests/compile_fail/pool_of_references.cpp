@@ -1,0 +1,3 @@
+#include "lido/lido.hpp"
+
+lido::object_pool<int&> pool(4);

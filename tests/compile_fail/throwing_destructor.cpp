@@ -1,0 +1,7 @@
+#include "lido/lido.hpp"
+
+struct throwing {
+  ~throwing() noexcept(false) {}
+};
+
+lido::object_pool<throwing> pool(4);

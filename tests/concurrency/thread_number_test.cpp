@@ -1,0 +1,161 @@
+#include "lido/concurrency/thread_number.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <barrier>
+#include <cstdint>
+#include <vector>
+
+#include "support/crew.hpp"
+
+namespace lido::detail {
+namespace {
+
+std::uint32_t own_number() {
+  return static_cast<std::uint32_t>(thread_offset / thread_stride);
+}
+
+std::uint32_t assigned_number() {
+  EXPECT_TRUE(assign_thread_number(/*wait=*/true));
+  return own_number();
+}
+
+/// Remembers which threads told it that they end.
+class listener final : public thread_exit_listener {
+ public:
+  listener() { register_listener(); }
+  listener(const listener&) = delete;
+  listener& operator=(const listener&) = delete;
+  ~listener() { unregister_listener(); }  // NOLINT(cppcoreguidelines-virtual-class-destructor)
+  void on_thread_exit(std::uint32_t number) noexcept override { heard.push_back(number); }
+
+  std::vector<std::uint32_t> heard;  // written under the registry's mutex
+};
+
+TEST(ThreadNumber, NewThreadHasNone) {
+  test::run_in_new_thread([] { EXPECT_EQ(thread_offset, 0U); });
+}
+
+TEST(ThreadNumber, AssignedNumberIsBetweenOneAndTheLargest) {
+  test::run_in_new_thread([] {
+    EXPECT_GE(assigned_number(), 1U);
+    EXPECT_LE(own_number(), max_thread_number);
+    EXPECT_EQ(thread_offset % thread_stride, 0U);
+  });
+}
+
+TEST(ThreadNumber, AssigningAgainChangesNothing) {
+  test::run_in_new_thread([] {
+    const std::uint32_t first = assigned_number();
+    EXPECT_EQ(assigned_number(), first);
+  });
+}
+
+TEST(ThreadNumber, AssigningWithoutWaitWorksWhenNobodyIsAtTheRegistry) {
+  test::run_in_new_thread([] { EXPECT_TRUE(assign_thread_number(/*wait=*/false)); });
+}
+
+TEST(ThreadNumber, NumberOfAnEndedThreadIsReused) {
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+  test::run_in_new_thread([&] { first = assigned_number(); });
+  test::run_in_new_thread([&] { second = assigned_number(); });
+  EXPECT_EQ(second, first);
+}
+
+TEST(ThreadNumber, LowestFreeNumberComesFirst) {
+  std::uint32_t low = 0;
+  test::run_in_new_thread([&] { low = assigned_number(); });
+  std::vector<std::uint32_t> numbers(3);
+  test::parked_crew crew(1, [&](unsigned /*index*/) { numbers[0] = assigned_number(); });
+  test::parked_crew next(1, [&](unsigned /*index*/) { numbers[1] = assigned_number(); });
+  EXPECT_EQ(numbers[0], low);
+  EXPECT_GT(numbers[1], low);
+}
+
+TEST(ThreadNumber, ThreadsThatLiveAtOnceHaveDifferentNumbers) {
+  std::vector<std::uint32_t> numbers(64);
+  std::barrier all(64);
+  test::run_crew(64, [&](unsigned i) {
+    numbers[i] = assigned_number();
+    all.arrive_and_wait();
+  });
+  std::sort(numbers.begin(), numbers.end());
+  EXPECT_EQ(std::adjacent_find(numbers.begin(), numbers.end()), numbers.end());
+}
+
+TEST(ThreadNumber, ThreadsPastTheTableGetNone) {
+  constexpr unsigned crowd = max_thread_number + 40;
+  std::vector<int> has_number(crowd);
+  std::barrier all(crowd);
+  test::run_crew(crowd, [&](unsigned i) {
+    has_number[i] = assign_thread_number(/*wait=*/true) ? 1 : 0;
+    all.arrive_and_wait();
+  });
+  const auto numbered = std::count(has_number.begin(), has_number.end(), 1);
+  EXPECT_LE(numbered, static_cast<std::ptrdiff_t>(max_thread_number));
+  EXPECT_GE(numbered, static_cast<std::ptrdiff_t>(max_thread_number) - 1);  // the test's own thread
+}
+
+TEST(ThreadExitListener, HearsTheNumberOfAThreadThatEnds) {
+  listener ear;
+  std::uint32_t number = 0;
+  test::run_in_new_thread([&] { number = assigned_number(); });
+  EXPECT_EQ(ear.heard, std::vector<std::uint32_t>{number});
+}
+
+TEST(ThreadExitListener, HearsNothingOfThreadsWithoutNumber) {
+  listener ear;
+  test::run_in_new_thread([] {});
+  EXPECT_TRUE(ear.heard.empty());
+}
+
+TEST(ThreadExitListener, HearsEveryThreadOnce) {
+  listener ear;
+  test::run_crew(32, [](unsigned /*index*/) { (void)assign_thread_number(/*wait=*/true); });
+  EXPECT_EQ(ear.heard.size(), 32U);
+}
+
+TEST(ThreadExitListener, OthersGoOnHearingWhenOneLeavesTheList) {
+  listener first;
+  std::uint32_t number = 0;
+  {
+    listener second;
+    listener third;
+  }
+  listener fourth;
+  test::run_in_new_thread([&] { number = assigned_number(); });
+  EXPECT_EQ(first.heard, std::vector<std::uint32_t>{number});
+  EXPECT_EQ(fourth.heard, std::vector<std::uint32_t>{number});
+}
+
+TEST(ThreadExitListener, MayRegisterBesideEndingThreads) {
+  test::run_crew(4, [](unsigned i) {
+    for (int round = 0; round < 50; ++round) {
+      if (i % 2 == 0) {
+        const listener ear;
+      } else {
+        test::run_in_new_thread([] { (void)assign_thread_number(/*wait=*/true); });
+      }
+    }
+  });
+}
+
+/// Asks for a number when its thread's destructors run.
+struct late_asker {
+  ~late_asker() { *answer = assign_thread_number(/*wait=*/true); }
+  bool* answer = nullptr;
+};
+
+TEST(ThreadNumber, DestructorOfAThreadLocalObjectStillGetsOne) {
+  bool answer = false;
+  test::run_in_new_thread([&] {
+    thread_local late_asker asker;
+    asker.answer = &answer;
+  });
+  EXPECT_TRUE(answer);
+}
+
+}  // namespace
+}  // namespace lido::detail

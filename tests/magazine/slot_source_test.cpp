@@ -1,0 +1,278 @@
+#include "lido/magazine/slot_source.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lido/base/aligned_buffer.hpp"
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+
+namespace lido::detail {
+namespace {
+
+using slots = std::vector<void*>;
+constexpr std::size_t stride = 64;
+
+/// Slots without a type, and where they come from.
+class bare_slots {
+ public:
+  bare_slots(std::uint32_t capacity, cache_choice caches, std::uint32_t max_cached = 512)
+      : memory_(stride * capacity, 64),
+        capacity_(capacity),
+        source_(slot_geometry(memory_.data(), stride), capacity, caches, max_cached) {}
+
+  [[nodiscard]] slot_source<>& source() { return source_; }
+
+  [[nodiscard]] bool owns(const void* slot) const {
+    const auto distance =
+        reinterpret_cast<std::uintptr_t>(slot) - reinterpret_cast<std::uintptr_t>(memory_.data());
+    return distance < stride * capacity_ && distance % stride == 0;
+  }
+
+  [[nodiscard]] slots acquire_all() {
+    slots all;
+    for (void* slot = source_.acquire(); slot != nullptr; slot = source_.acquire()) {
+      all.push_back(slot);
+    }
+    return all;
+  }
+
+  void release_all(const slots& all) {
+    for (void* const slot : all) {
+      source_.release(slot);
+    }
+  }
+
+ private:
+  aligned_buffer memory_;
+  std::uint32_t capacity_;
+  slot_source<> source_;
+};
+
+class SlotSource : public ::testing::TestWithParam<cache_choice> {};
+
+std::string choice_name(cache_choice caches) {
+  if (caches == cache_choice::none) {
+    return "none";
+  }
+  return caches == cache_choice::locked ? "locked" : "automatic";
+}
+
+INSTANTIATE_TEST_SUITE_P(Caches, SlotSource,
+                         ::testing::Values(cache_choice::automatic, cache_choice::locked,
+                                           cache_choice::none),
+                         [](const auto& kind) { return choice_name(kind.param); });
+
+TEST_P(SlotSource, HandsOutEverySlotOnce) {
+  bare_slots bare(1000, GetParam());
+  const slots all = bare.acquire_all();
+  EXPECT_EQ(all.size(), 1000U);
+  EXPECT_EQ(test::count_distinct(all), 1000U);
+}
+
+TEST_P(SlotSource, HandsOutOnlyItsOwnSlots) {
+  bare_slots bare(100, GetParam());
+  for (void* const slot : bare.acquire_all()) {
+    EXPECT_TRUE(bare.owns(slot));
+  }
+}
+
+TEST_P(SlotSource, ReturnsNullWhenExhausted) {
+  bare_slots bare(100, GetParam());
+  (void)bare.acquire_all();
+  EXPECT_EQ(bare.source().acquire(), nullptr);
+  EXPECT_EQ(bare.source().acquire_shared(), nullptr);
+}
+
+TEST_P(SlotSource, OneReleaseMakesOneAcquirePossible) {
+  bare_slots bare(100, GetParam());
+  const slots all = bare.acquire_all();
+  bare.source().release(all[17]);
+  EXPECT_EQ(bare.source().acquire(), all[17]);
+  EXPECT_EQ(bare.source().acquire(), nullptr);
+}
+
+TEST_P(SlotSource, SlotReleasedPastTheCachesIsFound) {
+  bare_slots bare(100, GetParam());
+  const slots all = bare.acquire_all();
+  bare.source().release_shared(all[17]);
+  EXPECT_EQ(bare.source().acquire(), all[17]);
+}
+
+TEST_P(SlotSource, SlotReleasedToTheCacheIsFoundPastTheCaches) {
+  bare_slots bare(100, GetParam());
+  const slots all = bare.acquire_all();
+  bare.release_all(all);
+  slots again;
+  for (void* slot = bare.source().acquire_shared(); slot != nullptr;
+       slot = bare.source().acquire_shared()) {
+    again.push_back(slot);
+  }
+  EXPECT_EQ(test::count_distinct(again), 100U);
+}
+
+TEST_P(SlotSource, BulkAcquireFillsTheWholeSpan) {
+  bare_slots bare(1000, GetParam());
+  slots out(700);
+  EXPECT_EQ(bare.source().acquire_n(out), 700U);
+  EXPECT_EQ(test::count_distinct(out), 700U);
+}
+
+TEST_P(SlotSource, BulkAcquireStopsAtTheCapacity) {
+  bare_slots bare(100, GetParam());
+  slots out(150);
+  EXPECT_EQ(bare.source().acquire_n(out), 100U);
+}
+
+TEST_P(SlotSource, BulkAcquireFindsWhatTheOwnCacheHolds) {
+  bare_slots bare(1000, GetParam());
+  bare.release_all(bare.acquire_all());
+  slots out(1000);
+  EXPECT_EQ(bare.source().acquire_n(out), 1000U);
+  EXPECT_EQ(test::count_distinct(out), 1000U);
+}
+
+TEST_P(SlotSource, BulkAcquireOfNothingTakesNothing) {
+  bare_slots bare(100, GetParam());
+  EXPECT_EQ(bare.source().acquire_n({}), 0U);
+  EXPECT_EQ(bare.acquire_all().size(), 100U);
+}
+
+TEST_P(SlotSource, BulkReleaseReturnsEverySlot) {
+  for (const std::size_t size :
+       {std::size_t{1}, std::size_t{255}, std::size_t{256}, std::size_t{600}}) {
+    bare_slots bare(1000, GetParam());
+    slots out(size);
+    ASSERT_EQ(bare.source().acquire_n(out), size);
+    bare.source().release_n(out);
+    EXPECT_EQ(test::count_distinct(bare.acquire_all()), 1000U) << "after " << size;
+  }
+}
+
+TEST_P(SlotSource, StatsAddUpWhenQuiet) {
+  bare_slots bare(1000, GetParam());
+  const slots all = bare.acquire_all();
+  for (std::size_t released = 0; released < all.size(); ++released) {
+    const pool_stats stats = bare.source().stats();
+    ASSERT_EQ(stats.in_use, 1000U - released);
+    ASSERT_EQ(stats.in_use + stats.cached + stats.shared, 1000U);
+    bare.source().release(all[released]);
+  }
+}
+
+TEST_P(SlotSource, CacheOfAnEndedThreadIsEmpty) {
+  bare_slots bare(1000, GetParam());
+  test::run_in_new_thread([&] { bare.release_all(bare.acquire_all()); });
+  EXPECT_EQ(bare.source().stats().cached, 0U);
+  EXPECT_EQ(bare.source().stats().shared, 1000U);
+  EXPECT_EQ(bare.source().stats().open_caches, 0U);
+}
+
+TEST_P(SlotSource, ExhaustionIsCounted) {
+  bare_slots bare(100, GetParam());
+  (void)bare.acquire_all();
+  EXPECT_EQ(bare.source().stats().exhausted, 1U);
+  (void)bare.source().acquire();
+  EXPECT_EQ(bare.source().stats().exhausted, 2U);
+}
+
+TEST_P(SlotSource, ParkedCachesAreEmptiedBeforeItIsExhausted) {
+  bare_slots bare(1000, GetParam());
+  const test::parked_crew crew(8, [&](unsigned /*index*/) {
+    slots some(50);
+    for (void*& slot : some) {
+      slot = bare.source().acquire();
+    }
+    bare.release_all(some);
+  });
+  EXPECT_EQ(test::count_distinct(bare.acquire_all()), 1000U);
+}
+
+TEST_P(SlotSource, ThreadWhoseCacheWasEmptiedGoesOn) {
+  bare_slots bare(1000, GetParam());
+  test::run_in_new_thread([&] {
+    bare.release_all(bare.acquire_all());
+    slots stolen;
+    test::run_in_new_thread([&] { stolen = bare.acquire_all(); });
+    EXPECT_EQ(stolen.size(), 1000U);
+    EXPECT_EQ(bare.source().acquire(), nullptr);
+    bare.release_all(stolen);
+    EXPECT_EQ(test::count_distinct(bare.acquire_all()), 1000U);
+  });
+}
+
+TEST_P(SlotSource, CachesTogetherHoldAboutHalfAtMost) {
+  bare_slots bare(4096, GetParam(), 1022);
+  bare.release_all(bare.acquire_all());
+  bare.release_all(bare.acquire_all());
+  EXPECT_LE(bare.source().stats().cached, 2048U);
+}
+
+TEST_P(SlotSource, OneCacheHoldsAtMostWhatTheOptionSays) {
+  for (const std::uint32_t max_cached : {0U, 3U, 4U, 31U, 100U, 1022U}) {
+    bare_slots bare(3000, GetParam(), max_cached);
+    for (int burst = 0; burst < 8; ++burst) {
+      bare.release_all(bare.acquire_all());
+      ASSERT_LE(bare.source().stats().cached, max_cached);
+    }
+  }
+}
+
+TEST(SlotSourceCaches, BurstsMakeACacheGrow) {
+  bare_slots bare(4096, cache_choice::automatic);
+  for (int burst = 0; burst < 40; ++burst) {
+    slots some(400);
+    for (void*& slot : some) {
+      slot = bare.source().acquire();
+    }
+    bare.release_all(some);
+  }
+  const std::uint64_t refills = bare.source().stats().refills;
+  slots some(300);
+  for (void*& slot : some) {
+    slot = bare.source().acquire();
+  }
+  bare.release_all(some);
+  EXPECT_LE(bare.source().stats().refills - refills, 2U);
+  EXPECT_GT(bare.source().stats().cached, 200U);
+}
+
+TEST(SlotSourceCaches, TheftsAreCounted) {
+  bare_slots bare(1000, cache_choice::automatic);
+  const test::parked_crew crew(
+      3, [&](unsigned /*index*/) { bare.source().release(bare.source().acquire()); });
+  (void)bare.acquire_all();
+  EXPECT_GE(bare.source().stats().thefts, 3U);
+  EXPECT_LE(bare.source().stats().heavy_fences, bare.source().stats().thefts);
+}
+
+TEST(SlotSourceCaches, LockedCachesNeedNoHeavyFence) {
+  bare_slots bare(1000, cache_choice::locked);
+  const test::parked_crew crew(
+      3, [&](unsigned /*index*/) { bare.source().release(bare.source().acquire()); });
+  EXPECT_EQ(bare.acquire_all().size(), 1000U);
+  EXPECT_EQ(bare.source().stats().heavy_fences, 0U);
+}
+
+TEST(SlotSourceCaches, SourceWithoutCachesNeverFillsOne) {
+  bare_slots bare(1000, cache_choice::none);
+  bare.release_all(bare.acquire_all());
+  EXPECT_EQ(bare.source().stats().cached, 0U);
+  EXPECT_EQ(bare.source().stats().refills, 0U);
+}
+
+TEST(SlotSourceBookkeeping, CostsAtMostOneKibibyteAThreadAndEightBytesASlot) {
+  for (const std::uint32_t capacity : {1U, 100U, 4096U, 100'000U}) {
+    bare_slots bare(capacity, cache_choice::automatic);
+    EXPECT_LE(bare.source().stats().bookkeeping_bytes,
+              std::size_t{1024} * (max_thread_number + 1) + std::size_t{8} * capacity + 4096)
+        << capacity << " slots";
+  }
+}
+
+}  // namespace
+}  // namespace lido::detail

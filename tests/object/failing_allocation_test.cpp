@@ -1,0 +1,198 @@
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "lido/object_pool.hpp"
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+#include "support/failing_new.hpp"
+#include "support/pool_kinds.hpp"
+
+namespace lido {
+namespace {
+
+using test::allocations;
+using test::failing_allocations;
+
+/// What is left of a pool when memory runs out.
+template <class Kind>
+class FailingAllocation : public ::testing::Test {
+ protected:
+  using pool_type = typename Kind::template pool<int>;
+  using string_pool = typename Kind::template pool<std::string>;
+  using tracking_pool = typename Kind::template pool<int, policy::track_in_use>;
+
+  /// Boost's free list loses the nodes it already has when the allocation of one more fails.
+  static constexpr bool construction_leaks = Kind::template has<policy::boost_list>;
+
+  /// Constructs a pool while the n-th allocation fails, for each n until none does; returns how
+  /// many allocations construction makes.
+  template <class Pool>
+  static long fail_each_allocation_of_construction(bool sticky) {
+    for (long n = 1;; ++n) {
+      const long before = allocations().outstanding;
+      bool failed = false;
+      try {
+        const failing_allocations plan(n, sticky);
+        const Pool pool(
+            {.capacity = 1000, .name = "a name too long for the small string optimisation"});
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      }
+      EXPECT_EQ(allocations().outstanding, before) << "allocation " << n << " failed";
+      if (!failed) {
+        return n - 1;
+      }
+    }
+  }
+};
+TYPED_TEST_SUITE(FailingAllocation, test::pool_kinds, test::pool_kind_names);
+
+TYPED_TEST(FailingAllocation, InConstructionIsABadAllocAndLeaksNothing) {
+  if (TestFixture::construction_leaks) {
+    GTEST_SKIP() << "Boost's free list leaks when its construction fails";
+  }
+  using pool = typename TestFixture::pool_type;
+  EXPECT_GE(this->template fail_each_allocation_of_construction<pool>(/*sticky=*/false), 5);
+}
+
+TYPED_TEST(FailingAllocation, AllMemoryGoneInConstructionIsABadAllocAndLeaksNothing) {
+  if (TestFixture::construction_leaks) {
+    GTEST_SKIP() << "Boost's free list leaks when its construction fails";
+  }
+  using pool = typename TestFixture::tracking_pool;
+  EXPECT_GE(this->template fail_each_allocation_of_construction<pool>(/*sticky=*/true), 6);
+}
+
+TYPED_TEST(FailingAllocation, AtFirstUseLosesNothing) {
+  for (long n = 1; n <= 5; ++n) {
+    typename TestFixture::pool_type pool(1000);
+    std::vector<int*> all;
+    all.reserve(1000);
+    test::run_in_new_thread([&] {
+      const failing_allocations plan(n, /*sticky=*/true);
+      while (int* const object = pool.try_acquire_ptr()) {
+        all.push_back(object);
+      }
+    });
+    EXPECT_EQ(test::count_distinct(all), 1000U);
+  }
+}
+
+TYPED_TEST(FailingAllocation, WhileCachesWantToGrowLosesNothing) {
+  typename TestFixture::pool_type pool(5000);
+  std::vector<int*> all;
+  all.reserve(5000);
+  const failing_allocations plan(1, /*sticky=*/true);
+  for (int burst = 0; burst < 20; ++burst) {
+    all.clear();
+    while (int* const object = pool.try_acquire_ptr()) {
+      all.push_back(object);
+    }
+    ASSERT_EQ(all.size(), 5000U);
+    test::release_all(pool, all);
+  }
+}
+
+TYPED_TEST(FailingAllocation, OnceWhileACacheGrowsLosesNothing) {
+  for (long n = 1; n <= 12; ++n) {
+    typename TestFixture::pool_type pool(5000);
+    std::vector<int*> all;
+    all.reserve(5000);
+    const failing_allocations plan(n, /*sticky=*/false);
+    for (int burst = 0; burst < 10; ++burst) {
+      all.clear();
+      while (int* const object = pool.try_acquire_ptr()) {
+        all.push_back(object);
+      }
+      ASSERT_EQ(all.size(), 5000U);
+      test::release_all(pool, all);
+    }
+    failing_allocations::stop();
+    EXPECT_EQ(test::count_distinct(all), 5000U);
+  }
+}
+
+TYPED_TEST(FailingAllocation, InAnObjectsConstructorLosesNoSlot) {
+  typename TestFixture::string_pool pool(10);
+  for (int round = 0; round < 50; ++round) {
+    const failing_allocations plan(1, /*sticky=*/false);
+    EXPECT_THROW((void)pool.acquire(1000U, 'x'), std::bad_alloc);
+  }
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_EQ(test::count_acquirable(pool), 10U);
+}
+
+TYPED_TEST(FailingAllocation, WhenExhaustedIsStillAnError) {
+  for (long n = 1; n <= 8; ++n) {
+    typename TestFixture::pool_type pool(
+        {.capacity = 1, .name = "a name too long for the small string optimisation"});
+    const auto held = pool.acquire();
+    const failing_allocations plan(n, /*sticky=*/true);
+    EXPECT_ANY_THROW((void)pool.acquire()) << "allocation " << n << " failed";
+  }
+}
+
+TYPED_TEST(FailingAllocation, DoesNotConcernRelease) {
+  typename TestFixture::pool_type pool(5000);
+  for (int burst = 0; burst < 10; ++burst) {
+    const auto all = test::drain(pool);
+    const long before = allocations().allocations;
+    const failing_allocations plan(1, /*sticky=*/true);
+    test::release_all(pool, all);
+    EXPECT_EQ(allocations().allocations, before);
+    EXPECT_TRUE(failing_allocations::pending());
+  }
+  EXPECT_EQ(test::count_acquirable(pool), 5000U);
+}
+
+TYPED_TEST(FailingAllocation, DoesNotConcernReleaseInAThreadThatNeverAcquired) {
+  typename TestFixture::pool_type pool(5000);
+  const auto all = test::drain(pool);
+  test::run_in_new_thread([&] {
+    const failing_allocations plan(1, /*sticky=*/true);
+    test::release_all(pool, all);
+    EXPECT_TRUE(failing_allocations::pending());
+  });
+  EXPECT_EQ(test::count_acquirable(pool), 5000U);
+}
+
+TYPED_TEST(FailingAllocation, DoesNotConcernBulkRelease) {
+  typename TestFixture::pool_type pool(5000);
+  const auto all = test::drain(pool);
+  const failing_allocations plan(1, /*sticky=*/true);
+  pool.release_n(all);
+  EXPECT_TRUE(failing_allocations::pending());
+}
+
+TYPED_TEST(FailingAllocation, ThereIsNoneToFailInTryAcquireOfASmallPool) {
+  typename TestFixture::pool_type pool(64);
+  std::vector<int*> all;
+  all.reserve(64);
+  const failing_allocations plan(1, /*sticky=*/true);
+  for (int burst = 0; burst < 10; ++burst) {
+    while (int* const object = pool.try_acquire_ptr()) {
+      all.push_back(object);
+    }
+    test::release_all(pool, all);
+    all.clear();
+  }
+  EXPECT_TRUE(failing_allocations::pending());
+}
+
+TYPED_TEST(FailingAllocation, PoolThatEndsHasFreedAllItsMemory) {
+  const long before = allocations().outstanding;
+  {
+    typename TestFixture::pool_type pool(5000);
+    for (int burst = 0; burst < 10; ++burst) {
+      test::release_all(pool, test::drain(pool));
+    }
+  }
+  EXPECT_EQ(allocations().outstanding, before);
+}
+
+}  // namespace
+}  // namespace lido

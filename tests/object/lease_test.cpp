@@ -1,0 +1,156 @@
+#include "lido/object/lease.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "lido/object_pool.hpp"
+#include "support/tracked_test.hpp"
+
+namespace lido {
+namespace {
+
+using test::tracked;
+
+class Lease : public test::tracked_test {
+ protected:
+  object_pool<tracked>& pool() { return pool_; }
+
+ private:
+  object_pool<tracked> pool_{8};
+};
+
+TEST_F(Lease, DefaultConstructedIsEmpty) {
+  const lease<tracked> empty;
+  EXPECT_FALSE(empty);
+  EXPECT_EQ(empty.get(), nullptr);
+}
+
+TEST_F(Lease, GivesAccessToItsObject) {
+  const lease<tracked> held = pool().acquire(5);
+  EXPECT_TRUE(held);
+  EXPECT_EQ(held->value(), 5);
+  EXPECT_EQ((*held).value(), 5);
+  EXPECT_EQ(held.get(), &*held);
+}
+
+TEST_F(Lease, DestructionReleasesTheObject) {
+  {
+    const auto held = pool().acquire(5);
+    EXPECT_EQ(tracked::counts().live(), 1);
+  }
+  EXPECT_EQ(tracked::counts().live(), 0);
+  EXPECT_EQ(pool().stats().in_use, 0U);
+}
+
+TEST_F(Lease, DestructionOfAnEmptyOneDoesNothing) {
+  { const lease<tracked> empty; }
+  EXPECT_EQ(tracked::counts().destroyed, 0);
+}
+
+TEST_F(Lease, MovingTakesTheObjectAlong) {
+  auto first = pool().acquire(5);
+  const tracked* const object = first.get();
+  const auto second = std::move(first);
+  EXPECT_EQ(second.get(), object);
+  EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): a moved-from lease is empty
+  EXPECT_EQ(tracked::counts().constructed, 1);
+}
+
+TEST_F(Lease, MoveAssignmentReleasesWhatWasHeld) {
+  auto first = pool().acquire(5);
+  auto second = pool().acquire(6);
+  second = std::move(first);
+  EXPECT_EQ(second->value(), 5);
+  EXPECT_EQ(tracked::counts().live(), 1);
+}
+
+TEST_F(Lease, MoveAssignmentOfAnEmptyOneReleases) {
+  auto held = pool().acquire(5);
+  held = lease<tracked>();
+  EXPECT_FALSE(held);
+  EXPECT_EQ(tracked::counts().live(), 0);
+}
+
+TEST_F(Lease, MoveAssignmentToItselfKeepsTheObject) {
+  auto held = pool().acquire(5);
+  auto& same = held;
+  held = std::move(same);
+  EXPECT_TRUE(held);
+  EXPECT_EQ(tracked::counts().live(), 1);
+}
+
+TEST_F(Lease, MoveAssignmentBetweenPoolsReleasesToTheRightOnes) {
+  object_pool<tracked> other(4);
+  auto here = pool().acquire(5);
+  here = other.acquire(6);
+  EXPECT_EQ(pool().stats().in_use, 0U);
+  EXPECT_EQ(other.stats().in_use, 1U);
+  here.reset();
+  EXPECT_EQ(other.stats().in_use, 0U);
+}
+
+TEST_F(Lease, SwapExchangesTheObjects) {
+  auto first = pool().acquire(5);
+  auto second = pool().acquire(6);
+  std::swap(first, second);
+  EXPECT_EQ(first->value(), 6);
+  EXPECT_EQ(second->value(), 5);
+}
+
+TEST_F(Lease, ResetReleasesOnce) {
+  auto held = pool().acquire(5);
+  held.reset();
+  EXPECT_FALSE(held);
+  EXPECT_EQ(tracked::counts().destroyed, 1);
+  held.reset();
+  EXPECT_EQ(tracked::counts().destroyed, 1);
+}
+
+TEST_F(Lease, DetachKeepsTheObjectAcquired) {
+  auto held = pool().acquire(5);
+  tracked* const object = held.detach();
+  EXPECT_FALSE(held);
+  EXPECT_EQ(object->value(), 5);
+  EXPECT_EQ(pool().stats().in_use, 1U);
+  pool().release(object);
+}
+
+TEST_F(Lease, DetachOfAnEmptyOneReturnsNull) {
+  lease<tracked> empty;
+  EXPECT_EQ(empty.detach(), nullptr);
+}
+
+TEST_F(Lease, ManyLiveInAVector) {
+  std::vector<lease<tracked>> leases;
+  leases.reserve(8);
+  for (int i = 0; i < 8; ++i) {
+    leases.push_back(pool().acquire(i));
+  }
+  leases.erase(leases.begin() + 2);
+  EXPECT_EQ(tracked::counts().live(), 7);
+  leases.clear();
+  EXPECT_EQ(tracked::counts().live(), 0);
+}
+
+TEST_F(Lease, MayEndInAnotherThread) {
+  std::jthread([held = pool().acquire(5)] { EXPECT_EQ(held->value(), 5); }).join();
+  EXPECT_EQ(pool().stats().in_use, 0U);
+}
+
+TEST_F(Lease, IsTwoWords) {
+  EXPECT_EQ(sizeof(lease<tracked>), 2 * sizeof(void*));
+}
+
+TEST_F(Lease, IsMoveOnly) {
+  EXPECT_FALSE(std::is_copy_constructible_v<lease<tracked>>);
+  EXPECT_FALSE(std::is_copy_assignable_v<lease<tracked>>);
+  EXPECT_TRUE(std::is_nothrow_move_constructible_v<lease<tracked>>);
+  EXPECT_TRUE(std::is_nothrow_move_assignable_v<lease<tracked>>);
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,121 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <barrier>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+#include "lido/object_pool.hpp"
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+#include "support/pool_kinds.hpp"
+
+namespace lido {
+namespace {
+
+constexpr std::array<std::size_t, 14> capacities{1,  2,  3,  7,  8,   9,    31,
+                                                 32, 33, 63, 64, 100, 1000, 5000};
+
+/// N slots means that N can be out at once, wherever the free ones are.
+template <class Kind>
+class ObjectPoolCapacity : public ::testing::Test {
+ protected:
+  using pool_type = typename Kind::template pool<int>;
+};
+TYPED_TEST_SUITE(ObjectPoolCapacity, test::pool_kinds, test::pool_kind_names);
+
+TYPED_TEST(ObjectPoolCapacity, NewPoolHandsOutEverySlot) {
+  for (const std::size_t capacity : capacities) {
+    typename TestFixture::pool_type pool(capacity);
+    EXPECT_EQ(test::count_distinct(test::drain(pool)), capacity);
+    EXPECT_EQ(pool.stats().in_use, capacity);
+  }
+}
+
+TYPED_TEST(ObjectPoolCapacity, PoolInUseHandsOutEverySlotAgainAndAgain) {
+  for (const std::size_t capacity : capacities) {
+    typename TestFixture::pool_type pool(capacity);
+    for (int round = 0; round < 5; ++round) {
+      EXPECT_EQ(test::count_acquirable(pool), capacity) << "round " << round;
+    }
+  }
+}
+
+TYPED_TEST(ObjectPoolCapacity, SlotsInTheCacheOfAParkedThreadAreFound) {
+  for (const std::size_t capacity : capacities) {
+    typename TestFixture::pool_type pool(capacity);
+    const test::parked_crew crew(1,
+                                 [&](unsigned /*index*/) { test::fill_own_cache(pool, capacity); });
+    EXPECT_EQ(test::count_acquirable(pool), capacity);
+  }
+}
+
+TYPED_TEST(ObjectPoolCapacity, SlotsInTheCachesOfManyParkedThreadsAreFound) {
+  for (const std::size_t capacity : capacities) {
+    typename TestFixture::pool_type pool(capacity);
+    const test::parked_crew crew(32, [&](unsigned /*index*/) { test::fill_own_cache(pool, 20); });
+    const auto all = test::drain(pool);
+    EXPECT_EQ(all.size(), capacity);
+    EXPECT_EQ(test::count_distinct(all), capacity);
+  }
+}
+
+TYPED_TEST(ObjectPoolCapacity, SlotsInTheCachesOfEndedThreadsAreFound) {
+  for (const std::size_t capacity : capacities) {
+    typename TestFixture::pool_type pool(capacity);
+    test::run_crew(8, [&](unsigned /*index*/) { test::fill_own_cache(pool, 20); });
+    EXPECT_EQ(pool.stats().cached, 0U);
+    EXPECT_EQ(test::count_acquirable(pool), capacity);
+  }
+}
+
+TYPED_TEST(ObjectPoolCapacity, BulkFindsSlotsInTheCachesOfParkedThreads) {
+  typename TestFixture::pool_type pool(1000);
+  const test::parked_crew crew(16, [&](unsigned /*index*/) { test::fill_own_cache(pool, 20); });
+  std::vector<int*> out(1000);
+  EXPECT_EQ(pool.try_acquire_n(out), 1000U);
+  EXPECT_EQ(test::count_distinct(out), 1000U);
+}
+
+TYPED_TEST(ObjectPoolCapacity, StatsAddUpWhileThreadsAreParked) {
+  typename TestFixture::pool_type pool(1000);
+  const auto held = pool.acquire();
+  const test::parked_crew crew(16, [&](unsigned /*index*/) { test::fill_own_cache(pool, 30); });
+  const pool_stats stats = pool.stats();
+  EXPECT_EQ(stats.in_use, 1U);
+  EXPECT_EQ(stats.in_use + stats.cached + stats.shared, 1000U);
+}
+
+TYPED_TEST(ObjectPoolCapacity, ThreadsRobbedWhileParkedGoOnAfterwards) {
+  constexpr unsigned threads = 8;
+  typename TestFixture::pool_type pool(1000);
+  std::barrier phase(threads + 1);
+  std::array<std::vector<int*>, threads> held;
+  std::vector<int*> all;
+  std::jthread robber([&] {
+    phase.arrive_and_wait();
+    all = test::drain(pool);
+    test::release_all(pool, all);
+    phase.arrive_and_wait();
+  });
+  test::run_crew(threads, [&](unsigned i) {
+    test::fill_own_cache(pool, 50);
+    phase.arrive_and_wait();
+    phase.arrive_and_wait();
+    for (int count = 0; count < 125; ++count) {
+      held.at(i).push_back(pool.try_acquire_ptr());
+    }
+  });
+  EXPECT_EQ(test::count_distinct(all), 1000U);
+  std::vector<int*> together;
+  for (const auto& some : held) {
+    together.insert(together.end(), some.begin(), some.end());
+  }
+  EXPECT_EQ(test::count_distinct(together), 1000U);
+  EXPECT_EQ(std::count(together.begin(), together.end(), nullptr), 0);
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,192 @@
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <latch>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "lido/object_pool.hpp"
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+#include "support/pool_kinds.hpp"
+
+namespace lido {
+namespace {
+
+/// Threads and pools may end in either order.
+template <class Kind>
+class ObjectPoolTeardown : public ::testing::Test {
+ protected:
+  using pool_type = typename Kind::template pool<int>;
+
+  /// Uses a pool from the destructors of a thread.
+  struct late_user {
+    ~late_user() {
+      if (pool != nullptr) {
+        *found = test::count_acquirable(*pool);
+      }
+    }
+    pool_type* pool = nullptr;
+    std::size_t* found = nullptr;
+  };
+
+  /// Uses a pool from the destructor of a thread-specific key, after the thread's number is gone.
+  static void use_late(void* user) {
+    auto* const late = static_cast<late_user*>(user);
+    *late->found = test::count_acquirable(*late->pool);
+    late->pool = nullptr;
+  }
+};
+TYPED_TEST_SUITE(ObjectPoolTeardown, test::pool_kinds, test::pool_kind_names);
+
+TYPED_TEST(ObjectPoolTeardown, PoolMayEndBeforeItsThreads) {
+  auto pool = std::make_unique<typename TestFixture::pool_type>(100);
+  const test::parked_crew crew(8, [&](unsigned /*index*/) { test::fill_own_cache(*pool, 10); });
+  pool.reset();
+}
+
+TYPED_TEST(ObjectPoolTeardown, ThreadsOfAnEndedPoolGoOnWithAnother) {
+  auto first = std::make_unique<typename TestFixture::pool_type>(100);
+  typename TestFixture::pool_type second(100);
+  std::latch used(1);
+  std::latch gone(1);
+  std::jthread user([&] {
+    test::fill_own_cache(*first, 20);
+    used.count_down();
+    gone.wait();
+    test::fill_own_cache(second, 20);
+  });
+  used.wait();
+  first.reset();
+  gone.count_down();
+  user.join();
+  EXPECT_EQ(second.stats().cached, 0U);
+  EXPECT_EQ(test::count_acquirable(second), 100U);
+}
+
+TYPED_TEST(ObjectPoolTeardown, PoolMayEndWhileItsThreadsEnd) {
+  for (int round = 0; round < 30; ++round) {
+    auto pool = std::make_unique<typename TestFixture::pool_type>(100);
+    std::latch used(4);
+    std::vector<std::jthread> users;
+    for (int i = 0; i < 4; ++i) {
+      users.emplace_back([&] {
+        test::fill_own_cache(*pool, 10);
+        used.count_down();
+      });
+    }
+    used.wait();
+    pool.reset();
+  }
+}
+
+TYPED_TEST(ObjectPoolTeardown, NewPoolsInThePlaceOfOldOnesStartEmpty) {
+  std::optional<typename TestFixture::pool_type> pool;
+  for (int round = 0; round < 50; ++round) {
+    pool.emplace(40);
+    EXPECT_EQ(pool->stats().cached, 0U);
+    EXPECT_EQ(test::count_acquirable(*pool), 40U);
+  }
+}
+
+TYPED_TEST(ObjectPoolTeardown, ThreadThatEndsReturnsItsSlots) {
+  typename TestFixture::pool_type pool(100);
+  test::run_in_new_thread([&] { test::fill_own_cache(pool, 50); });
+  EXPECT_EQ(pool.stats().shared, 100U);
+  EXPECT_EQ(pool.stats().thefts, 0U);
+}
+
+TYPED_TEST(ObjectPoolTeardown, ManyThreadsOneAfterAnotherLoseNothing) {
+  typename TestFixture::pool_type pool(50);
+  for (int thread = 0; thread < 300; ++thread) {
+    test::run_in_new_thread([&] { test::fill_own_cache(pool, 10); });
+  }
+  EXPECT_EQ(test::count_acquirable(pool), 50U);
+}
+
+TYPED_TEST(ObjectPoolTeardown, ObjectsOfAnEndedThreadStayInUse) {
+  typename TestFixture::pool_type pool(10);
+  int* object = nullptr;
+  test::run_in_new_thread([&] { object = pool.try_acquire_ptr(5); });
+  EXPECT_EQ(pool.stats().in_use, 1U);
+  EXPECT_EQ(*object, 5);
+  pool.release(object);
+}
+
+TYPED_TEST(ObjectPoolTeardown, LeaseInAThreadLocalVariableEndsWithItsThread) {
+  typename TestFixture::pool_type pool(10);
+  test::run_in_new_thread([&] {
+    thread_local typename TestFixture::pool_type::lease_type held;
+    held = pool.acquire(5);
+  });
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_EQ(test::count_acquirable(pool), 10U);
+}
+
+TYPED_TEST(ObjectPoolTeardown, DestructorOfAThreadLocalObjectMayUseAPool) {
+  typename TestFixture::pool_type pool(100);
+  std::size_t found = 0;
+  test::run_in_new_thread([&] {
+    thread_local typename TestFixture::late_user user;
+    test::fill_own_cache(pool, 50);
+    user.found = &found;
+    user.pool = &pool;
+  });
+  EXPECT_EQ(found, 100U);
+  EXPECT_EQ(pool.stats().shared, 100U);
+}
+
+TYPED_TEST(ObjectPoolTeardown, FirstUseMayBeInTheDestructorOfAThreadLocalObject) {
+  typename TestFixture::pool_type pool(100);
+  std::size_t found = 0;
+  test::run_in_new_thread([&] {
+    thread_local typename TestFixture::late_user user;
+    user.found = &found;
+    user.pool = &pool;
+  });
+  EXPECT_EQ(found, 100U);
+  EXPECT_EQ(pool.stats().shared, 100U);
+}
+
+TYPED_TEST(ObjectPoolTeardown, ThreadWhoseNumberIsGoneStillUsesThePool) {
+  typename TestFixture::pool_type pool(100);
+  std::size_t found = 0;
+  typename TestFixture::late_user user;
+  pthread_key_t key{};
+  ASSERT_EQ(pthread_key_create(&key, &TestFixture::use_late), 0);
+  test::run_in_new_thread([&] {
+    test::fill_own_cache(pool, 50);
+    user.found = &found;
+    user.pool = &pool;
+    pthread_setspecific(key, &user);
+  });
+  pthread_key_delete(key);
+  EXPECT_EQ(found, 100U);
+  EXPECT_EQ(pool.stats().shared, 100U);
+}
+
+TYPED_TEST(ObjectPoolTeardown, StaticPoolOutlivesStaticLeases) {
+  static typename TestFixture::pool_type pool(10);
+  static const auto held = pool.acquire(5);  // ends first, after main
+  EXPECT_EQ(*held, 5);
+}
+
+TYPED_TEST(ObjectPoolTeardown, OneThreadUsesManyPools) {
+  std::vector<std::unique_ptr<typename TestFixture::pool_type>> pools;
+  for (int i = 0; i < 20; ++i) {
+    pools.push_back(std::make_unique<typename TestFixture::pool_type>(64));
+  }
+  test::run_in_new_thread([&] {
+    for (const auto& pool : pools) {
+      test::fill_own_cache(*pool, 30);
+    }
+  });
+  for (const auto& pool : pools) {
+    EXPECT_EQ(pool->stats().shared, 64U);
+  }
+}
+
+}  // namespace
+}  // namespace lido

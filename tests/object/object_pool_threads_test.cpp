@@ -1,0 +1,203 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <barrier>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/object_pool.hpp"
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+#include "support/pool_kinds.hpp"
+
+namespace lido {
+namespace {
+
+/// Plain members: an object that two threads hold at once, or that passes between them without an
+/// edge, is a data race.
+struct owned {
+  unsigned owner;
+  unsigned uses;
+};
+
+/// Takes possession; returns whether nobody else had it.
+bool take(owned& object, unsigned me) {
+  const bool free = object.owner == 0;
+  object.owner = me;
+  ++object.uses;
+  return free;
+}
+
+/// Ends possession. The write must survive optimisation, for whoever finds the bytes next.
+void leave(owned& object) {
+  object.owner = 0;
+  asm volatile("" : : "r"(&object) : "memory");
+}
+
+template <class Kind>
+class ObjectPoolThreads : public ::testing::Test {
+ protected:
+  using pool_type = typename Kind::template pool<owned>;
+
+  /// Slots keep their bytes under default_init, so each starts and ends without an owner.
+  static void disown_all(pool_type& pool) { test::release_all(pool, test::drain(pool)); }
+
+  /// Replaces what it holds, one by one; returns how often it got nothing or what another owned.
+  static unsigned churn(pool_type& pool, unsigned me, std::size_t hold, unsigned rounds) {
+    unsigned failures = 0;
+    std::vector<owned*> held(hold);
+    for (unsigned round = 0; round < rounds; ++round) {
+      owned*& place = held[(round * 7 + me) % hold];
+      if (place != nullptr) {
+        leave(*place);
+        pool.release(place);
+      }
+      place = pool.try_acquire_ptr(default_init);
+      failures += place == nullptr || !take(*place, me) ? 1 : 0;
+    }
+    for (owned* const object : held) {
+      if (object != nullptr) {
+        leave(*object);
+        pool.release(object);
+      }
+    }
+    return failures;
+  }
+};
+TYPED_TEST_SUITE(ObjectPoolThreads, test::pool_kinds, test::pool_kind_names);
+
+TYPED_TEST(ObjectPoolThreads, DemandOfExactlyTheCapacityIsAlwaysMet) {
+  constexpr unsigned threads = 4;
+  constexpr unsigned rounds = 250'000;  // two operations each: two million in all
+  for (const std::size_t hold : {std::size_t{1}, std::size_t{16}}) {
+    typename TestFixture::pool_type pool(threads * hold);
+    this->disown_all(pool);
+    std::array<unsigned, threads> failures{};
+    test::run_crew(
+        threads, [&](unsigned i) { failures.at(i) = this->churn(pool, i + 1, hold, rounds / 2); });
+    EXPECT_EQ(std::accumulate(failures.begin(), failures.end(), 0U), 0U) << "each holds " << hold;
+    EXPECT_EQ(test::count_acquirable(pool), threads * hold);
+  }
+}
+
+TYPED_TEST(ObjectPoolThreads, DemandBelowTheCapacityIsAlwaysMet) {
+  constexpr unsigned threads = 4;
+  typename TestFixture::pool_type pool(1000);
+  this->disown_all(pool);
+  std::array<unsigned, threads> failures{};
+  test::run_crew(threads,
+                 [&](unsigned i) { failures.at(i) = this->churn(pool, i + 1, 64, 50'000); });
+  EXPECT_EQ(std::accumulate(failures.begin(), failures.end(), 0U), 0U);
+  EXPECT_EQ(test::count_acquirable(pool), 1000U);
+}
+
+TYPED_TEST(ObjectPoolThreads, DemandAboveTheCapacityLosesAndDoublesNothing) {
+  constexpr unsigned threads = 4;
+  typename TestFixture::pool_type pool(10);
+  this->disown_all(pool);
+  test::run_crew(threads, [&](unsigned i) {
+    for (unsigned round = 0; round < 5000; ++round) {
+      std::array<owned*, 4> some{};
+      for (owned*& object : some) {
+        object = pool.try_acquire_ptr(default_init);
+        EXPECT_TRUE(object == nullptr || take(*object, i + 1));
+      }
+      for (owned* const object : some) {
+        if (object != nullptr) {
+          leave(*object);
+          pool.release(object);
+        }
+      }
+    }
+  });
+  EXPECT_EQ(test::count_acquirable(pool), 10U);
+}
+
+TYPED_TEST(ObjectPoolThreads, BulkBelongsToOneThreadAtATime) {
+  constexpr unsigned threads = 4;
+  typename TestFixture::pool_type pool(600);
+  test::run_crew(threads, [&](unsigned i) {
+    std::vector<owned*> some(300);
+    for (unsigned round = 0; round < 500; ++round) {
+      const std::size_t count =
+          pool.try_acquire_n(std::span(some).first(1 + (round * 37 + i * 90) % 300));
+      for (owned* const object : std::span(some).first(count)) {
+        EXPECT_TRUE(take(*object, i + 1));
+      }
+      pool.release_n(std::span<owned* const>(some).first(count));
+    }
+  });
+  EXPECT_EQ(test::count_acquirable(pool), 600U);
+}
+
+TYPED_TEST(ObjectPoolThreads, ObjectsMayBeReleasedInAnotherThread) {
+  typename TestFixture::pool_type pool(200);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<owned*> all = test::drain(pool);
+    ASSERT_EQ(all.size(), 200U);
+    test::run_crew(4, [&](unsigned i) {
+      for (std::size_t k = i; k < all.size(); k += 4) {
+        EXPECT_TRUE(take(*all[k], i + 1));
+        pool.release(all[k]);
+      }
+    });
+  }
+  EXPECT_EQ(test::count_acquirable(pool), 200U);
+}
+
+TYPED_TEST(ObjectPoolThreads, MoreThreadsThanTheTableHasNumbersShareThePool) {
+  constexpr unsigned crowd = 200;
+  static_assert(crowd > detail::max_thread_number);
+  constexpr std::size_t hold = 3;
+  typename TestFixture::pool_type pool(crowd * hold);
+  this->disown_all(pool);
+  std::barrier all_hold(crowd);
+  std::vector<unsigned> failures(crowd);
+  test::run_crew(crowd, [&](unsigned i) {
+    failures[i] = this->churn(pool, i + 1, hold, 50);
+    std::array<owned*, hold> held{};
+    for (owned*& object : held) {
+      object = pool.try_acquire_ptr();
+      failures[i] += object == nullptr ? 1 : 0;
+    }
+    all_hold.arrive_and_wait();
+    for (owned* const object : held) {
+      pool.release(object);
+    }
+  });
+  EXPECT_EQ(std::accumulate(failures.begin(), failures.end(), 0U), 0U);
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_EQ(test::count_acquirable(pool), crowd * hold);
+}
+
+TYPED_TEST(ObjectPoolThreads, StatsAddUpAfterAllThreadsHaveEnded) {
+  typename TestFixture::pool_type pool(500);
+  test::run_in_new_thread([&] { this->disown_all(pool); });
+  test::run_crew(6, [&](unsigned i) { (void)this->churn(pool, i + 1, 20, 2000); });
+  const pool_stats stats = pool.stats();
+  EXPECT_EQ(stats.in_use, 0U);
+  EXPECT_EQ(stats.cached, 0U);
+  EXPECT_EQ(stats.shared, 500U);
+  EXPECT_EQ(stats.open_caches, 0U);
+}
+
+TYPED_TEST(ObjectPoolThreads, WalkSeesCompleteObjectsBesideAcquires) {
+  typename TypeParam::template pool<owned, policy::track_in_use> pool(400);
+  test::run_crew(2, [&](unsigned i) {
+    if (i == 0) {
+      for (unsigned count = 0; count < 400; ++count) {
+        (void)pool.try_acquire_ptr(7U, count);
+      }
+    } else {
+      for (int walk = 0; walk < 50; ++walk) {
+        pool.for_each_in_use([](const owned& object) { EXPECT_EQ(object.owner, 7U); });
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace lido

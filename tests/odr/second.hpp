@@ -1,0 +1,14 @@
+/// @file
+/// What the other translation unit offers.
+#pragma once
+
+#include <cstddef>
+
+#include "lido/lido.hpp"
+
+namespace second {
+
+lido::lease<int> acquire(lido::object_pool<int>& pool, int value);
+const std::size_t* thread_offset();
+
+}  // namespace second

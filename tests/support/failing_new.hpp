@@ -1,0 +1,34 @@
+/// @file
+/// Memory that runs out on order. Only for executables that link failing_new.cpp.
+#pragma once
+
+namespace lido::test {
+
+/// What the calling thread's allocations do, and did.
+struct allocation_plan {
+  long fail_at = 0;     ///< the how-manieth allocation from now fails; 0: none
+  bool sticky = false;  ///< all later ones fail, too
+  long allocations = 0;
+  long outstanding = 0;  ///< allocated and not yet freed
+};
+
+allocation_plan& allocations() noexcept;
+
+/// Makes memory run out for as long as it lives.
+class failing_allocations {
+ public:
+  explicit failing_allocations(long first, bool sticky) noexcept {
+    allocations().sticky = sticky;
+    allocations().fail_at = first;
+  }
+  failing_allocations(const failing_allocations&) = delete;
+  failing_allocations& operator=(const failing_allocations&) = delete;
+  ~failing_allocations() { stop(); }
+
+  static void stop() noexcept { allocations().fail_at = 0; }
+
+  /// Whether the failure is still to come.
+  [[nodiscard]] static bool pending() noexcept { return allocations().fail_at > 0; }
+};
+
+}  // namespace lido::test

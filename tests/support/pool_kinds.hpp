@@ -1,0 +1,48 @@
+/// @file
+/// Every combination of policies that decides where slots come from, for typed suites.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <type_traits>
+
+#include "lido/freelist/boost_stack.hpp"
+#include "lido/object_pool.hpp"
+#include "support/sanitizers.hpp"
+
+namespace lido::test {
+
+template <class... Policies>
+struct kind {
+  template <class T, class... More>
+  using pool = object_pool<T, Policies..., More...>;
+
+  template <class Policy>
+  static constexpr bool has = (... || std::is_same_v<Policy, Policies>);
+};
+
+/// The links of Boost's stack race by the letter of the standard, so ThreadSanitizer must not see
+/// it.
+using pool_kinds =
+    ::testing::Types<kind<>, kind<policy::locked_cache>, kind<policy::no_cache>
+#if !LIDO_TEST_TSAN
+                     ,
+                     kind<policy::boost_list>, kind<policy::boost_list, policy::locked_cache>,
+                     kind<policy::no_cache, policy::boost_list>
+#endif
+                     >;
+
+struct pool_kind_names {
+  template <class Kind>
+  static std::string GetName(
+      int /*index*/) {  // NOLINT(readability-identifier-naming): GoogleTest's
+    const std::string list = Kind::template has<policy::boost_list> ? "boost_" : "";
+    if (Kind::template has<policy::no_cache>) {
+      return list + "uncached";
+    }
+    return list + (Kind::template has<policy::locked_cache> ? "locked" : "revocable");
+  }
+};
+
+}  // namespace lido::test
