@@ -115,7 +115,6 @@ class slot_source final : private thread_exit_listener {
   [[nodiscard]] std::size_t take_shared(thread_cache* self, std::span<void*> out) noexcept;
   void give(thread_cache* self, std::span<void* const> slots) noexcept;
   [[nodiscard]] void* scavenge(thread_cache* self) noexcept;
-  void note_exhausted() noexcept;
   [[nodiscard]] void* steal(thread_cache* self, bool take_over) noexcept;
   static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
   struct survey;
@@ -129,6 +128,10 @@ class slot_source final : private thread_exit_listener {
   [[nodiscard]] thread_cache* own_cache() noexcept {
     const std::size_t offset = thread_offset;
     return offset != 0 ? &at(offset) : nullptr;
+  }
+  [[nodiscard]] std::uint32_t scarcity() const noexcept {
+    // relaxed: a hint that slots are short
+    return static_cast<std::uint32_t>(exhausted_.load(std::memory_order_relaxed));
   }
   [[nodiscard]] std::uint32_t ceiling() const noexcept;
   [[nodiscard]] std::uint32_t limit_for(const thread_cache& cache) const noexcept;
@@ -159,7 +162,6 @@ class slot_source final : private thread_exit_listener {
   alignas(no_false_sharing) atomic<std::uint32_t> highest_number_{
       0};  ///< of a cache that was ever opened
   atomic<std::uint32_t> open_caches_{0};
-  atomic<std::uint32_t> scarcity_{0};  ///< how often the pool was found exhausted
   atomic<std::uint32_t> carrying_{0};  ///< threads in transit without a busy cache
   atomic<std::uint64_t> exhausted_{0};
   atomic<std::uint64_t> thefts_{0};

@@ -96,9 +96,7 @@ void slot_source<Stack>::release_without_number(void* slot) noexcept {
 template <index_stack Stack>
 bool slot_source<Stack>::try_open(thread_cache& cache) noexcept {
   auto& notes = cache.notes();
-  // relaxed: a hint that slots are short
-  const std::uint32_t scarcity = scarcity_.load(std::memory_order_relaxed);
-  if (!has_caches_ || !notes.sizing.wants_to_open(scarcity, ceiling())) {
+  if (!has_caches_ || !notes.sizing.wants_to_open(scarcity(), ceiling())) {
     return false;
   }
   if (!notes.active) {
@@ -295,8 +293,8 @@ void slot_source<Stack>::on_thread_exit(std::uint32_t number) noexcept {
   cache.close();
   notes.active = false;
   notes.last_was_flush = false;
-  // relaxed (2x): numbers from which sizes are computed
-  notes.sizing.reset(scarcity_.load(std::memory_order_relaxed));
+  notes.sizing.reset(scarcity());
+  // relaxed: a number from which shares are computed
   open_caches_.fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -67,7 +67,10 @@ void* slot_source<Stack>::acquire_past_cache(thread_cache* self) noexcept {
     return slots_.address_of(single);
   }
   void* slot = nullptr;
-  return take_shared(self, {&slot, 1}) == 1 ? slot : scavenge(self);
+  if (!depot_.empty()) {
+    (void)take_shared(self, {&slot, 1});
+  }
+  return slot != nullptr ? slot : scavenge(self);
 }
 
 template <index_stack Stack>
@@ -145,7 +148,8 @@ void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
       return slot;
     }
   }
-  note_exhausted();
+  // relaxed: a number for statistics, and a hint to keep caches closed
+  exhausted_.fetch_add(1, std::memory_order_relaxed);
   return nullptr;
 }
 
@@ -234,13 +238,6 @@ void* slot_source<Stack>::harvest_all(thread_cache* self, const announcements& m
   // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as (1) does
   carrying_.fetch_sub(1, std::memory_order_release);
   return kept;
-}
-
-// relaxed (whole function): numbers for statistics, and a hint to close caches
-template <index_stack Stack>
-void slot_source<Stack>::note_exhausted() noexcept {
-  scarcity_.fetch_add(1, std::memory_order_relaxed);
-  exhausted_.fetch_add(1, std::memory_order_relaxed);
 }
 
 // relaxed (whole function): numbers for statistics
