@@ -32,5 +32,5 @@ run_preset tsan --label-regex 'unit|death|stress'
 run_preset asan --label-regex 'unit|death|stress'
 run_preset clang --label-regex 'unit|report|package'
 step "clang-tidy and clang-format"
-scripts/tidy.sh build/clang
+scripts/tidy.sh build/clang src stress
 step "done"

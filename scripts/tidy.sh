@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Runs clang-tidy over our sources and over each header by itself, and clang-format over all of them.
-# Usage: scripts/tidy.sh [build-dir]    the build directory must be configured; default build/clang
+# Usage: scripts/tidy.sh [build-dir [folder...]]    the build directory must be configured; default
+# build/clang and all folders. clang-tidy takes minutes for the unit tests, so scripts/test.sh names
+# only the folders of the library; clang-format always sees everything.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 build=${1:-build/clang}
-folders=(src tests stress examples bench)
+all_folders=(src tests stress examples bench)
+folders=("${@:2}")
+[ ${#folders[@]} -gt 0 ] || folders=("${all_folders[@]}")
 
 tool() { # the pinned version, because another one formats and warns differently
   command -v "$1-14" || command -v "$1" || { echo "tidy: $1 is missing; scripts/setup.sh installs it" >&2; exit 2; }
@@ -32,7 +36,7 @@ PYTHON
 
 sources() {
   local present=()
-  for folder in include "${folders[@]}"; do
+  for folder in include "${all_folders[@]}"; do
     [ ! -d "$folder" ] || present+=("$folder")
   done
   find "${present[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' \) -print0

@@ -31,11 +31,11 @@ class atomic_queue : public contender_defaults {
   class session {
    public:
     explicit session(atomic_queue& pool) : queue_{pool.queue_} {}
-    void* acquire() {
+    [[gnu::always_inline]] void* acquire() {
       void* object{nullptr};
       return queue_.try_pop(object) ? object : nullptr;
     }
-    void release(void* object) {
+    [[gnu::always_inline]] void release(void* object) {
       while (!queue_.try_push(object)) {
         std::this_thread::yield();
       };

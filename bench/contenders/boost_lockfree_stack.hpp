@@ -29,11 +29,11 @@ class boost_lockfree_stack : public contender_defaults {
   class session {
    public:
     explicit session(boost_lockfree_stack& pool) : queue_{pool.queue_} {}
-    void* acquire() {
+    [[gnu::always_inline]] void* acquire() {
       void* object{nullptr};
       return queue_.pop(object) ? object : nullptr;
     }
-    void release(void* object) { queue_.bounded_push(object); }
+    [[gnu::always_inline]] void release(void* object) { queue_.bounded_push(object); }
 
    private:
     queue& queue_;

@@ -36,8 +36,8 @@ class ck_stack : public contender_defaults {
   class session {
    public:
     explicit session(ck_stack& pool) : stack_{&pool.stack_} {}
-    void* acquire() { return ck_stack_pop_mpmc(stack_); }
-    void release(void* object) {
+    [[gnu::always_inline]] void* acquire() { return ck_stack_pop_mpmc(stack_); }
+    [[gnu::always_inline]] void release(void* object) {
       ck_stack_push_upmc(stack_, static_cast<ck_stack_entry_t*>(object));
     }
 

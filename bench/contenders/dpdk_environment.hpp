@@ -98,11 +98,11 @@ class dpdk_pool : public contender_defaults {
       }
     }
 
-    void* acquire() {
+    [[gnu::always_inline]] void* acquire() {
       void* object{nullptr};
       return rte_mempool_get(pool_, &object) == 0 ? object : nullptr;
     }
-    void release(void* object) { rte_mempool_put(pool_, object); }
+    [[gnu::always_inline]] void release(void* object) { rte_mempool_put(pool_, object); }
 
    private:
     rte_mempool* pool_;

@@ -44,8 +44,12 @@ class floor : public contender_defaults {
       }
       detail::own_stack.top = detail::array_stack::length;
     }
-    void* acquire() { return detail::own_stack.items[--detail::own_stack.top]; }
-    void release(void* object) { detail::own_stack.items[detail::own_stack.top++] = object; }
+    [[gnu::always_inline]] void* acquire() {
+      return detail::own_stack.items[--detail::own_stack.top];
+    }
+    [[gnu::always_inline]] void release(void* object) {
+      detail::own_stack.items[detail::own_stack.top++] = object;
+    }
   };
 
  private:

@@ -26,8 +26,8 @@ class jemalloc : public contender_defaults {
   class session {
    public:
     explicit session(jemalloc& /*pool*/) {}
-    void* acquire() { return lido_bench_je_malloc(Bytes); }
-    void release(void* object) { lido_bench_je_free(object); }
+    [[gnu::always_inline]] void* acquire() { return lido_bench_je_malloc(Bytes); }
+    [[gnu::always_inline]] void release(void* object) { lido_bench_je_free(object); }
   };
 };
 

@@ -35,11 +35,11 @@ class libcds_free_list : public contender_defaults {
   class session {
    public:
     explicit session(libcds_free_list& pool) : list_{pool.list_} {}
-    void* acquire() {
+    [[gnu::always_inline]] void* acquire() {
       node* const taken{list_.get()};
       return taken == nullptr ? nullptr : &static_cast<slot*>(taken)->object;
     }
-    void release(void* object) {
+    [[gnu::always_inline]] void release(void* object) {
       // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): back from object to slot
       list_.put(reinterpret_cast<slot*>(static_cast<std::byte*>(object) - object_offset));
     }

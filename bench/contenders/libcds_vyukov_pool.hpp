@@ -27,8 +27,10 @@ class libcds_vyukov_pool : public contender_defaults {
   class session {
    public:
     explicit session(libcds_vyukov_pool& pool) : pool_{pool.pool_} {}
-    void* acquire() { return pool_.allocate(1); }
-    void release(void* object) { pool_.deallocate(static_cast<block<Bytes>*>(object), 1); }
+    [[gnu::always_inline]] void* acquire() { return pool_.allocate(1); }
+    [[gnu::always_inline]] void release(void* object) {
+      pool_.deallocate(static_cast<block<Bytes>*>(object), 1);
+    }
 
    private:
     pool& pool_;

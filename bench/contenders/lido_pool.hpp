@@ -19,8 +19,10 @@ class lido_pool : public contender_defaults {
   class session {
    public:
     explicit session(lido_pool& pool) : pool_{pool.pool_} {}
-    void* acquire() { return pool_.try_acquire_ptr(lido::default_init); }
-    void release(void* object) { pool_.release(static_cast<block<Bytes>*>(object)); }
+    [[gnu::always_inline]] void* acquire() { return pool_.try_acquire_ptr(lido::default_init); }
+    [[gnu::always_inline]] void release(void* object) {
+      pool_.release(static_cast<block<Bytes>*>(object));
+    }
 
    private:
     lido::object_pool<block<Bytes>, Policies...>& pool_;

@@ -53,8 +53,8 @@ class mimalloc : public contender_defaults {
   class session {
    public:
     explicit session(mimalloc& /*pool*/) {}
-    void* acquire() { return library_.allocate(Bytes); }
-    void release(void* object) { library_.deallocate(object); }
+    [[gnu::always_inline]] void* acquire() { return library_.allocate(Bytes); }
+    [[gnu::always_inline]] void release(void* object) { library_.deallocate(object); }
 
    private:
     detail::mimalloc_library library_{detail::mimalloc_library::get()};

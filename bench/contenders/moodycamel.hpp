@@ -25,11 +25,11 @@ class moodycamel : public contender_defaults {
   class session {
    public:
     explicit session(moodycamel& pool) : queue_{pool.queue_} {}
-    void* acquire() {
+    [[gnu::always_inline]] void* acquire() {
       void* object{nullptr};
       return queue_.try_dequeue(object) ? object : nullptr;
     }
-    void release(void* object) { queue_.enqueue(object); }
+    [[gnu::always_inline]] void release(void* object) { queue_.enqueue(object); }
 
    private:
     queue& queue_;

@@ -28,11 +28,11 @@ class moodycamel_tokens : public contender_defaults {
   class session {
    public:
     explicit session(moodycamel_tokens& pool) : queue_{pool.queue_} {}
-    void* acquire() {
+    [[gnu::always_inline]] void* acquire() {
       void* object{nullptr};
       return queue_.try_dequeue(consumer_, object) ? object : nullptr;
     }
-    void release(void* object) { queue_.enqueue(producer_, object); }
+    [[gnu::always_inline]] void release(void* object) { queue_.enqueue(producer_, object); }
 
    private:
     queue& queue_;

@@ -26,7 +26,7 @@ class mutex_vector : public contender_defaults {
   class session {
    public:
     explicit session(mutex_vector& pool) : pool_{pool} {}
-    void* acquire() {
+    [[gnu::always_inline]] void* acquire() {
       const std::lock_guard lock{pool_.mutex_};
       if (pool_.free_.empty()) {
         return nullptr;
@@ -35,7 +35,7 @@ class mutex_vector : public contender_defaults {
       pool_.free_.pop_back();
       return object;
     }
-    void release(void* object) {
+    [[gnu::always_inline]] void release(void* object) {
       const std::lock_guard lock{pool_.mutex_};
       pool_.free_.push_back(object);
     }

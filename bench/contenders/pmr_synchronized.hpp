@@ -19,8 +19,12 @@ class pmr_synchronized : public contender_defaults {
   class session {
    public:
     explicit session(pmr_synchronized& pool) : resource_{pool.resource_} {}
-    void* acquire() { return resource_.allocate(Bytes, alignof(block<Bytes>)); }
-    void release(void* object) { resource_.deallocate(object, Bytes, alignof(block<Bytes>)); }
+    [[gnu::always_inline]] void* acquire() {
+      return resource_.allocate(Bytes, alignof(block<Bytes>));
+    }
+    [[gnu::always_inline]] void release(void* object) {
+      resource_.deallocate(object, Bytes, alignof(block<Bytes>));
+    }
 
    private:
     std::pmr::synchronized_pool_resource& resource_;

@@ -25,11 +25,11 @@ class tbb_concurrent_queue : public contender_defaults {
   class session {
    public:
     explicit session(tbb_concurrent_queue& pool) : queue_{pool.queue_} {}
-    void* acquire() {
+    [[gnu::always_inline]] void* acquire() {
       void* object{nullptr};
       return queue_.try_pop(object) ? object : nullptr;
     }
-    void release(void* object) { queue_.push(object); }
+    [[gnu::always_inline]] void release(void* object) { queue_.push(object); }
 
    private:
     queue& queue_;

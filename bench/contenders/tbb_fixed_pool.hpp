@@ -25,8 +25,8 @@ class tbb_fixed_pool : public contender_defaults {
   class session {
    public:
     explicit session(tbb_fixed_pool& pool) : pool_{pool.pool_} {}
-    void* acquire() { return pool_.malloc(Bytes); }
-    void release(void* object) { pool_.free(object); }
+    [[gnu::always_inline]] void* acquire() { return pool_.malloc(Bytes); }
+    [[gnu::always_inline]] void release(void* object) { pool_.free(object); }
 
    private:
     tbb::fixed_pool& pool_;

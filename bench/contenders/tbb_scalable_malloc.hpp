@@ -18,8 +18,8 @@ class tbb_scalable_malloc : public contender_defaults {
   class session {
    public:
     explicit session(tbb_scalable_malloc& /*pool*/) {}
-    void* acquire() { return scalable_malloc(Bytes); }
-    void release(void* object) { scalable_free(object); }
+    [[gnu::always_inline]] void* acquire() { return scalable_malloc(Bytes); }
+    [[gnu::always_inline]] void release(void* object) { scalable_free(object); }
   };
 };
 

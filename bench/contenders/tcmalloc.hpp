@@ -27,8 +27,8 @@ class tcmalloc : public contender_defaults {
   class session {
    public:
     explicit session(tcmalloc& /*pool*/) {}
-    void* acquire() { return lido_bench_tc_malloc(Bytes); }
-    void release(void* object) { lido_bench_tc_free(object); }
+    [[gnu::always_inline]] void* acquire() { return lido_bench_tc_malloc(Bytes); }
+    [[gnu::always_inline]] void release(void* object) { lido_bench_tc_free(object); }
   };
 };
 

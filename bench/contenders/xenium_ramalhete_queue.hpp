@@ -32,11 +32,13 @@ class xenium_ramalhete_queue : public contender_defaults {
   class session {
    public:
     explicit session(xenium_ramalhete_queue& pool) : queue_{pool.queue_} {}
-    void* acquire() {
+    [[gnu::always_inline]] void* acquire() {
       block<Bytes>* object{nullptr};
       return queue_.try_pop(object) ? object : nullptr;
     }
-    void release(void* object) { queue_.push(static_cast<block<Bytes>*>(object)); }
+    [[gnu::always_inline]] void release(void* object) {
+      queue_.push(static_cast<block<Bytes>*>(object));
+    }
 
    private:
     queue& queue_;

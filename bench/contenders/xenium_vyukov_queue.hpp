@@ -33,11 +33,11 @@ class xenium_vyukov_queue : public contender_defaults {
   class session {
    public:
     explicit session(xenium_vyukov_queue& pool) : queue_{pool.queue_} {}
-    void* acquire() {
+    [[gnu::always_inline]] void* acquire() {
       void* object{nullptr};
       return queue_.try_pop(object) ? object : nullptr;
     }
-    void release(void* object) {
+    [[gnu::always_inline]] void release(void* object) {
       while (!queue_.try_push(object)) {
         std::this_thread::yield();
       };
