@@ -24,7 +24,7 @@ run_preset() { # preset, further arguments for ctest
   cmake --build --preset "$preset" -- -v >"build/$preset/build.log" 2>&1 ||
     { grep -E 'error|warning|FAILED|undefined' -A 5 "build/$preset/build.log" | tail -n 80; return 1; }
   step "$preset: test"
-  ctest --preset "$preset" --output-on-failure "$@" 2>&1 | grep -vE '^ *Start +[0-9]+:'
+  ctest --preset "$preset" --output-on-failure "$@" 2>&1 | grep -vE '^ *Start +[0-9]+:| Passed +[0-9.]+ sec$'
 }
 
 run_preset gcc
