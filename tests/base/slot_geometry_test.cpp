@@ -11,6 +11,7 @@ namespace {
 
 // Only addresses are computed, so a place far beyond any real object is as good as memory.
 std::byte* far_away() {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 32U);
 }
 
@@ -19,7 +20,7 @@ TEST(SlotGeometry, FirstSlotIsAtTheBase) {
 }
 
 TEST(SlotGeometry, SlotsAreAStrideApart) {
-  EXPECT_EQ(slot_geometry(far_away(), 24).address_of(7), far_away() + 7 * 24);
+  EXPECT_EQ(slot_geometry(far_away(), 24).address_of(7), far_away() + std::ptrdiff_t{7} * 24);
 }
 
 TEST(SlotGeometry, IndexOfInvertsAddressOfForEveryStrideUpTo4096) {

@@ -16,5 +16,9 @@ TEST(YieldThread, ReturnsToTheCaller) {
   yield_thread();
 }
 
+TEST(NapThread, ReturnsToTheCaller) {
+  nap_thread();
+}
+
 }  // namespace
 }  // namespace lido::detail

@@ -22,12 +22,13 @@ std::uint32_t assigned_number() {
 }
 
 /// Remembers which threads told it that they end.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class listener final : public thread_exit_listener {
  public:
   listener() { register_listener(); }
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
-  ~listener() { unregister_listener(); }  // NOLINT(cppcoreguidelines-virtual-class-destructor)
+  ~listener() { unregister_listener(); }
   void on_thread_exit(std::uint32_t number) noexcept override { heard.push_back(number); }
 
   std::vector<std::uint32_t> heard;  // written under the registry's mutex

@@ -35,8 +35,7 @@ using pool_kinds =
 
 struct pool_kind_names {
   template <class Kind>
-  static std::string GetName(
-      int /*index*/) {  // NOLINT(readability-identifier-naming): GoogleTest's
+  static std::string GetName(int /*index*/) {
     const std::string list = Kind::template has<policy::boost_list> ? "boost_" : "";
     if (Kind::template has<policy::no_cache>) {
       return list + "uncached";

@@ -27,8 +27,7 @@ using all_stacks =
 
 struct stack_names {
   template <class Stack>
-  static std::string GetName(
-      int /*index*/) {  // NOLINT(readability-identifier-naming): GoogleTest's
+  static std::string GetName(int /*index*/) {
     if (std::is_same_v<Stack, detail::boost_stack>) {
       return "boost";
     }
