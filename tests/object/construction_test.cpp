@@ -18,7 +18,7 @@ struct point {
 };
 
 struct noisy {
-  noisy() noexcept(false) {}
+  noisy() noexcept(false) {}  // NOLINT(modernize-use-equals-default): that would be noexcept
   explicit noisy(int /*value*/) noexcept {}
 };
 

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <exception>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "lido/freelist/boost_stack.hpp"
 #include "lido/object_pool.hpp"
@@ -16,7 +18,10 @@ using detail::is_cache_policy;
 using detail::is_tracking_policy;
 using detail::select_policy;
 
-struct out_of_slots {
+struct out_of_slots : std::exception {
+  out_of_slots(std::string name, std::size_t size, std::size_t used)
+      : pool(std::move(name)), capacity(size), in_use(used) {}
+
   std::string pool;
   std::size_t capacity;
   std::size_t in_use;
@@ -25,7 +30,7 @@ struct out_of_slots {
 /// An exhaustion policy of the user's own.
 struct throw_own_error {
   [[noreturn]] static void on_exhausted(const exhaustion& what) {
-    throw out_of_slots{std::string(what.pool_name), what.capacity, what.in_use};
+    throw out_of_slots(std::string(what.pool_name), what.capacity, what.in_use);
   }
 };
 

@@ -26,7 +26,7 @@ namespace detail {
 /// Never allocates after construction (bounded_push on preallocated nodes).
 class boost_stack {
  public:
-  /// Throws std::bad_alloc.
+  /// Throws std::bad_alloc. Boost 1.74 then leaks the nodes it already had.
   explicit boost_stack(std::uint32_t nodes) : stack_(nodes), nodes_(nodes) {}
 
   void push(slot_index index) noexcept {
