@@ -52,11 +52,20 @@ class Cell:
         return None
 
 
-def read(path, counter):
-    with open(path, encoding="utf-8") as file:
-        data = json.load(file)
+def load(paths):
+    """The context of the first file, and the benchmarks of all."""
+    context, benchmarks = {}, []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        context = context or data["context"]
+        benchmarks += data["benchmarks"]
+    return context, benchmarks
+
+
+def sort_into_tables(benchmarks, counter):
     tables = collections.defaultdict(lambda: collections.defaultdict(Cell))
-    for entry in data["benchmarks"]:
+    for entry in benchmarks:
         if entry.get("run_type") == "aggregate":
             continue
         name = NAME.match(entry["name"])
@@ -65,7 +74,7 @@ def read(path, counter):
         threads, size = int(name["threads"]), int(name["bytes"] or 64)
         entry["workload"], entry["threads_run"] = name["workload"], threads
         tables[name["workload"], size][name["contender"], threads].add(entry, counter)
-    return data["context"], tables
+    return tables
 
 
 def number(value):
@@ -152,10 +161,8 @@ def print_table(header, rows, markdown):
         print("  ".join(cells).rstrip())
 
 
-def is_disturbed(path):
+def is_disturbed(entries):
     """Whether the floor, which never waits, took clearly longer than the processor time it used."""
-    with open(path, encoding="utf-8") as file:
-        entries = json.load(file)["benchmarks"]
     shares = [entry["ns_per_op"] / entry["cpu_ns_per_op"] for entry in entries
               if entry["name"].startswith(("pair/floor/", "burst/floor/")) and entry.get("run_type") == "iteration"
               and entry.get("cpu_ns_per_op")]
@@ -192,18 +199,19 @@ def title(workload, size):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("json", help="what lido_bench --benchmark_out=... wrote")
+    parser.add_argument("json", nargs="+", help="what lido_bench --benchmark_out=... wrote, of one run")
     parser.add_argument("--markdown", action="store_true", help="Markdown instead of plain text")
     parser.add_argument("--cpu", action="store_true",
                         help="processor time instead of wall time, for a machine that is not quiet")
     arguments = parser.parse_args()
     counter = "cpu_ns_per_op" if arguments.cpu else "ns_per_op"
-    context, tables = read(arguments.json, counter)
+    context, benchmarks = load(arguments.json)
+    tables = sort_into_tables(benchmarks, counter)
     if not tables:
-        sys.exit(f"{arguments.json} holds no benchmark of Lido")
+        sys.exit(f"{' '.join(arguments.json)}: no benchmark of Lido")
     absent = [name for name in context.get("absent", "").split(",") if name]
     print_heading(context, tables, arguments.markdown, counter)
-    if not arguments.cpu and is_disturbed(arguments.json):
+    if not arguments.cpu and is_disturbed(benchmarks):
         print("NOTE: something else ran on this machine; try --cpu, which leaves that out")
     known = [key for key in tables if tables[key]]
     for workload, size in sorted(known, key=lambda key: (key[1] != 64, ORDER.index(key[0]), key[1])):

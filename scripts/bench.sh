@@ -4,10 +4,10 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: scripts/bench.sh [--short] [--filter REGEX] [--json FILE] [--repetitions N] [--cpu] [--markdown]
+usage: scripts/bench.sh [--short] [--filter REGEX] [--json FOLDER] [--repetitions N] [--cpu] [--markdown]
   --short          objects of 64 bytes only, three short repetitions: about a minute
   --filter REGEX   only benchmarks whose name workload/contender/threads:N matches
-  --json FILE      keep Google Benchmark's results there
+  --json FOLDER    keep Google Benchmark's results there
   --repetitions N  default 5, with --short 3
   --cpu            report processor time: for a machine that is not quiet
   --markdown       tables in Markdown
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --short) short=1 ;;
     --filter) filter=${2:?--filter needs a regular expression} && shift ;;
-    --json) json=$(realpath -m "${2:?--json needs a file}") && shift ;;
+    --json) json=$(realpath -m "${2:?--json needs a folder}") && shift ;;
     --repetitions) repetitions=${2:?--repetitions needs a number} && shift ;;
     --cpu | --markdown) report+=("$1") ;;
     --help | -h) usage && exit 0 ;;
@@ -34,16 +34,17 @@ while [ $# -gt 0 ]; do
 done
 
 min_time=0.1
+end=
 if [ "$short" -eq 1 ]; then
   min_time=0.01
-  # Only the usual size has nothing after the number of threads.
-  filter="${filter:+($filter).*}threads:[0-9]+/manual_time\$"
+  end='threads:[0-9]+/manual_time$' # only the usual size has nothing after the number of threads
 fi
 : "${repetitions:=$((short ? 3 : 5))}"
 
 cd "$(dirname "$0")/.."
-: "${json:=$build/lido_bench.json}"
+: "${json:=$build/results}"
 log=$build/bench.log
+most_seconds=1200 # for one run; a peer that spins crawls on a machine that is busy with other things
 
 build_all() {
   cmake --preset bench -B "$build" -DLIDO_BUILD_EXAMPLES=OFF &&
@@ -59,15 +60,30 @@ if ! build_all >"$log" 2>&1; then
 fi
 grep 'bench:.*absent' "$log" || true
 
-echo "bench: running"
-# Interleaved, so that whatever the machine does meanwhile meets all contenders alike.
-"$build"/bench/lido_bench --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
-  --benchmark_enable_random_interleaving=true --benchmark_filter="${filter:-.}" \
-  --benchmark_out="$json" --benchmark_out_format=json >>"$log" 2>&1 || {
-  tail -n 20 "$log" >&2
-  exit 1
+run() { # name, regular expression
+  local start=$SECONDS
+  # Interleaved, so that whatever the machine does meanwhile meets all contenders alike.
+  timeout --foreground "$most_seconds" "$build"/bench/lido_bench --benchmark_min_time="$min_time" \
+    --benchmark_repetitions="$repetitions" --benchmark_enable_random_interleaving=true \
+    --benchmark_filter="$2" --benchmark_out="$json/$1.json" --benchmark_out_format=json >>"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    echo "bench: $1 failed, or took more than $most_seconds s" >&2
+    return 1
+  }
+  echo "bench: measured $1 in $((SECONDS - start)) s"
 }
-python3 bench/report.py "$json" "${report[@]}"
+
+mkdir -p "$json"
+rm -f "$json"/*.json
+if [ -n "$filter" ]; then
+  run selected "($filter).*$end"
+else
+  # One process a workload, so that there is something to see meanwhile.
+  for workload in pair burst churn handoff thread_churn near_exhaustion; do
+    run "$workload" "^$workload/.*$end"
+  done
+fi
+python3 bench/report.py "$json"/*.json "${report[@]}"
 echo
 "$build"/bench/lido_bench_rmw
 if [ "$short" -eq 0 ]; then

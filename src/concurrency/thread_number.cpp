@@ -3,10 +3,30 @@
 #include <pthread.h>
 
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <mutex>
 #include <new>
 
+#include "lido/concurrency/atomic.hpp"
+
 namespace lido::detail {
+
+namespace {
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+
+// Set for good when the thread's number is taken back: destructors of other keys may still use
+// pools.
+constinit thread_local bool thread_is_ending = false;
+
+// How many numbers had ever been given back when this thread found the table full: it asks again
+// only after another one was, and takes no mutex meanwhile.
+constinit thread_local std::uint64_t refused_at = std::numeric_limits<std::uint64_t>::max();
+
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+}  // namespace
 
 /// Numbers in use and live pools, under one mutex. Never destroyed: threads and static pools may
 /// outlive every static object.
@@ -21,6 +41,10 @@ class thread_registry {
   }
 
   bool assign(bool wait) noexcept {
+    // relaxed: a number that is given back just now is found on the next call
+    if (returned_.load(std::memory_order_relaxed) == refused_at) {
+      return false;
+    }
     std::unique_lock lock(mutex_, std::defer_lock);
     if (wait) {
       lock.lock();
@@ -28,10 +52,15 @@ class thread_registry {
       return false;
     }
     const std::uint32_t number = lowest_free();
+    if (number == 0) {
+      // relaxed: written under the mutex
+      refused_at = returned_.load(std::memory_order_relaxed);
+      return false;
+    }
     // The key's destructor, not that of a thread_local object: it needs no allocation for the first
     // keys of a process, and it runs after the destructors of all thread_local objects, so those
     // may still use pools at full speed.
-    if (number == 0 || !has_key_ || pthread_setspecific(key_, this) != 0) {
+    if (!has_key_ || pthread_setspecific(key_, this) != 0) {
       return false;
     }
     used_[number] = true;
@@ -82,18 +111,10 @@ class thread_registry {
   std::mutex mutex_;
   thread_exit_listener* first_ = nullptr;
   std::array<bool, max_thread_number + 1> used_{};
+  atomic<std::uint64_t> returned_{0};
   pthread_key_t key_{};
   bool has_key_;
 };
-
-namespace {
-
-// Set for good when the thread's number is taken back: destructors of other keys may still use
-// pools.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-constinit thread_local bool thread_is_ending = false;
-
-}  // namespace
 
 void thread_registry::leave() noexcept {
   const auto number = static_cast<std::uint32_t>(thread_offset / thread_stride);
@@ -104,6 +125,8 @@ void thread_registry::leave() noexcept {
     listener->on_thread_exit(number);
   }
   used_[number] = false;
+  // relaxed: only a reason to look under the mutex
+  returned_.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool assign_thread_number(bool wait) noexcept {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "lido/concurrency/rmw_counter.hpp"
+
 namespace lido::detail {
 
 // relaxed (whole function): for the owner alone, or repaired by it when a thief's late store shows
@@ -132,11 +134,6 @@ void thread_cache::use_cells(std::span<cell> cells) noexcept {
   room_.store(static_cast<std::uint32_t>(cells.size() - 1), std::memory_order_relaxed);
 }
 
-// relaxed (whole function): written by the owner alone; a thief's claim fails if they changed
-std::span<cell> thread_cache::cells() const noexcept {
-  return {base_.load(std::memory_order_relaxed), room_.load(std::memory_order_relaxed)};
-}
-
 bool thread_cache::forget_operation_if_idle() noexcept {
   // relaxed: in state frozen only the owner changes the word
   const cache_control now(control_.load(std::memory_order_relaxed));
@@ -152,8 +149,9 @@ std::optional<cache_control> thread_cache::revoke(cache_control seen) noexcept {
   const cache_control announced = seen.next(cache_state::revoking);
   std::uint64_t expected = seen.word();
   schedule_point();
-  // (11) - this acq_rel-CAS synchronizes-with the release-store (9), so the bounds below are stored
-  // after the owner's, and with the acq_rel-CAS (3)
+  count_shared_rmw();
+  // (11) - this acq_rel-CAS synchronizes-with the release-store (9, 15), so the bounds below are
+  // stored after the owner's, and with the acq_rel-CAS (3, 14)
   // relaxed on failure: nothing is read
   if (!control_.compare_exchange_strong(expected, announced.word(), std::memory_order_acq_rel,
                                         std::memory_order_relaxed)) {
@@ -170,7 +168,7 @@ std::optional<std::uint32_t> thread_cache::harvest(cache_kind kind, cache_contro
   // (12) - this acquire-load synchronizes-with the release-store (4, 5, 6), so the items below the
   // top and all that happened to them are visible
   const cell* const top = top_.load(std::memory_order_acquire);
-  // relaxed: where the kind is locked, ordered by the owner's (9), which (11) has read
+  // relaxed: where the kind is locked, ordered by the owner's (9, 15), which (11) has read
   const std::uint32_t count = kind == cache_kind::locked ? count_.load(std::memory_order_relaxed)
                                                          : count_from(position_of(top));
   const std::span<cell> from = cells();
@@ -183,8 +181,9 @@ std::optional<std::uint32_t> thread_cache::harvest(cache_kind kind, cache_contro
   }
   std::uint64_t expected = announced.word();
   schedule_point();
-  // (13) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (3), by which the owner learns what
-  // was taken. relaxed on failure: the copy is thrown away
+  count_shared_rmw();
+  // (13) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (3, 14), by which the owner learns
+  // what was taken. relaxed on failure: the copy is thrown away
   if (!control_.compare_exchange_strong(expected, announced.next(cache_state::frozen, count).word(),
                                         std::memory_order_acq_rel, std::memory_order_relaxed)) {
     return std::nullopt;

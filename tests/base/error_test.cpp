@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace lido {
 namespace {
@@ -43,6 +44,14 @@ TEST(PoolExhausted, CopyOutlivesTheOriginal) {
   const pool_exhausted copy = *original;
   original.reset();
   EXPECT_EQ(copy.pool_name(), "a name too long for the small string optimisation");
+}
+
+TEST(PoolExhausted, StillHasItsNameWhenMovedFrom) {
+  pool_exhausted original("jobs", 2, 2);
+  const pool_exhausted moved = std::move(original);
+  // NOLINTNEXTLINE(bugprone-use-after-move,hicpp-invalid-access-moved): what is asked here
+  EXPECT_EQ(original.pool_name(), "jobs");
+  EXPECT_EQ(moved.pool_name(), "jobs");
 }
 
 TEST(PoolExhausted, NameMayBeEmpty) {

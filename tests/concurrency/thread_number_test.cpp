@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <barrier>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "support/crew.hpp"
@@ -97,6 +98,18 @@ TEST(ThreadNumber, ThreadsPastTheTableGetNone) {
   const auto numbered = std::count(has_number.begin(), has_number.end(), 1);
   EXPECT_LE(numbered, static_cast<std::ptrdiff_t>(max_thread_number));
   EXPECT_GE(numbered, static_cast<std::ptrdiff_t>(max_thread_number) - 1);  // the test's own thread
+}
+
+TEST(ThreadNumber, RefusedThreadGetsANumberOnceOneIsGivenBack) {
+  std::optional<test::parked_crew> crowd(std::in_place, max_thread_number, [](unsigned /*index*/) {
+    (void)assign_thread_number(/*wait=*/true);
+  });
+  test::run_in_new_thread([&] {
+    EXPECT_FALSE(assign_thread_number(/*wait=*/true));
+    EXPECT_FALSE(assign_thread_number(/*wait=*/true));
+    crowd.reset();
+    EXPECT_TRUE(assign_thread_number(/*wait=*/true));
+  });
 }
 
 TEST(ThreadExitListener, HearsTheNumberOfAThreadThatEnds) {

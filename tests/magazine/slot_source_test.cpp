@@ -205,6 +205,32 @@ TEST_P(SlotSource, ThreadWhoseCacheWasEmptiedGoesOn) {
   });
 }
 
+class SlotSourceWithCaches : public SlotSource {};
+
+INSTANTIATE_TEST_SUITE_P(Caches, SlotSourceWithCaches,
+                         ::testing::Values(cache_choice::automatic, cache_choice::locked),
+                         [](const auto& kind) { return choice_name(kind.param); });
+
+TEST_P(SlotSourceWithCaches, RobbedCacheIsFilledHalfAsMuch) {
+  bare_slots bare(1000, GetParam());
+  slots held;
+  const auto cached_after_a_refill = [&] {
+    const std::uint64_t refills = bare.source().stats().refills;
+    while (bare.source().stats().refills == refills) {
+      held.push_back(bare.source().acquire());
+    }
+    return bare.source().stats().cached;
+  };
+  std::size_t before = 0;
+  for (int refill = 0; refill < 8; ++refill) {
+    before = cached_after_a_refill();
+  }
+  test::run_in_new_thread([&] { bare.source().release_n(bare.acquire_all()); });
+  EXPECT_LE(cached_after_a_refill(), before / 2 + 1);
+  bare.release_all(held);
+  EXPECT_EQ(test::count_distinct(bare.acquire_all()), 1000U);
+}
+
 TEST_P(SlotSource, CachesTogetherHoldAboutHalfAtMost) {
   bare_slots bare(4096, GetParam(), 1022);
   bare.release_all(bare.acquire_all());

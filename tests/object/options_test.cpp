@@ -57,6 +57,11 @@ TEST(ObjectPoolOptions, CacheLargerThanAnyCanBeIsRefused) {
   EXPECT_THAT(refusal({.capacity = 10, .max_cached = 1023}), HasSubstr("max_cached 1023"));
 }
 
+TEST(ObjectPoolOptions, CacheIsRefusedBeforeMemoryIsAskedFor) {
+  EXPECT_THAT(refusal<huge>({.capacity = 0xFFFF'FFFE, .max_cached = 1023}),
+              HasSubstr("max_cached"));
+}
+
 TEST(ObjectPoolOptions, LargestCacheIsAccepted) {
   EXPECT_EQ(refusal({.capacity = 10, .max_cached = 1022}), "");
 }

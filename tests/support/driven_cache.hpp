@@ -48,6 +48,11 @@ class driven_cache {
 
   /// The second step of a pop whose first failed.
   void* finish_pop() {
+    if (kind_ == detail::cache_kind::locked) {
+      if (void* const found = cache_.pop_locked(); found != nullptr) {
+        return found;
+      }
+    }
     if (cache_.forget_operation_if_idle()) {
       return nullptr;
     }
@@ -58,6 +63,9 @@ class driven_cache {
 
   /// The second step of a push whose first failed.
   bool finish_push(void* what) {
+    if (kind_ == detail::cache_kind::locked && cache_.push_locked(what, limit)) {
+      return true;
+    }
     settled found{what, 0, /*robbed=*/false, /*contested=*/false};
     if (cache_.forget_operation_if_idle()) {
       (void)cache_.settle(kind_);

@@ -13,9 +13,13 @@ namespace lido {
 /// Thrown by `acquire` of a pool with the policy `fail` when every slot is in use.
 ///
 /// `what()` names the pool, its capacity and how many slots are in use.
+// NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): moves copy, so the name stays
 class pool_exhausted : public std::runtime_error {
  public:
   pool_exhausted(std::string_view pool_name, std::size_t capacity, std::size_t in_use);
+  pool_exhausted(const pool_exhausted&) noexcept = default;
+  pool_exhausted& operator=(const pool_exhausted&) noexcept = default;
+  ~pool_exhausted() override = default;
 
   [[nodiscard]] const std::string& pool_name() const noexcept { return *name_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }

@@ -72,8 +72,25 @@ class slot_source final : private thread_exit_listener {
     return release_without_number(slot);
   }
 
-  /// The same two past the caches, for pools that have none.
-  [[nodiscard]] void* acquire_shared() noexcept { return acquire_past_cache(own_cache()); }
+  /// The same two for pools whose caches are locked for certain: they do not try the other way
+  /// first.
+  [[nodiscard]] void* acquire_locked() noexcept {
+    const std::size_t offset = thread_offset;
+    return offset != 0 ? acquire_slow(at(offset)) : acquire_without_number();
+  }
+  void release_locked(void* slot) noexcept {
+    const std::size_t offset = thread_offset;
+    offset != 0 ? release_slow(at(offset), slot) : release_without_number(slot);
+  }
+
+  /// The same two past the caches, for pools that have none. A number is still of use: its thread
+  /// counts in a line of its own.
+  [[nodiscard]] void* acquire_shared() noexcept {
+    if (thread_offset == 0) [[unlikely]] {
+      (void)assign_thread_number(/*wait=*/true);
+    }
+    return acquire_past_cache(own_cache());
+  }
   void release_shared(void* slot) noexcept { release_past_cache(own_cache(), slot); }
 
   /// Fills the front of `out`; returns how many. Fewer than asked only when exhausted (I2).
@@ -98,10 +115,11 @@ class slot_source final : private thread_exit_listener {
   [[gnu::noinline]] void release_without_number(void* slot) noexcept;
 
   // The owner's side. All but the first two need a busy cache and leave it open or closed.
+  [[nodiscard]] static bool forget_operation_if_closed(thread_cache& cache) noexcept;
   [[nodiscard]] bool try_open(thread_cache& cache) noexcept;
   [[nodiscard]] std::size_t take_own(thread_cache& cache, std::span<void*> out) noexcept;
   [[nodiscard]] void* refill(thread_cache& cache) noexcept;
-  [[nodiscard]] std::uint32_t size_for_refill(thread_cache& cache) noexcept;
+  void size_for_refill(thread_cache& cache, bool too_large) noexcept;
   void resume(thread_cache& cache, const thread_cache::settled& found) noexcept;
   void reopen(thread_cache& cache, std::uint32_t count) noexcept;
   [[nodiscard]] std::uint32_t flush(thread_cache& cache, std::uint32_t count,

@@ -41,7 +41,12 @@ slot_source<Stack>::~slot_source() {
 
 template <index_stack Stack>
 void* slot_source<Stack>::acquire_slow(thread_cache& cache) noexcept {
-  if (cache.forget_operation_if_idle()) {
+  if (kind_ == cache_kind::locked) {
+    if (void* const slot = cache.pop_locked(); slot != nullptr) {
+      return slot;
+    }
+  }
+  if (forget_operation_if_closed(cache)) {
     if (!try_open(cache)) {
       return acquire_past_cache(&cache);
     }
@@ -51,9 +56,7 @@ void* slot_source<Stack>::acquire_slow(thread_cache& cache) noexcept {
       resume(cache, found);
       return found.item;
     }
-    if (found.robbed || found.contested) {
-      cache.notes().sizing.shrink();
-    }
+    size_for_refill(cache, found.robbed || found.contested);
   }
   void* const slot = refill(cache);
   return slot != nullptr ? slot : acquire_past_cache(&cache);
@@ -61,8 +64,11 @@ void* slot_source<Stack>::acquire_slow(thread_cache& cache) noexcept {
 
 template <index_stack Stack>
 void slot_source<Stack>::release_slow(thread_cache& cache, void* slot) noexcept {
+  if (kind_ == cache_kind::locked && cache.push_locked(slot, cache.notes().sizing.limit())) {
+    return;
+  }
   thread_cache::settled found{slot, 0, /*robbed=*/false, /*contested=*/false};
-  if (cache.forget_operation_if_idle()) {
+  if (forget_operation_if_closed(cache)) {
     if (!try_open(cache)) {
       release_past_cache(&cache, slot);
       return;
@@ -92,7 +98,13 @@ void slot_source<Stack>::release_without_number(void* slot) noexcept {
   }
 }
 
-/// Makes an idle cache busy if it is time to use it.
+/// Whether the owner closed its cache; a frozen one that it did not close has been robbed.
+template <index_stack Stack>
+bool slot_source<Stack>::forget_operation_if_closed(thread_cache& cache) noexcept {
+  return cache.notes().sizing.closed() && cache.forget_operation_if_idle();
+}
+
+/// Makes a closed cache busy if it is time to use it.
 template <index_stack Stack>
 bool slot_source<Stack>::try_open(thread_cache& cache) noexcept {
   auto& notes = cache.notes();
@@ -150,27 +162,27 @@ std::uint32_t slot_source<Stack>::limit_for(const thread_cache& cache) const noe
   return std::min(ceiling(), static_cast<std::uint32_t>(cache.cells().size()) - 1);
 }
 
-/// Adapts the size of a busy, empty cache before it is filled; 0: it should close.
+/// Adapts the size of a busy, empty cache before it is filled.
 template <index_stack Stack>
-std::uint32_t slot_source<Stack>::size_for_refill(thread_cache& cache) noexcept {
+void slot_source<Stack>::size_for_refill(thread_cache& cache, bool too_large) noexcept {
   auto& notes = cache.notes();
-  if (notes.sizing.closed()) {
-    return 0;
-  }
-  // A flush followed by a refill: the thread's bursts are larger than its cache.
-  if (notes.last_was_flush) {
-    enlarge(cache);
+  if (too_large) {
+    notes.sizing.shrink();
+  } else if (!notes.sizing.closed()) {
+    // A flush followed by a refill: the thread's bursts are larger than its cache.
+    if (notes.last_was_flush) {
+      enlarge(cache);
+    }
+    notes.sizing.grow(limit_for(cache));
   }
   notes.last_was_flush = false;
-  notes.sizing.grow(limit_for(cache));
-  return notes.sizing.limit();
 }
 
 /// Fills a busy, empty cache and opens it; returns one slot, or null and the cache closed.
 template <index_stack Stack>
 void* slot_source<Stack>::refill(thread_cache& cache) noexcept {
   auto& notes = cache.notes();
-  const std::uint32_t limit = size_for_refill(cache);
+  const std::uint32_t limit = notes.sizing.limit();
   std::array<slot_index, most_per_trip> slots;
   std::uint32_t count =
       limit == 0 ? 0 : depot_.take(slots, std::min(limit - limit / 8, most_per_trip));
@@ -301,7 +313,7 @@ void slot_source<Stack>::on_thread_exit(std::uint32_t number) noexcept {
 /// Pops up to out.size() slots of the caller's own cache in one go.
 template <index_stack Stack>
 std::size_t slot_source<Stack>::take_own(thread_cache& cache, std::span<void*> out) noexcept {
-  if (cache.forget_operation_if_idle()) {
+  if (forget_operation_if_closed(cache)) {
     return 0;
   }
   thread_cache::settled found = cache.settle(kind_);

@@ -7,6 +7,7 @@
 
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/backoff.hpp"
+#include "lido/concurrency/rmw_counter.hpp"
 #include "lido/magazine/slot_source.hpp"
 
 namespace lido::detail {
@@ -39,6 +40,7 @@ struct slot_source<Stack>::announcements {
 template <index_stack Stack>
 void slot_source<Stack>::count_drawn(thread_cache* self, std::int64_t slots) noexcept {
   if (self == nullptr) {
+    count_shared_rmw();
     drawn_uncached_.fetch_add(slots, std::memory_order_relaxed);
   } else {
     auto& drawn = self->notes().drawn;
@@ -84,11 +86,13 @@ template <index_stack Stack>
 std::size_t slot_source<Stack>::take_shared(thread_cache* self, std::span<void*> out) noexcept {
   std::array<slot_index, most_per_trip> slots;
   const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
+  count_shared_rmw();
   // relaxed: shown to others by the pop's release half before the slots are missed
   carrying_.fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t count = depot_.take(slots, want);
   const std::uint32_t kept = std::min(count, want);
   depot_.give(std::span(slots).subspan(kept, count - kept));
+  count_shared_rmw();
   // (1) - this release-fetch-sub synchronizes-with the acquire-load (2), so whoever sees nobody
   // carrying sees in the depot what was carried
   carrying_.fetch_sub(1, std::memory_order_release);
@@ -148,6 +152,7 @@ void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
       return slot;
     }
   }
+  count_shared_rmw();
   // relaxed: a number for statistics, and a hint to keep caches closed
   exhausted_.fetch_add(1, std::memory_order_relaxed);
   return nullptr;
@@ -173,6 +178,7 @@ void* slot_source<Stack>::steal(thread_cache* self, bool take_over) noexcept {
     return nullptr;
   }
   if (kind_ == cache_kind::revocable) {
+    count_shared_rmw();
     // relaxed: a number for statistics
     heavy_fences_.fetch_add(1, std::memory_order_relaxed);
     if (!heavy_fence()) {
@@ -216,6 +222,7 @@ template <index_stack Stack>
 void* slot_source<Stack>::harvest_all(thread_cache* self, const announcements& made) noexcept {
   void* kept = nullptr;
   std::array<void*, most_cached + 1> loot;
+  count_shared_rmw();
   // relaxed: shown to others by the claim, before the slots are missed
   carrying_.fetch_add(1, std::memory_order_relaxed);
   for (std::uint32_t number = 1; number <= made.highest; ++number) {
@@ -226,6 +233,7 @@ void* slot_source<Stack>::harvest_all(thread_cache* self, const announcements& m
     if (!count.has_value() || *count == 0) {
       continue;
     }
+    count_shared_rmw();
     // relaxed: a number for statistics
     thefts_.fetch_add(1, std::memory_order_relaxed);
     std::span<void* const> rest = std::span<void* const>(loot).first(*count);
@@ -235,6 +243,7 @@ void* slot_source<Stack>::harvest_all(thread_cache* self, const announcements& m
     }
     give(self, rest);
   }
+  count_shared_rmw();
   // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as (1) does
   carrying_.fetch_sub(1, std::memory_order_release);
   return kept;

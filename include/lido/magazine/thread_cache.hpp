@@ -92,6 +92,35 @@ class alignas(no_false_sharing) thread_cache {
     return address(top + 1) <= high_.load(std::memory_order_relaxed);
   }
 
+  // ---- the owner's hit path where the kind is locked ----------------------------------------
+
+  /// The newest item, or null where only settle_pop can tell.
+  [[nodiscard]] void* pop_locked() noexcept {
+    // relaxed (2x): written by the owner alone
+    const std::uint32_t count = count_.load(std::memory_order_relaxed);
+    cache_control held;
+    if (count == 0 || !try_hold_open(held)) {
+      return nullptr;
+    }
+    void* const item = cells()[count - 1].load(std::memory_order_relaxed);
+    end_hold(held, count - 1);
+    return item;
+  }
+
+  /// Pushes `item` if fewer than `limit` are there; false: only settle_push can tell.
+  [[nodiscard]] bool push_locked(void* item, std::uint32_t limit) noexcept {
+    // relaxed: written by the owner alone
+    const std::uint32_t count = count_.load(std::memory_order_relaxed);
+    cache_control held;
+    if (count >= limit || !try_hold_open(held)) {
+      return false;
+    }
+    // relaxed: published by (15)
+    cells()[count].store(item, std::memory_order_relaxed);
+    end_hold(held, count + 1);
+    return true;
+  }
+
   // ---- the owner's slow path --------------------------------------------------------------------
 
   /// What the owner finds when it takes its cache into its own hands; the cache is then `busy`.
@@ -120,7 +149,10 @@ class alignas(no_false_sharing) thread_cache {
   /// Only the owner, while `busy` or `frozen`. The first cell holds no item: a failing pop reads
   /// it.
   void use_cells(std::span<cell> cells) noexcept;
-  [[nodiscard]] std::span<cell> cells() const noexcept;
+  [[nodiscard]] std::span<cell> cells() const noexcept {
+    // relaxed (2x): written by the owner alone; a thief's claim fails if they changed
+    return {base_.load(std::memory_order_relaxed), room_.load(std::memory_order_relaxed)};
+  }
 
   /// Whether the owner's own operations can only fail; then nobody else writes anything here. Only
   /// the owner, after a failed pop or push; forgets that operation.
@@ -129,7 +161,8 @@ class alignas(no_false_sharing) thread_cache {
   // ---- thieves and spectators -----------------------------------------------------------------
 
   [[nodiscard]] cache_control control() const noexcept {
-    // (7) - this acquire-load synchronizes-with the release-store (9, 10) and the acq_rel-CAS (3)
+    // (7) - this acquire-load synchronizes-with the release-store (9, 10, 15) and the acq_rel-CAS
+    // (3, 14)
     return cache_control(control_.load(std::memory_order_acquire));
   }
 
@@ -174,6 +207,31 @@ class alignas(no_false_sharing) thread_cache {
   };
 
   [[nodiscard]] taken_hold take_hold() noexcept;
+
+  // Open to busy, for one operation; false: a thief is here, or the cache is not open.
+  [[nodiscard]] bool try_hold_open(cache_control& held) noexcept {
+    // relaxed (2x): the guard is for the owner alone, the word only a guess, validated by (14)
+    top_.store(&guard_[1], std::memory_order_relaxed);
+    std::uint64_t word = control_.load(std::memory_order_relaxed);
+    const cache_control seen(word);
+    held = seen.next(cache_state::busy);
+    schedule_point();
+    // (14) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (11, 13) and the acquire-load (7),
+    // as (3) does. relaxed on failure: a thief is here, and (3) will see it
+    return seen.state() == cache_state::open &&
+           control_.compare_exchange_strong(word, held.word(), std::memory_order_acq_rel,
+                                            std::memory_order_relaxed);
+  }
+
+  // `held` again and not a load: to read back what a read-modify-write has just written is slow.
+  void end_hold(cache_control held, std::uint32_t count) noexcept {
+    // relaxed: published by (15)
+    count_.store(count, std::memory_order_relaxed);
+    // (15) - this release-store synchronizes-with the acquire-load (7) and the acq_rel-CAS (11), so
+    // a thief sees the cells and their number
+    control_.store(held.next(cache_state::open).word(), std::memory_order_release);
+  }
+
   [[nodiscard]] std::int64_t position_of(const cell* top) const noexcept;
   [[nodiscard]] std::int64_t position_of_top() const noexcept;
   [[nodiscard]] static std::uint32_t count_from(std::int64_t position) noexcept;

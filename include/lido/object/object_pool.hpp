@@ -67,10 +67,11 @@ class object_pool {
 
   explicit object_pool(const object_pool_options& options)
       : name_(options.name),
-        capacity_(checked_capacity(options)),
+        capacity_(static_cast<std::uint32_t>(checked(options).capacity)),
         slots_(capacity_),
         tracking_(capacity_),
-        source_(slots_.geometry(), capacity_, cache_policy::caches, checked_max_cached(options)) {}
+        source_(slots_.geometry(), capacity_, cache_policy::caches,
+                static_cast<std::uint32_t>(options.max_cached)) {}
 
   object_pool(const object_pool&) = delete;
   object_pool& operator=(const object_pool&) = delete;
@@ -173,28 +174,27 @@ class object_pool {
  private:
   static constexpr std::size_t bulk_chunk = detail::most_per_trip;
 
-  static std::uint32_t checked_capacity(const object_pool_options& options) {
+  /// Before any memory is asked for.
+  static const object_pool_options& checked(const object_pool_options& options) {
     if (options.capacity == 0 || options.capacity > detail::max_capacity) {
       detail::throw_invalid_option(options.name, "capacity " + std::to_string(options.capacity) +
                                                      " is not between 1 and " +
                                                      std::to_string(detail::max_capacity));
     }
-    return static_cast<std::uint32_t>(options.capacity);
-  }
-
-  static std::uint32_t checked_max_cached(const object_pool_options& options) {
     if (options.max_cached > detail::most_cached) {
       detail::throw_invalid_option(
           options.name, "max_cached " + std::to_string(options.max_cached) + " is more than " +
                             std::to_string(detail::most_cached));
     }
-    return static_cast<std::uint32_t>(options.max_cached);
+    return options;
   }
 
   [[nodiscard, gnu::always_inline]] void* take_slot() noexcept {
     void* slot = nullptr;
     if constexpr (cache_policy::caches == detail::cache_choice::none) {
       slot = source_.acquire_shared();
+    } else if constexpr (cache_policy::caches == detail::cache_choice::locked) {
+      slot = source_.acquire_locked();
     } else {
       slot = source_.acquire();
     }
@@ -204,6 +204,8 @@ class object_pool {
   [[gnu::always_inline]] void put_slot(void* slot) noexcept {
     if constexpr (cache_policy::caches == detail::cache_choice::none) {
       source_.release_shared(slot);
+    } else if constexpr (cache_policy::caches == detail::cache_choice::locked) {
+      source_.release_locked(slot);
     } else {
       source_.release(slot);
     }

@@ -15,8 +15,8 @@ struct object_pool_options {
   /// Copied; appears in errors and statistics.
   std::string_view name = "unnamed";
 
-  /// Most free slots one thread's cache may grow to, 0 to 1022. All caches together never hold more
-  /// than about half of the capacity, and none keeps a slot from a thread that needs it.
+  /// Most free slots one thread's cache may grow to, 0 to 1022. All caches together are sized to
+  /// hold half of the capacity at most, and none keeps a slot from a thread that needs it.
   std::size_t max_cached = 512;
 };
 
