@@ -10,8 +10,6 @@
 
 namespace lido_bench {
 
-inline constexpr std::size_t usual_size{64};
-
 /// One run of Google Benchmark is one run of a team: all iterations are one batch, so that no code
 /// of the framework stands between two operations.
 template <typename Workload, contender Pool>
@@ -53,27 +51,29 @@ void register_workload(std::string_view suffix, std::initializer_list<unsigned> 
   }
 }
 
+/// Every workload for objects of one size.
 template <contender Pool>
 void register_size(std::string_view suffix) {
   register_workload<pair, Pool>(suffix, {1, 2, 8});
   register_workload<burst, Pool>(suffix, {1, 2, 8});
+  register_workload<churn, Pool>(suffix, {1, 2, 8});
+  if constexpr (Pool::crosses_threads) {
+    register_workload<handoff, Pool>(suffix, {2, 8});
+  }
+  register_workload<thread_churn, Pool>(suffix, {1, 2, 8});
+  if constexpr (Pool::fixed_capacity) {
+    register_workload<near_exhaustion, Pool>(suffix, {1, 2, 8});
+  }
 }
 
 template <template <std::size_t> typename Contender>
 void register_contender() {
-  using pool = Contender<usual_size>;
-  register_size<pool>("");
-  register_workload<churn, pool>("", {1, 2, 8});
-  if constexpr (pool::crosses_threads) {
-    register_workload<handoff, pool>("", {2, 8});
-  }
-  register_workload<thread_churn, pool>("", {1, 2, 8});
-  if constexpr (pool::fixed_capacity) {
-    register_workload<near_exhaustion, pool>("", {1, 2, 8});
-  }
+  register_size<Contender<64>>("");
+#if LIDO_BENCH_ALL_SIZES
   register_size<Contender<16>>("/bytes:16");
   register_size<Contender<256>>("/bytes:256");
   register_size<Contender<4096>>("/bytes:4096");
+#endif
 }
 
 }  // namespace lido_bench

@@ -52,15 +52,10 @@ class Cell:
         return None
 
 
-def load(paths):
-    """The context of the first file, and the benchmarks of all."""
-    context, benchmarks = {}, []
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
-            data = json.load(file)
-        context = context or data["context"]
-        benchmarks += data["benchmarks"]
-    return context, benchmarks
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    return data["context"], data["benchmarks"]
 
 
 def sort_into_tables(benchmarks, counter):
@@ -169,9 +164,10 @@ def is_disturbed(entries):
     return bool(shares) and statistics.median(shares) > 1.25
 
 
-def print_heading(context, tables, markdown, counter):
-    repetitions = max((len(cell.times) for table in tables.values() for cell in table.values()), default=0)
-    spreads = [cell.spread for table in tables.values() for cell in table.values() if cell.spread is not None]
+def print_heading(context, runs, markdown, counter):
+    cells = [cell for tables in runs for table in tables.values() for cell in table.values()]
+    repetitions = max((len(cell.times) for cell in cells), default=0)
+    spreads = [cell.spread for cell in cells if cell.spread is not None]
     lines = [
         f"{context.get('processor', '?')}, {context.get('cores', '?')} cores, load {context.get('load_avg', ['?'])[0]}",
         f"{context.get('compiler', '?')}; malloc from {context.get('malloc', '?')}",
@@ -205,22 +201,29 @@ def main():
                         help="processor time instead of wall time, for a machine that is not quiet")
     arguments = parser.parse_args()
     counter = "cpu_ns_per_op" if arguments.cpu else "ns_per_op"
-    context, benchmarks = load(arguments.json)
-    tables = sort_into_tables(benchmarks, counter)
-    if not tables:
+    loaded = [load(path) for path in arguments.json]
+    runs = [sort_into_tables(benchmarks, counter) for _, benchmarks in loaded]
+    if not any(runs):
         sys.exit(f"{' '.join(arguments.json)}: no benchmark of Lido")
-    absent = [name for name in context.get("absent", "").split(",") if name]
-    print_heading(context, tables, arguments.markdown, counter)
-    if not arguments.cpu and is_disturbed(benchmarks):
+    context = loaded[0][0]
+    print_heading(context, runs, arguments.markdown, counter)
+    if not arguments.cpu and is_disturbed([entry for _, benchmarks in loaded for entry in benchmarks]):
         print("NOTE: something else ran on this machine; try --cpu, which leaves that out")
-    known = [key for key in tables if tables[key]]
-    for workload, size in sorted(known, key=lambda key: (key[1] != 64, ORDER.index(key[0]), key[1])):
+    absent = [name for name in context.get("absent", "").split(",") if name]
+    for tables in runs:
+        print_run(tables, absent, arguments.markdown)
+
+
+def print_run(tables, absent, markdown):
+    """The tables of one process; a floor that is there only for comparison has none of its own."""
+    shown = [key for key, table in tables.items() if {name for name, _ in table} != {"floor"}]
+    for workload, size in sorted(shown, key=lambda key: (key[1] != 64, ORDER.index(key[0]), key[1])):
         print()
-        print(("## " if arguments.markdown else "") + title(workload, size))
-        if arguments.markdown:
+        print(("## " if markdown else "") + title(workload, size))
+        if markdown:
             print()
         header, rows = rows_of(tables, workload, size, absent)
-        print_table(header, rows, arguments.markdown)
+        print_table(header, rows, markdown)
     dry = sorted(f"{workload}/{name}/{threads}" for (workload, _), table in tables.items()
                  for (name, threads), cell in table.items()
                  if workload != "near_exhaustion" and cell.failed and statistics.median(cell.failed) > 0)

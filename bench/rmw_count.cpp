@@ -28,7 +28,7 @@ bool count(unsigned threads) {
   const double operations{static_cast<double>(iterations) * Workload::operations * threads};
   const double share{static_cast<double>(counted) / operations};
   const bool passed{!result.starved && share <= limit};
-  std::printf("%-10.*s %8u %14.6f   %s\n", static_cast<int>(Workload::name.size()),
+  std::printf("%-16.*s %8u %14.6f   %s\n", static_cast<int>(Workload::name.size()),
               Workload::name.data(), threads, share, passed ? "ok" : "EXCEEDED");
   return passed;
 }
@@ -46,10 +46,12 @@ bool count_all(std::initializer_list<unsigned> thread_counts) {
 
 int main() {
   std::printf("Shared read-modify-writes per operation, at most %.4f\n", limit);
-  std::printf("%-10s %8s %14s\n", "workload", "threads", "per operation");
+  std::printf("%-16s %8s %14s\n", "workload", "threads", "per operation");
   bool passed{count_all<lido_bench::pair>({1, 2, 8})};
   passed = count_all<lido_bench::burst>({1, 2, 8}) && passed;
   passed = count_all<lido_bench::churn>({1, 2, 8}) && passed;
   passed = count_all<lido_bench::handoff>({2, 8}) && passed;
+  passed = count_all<lido_bench::near_exhaustion>({1, 2, 8}) && passed;
+  passed = count_all<lido_bench::thread_churn>({1, 2, 8}) && passed;
   return passed ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -31,6 +31,15 @@ inline double process_cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+/// Tells the processor that this is a spin loop.
+inline void spin_pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");  // NOLINT(hicpp-no-assembler)
+#endif
+}
+
 /// Thrown when one acquire got nothing for so long that it never will.
 class starvation : public std::exception {
  public:

@@ -5,7 +5,7 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 usage: scripts/bench.sh [--short] [--filter REGEX] [--json FOLDER] [--repetitions N] [--cpu] [--markdown]
-  --short          objects of 64 bytes only, three short repetitions: about a minute
+  --short          objects of 64 bytes only, three short repetitions: two minutes and the build
   --filter REGEX   only benchmarks whose name workload/contender/threads:N matches
   --json FOLDER    keep Google Benchmark's results there
   --repetitions N  default 5, with --short 3
@@ -34,10 +34,10 @@ while [ $# -gt 0 ]; do
 done
 
 min_time=0.1
-end=
+all_sizes=ON
 if [ "$short" -eq 1 ]; then
   min_time=0.01
-  end='threads:[0-9]+/manual_time$' # only the usual size has nothing after the number of threads
+  all_sizes=OFF
 fi
 : "${repetitions:=$((short ? 3 : 5))}"
 
@@ -47,7 +47,7 @@ log=$build/bench.log
 most_seconds=1200 # for one run; a peer that spins crawls on a machine that is busy with other things
 
 build_all() {
-  cmake --preset bench -B "$build" -DLIDO_BUILD_EXAMPLES=OFF &&
+  cmake --preset bench -B "$build" -DLIDO_BUILD_EXAMPLES=OFF -DLIDO_BENCH_ALL_SIZES=$all_sizes &&
     cmake --build "$build" --target lido_bench lido_bench_rmw lido_bench_latency
 }
 
@@ -70,20 +70,25 @@ run() { # name, regular expression
     echo "bench: $1 failed, or took more than $most_seconds s" >&2
     return 1
   }
+  results+=("$json/$1.json")
   echo "bench: measured $1 in $((SECONDS - start)) s"
 }
 
+results=()
 mkdir -p "$json"
-rm -f "$json"/*.json
 if [ -n "$filter" ]; then
-  run selected "($filter).*$end"
+  run selected "$filter"
 else
-  # One process a workload, so that there is something to see meanwhile.
+  # One process a workload, so that there is something to see meanwhile. What is compared with the
+  # floor's pair has that in its own process, too.
   for workload in pair burst churn handoff thread_churn near_exhaustion; do
-    run "$workload" "^$workload/.*$end"
+    case $workload in
+      handoff | near_exhaustion) run "$workload" "^($workload/|pair/floor/)" ;;
+      *) run "$workload" "^$workload/" ;;
+    esac
   done
 fi
-python3 bench/report.py "$json"/*.json "${report[@]}"
+python3 bench/report.py "${results[@]}" "${report[@]}"
 echo
 "$build"/bench/lido_bench_rmw
 if [ "$short" -eq 0 ]; then

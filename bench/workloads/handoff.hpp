@@ -72,7 +72,7 @@ struct handoff {
   /// The other end may sit on the same core: after a short spin it must get to run.
   static void pause(lane& self, unsigned spin) {
     if (spin < spins) {
-      __builtin_ia32_pause();
+      spin_pause();
     } else {
       self.wait_for_peer();
     }

@@ -52,7 +52,7 @@ class thread_registry {
       return false;
     }
     const std::uint32_t number = lowest_free();
-    if (number == 0) {
+    if (number == 0 || !has_key_) {
       // relaxed: written under the mutex
       refused_at = returned_.load(std::memory_order_relaxed);
       return false;
@@ -60,7 +60,7 @@ class thread_registry {
     // The key's destructor, not that of a thread_local object: it needs no allocation for the first
     // keys of a process, and it runs after the destructors of all thread_local objects, so those
     // may still use pools at full speed.
-    if (!has_key_ || pthread_setspecific(key_, this) != 0) {
+    if (pthread_setspecific(key_, this) != 0) {
       return false;
     }
     used_[number] = true;

@@ -14,19 +14,16 @@ void thread_cache::close_bounds() noexcept {
   top_.store(&guard_[1], std::memory_order_relaxed);
 }
 
-// relaxed (whole function): the owner wrote both; a thief that reads them while the owner replaces
-// its cells will fail to claim
-std::int64_t thread_cache::position_of(const cell* top) const noexcept {
-  const std::uintptr_t base = address(base_.load(std::memory_order_relaxed));
-  const std::uintptr_t distance = address(top) - base;
+std::int64_t thread_cache::position_in(std::span<cell> cells, const cell* top) noexcept {
+  const std::uintptr_t distance = address(top) - address(cells.data());
   // The guard, and the place before the first cell, are far away in unsigned arithmetic.
-  const std::uintptr_t bytes = room_.load(std::memory_order_relaxed) * sizeof(cell);
-  return distance <= bytes ? static_cast<std::int64_t>(distance / sizeof(cell)) : nowhere;
+  return distance <= cells.size_bytes() ? static_cast<std::int64_t>(distance / sizeof(cell))
+                                        : nowhere;
 }
 
 std::int64_t thread_cache::position_of_top() const noexcept {
   // relaxed: for the owner, who wrote it, and for spectators who may be wrong
-  return position_of(top_.load(std::memory_order_relaxed));
+  return position_in(cells(), top_.load(std::memory_order_relaxed));
 }
 
 std::uint32_t thread_cache::count_from(std::int64_t position) noexcept {
@@ -128,12 +125,6 @@ void thread_cache::close() noexcept {
   control_.store(cache_control(word).next(cache_state::frozen).word(), std::memory_order_release);
 }
 
-// relaxed (whole function): published by (9)
-void thread_cache::use_cells(std::span<cell> cells) noexcept {
-  base_.store(cells.data() + 1, std::memory_order_relaxed);
-  room_.store(static_cast<std::uint32_t>(cells.size() - 1), std::memory_order_relaxed);
-}
-
 bool thread_cache::forget_operation_if_idle() noexcept {
   // relaxed: in state frozen only the owner changes the word
   const cache_control now(control_.load(std::memory_order_relaxed));
@@ -168,10 +159,10 @@ std::optional<std::uint32_t> thread_cache::harvest(cache_kind kind, cache_contro
   // (12) - this acquire-load synchronizes-with the release-store (4, 5, 6), so the items below the
   // top and all that happened to them are visible
   const cell* const top = top_.load(std::memory_order_acquire);
+  const std::span<cell> from = cells();
   // relaxed: where the kind is locked, ordered by the owner's (9, 15), which (11) has read
   const std::uint32_t count = kind == cache_kind::locked ? count_.load(std::memory_order_relaxed)
-                                                         : count_from(position_of(top));
-  const std::span<cell> from = cells();
+                                                         : count_from(position_in(from, top));
   if (count > std::min(from.size(), out.size())) {
     return std::nullopt;  // the owner is replacing its cells
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/ledger.hpp"
+#include "harness/run.hpp"
 #include "lido/object_pool.hpp"
 #ifdef LIDO_STRESS_BOOST
 #include "lido/freelist/boost_stack.hpp"
@@ -40,8 +41,15 @@ std::size_t count_acquirable(Pool& pool) {
 
 /// How rough the run was.
 inline void print_contention(const lido::pool_stats& stats) {
-  fmt::print("thefts {}, heavy fences {}, refills {}, flushes {}\n", stats.thefts,
-             stats.heavy_fences, stats.refills, stats.flushes);
+  fmt::print("{} caches, thefts {}, heavy fences {}, refills {}, flushes {}\n",
+             lido::to_string(stats.caches), stats.thefts, stats.heavy_fences, stats.refills,
+             stats.flushes);
+}
+
+/// As above, where the run is worth nothing if no cache was ever robbed.
+inline void require_thefts(const run& run, const lido::pool_stats& stats) {
+  print_contention(stats);
+  run.require(stats.caches == lido::cache_mode::none || stats.thefts > 0, "no cache was robbed");
 }
 
 /// Calls `body.operator()<Pool>()` with the pool type of that name.
@@ -60,7 +68,11 @@ int with_pool(std::string_view name, Body body) {
     return body.template operator()<object_pool<owned, policy::boost_list>>();
   }
 #endif
-  return body.template operator()<object_pool<owned>>();
+  if (name == "revocable") {
+    return body.template operator()<object_pool<owned>>();
+  }
+  fmt::print("this build has no pool '{}'\n", name);
+  return EXIT_FAILURE;
 }
 
 }  // namespace stress

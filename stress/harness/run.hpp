@@ -49,6 +49,15 @@ class run {
     std::_Exit(EXIT_FAILURE);
   }
 
+  /// Ends the program when it did not do what it is for: then its verdict would say nothing.
+  void require(bool happened, const std::string& what) const {
+    if (!happened) {
+      fmt::print("VACUOUS: {} (seed {})\n", what, options_.seed);
+      (void)std::fflush(stdout);
+      std::_Exit(EXIT_FAILURE);
+    }
+  }
+
   /// Runs `body(thread)` in `count` threads and waits for them.
   template <class Body>
   void in_threads(unsigned count, Body body) {

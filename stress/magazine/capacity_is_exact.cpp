@@ -1,9 +1,14 @@
 /// Tries to break: N slots means that N can be out at once.
 ///
 /// Threads times slots held is exactly the capacity, so every acquire can succeed, and one that
-/// fails has overlooked a slot: in a cache, or on its way between two places.
+/// fails has overlooked a slot: in a cache, or on its way between two places. At the end of each
+/// round all threads hold all they may, so nothing can be left in a cache; at the end of some, each
+/// tries to get one slot more, which must fail. Then the shares are dealt anew.
 #include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/ledger.hpp"
@@ -15,37 +20,94 @@ namespace {
 struct settings {
   stress::run_options run;
   std::string pool = "revocable";
-  unsigned hold = 8;
+  unsigned hold = 24;
   std::uint64_t operations = 0;  // 0: until the time is over
+};
+
+/// What the threads share beside the pool.
+struct meeting {
+  struct on_all_full {
+    meeting* self;
+    void operator()() const noexcept { self->decide(); }
+  };
+
+  meeting(stress::run& run, const settings& settings)
+      : run_(run),
+        settings_(settings),
+        random_(run.generator(0)),
+        all_full(static_cast<std::ptrdiff_t>(settings.run.threads), on_all_full{this}),
+        all_asked(static_cast<std::ptrdiff_t>(settings.run.threads)) {}
+
+  // By the last thread that arrives, while the others wait.
+  void decide() noexcept {
+    over = settings_.operations > 0 ? operations >= settings_.operations : run_.over();
+    one_more = random_() % 8 == 0;
+    climbs = 1U << random_() % 12;
+    shift = static_cast<unsigned>(random_() % settings_.hold);
+  }
+
+  // What one of two threads gets more, the other gets less; the last of an odd number has no other.
+  [[nodiscard]] unsigned share_of(unsigned thread) const {
+    if (thread % 2 == 1) {
+      return settings_.hold - shift;
+    }
+    return thread + 1 < settings_.run.threads ? settings_.hold + shift : settings_.hold;
+  }
+
+  stress::run& run_;
+  const settings& settings_;
+  stress::random random_;
+  std::atomic<std::uint64_t> operations{0};
+  bool over = false;
+  bool one_more = false;
+  unsigned climbs = 1;
+  unsigned shift = 0;
+  std::barrier<on_all_full> all_full;
+  std::barrier<> all_asked;
 };
 
 template <class Pool>
 class worker {
  public:
-  worker(stress::run& run, Pool& pool, unsigned me, const settings& settings)
-      : run_(run), pool_(pool), me_(me), settings_(settings), random_(run.generator(me)) {
-    held_.reserve(settings.hold);
+  worker(stress::run& run, Pool& pool, meeting& meeting, unsigned me, unsigned hold)
+      : run_(run),
+        pool_(pool),
+        meeting_(meeting),
+        me_(me),
+        share_(hold),
+        random_(run.generator(me)) {
+    held_.reserve(std::size_t{2} * hold);
   }
 
   void work() {
-    const std::uint64_t enough = settings_.operations / settings_.run.threads;
-    while (enough > 0 ? operations_ < enough : !run_.over()) {
+    while (!meeting_.over) {
+      for (unsigned climbs = meeting_.climbs; climbs > 0; --climbs) {
+        climb();
+        descend(random_() % (held_.size() + 1));
+      }
       climb();
-      descend(random_() % (held_.size() + 1));
+      meeting_.operations += std::exchange(operations_, 0);
+      meeting_.all_full.arrive_and_wait();
+      if (meeting_.one_more && pool_.try_acquire_ptr(lido::default_init) != nullptr) {
+        run_.broken("more slots than the capacity");
+      }
+      meeting_.all_asked.arrive_and_wait();  // nobody gives one back before
+      share_ = meeting_.share_of(me_ - 1);
+      descend(random_() % (share_ + 1));
+      meeting_.all_asked.arrive_and_wait();  // nobody takes more before all have their new share
     }
     descend(0);
-    run_.add_operations(operations_);
   }
 
  private:
   // Up to the last slot that this thread is entitled to.
   void climb() {
-    while (held_.size() < settings_.hold) {
+    while (held_.size() < share_) {
       stress::owned* const object = pool_.try_acquire_ptr(lido::default_init);
       ++operations_;
       if (object == nullptr) {
         run_.broken("an acquire failed with " + std::to_string(held_.size()) + " of " +
-                    std::to_string(settings_.hold) + " slots held");
+                    std::to_string(share_) + " slots held");
       }
       stress::take(run_, *object, me_);
       held_.push_back(object);
@@ -63,8 +125,9 @@ class worker {
 
   stress::run& run_;
   Pool& pool_;
+  meeting& meeting_;
   unsigned me_;
-  const settings& settings_;
+  unsigned share_;
   stress::random random_;
   std::vector<stress::owned*> held_;
   std::uint64_t operations_ = 0;
@@ -77,7 +140,7 @@ int main(int argc, char** argv) {
   stress::command_line line("The capacity is exact", settings.run);
   line.add_pool(settings.pool);
   line.add("--hold", settings.hold,
-           "slots each thread may hold; the capacity is threads times this");
+           "slots each thread may hold on average; the capacity is threads times this");
   line.add("--operations", settings.operations, "so many in all, instead of --seconds");
   line.parse(argc, argv);
 
@@ -85,13 +148,16 @@ int main(int argc, char** argv) {
     stress::run run(settings.run);
     Pool pool(std::size_t{settings.run.threads} * settings.hold);
     stress::clear_owners(pool);
-    run.in_threads(settings.run.threads,
-                   [&](unsigned thread) { worker<Pool>(run, pool, thread + 1, settings).work(); });
+    meeting meeting(run, settings);
+    run.in_threads(settings.run.threads, [&](unsigned thread) {
+      worker<Pool>(run, pool, meeting, thread + 1, settings.hold).work();
+    });
+    run.add_operations(meeting.operations);
     if (const std::size_t count = stress::count_acquirable(pool); count != pool.capacity()) {
       run.broken(std::to_string(count) + " of " + std::to_string(pool.capacity()) +
                  " slots are left");
     }
-    stress::print_contention(pool.stats());
+    stress::require_thefts(run, pool.stats());
     return run.held("capacity_is_exact");
   });
 }

@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
                    " slots are left");
       }
     }
-    stress::print_contention(pool.stats());
+    stress::require_thefts(run, pool.stats());
     return run.held("no_slot_is_lost");
   });
 }

@@ -1,8 +1,9 @@
 /// Tries to break: a thread that ends takes nothing with it.
 ///
-/// Generations of short threads fill their caches and end, beside a long-lived thread that robs
-/// them. After each generation the caches must be empty and closed, all slots free and in the
+/// Generations of short threads fill their caches and end, every second one beside a thread that
+/// robs them. After each generation the caches must be empty and closed, all slots free and in the
 /// shared lists.
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct settings {
   std::string pool = "revocable";
   std::size_t slots = 512;
 };
+
+constexpr unsigned raider = 1'000;
 
 /// A short life: some acquires and releases, so that the cache is full at its end.
 template <class Pool>
@@ -40,6 +43,22 @@ void live(stress::run& run, Pool& pool, unsigned me, stress::random random) {
   }
 }
 
+/// Takes all there is, out of the caches of those that are about to end, and gives it back.
+template <class Pool>
+void raid(stress::run& run, Pool& pool, const std::atomic<unsigned>& alive) {
+  std::vector<stress::owned*> loot;
+  while (alive > 0) {
+    while (stress::owned* const object = pool.try_acquire_ptr(lido::default_init)) {
+      stress::take(run, *object, raider);
+      loot.push_back(object);
+    }
+    for (; !loot.empty(); loot.pop_back()) {
+      stress::leave(run, *loot.back(), raider);
+      pool.release(loot.back());
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -56,8 +75,14 @@ int main(int argc, char** argv) {
     stress::clear_owners(pool);
     unsigned long long born = 0;
     for (unsigned round = 0; !run.over(); ++round) {
-      run.in_threads(settings.run.threads, [&](unsigned thread) {
-        live(run, pool, thread + 1, run.generator(thread, round));
+      std::atomic<unsigned> alive{settings.run.threads};
+      run.in_threads(settings.run.threads + round % 2, [&](unsigned thread) {
+        if (thread == settings.run.threads) {
+          raid(run, pool, alive);
+        } else {
+          live(run, pool, thread + 1, run.generator(thread, round));
+          --alive;
+        }
       });
       born += settings.run.threads;
       const auto stats = pool.stats();
@@ -70,6 +95,7 @@ int main(int argc, char** argv) {
       }
     }
     fmt::print("{} threads born and ended\n", born);
+    stress::require_thefts(run, pool.stats());
     return run.held("thread_exit_returns_every_slot");
   });
 }

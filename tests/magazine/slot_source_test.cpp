@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -231,11 +232,39 @@ TEST_P(SlotSourceWithCaches, RobbedCacheIsFilledHalfAsMuch) {
   EXPECT_EQ(test::count_distinct(bare.acquire_all()), 1000U);
 }
 
-TEST_P(SlotSource, CachesTogetherHoldAboutHalfAtMost) {
+TEST_P(SlotSource, OneCacheHoldsHalfAtMost) {
   bare_slots bare(4096, GetParam(), 1022);
   bare.release_all(bare.acquire_all());
   bare.release_all(bare.acquire_all());
   EXPECT_LE(bare.source().stats().cached, 2048U);
+}
+
+TEST_P(SlotSource, CachesTogetherHoldHalfAtMostOnceAllHaveBeenToTheDepotAgain) {
+  bare_slots bare(1024, GetParam(), 1022);
+  constexpr unsigned threads = 8;
+  const auto burst = [&](std::size_t size) {
+    slots some(size);
+    for (void*& slot : some) {
+      slot = bare.source().acquire();
+    }
+    bare.release_all(some);
+  };
+  std::barrier next(threads);
+  const test::parked_crew crew(threads, [&](unsigned index) {
+    for (unsigned turn = 0; turn < threads; ++turn) {  // one after another, each for itself
+      for (int i = 0; turn == index && i < 20; ++i) {
+        burst(100);
+      }
+      next.arrive_and_wait();
+    }
+    for (unsigned turn = 0; turn < threads; ++turn) {
+      for (int i = 0; turn == index && i < 4; ++i) {
+        burst(400);  // more than any cache holds by now
+      }
+      next.arrive_and_wait();
+    }
+  });
+  EXPECT_LE(bare.source().stats().cached, 512U);
 }
 
 TEST_P(SlotSource, OneCacheHoldsAtMostWhatTheOptionSays) {
@@ -291,13 +320,45 @@ TEST(SlotSourceCaches, SourceWithoutCachesNeverFillsOne) {
   EXPECT_EQ(bare.source().stats().refills, 0U);
 }
 
-TEST(SlotSourceBookkeeping, CostsAtMostOneKibibyteAThreadAndEightBytesASlot) {
+// The table of caches, whatever the capacity and however few threads.
+constexpr std::size_t fixed_bytes = 18 * 1024;
+
+TEST(SlotSourceBookkeeping, CostsAtMostEightBytesASlotBesideTheTable) {
   for (const std::uint32_t capacity : {1U, 100U, 4096U, 100'000U}) {
     bare_slots bare(capacity, cache_choice::automatic);
-    EXPECT_LE(bare.source().stats().bookkeeping_bytes,
-              std::size_t{1024} * (max_thread_number + 1) + std::size_t{8} * capacity + 4096)
+    EXPECT_LE(bare.source().stats().bookkeeping_bytes, fixed_bytes + std::size_t{8} * capacity)
         << capacity << " slots";
   }
+}
+
+TEST(SlotSourceBookkeeping, CostsAtMostOneKibibyteAThreadUntilACacheGrows) {
+  constexpr std::uint32_t capacity = 4096;
+  constexpr std::size_t threads = 20;
+  bare_slots bare(capacity, cache_choice::automatic);
+  const std::size_t before = bare.source().stats().bookkeeping_bytes;
+  const test::parked_crew crew(
+      threads, [&](unsigned /*index*/) { bare.source().release(bare.source().acquire()); });
+  const std::size_t after = bare.source().stats().bookkeeping_bytes;
+  EXPECT_GT(after, before);
+  EXPECT_LE(after - before, threads * (1024 - sizeof(thread_cache)));
+  EXPECT_LE(after, fixed_bytes + std::size_t{8} * capacity + threads * 1024);
+}
+
+TEST(SlotSourceBookkeeping, CountsTheCellsThatACacheGrowsInto) {
+  bare_slots bare(4096, cache_choice::automatic);
+  bare.source().release(bare.source().acquire());
+  const std::size_t before = bare.source().stats().bookkeeping_bytes;
+  for (int burst = 0; burst < 40; ++burst) {
+    slots some(400);
+    for (void*& slot : some) {
+      slot = bare.source().acquire();
+    }
+    bare.release_all(some);
+  }
+  const std::size_t grown = bare.source().stats().bookkeeping_bytes - before;
+  EXPECT_GE(grown, 200 * sizeof(void*));
+  // Blocks double up to what max_cached allows, and the older ones stay.
+  EXPECT_LE(grown, 3 * 514 * sizeof(void*));
 }
 
 }  // namespace

@@ -55,6 +55,15 @@ TYPED_TEST(ObjectPoolBulk, AcquireIntoNothingTakesNothing) {
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
+TYPED_TEST(ObjectPoolBulk, ReleaseSkipsWhatAShortAcquireLeftEmpty) {
+  typename TestFixture::pool_type pool(300);
+  std::vector<tracked*> out(700);
+  EXPECT_EQ(pool.try_acquire_n(out), 300U);
+  pool.release_n(out);
+  EXPECT_EQ(tracked::counts().live(), 0);
+  EXPECT_EQ(test::count_acquirable(pool), 300U);
+}
+
 TYPED_TEST(ObjectPoolBulk, ReleaseOfNothingDoesNothing) {
   typename TestFixture::pool_type pool(10);
   pool.release_n({});

@@ -62,6 +62,32 @@ TYPED_TEST(ObjectPoolCapacity, SlotsInTheCachesOfManyParkedThreadsAreFound) {
   }
 }
 
+TYPED_TEST(ObjectPoolCapacity, ThirtyTwoParkedThreadsWithFullCachesStrandNothing) {
+  constexpr std::size_t capacity = 4096;
+  constexpr unsigned threads = 32;
+  typename TestFixture::pool_type pool(capacity);
+  const test::parked_crew crew(threads, [&](unsigned /*index*/) {
+    // The limit finds its size by a few bursts; then one push more than it would be a flush.
+    for (int burst = 0; burst < 8; ++burst) {
+      test::fill_own_cache(pool, 100);
+    }
+    const auto before = pool.stats().flushes;
+    std::vector<int*> held;
+    while (held.size() < 100 && pool.stats().flushes == before) {
+      held.push_back(pool.try_acquire_ptr());
+    }
+    test::release_all(pool, held);
+  });
+  const pool_stats stats = pool.stats();
+  if (stats.caches != cache_mode::none) {
+    ASSERT_EQ(stats.open_caches, threads);
+    ASSERT_GE(stats.cached, capacity / 8);  // they may hold half of all, each its share of that
+  }
+  const auto all = test::drain(pool);
+  EXPECT_EQ(all.size(), capacity);
+  EXPECT_EQ(test::count_distinct(all), capacity);
+}
+
 TYPED_TEST(ObjectPoolCapacity, SlotsInTheCachesOfEndedThreadsAreFound) {
   for (const std::size_t capacity : capacities) {
     typename TestFixture::pool_type pool(capacity);

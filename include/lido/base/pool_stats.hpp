@@ -4,8 +4,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace lido {
+
+/// Which caches a pool has. revocable: they cost no read-modify-write. locked: one each operation,
+/// by `policy::locked_cache` or because the system lacks membarrier(2). none: by policy, or because
+/// the pool is too small.
+enum class cache_mode : std::uint8_t { none, locked, revocable };
+
+[[nodiscard]] constexpr std::string_view to_string(cache_mode mode) noexcept {
+  switch (mode) {
+    case cache_mode::none:
+      return "no";
+    case cache_mode::locked:
+      return "locked";
+    case cache_mode::revocable:
+      return "revocable";
+  }
+  return "unknown";
+}
 
 /// What `stats()` returns. Every count is in slots or in events since the pool was made.
 ///
@@ -14,16 +32,17 @@ namespace lido {
 /// pool; otherwise each is the truth of some moment during the call. Never use them to decide
 /// whether an acquire will succeed: try it.
 struct pool_stats {
-  std::size_t capacity = 0;           ///< slots in the pool
-  std::size_t in_use = 0;             ///< slots that callers hold
-  std::size_t cached = 0;             ///< free slots in the caches of threads
-  std::size_t shared = 0;             ///< free slots in the shared lists
-  std::size_t open_caches = 0;        ///< threads that have a cache in use
-  std::uint64_t refills = 0;          ///< trips of a cache to the shared lists for slots
-  std::uint64_t flushes = 0;          ///< trips of a cache to the shared lists with slots
-  std::uint64_t thefts = 0;           ///< caches that another thread emptied
-  std::uint64_t heavy_fences = 0;     ///< process-wide fences that thieves paid for
-  std::uint64_t exhausted = 0;        ///< acquires that found no slot
+  std::size_t capacity = 0;        ///< slots in the pool
+  std::size_t in_use = 0;          ///< slots that callers hold
+  std::size_t cached = 0;          ///< free slots in the caches of threads
+  std::size_t shared = 0;          ///< free slots in the shared lists
+  std::size_t open_caches = 0;     ///< threads that have a cache in use
+  std::uint64_t refills = 0;       ///< trips of a cache to the shared lists for slots
+  std::uint64_t flushes = 0;       ///< trips of a cache to the shared lists with slots
+  std::uint64_t thefts = 0;        ///< caches that another thread emptied
+  std::uint64_t heavy_fences = 0;  ///< process-wide fences that thieves paid for
+  std::uint64_t exhausted = 0;     ///< acquires that found no slot
+  cache_mode caches = cache_mode::none;
   std::size_t bookkeeping_bytes = 0;  ///< memory beyond the slots themselves
 };
 

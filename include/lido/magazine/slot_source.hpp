@@ -30,8 +30,9 @@ enum class cache_choice : std::uint8_t { automatic, locked, none };
 ///  I1 Each slot is in the depot, in one cache, in a caller's hands, or in transit in a thread
 ///  whose
 ///     cache is `busy` or that is counted in `carrying_`.
-///  I2 acquire fails only if at some moment during the call every slot was in callers' hands, or if
-///     another thread did not run for a tenth of a second in the middle of a transit.
+///  I2 acquire fails only if at some moment during the call every slot was in callers' hands, if
+///     another thread did not run for a tenth of a second in the middle of a transit, or if the
+///     heavy fence fails although it was available.
 /// Memory ordering: see depot.hpp and thread_cache.hpp for the slots themselves, and the notes in
 ///   slot_source_impl.hpp for the decision that a pool is exhausted.
 /// Progress: hits wait-free; the rest lock-free. release allocates nothing; acquire may try to, to

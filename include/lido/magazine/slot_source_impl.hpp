@@ -348,10 +348,13 @@ std::size_t slot_source<Stack>::acquire_n(std::span<void*> out) noexcept {
 
 template <index_stack Stack>
 void slot_source<Stack>::release_n(std::span<void* const> slots) noexcept {
+  thread_cache* const self = own_cache();
+  const bool cached = self != nullptr && has_caches_ && !self->notes().sizing.closed();
   // Whole trips go to the depot at once; the rest keeps the cache warm.
-  while (slots.size() >= most_per_trip) {
-    give(own_cache(), slots.first(most_per_trip));
-    slots = slots.subspan(most_per_trip);
+  while (slots.size() >= (cached ? most_per_trip : 1)) {
+    const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
+    give(self, slots.first(size));
+    slots = slots.subspan(size);
   }
   for (void* const slot : slots) {
     release(slot);

@@ -84,6 +84,9 @@ void slot_source<Stack>::release_past_cache(thread_cache* self, void* slot) noex
 /// Takes up to out.size() slots from the depot in one trip.
 template <index_stack Stack>
 std::size_t slot_source<Stack>::take_shared(thread_cache* self, std::span<void*> out) noexcept {
+  if (depot_.empty()) {
+    return 0;  // without a mark that would make others wait for nothing
+  }
   std::array<slot_index, most_per_trip> slots;
   const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
   count_shared_rmw();
@@ -269,6 +272,9 @@ pool_stats slot_source<Stack>::stats() const noexcept {
   stats.cached = std::min(stats.cached, static_cast<std::size_t>(drawn));
   stats.in_use = static_cast<std::size_t>(drawn) - stats.cached;
   stats.shared = static_cast<std::size_t>(capacity - drawn);
+  if (has_caches_) {
+    stats.caches = kind_ == cache_kind::revocable ? cache_mode::revocable : cache_mode::locked;
+  }
   stats.open_caches = open_caches_.load(std::memory_order_relaxed);
   stats.thefts = thefts_.load(std::memory_order_relaxed);
   stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);

@@ -149,10 +149,7 @@ class alignas(no_false_sharing) thread_cache {
   /// Only the owner, while `busy` or `frozen`. The first cell holds no item: a failing pop reads
   /// it.
   void use_cells(std::span<cell> cells) noexcept;
-  [[nodiscard]] std::span<cell> cells() const noexcept {
-    // relaxed (2x): written by the owner alone; a thief's claim fails if they changed
-    return {base_.load(std::memory_order_relaxed), room_.load(std::memory_order_relaxed)};
-  }
+  [[nodiscard]] std::span<cell> cells() const noexcept;
 
   /// Whether the owner's own operations can only fail; then nobody else writes anything here. Only
   /// the owner, after a failed pop or push; forgets that operation.
@@ -232,7 +229,7 @@ class alignas(no_false_sharing) thread_cache {
     control_.store(held.next(cache_state::open).word(), std::memory_order_release);
   }
 
-  [[nodiscard]] std::int64_t position_of(const cell* top) const noexcept;
+  [[nodiscard]] static std::int64_t position_in(std::span<cell> cells, const cell* top) noexcept;
   [[nodiscard]] std::int64_t position_of_top() const noexcept;
   [[nodiscard]] static std::uint32_t count_from(std::int64_t position) noexcept;
   void close_bounds() noexcept;
@@ -252,5 +249,23 @@ class alignas(no_false_sharing) thread_cache {
 };
 
 static_assert(sizeof(thread_cache) == 2 * cache_line);
+
+// Owners only ever change to more cells, and say so last. A thief asks for the room first, so it
+// never believes old cells to be as many as the new ones.
+
+inline void thread_cache::use_cells(std::span<cell> cells) noexcept {
+  // (16) - this release-store synchronizes-with the acquire-load (19): a thief that sees new cells
+  // sees them initialised
+  base_.store(cells.data() + 1, std::memory_order_release);
+  // (17) - this release-store synchronizes-with the acquire-load (18)
+  room_.store(static_cast<std::uint32_t>(cells.size() - 1), std::memory_order_release);
+}
+
+inline std::span<cell> thread_cache::cells() const noexcept {
+  // (18) - this acquire-load synchronizes-with the release-store (17)
+  const std::uint32_t room = room_.load(std::memory_order_acquire);
+  // (19) - this acquire-load synchronizes-with the release-store (16)
+  return {base_.load(std::memory_order_acquire), room};
+}
 
 }  // namespace lido::detail

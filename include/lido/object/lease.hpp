@@ -11,8 +11,9 @@ class object_pool;
 
 /// Owner of one acquired object; gives it back on destruction. Empty after a failed `try_acquire`.
 ///
-/// Move-only; two words. Not thread-safe itself, but may be moved to and destroyed in any thread.
-/// Must not outlive its pool unless empty.
+/// `lease<T>` is that of an `object_pool<T>` without policies; a pool with policies has its own,
+/// named `lease_type`. Move-only; two words. Not thread-safe itself, but may be moved to and
+/// destroyed in any thread. Must not outlive its pool unless empty.
 template <class T, class Pool = object_pool<T>>
 class [[nodiscard]] lease {
  public:

@@ -33,11 +33,12 @@ namespace lido {
 /// caches of other threads hold.
 ///
 /// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
-/// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free, but
-/// for a thread's first acquire of all, which takes a number under a mutex.
-/// Not movable. Requires on destruction: no object is in use, no other thread is in a call. Threads
-/// that used the pool may end before or after it.
-/// Not async-signal-safe. After fork, a child may use the slots that were free in its own thread's
+/// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free,
+/// with two exceptions: a thread's first acquire of all takes a number under a mutex, and an
+/// acquire that finds nothing while another thread stands still in the middle of moving slots waits
+/// for it, up to about a tenth of a second. Not movable. Requires on destruction: no object is in
+/// use, no other thread is in a call. Threads that used the pool may end before or after it. Not
+/// async-signal-safe. After fork, a child may use the slots that were free in its own thread's
 /// cache or the shared lists; create a new pool there instead.
 template <class T, class... Policies>
 class object_pool {
@@ -89,7 +90,8 @@ class object_pool {
     return lease_type(construct(slot, std::forward<Args>(args)...), this);
   }
 
-  /// As `acquire`, but an empty lease when exhausted. Never waits.
+  /// As `acquire`, but an empty lease when exhausted. Waits for no slot to be released; for what it
+  /// may wait see above.
   template <class... Args>
   [[nodiscard]] lease_type try_acquire(Args&&... args) {
     return lease_type(try_acquire_ptr(std::forward<Args>(args)...), this);
@@ -133,17 +135,19 @@ class object_pool {
     return count;
   }
 
-  /// As `release` of each. Requires: no pointer is nullptr or there twice.
+  /// As `release` of each, in few trips; nullptr has no effect here either. Requires: no object is
+  /// there twice.
   void release_n(std::span<T* const> objects) noexcept {
     while (!objects.empty()) {
       std::array<void*, bulk_chunk> slots;
-      const std::size_t size = std::min(objects.size(), slots.size());
-      for (std::size_t i = 0; i < size; ++i) {
-        destroy(objects[i]);
-        slots[i] = objects[i];
+      std::size_t count = 0;
+      for (; count < slots.size() && !objects.empty(); objects = objects.subspan(1)) {
+        if (T* const object = objects.front(); object != nullptr) {
+          destroy(object);
+          slots[count++] = object;
+        }
       }
-      source_.release_n(std::span<void* const>(slots).first(size));
-      objects = objects.subspan(size);
+      source_.release_n(std::span<void* const>(slots).first(count));
     }
   }
 
