@@ -4,8 +4,9 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: scripts/bench.sh [--short] [--filter REGEX] [--json FOLDER] [--repetitions N] [--cpu] [--markdown]
+usage: scripts/bench.sh [--short] [--sizes all|64] [--filter REGEX] [--json FOLDER] [--repetitions N] [--cpu] [--markdown]
   --short          objects of 64 bytes only, three short repetitions: two minutes and the build
+  --sizes all|64   objects of 16, 64, 256 and 4096 bytes (the default without --short), or of 64 only
   --filter REGEX   only benchmarks whose name workload/contender/threads:N matches
   --json FOLDER    keep Google Benchmark's results there
   --repetitions N  default 5, with --short 3
@@ -16,6 +17,7 @@ TEXT
 
 build=${LIDO_BENCH_BUILD:-build/bench}
 short=0
+sizes=
 filter=
 json=
 repetitions=
@@ -23,6 +25,7 @@ report=()
 while [ $# -gt 0 ]; do
   case $1 in
     --short) short=1 ;;
+    --sizes) sizes=${2:?--sizes needs all or 64} && shift ;;
     --filter) filter=${2:?--filter needs a regular expression} && shift ;;
     --json) json=$(realpath -m "${2:?--json needs a folder}") && shift ;;
     --repetitions) repetitions=${2:?--repetitions needs a number} && shift ;;
@@ -34,11 +37,15 @@ while [ $# -gt 0 ]; do
 done
 
 min_time=0.1
-all_sizes=ON
 if [ "$short" -eq 1 ]; then
   min_time=0.01
-  all_sizes=OFF
 fi
+: "${sizes:=$([ "$short" -eq 1 ] && echo 64 || echo all)}"
+case $sizes in
+  all) all_sizes=ON ;;
+  64) all_sizes=OFF ;;
+  *) usage >&2 && exit 2 ;;
+esac
 : "${repetitions:=$((short ? 3 : 5))}"
 
 cd "$(dirname "$0")/.."
