@@ -17,5 +17,15 @@ install(
 
 # From the folder of lido.pc back to the prefix, so that an installed tree can be moved.
 file(RELATIVE_PATH lido_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+# What lido_linkage asks for, once more for those who do not use CMake.
+get_target_property(lido_type lido TYPE)
+set(lido_pc_cflags "")
+set(lido_pc_libs "")
+if(lido_type STREQUAL "SHARED_LIBRARY")
+  set(lido_pc_cflags " -DLIDO_SHARED")
+endif()
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  set(lido_pc_libs " -Wl,-z,nodelete")
+endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/lido.pc.in ${PROJECT_BINARY_DIR}/lido.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/lido.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

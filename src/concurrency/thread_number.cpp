@@ -6,15 +6,17 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
-#include <new>
+#include <type_traits>
 
 #include "lido/concurrency/atomic.hpp"
 
 namespace lido::detail {
 
-namespace {
-
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+
+constinit thread_local std::size_t thread_offset = 0;
+
+namespace {
 
 // Set for good when the thread's number is taken back: destructors of other keys may still use
 // pools.
@@ -24,21 +26,17 @@ constinit thread_local bool thread_is_ending = false;
 // only after another one was, and takes no mutex meanwhile.
 constinit thread_local std::uint64_t refused_at = std::numeric_limits<std::uint64_t>::max();
 
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
-
 }  // namespace
+
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Numbers in use and live pools, under one mutex. Never destroyed: threads and static pools may
 /// outlive every static object.
-class thread_registry {
+class [[gnu::visibility("default")]] thread_registry {
  public:
-  static thread_registry& instance() noexcept {
-    // Placed into static storage so that no destructor ever runs.
-    alignas(thread_registry) static std::array<std::byte, sizeof(thread_registry)> storage;
-    // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
-    static auto* const registry = ::new (storage.data()) thread_registry;
-    return *registry;
-  }
+  constexpr thread_registry() noexcept = default;
+  thread_registry(const thread_registry&) = delete;
+  thread_registry& operator=(const thread_registry&) = delete;
 
   bool assign(bool wait) noexcept {
     // relaxed: a number that is given back just now is found on the next call
@@ -52,7 +50,7 @@ class thread_registry {
       return false;
     }
     const std::uint32_t number = lowest_free();
-    if (number == 0 || !has_key_) {
+    if (number == 0) {
       // relaxed: written under the mutex
       refused_at = returned_.load(std::memory_order_relaxed);
       return false;
@@ -60,7 +58,7 @@ class thread_registry {
     // The key's destructor, not that of a thread_local object: it needs no allocation for the first
     // keys of a process, and it runs after the destructors of all thread_local objects, so those
     // may still use pools at full speed.
-    if (pthread_setspecific(key_, this) != 0) {
+    if (!prepare() || pthread_setspecific(key_, this) != 0) {
       return false;
     }
     used_[number] = true;
@@ -68,8 +66,9 @@ class thread_registry {
     return true;
   }
 
-  void add(thread_exit_listener& listener) noexcept {
+  void add(thread_exit_listener & listener) noexcept {
     const std::lock_guard lock(mutex_);
+    (void)prepare();
     listener.next_ = first_;
     if (first_ != nullptr) {
       first_->previous_ = &listener;
@@ -77,7 +76,7 @@ class thread_registry {
     first_ = &listener;
   }
 
-  void remove(thread_exit_listener& listener) noexcept {
+  void remove(thread_exit_listener & listener) noexcept {
     const std::lock_guard lock(mutex_);
     (listener.previous_ != nullptr ? listener.previous_->next_ : first_) = listener.next_;
     if (listener.next_ != nullptr) {
@@ -86,15 +85,11 @@ class thread_registry {
   }
 
  private:
-  thread_registry() noexcept
-      : has_key_(pthread_key_create(&key_, &thread_registry::end_thread) == 0) {
-    // A child must not inherit the mutex locked by a thread that it does not have.
-    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                   [] { instance().mutex_.unlock(); });
-  }
+  /// Asks the system for what the registry needs, once; again where it was refused.
+  bool prepare() noexcept;
 
-  static void end_thread(void* registry) noexcept {
-    static_cast<thread_registry*>(registry)->leave();
+  static void end_thread(void* self) noexcept {
+    static_cast<thread_registry*>(self)->leave();
   }
 
   void leave() noexcept;
@@ -113,8 +108,28 @@ class thread_registry {
   std::array<bool, max_thread_number + 1> used_{};
   atomic<std::uint64_t> returned_{0};
   pthread_key_t key_{};
-  bool has_key_;
+  bool has_key_ = false;
+  bool has_fork_handlers_ = false;
 };
+
+// Beside `thread_offset`, and visible as that is; see there.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
+[[gnu::visibility("default")]] extern constinit thread_registry thread_numbers;
+constinit thread_registry thread_numbers;
+static_assert(std::is_trivially_destructible_v<thread_registry>);
+
+bool thread_registry::prepare() noexcept {
+  if (!has_key_) {
+    has_key_ = pthread_key_create(&key_, &thread_registry::end_thread) == 0;
+  }
+  if (!has_fork_handlers_) {
+    // A child must not inherit the mutex locked by a thread that it does not have.
+    has_fork_handlers_ =
+        pthread_atfork([] { thread_numbers.mutex_.lock(); }, [] { thread_numbers.mutex_.unlock(); },
+                       [] { thread_numbers.mutex_.unlock(); }) == 0;
+  }
+  return has_key_;
+}
 
 void thread_registry::leave() noexcept {
   const auto number = static_cast<std::uint32_t>(thread_offset / thread_stride);
@@ -130,15 +145,15 @@ void thread_registry::leave() noexcept {
 }
 
 bool assign_thread_number(bool wait) noexcept {
-  return thread_offset != 0 || (!thread_is_ending && thread_registry::instance().assign(wait));
+  return thread_offset != 0 || (!thread_is_ending && thread_numbers.assign(wait));
 }
 
 void thread_exit_listener::register_listener() noexcept {
-  thread_registry::instance().add(*this);
+  thread_numbers.add(*this);
 }
 
 void thread_exit_listener::unregister_listener() noexcept {
-  thread_registry::instance().remove(*this);
+  thread_numbers.remove(*this);
 }
 
 }  // namespace lido::detail

@@ -4,7 +4,8 @@
 The hit path is the shortest way from a function's entry to a `ret` that makes no call and writes to
 memory beyond the stack: a hit takes or gives an object, so it stores, while an early return for
 null or empty does not, and everything slow is out of line behind a call.
-It must have no locked instruction, no fence and at most a given number of instructions.
+It must have no locked instruction, no fence, at most one access to thread-local storage and at
+most a given number of instructions.
 """
 import argparse
 import heapq
@@ -121,6 +122,9 @@ def judge(body: list[Instruction] | None, limit: int) -> tuple[list[Instruction]
     if path is None:
         return [], ["no path to a return that stores and makes no call"]
     faults = [f"{i.address:x}: {i.text}: {i.fault}" for i in path if i.fault]
+    thread_local = sum("fs:" in i.text for i in path)
+    if thread_local > 1:
+        faults.append(f"{thread_local} accesses to thread-local storage (limit 1)")
     if len(path) > limit:
         faults.append(f"{len(path)} instructions (limit {limit})")
     return path, faults

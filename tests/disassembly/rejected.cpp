@@ -46,6 +46,16 @@ extern "C" void rejected_exchange(stack& to, std::size_t value) {
   to.count.store(value, std::memory_order_seq_cst);  // an xchg with memory locks without saying so
 }
 
+// One variable would do.
+extern constinit thread_local std::size_t thread_base;
+extern constinit thread_local std::size_t thread_limit;
+
+extern "C" void rejected_thread_local(stack& to) {
+  to.top = thread_base;
+  asm volatile("" : : : "memory");
+  to.items[0] = &to + thread_limit;
+}
+
 // An early return is no hit: nothing was taken.
 extern "C" void* rejected_call(stack& from) {
   if (from.top == 0) {

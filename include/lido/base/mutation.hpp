@@ -12,6 +12,7 @@ enum class mutation {
   item_after_top,  ///< a release publishes the new top before the item below it
   no_arbitration,  ///< an owner believes every operation that straddled a theft to be its own
   forget_flush,    ///< an ending thread leaves its cached slots behind
+  single_look,     ///< an acquire believes that the pool is exhausted after one look around
 };
 
 #ifndef LIDO_MUTATION

@@ -19,21 +19,25 @@ inline constexpr std::uint32_t max_thread_number = 128;
 /// Distance in bytes between the table entries of two neighbouring numbers.
 inline constexpr std::size_t thread_stride = no_false_sharing;
 
-#if defined(__PIC__) && !defined(__PIE__)
-// In a shared object the general model would call a function on every use; eight bytes fit into the
-// static TLS block even of a process that loads the object late.
+// Where the code that reads the number ends up. In an executable together with the compiled library
+// the place is known when it is linked. A shared object must look it up, and asks only once, when
+// it is loaded: eight bytes fit into the static TLS block even of a process that loads the object
+// late.
+#if defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
 #define LIDO_TLS_MODEL [[gnu::tls_model("initial-exec")]]
 #else
-#define LIDO_TLS_MODEL
+#define LIDO_TLS_MODEL [[gnu::tls_model("local-exec")]]
 #endif
 
 /// The calling thread's number times `thread_stride`; 0 while it has none.
 ///
-/// Constant-initialised and trivially destructible, so reading it is one load. One variable for the
-/// whole process even where symbols are hidden by default, because numbers must not collide.
+/// Constant-initialised and trivially destructible, so reading it is one load. The number is worth
+/// nothing without the registry that gave it. So both are defined in one file, neither of them
+/// inline, and both are visible by default: whatever a linker or loader makes of several copies of
+/// the library, it makes of both, and each copy keeps its own pair or all share one.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 LIDO_TLS_MODEL
-[[gnu::visibility("default")]] inline constinit thread_local std::size_t thread_offset = 0;
+[[gnu::visibility("default")]] extern constinit thread_local std::size_t thread_offset;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Gives the calling thread a number if one is free and the thread is not ending; sets

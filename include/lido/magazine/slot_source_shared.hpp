@@ -114,6 +114,7 @@ typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noex
   survey seen;
   seen.depot_version = depot_.version();
   seen.depot_empty = depot_.empty();
+  schedule_point();
   // relaxed: if it is too low, the cache that is missed got nothing that the depot's words tell of
   const std::uint32_t highest = highest_number_.load(std::memory_order_relaxed);
   for (std::uint32_t number = 1; number <= highest; ++number) {
@@ -148,7 +149,7 @@ void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
       waits += slot == nullptr ? 1 : 0;  // bounded even where the kernel refuses the fence
     } else if (!first.bare()) {
       wait_for_transit(waits++, backoff);
-    } else if (look_around().unchanged_since(first)) {
+    } else if (active_mutation == mutation::single_look || look_around().unchanged_since(first)) {
       break;
     }
     if (slot != nullptr) {
