@@ -11,6 +11,14 @@ if(LIDO_SANITIZE)
   add_link_options(-fsanitize=${LIDO_SANITIZE})
 endif()
 
+# Counts of branches, as the source has them: nothing optimised, and functions that are inlined by force in other
+# builds compiled once, instead of anew at each of a hundred callers. scripts/coverage.sh reads the counts.
+option(LIDO_COVERAGE "Count branches for scripts/coverage.sh; GCC only" OFF)
+if(LIDO_COVERAGE)
+  add_compile_options(--coverage -O0 -fno-inline -fprofile-update=atomic -Dalways_inline=noinline)
+  add_link_options(--coverage)
+endif()
+
 if(PROJECT_IS_TOP_LEVEL)
   find_program(LIDO_CCACHE ccache)
   if(LIDO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

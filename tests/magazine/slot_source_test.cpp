@@ -8,51 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "lido/base/aligned_buffer.hpp"
+#include "support/bare_slots.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
 
 namespace lido::detail {
 namespace {
 
-using slots = std::vector<void*>;
-constexpr std::size_t stride = 64;
-
-/// Slots without a type, and where they come from.
-class bare_slots {
- public:
-  bare_slots(std::uint32_t capacity, cache_choice caches, std::uint32_t max_cached = 512)
-      : memory_(stride * capacity, 64),
-        capacity_(capacity),
-        source_(slot_geometry(memory_.data(), stride), capacity, caches, max_cached) {}
-
-  [[nodiscard]] slot_source<>& source() { return source_; }
-
-  [[nodiscard]] bool owns(const void* slot) const {
-    const auto distance =
-        reinterpret_cast<std::uintptr_t>(slot) - reinterpret_cast<std::uintptr_t>(memory_.data());
-    return distance < stride * capacity_ && distance % stride == 0;
-  }
-
-  [[nodiscard]] slots acquire_all() {
-    slots all;
-    for (void* slot = source_.acquire(); slot != nullptr; slot = source_.acquire()) {
-      all.push_back(slot);
-    }
-    return all;
-  }
-
-  void release_all(const slots& all) {
-    for (void* const slot : all) {
-      source_.release(slot);
-    }
-  }
-
- private:
-  aligned_buffer memory_;
-  std::uint32_t capacity_;
-  slot_source<> source_;
-};
+using test::bare_slots;
+using slots = bare_slots::list;
 
 class SlotSource : public ::testing::TestWithParam<cache_choice> {};
 
@@ -294,6 +258,19 @@ TEST(SlotSourceCaches, BurstsMakeACacheGrow) {
   bare.release_all(some);
   EXPECT_LE(bare.source().stats().refills - refills, 2U);
   EXPECT_GT(bare.source().stats().cached, 200U);
+}
+
+TEST(SlotSourceThreads, BulkAcquireWorksWithoutAThreadNumber) {
+  bare_slots source(256, cache_choice::automatic);
+  const test::parked_crew numbered(max_thread_number,
+                                   [](unsigned /*index*/) { (void)assign_thread_number(true); });
+  test::run_in_new_thread([&source] {
+    slots all(256);
+    ASSERT_FALSE(assign_thread_number(/*wait=*/true));
+    EXPECT_EQ(source.source().acquire_n(all), all.size());
+    source.source().release_n(all);
+    EXPECT_EQ(source.source().stats().in_use, 0U);
+  });
 }
 
 TEST(SlotSourceCaches, TheftsAreCounted) {

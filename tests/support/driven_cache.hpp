@@ -76,8 +76,10 @@ class driven_cache {
       cache_.cells()[found.count++].store(found.item, std::memory_order_relaxed);
       found.item = nullptr;
     }
+    const bool too_many = found.count > limit;  // what was pushed is on top: not put back again
+    found.count -= too_many ? 1 : 0;
     cache_.open(kind_, found.count, limit);
-    return found.item == nullptr;
+    return found.item == nullptr && !too_many;
   }
 
   void push_all(const items& all) {

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Branch coverage of the layers that decide who owns a slot, by gcovr, from the unit tests, the death tests, a
+# short run of the stress drivers and the corpus of the fuzz targets. Fails below the floor.
+# usage: scripts/coverage.sh [--not-taken]     also: lists the branches that nothing takes
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+floor=95 # % of the branches of each layer
+list=()
+case "${1:-}" in
+  "") ;;
+  --not-taken) list=(--not-taken) ;;
+  *) echo "usage: scripts/coverage.sh [--not-taken]" >&2; exit 2 ;;
+esac
+
+cmake --preset coverage -Wno-dev -DLIDO_STRESS_SECONDS=0.3 >/dev/null
+cmake --build --preset coverage >build/coverage/build.log 2>&1 || { tail -n 40 build/coverage/build.log; exit 1; }
+find build/coverage -name '*.gcda' -delete
+# The run of 200 million operations shows something else, and would take long without optimisation.
+ctest --preset coverage -L 'unit|death|stress|fuzz' -E 200_million >build/coverage/test.log 2>&1 ||
+  { tail -n 40 build/coverage/test.log; exit 1; }
+
+failed=0
+for layer in freelist magazine concurrency object; do
+  python3 -B scripts/coverage_branches.py "${list[@]}" --build build/coverage \
+    --output "build/coverage/$layer.json" "include/lido/$layer" "src/$layer"
+  printf '\n== %s\n' "$layer"
+  gcovr --add-tracefile "build/coverage/$layer.json" --branches --fail-under-branch "$floor" |
+    sed -e '1,/^File /d' || failed=1
+done
+if [ "$failed" -ne 0 ]; then
+  echo "coverage: a layer is below $floor % of its branches; see --not-taken" >&2
+fi
+exit "$failed"

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Reads the counts of gcov for one layer and writes them as a tracefile for gcovr.
+
+gcovr 5.2 reads gcov's text, which does not say of a branch that never ran whether it is the way of an
+exception; so a template that one program does not run turns such ways into branches that nobody takes. gcov's
+JSON says it. What is left out here, and nothing else:
+
+ * the ways of exceptions: every call that may throw has one, whatever the source says;
+ * what is no branch without them, since one way is left.
+
+The instances of a template are one: a branch is taken if an instance of the same shape takes it.
+"""
+import argparse
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+
+def gcov(data: Path) -> dict:
+    command = ["gcov", "--json-format", "--stdout", "--branch-probabilities", str(data)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=data.parent)
+    return json.loads(done.stdout)
+
+
+def collect(root: Path, build: Path, folders: list[str]) -> dict[str, dict[int, dict]]:
+    """file -> line -> how often it ran, and for each shape (number of branches) how often each was taken."""
+    lines: dict[str, dict[int, dict]] = defaultdict(lambda: defaultdict(lambda: {"count": 0, "shapes": {}}))
+    wanted = [(root / folder).resolve() for folder in folders]
+    with ThreadPoolExecutor(max_workers=2) as workers:
+        for report in workers.map(gcov, sorted(build.rglob("*.gcda"))):
+            for file in report["files"]:
+                path = Path(report["current_working_directory"], file["file"]).resolve()
+                if any(folder in path.parents for folder in wanted):
+                    add(lines[str(path.relative_to(root))], file["lines"])
+    return lines
+
+
+def add(lines: dict[int, dict], found: list[dict]) -> None:
+    for line in found:
+        entry = lines[line["line_number"]]
+        entry["count"] += line["count"]
+        taken = [branch["count"] for branch in line["branches"] if not branch["throw"]]
+        if len(taken) > 1:
+            sums = entry["shapes"].setdefault(len(taken), [0] * len(taken))
+            entry["shapes"][len(taken)] = [a + b for a, b in zip(sums, taken)]
+
+
+def tracefile(lines: dict[str, dict[int, dict]]) -> dict:
+    def branches(entry: dict) -> list[dict]:
+        return [{"count": count, "fallthrough": False, "throw": False}
+                for counts in entry["shapes"].values() for count in counts]
+
+    def line(number: int, entry: dict) -> dict:
+        return {"line_number": number, "count": entry["count"], "branches": branches(entry),
+                "gcovr/noncode": False, "gcovr/excluded": False}
+
+    return {"gcovr/format_version": "0.3",
+            "files": [{"file": name, "functions": [], "lines": [line(n, e) for n, e in sorted(of.items())]}
+                      for name, of in sorted(lines.items())]}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=Path, default=Path.cwd())
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--not-taken", action="store_true", help="also prints the lines with a branch not taken")
+    parser.add_argument("folders", nargs="+", help="what the layer is made of")
+    options = parser.parse_args()
+    root = options.root.resolve()
+    lines = collect(root, options.build.resolve(), options.folders)
+    if not lines:
+        print(f"coverage: no counts for {' '.join(options.folders)}", file=sys.stderr)
+        return 1
+    options.output.write_text(json.dumps(tracefile(lines)))
+    for name, of in sorted(lines.items()) if options.not_taken else []:
+        source = (root / name).read_text().split("\n")
+        for number, entry in sorted(of.items()):
+            counts = [count for shape in entry["shapes"].values() for count in shape]
+            if 0 in counts:
+                print(f"{name}:{number}: {sum(c > 0 for c in counts)} of {len(counts)}: {source[number - 1].strip()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+/// @file
+/// What a fuzz target says when something does not hold.
+#pragma once
+
+#include <string>
+
+namespace fuzz {
+
+/// Prints "BROKEN: ..." and ends the program; how, is a matter of who runs the target.
+[[noreturn]] void broken(const std::string& what);
+
+inline void check(bool holds, const char* what) {
+  if (!holds) {
+    broken(what);
+  }
+}
+
+}  // namespace fuzz

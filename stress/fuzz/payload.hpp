@@ -1,0 +1,52 @@
+/// @file
+/// The objects of the pools under test: each knows who made it, and all are counted.
+#pragma once
+
+#include <cstdint>
+
+#include "fuzz/check.hpp"
+
+namespace fuzz {
+
+/// What a constructor throws that was told to.
+struct refused {};
+
+class payload {
+ public:
+  struct tally {
+    long live = 0;
+    std::uint32_t refuse_in = 0;  ///< the how-manieth construction from now throws; 0: none
+  };
+
+  static tally& counts() noexcept {
+    static tally counts;
+    return counts;
+  }
+
+  payload() : payload(0) {}
+  explicit payload(std::uint32_t stamp) : stamp_(stamp), complement_(~stamp) {
+    if (counts().refuse_in > 0 && --counts().refuse_in == 0) {
+      throw refused{};
+    }
+    ++counts().live;
+  }
+  payload(const payload&) = delete;
+  payload& operator=(const payload&) = delete;
+  ~payload() {
+    check(complement_ == ~stamp_, "an object is destroyed that nobody has made");
+    complement_ = stamp_;
+    --counts().live;
+  }
+
+  [[nodiscard]] std::uint32_t stamp() const noexcept { return stamp_; }
+  void restamp(std::uint32_t stamp) noexcept {
+    stamp_ = stamp;
+    complement_ = ~stamp;
+  }
+
+ private:
+  std::uint32_t stamp_;
+  std::uint32_t complement_;
+};
+
+}  // namespace fuzz

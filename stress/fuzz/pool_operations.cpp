@@ -1,0 +1,61 @@
+// Fuzz target: sequences of operations on a whole pool, by threads that take turns.
+//
+// The first three bytes choose policies, capacity and the largest cache, the rest are operations.
+#include <span>
+
+#include "fuzz/pool_session.hpp"
+#include "fuzz/target.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/freelist/boost_stack.hpp"
+
+namespace {
+
+namespace policy = lido::policy;
+
+template <class... Policies>
+void play(fuzz::byte_reader& input, const lido::object_pool_options& options) {
+  constexpr bool tracked = (... || std::is_same_v<Policies, policy::track_in_use>);
+  fuzz::pool_session<lido::object_pool<fuzz::payload, Policies...>, tracked> session(input,
+                                                                                     options);
+  session.play();
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // Always number 1 for this thread, so that the other numbers are the same in every run.
+  (void)lido::detail::assign_thread_number(/*wait=*/true);
+  fuzz::byte_reader input(std::span(data, size));
+  const std::size_t kind = input.below(8);
+  const std::size_t capacity = 1 + input.below(200);
+  const std::size_t most = input.byte();
+  const lido::object_pool_options options{
+      .capacity = capacity, .name = "fuzzed", .max_cached = most < 128 ? most : 512};
+  switch (kind) {
+    case 0:
+      play<>(input, options);
+      break;
+    case 1:
+      play<policy::track_in_use>(input, options);
+      break;
+    case 2:
+      play<policy::locked_cache>(input, options);
+      break;
+    case 3:
+      play<policy::locked_cache, policy::track_in_use>(input, options);
+      break;
+    case 4:
+      play<policy::no_cache>(input, options);
+      break;
+    case 5:
+      play<policy::no_cache, policy::track_in_use>(input, options);
+      break;
+    case 6:
+      play<policy::boost_list>(input, options);
+      break;
+    default:
+      play<policy::boost_list, policy::locked_cache>(input, options);
+      break;
+  }
+  return 0;
+}

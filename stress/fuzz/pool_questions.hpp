@@ -1,0 +1,56 @@
+/// @file
+/// What a pool must answer while no operation is under way.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "fuzz/check.hpp"
+#include "fuzz/payload.hpp"
+#include "fuzz/pool_model.hpp"
+#include "lido/base/pool_stats.hpp"
+
+namespace fuzz {
+
+template <class Pool>
+void check_walk(Pool& pool, const pool_model& model) {
+  const payload* last = nullptr;
+  std::size_t count = 0;
+  pool.for_each_in_use([&](const payload& object) {
+    check(last == nullptr || last < &object, "a walk went out of order");
+    check(model.has(&object), "a walk came to an object that is not out");
+    last = &object;
+    ++count;
+  });
+  check(count == model.out(), "a walk missed an object");
+}
+
+/// `object` is of the pool; what lies `offset` beside it is not. `offset` 0 is the object itself.
+template <class Pool>
+void check_ownership(const Pool& pool, const pool_model& model, const payload& object,
+                     std::size_t offset) {
+  const auto owns = [&](std::uintptr_t address) {
+    return pool.owns(std::bit_cast<const payload*>(address));
+  };
+  const auto address = std::bit_cast<std::uintptr_t>(&object);
+  const std::size_t beyond = offset * model.capacity() * sizeof(payload);
+  const std::size_t middle = offset % sizeof(payload);
+  check(!owns(0), "the pool owns a null pointer");
+  check(owns(address + beyond) == (offset == 0), "the pool errs about a pointer past its end");
+  check(owns(address - beyond) == (offset == 0), "the pool errs about a pointer before its start");
+  check(owns(address + middle) == (middle == 0), "the pool errs about the middle of an object");
+}
+
+template <class Pool>
+void check_stats(const Pool& pool, const pool_model& model, std::size_t threads) {
+  const lido::pool_stats stats = pool.stats();
+  check(stats.capacity == model.capacity(), "the capacity changed");
+  check(stats.in_use == model.out(), "in_use is wrong at rest");
+  check(stats.in_use + stats.cached + stats.shared == stats.capacity, "the numbers do not add up");
+  check(stats.open_caches <= threads, "a cache is open that no thread has");
+  check(payload::counts().live == static_cast<long>(model.out()),
+        "objects made and destroyed differ");
+}
+
+}  // namespace fuzz

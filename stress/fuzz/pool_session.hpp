@@ -1,0 +1,385 @@
+/// @file
+/// Plays the operations that an input spells on a pool, beside a model of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "fuzz/byte_reader.hpp"
+#include "fuzz/check.hpp"
+#include "fuzz/crew.hpp"
+#include "fuzz/pool_model.hpp"
+#include "fuzz/pool_questions.hpp"
+#include "fuzz/windows.hpp"
+#include "lido/object_pool.hpp"
+
+namespace fuzz {
+
+/// Operations run one at a time, in threads that take turns; in a build with windows, also one in
+/// the middle of another. As long as none comes into the middle, the model says every result
+/// beforehand.
+template <class Pool, bool Tracked>
+class pool_session {
+ public:
+  pool_session(byte_reader& input, const lido::object_pool_options& options)
+      : input_(input), model_(options.capacity), pool_(std::make_unique<Pool>(options)) {
+    on_window([this] { come_between(); });
+  }
+  pool_session(const pool_session&) = delete;
+  pool_session& operator=(const pool_session&) = delete;
+  ~pool_session() { on_window(nullptr); }
+
+  void play() {
+    while (input_.more()) {
+      crew_.run_as(turn_, [this, mine = turn_] {
+        while (input_.more() && turn_ == mine && to_end_ == 0) {
+          step();
+        }
+      });
+      if (const std::size_t member = std::exchange(to_end_, 0); member > 0) {
+        end_thread(member);
+      }
+    }
+    finish(/*pool_first=*/capacity_is_odd());
+  }
+
+ private:
+  using lease = typename Pool::lease_type;
+
+  /// One call of the pool. `alone`: nothing else is in the middle of one, and nothing came between.
+  class call {
+   public:
+    explicit call(pool_session& session) : session_(session), between_(session.between_) {
+      ++session_.depth_;
+    }
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+    ~call() { --session_.depth_; }
+    [[nodiscard]] bool alone() const {
+      return session_.depth_ == 1 && between_ == session_.between_;
+    }
+
+   private:
+    pool_session& session_;
+    unsigned between_;
+  };
+
+  void step() {
+    switch (input_.below(18)) {
+      case 0:
+        return pass_turn();
+      case 1:
+        return acquire();
+      case 2:
+        return try_acquire();
+      case 3:
+        return acquire_pointers(1 + input_.below(64));
+      case 4:
+        return acquire_bulk(input_.byte());
+      case 5:
+        return release_pointers(1 + input_.below(64));
+      case 6:
+        return release_bulk(input_.byte());
+      case 7:
+        return drop_lease(input_.byte());
+      case 8:
+        return detach(input_.byte());
+      case 9:
+        return move_lease(input_.byte());
+      case 10:
+        return acquire_refused();
+      case 11:
+        return acquire_bulk_refused(input_.byte());
+      case 12:
+        return walk();
+      case 13:
+        return ask_owner(input_.byte());
+      case 14:
+        return check_numbers();
+      case 15:
+        return end_a_thread();
+      case 16:
+        return make_pairs(input_.below(64));
+      default:
+        return arm_window(1 + static_cast<unsigned>(input_.below(64)));
+    }
+  }
+
+  // ---- threads and turns ------------------------------------------------------------------------
+
+  void pass_turn() {
+    const std::size_t member = input_.below(crew::size);
+    turn_ = depth_ == 0 ? member : turn_;
+  }
+
+  /// A thread cannot end itself: `play` does it, when this stretch is over.
+  void end_a_thread() {
+    const std::size_t member = 1 + input_.below(crew::size - 1);
+    to_end_ = depth_ == 0 ? member : 0;
+  }
+
+  void end_thread(std::size_t member) {
+    const closed_windows closed;  // the library holds the mutex of its thread numbers
+    crew_.end(member);
+  }
+
+  /// In a window: another thread does up to four things, while this one stands still.
+  void come_between() {
+    if (depth_ == 0 || payload::counts().refuse_in > 0) {
+      return;
+    }
+    const std::size_t first = input_.below(crew::size - 1);
+    for (std::size_t i = 0; i + 1 < crew::size; ++i) {
+      const std::size_t member = 1 + (first + i) % (crew::size - 1);
+      if (!crew_.busy(member)) {
+        ++between_;
+        crew_.run_as(member, [this] {
+          for (std::size_t steps = 1 + input_.below(4); steps > 0; --steps) {
+            step();
+          }
+        });
+        return;
+      }
+    }
+  }
+
+  // ---- acquire
+  // ------------------------------------------------------------------------------------
+
+  /// What every acquire must fulfil.
+  void judge(const call& now, payload* object) {
+    if (object == nullptr) {
+      check(!now.alone() || model_.free() == 0, "an acquire failed with a slot free");
+      return;
+    }
+    check(pool_->owns(object), "an object is not in the pool it came from");
+    model_.add(*object);
+  }
+
+  void acquire() {
+    const call now(*this);
+    try {
+      lease object = pool_->acquire(1U);
+      judge(now, object.get());
+      leases_.push_back(std::move(object));
+    } catch (const lido::pool_exhausted& error) {
+      judge(now, nullptr);
+      check(error.capacity() == model_.capacity(), "an error names the wrong capacity");
+      check(!now.alone() || error.in_use() == model_.out(), "an error counts the wrong number");
+    }
+  }
+
+  void try_acquire() {
+    const call now(*this);
+    if (lease object = pool_->try_acquire(2U)) {
+      judge(now, object.get());
+      leases_.push_back(std::move(object));
+    } else {
+      judge(now, nullptr);
+    }
+  }
+
+  bool acquire_pointer() {
+    const call now(*this);
+    payload* const object = pool_->try_acquire_ptr();
+    judge(now, object);
+    if (object != nullptr) {
+      pointers_.push_back(object);
+    }
+    return object != nullptr;
+  }
+
+  void acquire_pointers(std::size_t count) {
+    while (count > 0 && acquire_pointer()) {
+      --count;
+    }
+  }
+
+  void take_bulk(const call& now, std::span<payload* const> got, std::size_t wanted) {
+    const std::size_t expected = std::min(wanted, model_.free());
+    for (payload* const object : got) {
+      judge(now, object);
+      pointers_.push_back(object);
+    }
+    check(!now.alone() || got.size() == expected, "a bulk acquire took too few or too many");
+  }
+
+  void acquire_bulk(std::size_t wanted) {
+    const call now(*this);
+    std::vector<payload*> out(wanted);
+    const std::size_t count = pool_->try_acquire_n(out);
+    take_bulk(now, std::span<payload* const>(out).first(count), wanted);
+  }
+
+  void acquire_refused() {
+    const call now(*this);
+    payload::counts().refuse_in = 1;
+    try {
+      payload* const object = pool_->try_acquire_ptr(3U);
+      payload::counts().refuse_in = 0;
+      check(object == nullptr, "a constructor that throws made an object");
+      judge(now, nullptr);
+    } catch (const refused&) {
+      check(!now.alone() || model_.free() > 0, "there was a slot when all objects are out");
+    }
+  }
+
+  void acquire_bulk_refused(std::size_t wanted) {
+    const call now(*this);
+    std::vector<payload*> out(wanted);
+    payload::counts().refuse_in = static_cast<std::uint32_t>(1 + wanted / 2);
+    try {
+      const std::size_t count = pool_->try_acquire_n(out);
+      payload::counts().refuse_in = 0;
+      take_bulk(now, std::span<payload* const>(out).first(count), wanted);
+    } catch (const refused&) {
+      check(!now.alone() || std::min(wanted, model_.free()) > wanted / 2,
+            "a constructor ran in vain");
+    }
+  }
+
+  /// So often that a closed cache opens again.
+  void make_pairs(std::size_t count) {
+    for (std::size_t i = 0; i < count && acquire_pointer(); ++i) {
+      release_pointers(1);
+    }
+  }
+
+  // ---- release
+  // ------------------------------------------------------------------------------------
+
+  // An object leaves the model before the call: in a window, another thread may get its slot.
+  void release_pointers(std::size_t count) {
+    while (count > 0 && !pointers_.empty()) {
+      const call now(*this);
+      payload* const object = pointers_.back();
+      pointers_.pop_back();
+      model_.remove(*object);
+      pool_->release(object);
+      --count;
+    }
+    pool_->release(nullptr);
+  }
+
+  /// The oldest first, where the other takes the newest.
+  void release_bulk(std::size_t wanted) {
+    const call now(*this);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(wanted, pointers_.size()));
+    const std::vector<payload*> objects(pointers_.begin(), pointers_.begin() + count);
+    pointers_.erase(pointers_.begin(), pointers_.begin() + count);
+    for (const payload* const object : objects) {
+      model_.remove(*object);
+    }
+    pool_->release_n(objects);
+  }
+
+  lease take_lease(std::size_t which) {
+    if (leases_.empty()) {
+      return {};
+    }
+    std::swap(leases_[which % leases_.size()], leases_.back());
+    lease taken = std::move(leases_.back());
+    leases_.pop_back();
+    return taken;
+  }
+
+  void drop_lease(std::size_t which) {
+    const call now(*this);
+    lease dropped = take_lease(which);
+    if (dropped) {
+      model_.remove(*dropped);
+    }
+    if (which % 2 == 0) {
+      dropped.reset();
+      check(!dropped, "a lease holds an object that it has given back");
+    }
+  }
+
+  void detach(std::size_t which) {
+    if (lease from = take_lease(which)) {
+      pointers_.push_back(from.detach());
+      check(!from, "a lease holds an object that it has let go");
+    }
+  }
+
+  void move_lease(std::size_t which) {
+    const call now(*this);
+    lease target = take_lease(which);
+    lease source = take_lease(which / 16);
+    const payload* const expected = source.get();
+    if (target) {
+      model_.remove(*target);
+    }
+    target = std::move(source);
+    // NOLINTNEXTLINE(bugprone-use-after-move): that it is empty is what is asked
+    check(target.get() == expected && !source, "a move left the wrong thing behind");
+    if (target) {
+      leases_.push_back(std::move(target));
+    }
+  }
+
+  // ---- questions, and the end
+  // ---------------------------------------------------------------------
+
+  void walk() {
+    if constexpr (Tracked) {
+      if (depth_ == 0) {
+        check_walk(*pool_, model_);
+      }
+    }
+  }
+
+  void ask_owner(std::size_t offset) {
+    if (!pointers_.empty()) {
+      check_ownership(*pool_, model_, *pointers_.back(), offset);
+    }
+  }
+
+  void check_numbers() {
+    if (depth_ == 0) {
+      check_stats(*pool_, model_, crew_.alive());
+    }
+  }
+
+  /// Everything goes back; then the pool has what it had, and ends before its threads or after
+  /// them.
+  void finish(bool pool_first) {
+    arm_window(0);
+    check_numbers();
+    for (const lease& object : leases_) {
+      model_.remove(*object);
+    }
+    leases_.clear();
+    release_pointers(pointers_.size());
+    check_numbers();
+    if (!pool_first) {
+      for (std::size_t member = 1; member < crew::size; ++member) {
+        crew_.end(member);
+      }
+      check_numbers();
+    }
+    acquire_pointers(model_.capacity() + 1);
+    check(model_.free() == 0, "slots are lost");
+    release_pointers(model_.capacity());
+    pool_.reset();
+  }
+
+  [[nodiscard]] bool capacity_is_odd() const { return model_.capacity() % 2 == 1; }
+
+  byte_reader& input_;
+  pool_model model_;
+  crew crew_;
+  std::unique_ptr<Pool> pool_;
+  std::vector<payload*> pointers_;
+  std::vector<lease> leases_;
+  std::size_t turn_ = 0;
+  std::size_t to_end_ = 0;  ///< a member whose thread is to end; 0: none
+  unsigned depth_ = 0;      ///< calls of the pool that have begun and not ended
+  unsigned between_ = 0;    ///< how often a call came into the middle of another
+};
+
+}  // namespace fuzz

@@ -1,0 +1,52 @@
+#include "fuzz/windows.hpp"
+
+#include <utility>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
+
+namespace {
+
+// Plain, because threads of a fuzz target take turns, and a turn passes through a mutex.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the hook has no argument
+std::function<void()> window_action;
+unsigned windows_to_go = 0;
+unsigned closed = 0;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+}  // namespace
+
+void fuzz::on_window(std::function<void()> action) {
+  window_action = std::move(action);
+  windows_to_go = 0;
+}
+
+void fuzz::arm_window(unsigned count) noexcept {
+  windows_to_go = count;
+}
+
+fuzz::closed_windows::closed_windows() noexcept {
+  ++closed;
+}
+
+fuzz::closed_windows::~closed_windows() {
+  --closed;
+}
+
+#ifdef LIDO_FUZZ_SCHEDULE
+
+namespace lido::detail {
+
+void schedule_point() noexcept {
+  if (closed == 0 && windows_to_go > 0 && --windows_to_go == 0 && window_action) {
+    window_action();
+  }
+}
+
+// Whoever is waited for stands still until this thread is done, so waiting for real is in vain.
+void yield_thread() noexcept {}
+void nap_thread() noexcept {}
+
+}  // namespace lido::detail
+
+#endif

@@ -1,0 +1,26 @@
+/// @file
+/// Something to do in the middle of an operation of the library, at the place that an input
+/// chooses.
+#pragma once
+
+#include <functional>
+
+namespace fuzz {
+
+/// What to do in a window, which is a `schedule_point` of the library. Only a build with
+/// LIDO_FUZZ_SCHEDULE has windows; in others nothing is ever called. Empty: nothing.
+void on_window(std::function<void()> action);
+
+/// The action is to run once, in the `count`-th window from now; 0: in none.
+void arm_window(unsigned count) noexcept;
+
+/// Until its end no action runs, e.g. because the thread holds a mutex of the library.
+class closed_windows {
+ public:
+  closed_windows() noexcept;
+  closed_windows(const closed_windows&) = delete;
+  closed_windows& operator=(const closed_windows&) = delete;
+  ~closed_windows();
+};
+
+}  // namespace fuzz
