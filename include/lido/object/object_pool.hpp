@@ -179,6 +179,8 @@ class object_pool {
     void* slot = nullptr;
     if constexpr (cache_policy::caches == detail::cache_choice::none) {
       slot = source_.acquire_shared();
+    } else if constexpr (detail::detouring_policy<cache_policy>) {
+      slot = take_slot_by_detour(cache_policy::before_acquire());
     } else {
       slot = source_.acquire();
     }
@@ -188,8 +190,25 @@ class object_pool {
   [[gnu::always_inline]] void put_slot(void* slot) noexcept {
     if constexpr (cache_policy::caches == detail::cache_choice::none) {
       source_.release_shared(slot);
+    } else if constexpr (detail::detouring_policy<cache_policy>) {
+      put_slot_by_detour(cache_policy::before_release(), slot);
     } else {
       source_.release(slot);
+    }
+  }
+
+  [[nodiscard]] void* take_slot_by_detour(detail::detour detour) noexcept {
+    if (detour == detail::detour::refused) {
+      return nullptr;
+    }
+    return detour == detail::detour::none ? source_.acquire() : source_.acquire_shared();
+  }
+
+  void put_slot_by_detour(detail::detour detour, void* slot) noexcept {
+    if (detour == detail::detour::none) {
+      source_.release(slot);
+    } else {
+      source_.release_shared(slot);
     }
   }
 

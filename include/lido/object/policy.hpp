@@ -3,6 +3,7 @@
 /// any order, at most one of each kind.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -80,6 +81,15 @@ namespace detail {
 template <class P>
 concept cache_policy = requires {
   { P::caches } -> std::convertible_to<cache_choice>;
+};
+
+/// Where a cache policy for tests may send an operation; see lido/testing.hpp.
+enum class detour : std::uint8_t { none, past_the_cache, refused };
+
+template <class P>
+concept detouring_policy = cache_policy<P> && requires {
+  { P::before_acquire() } -> std::same_as<detour>;
+  { P::before_release() } -> std::same_as<detour>;
 };
 
 template <class P>
