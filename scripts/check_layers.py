@@ -18,6 +18,7 @@ LAYERS = [
     "resource",
     "pmr",
     "telemetry",
+    "testing",
 ]
 HEADERS = Path("include/lido")
 SOURCES = Path("src")

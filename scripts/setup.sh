@@ -4,7 +4,7 @@ set -euo pipefail
 
 required=(g++ clang cmake ninja-build ccache git python3 binutils
   libboost-dev libgtest-dev libgmock-dev libbenchmark-dev libtbb-dev libcli11-dev libfmt-dev
-  clang-tidy clang-format libclang-rt-14-dev)
+  clang-tidy clang-format libclang-rt-14-dev valgrind)
 # Peers of the benches: a missing one is skipped there with a message.
 optional=(libmimalloc-dev libjemalloc-dev libgoogle-perftools-dev libconcurrentqueue-dev
   libatomic-queue-dev libfoonathan-memory-dev libcds-dev libxenium-dev libck-dev libdpdk-dev pkg-config)

@@ -2,4 +2,5 @@
 /// Public entry: all of Lido that needs no further library.
 #pragma once
 
+#include "lido/checked.hpp"
 #include "lido/object_pool.hpp"

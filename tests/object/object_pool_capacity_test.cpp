@@ -29,8 +29,10 @@ TYPED_TEST_SUITE(ObjectPoolCapacity, test::pool_kinds, test::pool_kind_names);
 TYPED_TEST(ObjectPoolCapacity, NewPoolHandsOutEverySlot) {
   for (const std::size_t capacity : capacities) {
     typename TestFixture::pool_type pool(capacity);
-    EXPECT_EQ(test::count_distinct(test::drain(pool)), capacity);
+    const auto all = test::drain(pool);
+    EXPECT_EQ(test::count_distinct(all), capacity);
     EXPECT_EQ(pool.stats().in_use, capacity);
+    test::release_all(pool, all);
   }
 }
 
@@ -59,6 +61,7 @@ TYPED_TEST(ObjectPoolCapacity, SlotsInTheCachesOfManyParkedThreadsAreFound) {
     const auto all = test::drain(pool);
     EXPECT_EQ(all.size(), capacity);
     EXPECT_EQ(test::count_distinct(all), capacity);
+    test::release_all(pool, all);
   }
 }
 
@@ -103,6 +106,7 @@ TYPED_TEST(ObjectPoolCapacity, BulkFindsSlotsInTheCachesOfParkedThreads) {
   std::vector<int*> out(1000);
   EXPECT_EQ(pool.try_acquire_n(out), 1000U);
   EXPECT_EQ(test::count_distinct(out), 1000U);
+  pool.release_n(out);
 }
 
 TYPED_TEST(ObjectPoolCapacity, StatsAddUpWhileThreadsAreParked) {
@@ -141,6 +145,7 @@ TYPED_TEST(ObjectPoolCapacity, ThreadsRobbedWhileParkedGoOnAfterwards) {
   }
   EXPECT_EQ(test::count_distinct(together), 1000U);
   EXPECT_EQ(std::count(together.begin(), together.end(), nullptr), 0);
+  test::release_all(pool, together);
 }
 
 }  // namespace

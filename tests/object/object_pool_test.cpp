@@ -181,8 +181,13 @@ TYPED_TEST(ObjectPool, ForEachInUseVisitsWhatIsInUseInTheOrderOfAddresses) {
                                [&](const int* object) { return *object == static_cast<int>(i); }));
   }
   std::vector<int> visited;
-  pool.for_each_in_use([&](int& object) { visited.push_back(object); });
+  std::vector<int*> left;
+  pool.for_each_in_use([&](int& object) {
+    visited.push_back(object);
+    left.push_back(&object);
+  });
   EXPECT_THAT(visited, ElementsAre(1, 3, 5, 7, 9));
+  test::release_all(pool, left);
 }
 
 TYPED_TEST(ObjectPool, ForEachInUseMayChangeTheObjects) {

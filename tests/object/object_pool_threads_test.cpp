@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lido/concurrency/thread_number.hpp"
+#include "lido/debug/fill_pattern.hpp"
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
@@ -23,9 +24,9 @@ struct owned {
   unsigned uses;
 };
 
-/// Takes possession; returns whether nobody else had it.
+/// Takes possession; returns whether nobody else had it. A checked pool fills free slots.
 bool take(owned& object, unsigned me) {
-  const bool free = object.owner == 0;
+  const bool free = object.owner == 0 || object.owner == detail::fill_word;
   object.owner = me;
   ++object.uses;
   return free;
@@ -197,6 +198,9 @@ TYPED_TEST(ObjectPoolThreads, WalkSeesCompleteObjectsBesideAcquires) {
       }
     }
   });
+  std::vector<owned*> all;
+  pool.for_each_in_use([&all](owned& object) { all.push_back(&object); });
+  test::release_all(pool, all);
 }
 
 }  // namespace

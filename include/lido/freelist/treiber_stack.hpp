@@ -30,7 +30,9 @@ namespace lido::detail {
 /// pop
 ///   that reads any later head is still in the release sequence of the push of its node.
 /// Progress: lock-free. Never allocates after construction.
-template <unsigned MaxTagBits = 64>
+///
+/// `Atomic` holds the head; lido/testing.hpp has one whose compare-and-swap fails more often.
+template <unsigned MaxTagBits = 64, template <class> class Atomic = atomic>
 class treiber_stack {
  public:
   /// Throws std::bad_alloc. Requires: 0 <= nodes <= max_capacity.
@@ -140,7 +142,7 @@ class treiber_stack {
   tagged_index_format<MaxTagBits> format_;
   std::unique_ptr<atomic<slot_index>[]> links_;
   std::uint32_t nodes_;
-  alignas(no_false_sharing) atomic<std::uint64_t> head_;
+  alignas(no_false_sharing) Atomic<std::uint64_t> head_;
 };
 
 static_assert(index_stack<treiber_stack<>>);

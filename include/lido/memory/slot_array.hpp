@@ -26,6 +26,8 @@ class slot_array {
 
   [[nodiscard]] slot_geometry geometry() const noexcept { return {storage_.data(), sizeof(T)}; }
 
+  [[nodiscard]] std::byte* first() const noexcept { return storage_.data(); }
+
   [[nodiscard]] void* address_of(slot_index index) const noexcept {
     return geometry().address_of(index);
   }

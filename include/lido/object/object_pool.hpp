@@ -16,6 +16,7 @@
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
+#include "lido/debug/slot_shadow.hpp"
 #include "lido/magazine/slot_source_impl.hpp"
 #include "lido/memory/slot_array.hpp"
 #include "lido/object/construction.hpp"
@@ -56,6 +57,12 @@ class object_pool {
       typename detail::select_policy<detail::is_exhaustion_policy, policy::fail, Policies...>::type;
   using tracking_policy = typename detail::select_policy<detail::is_tracking_policy,
                                                          policy::untracked, Policies...>::type;
+  using check_policy =
+      typename detail::select_policy<detail::is_check_policy, policy::unchecked, Policies...>::type;
+  using checks = typename check_policy::template checks<sizeof(T)>;
+  using place = typename checks::place;
+  // The records of a checked pool say which slots are in use, too.
+  using tracking = detail::use_tracking<tracking_policy::tracks && !checks::active>;
 
  public:
   using value_type = T;
@@ -71,6 +78,8 @@ class object_pool {
         capacity_(static_cast<std::uint32_t>(checked(options).capacity)),
         slots_(capacity_),
         tracking_(capacity_),
+        checks_(name_, slots_.first(), capacity_),
+        shadow_(slots_.first(), capacity_),
         source_(slots_.geometry(), capacity_, cache_policy::caches,
                 static_cast<std::uint32_t>(options.max_cached)) {}
 
@@ -82,19 +91,15 @@ class object_pool {
   /// When exhausted does what the policy says; `policy::fail` throws pool_exhausted. Throws what
   /// T's constructor throws.
   template <class... Args>
-  [[nodiscard]] lease_type acquire(Args&&... args) {
-    void* const slot = take_slot();
-    if (slot == nullptr) [[unlikely]] {
-      report_exhausted();
-    }
-    return lease_type(construct(slot, std::forward<Args>(args)...), this);
+  [[nodiscard, gnu::always_inline]] lease_type acquire(Args&&... args) {
+    return acquire_at(place::here(), std::forward<Args>(args)...);
   }
 
   /// As `acquire`, but an empty lease when exhausted. Waits for no slot to be released; for what it
   /// may wait see above.
   template <class... Args>
-  [[nodiscard]] lease_type try_acquire(Args&&... args) {
-    return lease_type(try_acquire_ptr(std::forward<Args>(args)...), this);
+  [[nodiscard, gnu::always_inline]] lease_type try_acquire(Args&&... args) {
+    return try_acquire_at(place::here(), std::forward<Args>(args)...);
   }
 
   /// As `try_acquire`, for those who keep their own pointers; nullptr when exhausted.
@@ -105,13 +110,13 @@ class object_pool {
     if (slot == nullptr) [[unlikely]] {
       return nullptr;
     }
-    return construct(slot, std::forward<Args>(args)...);
+    return construct(place::here(), slot, std::forward<Args>(args)...);
   }
 
   /// Destroys `object` and frees its slot. From any thread; never throws, allocates or blocks.
   /// Requires: `object` came from this pool and was not released since, or is nullptr (no effect).
   [[gnu::always_inline]] void release(T* object) noexcept {
-    if (object != nullptr) [[likely]] {
+    if (object != nullptr && checks_.admit_release(object, place::here())) [[likely]] {
       destroy(object);
       put_slot(object);
     }
@@ -119,36 +124,14 @@ class object_pool {
 
   /// Value-initialised objects into the front of `out`; returns how many: fewer than out.size()
   /// only when exhausted. If a constructor throws, none is acquired.
-  [[nodiscard]] std::size_t try_acquire_n(std::span<T*> out) {
-    std::size_t count = 0;
-    detail::scope_exit undo([&] { release_n(out.first(count)); });
-    while (count < out.size()) {
-      std::array<void*, bulk_chunk> slots;
-      const std::size_t wanted = std::min(out.size() - count, slots.size());
-      const std::size_t taken = source_.acquire_n(std::span(slots).first(wanted));
-      construct_all(std::span<void* const>(slots).first(taken), out, count);
-      if (taken < wanted) {
-        break;
-      }
-    }
-    undo.dismiss();
-    return count;
+  [[nodiscard, gnu::always_inline]] std::size_t try_acquire_n(std::span<T*> out) {
+    return acquire_all(place::here(), out);
   }
 
   /// As `release` of each, in few trips; nullptr has no effect here either. Requires: no object is
   /// there twice.
-  void release_n(std::span<T* const> objects) noexcept {
-    while (!objects.empty()) {
-      std::array<void*, bulk_chunk> slots;
-      std::size_t count = 0;
-      for (; count < slots.size() && !objects.empty(); objects = objects.subspan(1)) {
-        if (T* const object = objects.front(); object != nullptr) {
-          destroy(object);
-          slots[count++] = object;
-        }
-      }
-      source_.release_n(std::span<void* const>(slots).first(count));
-    }
+  [[gnu::always_inline]] void release_n(std::span<T* const> objects) noexcept {
+    release_all(place::here(), objects);
   }
 
   /// Whether `object` points at a slot of this pool, in use or not. Wait-free.
@@ -162,14 +145,14 @@ class object_pool {
   [[nodiscard]] pool_stats stats() const noexcept { return source_.stats(); }
 
   /// Calls `f(T&)` for every object in use, in the order of their addresses. Needs
-  /// `policy::track_in_use`. Requires: no object is released during the call; one that is acquired
-  /// during it may be visited or not.
+  /// `policy::track_in_use` or `policy::checked`. Requires: no object is released during the call;
+  /// one that is acquired during it may be visited or not.
   template <class F>
   void for_each_in_use(F&& f) {
-    static_assert(tracking_policy::tracks,
+    static_assert(tracking_policy::tracks || checks::active,
                   "lido: for_each_in_use needs object_pool<T, policy::track_in_use>");
     for (detail::slot_index slot = 0; slot < capacity_; ++slot) {
-      if (tracking_.is_used(slot)) {
+      if (uses().is_used(slot)) {
         f(*std::launder(static_cast<T*>(slots_.address_of(slot))));
       }
     }
@@ -197,6 +180,8 @@ class object_pool {
     void* slot = nullptr;
     if constexpr (cache_policy::caches == detail::cache_choice::none) {
       slot = source_.acquire_shared();
+    } else if constexpr (detail::detouring_policy<cache_policy>) {
+      slot = take_slot_by_detour(cache_policy::before_acquire());
     } else if constexpr (cache_policy::caches == detail::cache_choice::locked) {
       slot = source_.acquire_locked();
     } else {
@@ -208,6 +193,8 @@ class object_pool {
   [[gnu::always_inline]] void put_slot(void* slot) noexcept {
     if constexpr (cache_policy::caches == detail::cache_choice::none) {
       source_.release_shared(slot);
+    } else if constexpr (detail::detouring_policy<cache_policy>) {
+      put_slot_by_detour(cache_policy::before_release(), slot);
     } else if constexpr (cache_policy::caches == detail::cache_choice::locked) {
       source_.release_locked(slot);
     } else {
@@ -215,37 +202,122 @@ class object_pool {
     }
   }
 
+  [[nodiscard]] void* take_slot_by_detour(detail::detour detour) noexcept {
+    if (detour == detail::detour::refused) {
+      return nullptr;
+    }
+    return detour == detail::detour::none ? source_.acquire() : source_.acquire_shared();
+  }
+
+  void put_slot_by_detour(detail::detour detour, void* slot) noexcept {
+    if (detour == detail::detour::none) {
+      source_.release(slot);
+    } else {
+      source_.release_shared(slot);
+    }
+  }
+
+  // The public functions are inlined into their callers, and hand down their callers' place.
   template <class... Args>
-  T* construct(void* slot, Args&&... args) noexcept(detail::makes_nothrow<T, Args...>) {
+  lease_type acquire_at(place at, Args&&... args) {
+    void* const slot = take_slot();
+    if (slot == nullptr) [[unlikely]] {
+      report_exhausted();
+    }
+    return lease_type(construct(at, slot, std::forward<Args>(args)...), this);
+  }
+
+  template <class... Args>
+  lease_type try_acquire_at(place at, Args&&... args) {
+    void* const slot = take_slot();
+    T* object = nullptr;
+    if (slot != nullptr) [[likely]] {
+      object = construct(at, slot, std::forward<Args>(args)...);
+    }
+    return lease_type(object, this);
+  }
+
+  template <class... Args>
+  T* construct(place at, void* slot, Args&&... args) noexcept(detail::makes_nothrow<T, Args...>) {
+    shadow_.open(slot);
+    checks_.before_construction(slot, at);
     T* object = nullptr;
     if constexpr (detail::makes_nothrow<T, Args...>) {
       object = detail::make<T>(slot, std::forward<Args>(args)...);
     } else {
-      detail::scope_exit give_back([&] { put_slot(slot); });
+      detail::scope_exit give_back([&] {
+        checks_.after_failed_construction(slot);
+        shadow_.close(slot);
+        put_slot(slot);
+      });
       object = detail::make<T>(slot, std::forward<Args>(args)...);
       give_back.dismiss();
     }
-    if constexpr (tracking_policy::tracks) {
+    if constexpr (tracking_policy::tracks && !checks::active) {
       tracking_.mark_used(slots_.index_of(object));
     }
+    checks_.after_construction(object, at);
     return object;
   }
 
-  void construct_all(std::span<void* const> slots, std::span<T*> out, std::size_t& count) {
+  void destroy(T* object) noexcept {
+    if constexpr (tracking_policy::tracks && !checks::active) {
+      tracking_.mark_free(slots_.index_of(object));
+    }
+    object->~T();
+    checks_.after_destruction(object);
+    shadow_.close(object);
+  }
+
+  std::size_t acquire_all(place at, std::span<T*> out) {
+    std::size_t count = 0;
+    detail::scope_exit undo([&] { release_all(at, out.first(count)); });
+    while (count < out.size()) {
+      std::array<void*, bulk_chunk> slots;
+      const std::size_t wanted = std::min(out.size() - count, slots.size());
+      const std::size_t taken = source_.acquire_n(std::span(slots).first(wanted));
+      construct_all(at, std::span<void* const>(slots).first(taken), out, count);
+      if (taken < wanted) {
+        break;
+      }
+    }
+    undo.dismiss();
+    return count;
+  }
+
+  void construct_all(place at, std::span<void* const> slots, std::span<T*> out,
+                     std::size_t& count) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
       // What is in `out` is the caller's to undo; the slots not yet used are this function's.
       detail::scope_exit give_back([&] { source_.release_n(slots.subspan(i + 1)); });
-      out[count] = construct(slots[i]);
+      out[count] = construct(at, slots[i]);
       ++count;
       give_back.dismiss();
     }
   }
 
-  void destroy(T* object) noexcept {
-    if constexpr (tracking_policy::tracks) {
-      tracking_.mark_free(slots_.index_of(object));
+  void release_all(place at, std::span<T* const> objects) noexcept {
+    while (!objects.empty()) {
+      std::array<void*, bulk_chunk> slots;
+      std::size_t admitted = 0;
+      for (; admitted < slots.size() && !objects.empty(); objects = objects.subspan(1)) {
+        T* const object = objects.front();
+        if (object != nullptr && checks_.admit_release(object, at)) {
+          destroy(object);
+          slots[admitted++] = object;
+        }
+      }
+      source_.release_n(std::span<void* const>(slots).first(admitted));
     }
-    object->~T();
+  }
+
+  /// What knows which slots are in use.
+  [[nodiscard]] const auto& uses() const noexcept {
+    if constexpr (checks::active) {
+      return checks_;
+    } else {
+      return tracking_;
+    }
   }
 
   void report_exhausted() {
@@ -257,7 +329,10 @@ class object_pool {
   std::string name_;
   std::uint32_t capacity_;
   detail::slot_array<T> slots_;
-  [[no_unique_address]] detail::use_tracking<tracking_policy::tracks> tracking_;
+  [[no_unique_address]] tracking tracking_;
+  [[no_unique_address]] checks checks_;
+  // After the checks, which look into the slots once more at their end.
+  [[no_unique_address]] detail::slot_shadow<sizeof(T)> shadow_;
   detail::slot_source<typename list_policy::stack> source_;
 };
 

@@ -3,12 +3,14 @@
 /// any order, at most one of each kind.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
 
 #include "lido/base/error.hpp"
+#include "lido/debug/no_checks.hpp"
 #include "lido/freelist/index_stack.hpp"
 #include "lido/freelist/treiber_stack.hpp"
 #include "lido/magazine/slot_source.hpp"
@@ -65,6 +67,13 @@ struct untracked {
   static constexpr bool tracks = false;
 };
 
+/// The default: wrong use is undefined behaviour. The alternative, `checked`, is in
+/// lido/checked.hpp.
+struct unchecked {
+  template <std::size_t Size>
+  using checks = detail::no_checks;
+};
+
 }  // namespace policy
 
 namespace detail {
@@ -72,6 +81,15 @@ namespace detail {
 template <class P>
 concept cache_policy = requires {
   { P::caches } -> std::convertible_to<cache_choice>;
+};
+
+/// Where a cache policy for tests may send an operation; see lido/testing.hpp.
+enum class detour : std::uint8_t { none, past_the_cache, refused };
+
+template <class P>
+concept detouring_policy = cache_policy<P> && requires {
+  { P::before_acquire() } -> std::same_as<detour>;
+  { P::before_release() } -> std::same_as<detour>;
 };
 
 template <class P>
@@ -90,8 +108,13 @@ concept tracking_policy = requires {
 };
 
 template <class P>
-concept pool_policy =
-    cache_policy<P> || list_policy<P> || exhaustion_policy<P> || tracking_policy<P>;
+concept check_policy = requires {
+  { P::template checks<1>::active } -> std::convertible_to<bool>;
+};
+
+template <class P>
+concept pool_policy = cache_policy<P> || list_policy<P> || exhaustion_policy<P> ||
+    tracking_policy<P> || check_policy<P>;
 
 // Concepts cannot be template arguments, so each kind has a trait.
 template <class P>
@@ -102,6 +125,8 @@ template <class P>
 struct is_exhaustion_policy : std::bool_constant<exhaustion_policy<P>> {};
 template <class P>
 struct is_tracking_policy : std::bool_constant<tracking_policy<P>> {};
+template <class P>
+struct is_check_policy : std::bool_constant<check_policy<P>> {};
 
 /// The first of `Policies` of the kind that `Is` names, or `Default`.
 template <template <class> class Is, class Default, class... Policies>

@@ -1,0 +1,18 @@
+/// @file
+/// Lido with every check on, for what they cost.
+#pragma once
+
+#include <lido/checked.hpp>
+
+#include "lido_pool.hpp"
+
+namespace lido_bench {
+
+template <std::size_t Bytes>
+class lido_checked : public lido_pool<Bytes, lido::policy::checked> {
+ public:
+  static constexpr std::string_view name{"lido_checked"};
+  using lido_pool<Bytes, lido::policy::checked>::lido_pool;
+};
+
+}  // namespace lido_bench

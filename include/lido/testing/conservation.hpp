@@ -1,0 +1,146 @@
+/// @file
+/// Public. Whether a pool still has all it had: for the end of a test.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lido/base/pool_stats.hpp"
+#include "lido/debug/misuse.hpp"
+#include "lido/testing/torture.hpp"
+
+namespace lido::testing {
+
+/// Yes, or no and why. Fits into the assertions of test frameworks:
+/// `EXPECT_TRUE(conserved(pool));`
+class [[nodiscard]] verdict {
+ public:
+  verdict() = default;
+  explicit verdict(std::string problem) : problem_(std::move(problem)) {}
+
+  [[nodiscard]] explicit operator bool() const noexcept { return problem_.empty(); }
+  /// Empty if all is well.
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+
+  friend std::ostream& operator<<(std::ostream& out, const verdict& what) {
+    return out << (what ? "conserved" : what.problem_);
+  }
+
+ private:
+  std::string problem_;
+};
+
+}  // namespace lido::testing
+
+namespace lido::detail {
+
+[[nodiscard]] inline std::string numbers_of(const pool_stats& stats) {
+  return std::to_string(stats.in_use) + " in use, " + std::to_string(stats.cached) +
+         " in caches, " + std::to_string(stats.shared) + " in the shared lists, capacity " +
+         std::to_string(stats.capacity);
+}
+
+[[nodiscard]] inline bool add_up(const pool_stats& stats) noexcept {
+  return stats.in_use + stats.cached + stats.shared == stats.capacity;
+}
+
+/// What is wrong with having taken `all` out of a pool that had `free` slots free.
+template <class Pool>
+[[nodiscard]] std::string judge(const Pool& pool, std::vector<typename Pool::value_type*> all,
+                                std::size_t free) {
+  const std::size_t count = all.size();
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  if (all.size() != count) {
+    return std::to_string(count - all.size()) + " slots were handed out twice";
+  }
+  const auto foreign =
+      std::count_if(all.begin(), all.end(), [&](const auto* object) { return !pool.owns(object); });
+  if (foreign > 0) {
+    return std::to_string(foreign) + " objects are of another pool";
+  }
+  if (count != free) {
+    return std::to_string(free) + " slots should be free, but " + std::to_string(count) +
+           " can be acquired";
+  }
+  return {};
+}
+
+}  // namespace lido::detail
+
+namespace lido::testing {
+
+/// Whether every slot of `pool` is in use or free, once: takes all that are free, made from `args`,
+/// looks at them, and gives them back. Requires: no other thread is in a call to the pool. Throws
+/// std::bad_alloc and what T's constructor throws.
+template <class Pool, class... Args>
+verdict conserved(Pool& pool, const Args&... args) {
+  const detail::torture_pause in_peace;
+  const pool_stats before = pool.stats();
+  std::vector<typename Pool::value_type*> all;
+  all.reserve(before.capacity + 1);
+  // One more than can be there, so that a pool that has too many does not keep this going.
+  while (all.size() <= before.capacity) {
+    auto* const object = pool.try_acquire_ptr(args...);
+    if (object == nullptr) {
+      break;
+    }
+    all.push_back(object);
+  }
+  std::string problem = detail::judge(pool, all, before.capacity - before.in_use);
+  for (auto* const object : all) {
+    pool.release(object);
+  }
+  const pool_stats after = pool.stats();
+  if (problem.empty() && !(detail::add_up(before) && detail::add_up(after))) {
+    problem = "the numbers do not add up";
+  }
+  if (problem.empty() && after.in_use != before.in_use) {
+    problem = "not all that was acquired could be released";
+  }
+  return problem.empty() ? verdict()
+                         : verdict("pool '" + pool.name() + "': " + problem +
+                                   " (before: " + detail::numbers_of(before) +
+                                   "; after: " + detail::numbers_of(after) + ")");
+}
+
+/// Notices objects that a scope has acquired and not released: tells the misuse handler at its end,
+/// which by default ends the program. Works with any pool, checked or not. Requires: no other
+/// thread is in a call to the pool when it begins and when it ends.
+template <class Pool>
+class [[nodiscard]] leak_check {
+ public:
+  explicit leak_check(const Pool& pool) noexcept : pool_(pool), before_(pool.stats().in_use) {}
+  leak_check(const leak_check&) = delete;
+  leak_check& operator=(const leak_check&) = delete;
+  ~leak_check() {
+    if (const std::size_t count = leaked(); count > 0) {
+      report(count);
+    }
+  }
+
+  /// How many more objects are in use than at the beginning.
+  [[nodiscard]] std::size_t leaked() const noexcept {
+    const std::size_t now = pool_.stats().in_use;
+    return now > before_ ? now - before_ : 0;
+  }
+
+  /// Takes what is in use now for the beginning.
+  void reset() noexcept { before_ = pool_.stats().in_use; }
+
+ private:
+  void report(std::size_t count) const noexcept {
+    const std::string text = "lido: pool '" + pool_.name() + "': " + std::to_string(count) +
+                             " more objects are in use than when the leak check began\n";
+    detail::hand_over({misuse_kind::leak, pool_.name(), nullptr, count, text});
+  }
+
+  const Pool& pool_;  // NOLINT(cppcoreguidelines-avoid-const-or-ref-data-members): a guard
+  std::size_t before_;
+};
+
+}  // namespace lido::testing

@@ -1,0 +1,110 @@
+#include "lido/debug/pool_registry.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace lido::detail {
+
+namespace {
+
+bool overlap(const pool_trace& one, const pool_trace& other) noexcept {
+  return one.contains(other.first) || other.contains(one.first);
+}
+
+template <class Traces>
+auto find(Traces& traces, const checked_slots* pool) noexcept {
+  return std::find_if(traces.begin(), traces.end(),
+                      [pool](const pool_trace& one) { return one.pool == pool; });
+}
+
+/// Under one mutex, and never destroyed: pools may outlive every static object.
+class registry {
+ public:
+  static registry& instance() noexcept {
+    alignas(registry) static std::array<std::byte, sizeof(registry)> storage;
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
+    static auto* const one = ::new (storage.data()) registry;
+    return *one;
+  }
+
+  void add(const pool_trace& pool) {
+    const std::lock_guard lock(mutex_);
+    live_.push_back(pool);
+    // What was there before has gone; a pointer to it cannot be told from one to the new pool.
+    for (pool_trace& dead : dead_) {
+      if (dead.pool == pool.pool || overlap(dead, pool)) {
+        dead = {};
+      }
+    }
+  }
+
+  void remove(const checked_slots* pool) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = find(live_, pool);
+    if (found != live_.end()) {
+      dead_[next_dead_++ % dead_.size()] = *found;
+      *found = live_.back();
+      live_.pop_back();
+    }
+  }
+
+  [[nodiscard]] pool_lookup look_up(const checked_slots* pool, const void* address) noexcept {
+    const std::lock_guard lock(mutex_);
+    pool_lookup result;
+    if (const auto self = find(live_, pool); self != live_.end()) {
+      result.pool_alive = true;
+      result.self = *self;
+    } else if (const auto dead = find(dead_, pool); dead != dead_.end()) {
+      result.self = *dead;
+    }
+    const auto has = [address](const pool_trace& one) { return one.contains(address); };
+    if (const auto live = std::find_if(live_.begin(), live_.end(), has); live != live_.end()) {
+      result.owner_found = result.owner_alive = true;
+      result.owner = *live;
+    } else if (const auto gone = std::find_if(dead_.begin(), dead_.end(), has);
+               gone != dead_.end()) {
+      result.owner_found = true;
+      result.owner = *gone;
+    }
+    return result;
+  }
+
+ private:
+  registry() noexcept {
+    // A child must not inherit the mutex locked by a thread that it does not have.
+    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                   [] { instance().mutex_.unlock(); });
+  }
+
+  std::mutex mutex_;
+  std::vector<pool_trace> live_;
+  std::array<pool_trace, remembered_pools> dead_{};
+  std::size_t next_dead_ = 0;
+};
+
+}  // namespace
+
+bool pool_trace::contains(const void* address) const noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a foreign pointer is a number here
+  const auto number = reinterpret_cast<std::uintptr_t>(address);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as above
+  return number - reinterpret_cast<std::uintptr_t>(first) < bytes;
+}
+
+void register_checked(const pool_trace& pool) {
+  registry::instance().add(pool);
+}
+
+void unregister_checked(const checked_slots* pool) noexcept {
+  registry::instance().remove(pool);
+}
+
+pool_lookup look_up(const checked_slots* pool, const void* address) noexcept {
+  return registry::instance().look_up(pool, address);
+}
+
+}  // namespace lido::detail

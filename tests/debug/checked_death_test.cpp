@@ -1,0 +1,117 @@
+// By default each wrong use ends the program, with a report that names the pool.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "lido/checked.hpp"
+#include "support/sanitizers.hpp"
+
+namespace lido {
+namespace {
+
+struct wide {
+  std::array<long, 8> words;
+};
+using checked_pool = object_pool<wide, policy::checked>;
+
+TEST(CheckedDeathTest, DoubleRelease) {
+  checked_pool pool({.capacity = 4, .name = "jobs"});
+  wide* const object = pool.try_acquire_ptr();
+  pool.release(object);
+  EXPECT_DEATH(pool.release(object), "pool 'jobs': double release of object");
+}
+
+TEST(CheckedDeathTest, DoubleReleaseByLeaseAndPointer) {
+  checked_pool pool({.capacity = 4, .name = "jobs"});
+  EXPECT_DEATH(
+      {
+        const auto lease = pool.acquire();
+        pool.release(lease.get());
+      },
+      "pool 'jobs': double release of object");
+}
+
+TEST(CheckedDeathTest, ForeignPointer) {
+  checked_pool pool({.capacity = 4, .name = "jobs"});
+  wide stranger{};
+  EXPECT_DEATH(pool.release(&stranger), "pool 'jobs': release of a pointer that no checked pool");
+}
+
+TEST(CheckedDeathTest, PointerIntoTheMiddleOfASlot) {
+  checked_pool pool({.capacity = 4, .name = "jobs"});
+  wide* const object = pool.try_acquire_ptr();
+  void* const inside = &object->words[1];
+  EXPECT_DEATH(pool.release(static_cast<wide*>(inside)),
+               "pool 'jobs': release of a pointer into the middle of a slot");
+  pool.release(object);
+}
+
+TEST(CheckedDeathTest, WrongPool) {
+  checked_pool pool({.capacity = 4, .name = "jobs"});
+  checked_pool other({.capacity = 4, .name = "particles"});
+  wide* const object = other.try_acquire_ptr();
+  EXPECT_DEATH(pool.release(object),
+               "pool 'jobs': release of an object of another pool\n.*pool 'particles'");
+  other.release(object);
+}
+
+TEST(CheckedDeathTest, ReleaseAfterThePoolDied) {
+  alignas(checked_pool) std::array<std::byte, sizeof(checked_pool)> place;
+  auto* const pool = ::new (place.data()) checked_pool({.capacity = 4, .name = "jobs"});
+  wide* const object = pool->try_acquire_ptr();
+  pool->release(object);
+  std::destroy_at(pool);
+  EXPECT_DEATH(pool->release(object), "release to a pool that has ended, pool 'jobs'");
+}
+
+TEST(CheckedDeathTest, WriteAfterRelease) {
+  EXPECT_DEATH(
+      {
+        checked_pool pool({.capacity = 1, .name = "jobs"});
+        wide* const object = pool.try_acquire_ptr();
+        pool.release(object);
+        object->words[3] = 7;
+        (void)pool.try_acquire_ptr();
+      },
+#if LIDO_TEST_ASAN
+      "use-after-poison"
+#else
+      "pool 'jobs': write after release to object"
+#endif
+  );
+}
+
+TEST(CheckedDeathTest, Leak) {
+  EXPECT_DEATH(
+      {
+        checked_pool pool({.capacity = 4, .name = "jobs"});
+        (void)pool.try_acquire_ptr();
+      },
+      "pool 'jobs' ends with 1 of 4 objects in use");
+}
+
+#if LIDO_TEST_ASAN
+
+/// Slots of a pool without checks are watched, too, where they are whole granules of the shadow.
+TEST(UncheckedPoolDeathTest, UseAfterReleaseIsFoundByAddressSanitizer) {
+  object_pool<wide> pool(4);
+  wide* const object = pool.try_acquire_ptr();
+  pool.release(object);
+  EXPECT_DEATH(object->words[3] = 7, "use-after-poison");
+}
+
+TEST(UncheckedPoolDeathTest, UseOfASlotThatWasNeverAcquiredIsFoundByAddressSanitizer) {
+  object_pool<wide> pool(2);
+  wide* const object = pool.try_acquire_ptr();
+  wide* const neighbour = pool.owns(object + 1) ? object + 1 : object - 1;
+  EXPECT_DEATH(neighbour->words[0] = 7, "use-after-poison");
+  pool.release(object);
+}
+
+#endif
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,239 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "lido/checked.hpp"
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+#include "support/misuse_log.hpp"
+#include "support/pool_kinds.hpp"
+#include "support/sanitizers.hpp"
+#include "support/tracked_test.hpp"
+
+namespace lido {
+namespace {
+
+using test::tracked;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct wide {
+  std::array<long, 8> words;
+};
+
+/// Each wrong use once, for every kind of pool, with a handler that returns.
+template <class Kind>
+class CheckedMisuse : public ::testing::Test {
+ protected:
+  using pool_type = typename Kind::template pool<wide, policy::checked>;
+
+  test::misuse_log log_;
+};
+TYPED_TEST_SUITE(CheckedMisuse, test::unchecked_pool_kinds, test::pool_kind_names);
+
+TYPED_TEST(CheckedMisuse, DoubleReleaseIsReportedAndWithoutEffect) {
+  typename TestFixture::pool_type pool({.capacity = 32, .name = "jobs"});
+  wide* const object = pool.try_acquire_ptr();
+  pool.release(object);
+  pool.release(object);
+  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::double_release));
+  EXPECT_EQ(this->log_.entries()[0].pool_name, "jobs");
+  EXPECT_EQ(this->log_.entries()[0].object, object);
+  EXPECT_EQ(test::count_acquirable(pool), 32U);
+}
+
+TYPED_TEST(CheckedMisuse, PointerIntoASlotIsReportedAndWithoutEffect) {
+  typename TestFixture::pool_type pool(32);
+  wide* const object = pool.try_acquire_ptr();
+  void* const inside = reinterpret_cast<std::byte*>(object) + 8;
+  pool.release(static_cast<wide*>(inside));
+  EXPECT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::inside_slot));
+  EXPECT_EQ(pool.stats().in_use, 1U);
+  pool.release(object);
+  EXPECT_EQ(test::count_acquirable(pool), 32U);
+}
+
+TYPED_TEST(CheckedMisuse, ForeignPointerIsReportedAndWithoutEffect) {
+  typename TestFixture::pool_type pool(32);
+  wide stranger{};
+  pool.release(&stranger);
+  EXPECT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::foreign_pointer));
+  EXPECT_EQ(test::count_acquirable(pool), 32U);
+}
+
+TYPED_TEST(CheckedMisuse, WrongPoolIsReportedWithTheNameOfTheRightOne) {
+  typename TestFixture::pool_type pool({.capacity = 32, .name = "jobs"});
+  typename TestFixture::pool_type other({.capacity = 32, .name = "particles"});
+  wide* const object = other.try_acquire_ptr();
+  pool.release(object);
+  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::wrong_pool));
+  EXPECT_EQ(this->log_.entries()[0].pool_name, "jobs");
+  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("pool 'particles'"));
+  EXPECT_EQ(other.stats().in_use, 1U);
+  other.release(object);
+  EXPECT_EQ(test::count_acquirable(pool), 32U);
+  EXPECT_EQ(test::count_acquirable(other), 32U);
+}
+
+TYPED_TEST(CheckedMisuse, ReleaseToADeadPoolIsReportedWithItsName) {
+  using short_lived = typename TestFixture::pool_type;
+  alignas(short_lived) std::array<std::byte, sizeof(short_lived)> place;
+  auto* const pool = ::new (place.data()) short_lived({.capacity = 4, .name = "gone"});
+  wide* const object = pool->try_acquire_ptr();
+  pool->release(object);
+  std::destroy_at(pool);
+  pool->release(object);  // NOLINT: that is the misuse
+  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::dead_pool));
+  EXPECT_EQ(this->log_.entries()[0].pool_name, "gone");
+}
+
+TYPED_TEST(CheckedMisuse, ObjectOfADeadPoolIsReportedWithItsName) {
+  typename TestFixture::pool_type pool({.capacity = 1, .name = "jobs"});
+  wide* object = nullptr;
+  {
+    typename TestFixture::pool_type dead({.capacity = 5000, .name = "gone"});
+    object = dead.try_acquire_ptr();
+    dead.release(object);
+  }
+  pool.release(object);
+  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::dead_pool));
+  EXPECT_EQ(this->log_.entries()[0].pool_name, "jobs");
+  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("pool 'gone'"));
+}
+
+#if !LIDO_TEST_ASAN  // which ends the program at the write itself; see the death tests
+
+TYPED_TEST(CheckedMisuse, WriteAfterReleaseIsFoundByTheNextAcquire) {
+  typename TestFixture::pool_type pool(1);
+  wide* const object = pool.try_acquire_ptr();
+  pool.release(object);
+  object->words[3] = 7;
+  wide* const again = pool.try_acquire_ptr();
+  ASSERT_EQ(again, object);
+  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::write_after_release));
+  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("from byte 24: 0x7 0x0"));
+  EXPECT_EQ(again->words[3], 0);
+  pool.release(again);
+}
+
+TYPED_TEST(CheckedMisuse, WriteAfterReleaseIsFoundAtTheEnd) {
+  {
+    typename TestFixture::pool_type pool({.capacity = 4, .name = "jobs"});
+    wide* const object = pool.try_acquire_ptr();
+    pool.release(object);
+    object->words[7] = 7;
+    EXPECT_THAT(this->log_.kinds(), IsEmpty());
+  }
+  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::write_after_release));
+  EXPECT_EQ(this->log_.entries()[0].pool_name, "jobs");
+}
+
+TYPED_TEST(CheckedMisuse, WriteToASlotThatWasNeverAcquiredIsFound) {
+  typename TestFixture::pool_type pool(2);
+  wide* const object = pool.try_acquire_ptr();
+  wide* const neighbour = pool.owns(object + 1) ? object + 1 : object - 1;
+  neighbour->words[0] = 1;
+  wide* const second = pool.try_acquire_ptr();
+  EXPECT_EQ(second, neighbour);
+  EXPECT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::write_after_release));
+  pool.release(object);
+  pool.release(second);
+}
+
+#endif
+
+TYPED_TEST(CheckedMisuse, LeaksAreReportedWithTheThreadThatAcquired) {
+  {
+    typename TestFixture::pool_type pool({.capacity = 32, .name = "jobs"});
+    for (int i = 0; i < 10; ++i) {
+      (void)pool.try_acquire_ptr();
+    }
+  }
+  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::leak));
+  EXPECT_EQ(this->log_.entries()[0].pool_name, "jobs");
+  EXPECT_EQ(this->log_.entries()[0].count, 10U);
+  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("ends with 10 of 32 objects in use"));
+  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("acquired by thread "));
+  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("and 2 more"));
+}
+
+TYPED_TEST(CheckedMisuse, BulkReleaseRefusesWhatIsWrongAndTakesTheRest) {
+  typename TestFixture::pool_type pool(300);
+  std::array<wide*, 300> all{};
+  ASSERT_EQ(pool.try_acquire_n(all), 300U);
+  wide stranger{};
+  std::array<wide*, 302> given{};
+  std::copy(all.begin(), all.end(), given.begin());
+  given[300] = all[5];
+  given[301] = &stranger;
+  pool.release_n(given);
+  EXPECT_THAT(this->log_.kinds(),
+              ElementsAre(misuse_kind::double_release, misuse_kind::foreign_pointer));
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_EQ(test::count_acquirable(pool), 300U);
+}
+
+TYPED_TEST(CheckedMisuse, OfTwoThreadsThatReleaseTheSameOneIsReported) {
+  constexpr int rounds = 300;
+  typename TestFixture::pool_type pool(8);
+  for (int round = 0; round < rounds; ++round) {
+    wide* const object = pool.try_acquire_ptr();
+    test::run_crew(2, [&](unsigned /*self*/) { pool.release(object); });
+  }
+  EXPECT_EQ(this->log_.entries().size(), std::size_t{rounds});
+  for (const auto& entry : this->log_.entries()) {
+    ASSERT_EQ(entry.kind, misuse_kind::double_release);
+  }
+  EXPECT_EQ(test::count_acquirable(pool), 8U);
+}
+
+// ---- what does not depend on the kind of pool ---------------------------------------------------
+
+class CheckedRelease : public test::tracked_test {
+ protected:
+  test::misuse_log log_;
+};
+
+TEST_F(CheckedRelease, RefusedDestroysNothing) {
+  object_pool<tracked, policy::checked> pool(4);
+  object_pool<tracked, policy::checked> other(4);
+  tracked* const object = pool.try_acquire_ptr(1);
+  other.release(object);
+  EXPECT_EQ(tracked::counts().destroyed, 0);
+  pool.release(object);
+  pool.release(object);
+  EXPECT_EQ(tracked::counts().destroyed, 1);
+  EXPECT_THAT(log_.kinds(), ElementsAre(misuse_kind::wrong_pool, misuse_kind::double_release));
+}
+
+TEST_F(CheckedRelease, OfALeaseWhoseObjectWasReleasedIsReported) {
+  object_pool<int, policy::checked> pool(4);
+  {
+    const auto lease = pool.acquire();
+    pool.release(lease.get());
+  }
+  EXPECT_THAT(log_.kinds(), ElementsAre(misuse_kind::double_release));
+}
+
+TEST_F(CheckedRelease, AfterThePoolsMemoryServesAnotherPoolIsReported) {
+  std::optional<object_pool<int, policy::checked>> pool;
+  pool.emplace(object_pool_options{.capacity = 9000, .name = "first"});
+  int* const object = pool->try_acquire_ptr();
+  pool->release(object);
+  pool.emplace(object_pool_options{.capacity = 3, .name = "second"});
+  pool->release(object);
+  ASSERT_EQ(log_.entries().size(), 1U);
+  // Where the second pool got the memory of the first it is a slot that was never acquired.
+  EXPECT_EQ(log_.entries()[0].pool_name, "second");
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,136 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <array>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "lido/checked.hpp"
+#include "support/crew.hpp"
+#include "support/misuse_log.hpp"
+
+namespace lido {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+using checked_pool = object_pool<long, policy::checked>;
+
+void ignore(const misuse& /*what*/) noexcept {}
+
+TEST(MisuseHandler, IsReplacedAndReturned) {
+  const misuse_handler first = set_misuse_handler(&ignore);
+  EXPECT_NE(first, nullptr);
+  EXPECT_EQ(set_misuse_handler(nullptr), &ignore);
+  EXPECT_EQ(set_misuse_handler(first), first);
+}
+
+TEST(MisuseHandler, MayUseThePoolItIsCalledFor) {
+  static checked_pool* pool = nullptr;
+  checked_pool jobs(4);
+  pool = &jobs;
+  const misuse_handler before = set_misuse_handler([](const misuse& /*what*/) noexcept {
+    long* const object = pool->try_acquire_ptr(7);
+    pool->release(object);
+  });
+  long* const object = jobs.try_acquire_ptr();
+  jobs.release(object);
+  jobs.release(object);
+  set_misuse_handler(before);
+  EXPECT_EQ(jobs.stats().in_use, 0U);
+}
+
+TEST(MisuseReport, NamesThreadsThatHaveEnded) {
+  test::misuse_log log;
+  {
+    checked_pool pool(4);
+    test::run_in_new_thread([&pool] {
+      pthread_setname_np(pthread_self(), "worker-7");
+      (void)pool.try_acquire_ptr();
+    });
+  }
+  ASSERT_THAT(log.entries(), SizeIs(1));
+  EXPECT_THAT(log.entries()[0].report, ContainsRegex("acquired by thread [0-9]+ 'worker-7'"));
+}
+
+TEST(MisuseReport, TellsTheEventsOfTheSlotNewestFirst) {
+  test::misuse_log log;
+  checked_pool pool(1);
+  for (int round = 0; round < 3; ++round) {
+    pool.release(pool.try_acquire_ptr());
+  }
+  pool.release(pool.try_acquire().get());
+  ASSERT_THAT(log.entries(), SizeIs(1));
+  const std::string& report = log.entries()[0].report;
+  EXPECT_LT(report.find("step 8: released"), report.find("step 7: acquired"));
+  EXPECT_LT(report.find("step 2: released"), report.find("step 1: acquired"));
+}
+
+TEST(MisuseReport, WithoutASymboliserStillNamesTheModule) {
+  test::misuse_log log;
+  checked_pool pool(1);
+  long* const object = pool.try_acquire_ptr();
+  pool.release(object);
+  pool.release(object);
+  ASSERT_THAT(log.entries(), SizeIs(1));
+  EXPECT_THAT(log.entries()[0].report, AllOf(ContainsRegex("\\(lido_debug_tests\\+0x[0-9a-f]+\\)"),
+                                             Not(HasSubstr("misuse_handler_test.cpp"))));
+}
+
+TEST(MisuseReport, SurvivesASymboliserThatDoesNotExist) {
+  test::misuse_log log;
+  checked_pool pool(1);
+  ASSERT_EQ(setenv("LIDO_ADDR2LINE", "/no/such/program", 1), 0);  // NOLINT(concurrency-mt-unsafe)
+  long* const object = pool.try_acquire_ptr();
+  pool.release(object);
+  pool.release(object);
+  EXPECT_THAT(log.entries(), SizeIs(1));
+}
+
+// Every way to acquire leads to this file, and to the line that did it.
+TEST(MisuseReport, NamesFileAndLineOfEveryKindOfAcquire) {
+  test::misuse_log log(test::misuse_log::lines::yes);
+  std::array<int, 4> lines{};
+  {
+    checked_pool pool(4);
+    lines[0] = __LINE__ + 1;
+    (void)pool.acquire(1).detach();
+    lines[1] = __LINE__ + 1;
+    (void)pool.try_acquire(2).detach();
+    lines[2] = __LINE__ + 1;
+    (void)pool.try_acquire_ptr(3);
+    std::array<long*, 1> one{};
+    lines[3] = __LINE__ + 1;
+    (void)pool.try_acquire_n(one);
+  }
+  ASSERT_THAT(log.entries(), SizeIs(1));
+  for (const int line : lines) {
+    EXPECT_THAT(log.entries()[0].report,
+                HasSubstr("misuse_handler_test.cpp:" + std::to_string(line) + " "));
+  }
+}
+
+TEST(MisuseReport, NamesFileAndLineOfEveryKindOfRelease) {
+  test::misuse_log log(test::misuse_log::lines::yes);
+  checked_pool pool(4);
+  long* const object = pool.try_acquire_ptr();
+  pool.release(object);
+  const int release = __LINE__ + 1;
+  pool.release(object);
+  const std::array<long*, 1> one{object};
+  const int bulk = __LINE__ + 1;
+  pool.release_n(one);
+  ASSERT_THAT(log.entries(), SizeIs(2));
+  EXPECT_THAT(log.entries()[0].report, HasSubstr(":" + std::to_string(release) + " "));
+  EXPECT_THAT(log.entries()[1].report, HasSubstr(":" + std::to_string(bulk) + " "));
+}
+
+}  // namespace
+}  // namespace lido

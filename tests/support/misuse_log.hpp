@@ -1,0 +1,72 @@
+/// @file
+/// A misuse handler that writes down what it hears and returns.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "lido/debug/misuse.hpp"
+
+namespace lido::test {
+
+/// Installs itself for as long as it lives. One at a time; thread-safe otherwise. Unless told so,
+/// reports do without file and line, which take a program's run to find.
+class misuse_log {
+ public:
+  enum class lines { no, yes };
+
+  struct entry {
+    misuse_kind kind;
+    std::string pool_name;
+    const void* object;
+    std::size_t count;
+    std::string report;
+  };
+
+  explicit misuse_log(lines wanted = lines::no) {
+    if (wanted == lines::no) {
+      setenv("LIDO_ADDR2LINE", "", 1);  // NOLINT(concurrency-mt-unsafe): no other thread yet
+    }
+    current() = this;
+    before_ = set_misuse_handler(&misuse_log::write);
+  }
+  misuse_log(const misuse_log&) = delete;
+  misuse_log& operator=(const misuse_log&) = delete;
+  ~misuse_log() {
+    set_misuse_handler(before_);
+    current() = nullptr;
+    unsetenv("LIDO_ADDR2LINE");  // NOLINT(concurrency-mt-unsafe): no other thread any more
+  }
+
+  /// Only while no other thread is in a call to a pool.
+  [[nodiscard]] const std::vector<entry>& entries() const { return entries_; }
+  [[nodiscard]] std::vector<misuse_kind> kinds() const {
+    std::vector<misuse_kind> all;
+    for (const entry& one : entries_) {
+      all.push_back(one.kind);
+    }
+    return all;
+  }
+
+ private:
+  static misuse_log*& current() {
+    static misuse_log* log = nullptr;
+    return log;
+  }
+
+  static void write(const misuse& what) noexcept {
+    misuse_log& log = *current();
+    const std::lock_guard lock(log.mutex_);
+    log.entries_.push_back({what.kind, std::string(what.pool_name), what.object, what.count,
+                            std::string(what.report)});
+  }
+
+  std::mutex mutex_;
+  std::vector<entry> entries_;
+  misuse_handler before_;
+};
+
+}  // namespace lido::test

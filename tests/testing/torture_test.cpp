@@ -1,0 +1,160 @@
+#include "lido/testing/torture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "lido/checked.hpp"
+#include "lido/testing.hpp"
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+
+namespace lido::testing {
+namespace {
+
+std::vector<bool> first_throws(std::uint64_t seed) {
+  const torture_scope scope({.seed = seed, .cache_misses = 500});
+  std::vector<bool> throws;
+  for (int i = 0; i < 64; ++i) {
+    throws.push_back(detail::happens(detail::torture_now.cache_misses));
+  }
+  return throws;
+}
+
+TEST(Torture, TheSameSeedGivesTheSameSequence) {
+  EXPECT_EQ(first_throws(7), first_throws(7));
+}
+
+TEST(Torture, AnotherSeedGivesAnotherSequence) {
+  EXPECT_NE(first_throws(7), first_throws(8));
+}
+
+TEST(Torture, ThreadsHaveSequencesOfTheirOwn) {
+  const torture_scope scope({.seed = 7, .cache_misses = 500});
+  std::set<std::vector<bool>> sequences;
+  for (int thread = 0; thread < 4; ++thread) {
+    test::run_in_new_thread([&] {
+      std::vector<bool> throws;
+      for (int i = 0; i < 64; ++i) {
+        throws.push_back(detail::happens(detail::torture_now.cache_misses));
+      }
+      sequences.insert(throws);
+    });
+  }
+  EXPECT_EQ(sequences.size(), 4U);
+}
+
+TEST(Torture, ChancesAreThoseAskedFor) {
+  const torture_scope scope({.cas_failures = 100, .cache_misses = 1000, .delays = 0});
+  int failures = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    failures += detail::happens(detail::torture_now.cas_failures) ? 1 : 0;
+    EXPECT_TRUE(detail::happens(detail::torture_now.cache_misses));
+    EXPECT_FALSE(detail::happens(detail::torture_now.delays));
+  }
+  EXPECT_NEAR(failures, 10'000, 500);
+}
+
+TEST(Torture, EndsWithItsScope) {
+  { const torture_scope scope({.cache_misses = 1000}); }
+  EXPECT_FALSE(detail::happens(detail::torture_now.cache_misses));
+}
+
+TEST(Torture, PausesForOneThread) {
+  const torture_scope scope({.cache_misses = 1000});
+  const detail::torture_pause in_peace;
+  EXPECT_FALSE(detail::happens(detail::torture_now.cache_misses));
+  test::run_in_new_thread([] { EXPECT_TRUE(detail::happens(detail::torture_now.cache_misses)); });
+}
+
+// ---- what happens to pools
+// -----------------------------------------------------------------------
+
+TEST(FlakyAtomic, FailsAsOftenAsTold) {
+  const torture_scope scope({.cas_failures = 1000, .delays = 0});
+  detail::flaky_atomic<std::uint64_t> word(3);
+  std::uint64_t seen = 3;
+  EXPECT_FALSE(
+      word.compare_exchange_weak(seen, 4, std::memory_order_relaxed, std::memory_order_relaxed));
+  EXPECT_EQ(seen, 3U);
+  EXPECT_EQ(word.load(std::memory_order_relaxed), 3U);
+}
+
+TEST(FlakyAtomic, SucceedsOtherwise) {
+  detail::flaky_atomic<std::uint64_t> word(3);
+  std::uint64_t seen = 3;
+  EXPECT_TRUE(
+      word.compare_exchange_weak(seen, 4, std::memory_order_relaxed, std::memory_order_relaxed));
+  EXPECT_EQ(word.load(std::memory_order_relaxed), 4U);
+}
+
+TEST(NarrowTags, AreAsNarrowAsTold) {
+  EXPECT_EQ(narrow_tags<3>::stack(100).tag_bits(), 3U);
+  EXPECT_EQ(flaky_list<3>::stack(100).tag_bits(), 3U);
+}
+
+TEST(NarrowTags, WrapWhileOneThreadWorks) {
+  object_pool<int, narrow_tags<1>, policy::no_cache> pool(8);
+  for (int round = 0; round < 1000; ++round) {
+    EXPECT_EQ(test::count_acquirable(pool), 8U);
+  }
+}
+
+TEST(MissingCache, MissesEveryTimeIfTold) {
+  const torture_scope scope({.cas_failures = 0, .cache_misses = 1000, .delays = 0});
+  object_pool<int, missing_cache> pool(1000);
+  test::fill_own_cache(pool, 500);
+  EXPECT_EQ(pool.stats().refills, 0U);
+  EXPECT_EQ(pool.stats().cached, 0U);
+}
+
+TEST(MissingCache, HitsOtherwise) {
+  object_pool<int, missing_cache> pool(1000);
+  test::fill_own_cache(pool, 500);
+  EXPECT_GT(pool.stats().refills, 0U);
+  EXPECT_GT(pool.stats().cached, 0U);
+}
+
+TEST(MissingCache, RefusesAsOftenAsTold) {
+  const torture_scope scope({.delays = 0, .refusals = 250});
+  object_pool<int, missing_cache> pool(10);
+  int refused = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    refused += pool.try_acquire() ? 0 : 1;
+  }
+  EXPECT_NEAR(refused, 2500, 250);
+}
+
+TEST(Torture, WithoutRefusalsFailsNobodyWhoMayNotFail) {
+  constexpr unsigned threads = 4;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const torture_scope scope({.seed = seed});
+    object_pool<std::array<long, 4>, torture<>, policy::checked> pool(std::size_t{threads} * 3);
+    test::run_crew(threads, [&](unsigned self) {
+      std::array<std::array<long, 4>*, 3> held{};
+      for (int round = 0; round < 500; ++round) {
+        for (auto*& object : held) {
+          object = pool.try_acquire_ptr();
+          ASSERT_NE(object, nullptr) << "seed " << seed;
+          object->fill(self);
+        }
+        for (auto* const object : held) {
+          pool.release(object);
+        }
+      }
+    });
+    EXPECT_TRUE(conserved(pool)) << "seed " << seed << ": " << conserved(pool);
+  }
+}
+
+TEST(Torture, NarrowsTagsAsWell) {
+  EXPECT_EQ(torture<5>::stack(100).tag_bits(), 5U);
+}
+
+}  // namespace
+}  // namespace lido::testing
