@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <mutex>
 #include <type_traits>
 
@@ -22,10 +21,6 @@ namespace {
 // pools.
 constinit thread_local bool thread_is_ending = false;
 
-// How many numbers had ever been given back when this thread found the table full: it asks again
-// only after another one was, and takes no mutex meanwhile.
-constinit thread_local std::uint64_t refused_at = std::numeric_limits<std::uint64_t>::max();
-
 }  // namespace
 
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
@@ -40,8 +35,8 @@ class [[gnu::visibility("default")]] thread_registry {
 
   bool assign(bool wait) noexcept {
     // relaxed: a number that is given back just now is found on the next call
-    if (returned_.load(std::memory_order_relaxed) == refused_at) {
-      return false;
+    if (full_.load(std::memory_order_relaxed)) {
+      return false;  // without the mutex, which all threads past the table would meet at
     }
     std::unique_lock lock(mutex_, std::defer_lock);
     if (wait) {
@@ -52,7 +47,7 @@ class [[gnu::visibility("default")]] thread_registry {
     const std::uint32_t number = lowest_free();
     if (number == 0) {
       // relaxed: written under the mutex
-      refused_at = returned_.load(std::memory_order_relaxed);
+      full_.store(true, std::memory_order_relaxed);
       return false;
     }
     // The key's destructor, not that of a thread_local object: it needs no allocation for the first
@@ -106,7 +101,7 @@ class [[gnu::visibility("default")]] thread_registry {
   std::mutex mutex_;
   thread_exit_listener* first_ = nullptr;
   std::array<bool, max_thread_number + 1> used_{};
-  atomic<std::uint64_t> returned_{0};
+  atomic<bool> full_{false};
   pthread_key_t key_{};
   bool has_key_ = false;
   bool has_fork_handlers_ = false;
@@ -140,8 +135,8 @@ void thread_registry::leave() noexcept {
     listener->on_thread_exit(number);
   }
   used_[number] = false;
-  // relaxed: only a reason to look under the mutex
-  returned_.fetch_add(1, std::memory_order_relaxed);
+  // relaxed: written under the mutex
+  full_.store(false, std::memory_order_relaxed);
 }
 
 bool assign_thread_number(bool wait) noexcept {
