@@ -89,6 +89,7 @@ TYPED_TEST(ObjectPoolCapacity, ThirtyTwoParkedThreadsWithFullCachesStrandNothing
   const auto all = test::drain(pool);
   EXPECT_EQ(all.size(), capacity);
   EXPECT_EQ(test::count_distinct(all), capacity);
+  test::release_all(pool, all);
 }
 
 TYPED_TEST(ObjectPoolCapacity, SlotsInTheCachesOfEndedThreadsAreFound) {
