@@ -1,9 +1,12 @@
 #include "lido/concurrency/thread_number.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <type_traits>
 
@@ -21,73 +24,41 @@ namespace {
 // pools.
 constinit thread_local bool thread_is_ending = false;
 
-}  // namespace
+// The thread that forks holds the registry's mutex, and fork handlers of others may use pools.
+constinit thread_local bool thread_is_forking = false;
 
+}  // namespace
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+// With the visibility of `thread_offset`; see there.
+#pragma GCC visibility push(default)
 
 /// Numbers in use and live pools, under one mutex. Never destroyed: threads and static pools may
 /// outlive every static object.
-class [[gnu::visibility("default")]] thread_registry {
+class thread_registry {
  public:
   constexpr thread_registry() noexcept = default;
   thread_registry(const thread_registry&) = delete;
   thread_registry& operator=(const thread_registry&) = delete;
 
-  bool assign(bool wait) noexcept {
-    // relaxed: a number that is given back just now is found on the next call
-    if (full_.load(std::memory_order_relaxed)) {
-      return false;  // without the mutex, which all threads past the table would meet at
-    }
-    std::unique_lock lock(mutex_, std::defer_lock);
-    if (wait) {
-      lock.lock();
-    } else if (!lock.try_lock()) {
-      return false;
-    }
-    const std::uint32_t number = lowest_free();
-    if (number == 0) {
-      // relaxed: written under the mutex
-      full_.store(true, std::memory_order_relaxed);
-      return false;
-    }
-    // The key's destructor, not that of a thread_local object: it needs no allocation for the first
-    // keys of a process, and it runs after the destructors of all thread_local objects, so those
-    // may still use pools at full speed.
-    if (!prepare() || pthread_setspecific(key_, this) != 0) {
-      return false;
-    }
-    used_[number] = true;
-    thread_offset = number * thread_stride;
-    return true;
-  }
+  bool assign(bool wait) noexcept;
+  void add(thread_exit_listener& listener) noexcept;
+  void remove(thread_exit_listener& listener) noexcept;
 
-  void add(thread_exit_listener & listener) noexcept {
-    const std::lock_guard lock(mutex_);
-    (void)prepare();
-    listener.next_ = first_;
-    if (first_ != nullptr) {
-      first_->previous_ = &listener;
-    }
-    first_ = &listener;
-  }
-
-  void remove(thread_exit_listener & listener) noexcept {
-    const std::lock_guard lock(mutex_);
-    (listener.previous_ != nullptr ? listener.previous_->next_ : first_) = listener.next_;
-    if (listener.next_ != nullptr) {
-      listener.next_->previous_ = listener.previous_;
-    }
+  /// False where this process was made from one with pools, and not by fork.
+  [[nodiscard]] bool is_of_this_process() const noexcept {
+    // relaxed: in one process only one value is ever stored
+    const pid_t process = process_.load(std::memory_order_relaxed);
+    return process == 0 || process == ::getpid();
   }
 
  private:
-  /// Asks the system for what the registry needs, once; again where it was refused.
+  [[nodiscard]] std::unique_lock<std::mutex> lock_unless_forking() noexcept;
   bool prepare() noexcept;
-
-  static void end_thread(void* self) noexcept {
-    static_cast<thread_registry*>(self)->leave();
-  }
-
   void leave() noexcept;
+  void before_fork() noexcept;
+  void after_fork() noexcept;
+  void after_fork_in_child() noexcept;
 
   [[nodiscard]] std::uint32_t lowest_free() const noexcept {
     for (std::uint32_t number = 1; number <= max_thread_number; ++number) {
@@ -105,23 +76,85 @@ class [[gnu::visibility("default")]] thread_registry {
   pthread_key_t key_{};
   bool has_key_ = false;
   bool has_fork_handlers_ = false;
+  atomic<pid_t> process_{0};
 };
 
-// Beside `thread_offset`, and visible as that is; see there.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
-[[gnu::visibility("default")]] extern constinit thread_registry thread_numbers;
+extern constinit thread_registry thread_numbers;
 constinit thread_registry thread_numbers;
 static_assert(std::is_trivially_destructible_v<thread_registry>);
 
+#pragma GCC visibility pop
+
+bool thread_registry::assign(bool wait) noexcept {
+  // relaxed: a number that is given back just now is found on the next call
+  if (thread_is_forking || full_.load(std::memory_order_relaxed)) {
+    return false;  // without the mutex, which all threads past the table would meet at
+  }
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (wait) {
+    require_own_process();
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return false;
+  }
+  const std::uint32_t number = lowest_free();
+  if (number == 0) {
+    // relaxed: written under the mutex
+    full_.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  // The key's destructor, not that of a thread_local object: it needs no allocation for the first
+  // keys of a process, and it runs after the destructors of all thread_local objects, so those may
+  // still use pools at full speed.
+  if (!prepare() || pthread_setspecific(key_, this) != 0) {
+    return false;
+  }
+  used_[number] = true;
+  thread_offset = number * thread_stride;
+  return true;
+}
+
+void thread_registry::add(thread_exit_listener& listener) noexcept {
+  const std::unique_lock lock = lock_unless_forking();
+  (void)prepare();
+  listener.next_ = first_;
+  if (first_ != nullptr) {
+    first_->previous_ = &listener;
+  }
+  first_ = &listener;
+}
+
+void thread_registry::remove(thread_exit_listener& listener) noexcept {
+  const std::unique_lock lock = lock_unless_forking();
+  (listener.previous_ != nullptr ? listener.previous_->next_ : first_) = listener.next_;
+  if (listener.next_ != nullptr) {
+    listener.next_->previous_ = listener.previous_;
+  }
+}
+
+std::unique_lock<std::mutex> thread_registry::lock_unless_forking() noexcept {
+  if (thread_is_forking) {
+    return {};
+  }
+  require_own_process();
+  return std::unique_lock(mutex_);
+}
+
+/// Asks the system for what the registry needs, once; again where it was refused. Returns whether
+/// threads can have numbers.
 bool thread_registry::prepare() noexcept {
   if (!has_key_) {
-    has_key_ = pthread_key_create(&key_, &thread_registry::end_thread) == 0;
+    has_key_ = pthread_key_create(&key_, [](void* registry) {
+                 static_cast<thread_registry*>(registry)->leave();
+               }) == 0;
   }
   if (!has_fork_handlers_) {
-    // A child must not inherit the mutex locked by a thread that it does not have.
     has_fork_handlers_ =
-        pthread_atfork([] { thread_numbers.mutex_.lock(); }, [] { thread_numbers.mutex_.unlock(); },
-                       [] { thread_numbers.mutex_.unlock(); }) == 0;
+        pthread_atfork([] { thread_numbers.before_fork(); }, [] { thread_numbers.after_fork(); },
+                       [] { thread_numbers.after_fork_in_child(); }) == 0;
+    // relaxed: see is_of_this_process
+    process_.store(::getpid(), std::memory_order_relaxed);
   }
   return has_key_;
 }
@@ -137,6 +170,40 @@ void thread_registry::leave() noexcept {
   used_[number] = false;
   // relaxed: written under the mutex
   full_.store(false, std::memory_order_relaxed);
+}
+
+/// A child must not inherit the mutex locked by a thread that it does not have.
+void thread_registry::before_fork() noexcept {
+  mutex_.lock();
+  thread_is_forking = true;
+}
+
+void thread_registry::after_fork() noexcept {
+  thread_is_forking = false;
+  mutex_.unlock();
+}
+
+void thread_registry::after_fork_in_child() noexcept {
+  // relaxed: there is one thread
+  process_.store(::getpid(), std::memory_order_relaxed);
+  const auto survivor = static_cast<std::uint32_t>(thread_offset / thread_stride);
+  for (thread_exit_listener* listener = first_; listener != nullptr; listener = listener->next_) {
+    listener->on_fork(survivor);
+  }
+  used_.fill(false);
+  used_[survivor] = true;  // number 0 is never given out
+  after_fork();
+}
+
+void require_own_process() noexcept {
+  if (!thread_numbers.is_of_this_process()) {
+    (void)std::fputs(
+        "lido: this process was made by clone, vfork or _Fork from one that has pools. These run "
+        "no "
+        "fork handlers, so pools cannot be used here. Use fork.\n",
+        stderr);
+    std::abort();
+  }
 }
 
 bool assign_thread_number(bool wait) noexcept {

@@ -46,6 +46,11 @@ LIDO_TLS_MODEL
 /// Thread-safe; never throws. `wait` false: gives up when another thread is at the registry.
 bool assign_thread_number(bool wait) noexcept;
 
+/// Ends the program with a message if this process was made from one with pools, but not by fork:
+/// then the handlers that fork runs are missing, and what other threads were doing lasts forever.
+/// One system call.
+void require_own_process() noexcept;
+
 /// What has caches that belong to threads. Registered for its whole life.
 class thread_exit_listener {
  public:
@@ -56,6 +61,11 @@ class thread_exit_listener {
   /// Called in the thread that ends, before its number can be given to another thread. Excludes
   /// `unregister`. Must not throw, register or unregister.
   virtual void on_thread_exit(std::uint32_t number) noexcept = 0;
+
+  /// Called in a process that fork has just made, whose one thread is the caller and has number
+  /// `survivor` (0: none); the numbers of all others are free afterwards. Must not throw, register
+  /// or unregister.
+  virtual void on_fork(std::uint32_t /*survivor*/) noexcept {}
 
   /// Blocking; safe beside ending threads. After `unregister` no call comes any more.
   void register_listener() noexcept;

@@ -88,7 +88,7 @@ class slot_source final : private thread_exit_listener {
   /// counts in a line of its own.
   [[nodiscard]] void* acquire_shared() noexcept {
     if (thread_offset == 0) [[unlikely]] {
-      (void)assign_thread_number(/*wait=*/true);
+      (void)assign_thread_number(/*wait=*/false);
     }
     return acquire_past_cache(own_cache());
   }
@@ -127,6 +127,8 @@ class slot_source final : private thread_exit_listener {
                                     std::uint32_t keep) noexcept;
   void enlarge(thread_cache& cache) noexcept;
   void on_thread_exit(std::uint32_t number) noexcept override;
+  void on_fork(std::uint32_t survivor) noexcept override;
+  void empty_and_close(thread_cache& cache) noexcept;
 
   // The shared side. `self`: the caller's cache, only to count in; null without a number.
   [[nodiscard]] void* acquire_past_cache(thread_cache* self) noexcept;

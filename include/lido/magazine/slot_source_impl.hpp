@@ -85,8 +85,9 @@ void slot_source<Stack>::release_slow(thread_cache& cache, void* slot) noexcept 
 
 template <index_stack Stack>
 void* slot_source<Stack>::acquire_without_number() noexcept {
-  return assign_thread_number(/*wait=*/true) ? acquire_slow(at(thread_offset))
-                                             : acquire_past_cache(nullptr);
+  // Without a wait: a thread that stands still at the registry must not hold this one up.
+  return assign_thread_number(/*wait=*/false) ? acquire_slow(at(thread_offset))
+                                              : acquire_past_cache(nullptr);
 }
 
 template <index_stack Stack>
@@ -197,6 +198,7 @@ void* slot_source<Stack>::refill(thread_cache& cache) noexcept {
     count = limit + 1;
   }
   count_drawn(&cache, count);
+  schedule_point();
   const std::span<cell> cells = cache.cells();
   for (std::uint32_t i = 0; i + 1 < count; ++i) {
     // relaxed: published when the cache opens
@@ -257,6 +259,7 @@ std::uint32_t slot_source<Stack>::flush(thread_cache& cache, std::uint32_t count
       chunk[i] = cells[done + i].load(std::memory_order_relaxed);
     }
     give(&cache, std::span<void* const>(chunk).first(size));
+    schedule_point();
     done += size;
   }
   for (std::uint32_t i = surplus; i < count; ++i) {
@@ -296,18 +299,44 @@ void slot_source<Stack>::enlarge(thread_cache& cache) noexcept {
 template <index_stack Stack>
 void slot_source<Stack>::on_thread_exit(std::uint32_t number) noexcept {
   thread_cache& cache = caches_[number];
-  auto& notes = cache.notes();
-  if (!notes.active || active_mutation == mutation::forget_flush) {
+  if (!cache.notes().active || active_mutation == mutation::forget_flush) {
     return;
   }
-  const thread_cache::settled found = cache.settle(kind_);
-  (void)flush(cache, found.count, 0);
+  empty_and_close(cache);
+  // relaxed: a number from which shares are computed
+  open_caches_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Leaves a cache as for the first thread of its number.
+template <index_stack Stack>
+void slot_source<Stack>::empty_and_close(thread_cache& cache) noexcept {
+  // A busy cache is one whose owner a fork has left behind, and what is in it, nobody knows.
+  if (cache.control().state() != cache_state::busy) {
+    const thread_cache::settled found = cache.settle(kind_);
+    (void)flush(cache, found.count, 0);
+  }
   cache.close();
+  auto& notes = cache.notes();
   notes.active = false;
   notes.last_was_flush = false;
   notes.sizing.reset(scarcity());
-  // relaxed: a number from which shares are computed
-  open_caches_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Ends what the missing threads had begun. The slots that they were moving are lost to this
+/// process and count as in use. All others are where anybody finds them, and nobody waits for the
+/// missing.
+// relaxed (whole function): there is one thread
+template <index_stack Stack>
+void slot_source<Stack>::on_fork(std::uint32_t survivor) noexcept {
+  for (std::uint32_t number = 1; number <= max_thread_number; ++number) {
+    const bool left_behind =
+        caches_[number].notes().active || caches_[number].control().state() != cache_state::frozen;
+    if (number != survivor && left_behind) {
+      empty_and_close(caches_[number]);
+    }
+  }
+  carrying_.store(0, std::memory_order_relaxed);
+  open_caches_.store(caches_[survivor].notes().active ? 1 : 0, std::memory_order_relaxed);
 }
 
 /// Pops up to out.size() slots of the caller's own cache in one go.
@@ -330,7 +359,7 @@ std::size_t slot_source<Stack>::take_own(thread_cache& cache, std::span<void*> o
 template <index_stack Stack>
 std::size_t slot_source<Stack>::acquire_n(std::span<void*> out) noexcept {
   if (thread_offset == 0) {
-    (void)assign_thread_number(/*wait=*/true);
+    (void)assign_thread_number(/*wait=*/false);
   }
   thread_cache* const self = own_cache();
   std::size_t count = self != nullptr && has_caches_ ? take_own(*self, out) : 0;

@@ -170,6 +170,9 @@ void slot_source<Stack>::wait_for_transit(int waits, exponential_backoff& backof
   } else if (waits < waits_before_nap) {
     yield_thread();
   } else {
+    if (waits == waits_before_nap) {
+      require_own_process();  // or it would wait for a thread of another one
+    }
     nap_thread();
   }
 }

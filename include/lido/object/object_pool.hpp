@@ -34,13 +34,15 @@ namespace lido {
 /// caches of other threads hold.
 ///
 /// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
-/// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free,
-/// with two exceptions: a thread's first acquire of all takes a number under a mutex, and an
-/// acquire that finds nothing while another thread stands still in the middle of moving slots waits
-/// for it, up to about a tenth of a second. Not movable. Requires on destruction: no object is in
-/// use, no other thread is in a call. Threads that used the pool may end before or after it. Not
-/// async-signal-safe. After fork, a child may use the slots that were free in its own thread's
-/// cache or the shared lists; create a new pool there instead.
+/// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free, but
+/// for an acquire that finds nothing while another thread stands still in the middle of moving
+/// slots: it waits for that thread, up to about a tenth of a second.
+///
+/// Not movable. Requires on destruction: no object is in use, no other thread is in a call. Threads
+/// that used the pool may end before or after it.
+/// Not async-signal-safe. The child of a fork may go on with the pool, end it, and make others: it
+/// has all slots that were free but for those that another thread was moving at that moment; what
+/// other threads held stays in use there.
 template <class T, class... Policies>
 class object_pool {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,

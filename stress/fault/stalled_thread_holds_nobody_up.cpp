@@ -1,0 +1,358 @@
+/// Tries to break: a thread that stands still, wherever it is, holds nobody up; and a child of a
+/// fork at that moment can go on.
+///
+/// A victim runs a fixed script in a build that can stop it inside every window. For each window,
+/// with the victim stopped there for good: other threads must get and give slots as long as there
+/// are free ones; what is left must be refused in bounded time; a forked child must find the same
+/// slots without waiting for threads that it does not have. Then the victim goes on, and all slots
+/// must be there.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <latch>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/ledger.hpp"
+#include "harness/pools.hpp"
+#include "harness/report.hpp"
+#include "harness/run.hpp"
+#include "harness/stall.hpp"
+
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t capacity = 128;
+constexpr std::size_t reserve = 8;  // kept free for the others while the victim stands still
+constexpr unsigned others = 2;
+constexpr unsigned pairs = 2'000;
+
+struct settings {
+  stress::run_options run;
+  std::string pool = "revocable";
+  unsigned per_window = 3;
+  unsigned fork = 1;
+};
+
+struct results {
+  unsigned stalls = 0;
+  std::size_t windows = 0;
+  unsigned frozen = 0;
+  std::uint64_t pairs = 0;
+  double longest_pair_ms = 0;
+  double longest_refusal_ms = 0;
+  unsigned forks = 0;
+  std::size_t most_in_transit = 0;
+};
+
+double milliseconds_since(steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
+}
+
+/// Owns the pool, the threads with full caches, and the victim.
+template <class Pool>
+class scene {
+ public:
+  /// The victim stops at its `stop_at`-th schedule point, or writes all of them down.
+  scene(stress::run& run, results& results, std::uint32_t stop_at,
+        std::vector<std::uintptr_t>* places = nullptr)
+      : run_(run), results_(results), pool_(std::make_unique<Pool>(capacity)) {
+    stress::clear_owners(*pool_);
+    for (std::size_t i = 0; i < reserve; ++i) {
+      reserve_.push_back(pool_->try_acquire_ptr(lido::default_init));
+    }
+    neighbour_ = std::thread([this] { keep_a_full_cache(); });
+    both_.arrive_and_wait();
+    victim_ = std::thread([this, stop_at, places] {
+      if (places != nullptr) {
+        stress::stall::record(*places);
+      }
+      stress::stall::arm(stop_at);
+      play();
+      script_over_ = true;  // what is left is the end of the thread
+    });
+  }
+  scene(const scene&) = delete;
+  scene& operator=(const scene&) = delete;
+  ~scene() = default;
+
+  void rehearse() { finish(); }
+
+  void check(bool with_fork) {
+    if (!stress::stall::wait_for_one()) {
+      run_.broken("the victim did not come to its window");
+    }
+    ++results_.stalls;
+    for (stress::owned* const object : reserve_) {
+      pool_->release(object);
+    }
+    reserve_.clear();
+    let_others_work();
+    const std::size_t found = drain_and_time();
+    results_.most_in_transit =
+        std::max(results_.most_in_transit, capacity - found - victims_.size());
+    // A fork waits for a thread that is about to end.
+    if (with_fork && !script_over_) {
+      fork_and_judge(found);
+    }
+    finish();
+  }
+
+ private:
+  void finish() {
+    stress::stall::end();
+    victim_.join();
+    stress::stall::reset();
+    leave_.count_down();
+    for (std::thread& other : others_) {
+      other.join();
+    }
+    both_.arrive_and_wait();
+    neighbour_.join();
+    pool_->release_n(reserve_);
+    if (stress::count_acquirable(*pool_) != capacity) {
+      run_.broken("slots are missing after the victim has ended");
+    }
+  }
+
+  void keep_a_full_cache() {
+    std::vector<stress::owned*> held;
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 12; ++i) {
+        held.push_back(pool_->try_acquire_ptr(lido::default_init));
+      }
+      pool_->release_n(held);
+      held.clear();
+    }
+    both_.arrive_and_wait();
+    both_.arrive_and_wait();
+  }
+
+  /// The script of the victim: hits, refills, flushes, a theft, a refusal, many at once.
+  void play() {
+    victims_.reserve(capacity);
+    for (const std::size_t height : {6, 20, 60}) {
+      climb(height);
+      descend();
+    }
+    climb(capacity + 1);  // robs the neighbour, and is refused at the end
+    std::vector<stress::owned*> back(victims_.end() - 20, victims_.end());
+    victims_.resize(victims_.size() - 20);
+    pool_->release_n(back);
+    back.resize(pool_->try_acquire_n(back));
+    victims_.insert(victims_.end(), back.begin(), back.end());
+    descend();
+  }
+
+  void climb(std::size_t height) {
+    stress::owned* object = nullptr;
+    do {
+      object = pool_->try_acquire_ptr(lido::default_init);
+      if (object != nullptr) {
+        victims_.push_back(object);
+      }
+    } while (object != nullptr && victims_.size() < height);
+  }
+
+  void descend() {
+    while (!victims_.empty()) {
+      stress::owned* const object = victims_.back();
+      victims_.pop_back();
+      pool_->release(object);
+    }
+  }
+
+  /// There are free slots, so each acquire must succeed.
+  void let_others_work() {
+    struct account {
+      double longest = 0;
+      unsigned refused = 0;
+    };
+    std::vector<account> accounts(others);
+    std::latch done(others);
+    for (account& own : accounts) {
+      others_.emplace_back([this, &own, &done] {
+        for (unsigned i = 0; i < pairs; ++i) {
+          const auto start = steady_clock::now();
+          stress::owned* const object = pool_->try_acquire_ptr(lido::default_init);
+          own.refused += object == nullptr ? 1 : 0;
+          pool_->release(object);
+          own.longest = std::max(own.longest, milliseconds_since(start));
+        }
+        done.count_down();
+        leave_.wait();  // a thread that ends may have to wait for the victim
+      });
+    }
+    const auto start = steady_clock::now();
+    while (!done.try_wait()) {
+      if (milliseconds_since(start) > 10'000) {
+        run_.broken("threads wait for one that stands still, though there are free slots");
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    results_.pairs += std::uint64_t{others} * pairs;
+    for (const account& own : accounts) {
+      results_.longest_pair_ms = std::max(results_.longest_pair_ms, own.longest);
+      results_.frozen += own.refused > 0 ? 1 : 0;
+    }
+  }
+
+  /// Takes all there is; the refusal at the end may have to wait for the victim, but not for long.
+  std::size_t drain_and_time() {
+    std::vector<stress::owned*> all;
+    steady_clock::time_point start;
+    for (;;) {
+      start = steady_clock::now();
+      stress::owned* const object = pool_->try_acquire_ptr(lido::default_init);
+      if (object == nullptr) {
+        break;
+      }
+      all.push_back(object);
+    }
+    results_.longest_refusal_ms = std::max(results_.longest_refusal_ms, milliseconds_since(start));
+    require_distinct(all);
+    pool_->release_n(all);
+    return all.size();
+  }
+
+  void require_distinct(std::vector<stress::owned*> all) const {
+    all.insert(all.end(), victims_.begin(), victims_.end());
+    std::sort(all.begin(), all.end());
+    if (std::adjacent_find(all.begin(), all.end()) != all.end()) {
+      run_.broken("a slot was handed out twice");
+    }
+  }
+
+  void fork_and_judge(std::size_t found) {
+    ++results_.forks;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      live_as_child(found);
+      std::_Exit(EXIT_SUCCESS);
+    }
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child || status != 0) {
+      run_.broken("the child ended with status " + std::to_string(status));
+    }
+  }
+
+  static long waits() {
+    rusage usage{};
+    (void)::getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+  }
+
+  void live_as_child(std::size_t found) {
+    const long before = waits();
+    std::vector<stress::owned*> all;
+    while (stress::owned* const object = pool_->try_acquire_ptr(lido::default_init)) {
+      all.push_back(object);
+      if (all.size() > capacity) {
+        break;  // require_distinct says why
+      }
+    }
+    if (waits() - before > 100) {
+      run_.broken("the child waits for threads that it does not have");
+    }
+    require_distinct(all);
+    if (all.size() < found) {
+      run_.broken("the child finds " + std::to_string(all.size()) + " slots, its parent " +
+                  std::to_string(found));
+    }
+    pool_->release_n(all);
+    run_.in_threads(4, [&](unsigned /*thread*/) { (void)stress::count_acquirable(*pool_); });
+    if (stress::count_acquirable(*pool_) != all.size()) {
+      run_.broken("the child has lost slots");
+    }
+    pool_ = std::make_unique<Pool>(capacity);
+    run_.in_threads(2, [&](unsigned /*thread*/) { (void)stress::count_acquirable(*pool_); });
+    if (stress::count_acquirable(*pool_) != capacity) {
+      run_.broken("the child's own pool has lost slots");
+    }
+  }
+
+  stress::run& run_;
+  results& results_;
+  std::unique_ptr<Pool> pool_;
+  std::vector<stress::owned*> reserve_;
+  std::vector<stress::owned*> victims_;
+  std::barrier<> both_{2};
+  std::thread neighbour_;
+  std::thread victim_;
+  std::atomic<bool> script_over_{false};
+  std::vector<std::thread> others_;
+  std::latch leave_{1};
+};
+
+/// Which schedule points to stop at: of each place in the code some of its occurrences, the first
+/// and the last among them.
+std::vector<std::uint32_t> choose(const std::vector<std::uintptr_t>& places, unsigned per_window) {
+  std::map<std::uintptr_t, std::vector<std::uint32_t>> by_place;
+  for (std::uint32_t i = 0; i < places.size(); ++i) {
+    by_place[places[i]].push_back(i + 1);
+  }
+  std::vector<std::uint32_t> chosen;
+  for (const auto& [place, at] : by_place) {
+    const std::size_t last = at.size() - 1;
+    const std::size_t parts = std::max<std::size_t>(std::min<std::size_t>(per_window - 1, last), 1);
+    for (std::size_t i = 0; i <= std::min<std::size_t>(parts, last); ++i) {
+      chosen.push_back(at[last * i / parts]);
+    }
+  }
+  return chosen;
+}
+
+std::size_t count_distinct(std::vector<std::uintptr_t> places) {
+  std::sort(places.begin(), places.end());
+  return static_cast<std::size_t>(std::unique(places.begin(), places.end()) - places.begin());
+}
+
+template <class Pool>
+int sweep(const settings& settings) {
+  stress::run run(settings.run);
+  results results;
+  std::vector<std::uintptr_t> places;
+  scene<Pool>(run, results, stress::stall::never, &places).rehearse();
+  results.windows = count_distinct(places);
+  for (const std::uint32_t stop_at : choose(places, settings.per_window)) {
+    scene<Pool>(run, results, stop_at).check(settings.fork != 0);
+  }
+  stress::figures("stalled_thread_holds_nobody_up")
+      .add("pool", settings.pool)
+      .add("windows", results.windows)
+      .add("stalls", results.stalls)
+      .add("rounds_without_progress", results.frozen)
+      .add("pairs_beside_a_stall", results.pairs)
+      .add("longest_pair_ms", fmt::format("{:.2f}", results.longest_pair_ms))
+      .add("longest_refusal_ms", fmt::format("{:.0f}", results.longest_refusal_ms))
+      .add("forks", results.forks)
+      .add("most_slots_in_transit", results.most_in_transit)
+      .print();
+  if (results.frozen > 0) {
+    run.broken("a thread was held up by one that stood still");
+  }
+  run.add_operations(2 * results.pairs);
+  return run.held("stalled_thread_holds_nobody_up");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings settings;
+  stress::command_line line("A stalled thread holds nobody up", settings.run);
+  line.add_pool(settings.pool);
+  line.add("--per-window", settings.per_window, "stalls at each place in the code");
+  line.add("--fork", settings.fork, "0: without forks");
+  line.parse(argc, argv);
+
+  return stress::with_pool(settings.pool, [&]<class Pool>() { return sweep<Pool>(settings); });
+}

@@ -1,0 +1,32 @@
+/// @file
+/// Stops a thread inside a window, for as long as another one likes. Only for executables that link
+/// stall.cpp and a library built with LIDO_FUZZ_SCHEDULE.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace stress {
+
+/// The schedule points that the calling thread passes from now on.
+class stall {
+ public:
+  static constexpr std::uint32_t never = 0;
+
+  /// The calling thread stops at the n-th one from now.
+  static void arm(std::uint32_t n) noexcept;
+
+  /// The calling thread writes down where each of them is: an address in the code.
+  static void record(std::vector<std::uintptr_t>& places) noexcept;
+
+  /// Waits until a thread has stopped; false: none has in ten seconds.
+  [[nodiscard]] static bool wait_for_one() noexcept;
+
+  /// Lets the stopped thread go on.
+  static void end() noexcept;
+
+  /// For the next victim, when the one before has ended.
+  static void reset() noexcept;
+};
+
+}  // namespace stress
