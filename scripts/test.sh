@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # All tests: GCC with everything, then Clang with ThreadSanitizer and with AddressSanitizer and
-# UndefinedBehaviorSanitizer, clang-tidy and clang-format. With --soak the stress drivers run for
-# minutes instead of a second.
+# UndefinedBehaviorSanitizer, the unit tests on an emulated arm64, clang-tidy and clang-format. With
+# --soak the stress drivers and the fuzz targets run for minutes instead of seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stress_seconds=1
+fuzz_seconds=12
 case "${1:-}" in
   "") ;;
-  --soak) stress_seconds=${2:-120} ;;
+  --soak) stress_seconds=${2:-120} fuzz_seconds=${2:-120} ;;
   *) echo "usage: scripts/test.sh [--soak [SECONDS]]" >&2; exit 2 ;;
 esac
 
@@ -20,7 +21,8 @@ run_preset() { # preset, further arguments for ctest
   local preset=$1
   shift
   step "$preset: configure and build"
-  cmake --preset "$preset" -Wno-dev -DLIDO_STRESS_SECONDS="$stress_seconds" >/dev/null
+  cmake --preset "$preset" -Wno-dev -DLIDO_STRESS_SECONDS="$stress_seconds" \
+    -DLIDO_FUZZ_SECONDS="$fuzz_seconds" >/dev/null 2>&1
   cmake --build --preset "$preset" -- -v >"build/$preset/build.log" 2>&1 ||
     { grep -E 'error|warning|FAILED|undefined' -A 5 "build/$preset/build.log" | tail -n 80; return 1; }
   step "$preset: test"
@@ -29,8 +31,13 @@ run_preset() { # preset, further arguments for ctest
 
 run_preset gcc
 run_preset tsan --label-regex 'unit|death|stress'
-run_preset asan --label-regex 'unit|death|stress'
-run_preset clang --label-regex 'unit|report|package'
+run_preset asan --label-regex 'unit|death|stress|fuzz'
+run_preset clang --label-regex 'unit|report|package|fuzz'
+if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64-static >/dev/null; then
+  run_preset arm64
+else
+  step "arm64: SKIPPED, because the cross compiler or the emulator could not be installed"
+fi
 step "clang-tidy and clang-format"
 scripts/tidy.sh build/clang src stress
 step "done"

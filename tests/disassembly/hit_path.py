@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 LABEL = re.compile(r"^[0-9a-f]+ <(.+)>:$")
 INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(.*?)\s*$")
-RELOCATION = re.compile(r"\t[0-9a-f]+: R_X86_64_")
+RELOCATION = re.compile(r"\t[0-9a-f]+: R_(?:X86_64|AARCH64)_")
 TARGET = re.compile(r"^([0-9a-f]+)\b")
 PREFIXES = {"bnd", "notrack", "data16", "rep", "repz", "repnz", "cs", "ds", "es", "addr32"}
 FENCES = {"mfence", "lfence", "sfence", "cpuid", "serialize", "syscall"}
@@ -63,6 +63,15 @@ class Instruction:
         return int(match[1], 16) if match and not self.external else None
 
     @property
+    def ends(self) -> bool:
+        """Control does not come back to the function: it is left, or a call is made."""
+        return self.name in ("call", "ret", "ud2", "hlt")
+
+    @property
+    def always_jumps(self) -> bool:
+        return self.name == "jmp"
+
+    @property
     def fault(self) -> str:
         if self.text.startswith("lock") or " lock " in self.text:
             return "a locked instruction"
@@ -71,8 +80,10 @@ class Instruction:
         return "a fence" if self.name in FENCES else ""
 
 
-def disassemble(objdump: str, path: str) -> dict[str, list[Instruction]]:
-    command = [objdump, "--disassemble", "--reloc", "--wide", "--no-show-raw-insn", "--disassembler-options=intel", path]
+def disassemble(
+    objdump: str, path: str, kind: type = Instruction, options: tuple[str, ...] = ("--disassembler-options=intel",)
+) -> dict[str, list[Instruction]]:
+    command = [objdump, "--disassemble", "--reloc", "--wide", "--no-show-raw-insn", *options, path]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     functions: dict[str, list[Instruction]] = {}
     current: list[Instruction] = []
@@ -81,21 +92,21 @@ def disassemble(objdump: str, path: str) -> dict[str, list[Instruction]]:
         if label := LABEL.match(line):
             current = functions.setdefault(label[1], [])
         elif match := INSTRUCTION.match(code.split("#")[0]):
-            current.append(Instruction(int(match[1], 16), match[2], bool(relocation)))
+            current.append(kind(int(match[1], 16), match[2], bool(relocation)))
     return functions
 
 
 def followers(body: list[Instruction], at: int) -> list[int]:
     """Where control goes inside the function; a call or a jump out of it leads nowhere."""
     one = body[at]
-    if one.name in ("call", "ret", "ud2", "hlt"):
+    if one.ends:
         return []
     following = [at + 1] if at + 1 < len(body) else []
     if not one.jumps:
         return following
     places = {i.address: n for n, i in enumerate(body)}
     inside = [places[one.target]] if one.target in places else []
-    return inside if one.name == "jmp" else following + inside
+    return inside if one.always_jumps else following + inside
 
 
 def hit_path(body: list[Instruction]) -> list[Instruction] | None:

@@ -1,0 +1,52 @@
+# What the compiler makes of the same sources on arm64: for every processor (armv8-a, whose atomics are calls of
+# the compiler's library) and for those with atomics of their own (armv8.1-a).
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+get_target_property(library_sources lido SOURCES)
+list(TRANSFORM library_sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
+
+function(lido_arm64_object target processor)
+  add_library(${target} OBJECT ${ARGN})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_options(${target} PRIVATE -O2 -DNDEBUG -march=${processor})
+  lido_warnings(${target})
+endfunction()
+
+function(lido_arm64_test name) # further arguments: of arm64.py
+  add_test(NAME disassembly.arm64.${name} COMMAND
+    Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/arm64.py --objdump ${CMAKE_OBJDUMP} ${ARGN})
+  set_tests_properties(disassembly.arm64.${name} PROPERTIES LABELS report)
+endfunction()
+
+foreach(processor IN ITEMS armv8-a armv8.1-a)
+  lido_arm64_object(lido_probe_${processor} ${processor} probe.cpp)
+  lido_arm64_object(lido_stack_probe_${processor} ${processor} stack_probe.cpp)
+  lido_arm64_object(lido_rejected_${processor} ${processor} rejected.cpp)
+  lido_arm64_object(lido_rejected_arm64_${processor} ${processor} rejected_arm64.cpp)
+
+  set(pop --need "ldap?r" --need "casal?|__aarch64_cas8_acq(_rel)?")
+  set(push --need "casa?l|__aarch64_cas8_(acq_)?rel")
+  set(rejected $<TARGET_OBJECTS:lido_rejected_arm64_${processor}> --expect-rejected)
+
+  lido_arm64_test(${processor}.hit_path $<TARGET_OBJECTS:lido_probe_${processor}> --hit probe_acquire probe_release)
+  lido_arm64_test(${processor}.pop $<TARGET_OBJECTS:lido_stack_probe_${processor}> ${pop} probe_pop)
+  lido_arm64_test(${processor}.push $<TARGET_OBJECTS:lido_stack_probe_${processor}> ${push} probe_push)
+  lido_arm64_test(
+    ${processor}.rejects_hit_paths ${rejected} --hit rejected_relaxed_top rejected_barrier rejected_read_modify_write)
+  lido_arm64_test(${processor}.rejects_pop ${rejected} ${pop} rejected_relaxed_pop)
+  lido_arm64_test(${processor}.rejects_push ${rejected} ${push} rejected_relaxed_push rejected_fenced_push)
+  # Not rejected_exchange: a sequentially consistent store is a plain stlr here.
+  lido_arm64_test(
+    ${processor}.rejects_common $<TARGET_OBJECTS:lido_rejected_${processor}> --expect-rejected --hit
+    rejected_mutex rejected_fetch_sub rejected_compare_exchange rejected_fence rejected_call)
+
+  # No barrier anywhere in the library: the heavy fence is the kernel's, the light one the compiler's.
+  foreach(source IN LISTS library_sources)
+    cmake_path(GET source STEM name)
+    lido_arm64_object(lido_${name}_${processor} ${processor} ${source})
+    lido_arm64_test(${processor}.no_barrier.${name} $<TARGET_OBJECTS:lido_${name}_${processor}>)
+  endforeach()
+  lido_arm64_test(${processor}.heavy_fence $<TARGET_OBJECTS:lido_asymmetric_fence_${processor}> --need "syscall"
+    _ZN4lido6detail11heavy_fenceEv)
+endforeach()

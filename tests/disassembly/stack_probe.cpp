@@ -1,0 +1,12 @@
+// The library's own stack, compiled as the depot compiles it, for arm64.py to look at.
+#include "lido/freelist/treiber_stack.hpp"
+
+using stack = lido::detail::treiber_stack<>;
+
+extern "C" lido::detail::slot_index probe_pop(stack& from) {
+  return from.pop();
+}
+
+extern "C" void probe_push(stack& to, lido::detail::slot_index index) {
+  to.push(index);
+}
