@@ -21,8 +21,8 @@ run_preset() { # preset, further arguments for ctest
   local preset=$1
   shift
   step "$preset: configure and build"
-  cmake --preset "$preset" -Wno-dev -DLIDO_STRESS_SECONDS="$stress_seconds" \
-    -DLIDO_FUZZ_SECONDS="$fuzz_seconds" >/dev/null 2>&1
+  cmake --preset "$preset" -Wno-dev --no-warn-unused-cli -DLIDO_STRESS_SECONDS="$stress_seconds" \
+    -DLIDO_FUZZ_SECONDS="$fuzz_seconds" >/dev/null
   cmake --build --preset "$preset" -- -v >"build/$preset/build.log" 2>&1 ||
     { grep -E 'error|warning|FAILED|undefined' -A 5 "build/$preset/build.log" | tail -n 80; return 1; }
   step "$preset: test"
