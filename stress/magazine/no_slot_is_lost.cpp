@@ -2,6 +2,7 @@
 ///
 /// Raiders take all that is free and give it back, so they rob the caches of the workers, who keep
 /// popping and pushing in the middle of it. Between rounds everything must be there.
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,14 @@ struct settings {
 
 constexpr int steps_per_round = 20'000;
 
+/// A line that everybody writes, without need. Each such store waits for the line, and those of the
+/// pool's that follow wait behind it, so that a fence that is missing has a chance to be missed.
+struct alignas(128) {
+  std::atomic<unsigned> word{0};
+
+  void write(unsigned value) { word.store(value, std::memory_order_relaxed); }
+} contended;
+
 template <class Pool>
 void raid(stress::run& run, Pool& pool, unsigned me) {
   std::vector<stress::owned*> loot;
@@ -31,6 +40,7 @@ void raid(stress::run& run, Pool& pool, unsigned me) {
       loot.push_back(object);
     }
     operations += loot.size();
+    contended.write(me);
     for (stress::owned* const object : loot) {
       stress::leave(run, *object, me);
       pool.release(object);
@@ -46,11 +56,13 @@ void work(stress::run& run, Pool& pool, unsigned me, unsigned hold, stress::rand
   for (int step = 0; step < steps_per_round; ++step) {
     const std::size_t target = random() % (hold + 1);
     while (held.size() > target) {
+      contended.write(me);
       stress::leave(run, *held.back(), me);
       pool.release(held.back());
       held.pop_back();
     }
     while (held.size() < target) {
+      contended.write(me);
       stress::owned* const object = pool.try_acquire_ptr(lido::default_init);
       if (object == nullptr) {
         break;  // a raider has it all
