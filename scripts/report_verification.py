@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Writes docs/verification.md from what the last runs of the tests left behind.
+
+Reads, of each preset, the results that scripts/test.sh lets ctest write (build/<preset>/junit.xml), and the
+branches that scripts/coverage.sh counted (build/coverage/<layer>.json). Nothing is computed here that a run did
+not print; what did not run is said to be missing.
+
+usage: report_verification.py [--output FILE]
+"""
+import argparse
+import datetime
+import json
+import platform
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PRESETS = {
+    "gcc": "GCC",
+    "clang": "Clang",
+    "tsan": "Clang, ThreadSanitizer",
+    "asan": "Clang, AddressSanitizer and UndefinedBehaviorSanitizer",
+    "arm64": "GCC for arm64, emulated",
+}
+LABELS = ["unit", "death", "stress", "model", "mutant", "fault", "fuzz", "chaos", "report", "package", "docs", "house"]
+LAYERS = ["freelist", "magazine", "concurrency", "object"]
+
+
+class Test:
+    """One test of ctest as it ran."""
+
+    def __init__(self, case, labels):
+        self.name = case.attrib["name"]
+        self.seconds = float(case.attrib.get("time", 0))
+        self.label = next(iter(labels), "unlabelled")
+        self.output = (case.findtext("system-out") or "").strip()
+        skipped = case.find("skipped") is not None
+        self.result = "passed" if case.attrib["status"] == "run" else "skipped" if skipped else "failed"
+
+
+def labels_of(preset):
+    """Labels of each test; ctest leaves them out of its results."""
+    done = subprocess.run(["ctest", "--preset", preset, "--show-only=json-v1"], cwd=ROOT, check=True,
+                          capture_output=True, text=True)
+    return {test["name"]: next((p["value"] for p in test.get("properties", []) if p["name"] == "LABELS"), [])
+            for test in json.loads(done.stdout)["tests"]}
+
+
+def read_preset(preset):
+    results = ROOT / "build" / preset / "junit.xml"
+    if not results.exists():
+        return None
+    labels = labels_of(preset)
+    return [Test(case, labels.get(case.attrib["name"], [])) for case in xml.parse(results).getroot().iter("testcase")]
+
+
+def table(header, rows, align=None):
+    align = align or ["---"] + ["--:"] * (len(header) - 1)
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + "|".join(align) + "|"
+    for row in rows:
+        yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |"
+    yield ""
+
+
+def machine():
+    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+                  if line.startswith("model name")), platform.machine())
+    cores = subprocess.run(["nproc"], check=True, capture_output=True, text=True).stdout.strip()
+    compilers = [subprocess.run([name, "-dumpfullversion"] if name == "g++" else [name, "-dumpversion"], check=True,
+                                capture_output=True, text=True).stdout.strip() for name in ("g++", "clang++")]
+    return f"{model}, {cores} cores; GCC {compilers[0]}, Clang {compilers[1]}"
+
+
+def tests_section(runs):
+    yield "## Tests"
+    yield ""
+    rows = []
+    for preset, title in PRESETS.items():
+        tests = runs[preset]
+        if tests is None:
+            rows.append([title, "not run", "", "", ""])
+            continue
+        counts = Counter(test.label for test in tests)
+        results = Counter(test.result for test in tests)
+        kinds = ", ".join(f"{counts[label]} {label}" for label in LABELS if counts[label])
+        rows.append([title, results["passed"], results["failed"], results["skipped"], kinds])
+    yield from table(["build", "passed", "failed", "skipped", "of which"], rows, ["---", "--:", "--:", "--:", "---"])
+
+
+def stress_section(tests):
+    rows = []
+    for test in tests:
+        held = re.search(r": (\d+) operations, held", test.output)
+        if test.label != "stress" or not held:
+            continue
+        thefts = re.search(r"thefts (\d+), heavy fences (\d+)", test.output)
+        seed = re.search(r"seed (\d+)", test.output)
+        rows.append([f"`{test.name}`", f"{int(held[1]):,}", thefts[1] if thefts else "-", thefts[2] if thefts else "-",
+                     seed[1] if seed else "-"])
+    yield "## Stress"
+    yield ""
+    yield f"The library as it ships, {sum(int(row[1].replace(',', '')) for row in rows):,} operations; every run held."
+    yield ""
+    yield from table(["test", "operations", "caches robbed", "heavy fences", "seed"], rows)
+
+
+def figures_section(tests):
+    yield "## Histories and faults"
+    yield ""
+    rows = []
+    for test in tests:
+        for line in re.findall(r"^report: (.*)$", test.output, re.M):
+            rows.append([f"`{test.name}`", ", ".join(part.replace("=", " ").replace("_", " ") for part in line.split()
+                                                     if "=" in part), test.result])
+    yield from table(["test", "figures", "result"], rows, ["---"] * 3)
+
+
+def lines_of(tests, name, pattern):
+    for test in tests:
+        if test.name.startswith(name):
+            yield from re.findall(pattern, test.output, re.M)
+
+
+def model_section(tests):
+    yield "## Model checker"
+    yield ""
+    scenarios = list(lines_of(tests, "model.", r"^(\S+) +(\w+) +(\d+) executions +(\d+) steps +([\d.]+) s +(.*)$"))
+    if not scenarios:
+        yield "Not run."
+        yield ""
+        return
+    yield (f"{sum(int(s[2]) for s in scenarios):,} executions of {len({s[0] for s in scenarios})} scenarios, "
+           f"{sum(int(s[3]) for s in scenarios):,} steps.")
+    yield ""
+    yield from table(["scenario", "search", "executions", "result"],
+                     [[f"`{s[0]}`", s[1], f"{int(s[2]):,}", s[5]] for s in scenarios], ["---", "---", "--:", "---"])
+    yield "The checker's own tests, programs of a few instructions with the outcomes they may have:"
+    yield ""
+    yield "```text"
+    for test in tests:
+        if test.name.startswith("model.litmus"):
+            yield test.output
+    yield "```"
+    yield ""
+
+
+def mutants_section(tests):
+    yield "## Mutants"
+    yield ""
+    pattern = r"^(\S.*?) {2,}(killed|crashed|endless|SURVIVED) +(\d+) +(\S*) +(\S*) +(.*)$"
+    rows = [[f"`{m[0].strip()}`", m[1] if not m[5].startswith("known: ") else "equivalent", m[2], m[3], m[4],
+             m[5].removeprefix("known: ")] for m in lines_of(tests, "mutant.", pattern)]
+    dead = sum(row[1] in ("killed", "crashed", "endless") for row in rows)
+    alike = sum(row[1] == "equivalent" for row in rows)
+    yield (f"By the model checker: {dead} of {len(rows) - alike} killed; {alike} more change nothing that an "
+           "execution could show, each for the reason given.")
+    yield ""
+    yield from table(["mutant", "end", "executions", "scenario", "search", "what was seen"], rows,
+                     ["---", "---", "--:", "---", "---", "---"])
+    yield "By drivers and fuzz inputs on real threads, each in a build that breaks one rule:"
+    yield ""
+    seen = [(test, re.search(r"^BROKEN: (.*)$", test.output, re.M)) for test in tests if test.label == "mutant"]
+    yield from table(["test", "seconds", "what was seen"],
+                     [[f"`{test.name}`", f"{test.seconds:.1f}", re.sub(r" \((seed|input).*\)$", "", broken[1])]
+                      for test, broken in seen if broken and not test.name.startswith("mutant.model")],
+                     ["---", "--:", "---"])
+
+
+def fuzz_section(runs):
+    yield "## Fuzzing"
+    yield ""
+    rows = []
+    for preset, tests in runs.items():
+        for test in tests or []:
+            if test.label != "fuzz":
+                continue
+            units = re.search(r"number_of_executed_units: +(\d+)", test.output)
+            inputs = re.search(r"(\d+) inputs replayed", test.output)
+            what = f"{int(units[1]):,} inputs tried" if units else f"{inputs[1]} inputs replayed" if inputs else "-"
+            rows.append([f"`{test.name}`", PRESETS[preset], what, test.result])
+    yield from table(["test", "build", "inputs", "result"], rows, ["---", "---", "--:", "---"])
+
+
+def coverage_section():
+    yield "## Branch coverage"
+    yield ""
+    rows = []
+    for layer in LAYERS:
+        path = ROOT / "build" / "coverage" / f"{layer}.json"
+        if not path.exists():
+            rows.append([layer, "not measured", "", ""])
+            continue
+        branches = [branch for file in json.loads(path.read_text(encoding="utf-8"))["files"]
+                    for line in file["lines"] for branch in line.get("branches", [])]
+        taken = sum(branch["count"] > 0 for branch in branches)
+        rows.append([layer, taken, len(branches), f"{100 * taken / len(branches):.1f} %"])
+    yield from table(["layer", "taken", "branches", "share"], rows)
+
+
+def document(runs):
+    gcc = runs["gcc"] or []
+    yield "# Verification"
+    yield ""
+    yield "Written by `scripts/report_verification.py` from the runs of `scripts/test.sh` and `scripts/coverage.sh`;"
+    yield "do not edit. What each kind of evidence can show and what it cannot:"
+    yield "[model checking](explanation/model-checking.md), [fuzzing](explanation/fuzzing.md),"
+    yield "[guarantees](reference/guarantees.md)."
+    yield ""
+    yield f"{datetime.date.today():%d %B %Y}; {machine()}."
+    yield ""
+    yield from tests_section(runs)
+    yield from model_section(gcc)
+    yield from mutants_section(gcc)
+    yield from stress_section(gcc)
+    yield from figures_section(gcc)
+    yield from fuzz_section(runs)
+    yield from coverage_section()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", default=ROOT / "docs" / "verification.md")
+    arguments = parser.parse_args()
+    runs = {preset: read_preset(preset) for preset in PRESETS}
+    if runs["gcc"] is None:
+        sys.exit("no results in build/gcc: run scripts/test.sh first")
+    Path(arguments.output).write_text("\n".join(document(runs)).rstrip() + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
