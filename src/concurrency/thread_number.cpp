@@ -3,8 +3,12 @@
 #include <pthread.h>
 
 #include <array>
+#include <cstddef>
 #include <mutex>
 #include <new>
+
+#include "lido/base/mutation.hpp"
+#include "thread_system.hpp"
 
 namespace lido::detail {
 
@@ -28,13 +32,10 @@ class thread_registry {
       return false;
     }
     const std::uint32_t number = lowest_free();
-    // The key's destructor, not that of a thread_local object: it needs no allocation for the first
-    // keys of a process, and it runs after the destructors of all thread_local objects, so those
-    // may still use pools at full speed.
-    if (number == 0 || !has_key_ || pthread_setspecific(key_, this) != 0) {
+    if (number == 0 || !exit_hook_.arm(this)) {
       return false;
     }
-    used_[number] = true;
+    used_[number] = !broken(mutation::shared_number);
     thread_offset = number * thread_stride;
     return true;
   }
@@ -57,8 +58,7 @@ class thread_registry {
   }
 
  private:
-  thread_registry() noexcept
-      : has_key_(pthread_key_create(&key_, &thread_registry::end_thread) == 0) {
+  thread_registry() noexcept {
     // A child must not inherit the mutex locked by a thread that it does not have.
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] { instance().mutex_.unlock(); });
@@ -79,25 +79,15 @@ class thread_registry {
     return 0;
   }
 
-  std::mutex mutex_;
+  registry_mutex mutex_;
   thread_exit_listener* first_ = nullptr;
   std::array<bool, max_thread_number + 1> used_{};
-  pthread_key_t key_{};
-  bool has_key_;
+  thread_exit_hook exit_hook_{&thread_registry::end_thread};
 };
-
-namespace {
-
-// Set for good when the thread's number is taken back: destructors of other keys may still use
-// pools.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-constinit thread_local bool thread_is_ending = false;
-
-}  // namespace
 
 void thread_registry::leave() noexcept {
   const auto number = static_cast<std::uint32_t>(thread_offset / thread_stride);
-  thread_is_ending = true;
+  mark_thread_ending();
   thread_offset = 0;
   const std::lock_guard lock(mutex_);
   for (thread_exit_listener* listener = first_; listener != nullptr; listener = listener->next_) {
@@ -107,7 +97,7 @@ void thread_registry::leave() noexcept {
 }
 
 bool assign_thread_number(bool wait) noexcept {
-  return thread_offset != 0 || (!thread_is_ending && thread_registry::instance().assign(wait));
+  return thread_offset != 0 || (!thread_is_ending() && thread_registry::instance().assign(wait));
 }
 
 void thread_exit_listener::register_listener() noexcept {

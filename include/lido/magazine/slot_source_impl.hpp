@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "lido/base/mutation.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/magazine/slot_source.hpp"
 #include "lido/magazine/slot_source_shared.hpp"
@@ -36,7 +37,9 @@ slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cac
 
 template <index_stack Stack>
 slot_source<Stack>::~slot_source() {
-  unregister_listener();
+  if (!broken(mutation::stay_registered)) {
+    unregister_listener();
+  }
 }
 
 template <index_stack Stack>
@@ -103,7 +106,7 @@ bool slot_source<Stack>::try_open(thread_cache& cache) noexcept {
     notes.active = true;
     // relaxed: a number from which shares are computed
     open_caches_.fetch_add(1, std::memory_order_relaxed);
-    raise_highest(static_cast<std::uint32_t>(&cache - caches_.data()));
+    raise_highest(broken(mutation::hide_cache) ? 0 : static_cast<std::uint32_t>(&cache - caches_.data()));
   }
   (void)cache.settle(kind_);
   adopt_first_cells(cache);
@@ -181,7 +184,9 @@ void* slot_source<Stack>::refill(thread_cache& cache) noexcept {
   }
   bump(notes.refills);
   if (count - 1 > limit) {  // a whole magazine for a small cache
-    depot_.give(std::span(slots).subspan(limit + 1, count - limit - 1));
+    if (!broken(mutation::lose_surplus)) {
+      depot_.give(std::span(slots).subspan(limit + 1, count - limit - 1));
+    }
     count = limit + 1;
   }
   count_drawn(&cache, count);
@@ -199,11 +204,12 @@ template <index_stack Stack>
 void slot_source<Stack>::resume(thread_cache& cache, const thread_cache::settled& found) noexcept {
   auto& sizing = cache.notes().sizing;
   std::uint32_t count = found.count;
-  if (found.contested) {
+  const bool contested = found.contested && !broken(mutation::no_donation);
+  if (contested) {
     // The thief would come again at once; it finds half of the slots in the depot instead.
     count = flush(cache, count, count / 2);
   }
-  if ((found.contested || found.robbed) && !sizing.closed()) {
+  if ((contested || found.robbed) && !sizing.closed()) {
     sizing.shrink();
   } else if (count > sizing.limit() && !sizing.closed()) {
     sizing.grow(limit_for(cache));
@@ -254,7 +260,7 @@ std::uint32_t slot_source<Stack>::flush(thread_cache& cache, std::uint32_t count
   if (surplus > 0) {
     bump(cache.notes().flushes);
   }
-  return count - surplus;
+  return broken(mutation::keep_flushed) ? count : count - surplus;
 }
 
 /// Doubles the cells of a busy, empty cache, if memory is to be had.
@@ -285,11 +291,17 @@ template <index_stack Stack>
 void slot_source<Stack>::on_thread_exit(std::uint32_t number) noexcept {
   thread_cache& cache = caches_[number];
   auto& notes = cache.notes();
-  if (!notes.active || active_mutation == mutation::forget_flush) {
+  if (!notes.active || broken(mutation::forget_flush)) {
     return;
   }
-  const thread_cache::settled found = cache.settle(kind_);
+  thread_cache::settled found{nullptr, cache.visible_count(kind_), false, false};
+  if (!broken(mutation::unsettled_exit)) {
+    found = cache.settle(kind_);
+  }
   (void)flush(cache, found.count, 0);
+  if (broken(mutation::flush_twice)) {
+    (void)flush(cache, found.count, 0);
+  }
   cache.close();
   notes.active = false;
   notes.last_was_flush = false;

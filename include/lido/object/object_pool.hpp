@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
+#include "lido/base/mutation.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
@@ -215,7 +216,11 @@ class object_pool {
     if constexpr (detail::makes_nothrow<T, Args...>) {
       object = detail::make<T>(slot, std::forward<Args>(args)...);
     } else {
-      detail::scope_exit give_back([&] { put_slot(slot); });
+      detail::scope_exit give_back([&] {
+        if (!detail::broken(detail::mutation::lose_on_throw)) {
+          put_slot(slot);
+        }
+      });
       object = detail::make<T>(slot, std::forward<Args>(args)...);
       give_back.dismiss();
     }
