@@ -136,6 +136,7 @@ void execution::begin_thread(void* self) {
 }
 
 void execution::end_thread() {
+  memory_.light_fence(current_);  // nothing moves beyond the end of a thread
   threads_[current_]->now = state::ended;
   step_done_by(current_);
   pick_next(/*free=*/true);
@@ -144,7 +145,7 @@ void execution::end_thread() {
 std::vector<thread_id> execution::others() const {
   std::vector<thread_id> found;
   for (thread_id who = 1; who <= count_; ++who) {
-    if (who != current_ && threads_[who]->now != state::ended) {
+    if (who != current_) {
       found.push_back(who);
     }
   }

@@ -51,8 +51,11 @@ class execution {
   /// Whether something fails that may fail, or which of `count` events comes.
   [[nodiscard]] unsigned choose(question asked, unsigned count);
   [[nodiscard]] thread_id self() const noexcept { return current_; }
-  /// The threads beside the running one that have not ended.
+  /// The threads beside the running one.
   [[nodiscard]] std::vector<thread_id> others() const;
+  [[nodiscard]] bool has_ended(thread_id who) const {
+    return threads_[who]->now == state::ended;
+  }
   /// Threads have been stopped for one that must get along alone.
   [[nodiscard]] bool had_solo() const noexcept { return had_solo_; }
 
