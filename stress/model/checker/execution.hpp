@@ -81,9 +81,10 @@ class execution {
   [[nodiscard]] trace* events() noexcept { return trace_; }
 
   /// More steps than any execution needs: somebody turns in circles.
-  static constexpr std::size_t most_steps = 20'000;
-  /// Steps that suffice for one thread to end what it does when nobody interferes.
-  static constexpr std::size_t most_solo_steps = 3'000;
+  static constexpr std::size_t most_steps = 40'000;
+  /// Steps that suffice for one thread to end all it does when nobody interferes, even if each of
+  /// its acquires waits for one that stands still with slots in transit, until it gives up.
+  static constexpr std::size_t most_solo_steps = 15'000;
 
  private:
   enum class state : std::uint8_t { unused, ready, resting, blocked, timed, ended };

@@ -14,8 +14,14 @@ namespace {
 constexpr std::array<std::pair<half, std::string_view>, 3> names{
     {{half::acquire, "acquire"}, {half::release, "release"}, {half::both, "all"}}};
 
-std::string_view without_folders(std::string_view file) {
-  return file.substr(file.rfind('/') + 1);
+/// The path as the library knows it; empty for what is no part of the library.
+std::string_view inside_library(std::string_view file) {
+  for (const std::string_view folder : {"/include/lido/", "/src/"}) {
+    if (const auto at = file.rfind(folder); at != std::string_view::npos) {
+      return file.substr(at + 1);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -52,7 +58,10 @@ weakening& weakening::now() noexcept {
 }
 
 void weakening::note(std::memory_order order, const char* access, place from) {
-  const std::string file(without_folders(from.file));
+  const std::string file(inside_library(from.file));
+  if (file.empty()) {
+    return;
+  }
   if (order == std::memory_order_acquire || order == std::memory_order_acq_rel) {
     sites_.insert({file, from.line, access, half::acquire});
   }
@@ -66,7 +75,7 @@ void weakening::note(std::memory_order order, const char* access, place from) {
 
 std::memory_order weakening::weaker(std::memory_order order, const char* access,
                                     place from) const {
-  if (weakened_.access != access || weakened_.file != without_folders(from.file)) {
+  if (weakened_.access != access || weakened_.file != inside_library(from.file)) {
     return order;
   }
   if (order != std::memory_order_acq_rel) {

@@ -15,16 +15,16 @@ namespace model {
 /// The halves of an order that can be taken away.
 enum class half : std::uint8_t { acquire, release, both };
 
-/// One order at one place. A compare-and-swap has two.
+/// One order at one place of the library. A compare-and-swap has two.
 struct site {
-  std::string file;  ///< without folders
+  std::string file;  ///< from include/ or src/ on
   int line;
   std::string access;  ///< "load", "store", "change", "CAS", "failed CAS", "light fence"
   half part;
 
   auto operator<=>(const site&) const = default;
 
-  /// "thread_cache.cpp:122 CAS release".
+  /// "src/magazine/thread_cache.cpp:122 CAS release".
   [[nodiscard]] std::string text() const;
   /// Throws std::invalid_argument.
   [[nodiscard]] static site parse(std::string_view text);

@@ -80,7 +80,8 @@ bool search_with(const scenario& what, const search& how, totals& sum, bool& fai
 bool run_scenario(const scenario& what, const settings& chosen, totals& sum) {
   bool failed = false;
   for (const share& part : shares) {
-    if (chosen.mode != "all" && chosen.mode != name_of(part.how)) {
+    if ((chosen.mode != "all" && chosen.mode != name_of(part.how)) ||
+        (part.how == mode::solo && what.waits)) {
       continue;
     }
     search how{part.how, chosen.mode == "all" ? chosen.executions * part.tenths / 10

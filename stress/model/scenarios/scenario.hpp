@@ -20,6 +20,7 @@ struct scenario {
   void (*run)();
   bool must_fail = false;  ///< a negative control: a checker that finds nothing here is blind
   bounds limits{};         ///< of the exhaustive search
+  bool waits = false;      ///< its threads wait for one another, so none gets along alone
 };
 
 /// Every scenario, in the order of the layers.
