@@ -41,6 +41,12 @@ std::string readable(std::uint64_t value) {
   return value < small ? fmt::format("{}", value) : fmt::format("{:#x}", value);
 }
 
+void note_failure(execution& here, location_id where, place from) {
+  if (trace* const events = here.events(); events != nullptr) {
+    events->add(here.self(), fmt::format("#{:<3} accessed", where), from);
+  }
+}
+
 /// What every access does first; false: the execution has failed and only the newest value counts.
 bool begin(execution& here, location_id where, place from) {
   here.point();
@@ -48,12 +54,13 @@ bool begin(execution& here, location_id where, place from) {
     return false;
   }
   if (here.memory().destroyed(where)) {
-    here.fail(fmt::format("{}:{} uses an atomic that has been destroyed", from.file, from.line));
+    note_failure(here, where, from);
+    here.fail("an atomic is used that has been destroyed");
     return false;
   }
   if (!here.memory().created_before(where, here.self())) {
-    here.fail(fmt::format("{}:{} uses an atomic whose construction it has not seen: a data race",
-                          from.file, from.line));
+    note_failure(here, where, from);
+    here.fail("a data race: an atomic is used whose construction may not be over");
     return false;
   }
   return true;

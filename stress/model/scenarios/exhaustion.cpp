@@ -7,6 +7,8 @@ namespace model {
 
 namespace {
 
+using lido::detail::atomic;
+
 constexpr auto automatic = cache_choice::automatic;
 constexpr auto locked = cache_choice::locked;
 constexpr auto none = cache_choice::none;
@@ -48,6 +50,41 @@ void two_thieves_at_capacity() {
   pool.check();
 }
 
+// A cache with two slots, the depot empty, and two who each need one of them: while the first is at
+// it, the second must not give up.
+void robbed_for_two() {
+  pooled pool(4);
+  atomic<int> ready(0);
+  atomic<int> done(0);
+  const auto await = [](atomic<int>& what, int value) {
+    while (what.load(std::memory_order_acquire) < value) {
+      execution::now().rest();
+    }
+  };
+  in_threads(
+      [&] {
+        const std::size_t first = pool.must_acquire();
+        const std::size_t second = pool.must_acquire();
+        pool.release(first);
+        ready.store(1, std::memory_order_release);
+        await(done, 2);
+        pool.release(second);
+      },
+      [&] {
+        await(ready, 1);
+        const std::size_t first = pool.must_acquire();
+        pool.release(pool.must_acquire());
+        done.fetch_add(1, std::memory_order_acq_rel);
+        pool.release(first);
+      },
+      [&] {
+        await(ready, 1);
+        pool.release(pool.must_acquire());
+        done.fetch_add(1, std::memory_order_acq_rel);
+      });
+  pool.check();
+}
+
 // A slot moves from behind the look to before it: released there, acquired here.
 template <cache_choice Caches>
 void moving_slot() {
@@ -84,14 +121,18 @@ void slots_in_transit() {
 
 // A whole magazine is on its way although one slot is wanted.
 void magazine_in_transit() {
-  pooled pool(4, none);
+  pooled pool(6, none);
+  const std::size_t first = pool.acquire();
+  const std::size_t second = pool.acquire();
   in_threads([&] { pool.release(pool.must_acquire()); },
              [&] { pool.release(pool.must_acquire()); },
              [&] {
-               const std::size_t first = pool.must_acquire();
+               const std::size_t third = pool.must_acquire();
                pool.release(pool.must_acquire());
-               pool.release(first);
+               pool.release(third);
              });
+  pool.release(first);
+  pool.release(second);
   pool.check();
 }
 
@@ -157,6 +198,8 @@ constexpr std::array scenarios{
              &three_at_capacity<automatic>, false, narrow},
     scenario{"exhaustion.two_thieves_at_capacity", "two thieves, one cache, a slot for each",
              &two_thieves_at_capacity, false, narrow},
+    scenario{"exhaustion.robbed_for_two", "two need what one cache has", &robbed_for_two, false,
+             narrow, /*waits=*/true},
     scenario{"exhaustion.moving_slot", "a slot that moves while somebody looks",
              &moving_slot<automatic>, false, narrow},
     scenario{"exhaustion.slots_in_transit", "caches that refill and flush while somebody looks",

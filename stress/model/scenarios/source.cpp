@@ -95,6 +95,32 @@ void release_elsewhere() {
   pool.check(left == pooled::nothing ? 0 : 1);
 }
 
+// Nothing but a magazine is left for a cache that holds one slot.
+void magazine_for_small_cache() {
+  pooled pool(6, automatic, 1);
+  const std::size_t first = pool.acquire();
+  const std::size_t second = pool.acquire();
+  const auto body = [&] {
+    pool.acquire_and_release();
+    pool.acquire_and_release();
+  };
+  in_threads(body, body);
+  pool.release(first);
+  pool.release(second);
+  pool.check();
+}
+
+// Whole magazines go back and forth: what one thread fills another takes.
+void magazines_in_turn() {
+  pooled pool(12);
+  const auto body = [&] {
+    pool.release_n(pool.acquire_n(5));
+    pool.release_n(pool.acquire_n(8));
+  };
+  in_threads(body, body);
+  pool.check();
+}
+
 void bulk_against_owner() {
   pooled pool(4);
   in_threads(
@@ -201,6 +227,10 @@ constexpr std::array scenarios{
              false, narrow},
     scenario{"source.bulk_against_bulk", "many at once beside many at once", &bulk_against_bulk,
              false, narrow},
+    scenario{"source.magazine_for_small_cache", "what is too much for a cache goes back",
+             &magazine_for_small_cache, false, narrow},
+    scenario{"source.magazines_in_turn", "magazines filled here, emptied there",
+             &magazines_in_turn, false, narrow},
     scenario{"source.cells_replaced", "a cache grows while it is robbed", &cells_replaced, false,
              narrow},
     scenario{"source.refused_fence", "the kernel refuses the heavy fence", &refused_fence, false,

@@ -8,7 +8,7 @@ namespace lido::detail {
 
 struct tuning {
   static constexpr std::uint32_t thread_numbers = 4;
-  static constexpr std::uint32_t magazine_size = 2;
+  static constexpr std::uint32_t magazine_size = 4;
   static constexpr std::uint32_t magazines_per_trip = 2;
   static constexpr std::uint32_t smallest_cache = 1;
   static constexpr std::uint32_t patience = 1;
