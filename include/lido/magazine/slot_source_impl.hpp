@@ -106,7 +106,8 @@ bool slot_source<Stack>::try_open(thread_cache& cache) noexcept {
     notes.active = true;
     // relaxed: a number from which shares are computed
     open_caches_.fetch_add(1, std::memory_order_relaxed);
-    raise_highest(broken(mutation::hide_cache) ? 0 : static_cast<std::uint32_t>(&cache - caches_.data()));
+    raise_highest(
+        broken(mutation::hide_cache) ? 0 : static_cast<std::uint32_t>(&cache - caches_.data()));
   }
   (void)cache.settle(kind_);
   adopt_first_cells(cache);

@@ -116,8 +116,7 @@ typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noex
     const cache_control control = caches_[number].control();
     seen.generations += control.generation();
     seen.open |= control.state() == cache_state::open;
-    seen.revoking |=
-        control.state() == cache_state::revoking && !broken(mutation::skip_revoking);
+    seen.revoking |= control.state() == cache_state::revoking && !broken(mutation::skip_revoking);
     seen.transit |= control.state() == cache_state::busy && !broken(mutation::skip_busy);
   }
   // (2) - this acquire-load synchronizes-with the release-fetch-sub (1, 3)

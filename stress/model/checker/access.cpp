@@ -102,8 +102,7 @@ std::uint64_t load(location_id where, memory_order order, place from) {
     memory.see_total_order(here.self());
   }
   const std::size_t newest = memory.stores(where).size() - 1;
-  const auto range =
-      static_cast<unsigned>(newest - memory.oldest_readable(where, here.self()) + 1);
+  const auto range = static_cast<unsigned>(newest - memory.oldest_readable(where, here.self()) + 1);
   const unsigned back = here.choose(question::read, range);
   memory.read(where, newest - back, here.self(), acquires(order));
   if (order == memory_order::seq_cst) {

@@ -33,7 +33,7 @@ class depth_first_chooser final : public chooser {
     return true;
   }
 
-  unsigned choose(question asked, unsigned count) override {
+  unsigned choose(question asked, unsigned count, thread_id /*who*/) override {
     if (asked == question::event) {
       return next(count);
     }
@@ -84,7 +84,9 @@ class replay_chooser final : public chooser {
     at_ = 0;
     return std::exchange(first_, false);
   }
-  unsigned choose(question /*asked*/, unsigned count) override { return next(count); }
+  unsigned choose(question /*asked*/, unsigned count, thread_id /*who*/) override {
+    return next(count);
+  }
   unsigned choose_thread(const candidates& among) override {
     return next(static_cast<unsigned>(among.threads.size()));
   }

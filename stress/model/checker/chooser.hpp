@@ -41,8 +41,8 @@ class chooser {
 
   /// A new execution starts; false: there is none left.
   [[nodiscard]] virtual bool begin() = 0;
-  /// One of `count` alternatives, count > 1.
-  [[nodiscard]] virtual unsigned choose(question asked, unsigned count) = 0;
+  /// One of `count` alternatives, count > 1, for what thread `who` does.
+  [[nodiscard]] virtual unsigned choose(question asked, unsigned count, thread_id who) = 0;
   /// Index of one of the candidates, of which there are more than one.
   [[nodiscard]] virtual unsigned choose_thread(const candidates& among) = 0;
   /// At which step all threads but the running one stop for a while; 0: never.

@@ -156,7 +156,7 @@ unsigned execution::choose(question asked, unsigned count) {
   if (count <= 1 || failed_) {
     return 0;
   }
-  const unsigned pick = chooser_->choose(asked, count);
+  const unsigned pick = chooser_->choose(asked, count, current_);
   made_.picks.push_back(static_cast<std::uint8_t>(pick));
   return pick;
 }

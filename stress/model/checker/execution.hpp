@@ -53,9 +53,7 @@ class execution {
   [[nodiscard]] thread_id self() const noexcept { return current_; }
   /// The threads beside the running one.
   [[nodiscard]] std::vector<thread_id> others() const;
-  [[nodiscard]] bool has_ended(thread_id who) const {
-    return threads_[who]->now == state::ended;
-  }
+  [[nodiscard]] bool has_ended(thread_id who) const { return threads_[who]->now == state::ended; }
   /// Threads have been stopped for one that must get along alone.
   [[nodiscard]] bool had_solo() const noexcept { return had_solo_; }
 

@@ -31,6 +31,7 @@ class generator {
 };
 
 /// What both have: a generator that starts anew with each execution, and how often memory is weak.
+/// Sometimes one thread lives in the past: what it reads is nearly always the oldest there is.
 class random_chooser : public chooser {
  public:
   explicit random_chooser(std::uint64_t seed) : seed_(seed) {}
@@ -39,10 +40,15 @@ class random_chooser : public chooser {
     random_.seed(seed_++);
     constexpr std::array<unsigned, 4> chances{64, 16, 4, 2};
     weak_one_in_ = chances[random_.below(chances.size())];
+    late_ = static_cast<thread_id>(random_.below(2 * chances.size()));
     return true;
   }
 
-  unsigned choose(question asked, unsigned count) override {
+  unsigned choose(question asked, unsigned count, thread_id who) override {
+    if (asked == question::read && who == late_) {
+      constexpr unsigned seldom = 8;
+      return random_.below(seldom) == 0 ? 0 : count - 1;
+    }
     if (asked != question::event && random_.below(weak_one_in_) != 0) {
       return 0;
     }
@@ -58,6 +64,7 @@ class random_chooser : public chooser {
  private:
   std::uint64_t seed_;
   unsigned weak_one_in_ = 2;
+  thread_id late_ = 0;
 };
 
 class by_chance_chooser final : public random_chooser {
@@ -107,9 +114,8 @@ class by_priority_chooser final : public random_chooser {
       priorities_[among.threads[0]] = --lowest_;
     }
     const auto highest =
-        std::max_element(among.threads.begin(), among.threads.end(), [this](auto a, auto b) {
-          return priorities_[a] < priorities_[b];
-        });
+        std::max_element(among.threads.begin(), among.threads.end(),
+                         [this](auto a, auto b) { return priorities_[a] < priorities_[b]; });
     return static_cast<unsigned>(highest - among.threads.begin());
   }
 

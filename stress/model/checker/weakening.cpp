@@ -73,8 +73,7 @@ void weakening::note(std::memory_order order, const char* access, place from) {
   }
 }
 
-std::memory_order weakening::weaker(std::memory_order order, const char* access,
-                                    place from) const {
+std::memory_order weakening::weaker(std::memory_order order, const char* access, place from) const {
   if (weakened_.access != access || weakened_.file != inside_library(from.file)) {
     return order;
   }

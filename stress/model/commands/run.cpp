@@ -84,8 +84,8 @@ bool run_scenario(const scenario& what, const settings& chosen, totals& sum) {
         (part.how == mode::solo && what.waits)) {
       continue;
     }
-    search how{part.how, chosen.mode == "all" ? chosen.executions * part.tenths / 10
-                                              : chosen.executions,
+    search how{part.how,
+               chosen.mode == "all" ? chosen.executions * part.tenths / 10 : chosen.executions,
                chosen.seed, what.limits, chosen.depth};
     how.limits.preemptions = chosen.preemptions.value_or(how.limits.preemptions);
     how.limits.reorderings = chosen.reorderings.value_or(how.limits.reorderings);

@@ -248,48 +248,80 @@ constexpr auto yes = expectation::allowed;
 constexpr auto no = expectation::forbidden;
 constexpr auto gap = expectation::gap;
 
-std::vector<litmus> make_list() {
-  using rows = std::vector<outcome_row>;
-  const rows free{{"0 0", yes}, {"0 1", yes}, {"1 0", yes}, {"1 1", yes}};
+using rows = std::vector<outcome_row>;
+
+// Each of two words is old or new.
+const rows& any_of_four() {
+  static const rows list{{"0 0", yes}, {"0 1", yes}, {"1 0", yes}, {"1 1", yes}};
+  return list;
+}
+
+// Who sees the new flag sees the new data.
+const rows& data_with_flag() {
+  static const rows list{{"0 0", yes}, {"0 1", yes}, {"1 0", no}, {"1 1", yes}};
+  return list;
+}
+
+std::vector<litmus> fences_and_messages() {
   const rows buffered{{"0 0", no}, {"0 1", yes}, {"1 0", yes}, {"1 1", yes}};
-  const rows passed{{"0 0", yes}, {"0 1", yes}, {"1 0", no}, {"1 1", yes}};
   const rows in_sequence{{"0 0", yes}, {"0 1", yes}, {"1 0", no},
                          {"1 1", yes}, {"2 0", no},  {"2 1", yes}};
   const rows split{{"0 0", yes}, {"0 1", yes}, {"1 0", no},
                    {"1 1", yes}, {"2 0", yes}, {"2 1", yes}};
   return {
-      {"SB", "stores release, loads acquire", &store_buffering<release, acquire>, free},
+      {"SB", "stores release, loads acquire", &store_buffering<release, acquire>, any_of_four()},
       {"SB+sc", "all seq_cst", &store_buffering<seq_cst, seq_cst>, buffered},
       {"SB+light+heavy", "the fence of the thread cache", &store_buffering_fences<true, true>,
        buffered},
-      {"SB+light+light", "a light fence alone", &store_buffering_fences<true, false>, free},
-      {"SB+none+heavy", "a heavy fence alone", &store_buffering_fences<false, true>, free},
-      {"MP", "flag release and acquire", &message_passing<release, acquire>, passed},
-      {"MP+rlx", "flag relaxed", &message_passing<relaxed, relaxed>, free},
-      {"MP+rel+rlx", "flag release, read relaxed", &message_passing<release, relaxed>, free},
+      {"SB+light+light", "a light fence alone", &store_buffering_fences<true, false>,
+       any_of_four()},
+      {"SB+none+heavy", "a heavy fence alone", &store_buffering_fences<false, true>, any_of_four()},
+      {"MP", "flag release and acquire", &message_passing<release, acquire>, data_with_flag()},
+      {"MP+rlx", "flag relaxed", &message_passing<relaxed, relaxed>, any_of_four()},
+      {"MP+rel+rlx", "flag release, read relaxed", &message_passing<release, relaxed>,
+       any_of_four()},
       {"MP+rmw", "a relaxed change between release and acquire", &release_sequence, in_sequence},
       {"MP+store", "a relaxed store of the same thread between", &store_after_release, split},
       {"MP+cas+acq", "the flag read by a CAS that fails, acquire", &failed_exchange<acquire>,
-       passed},
+       data_with_flag()},
       {"MP+cas+rlx", "the flag read by a CAS that fails, relaxed", &failed_exchange<relaxed>,
-       free},
-      {"LB", "loads before stores, relaxed", &load_buffering,
+       any_of_four()},
+  };
+}
+
+std::vector<litmus> orders_of_loads_and_stores() {
+  return {
+      {"LB",
+       "loads before stores, relaxed",
+       &load_buffering,
        {{"0 0", yes}, {"0 1", yes}, {"1 0", yes}, {"1 1", gap}}},
-      {"IRIW", "release, acquire", &independent_reads<release, acquire>,
+      {"IRIW",
+       "release, acquire",
+       &independent_reads<release, acquire>,
        {{"1 0 1 0", yes}, {"1 1 1 1", yes}, {"0 0 0 0", yes}}},
-      {"IRIW+sc", "all seq_cst", &independent_reads<seq_cst, seq_cst>,
+      {"IRIW+sc",
+       "all seq_cst",
+       &independent_reads<seq_cst, seq_cst>,
        {{"1 0 1 0", no}, {"1 1 1 1", yes}, {"0 0 0 0", yes}}},
-      {"CoRR", "two loads of one word", &coherence,
+      {"CoRR",
+       "two loads of one word",
+       &coherence,
        {{"1 0", no}, {"2 0", no}, {"2 1", no}, {"0 2", yes}, {"1 2", yes}}},
-      {"2+2W", "release", &two_plus_two_writes<release>,
+      {"2+2W",
+       "release",
+       &two_plus_two_writes<release>,
        {{"1 1", yes}, {"1 2", yes}, {"2 1", yes}, {"2 2", yes}}},
-      {"2+2W+sc", "all seq_cst", &two_plus_two_writes<seq_cst>,
+      {"2+2W+sc",
+       "all seq_cst",
+       &two_plus_two_writes<seq_cst>,
        {{"1 1", no}, {"1 2", yes}, {"2 1", yes}, {"2 2", yes}}},
-      {"WRC", "release, acquire", &write_to_read_causality<acquire>, passed},
-      {"WRC+rlx", "read relaxed", &write_to_read_causality<relaxed>, free},
+      {"WRC", "release, acquire", &write_to_read_causality<acquire>, data_with_flag()},
+      {"WRC+rlx", "read relaxed", &write_to_read_causality<relaxed>, any_of_four()},
       {"RMW", "two relaxed fetch_add", &atomic_change, {{"1", no}, {"2", yes}}},
       {"CAS+weak", "one weak CAS alone", &exchange_alone<true>, {{"stored", yes}, {"failed", yes}}},
-      {"CAS+strong", "one strong CAS alone", &exchange_alone<false>,
+      {"CAS+strong",
+       "one strong CAS alone",
+       &exchange_alone<false>,
        {{"stored", yes}, {"failed", no}}},
   };
 }
@@ -305,7 +337,13 @@ const std::string& recorded() {
 }
 
 std::span<const litmus> memory_litmus() {
-  static const std::vector<litmus> list = make_list();
+  static const std::vector<litmus> list = [] {
+    std::vector<litmus> all = fences_and_messages();
+    for (const litmus& each : orders_of_loads_and_stores()) {
+      all.push_back(each);
+    }
+    return all;
+  }();
   return list;
 }
 

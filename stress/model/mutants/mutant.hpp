@@ -12,8 +12,8 @@ namespace model {
 
 /// One fault: a rule that is broken, or an order that is weakened.
 struct mutant {
-  std::string name;   ///< of the rule, or the site
-  std::string breaks; ///< in words
+  std::string name;    ///< of the rule, or the site
+  std::string breaks;  ///< in words
   bool is_order = false;
 };
 
@@ -32,7 +32,9 @@ struct verdict {
 [[nodiscard]] std::vector<mutant> all_mutants();
 
 /// Runs the scenarios on the library with this fault, in a process of its own: a broken library may
-/// do anything. At most about so many executions of each scenario.
-[[nodiscard]] verdict try_mutant(const mutant& fault, std::uint64_t executions);
+/// do anything. At most so many executions of each scenario in each mode; of the scenarios, those
+/// whose name begins with `within`.
+[[nodiscard]] verdict try_mutant(const mutant& fault, std::uint64_t executions,
+                                 const std::string& within);
 
 }  // namespace model

@@ -63,22 +63,22 @@ void robbed_for_two() {
   };
   in_threads(
       [&] {
-        const std::size_t first = pool.must_acquire();
-        const std::size_t second = pool.must_acquire();
-        pool.release(first);
+        pool.release(pool.must_acquire());
         ready.store(1, std::memory_order_release);
         await(done, 2);
-        pool.release(second);
       },
       [&] {
         await(ready, 1);
         const std::size_t first = pool.must_acquire();
+        const std::size_t second = pool.must_acquire();
+        ready.store(2, std::memory_order_release);
         pool.release(pool.must_acquire());
         done.fetch_add(1, std::memory_order_acq_rel);
+        pool.release(second);
         pool.release(first);
       },
       [&] {
-        await(ready, 1);
+        await(ready, 2);
         pool.release(pool.must_acquire());
         done.fetch_add(1, std::memory_order_acq_rel);
       });
@@ -124,8 +124,7 @@ void magazine_in_transit() {
   pooled pool(6, none);
   const std::size_t first = pool.acquire();
   const std::size_t second = pool.acquire();
-  in_threads([&] { pool.release(pool.must_acquire()); },
-             [&] { pool.release(pool.must_acquire()); },
+  in_threads([&] { pool.release(pool.must_acquire()); }, [&] { pool.release(pool.must_acquire()); },
              [&] {
                const std::size_t third = pool.must_acquire();
                pool.release(pool.must_acquire());
@@ -216,8 +215,8 @@ constexpr std::array scenarios{
              &demand_equals_capacity<locked>},
     scenario{"exhaustion.locked_moving_slot", "a slot that moves, locked caches",
              &moving_slot<locked>, false, narrow},
-    scenario{"exhaustion.uncached_moving_slot", "a slot that moves, no caches",
-             &moving_slot<none>, false, narrow},
+    scenario{"exhaustion.uncached_moving_slot", "a slot that moves, no caches", &moving_slot<none>,
+             false, narrow},
 };
 
 }  // namespace

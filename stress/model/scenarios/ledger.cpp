@@ -47,7 +47,8 @@ void ledger::gives(std::size_t slot) {
 void ledger::gave(std::size_t slot) {
   // The use that ends is the oldest that has no end: the slot may have its next owner already.
   auto& uses = slots_[slot].uses;
-  const auto open = std::find_if(uses.begin(), uses.end(), [](const span& use) { return !use.ended; });
+  const auto open =
+      std::find_if(uses.begin(), uses.end(), [](const span& use) { return !use.ended; });
   if (open != uses.end()) {
     open->to = begin();
     open->ended = true;

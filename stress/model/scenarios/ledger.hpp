@@ -24,9 +24,7 @@ class ledger {
     thread_id by = 0;
     std::array<stamp, most_threads> known{};
 
-    [[nodiscard]] bool before(const moment& other) const {
-      return known[by] <= other.known[by];
-    }
+    [[nodiscard]] bool before(const moment& other) const { return known[by] <= other.known[by]; }
   };
 
   explicit ledger(std::size_t slots) : slots_(slots) {}

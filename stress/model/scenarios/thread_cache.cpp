@@ -141,8 +141,9 @@ template <cache_kind Kind>
 void theft_against_pop() {
   driven cache(Kind, 2, 2);
   std::size_t held = 0;
-  in_threads([&] { held = (cache.pop() != nothing ? 1U : 0U) + (cache.pop() != nothing ? 1U : 0U); },
-             [&] { (void)cache.rob(); });
+  in_threads(
+      [&] { held = (cache.pop() != nothing ? 1U : 0U) + (cache.pop() != nothing ? 1U : 0U); },
+      [&] { (void)cache.rob(); });
   cache.check(held);
 }
 
@@ -179,6 +180,15 @@ void two_thieves() {
   in_threads([&] { cache.push(cache.pop()); }, [&] { (void)cache.rob(); },
              [&] { (void)cache.rob(); });
   cache.check(0);
+}
+
+// A thief whose theft the owner has cancelled must not mistake the next thief's for its own.
+void cancelled_thief() {
+  driven cache(cache_kind::revocable, 2, 2);
+  std::size_t held = 0;
+  in_threads([&] { held = cache.pop() != nothing ? 1 : 0; }, [&] { (void)cache.rob(); },
+             [&] { (void)cache.rob(); });
+  cache.check(held);
 }
 
 // A thief that is slow between its announcement and its claim loses the cache to the next one.
@@ -247,6 +257,8 @@ constexpr std::array scenarios{
     scenario{"thread_cache.theft_against_both", "pops and pushes beside a theft",
              &theft_against_both<revocable>},
     scenario{"thread_cache.two_thieves", "two thieves at one cache", &two_thieves<revocable>},
+    scenario{"thread_cache.cancelled_thief", "a thief too late, and the next one", &cancelled_thief,
+             false, bounds{3, 0, 0}},
     scenario{"thread_cache.taken_over", "a thief takes over from one that is slow",
              &taken_over<revocable>},
     scenario{"thread_cache.robbed_and_reopened", "a cache is robbed, opened, robbed again",
