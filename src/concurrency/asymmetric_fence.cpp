@@ -31,7 +31,7 @@ bool heavy_fence_available() noexcept {
 }
 
 bool heavy_fence() noexcept {
-  if constexpr (active_mutation == mutation::no_heavy_fence) {
+  if (broken(mutation::no_heavy_fence)) {
     return true;
   }
   // (1) - this seq_cst-fence, which the kernel runs in every thread, is in one total order with

@@ -10,7 +10,8 @@
 #include <mutex>
 #include <type_traits>
 
-#include "lido/concurrency/atomic.hpp"
+#include "lido/base/mutation.hpp"
+#include "thread_system.hpp"
 
 namespace lido::detail {
 
@@ -19,10 +20,6 @@ namespace lido::detail {
 constinit thread_local std::size_t thread_offset = 0;
 
 namespace {
-
-// Set for good when the thread's number is taken back: destructors of other keys may still use
-// pools.
-constinit thread_local bool thread_is_ending = false;
 
 // The thread that forks holds the registry's mutex, and fork handlers of others may use pools.
 constinit thread_local bool thread_is_forking = false;
@@ -53,7 +50,7 @@ class thread_registry {
   }
 
  private:
-  [[nodiscard]] std::unique_lock<std::mutex> lock_unless_forking() noexcept;
+  [[nodiscard]] std::unique_lock<registry_mutex> lock_unless_forking() noexcept;
   bool prepare() noexcept;
   void leave() noexcept;
   void before_fork() noexcept;
@@ -69,14 +66,13 @@ class thread_registry {
     return 0;
   }
 
-  std::mutex mutex_;
+  registry_mutex mutex_;
   thread_exit_listener* first_ = nullptr;
   std::array<bool, max_thread_number + 1> used_{};
-  atomic<bool> full_{false};
-  pthread_key_t key_{};
-  bool has_key_ = false;
+  registry_word<bool> full_{false};
+  thread_exit_hook exit_hook_;
   bool has_fork_handlers_ = false;
-  atomic<pid_t> process_{0};
+  registry_word<pid_t> process_{0};
 };
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
@@ -104,13 +100,10 @@ bool thread_registry::assign(bool wait) noexcept {
     full_.store(true, std::memory_order_relaxed);
     return false;
   }
-  // The key's destructor, not that of a thread_local object: it needs no allocation for the first
-  // keys of a process, and it runs after the destructors of all thread_local objects, so those may
-  // still use pools at full speed.
-  if (!prepare() || pthread_setspecific(key_, this) != 0) {
+  if (!prepare() || !exit_hook_.arm(this)) {
     return false;
   }
-  used_[number] = true;
+  used_[number] = !broken(mutation::shared_number);
   thread_offset = number * thread_stride;
   return true;
 }
@@ -133,7 +126,7 @@ void thread_registry::remove(thread_exit_listener& listener) noexcept {
   }
 }
 
-std::unique_lock<std::mutex> thread_registry::lock_unless_forking() noexcept {
+std::unique_lock<registry_mutex> thread_registry::lock_unless_forking() noexcept {
   if (thread_is_forking) {
     return {};
   }
@@ -144,11 +137,8 @@ std::unique_lock<std::mutex> thread_registry::lock_unless_forking() noexcept {
 /// Asks the system for what the registry needs, once; again where it was refused. Returns whether
 /// threads can have numbers.
 bool thread_registry::prepare() noexcept {
-  if (!has_key_) {
-    has_key_ = pthread_key_create(&key_, [](void* registry) {
-                 static_cast<thread_registry*>(registry)->leave();
-               }) == 0;
-  }
+  const bool has_hook =
+      exit_hook_.prepare([](void* registry) { static_cast<thread_registry*>(registry)->leave(); });
   if (!has_fork_handlers_) {
     has_fork_handlers_ =
         pthread_atfork([] { thread_numbers.before_fork(); }, [] { thread_numbers.after_fork(); },
@@ -156,12 +146,12 @@ bool thread_registry::prepare() noexcept {
     // relaxed: see is_of_this_process
     process_.store(::getpid(), std::memory_order_relaxed);
   }
-  return has_key_;
+  return has_hook;
 }
 
 void thread_registry::leave() noexcept {
   const auto number = static_cast<std::uint32_t>(thread_offset / thread_stride);
-  thread_is_ending = true;
+  mark_thread_ending();
   thread_offset = 0;
   const std::lock_guard lock(mutex_);
   for (thread_exit_listener* listener = first_; listener != nullptr; listener = listener->next_) {
@@ -207,7 +197,7 @@ void require_own_process() noexcept {
 }
 
 bool assign_thread_number(bool wait) noexcept {
-  return thread_offset != 0 || (!thread_is_ending && thread_numbers.assign(wait));
+  return thread_offset != 0 || (!thread_is_ending() && thread_numbers.assign(wait));
 }
 
 void thread_exit_listener::register_listener() noexcept {

@@ -14,6 +14,13 @@ void thread_cache::close_bounds() noexcept {
   top_.store(&guard_[1], std::memory_order_relaxed);
 }
 
+// relaxed (whole function): a thief sets the bounds only after it has seen (9); one that comes too
+// late costs the owner one trip through the slow path
+void thread_cache::set_bounds(const cell* base, std::uint32_t limit) noexcept {
+  low_.store(address(base), std::memory_order_relaxed);
+  high_.store(address(base + limit), std::memory_order_relaxed);
+}
+
 std::int64_t thread_cache::position_in(std::span<cell> cells, const cell* top) noexcept {
   const std::uintptr_t distance = address(top) - address(cells.data());
   // The guard, and the place before the first cell, are far away in unsigned arithmetic.
@@ -36,13 +43,18 @@ thread_cache::taken_hold thread_cache::take_hold() noexcept {
   for (;;) {
     const cache_control seen(word);
     schedule_point();
+    if (broken(mutation::blind_hold)) {
+      // relaxed: this build is wrong on purpose
+      word = control_.load(std::memory_order_relaxed);
+    }
     // (3) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (11, 13): the thief's reads of the
     // cells are over before the owner writes them again. It synchronizes-with the acquire-load (7),
     // so whoever sees a cache busy sees it before the slots it takes are missed elsewhere.
     // relaxed on failure: the word is again only a guess
     if (control_.compare_exchange_weak(word, seen.next(cache_state::busy).word(),
                                        std::memory_order_acq_rel, std::memory_order_relaxed)) {
-      return {seen, seen.state() == cache_state::frozen, seen.state() == cache_state::revoking};
+      const bool robbed = seen.state() == cache_state::frozen && !broken(mutation::robbed_ignored);
+      return {seen, robbed, seen.state() == cache_state::revoking};
     }
   }
 }
@@ -61,8 +73,8 @@ thread_cache::settled thread_cache::settle_pop(cache_kind kind) noexcept {
   }
   const std::int64_t position = position_of_top();
   // The item is this thread's unless the thief saw the cache before the pop.
-  const bool lost =
-      hold.robbed && active_mutation != mutation::no_arbitration && position < hold.before.taken();
+  const std::int64_t taken = hold.before.taken() + (broken(mutation::pop_takes_boundary) ? 1 : 0);
+  const bool lost = hold.robbed && !broken(mutation::no_arbitration) && position < taken;
   if (position == nowhere || lost) {
     return {nullptr, 0, hold.robbed, hold.contested};
   }
@@ -83,8 +95,8 @@ thread_cache::settled thread_cache::settle_push(cache_kind kind, void* item) noe
     return {nullptr, count_from(end), /*robbed=*/false, hold.contested};
   }
   // The top is one past the item. The thief has it if it saw the cache after the push.
-  const bool lost =
-      active_mutation != mutation::no_arbitration && end != nowhere && end <= hold.before.taken();
+  const std::int64_t taken = hold.before.taken() - (broken(mutation::push_keeps_boundary) ? 1 : 0);
+  const bool lost = !broken(mutation::no_arbitration) && end != nowhere && end <= taken;
   return {lost ? nullptr : item, 0, /*robbed=*/true, hold.contested};
 }
 
@@ -103,20 +115,23 @@ void thread_cache::open(cache_kind kind, std::uint32_t count, std::uint32_t limi
   } else {
     // relaxed: written by the owner alone
     cell* const base = base_.load(std::memory_order_relaxed);
-    // relaxed (2x): a thief sets the bounds only after it has seen (9); one that comes too late
-    // costs the owner one trip through the slow path
-    low_.store(address(base), std::memory_order_relaxed);
-    high_.store(address(base + limit), std::memory_order_relaxed);
+    set_bounds(base, limit);
     // (6) - this release-store synchronizes-with the acquire-load (12)
     top_.store(base + count, std::memory_order_release);
   }
   // (9) - this release-store synchronizes-with the acquire-load (7) and the acq_rel-CAS (11), so a
   // thief sees cells, bounds and count
   control_.store(cache_control(word).next(cache_state::open).word(), std::memory_order_release);
+  if (broken(mutation::bounds_after_open) && kind == cache_kind::revocable) {
+    // relaxed: this build is wrong on purpose
+    set_bounds(base_.load(std::memory_order_relaxed), limit);
+  }
 }
 
 void thread_cache::close() noexcept {
-  close_bounds();
+  if (!broken(mutation::hits_when_closed)) {
+    close_bounds();
+  }
   // relaxed (2x): written by the owner alone; published by (10)
   count_.store(0, std::memory_order_relaxed);
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
@@ -148,6 +163,9 @@ std::optional<cache_control> thread_cache::revoke(cache_control seen) noexcept {
                                         std::memory_order_relaxed)) {
     return std::nullopt;
   }
+  if (broken(mutation::open_bounds)) {
+    return announced;
+  }
   // relaxed (2x): the heavy fence that follows makes them visible to the owner
   low_.store(std::numeric_limits<std::uintptr_t>::max(), std::memory_order_relaxed);
   high_.store(0, std::memory_order_relaxed);
@@ -173,6 +191,10 @@ std::optional<std::uint32_t> thread_cache::harvest(cache_kind kind, cache_contro
   std::uint64_t expected = announced.word();
   schedule_point();
   count_shared_rmw();
+  if (broken(mutation::blind_claim)) {
+    // relaxed: this build is wrong on purpose
+    expected = control_.load(std::memory_order_relaxed);
+  }
   // (13) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (3, 14), by which the owner learns
   // what was taken. relaxed on failure: the copy is thrown away
   if (!control_.compare_exchange_strong(expected, announced.next(cache_state::frozen, count).word(),

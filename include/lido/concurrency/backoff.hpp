@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "lido/base/tuning.hpp"
+
 namespace lido::detail {
 
 /// Tells the processor that this is a spin loop.
@@ -33,7 +35,7 @@ class exponential_backoff {
   }
 
  private:
-  static constexpr std::uint32_t most_pauses = 64;
+  static constexpr std::uint32_t most_pauses = tuning::most_pauses;
   std::uint32_t pauses_ = 1;
 };
 

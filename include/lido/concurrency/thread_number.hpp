@@ -9,12 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lido/base/tuning.hpp"
 #include "lido/concurrency/cache_line.hpp"
 
 namespace lido::detail {
 
 /// Numbers run from 1 to this.
-inline constexpr std::uint32_t max_thread_number = 128;
+inline constexpr std::uint32_t max_thread_number = tuning::thread_numbers;
 
 /// Distance in bytes between the table entries of two neighbouring numbers.
 inline constexpr std::size_t thread_stride = no_false_sharing;

@@ -44,8 +44,8 @@ class tagged_index_format {
 
  private:
   static constexpr std::uint64_t low_bits(unsigned bits) noexcept {
-    if (active_mutation == mutation::no_tag) {
-      return 0;
+    if (broken(mutation::no_tag) || broken(mutation::one_bit_tag)) {
+      return broken(mutation::one_bit_tag) ? 1 : 0;
     }
     return (std::uint64_t{1} << bits) - 1;  // bits < 64: an index has at least one
   }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "lido/base/mutation.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
@@ -74,6 +75,10 @@ class treiber_stack {
       }
       schedule_point();
       count_shared_rmw();
+      if (broken(mutation::blind_pop)) {
+        // relaxed: this build is wrong on purpose
+        head = head_.load(std::memory_order_relaxed);
+      }
       // (2) - this acq_rel-CAS synchronizes-with the release-CAS (4), also when it fails, because
       // it goes on with the head it then reads. Its release half shows the marks of slots in
       // transit to whoever sees the stack shorter: it synchronizes-with the acquire-load (3).
@@ -122,16 +127,18 @@ class treiber_stack {
     exponential_backoff backoff;
     // relaxed: only a guess, validated by (4); nothing is read through it
     std::uint64_t head = head_.load(std::memory_order_relaxed);
+    const std::uint64_t first_seen = head;
     for (;;) {
       // relaxed: published by (4)
       links_[last].store(format_.index_of(head), std::memory_order_relaxed);
       schedule_point();
       count_shared_rmw();
+      const std::uint64_t seen = broken(mutation::stale_tag) ? first_seen : head;
       // (4) - this release-CAS synchronizes-with the acquire-load (1, 3) and the acq_rel-CAS (2),
       // so whoever pops sees the links and all that happened to the slots before. On failure
       // relaxed: the new head is again only a guess. The tag comes from the head just observed
       // (I3).
-      if (head_.compare_exchange_weak(head, format_.make(first, format_.tag_of(head) + 1),
+      if (head_.compare_exchange_weak(head, format_.make(first, format_.tag_of(seen) + 1),
                                       std::memory_order_release, std::memory_order_relaxed)) {
         return;
       }

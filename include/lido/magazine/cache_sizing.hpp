@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "lido/base/tuning.hpp"
+
 namespace lido::detail {
 
 /// One cache's limit. Pure arithmetic, used by the owner only.
@@ -16,8 +18,8 @@ namespace lido::detail {
 /// which no thread found the pool exhausted.
 class cache_sizing {
  public:
-  static constexpr std::uint32_t smallest = 4;
-  static constexpr std::uint32_t patience = 32;
+  static constexpr std::uint32_t smallest = tuning::smallest_cache;
+  static constexpr std::uint32_t patience = tuning::patience;
 
   [[nodiscard]] std::uint32_t limit() const noexcept { return limit_; }
   [[nodiscard]] bool closed() const noexcept { return limit_ == 0; }

@@ -9,18 +9,20 @@
 #include <memory>
 #include <span>
 
+#include "lido/base/mutation.hpp"
 #include "lido/base/slot_index.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/freelist/index_stack.hpp"
 
 namespace lido::detail {
 
-/// Slots in a magazine: two cache lines of indices.
-inline constexpr std::uint32_t magazine_size = 32;
+/// Slots in a magazine.
+inline constexpr std::uint32_t magazine_size = tuning::magazine_size;
 
-/// Most slots that one trip to the depot moves: one change of a head for up to eight magazines.
-inline constexpr std::uint32_t most_per_trip = 8 * magazine_size;
+/// Most slots that one trip to the depot moves: one change of a head for that many magazines.
+inline constexpr std::uint32_t most_per_trip = tuning::magazines_per_trip * magazine_size;
 
 /// A contiguous array of slot indices (Bonwick and Adams, USENIX 2001). Contiguous, because handing
 /// a chain of slots to another core costs a cache miss for each link, and an array costs two.
@@ -75,13 +77,18 @@ class depot {
     std::array<slot_index, most_per_trip / magazine_size> ids;
     const std::uint32_t count =
         empty_.pop_chain(std::span(ids).first(slots.size() / magazine_size));
+    if (broken(mutation::early_full)) {
+      full_.push_chain(std::span(ids).first(count));
+    }
     for (std::uint32_t m = 0; m < count; ++m) {
       for (std::uint32_t i = 0; i < magazine_size; ++i) {
         // relaxed: published by the push to full_
         magazines_[ids[m]].slots[i].store(slots[m * magazine_size + i], std::memory_order_relaxed);
       }
     }
-    full_.push_chain(std::span(ids).first(count));
+    if (!broken(mutation::early_full)) {
+      full_.push_chain(std::span(ids).first(count));
+    }
     singles_.push_chain(slots.subspan(std::size_t{count} * magazine_size));
   }
 
@@ -126,13 +133,18 @@ class depot {
     std::array<slot_index, most_per_trip / magazine_size> ids;
     const std::uint32_t count =
         full_.pop_chain(std::span(ids).first(std::min<std::size_t>(most, ids.size())));
+    if (broken(mutation::early_empty)) {
+      empty_.push_chain(std::span(ids).first(count));
+    }
     for (std::uint32_t m = 0; m < count; ++m) {
       for (std::uint32_t i = 0; i < magazine_size; ++i) {
         // relaxed: ordered by the pop from full_
         out[m * magazine_size + i] = magazines_[ids[m]].slots[i].load(std::memory_order_relaxed);
       }
     }
-    empty_.push_chain(std::span(ids).first(count));
+    if (!broken(mutation::early_empty)) {
+      empty_.push_chain(std::span(ids).first(count));
+    }
     return count * magazine_size;
   }
 

@@ -164,12 +164,6 @@ class slot_source final : private thread_exit_listener {
   /// Cells beyond the limit of a cache: one that a failing pop reads, one that a failing push
   /// fills.
   static constexpr std::uint32_t spare_cells = 2;
-  // How often an acquire looks again while another thread is in transit. Naps are about 60
-  // microseconds, so it gives up on a thread that does not run for about a tenth of a second.
-  static constexpr int most_waits = 2000;
-  static constexpr int waits_before_yield = 8;
-  static constexpr int waits_before_take_over = 32;
-  static constexpr int waits_before_nap = 64;
 
   std::array<thread_cache, max_thread_number + 1> caches_;
   slot_geometry slots_;

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <new>
 
+#include "lido/base/mutation.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/magazine/slot_source.hpp"
+#include "lido/magazine/slot_source_endings.hpp"
 #include "lido/magazine/slot_source_shared.hpp"
 
 namespace lido::detail {
@@ -36,7 +38,9 @@ slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cac
 
 template <index_stack Stack>
 slot_source<Stack>::~slot_source() {
-  unregister_listener();
+  if (!broken(mutation::stay_registered)) {
+    unregister_listener();
+  }
 }
 
 template <index_stack Stack>
@@ -116,7 +120,8 @@ bool slot_source<Stack>::try_open(thread_cache& cache) noexcept {
     notes.active = true;
     // relaxed: a number from which shares are computed
     open_caches_.fetch_add(1, std::memory_order_relaxed);
-    raise_highest(static_cast<std::uint32_t>(&cache - caches_.data()));
+    raise_highest(
+        broken(mutation::hide_cache) ? 0 : static_cast<std::uint32_t>(&cache - caches_.data()));
   }
   (void)cache.settle(kind_);
   adopt_first_cells(cache);
@@ -194,7 +199,9 @@ void* slot_source<Stack>::refill(thread_cache& cache) noexcept {
   }
   bump(notes.refills);
   if (count - 1 > limit) {  // a whole magazine for a small cache
-    depot_.give(std::span(slots).subspan(limit + 1, count - limit - 1));
+    if (!broken(mutation::lose_surplus)) {
+      depot_.give(std::span(slots).subspan(limit + 1, count - limit - 1));
+    }
     count = limit + 1;
   }
   count_drawn(&cache, count);
@@ -213,11 +220,12 @@ template <index_stack Stack>
 void slot_source<Stack>::resume(thread_cache& cache, const thread_cache::settled& found) noexcept {
   auto& sizing = cache.notes().sizing;
   std::uint32_t count = found.count;
-  if (found.contested) {
+  const bool contested = found.contested && !broken(mutation::no_donation);
+  if (contested) {
     // The thief would come again at once; it finds half of the slots in the depot instead.
     count = flush(cache, count, count / 2);
   }
-  if ((found.contested || found.robbed) && !sizing.closed()) {
+  if ((contested || found.robbed) && !sizing.closed()) {
     sizing.shrink();
   } else if (count > sizing.limit() && !sizing.closed()) {
     sizing.grow(limit_for(cache));
@@ -269,7 +277,7 @@ std::uint32_t slot_source<Stack>::flush(thread_cache& cache, std::uint32_t count
   if (surplus > 0) {
     bump(cache.notes().flushes);
   }
-  return count - surplus;
+  return broken(mutation::keep_flushed) ? count : count - surplus;
 }
 
 /// Doubles the cells of a busy, empty cache, if memory is to be had.
@@ -294,49 +302,6 @@ void slot_source<Stack>::enlarge(thread_cache& cache) noexcept {
   cache.notes().grown = std::move(block);
   // relaxed: a number for statistics
   grown_bytes_.fetch_add(wanted * sizeof(cell), std::memory_order_relaxed);
-}
-
-template <index_stack Stack>
-void slot_source<Stack>::on_thread_exit(std::uint32_t number) noexcept {
-  thread_cache& cache = caches_[number];
-  if (!cache.notes().active || active_mutation == mutation::forget_flush) {
-    return;
-  }
-  empty_and_close(cache);
-  // relaxed: a number from which shares are computed
-  open_caches_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-/// Leaves a cache as for the first thread of its number.
-template <index_stack Stack>
-void slot_source<Stack>::empty_and_close(thread_cache& cache) noexcept {
-  // A busy cache is one whose owner a fork has left behind, and what is in it, nobody knows.
-  if (cache.control().state() != cache_state::busy) {
-    const thread_cache::settled found = cache.settle(kind_);
-    (void)flush(cache, found.count, 0);
-  }
-  cache.close();
-  auto& notes = cache.notes();
-  notes.active = false;
-  notes.last_was_flush = false;
-  notes.sizing.reset(scarcity());
-}
-
-/// Ends what the missing threads had begun. The slots that they were moving are lost to this
-/// process and count as in use. All others are where anybody finds them, and nobody waits for the
-/// missing.
-// relaxed (whole function): there is one thread
-template <index_stack Stack>
-void slot_source<Stack>::on_fork(std::uint32_t survivor) noexcept {
-  for (std::uint32_t number = 1; number <= max_thread_number; ++number) {
-    const bool left_behind =
-        caches_[number].notes().active || caches_[number].control().state() != cache_state::frozen;
-    if (number != survivor && left_behind) {
-      empty_and_close(caches_[number]);
-    }
-  }
-  carrying_.store(0, std::memory_order_relaxed);
-  open_caches_.store(caches_[survivor].notes().active ? 1 : 0, std::memory_order_relaxed);
 }
 
 /// Pops up to out.size() slots of the caller's own cache in one go.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "lido/base/mutation.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/rmw_counter.hpp"
@@ -25,7 +27,8 @@ struct slot_source<Stack>::survey {
   /// Nothing is free and nothing on its way, as far as one look tells.
   [[nodiscard]] bool bare() const noexcept { return depot_empty && !open && !revoking && !transit; }
   [[nodiscard]] bool unchanged_since(const survey& first) const noexcept {
-    return depot_version == first.depot_version && generations == first.generations;
+    return (depot_version == first.depot_version || broken(mutation::ignore_version)) &&
+           (generations == first.generations || broken(mutation::ignore_generation));
   }
 };
 
@@ -91,14 +94,14 @@ std::size_t slot_source<Stack>::take_shared(thread_cache* self, std::span<void*>
   const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
   count_shared_rmw();
   // relaxed: shown to others by the pop's release half before the slots are missed
-  carrying_.fetch_add(1, std::memory_order_relaxed);
+  carrying_.fetch_add(broken(mutation::unmarked_take) ? 0 : 1, std::memory_order_relaxed);
   const std::uint32_t count = depot_.take(slots, want);
   const std::uint32_t kept = std::min(count, want);
   depot_.give(std::span(slots).subspan(kept, count - kept));
   count_shared_rmw();
   // (1) - this release-fetch-sub synchronizes-with the acquire-load (2), so whoever sees nobody
   // carrying sees in the depot what was carried
-  carrying_.fetch_sub(1, std::memory_order_release);
+  carrying_.fetch_sub(broken(mutation::unmarked_take) ? 0 : 1, std::memory_order_release);
   count_drawn(self, kept);
   for (std::uint32_t i = 0; i < kept; ++i) {
     out[i] = slots_.address_of(slots[i]);
@@ -121,11 +124,15 @@ typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noex
     const cache_control control = caches_[number].control();
     seen.generations += control.generation();
     seen.open |= control.state() == cache_state::open;
-    seen.revoking |= control.state() == cache_state::revoking;
-    seen.transit |= control.state() == cache_state::busy;
+    seen.revoking |= control.state() == cache_state::revoking && !broken(mutation::skip_revoking);
+    seen.transit |= control.state() == cache_state::busy && !broken(mutation::skip_busy);
   }
   // (2) - this acquire-load synchronizes-with the release-fetch-sub (1, 3)
   seen.transit |= carrying_.load(std::memory_order_acquire) != 0;
+  if (broken(mutation::late_look)) {
+    seen.depot_version = depot_.version();
+    seen.depot_empty = depot_.empty();
+  }
   return seen;
 }
 
@@ -138,9 +145,9 @@ typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noex
 template <index_stack Stack>
 void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
   exponential_backoff backoff;
-  for (int waits = 0; waits < most_waits;) {
+  for (int waits = 0; waits < tuning::most_waits;) {
     const survey first = look_around();
-    const bool take_over = first.revoking && waits >= waits_before_take_over;
+    const bool take_over = first.revoking && waits >= tuning::waits_before_take_over;
     void* slot = nullptr;
     if (!first.depot_empty) {
       (void)take_shared(self, {&slot, 1});
@@ -149,7 +156,7 @@ void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
       waits += slot == nullptr ? 1 : 0;  // bounded even where the kernel refuses the fence
     } else if (!first.bare()) {
       wait_for_transit(waits++, backoff);
-    } else if (active_mutation == mutation::single_look || look_around().unchanged_since(first)) {
+    } else if (broken(mutation::one_look) || look_around().unchanged_since(first)) {
       break;
     }
     if (slot != nullptr) {
@@ -165,12 +172,12 @@ void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
 /// Pauses, then gives the processor away, then sleeps: a thread in transit may have lost its own.
 template <index_stack Stack>
 void slot_source<Stack>::wait_for_transit(int waits, exponential_backoff& backoff) noexcept {
-  if (waits < waits_before_yield) {
+  if (waits < tuning::waits_before_yield) {
     backoff.pause();
-  } else if (waits < waits_before_nap) {
+  } else if (waits < tuning::waits_before_nap) {
     yield_thread();
   } else {
-    if (waits == waits_before_nap) {
+    if (waits == tuning::waits_before_nap) {
       require_own_process();  // or it would wait for a thread of another one
     }
     nap_thread();
@@ -231,7 +238,7 @@ void* slot_source<Stack>::harvest_all(thread_cache* self, const announcements& m
   std::array<void*, most_cached + 1> loot;
   count_shared_rmw();
   // relaxed: shown to others by the claim, before the slots are missed
-  carrying_.fetch_add(1, std::memory_order_relaxed);
+  carrying_.fetch_add(broken(mutation::unmarked_loot) ? 0 : 1, std::memory_order_relaxed);
   for (std::uint32_t number = 1; number <= made.highest; ++number) {
     if (!made.valid[number]) {
       continue;
@@ -248,11 +255,13 @@ void* slot_source<Stack>::harvest_all(thread_cache* self, const announcements& m
       kept = rest.back();
       rest = rest.first(rest.size() - 1);
     }
-    give(self, rest);
+    if (!broken(mutation::lose_loot)) {
+      give(self, rest);
+    }
   }
   count_shared_rmw();
   // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as (1) does
-  carrying_.fetch_sub(1, std::memory_order_release);
+  carrying_.fetch_sub(broken(mutation::unmarked_loot) ? 0 : 1, std::memory_order_release);
   return kept;
 }
 

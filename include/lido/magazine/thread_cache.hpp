@@ -76,7 +76,7 @@ class alignas(no_false_sharing) thread_cache {
   [[nodiscard, gnu::always_inline]] bool push(void* item) noexcept {
     // relaxed: written by this thread alone
     cell* const top = top_.load(std::memory_order_relaxed);
-    if constexpr (active_mutation == mutation::item_after_top) {
+    if (broken(mutation::item_after_top)) {
       // relaxed: this build is wrong on purpose
       top_.store(top + 1, std::memory_order_relaxed);
       light_fence();
@@ -233,6 +233,7 @@ class alignas(no_false_sharing) thread_cache {
   [[nodiscard]] std::int64_t position_of_top() const noexcept;
   [[nodiscard]] static std::uint32_t count_from(std::int64_t position) noexcept;
   void close_bounds() noexcept;
+  void set_bounds(const cell* base, std::uint32_t limit) noexcept;
 
   static constexpr std::int64_t nowhere = -1;
 

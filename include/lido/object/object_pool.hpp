@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
+#include "lido/base/mutation.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
@@ -250,7 +251,9 @@ class object_pool {
       detail::scope_exit give_back([&] {
         checks_.after_failed_construction(slot);
         shadow_.close(slot);
-        put_slot(slot);
+        if (!detail::broken(detail::mutation::lose_on_throw)) {
+          put_slot(slot);
+        }
       });
       object = detail::make<T>(slot, std::forward<Args>(args)...);
       give_back.dismiss();

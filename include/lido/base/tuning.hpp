@@ -1,0 +1,33 @@
+/// @file
+/// Internal. The numbers that set the size of things inside; a test build may replace them all.
+///
+/// A model-checking build names its own header in LIDO_TUNING_SEAM, with numbers so small that
+/// every path is short.
+#pragma once
+
+#ifdef LIDO_TUNING_SEAM
+#include LIDO_TUNING_SEAM
+#else
+
+#include <cstdint>
+
+namespace lido::detail {
+
+struct tuning {
+  static constexpr std::uint32_t thread_numbers = 128;    ///< threads that can have a cache
+  static constexpr std::uint32_t magazine_size = 32;      ///< slots: two cache lines of indices
+  static constexpr std::uint32_t magazines_per_trip = 8;  ///< most that one change of a head moves
+  static constexpr std::uint32_t smallest_cache = 4;      ///< less is not worth its theft
+  static constexpr std::uint32_t patience = 32;     ///< operations before a closed cache opens
+  static constexpr std::uint32_t most_pauses = 64;  ///< after a failed compare-and-swap
+  // How often an acquire looks again while another thread is in transit. Naps are about 60
+  // microseconds, so it gives up on a thread that does not run for about a tenth of a second.
+  static constexpr int waits_before_yield = 8;
+  static constexpr int waits_before_take_over = 32;
+  static constexpr int waits_before_nap = 64;
+  static constexpr int most_waits = 2000;
+};
+
+}  // namespace lido::detail
+
+#endif

@@ -1,0 +1,68 @@
+/// @file
+/// Internal. What the registry of threads asks of the system: a mutex, words, and a call when a
+/// thread ends. A model-checking build names its own header in LIDO_THREAD_SYSTEM_SEAM.
+#pragma once
+
+#ifdef LIDO_THREAD_SYSTEM_SEAM
+#include LIDO_THREAD_SYSTEM_SEAM
+#else
+
+#include <pthread.h>
+
+#include <mutex>
+
+#include "lido/concurrency/atomic.hpp"
+
+namespace lido::detail {
+
+using registry_mutex = std::mutex;
+
+/// An atomic that lives as long as the process, and so longer than an execution of a model.
+template <class T>
+using registry_word = atomic<T>;
+
+/// Calls a function when a thread ends. The key's destructor, not that of a thread_local object:
+/// it needs no allocation for the first keys of a process, and it runs after the destructors of all
+/// thread_local objects, so those may still use pools at full speed.
+class thread_exit_hook {
+ public:
+  /// Asks for a key, once; again where it was refused. Returns whether there is one.
+  bool prepare(void (*function)(void*)) noexcept {
+    has_key_ = has_key_ || pthread_key_create(&key_, function) == 0;
+    return has_key_;
+  }
+
+  /// For the calling thread: `argument` is what the function is called with. Returns whether the
+  /// call will come.
+  [[nodiscard]] bool arm(void* argument) const noexcept {
+    return pthread_setspecific(key_, argument) == 0;
+  }
+
+ private:
+  pthread_key_t key_{};
+  bool has_key_ = false;
+};
+
+// NOLINTBEGIN(google-build-namespaces,cert-dcl59-cpp): of the one file that includes this, so that
+// each copy of the library has its own
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+constinit thread_local bool ending_thread = false;
+
+/// Set for good when the thread's number is taken back: destructors of other keys may still use
+/// pools.
+void mark_thread_ending() noexcept {
+  ending_thread = true;
+}
+
+[[nodiscard]] bool thread_is_ending() noexcept {
+  return ending_thread;
+}
+
+}  // namespace
+// NOLINTEND(google-build-namespaces,cert-dcl59-cpp)
+
+}  // namespace lido::detail
+
+#endif

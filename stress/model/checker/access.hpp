@@ -1,0 +1,61 @@
+/// @file
+/// Accesses to atomics of the model, whatever their type: all values are 64 bits wide here.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "checker/execution.hpp"
+#include "checker/weakening.hpp"
+
+namespace model {
+
+using std::memory_order;
+
+/// A new atomic, known to the calling thread alone until it is passed on.
+[[nodiscard]] location_id create(std::uint64_t value);
+void destroy(location_id where) noexcept;
+
+[[nodiscard]] std::uint64_t load(location_id where, memory_order order, place from);
+void store(location_id where, std::uint64_t value, memory_order order, place from);
+
+/// The value before. `change` computes the value after.
+template <class Change>
+std::uint64_t read_modify_write(location_id where, Change change, memory_order order, place from);
+
+struct cas_orders {
+  memory_order success;
+  memory_order failure;
+};
+
+/// Sets `expected` to what was there if it is not stored. `weak`: may fail for no reason.
+[[nodiscard]] bool compare_exchange(location_id where, std::uint64_t& expected,
+                                    std::uint64_t desired, cas_orders orders, bool weak,
+                                    place from);
+
+/// What the owner of a cache does after its store (see atomic.hpp of the library).
+void light_fence(place from);
+/// Reaches every thread at some moment before it returns.
+void heavy_fence(place from);
+
+namespace detail {
+
+/// Where a read-modify-write reads, and what.
+struct source {
+  std::size_t index;
+  std::uint64_t value;
+};
+[[nodiscard]] source begin_modification(location_id where, memory_order& order, place from);
+void end_modification(location_id where, source read, std::uint64_t value, memory_order order,
+                      place from);
+
+}  // namespace detail
+
+template <class Change>
+std::uint64_t read_modify_write(location_id where, Change change, memory_order order, place from) {
+  const detail::source read = detail::begin_modification(where, order, from);
+  detail::end_modification(where, read, change(read.value), order, from);
+  return read.value;
+}
+
+}  // namespace model

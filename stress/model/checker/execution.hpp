@@ -1,0 +1,134 @@
+/// @file
+/// One execution at a time: its threads, one of which runs, and its memory.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checker/chooser.hpp"
+#include "checker/fiber.hpp"
+#include "checker/memory.hpp"
+#include "checker/place.hpp"
+#include "checker/trace.hpp"
+
+namespace model {
+
+/// Thrown in thread 0 to leave a scenario that has failed. The reason is in the execution.
+struct stopped {};
+
+/// What a thread is called with.
+struct task {
+  void (*function)(void*);
+  void* argument;
+};
+
+/// Threads as fibers under the control of a chooser. There is one object, `execution::now()`.
+///
+/// A scenario runs in thread 0 and calls `run_threads` as often as it likes; only inside is there
+/// more than one thread. A thread can lose its turn at each access to shared memory and nowhere
+/// else.
+class execution {
+ public:
+  static execution& now() noexcept;
+
+  /// Runs `scenario` once. Returns whether everything held.
+  [[nodiscard]] bool run(void (*scenario)(), chooser& choices, trace* events);
+  [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+  [[nodiscard]] const schedule& choices() const noexcept { return made_; }
+  [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
+
+  // ---- for scenarios ---------------------------------------------------------------------------
+
+  /// Starts the tasks as threads 1, 2, ... and returns when all have ended.
+  void run_threads(std::initializer_list<task> tasks);
+  /// Something is wrong: the execution ends here.
+  void fail(std::string what);
+  /// Whether something fails that may fail, or which of `count` events comes.
+  [[nodiscard]] unsigned choose(question asked, unsigned count);
+  [[nodiscard]] thread_id self() const noexcept { return current_; }
+  /// The threads beside the running one.
+  [[nodiscard]] std::vector<thread_id> others() const;
+  [[nodiscard]] bool has_ended(thread_id who) const { return threads_[who]->now == state::ended; }
+  /// Threads have been stopped for one that must get along alone.
+  [[nodiscard]] bool had_solo() const noexcept { return had_solo_; }
+
+  // ---- for what stands in for the system -------------------------------------------------------
+
+  /// Before an access to shared memory. `free`: to lose the turn here costs no preemption.
+  void point(bool free = false);
+  /// Lets every other thread that can run do at least one step, and time pass.
+  void rest();
+  /// Until `wake(on)`; false: the time-out came first, if there is one.
+  bool block(const void* on, bool timed);
+  void wake(const void* on) noexcept;
+  /// Called with `argument` when the running thread has done its task. One for each thread.
+  void at_thread_exit(void (*function)(void*), void* argument);
+  /// A word that each thread has for itself, 0 at first.
+  void keep_for_each_thread(std::size_t& word) noexcept { local_ = &word; }
+
+  [[nodiscard]] class memory& memory() noexcept { return memory_; }
+  /// Whether accesses are checked: not while the remains of a failed execution are cleared away.
+  [[nodiscard]] bool checks() const noexcept { return !failed_; }
+  /// The number of this execution, for objects that outlive it.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] trace* events() noexcept { return trace_; }
+
+  /// More steps than any execution needs: somebody turns in circles.
+  static constexpr std::size_t most_steps = 40'000;
+  /// Steps that suffice for one thread to end all it does when nobody interferes, even if each of
+  /// its acquires waits for one that stands still with slots in transit, until it gives up.
+  static constexpr std::size_t most_solo_steps = 15'000;
+
+ private:
+  enum class state : std::uint8_t { unused, ready, resting, blocked, timed, ended };
+
+  struct thread {
+    fiber context;
+    task work{};
+    task exit{};
+    state now = state::unused;
+    bool woken = false;
+    const void* blocked_on = nullptr;
+    unsigned waits_for = 0;  ///< resting: a bit for each thread that must do a step first
+    std::size_t local = 0;
+
+    explicit thread(std::size_t stack_bytes) : context(stack_bytes) {}
+    thread() = default;
+  };
+
+  execution();
+  void clear();
+  void clear_away_threads();
+  static void begin_thread(void* self);
+  void end_thread();
+  void pick_next(bool free);
+  [[nodiscard]] std::size_t list_candidates(std::array<thread_id, most_threads>& found);
+  [[nodiscard]] bool can_run(thread_id who) noexcept;
+  void no_candidate();
+  void update_solo();
+  void change_to(thread_id next);
+  void step_done_by(thread_id who) noexcept;
+
+  class memory memory_;
+  std::array<std::unique_ptr<thread>, most_threads> threads_;
+  thread_id count_ = 0;
+  thread_id current_ = 0;
+  chooser* chooser_ = nullptr;
+  trace* trace_ = nullptr;
+  schedule made_;
+  std::size_t steps_ = 0;
+  std::size_t solo_steps_ = 0;
+  thread_id solo_ = 0;
+  bool had_solo_ = false;
+  bool failed_ = false;
+  std::string failure_;
+  std::uint64_t number_ = 0;
+  std::size_t* local_ = nullptr;
+};
+
+}  // namespace model

@@ -1,0 +1,181 @@
+#include "checker/memory.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace model {
+
+namespace {
+
+// Distance between neighbours that are appended: room for some stores to come between.
+constexpr stamp gap = 1 << 10;
+
+}  // namespace
+
+memory::memory()
+    : rows_(std::make_unique<stamp[]>(most_rows * knowledge_size)), locations_(most_locations) {
+  clear();
+}
+
+void memory::clear() noexcept {
+  for (std::int32_t index = 0; index < first_free_row; ++index) {
+    std::fill_n(row(index), most_threads + used_, 0);
+  }
+  rows_used_ = first_free_row;
+  used_ = 0;
+  row(0)[0] = 1;
+}
+
+void memory::join(knowledge to, const stamp* from) const noexcept {
+  const std::size_t size = most_threads + used_;
+  for (std::size_t i = 0; i < size; ++i) {
+    to[i] = std::max(to[i], from[i]);
+  }
+}
+
+void memory::join_stamps(knowledge to, const stamp* from) const noexcept {
+  const std::size_t size = most_threads + used_;
+  for (std::size_t i = most_threads; i < size; ++i) {
+    to[i] = std::max(to[i], from[i]);
+  }
+}
+
+location_id memory::create(thread_id by, std::uint64_t value) {
+  if (used_ == most_locations) {
+    throw std::length_error("model: too many atomics for one scenario; make it smaller");
+  }
+  const location_id where = used_++;
+  location& made = locations_[where];
+  made.stores.clear();
+  made.stores.push_back({value, 0, -1, /*attached=*/false, by});
+  made.creation = row(by)[by];
+  made.creator = by;
+  made.destroyed = false;
+  // The rows of earlier stores were made without it; the first ones are zero from clear().
+  for (std::int32_t index = first_free_row; index < rows_used_; ++index) {
+    row(index)[most_threads + where] = 0;
+  }
+  return where;
+}
+
+bool memory::created_before(location_id where, thread_id reader) noexcept {
+  const location& asked = locations_[where];
+  return asked.creation <= row(reader)[asked.creator];
+}
+
+std::size_t memory::oldest_readable(location_id where, thread_id reader) noexcept {
+  const auto& stores = locations_[where].stores;
+  const stamp known = row(reader)[most_threads + where];
+  std::size_t index = stores.size() - 1;
+  while (stores[index].at > known && index > 0) {
+    --index;
+  }
+  return index;
+}
+
+bool memory::can_attach(location_id where, std::size_t index) const noexcept {
+  const auto& stores = locations_[where].stores;
+  return index + 1 == stores.size() ||
+         (!stores[index + 1].attached && stores[index + 1].at - stores[index].at > 1);
+}
+
+bool memory::can_follow(location_id where, std::size_t index) const noexcept {
+  return can_attach(where, index);
+}
+
+void memory::read(location_id where, std::size_t index, thread_id reader, bool acquire) noexcept {
+  const message& from = locations_[where].stores[index];
+  stamp& known = row(reader)[most_threads + where];
+  known = std::max(known, from.at);
+  if (acquire && from.passes_on >= 0) {
+    join(row(reader), row(from.passes_on));
+  }
+}
+
+void memory::write(location_id where, std::size_t index, std::uint64_t value, thread_id writer,
+                   bool release, bool attached) {
+  auto& stores = locations_[where].stores;
+  const bool last = index + 1 == stores.size();
+  const stamp before = stores[index].at;
+  const stamp at = last ? before + gap : before + (stores[index + 1].at - before) / 2;
+  const std::int32_t continued = attached ? stores[index].passes_on : -1;
+  const knowledge mine = row(writer);
+  mine[most_threads + where] = std::max(mine[most_threads + where], at);
+  // A read-modify-write passes on what it read, whatever its own order: the release sequence.
+  std::int32_t passes_on = continued;
+  if (release) {
+    passes_on = new_row();
+    std::copy_n(row(writer), most_threads + used_, row(passes_on));
+    if (continued >= 0) {
+      join(row(passes_on), row(continued));
+    }
+    ++row(writer)[writer];
+  }
+  stores.insert(stores.begin() + static_cast<std::ptrdiff_t>(index) + 1,
+                {value, at, passes_on, attached, writer});
+}
+
+std::int32_t memory::new_row() {
+  if (rows_used_ == most_rows) {
+    throw std::length_error("model: too many stores in one execution");
+  }
+  std::fill_n(row(rows_used_), most_threads + used_, 0);
+  return rows_used_++;
+}
+
+void memory::start_thread(thread_id who, thread_id parent) noexcept {
+  ++row(parent)[parent];
+  join(row(who), row(parent));
+  ++row(who)[who];
+  std::copy_n(row(who), most_threads + used_, row(before_light_fence + who));
+  std::fill_n(row(by_heavy_fence + who), most_threads + used_, 0);
+}
+
+void memory::join_thread(thread_id who, thread_id ended) noexcept {
+  join(row(who), row(ended));
+}
+
+void memory::pass_on(std::int32_t to, thread_id from) noexcept {
+  join(row(to), row(from));
+  ++row(from)[from];
+}
+
+void memory::take_over(thread_id to, std::int32_t from) noexcept {
+  join(row(to), row(from));
+}
+
+void memory::see_latest(thread_id who) noexcept {
+  for (location_id where = 0; where < used_; ++where) {
+    row(who)[most_threads + where] = locations_[where].stores.back().at;
+  }
+}
+
+void memory::see_total_order(thread_id who) noexcept {
+  join_stamps(row(who), row(total_order));
+}
+
+void memory::enter_total_order(thread_id who) noexcept {
+  join_stamps(row(total_order), row(who));
+}
+
+// The compiler may move accesses up to the light fences around them, so a heavy fence that reaches
+// a thread in between counts from the next one on, and shows what was done before the last one.
+void memory::light_fence(thread_id who) noexcept {
+  join_stamps(row(who), row(by_heavy_fence + who));
+  std::copy_n(row(who), most_threads + used_, row(before_light_fence + who));
+}
+
+void memory::heavy_fence_begin(thread_id caller) noexcept {
+  join_stamps(row(heavy), row(caller));
+}
+
+void memory::heavy_fence_reaches(thread_id other) noexcept {
+  join_stamps(row(heavy), row(before_light_fence + other));
+  join_stamps(row(by_heavy_fence + other), row(heavy));
+}
+
+void memory::heavy_fence_end(thread_id caller) noexcept {
+  join_stamps(row(caller), row(heavy));
+}
+
+}  // namespace model

@@ -1,0 +1,43 @@
+/// @file
+/// What threads wait with: a mutex, and a place to park.
+#pragma once
+
+#include <cstdint>
+
+#include "checker/execution.hpp"
+
+namespace model {
+
+/// As std::mutex. May outlive an execution: each finds it free.
+class mutex {
+ public:
+  void lock();
+  bool try_lock();
+  void unlock();
+
+ private:
+  void enter();
+  void refresh();
+
+  std::uint64_t execution_ = 0;
+  std::int32_t passes_on_ = -1;
+  bool held_ = false;
+};
+
+/// Where one thread sleeps until another wakes it. A wake-up that comes first is kept, as with a
+/// futex whose word has changed. A time-out may come at any time.
+class parking_place {
+ public:
+  /// Returns once there has been an `unpark` since the last `park`.
+  void park();
+  /// False: the time-out came first.
+  [[nodiscard]] bool park_for();
+  void unpark();
+
+ private:
+  bool sleep(bool timed);
+
+  bool token_ = false;
+};
+
+}  // namespace model

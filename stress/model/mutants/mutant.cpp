@@ -1,0 +1,177 @@
+#include "mutants/mutant.hpp"
+
+#include <fmt/format.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <regex>
+
+#include "checker/weakening.hpp"
+#include "mutants/rules.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace model {
+
+namespace {
+
+/// The number of the note above an access, which stays when lines move.
+std::string note_above(const site& where) {
+  std::ifstream file(std::string(LIDO_SOURCE_DIR) + "/" + where.file);
+  static const std::regex head(R"(^\s*//\s*(\(\d+\))\s*-\s.*)");
+  std::string line;
+  std::string note;
+  for (int number = 1; number <= where.line && std::getline(file, line); ++number) {
+    if (std::smatch match; std::regex_match(line, match, head)) {
+      note = match[1];
+    }
+  }
+  return note;
+}
+
+void visit_sites() {
+  weakening::now().collect(true);
+  for (const scenario& each : all_scenarios()) {
+    for (const mode how : {mode::depth_first, mode::priority, mode::chance}) {
+      constexpr std::uint64_t enough = 500;
+      (void)explore(each.run, {how, enough, 1, each.limits, 4});
+    }
+  }
+  weakening::now().collect(false);
+}
+
+/// The side of the child: tells its parent what it is at, line by line.
+class reporter {
+ public:
+  explicit reporter(int pipe) : pipe_(pipe) {}
+
+  void tell(std::string_view kind, std::string_view scenario, std::string_view mode,
+            std::uint64_t executions, std::string_view failure) const {
+    const std::string line =
+        fmt::format("{}\t{}\t{}\t{}\t{}\n", kind, scenario, mode, executions, failure);
+    if (::write(pipe_, line.data(), line.size()) < 0) {
+      ::_exit(2);  // nobody listens any more
+    }
+  }
+
+ private:
+  int pipe_;
+};
+
+/// A loop that touches no atomic never comes to an end by itself.
+void limit_time() {
+  constexpr itimerval a_minute{{0, 0}, {60, 0}};
+  ::setitimer(ITIMER_VIRTUAL, &a_minute, nullptr);
+}
+
+/// Goes through all scenarios again and again, each time for longer.
+void hunt(const reporter& parent, std::uint64_t most, std::string_view within) {
+  std::uint64_t done = 0;
+  constexpr std::uint64_t first_round = 300;
+  constexpr std::uint64_t growth = 6;
+  for (std::uint64_t round = first_round; round / growth < most; round *= growth) {
+    for (const scenario& each : all_scenarios()) {
+      for (const mode how : {mode::depth_first, mode::priority, mode::chance}) {
+        if (each.must_fail || !each.name.starts_with(within)) {
+          continue;
+        }
+        parent.tell("at", each.name, name_of(how), done, "");
+        limit_time();
+        const search_result found =
+            explore(each.run, {how, std::min(round, most), round, each.limits, 4});
+        done += found.executions;
+        if (found.failure.has_value()) {
+          parent.tell("killed", each.name, name_of(how), done, found.failure->what);
+          return;
+        }
+      }
+    }
+  }
+  parent.tell("survived", "", "", done, "");
+}
+
+std::vector<std::string> fields(std::string_view line) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0; start <= line.size();) {
+    const std::size_t end = std::min(line.find('\t', start), line.size());
+    parts.emplace_back(line.substr(start, end - start));
+    start = end + 1;
+  }
+  parts.resize(5);
+  return parts;
+}
+
+/// Reads what the child says until it ends; the last line counts.
+verdict listen(int pipe) {
+  std::string text;
+  std::array<char, 4096> chunk{};
+  for (ssize_t size = 0; (size = ::read(pipe, chunk.data(), chunk.size())) > 0;) {
+    text.append(chunk.data(), static_cast<std::size_t>(size));
+  }
+  if (!text.empty()) {
+    text.pop_back();
+  }
+  const auto parts = fields(std::string_view(text).substr(text.rfind('\n') + 1));
+  verdict last;
+  last.how = parts[0] == "killed"     ? verdict::end::killed
+             : parts[0] == "survived" ? verdict::end::survived
+                                      : verdict::end::crashed;
+  last.scenario = parts[1];
+  last.mode = parts[2];
+  std::from_chars(parts[3].data(), parts[3].data() + parts[3].size(), last.executions);
+  last.failure = parts[4];
+  return last;
+}
+
+}  // namespace
+
+std::vector<mutant> all_mutants() {
+  std::vector<mutant> all;
+  for (const rule& each : all_rules()) {
+    all.push_back({std::string(each.name), std::string(each.says), /*is_order=*/false});
+  }
+  visit_sites();
+  for (const site& each : weakening::now().collected()) {
+    const std::string_view file(each.file);
+    all.push_back({each.text(),
+                   fmt::format("{} {}", file.substr(file.rfind('/') + 1), note_above(each)),
+                   /*is_order=*/true});
+  }
+  return all;
+}
+
+verdict try_mutant(const mutant& fault, std::uint64_t executions, const std::string& within) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) {
+    throw std::runtime_error("no pipe");
+  }
+  (void)std::fflush(stdout);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(ends[0]);
+    if (fault.is_order) {
+      weakening::now().weaken(site::parse(fault.name));
+    } else {
+      break_rule(fault.name);
+    }
+    hunt(reporter(ends[1]), executions, within);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  verdict end = listen(ends[0]);
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) {
+    end.how = WTERMSIG(status) == SIGVTALRM ? verdict::end::endless : verdict::end::crashed;
+    end.failure = fmt::format("signal {}", WTERMSIG(status));
+  }
+  return end;
+}
+
+}  // namespace model

@@ -1,0 +1,40 @@
+/// @file
+/// A library with one fault, and the search for a scenario that shows it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checker/explore.hpp"
+
+namespace model {
+
+/// One fault: a rule that is broken, or an order that is weakened.
+struct mutant {
+  std::string name;    ///< of the rule, or the site
+  std::string breaks;  ///< in words
+  bool is_order = false;
+};
+
+/// What became of it.
+struct verdict {
+  enum class end : std::uint8_t { killed, crashed, endless, survived };
+
+  end how = end::survived;
+  std::string scenario;
+  std::string mode;
+  std::string failure;
+  std::uint64_t executions = 0;  ///< of all scenarios, up to the one that showed it
+};
+
+/// Every rule of mutation.hpp, and every ordered access that the scenarios reach.
+[[nodiscard]] std::vector<mutant> all_mutants();
+
+/// Runs the scenarios on the library with this fault, in a process of its own: a broken library may
+/// do anything. At most so many executions of each scenario in each mode; of the scenarios, those
+/// whose name begins with `within`.
+[[nodiscard]] verdict try_mutant(const mutant& fault, std::uint64_t executions,
+                                 const std::string& within);
+
+}  // namespace model

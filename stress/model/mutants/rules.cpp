@@ -1,0 +1,95 @@
+#include "mutants/rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace model {
+
+namespace {
+
+using lido::detail::mutation;
+
+constexpr std::array rules{
+    rule{mutation::no_tag, "no_tag", "a head carries no tag: ABA is possible"},
+    rule{mutation::one_bit_tag, "one_bit_tag", "a head's tag returns after two pushes"},
+    rule{mutation::stale_tag, "stale_tag",
+         "a push takes its tag from the head of its first attempt"},
+    rule{mutation::blind_pop, "blind_pop", "a pop swaps a head that it has not walked"},
+    rule{mutation::early_full, "early_full", "a magazine is published before its slots are in it"},
+    rule{mutation::early_empty, "early_empty",
+         "a magazine is given away before its slots have been read"},
+    rule{mutation::no_heavy_fence, "no_heavy_fence",
+         "a thief reads a cache without making its owner's stores visible first"},
+    rule{mutation::item_after_top, "item_after_top",
+         "a release publishes the new top before the item below it"},
+    rule{mutation::no_arbitration, "no_arbitration",
+         "an owner believes every operation that straddled a theft to be its own"},
+    rule{mutation::pop_takes_boundary, "pop_takes_boundary",
+         "a pop at the position of the last item taken is believed lost"},
+    rule{mutation::push_keeps_boundary, "push_keeps_boundary",
+         "a push that was the last item taken is believed kept"},
+    rule{mutation::robbed_ignored, "robbed_ignored",
+         "an owner does not look whether its cache was emptied"},
+    rule{mutation::open_bounds, "open_bounds", "a thief does not close the bounds"},
+    rule{mutation::blind_claim, "blind_claim", "a thief claims whatever the owner did meanwhile"},
+    rule{mutation::blind_hold, "blind_hold",
+         "an owner takes hold of its cache whatever a thief did meanwhile"},
+    rule{mutation::same_generation, "same_generation",
+         "a change of the control word leaves its generation alone"},
+    rule{mutation::bounds_after_open, "bounds_after_open",
+         "an owner sets the bounds when thieves may already come"},
+    rule{mutation::hits_when_closed, "hits_when_closed", "a closed cache keeps the bounds it had"},
+    rule{mutation::forget_flush, "forget_flush", "an ending thread leaves its cached slots behind"},
+    rule{mutation::flush_twice, "flush_twice",
+         "an ending thread gives its cached slots away twice"},
+    rule{mutation::unsettled_exit, "unsettled_exit",
+         "an ending thread does not take hold of its cache first"},
+    rule{mutation::keep_flushed, "keep_flushed", "what a flush gave away stays in the cache"},
+    rule{mutation::lose_surplus, "lose_surplus",
+         "of a whole magazine for a small cache the rest is dropped"},
+    rule{mutation::no_donation, "no_donation",
+         "an owner gives a thief nothing whose theft it cancels"},
+    rule{mutation::hide_cache, "hide_cache", "the highest number in use is not raised"},
+    rule{mutation::unmarked_take, "unmarked_take",
+         "who takes from the depot does not say that it carries"},
+    rule{mutation::unmarked_loot, "unmarked_loot", "a thief does not say that it carries"},
+    rule{mutation::one_look, "one_look", "one look suffices to report exhaustion"},
+    rule{mutation::ignore_version, "ignore_version",
+         "two looks are equal whatever was pushed between them"},
+    rule{mutation::ignore_generation, "ignore_generation",
+         "two looks are equal whatever the caches did between them"},
+    rule{mutation::late_look, "late_look", "the depot is looked at after the caches"},
+    rule{mutation::skip_busy, "skip_busy", "a busy cache is taken for one without slots"},
+    rule{mutation::skip_revoking, "skip_revoking",
+         "a cache that is being robbed is taken for one without slots"},
+    rule{mutation::lose_loot, "lose_loot", "a thief keeps one slot and forgets the others"},
+    rule{mutation::shared_number, "shared_number", "a number is given to two threads"},
+    rule{mutation::stay_registered, "stay_registered",
+         "a pool that ends is still told about ending threads"},
+    rule{mutation::lose_on_throw, "lose_on_throw",
+         "a slot whose constructor throws is not put back"},
+};
+
+}  // namespace
+
+std::span<const rule> all_rules() {
+  return rules;
+}
+
+void break_rule(std::string_view name) {
+  lido::detail::active_mutation = mutation::none;
+  if (name == "none") {
+    return;
+  }
+  const auto found =
+      std::find_if(rules.begin(), rules.end(), [name](const rule& r) { return r.name == name; });
+  if (found == rules.end()) {
+    throw std::invalid_argument(fmt::format("there is no rule '{}'", name));
+  }
+  lido::detail::active_mutation = found->which;
+}
+
+}  // namespace model

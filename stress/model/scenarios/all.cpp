@@ -1,0 +1,27 @@
+#include <algorithm>
+#include <vector>
+
+#include "scenarios/scenario.hpp"
+
+namespace model {
+
+std::span<const scenario> all_scenarios() {
+  static const std::vector<scenario> all = [] {
+    std::vector<scenario> list;
+    for (const auto part : {freelist_scenarios(), thread_cache_scenarios(), source_scenarios(),
+                            exhaustion_scenarios(), lifetime_scenarios()}) {
+      list.insert(list.end(), part.begin(), part.end());
+    }
+    return list;
+  }();
+  return all;
+}
+
+const scenario* find_scenario(std::string_view name) {
+  const auto all = all_scenarios();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [name](const scenario& s) { return s.name == name; });
+  return found != all.end() ? &*found : nullptr;
+}
+
+}  // namespace model

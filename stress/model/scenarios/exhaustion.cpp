@@ -1,0 +1,228 @@
+/// When an acquire may fail: never while a slot is free (I9). Hard cases 7, 8, 19, 26, 27.
+#include <array>
+
+#include "scenarios/pooled.hpp"
+
+namespace model {
+
+namespace {
+
+using lido::detail::atomic;
+
+constexpr auto automatic = cache_choice::automatic;
+constexpr auto locked = cache_choice::locked;
+constexpr auto none = cache_choice::none;
+
+// As many threads as slots, each with at most one: none may ever be refused.
+template <cache_choice Caches>
+void demand_equals_capacity() {
+  pooled pool(2, Caches);
+  const auto body = [&] {
+    pool.release(pool.must_acquire());
+    pool.release(pool.must_acquire());
+  };
+  in_threads(body, body);
+  pool.check();
+}
+
+template <cache_choice Caches>
+void three_at_capacity() {
+  pooled pool(3, Caches);
+  const auto body = [&] { pool.release(pool.must_acquire()); };
+  in_threads(body, body, [&] {
+    pool.release(pool.must_acquire());
+    pool.release(pool.must_acquire());
+  });
+  pool.check();
+}
+
+// One has the other's last slot in its hands while it looks.
+void two_thieves_at_capacity() {
+  pooled pool(4);
+  in_threads(
+      [&] {
+        const std::size_t first = pool.must_acquire();
+        const std::size_t second = pool.must_acquire();
+        pool.release(first);
+        pool.release(second);
+      },
+      [&] { pool.release(pool.must_acquire()); }, [&] { pool.release(pool.must_acquire()); });
+  pool.check();
+}
+
+// A cache with two slots, the depot empty, and two who each need one of them: while the first is at
+// it, the second must not give up.
+void robbed_for_two() {
+  pooled pool(4);
+  atomic<int> ready(0);
+  atomic<int> done(0);
+  const auto await = [](atomic<int>& what, int value) {
+    while (what.load(std::memory_order_acquire) < value) {
+      execution::now().rest();
+    }
+  };
+  in_threads(
+      [&] {
+        pool.release(pool.must_acquire());
+        ready.store(1, std::memory_order_release);
+        await(done, 2);
+      },
+      [&] {
+        await(ready, 1);
+        const std::size_t first = pool.must_acquire();
+        const std::size_t second = pool.must_acquire();
+        ready.store(2, std::memory_order_release);
+        pool.release(pool.must_acquire());
+        done.fetch_add(1, std::memory_order_acq_rel);
+        pool.release(second);
+        pool.release(first);
+      },
+      [&] {
+        await(ready, 2);
+        pool.release(pool.must_acquire());
+        done.fetch_add(1, std::memory_order_acq_rel);
+      });
+  pool.check();
+}
+
+// A slot moves from behind the look to before it: released there, acquired here.
+template <cache_choice Caches>
+void moving_slot() {
+  pooled pool(2, Caches);
+  const std::size_t held = pool.acquire();
+  in_threads(
+      [&] {
+        pool.release(held);
+        pool.acquire_and_release();
+      },
+      [&] { pool.acquire_and_release(); }, [&] { pool.acquire_and_release(); });
+  pool.check();
+}
+
+// Slots go around among caches while somebody looks for one.
+template <cache_choice Caches>
+void slots_in_transit() {
+  pooled pool(4, Caches, 2);
+  in_threads(
+      [&] {
+        const std::size_t first = pool.must_acquire();
+        const std::size_t second = pool.must_acquire();
+        pool.release(first);
+        pool.release(second);
+        pool.release(pool.must_acquire());
+      },
+      [&] {
+        const std::size_t first = pool.must_acquire();
+        pool.release(pool.must_acquire());
+        pool.release(first);
+      });
+  pool.check();
+}
+
+// A whole magazine is on its way although one slot is wanted.
+void magazine_in_transit() {
+  pooled pool(6, none);
+  const std::size_t first = pool.acquire();
+  const std::size_t second = pool.acquire();
+  in_threads([&] { pool.release(pool.must_acquire()); }, [&] { pool.release(pool.must_acquire()); },
+             [&] {
+               const std::size_t third = pool.must_acquire();
+               pool.release(pool.must_acquire());
+               pool.release(third);
+             });
+  pool.release(first);
+  pool.release(second);
+  pool.check();
+}
+
+void bulk_in_transit() {
+  pooled pool(4);
+  in_threads(
+      [&] {
+        const auto some = pool.acquire_n(2);
+        require(some.size() == 2 || execution::now().had_solo(), "a bulk acquire got too few");
+        pool.release_n(some);
+      },
+      [&] {
+        pool.release(pool.must_acquire());
+        const std::size_t first = pool.must_acquire();
+        pool.release(pool.must_acquire());
+        pool.release(first);
+      });
+  pool.check();
+}
+
+// The last slots are held, so every acquire must be refused or wait for a release: refusals with
+// nothing in transit, and the hint to keep caches closed.
+void truly_exhausted() {
+  pooled pool(2);
+  const std::size_t held = pool.acquire();
+  in_threads([&] { pool.acquire_and_release(); },
+             [&] {
+               pool.acquire_and_release();
+               pool.acquire_and_release();
+             });
+  pool.release(held);
+  pool.check();
+}
+
+// A thief whose theft is cancelled finds something in the depot instead: it pays for few fences,
+// however long the owner goes on.
+void theft_ends() {
+  pooled pool(2);
+  std::size_t taken = pooled::nothing;
+  in_threads(
+      [&] {
+        for (int round = 0; round < 12; ++round) {
+          pool.acquire_and_release();
+        }
+      },
+      [&] {
+        const std::size_t first = pool.acquire();
+        taken = pool.acquire();
+        pool.release(taken);
+        pool.release(first);
+      });
+  constexpr std::uint64_t few = 6;
+  require(pool.stats().heavy_fences <= few, "a thief was put off again and again");
+  pool.check();
+}
+
+constexpr bounds narrow{2, 1, 1};
+
+constexpr std::array scenarios{
+    scenario{"exhaustion.demand_equals_capacity", "two threads, two slots",
+             &demand_equals_capacity<automatic>},
+    scenario{"exhaustion.three_at_capacity", "three threads, three slots",
+             &three_at_capacity<automatic>, false, narrow},
+    scenario{"exhaustion.two_thieves_at_capacity", "two thieves, one cache, a slot for each",
+             &two_thieves_at_capacity, false, narrow},
+    scenario{"exhaustion.robbed_for_two", "two need what one cache has", &robbed_for_two, false,
+             narrow, /*waits=*/true},
+    scenario{"exhaustion.moving_slot", "a slot that moves while somebody looks",
+             &moving_slot<automatic>, false, narrow},
+    scenario{"exhaustion.slots_in_transit", "caches that refill and flush while somebody looks",
+             &slots_in_transit<automatic>, false, narrow},
+    scenario{"exhaustion.magazine_in_transit", "a magazine in the hands of one who wants a slot",
+             &magazine_in_transit, false, narrow},
+    scenario{"exhaustion.bulk_in_transit", "many at once while somebody looks", &bulk_in_transit,
+             false, narrow},
+    scenario{"exhaustion.truly_exhausted", "refusals that are right", &truly_exhausted, false,
+             narrow},
+    scenario{"exhaustion.theft_ends", "an owner cannot put a thief off for ever", &theft_ends,
+             false, narrow},
+    scenario{"exhaustion.locked_demand_equals_capacity", "two threads, two slots, locked caches",
+             &demand_equals_capacity<locked>},
+    scenario{"exhaustion.locked_moving_slot", "a slot that moves, locked caches",
+             &moving_slot<locked>, false, narrow},
+    scenario{"exhaustion.uncached_moving_slot", "a slot that moves, no caches", &moving_slot<none>,
+             false, narrow},
+};
+
+}  // namespace
+
+std::span<const scenario> exhaustion_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model

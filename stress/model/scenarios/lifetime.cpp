@@ -1,0 +1,194 @@
+/// Threads that end, pools that end, and objects that are made and not made. S7, S8, S15; hard
+/// cases 4, 9, 11, 16.
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "lido/object/object_pool.hpp"
+#include "scenarios/pooled.hpp"
+
+namespace model {
+
+namespace {
+
+using lido::detail::atomic;
+
+void raid(pooled& pool, std::size_t count) {
+  std::vector<std::size_t> loot;
+  for (std::size_t i = 0; i < count; ++i) {
+    loot.push_back(pool.acquire());
+  }
+  for (const std::size_t slot : loot) {
+    pool.release(slot);
+  }
+}
+
+// A thread ends with slots in its cache while another robs that cache.
+void exit_against_theft() {
+  pooled pool(4);
+  in_threads([&] { raid(pool, 2); }, [&] { raid(pool, 4); });
+  pool.check();
+}
+
+void exit_against_two_thieves() {
+  pooled pool(2);
+  in_threads([&] { pool.acquire_and_release(); }, [&] { raid(pool, 2); },
+             [&] { pool.acquire_and_release(); });
+  pool.check();
+}
+
+// What an ending thread had cached is there for who comes later, without any theft.
+void exit_returns_slots() {
+  pooled pool(2);
+  in_threads([&] { pool.acquire_and_release(); });
+  require(pool.stats().cached == 0, "an ended thread has left slots in its cache");
+  pool.check();
+  require(pool.stats().thefts == 0, "an ended thread's cache had to be robbed");
+}
+
+// The second thread gets the first one's number and cache, also while a thief is at it.
+void inherited_number() {
+  pooled pool(4);
+  atomic<int> turn(0);
+  in_threads([&] { raid(pool, 2); },
+             [&] {
+               raid(pool, 2);
+               turn.store(1, std::memory_order_release);
+               raid(pool, 3);
+             });
+  in_threads([&] { raid(pool, 2); }, [&] { raid(pool, 4); });
+  pool.check();
+}
+
+// The pool ends beside a thread that used it and ends, too: its cache is gone, or flushed before.
+void pool_ends_beside_threads() {
+  std::optional<pooled> pool;
+  pool.emplace(2U);
+  atomic<int> used(0);
+  in_threads(
+      [&] {
+        pool->acquire_and_release();
+        used.store(1, std::memory_order_release);
+      },
+      [&] {
+        while (used.load(std::memory_order_acquire) == 0) {
+          execution::now().rest();
+        }
+        pool.reset();
+      });
+}
+
+// Two pools and a thread that used both: one ends, the other goes on.
+void one_of_two_pools_ends() {
+  std::optional<pooled> first;
+  first.emplace(2U);
+  pooled second(2);
+  atomic<int> used(0);
+  in_threads(
+      [&] {
+        first->acquire_and_release();
+        second.acquire_and_release();
+        used.store(1, std::memory_order_release);
+        second.acquire_and_release();
+      },
+      [&] {
+        while (used.load(std::memory_order_acquire) == 0) {
+          execution::now().rest();
+        }
+        first.reset();
+        first.emplace(2U);
+        first->acquire_and_release();
+        second.acquire_and_release();
+      });
+  second.check();
+  first->check();
+}
+
+/// Counts what lives; the third one to be made is not.
+class fragile {
+ public:
+  explicit fragile(bool breaks) {
+    if (breaks) {
+      throw std::runtime_error("not this one");
+    }
+    content_.write(1);
+  }
+  fragile(const fragile&) = delete;
+  fragile& operator=(const fragile&) = delete;
+  ~fragile() { content_.write(0); }
+
+ private:
+  plain<int> content_;
+};
+
+using fragile_pool = lido::object_pool<fragile>;
+
+void make(fragile_pool& pool, bool breaks) {
+  try {
+    const auto lease = pool.try_acquire(breaks);
+  } catch (const std::runtime_error&) {
+    // the slot must be there again
+  }
+}
+
+void check(fragile_pool& pool) {
+  in_threads([&] {
+    std::vector<fragile_pool::lease_type> all;
+    for (auto one = pool.try_acquire(false); one; one = pool.try_acquire(false)) {
+      all.push_back(std::move(one));
+    }
+    require(all.size() == pool.capacity(), "a slot is lost");
+  });
+}
+
+void constructor_throws() {
+  fragile_pool pool(2);
+  in_threads(
+      [&] {
+        make(pool, false);
+        make(pool, true);
+      },
+      [&] {
+        make(pool, true);
+        make(pool, false);
+      });
+  check(pool);
+}
+
+void objects_between_threads() {
+  fragile_pool pool(2);
+  const auto body = [&] {
+    make(pool, false);
+    make(pool, false);
+  };
+  in_threads(body, body);
+  check(pool);
+}
+
+constexpr bounds narrow{2, 1, 1};
+
+constexpr std::array scenarios{
+    scenario{"lifetime.exit_against_theft", "a thread ends while its cache is robbed (S7)",
+             &exit_against_theft, false, narrow},
+    scenario{"lifetime.exit_against_two_thieves", "the same with two thieves",
+             &exit_against_two_thieves, false, narrow},
+    scenario{"lifetime.exit_returns_slots", "an ended thread keeps nothing", &exit_returns_slots},
+    scenario{"lifetime.inherited_number", "a number and its cache change hands", &inherited_number,
+             false, narrow},
+    scenario{"lifetime.pool_ends_beside_threads", "a pool and its thread end in any order (S8)",
+             &pool_ends_beside_threads, false, bounds{}, /*waits=*/true},
+    scenario{"lifetime.one_of_two_pools_ends", "a pool ends, another takes its place",
+             &one_of_two_pools_ends, false, narrow, /*waits=*/true},
+    scenario{"lifetime.constructor_throws", "a slot whose object is not made (S15)",
+             &constructor_throws, false, narrow},
+    scenario{"lifetime.objects_between_threads", "an object is whole for its next owner",
+             &objects_between_threads, false, narrow},
+};
+
+}  // namespace
+
+std::span<const scenario> lifetime_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model

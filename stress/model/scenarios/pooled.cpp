@@ -1,0 +1,102 @@
+#include "scenarios/pooled.hpp"
+
+namespace model {
+
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): addresses, never written
+alignas(64) std::array<std::byte, 64 * pooled::most_slots> storage;
+
+}  // namespace
+
+pooled::pooled(std::uint32_t capacity, cache_choice caches, std::uint32_t max_cached)
+    : caches_(caches != cache_choice::none),
+      source_(lido::detail::slot_geometry(storage.data(), stride), capacity, caches, max_cached),
+      books_(capacity) {}
+
+std::size_t pooled::number(const void* slot) {
+  return static_cast<std::size_t>(static_cast<const std::byte*>(slot) - storage.data()) / stride;
+}
+
+void* pooled::address(std::size_t number) {
+  return storage.data() + number * stride;
+}
+
+std::size_t pooled::acquire() {
+  const auto began = books_.begin();
+  const void* const slot = caches_ ? source_.acquire() : source_.acquire_shared();
+  if (slot == nullptr) {
+    books_.refused(began);
+    return nothing;
+  }
+  books_.got(number(slot), began);
+  return number(slot);
+}
+
+std::size_t pooled::must_acquire() {
+  const std::size_t slot = acquire();
+  // One that stands still with slots in transit may make others give up.
+  require(slot != nothing || execution::now().had_solo(),
+          "an acquire failed although there are slots for all");
+  return slot;
+}
+
+void pooled::release(std::size_t slot) {
+  if (slot == nothing) {
+    return;
+  }
+  books_.gives(slot);
+  if (caches_) {
+    source_.release(address(slot));
+  } else {
+    source_.release_shared(address(slot));
+  }
+  books_.gave(slot);
+}
+
+std::vector<std::size_t> pooled::acquire_n(std::size_t count) {
+  std::array<void*, most_slots> slots{};
+  const auto began = books_.begin();
+  const std::size_t taken = source_.acquire_n(std::span(slots).first(count));
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < taken; ++i) {
+    numbers.push_back(number(slots.at(i)));
+    books_.got(numbers.back(), began);
+  }
+  if (taken < count) {
+    books_.refused(began);
+  }
+  return numbers;
+}
+
+void pooled::release_n(const std::vector<std::size_t>& numbers) {
+  std::array<void*, most_slots> slots{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    books_.gives(numbers[i]);
+    slots.at(i) = address(numbers[i]);
+  }
+  source_.release_n(std::span<void* const>(slots).first(numbers.size()));
+  for (const std::size_t slot : numbers) {
+    books_.gave(slot);
+  }
+}
+
+void pooled::check(std::size_t held) {
+  books_.check_refusals();
+  const lido::pool_stats quiet = stats();
+  require(quiet.in_use == held, "the numbers of the pool do not say what is in use");
+  require(quiet.in_use + quiet.cached + quiet.shared == quiet.capacity,
+          "the numbers of the pool do not add up");
+  in_threads([&] {
+    std::vector<std::size_t> all;
+    for (std::size_t slot = acquire(); slot != nothing; slot = acquire()) {
+      all.push_back(slot);
+    }
+    require(all.size() + held == books_.capacity(), "a slot is lost");
+    for (const std::size_t slot : all) {
+      release(slot);
+    }
+  });
+}
+
+}  // namespace model

@@ -1,0 +1,53 @@
+/// @file
+/// A slot source with the books kept: what scenarios call instead of acquire and release.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "lido/magazine/slot_source_impl.hpp"
+#include "scenarios/ledger.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace model {
+
+using lido::detail::cache_choice;
+
+/// Slots without memory: nobody below the objects ever touches it.
+class pooled {
+ public:
+  static constexpr std::size_t nothing = ~std::size_t{0};
+  static constexpr std::size_t most_slots = 16;
+
+  explicit pooled(std::uint32_t capacity, cache_choice caches = cache_choice::automatic,
+                  std::uint32_t max_cached = 8);
+
+  /// A slot's number, or nothing.
+  std::size_t acquire();
+  void release(std::size_t slot);
+  void acquire_and_release() { release(acquire()); }
+  /// Acquires or says what is wrong: where demand never exceeds the capacity.
+  std::size_t must_acquire();
+
+  std::vector<std::size_t> acquire_n(std::size_t count);
+  void release_n(const std::vector<std::size_t>& slots);
+
+  /// After all threads but `held` slots are back: everything can be acquired at once by a thread
+  /// that comes last, the numbers agree, and each refusal was right.
+  void check(std::size_t held = 0);
+
+  [[nodiscard]] ledger& books() { return books_; }
+  [[nodiscard]] lido::pool_stats stats() const { return source_.stats(); }
+
+ private:
+  static constexpr std::size_t stride = 64;
+  [[nodiscard]] static std::size_t number(const void* slot);
+  [[nodiscard]] static void* address(std::size_t number);
+
+  bool caches_;
+  lido::detail::slot_source<> source_;
+  ledger books_;
+};
+
+}  // namespace model

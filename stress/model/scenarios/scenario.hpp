@@ -1,0 +1,53 @@
+/// @file
+/// A scenario: a few threads that meet in one place of the library, and what must hold whatever
+/// happens.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "checker/execution.hpp"
+#include "checker/explore.hpp"
+
+namespace model {
+
+/// One scenario and how much of it is worth running.
+struct scenario {
+  std::string_view name;
+  std::string_view tells;  ///< what it looks at
+  void (*run)();
+  bool must_fail = false;  ///< a negative control: a checker that finds nothing here is blind
+  bounds limits{};         ///< of the exhaustive search
+  bool waits = false;      ///< its threads wait for one another, so none gets along alone
+};
+
+/// Every scenario, in the order of the layers.
+[[nodiscard]] std::span<const scenario> all_scenarios();
+/// Null: there is none of that name.
+[[nodiscard]] const scenario* find_scenario(std::string_view name);
+
+// One list a file.
+[[nodiscard]] std::span<const scenario> freelist_scenarios();
+[[nodiscard]] std::span<const scenario> thread_cache_scenarios();
+[[nodiscard]] std::span<const scenario> source_scenarios();
+[[nodiscard]] std::span<const scenario> exhaustion_scenarios();
+[[nodiscard]] std::span<const scenario> lifetime_scenarios();
+
+/// Runs each body in a thread of its own; returns when all have ended.
+template <class... Bodies>
+void in_threads(Bodies&&... bodies) {
+  execution::now().run_threads(
+      {task{[](void* body) { (*static_cast<std::remove_reference_t<Bodies>*>(body))(); },
+            const_cast<void*>(static_cast<const void*>(&bodies))}...});
+}
+
+/// Ends the execution if `holds` is false.
+inline void require(bool holds, const char* what) {
+  if (!holds) {
+    execution::now().fail(what);
+  }
+}
+
+}  // namespace model

@@ -1,0 +1,259 @@
+/// The slot source: caches, depot and theft together. Nothing is lost, nothing is there twice.
+/// S6, S7, S9; hard cases 1, 2, 4, 6, 9, 18 to 20.
+#include <array>
+
+#include "scenarios/pooled.hpp"
+#include "seam/system.hpp"
+
+namespace model {
+
+namespace {
+
+constexpr auto automatic = cache_choice::automatic;
+constexpr auto locked = cache_choice::locked;
+constexpr auto none = cache_choice::none;
+
+/// Takes `count` slots if they are to be had, then puts them back.
+void raid(pooled& pool, std::size_t count) {
+  std::vector<std::size_t> loot;
+  while (loot.size() < count) {
+    const std::size_t slot = pool.acquire();
+    if (slot == pooled::nothing) {
+      break;
+    }
+    loot.push_back(slot);
+  }
+  for (const std::size_t slot : loot) {
+    pool.release(slot);
+  }
+}
+
+template <cache_choice Caches>
+void theft_against_owner() {
+  pooled pool(2, Caches);
+  in_threads(
+      [&] {
+        pool.acquire_and_release();
+        pool.acquire_and_release();
+      },
+      [&] { raid(pool, 2); });
+  pool.check();
+}
+
+// More than one cached item, so that what a thief takes and what it leaves differ.
+void theft_of_several() {
+  pooled pool(6);
+  in_threads(
+      [&] {
+        const std::size_t first = pool.acquire();
+        const std::size_t second = pool.acquire();
+        pool.release(first);
+        pool.release(second);
+        pool.acquire_and_release();
+      },
+      [&] { raid(pool, 6); });
+  pool.check();
+}
+
+template <cache_choice Caches>
+void two_thieves() {
+  pooled pool(2, Caches);
+  in_threads([&] { pool.acquire_and_release(); }, [&] { pool.acquire_and_release(); },
+             [&] { raid(pool, 2); });
+  pool.check();
+}
+
+template <cache_choice Caches>
+void refill_against_flush() {
+  pooled pool(8, Caches, 2);
+  const auto body = [&] {
+    const std::size_t first = pool.acquire();
+    const std::size_t second = pool.acquire();
+    const std::size_t third = pool.acquire();
+    pool.release(first);
+    pool.release(second);
+    pool.release(third);
+  };
+  in_threads(body, body);
+  pool.check();
+}
+
+template <cache_choice Caches>
+void release_elsewhere() {
+  pooled pool(4, Caches);
+  lido::detail::atomic<std::size_t> handed(pooled::nothing);
+  in_threads(
+      [&] {
+        handed.store(pool.acquire(), std::memory_order_release);
+        pool.acquire_and_release();
+      },
+      [&] {
+        pool.acquire_and_release();
+        pool.release(handed.exchange(pooled::nothing, std::memory_order_acquire));
+      });
+  const std::size_t left = handed.load(std::memory_order_relaxed);
+  pool.check(left == pooled::nothing ? 0 : 1);
+}
+
+// Nothing but a magazine is left for a cache that holds one slot.
+void magazine_for_small_cache() {
+  pooled pool(6, automatic, 1);
+  const std::size_t first = pool.acquire();
+  const std::size_t second = pool.acquire();
+  const auto body = [&] {
+    pool.acquire_and_release();
+    pool.acquire_and_release();
+  };
+  in_threads(body, body);
+  pool.release(first);
+  pool.release(second);
+  pool.check();
+}
+
+// Whole magazines go back and forth: what one thread fills another takes.
+void magazines_in_turn() {
+  pooled pool(12);
+  const auto body = [&] {
+    pool.release_n(pool.acquire_n(5));
+    pool.release_n(pool.acquire_n(8));
+  };
+  in_threads(body, body);
+  pool.check();
+}
+
+void bulk_against_owner() {
+  pooled pool(4);
+  in_threads(
+      [&] {
+        pool.acquire_and_release();
+        pool.acquire_and_release();
+      },
+      [&] { pool.release_n(pool.acquire_n(3)); });
+  pool.check();
+}
+
+void bulk_against_bulk() {
+  pooled pool(8);
+  in_threads([&] { pool.release_n(pool.acquire_n(5)); },
+             [&] {
+               pool.acquire_and_release();
+               pool.release_n(pool.acquire_n(4));
+             });
+  pool.check();
+}
+
+// Bursts larger than the cache: it takes more cells, while a thief reads the old ones.
+void cells_replaced() {
+  pooled pool(8);
+  in_threads(
+      [&] {
+        for (int round = 0; round < 2; ++round) {
+          std::array<std::size_t, 5> held{};
+          for (std::size_t& slot : held) {
+            slot = pool.acquire();
+          }
+          for (const std::size_t slot : held) {
+            pool.release(slot);
+          }
+        }
+      },
+      [&] { raid(pool, 8); });
+  pool.check();
+}
+
+// The kernel may refuse the heavy fence: the theft is withdrawn, and nothing is lost.
+void refused_fence() {
+  let_heavy_fence_fail(true);
+  {
+    pooled pool(2);
+    in_threads(
+        [&] {
+          pool.acquire_and_release();
+          pool.acquire_and_release();
+        },
+        [&] { pool.acquire_and_release(); }, [&] { pool.acquire_and_release(); });
+    pool.check();
+  }
+  let_heavy_fence_fail(false);
+}
+
+// There are four numbers; the fifth thread goes past the caches.
+void more_threads_than_numbers() {
+  pooled pool(3);
+  const auto body = [&] { pool.acquire_and_release(); };
+  in_threads(body, body, body, body, body);
+  pool.check();
+}
+
+// The cache stays frozen for long; its owner's first operations after that find it so.
+void left_stolen() {
+  pooled pool(2);
+  lido::detail::atomic<int> turn(0);
+  in_threads(
+      [&] {
+        pool.acquire_and_release();
+        turn.store(1, std::memory_order_release);
+        while (turn.load(std::memory_order_acquire) != 2) {
+          execution::now().rest();
+        }
+        pool.acquire_and_release();
+        pool.acquire_and_release();
+      },
+      [&] {
+        while (turn.load(std::memory_order_acquire) != 1) {
+          execution::now().rest();
+        }
+        raid(pool, 2);
+        turn.store(2, std::memory_order_release);
+        raid(pool, 2);
+      });
+  pool.check();
+}
+
+constexpr bounds narrow{2, 1, 1};
+
+constexpr std::array scenarios{
+    scenario{"source.theft_against_owner", "an owner at work beside a thief",
+             &theft_against_owner<automatic>},
+    scenario{"source.theft_of_several", "a thief takes several and gives back all but one",
+             &theft_of_several, false, narrow},
+    scenario{"source.two_thieves", "three threads, slots for two", &two_thieves<automatic>, false,
+             narrow},
+    scenario{"source.refill_against_flush", "two caches at the depot (S6)",
+             &refill_against_flush<automatic>, false, narrow},
+    scenario{"source.release_elsewhere", "acquired here, released there (S9)",
+             &release_elsewhere<automatic>},
+    scenario{"source.bulk_against_owner", "many at once beside an owner", &bulk_against_owner,
+             false, narrow},
+    scenario{"source.bulk_against_bulk", "many at once beside many at once", &bulk_against_bulk,
+             false, narrow},
+    scenario{"source.magazine_for_small_cache", "what is too much for a cache goes back",
+             &magazine_for_small_cache, false, narrow},
+    scenario{"source.magazines_in_turn", "magazines filled here, emptied there", &magazines_in_turn,
+             false, narrow},
+    scenario{"source.cells_replaced", "a cache grows while it is robbed", &cells_replaced, false,
+             narrow},
+    scenario{"source.refused_fence", "the kernel refuses the heavy fence", &refused_fence, false,
+             narrow},
+    scenario{"source.more_threads_than_numbers", "a thread without a number",
+             &more_threads_than_numbers, false, narrow},
+    scenario{"source.left_stolen", "a cache that is robbed while its owner is away", &left_stolen,
+             false, narrow, /*waits=*/true},
+    scenario{"source.locked_theft", "an owner of a locked cache beside a thief",
+             &theft_against_owner<locked>},
+    scenario{"source.locked_two_thieves", "three threads with locked caches, slots for two",
+             &two_thieves<locked>, false, narrow},
+    scenario{"source.locked_refill_against_flush", "two locked caches at the depot",
+             &refill_against_flush<locked>, false, narrow},
+    scenario{"source.locked_release_elsewhere", "acquired here, released there, locked",
+             &release_elsewhere<locked>},
+    scenario{"source.uncached", "three threads without caches", &two_thieves<none>, false, narrow},
+};
+
+}  // namespace
+
+std::span<const scenario> source_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model

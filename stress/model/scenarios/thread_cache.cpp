@@ -1,0 +1,286 @@
+/// One cache, its owner and its thieves, without the slot source around them: so short that every
+/// order of events can be tried. Hard cases 1 to 6.
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "lido/concurrency/asymmetric_fence.hpp"
+#include "lido/magazine/thread_cache.hpp"
+#include "scenarios/ledger.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace model {
+
+namespace {
+
+using lido::detail::cache_kind;
+using lido::detail::cache_state;
+using lido::detail::thread_cache;
+
+constexpr std::size_t nothing = ~std::size_t{0};
+constexpr std::uint32_t limit = 4;
+
+/// A cache with some items in it; the rest are in the owner's hands.
+class driven {
+ public:
+  driven(cache_kind kind, std::size_t items, std::size_t cached) : kind_(kind), books_(items) {
+    (void)cache_.settle(kind_);
+    cache_.use_cells(cells_);
+    cache_.open(kind_, 0, limit);
+    for (std::size_t item = 0; item < items; ++item) {
+      books_.got(item, books_.begin());
+      if (item < cached) {
+        push(item);
+      }
+    }
+  }
+
+  /// The owner's: what slot_source does around the cache, with no depot to turn to.
+  std::size_t pop() {
+    const auto began = books_.begin();
+    void* item = nullptr;
+    if (!cache_.pop(item)) {
+      item = finish_pop();
+    }
+    if (item == nullptr) {
+      return nothing;
+    }
+    books_.got(number(item), began);
+    return number(item);
+  }
+
+  void push(std::size_t what) {
+    if (what != nothing) {
+      books_.gives(what);
+      if (!cache_.push(address(what))) {
+        finish_push(address(what));
+      }
+      books_.gave(what);
+    }
+  }
+
+  /// Ends the owner's use, as when its thread ends; the items are its own then.
+  void leave() {
+    const auto began = books_.begin();
+    const thread_cache::settled found = cache_.settle(kind_);
+    for (std::uint32_t i = 0; i < found.count; ++i) {
+      books_.got(number(cache_.cells()[i].load(std::memory_order_relaxed)), began);
+    }
+    cache_.close();
+  }
+
+  /// A thief's: everything in one go. Returns whether the claim succeeded.
+  bool rob(bool take_over = false) {
+    const auto began = books_.begin();
+    const auto seen = cache_.control();
+    if (seen.state() != cache_state::open &&
+        !(take_over && seen.state() == cache_state::revoking)) {
+      return false;
+    }
+    const auto announced = cache_.revoke(seen);
+    if (!announced.has_value()) {
+      return false;
+    }
+    if (kind_ == cache_kind::revocable) {
+      (void)lido::detail::heavy_fence();
+    }
+    std::array<void*, limit + 1> loot{};
+    const auto taken = cache_.harvest(kind_, *announced, loot);
+    for (std::uint32_t i = 0; i < taken.value_or(0); ++i) {
+      books_.got(number(loot.at(i)), began);
+    }
+    stolen_ += taken.value_or(0);
+    return taken.has_value();
+  }
+
+  /// After all threads: `held` items are in the owner's hands.
+  void check(std::size_t held) {
+    std::size_t found = held + stolen_;
+    while (pop() != nothing) {
+      ++found;
+    }
+    require(found == books_.capacity(), "an item is lost");
+  }
+
+ private:
+  static void* address(std::size_t number) {
+    return reinterpret_cast<void*>((number + 1) * 64);  // NOLINT(performance-no-int-to-ptr)
+  }
+  static std::size_t number(void* item) { return reinterpret_cast<std::uintptr_t>(item) / 64 - 1; }
+
+  void* finish_pop() {
+    if (cache_.forget_operation_if_idle()) {
+      return nullptr;
+    }
+    const thread_cache::settled found = cache_.settle_pop(kind_);
+    cache_.open(kind_, found.count, limit);
+    return found.item;
+  }
+
+  void finish_push(void* item) {
+    thread_cache::settled found{item, 0, /*robbed=*/false, /*contested=*/false};
+    if (cache_.forget_operation_if_idle()) {
+      (void)cache_.settle(kind_);
+    } else {
+      found = cache_.settle_push(kind_, item);
+    }
+    if (found.item != nullptr) {
+      cache_.cells()[found.count++].store(found.item, std::memory_order_relaxed);
+    }
+    cache_.open(kind_, found.count, limit);
+  }
+
+  cache_kind kind_;
+  std::array<lido::detail::cell, limit + 2> cells_;
+  thread_cache cache_;
+  ledger books_;
+  std::size_t stolen_ = 0;
+};
+
+template <cache_kind Kind>
+void theft_against_pop() {
+  driven cache(Kind, 2, 2);
+  std::size_t held = 0;
+  in_threads(
+      [&] { held = (cache.pop() != nothing ? 1U : 0U) + (cache.pop() != nothing ? 1U : 0U); },
+      [&] { (void)cache.rob(); });
+  cache.check(held);
+}
+
+template <cache_kind Kind>
+void theft_against_push() {
+  driven cache(Kind, 3, 1);
+  in_threads(
+      [&] {
+        cache.push(1);
+        cache.push(2);
+      },
+      [&] { (void)cache.rob(); });
+  cache.check(0);
+}
+
+template <cache_kind Kind>
+void theft_against_both() {
+  driven cache(Kind, 2, 1);
+  std::size_t held = 1;
+  in_threads(
+      [&] {
+        const std::size_t popped = cache.pop();
+        cache.push(1);
+        cache.push(popped);
+        held = cache.pop() != nothing ? 1 : 0;
+      },
+      [&] { (void)cache.rob(); });
+  cache.check(held);
+}
+
+template <cache_kind Kind>
+void two_thieves() {
+  driven cache(Kind, 2, 2);
+  in_threads([&] { cache.push(cache.pop()); }, [&] { (void)cache.rob(); },
+             [&] { (void)cache.rob(); });
+  cache.check(0);
+}
+
+// A thief whose theft the owner has cancelled must not mistake the next thief's for its own.
+void cancelled_thief() {
+  driven cache(cache_kind::revocable, 2, 2);
+  std::size_t held = 0;
+  in_threads([&] { held = cache.pop() != nothing ? 1 : 0; }, [&] { (void)cache.rob(); },
+             [&] { (void)cache.rob(); });
+  cache.check(held);
+}
+
+// A thief that is slow between its announcement and its claim loses the cache to the next one.
+template <cache_kind Kind>
+void taken_over() {
+  driven cache(Kind, 2, 2);
+  in_threads([&] { cache.push(cache.pop()); }, [&] { (void)cache.rob(); },
+             [&] { (void)cache.rob(/*take_over=*/true); });
+  cache.check(0);
+}
+
+// The owner finds its cache empty, opens it again, and is robbed again.
+template <cache_kind Kind>
+void robbed_and_reopened() {
+  driven cache(Kind, 2, 1);
+  in_threads(
+      [&] {
+        cache.push(1);
+        cache.push(cache.pop());
+        cache.push(cache.pop());
+      },
+      [&] {
+        (void)cache.rob();
+        (void)cache.rob();
+      });
+  cache.check(0);
+}
+
+// The owner does not come back for a long time: its first push and pop meet a frozen cache.
+template <cache_kind Kind>
+void left_stolen() {
+  driven cache(Kind, 3, 2);
+  in_threads([&] { (void)cache.rob(); });
+  in_threads(
+      [&] {
+        require(cache.pop() == nothing, "a pop from a robbed cache found something");
+        cache.push(2);
+        cache.push(cache.pop());
+      },
+      [&] { (void)cache.rob(); });
+  cache.check(0);
+}
+
+template <cache_kind Kind>
+void exit_against_theft() {
+  driven cache(Kind, 2, 1);
+  std::size_t left = 0;
+  in_threads(
+      [&] {
+        cache.push(1);
+        cache.leave();
+      },
+      [&] { left = cache.rob() ? 1 : 0; });
+  // What the owner took home is on its books; a thief that had it too would have shown.
+  require(left <= 1, "");
+}
+
+constexpr auto revocable = cache_kind::revocable;
+constexpr auto locked = cache_kind::locked;
+
+constexpr std::array scenarios{
+    scenario{"thread_cache.theft_against_pop", "a pop that straddles a theft",
+             &theft_against_pop<revocable>},
+    scenario{"thread_cache.theft_against_push", "a push that straddles a theft",
+             &theft_against_push<revocable>},
+    scenario{"thread_cache.theft_against_both", "pops and pushes beside a theft",
+             &theft_against_both<revocable>},
+    scenario{"thread_cache.two_thieves", "two thieves at one cache", &two_thieves<revocable>},
+    scenario{"thread_cache.cancelled_thief", "a thief too late, and the next one", &cancelled_thief,
+             false, bounds{3, 0, 0}},
+    scenario{"thread_cache.taken_over", "a thief takes over from one that is slow",
+             &taken_over<revocable>},
+    scenario{"thread_cache.robbed_and_reopened", "a cache is robbed, opened, robbed again",
+             &robbed_and_reopened<revocable>},
+    scenario{"thread_cache.left_stolen", "an owner comes back to a robbed cache",
+             &left_stolen<revocable>},
+    scenario{"thread_cache.exit_against_theft", "an owner leaves while it is robbed",
+             &exit_against_theft<revocable>},
+    scenario{"thread_cache.locked_theft", "theft from a cache of the locked kind",
+             &theft_against_both<locked>},
+    scenario{"thread_cache.locked_two_thieves", "two thieves at a locked cache",
+             &two_thieves<locked>},
+    scenario{"thread_cache.locked_reopened", "a locked cache is robbed, opened, robbed again",
+             &robbed_and_reopened<locked>},
+    scenario{"thread_cache.locked_left_stolen", "an owner comes back to a robbed locked cache",
+             &left_stolen<locked>},
+};
+
+}  // namespace
+
+std::span<const scenario> thread_cache_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model

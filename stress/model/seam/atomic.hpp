@@ -1,0 +1,95 @@
+/// @file
+/// Stands in for <atomic> in the library: LIDO_ATOMIC_SEAM of the model build. Each access goes to
+/// the checker, together with the place in the library where it stands.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "checker/access.hpp"
+
+namespace lido::detail {
+
+using model::place;
+
+/// As std::atomic<T>, and as large, but every access is one of the modelled memory.
+template <class T>
+class atomic {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
+
+ public:
+  atomic() noexcept : atomic(T{}) {}
+  explicit(false) atomic(T value) noexcept : id_(model::create(encode(value))) {}
+  atomic(const atomic&) = delete;
+  atomic& operator=(const atomic&) = delete;
+  ~atomic() { model::destroy(id_); }
+
+  [[nodiscard]] T load(std::memory_order order, place from = place::here()) const noexcept {
+    return decode(model::load(id_, order, from));
+  }
+
+  void store(T value, std::memory_order order, place from = place::here()) noexcept {
+    model::store(id_, encode(value), order, from);
+  }
+
+  T exchange(T value, std::memory_order order, place from = place::here()) noexcept {
+    return change([value](T) { return value; }, order, from);
+  }
+
+  T fetch_add(T value, std::memory_order order, place from = place::here()) noexcept {
+    return change([value](T old) { return static_cast<T>(old + value); }, order, from);
+  }
+
+  T fetch_sub(T value, std::memory_order order, place from = place::here()) noexcept {
+    return change([value](T old) { return static_cast<T>(old - value); }, order, from);
+  }
+
+  bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
+                             std::memory_order failure, place from = place::here()) noexcept {
+    return exchange_if(expected, desired, {success, failure}, /*weak=*/true, from);
+  }
+
+  bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
+                               std::memory_order failure, place from = place::here()) noexcept {
+    return exchange_if(expected, desired, {success, failure}, /*weak=*/false, from);
+  }
+
+ private:
+  static std::uint64_t encode(T value) noexcept {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(value));
+    return bits;
+  }
+
+  static T decode(std::uint64_t bits) noexcept {
+    T value;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+
+  template <class Change>
+  T change(Change with, std::memory_order order, place from) noexcept {
+    return decode(model::read_modify_write(
+        id_, [&](std::uint64_t bits) { return encode(with(decode(bits))); }, order, from));
+  }
+
+  bool exchange_if(T& expected, T desired, model::cas_orders orders, bool weak,
+                   place from) noexcept {
+    std::uint64_t bits = encode(expected);
+    const bool stored = model::compare_exchange(id_, bits, encode(desired), orders, weak, from);
+    expected = decode(bits);
+    return stored;
+  }
+
+  alignas(T) model::location_id id_;
+};
+
+inline void light_fence(place from = place::here()) noexcept {
+  model::light_fence(from);
+}
+
+/// Every access is a place to lose the turn already.
+inline void schedule_point() noexcept {}
+
+}  // namespace lido::detail

@@ -1,0 +1,49 @@
+/// @file
+/// LIDO_THREAD_SYSTEM_SEAM of the model build: what the registry of threads asks of the system.
+#pragma once
+
+#include <atomic>
+
+#include "checker/sync.hpp"
+#include "lido/concurrency/thread_number.hpp"
+
+namespace lido::detail {
+
+using registry_mutex = model::mutex;
+
+/// The registry outlives executions, so its words are none of the modelled memory: a thread never
+/// reads an old value of them.
+template <class T>
+class registry_word {
+ public:
+  constexpr explicit registry_word(T value) noexcept : value_(value) {}
+  [[nodiscard]] T load(std::memory_order /*order*/) const noexcept { return value_; }
+  void store(T value, std::memory_order /*order*/) noexcept { value_ = value; }
+
+ private:
+  T value_;
+};
+
+class thread_exit_hook {
+ public:
+  bool prepare(void (*function)(void*)) noexcept {
+    function_ = function;
+    model::execution::now().keep_for_each_thread(thread_offset);
+    return true;
+  }
+  [[nodiscard]] bool arm(void* argument) const noexcept {
+    model::execution::now().at_thread_exit(function_, argument);
+    return true;
+  }
+
+ private:
+  void (*function_)(void*) = nullptr;
+};
+
+/// A thread of the model does nothing after its exit.
+inline void mark_thread_ending() noexcept {}
+[[nodiscard]] inline bool thread_is_ending() noexcept {
+  return false;
+}
+
+}  // namespace lido::detail

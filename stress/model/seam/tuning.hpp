@@ -1,0 +1,22 @@
+/// @file
+/// LIDO_TUNING_SEAM of the model build: everything so small that executions are short.
+#pragma once
+
+#include <cstdint>
+
+namespace lido::detail {
+
+struct tuning {
+  static constexpr std::uint32_t thread_numbers = 4;
+  static constexpr std::uint32_t magazine_size = 4;
+  static constexpr std::uint32_t magazines_per_trip = 2;
+  static constexpr std::uint32_t smallest_cache = 1;
+  static constexpr std::uint32_t patience = 1;
+  static constexpr std::uint32_t most_pauses = 1;
+  static constexpr int waits_before_yield = 1;
+  static constexpr int waits_before_take_over = 3;
+  static constexpr int waits_before_nap = 5;
+  static constexpr int most_waits = 100;
+};
+
+}  // namespace lido::detail
