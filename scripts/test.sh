@@ -28,9 +28,9 @@ run_preset() { # preset, further arguments for ctest
 }
 
 run_preset gcc
-run_preset tsan --label-regex 'unit|death|stress'
-run_preset asan --label-regex 'unit|death|stress'
-run_preset clang --label-regex 'unit|report|package'
+run_preset tsan --label-regex 'unit|death|stress|fault'
+run_preset asan --label-regex 'unit|death|stress|fault'
+run_preset clang --label-regex 'unit|report|package|fault'
 step "clang-tidy and clang-format"
 scripts/tidy.sh build/clang src stress
 step "done"
