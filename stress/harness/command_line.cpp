@@ -23,9 +23,10 @@ void command_line::add(const std::string& name, unsigned& value, const std::stri
   app_->add_option(name, value, help);
 }
 
-void command_line::add_pool(std::string& name) {
-  app_->add_option("--pool", name, "revocable, locked, none or boost")
-      ->check(CLI::IsMember({"revocable", "locked", "none", "boost"}));
+void command_line::add_pool(std::string& name, const std::vector<std::string>& more) {
+  std::vector<std::string> names{"revocable", "locked", "none", "boost"};
+  names.insert(names.end(), more.begin(), more.end());
+  app_->add_option("--pool", name, "which pool")->check(CLI::IsMember(names));
 }
 
 void command_line::parse(int argc, char** argv) {

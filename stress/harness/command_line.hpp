@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): not ours
 class App;
@@ -31,8 +32,8 @@ class command_line {
   void add(const std::string& name, std::uint64_t& value, const std::string& help);
   void add(const std::string& name, unsigned& value, const std::string& help);
 
-  /// --pool: one of the pools a driver can run on.
-  void add_pool(std::string& name);
+  /// --pool: one of the pools a driver can run on, `more` of which are its own.
+  void add_pool(std::string& name, const std::vector<std::string>& more = {});
 
   void parse(int argc, char** argv);
 

@@ -33,6 +33,8 @@ class run {
     (void)std::fflush(stdout);
   }
 
+  [[nodiscard]] const run_options& options() const { return options_; }
+
   [[nodiscard]] bool over() const { return std::chrono::steady_clock::now() >= end_; }
 
   /// A generator of its own for each thread and round.

@@ -23,6 +23,7 @@ bool fails() noexcept {
 
 void* allocate(std::size_t size, std::size_t alignment) noexcept {
   if (fails()) {
+    ++plan.refused;
     return nullptr;
   }
   ++plan.allocations;

@@ -9,6 +9,7 @@ struct allocation_plan {
   long fail_at = 0;     ///< the how-manieth allocation from now fails; 0: none
   bool sticky = false;  ///< all later ones fail, too
   long allocations = 0;
+  long refused = 0;
   long outstanding = 0;  ///< allocated and not yet freed
 };
 

@@ -1,0 +1,110 @@
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "lido/object_pool.hpp"
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+#include "support/sanitizers.hpp"
+
+namespace lido {
+namespace {
+
+/// Runs `body` in a child made by `make` and returns its exit status; -1: it was killed.
+template <class Body>
+int status_of_child(pid_t (*make)(), const Body& body) {
+  const pid_t child = make();
+  if (child == 0) {
+    std::_Exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  (void)::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Fork, ChildFindsWhatIsInTheCachesOfMissingThreads) {
+  object_pool<int> pool(256);
+  const test::parked_crew crew(4, [&](unsigned /*index*/) { test::fill_own_cache(pool, 20); });
+  ASSERT_GT(pool.stats().cached, 0U);
+  EXPECT_EQ(status_of_child(::fork, [&] { return test::count_acquirable(pool) == 256; }), 0);
+  EXPECT_EQ(test::count_acquirable(pool), 256U);
+}
+
+TEST(Fork, ObjectsOfMissingThreadsStayInUse) {
+  object_pool<int> pool(256);
+  const test::parked_crew crew(4, [&](unsigned /*index*/) { (void)pool.try_acquire_ptr(); });
+  EXPECT_EQ(status_of_child(::fork,
+                            [&] {
+                              return pool.stats().in_use == 4 && pool.stats().open_caches == 0 &&
+                                     test::count_acquirable(pool) == 252;
+                            }),
+            0);
+}
+
+#if !LIDO_TEST_TSAN  // which allows no threads in the child of a process with threads
+
+TEST(Fork, NumbersOfMissingThreadsAreFreeAgain) {
+  object_pool<int> pool(256);
+  const test::parked_crew crew(detail::max_thread_number,
+                               [&](unsigned /*index*/) { pool.release(pool.try_acquire_ptr()); });
+  const auto number_of_new_thread = [&] {
+    bool numbered = false;
+    test::run_in_new_thread([&] {
+      pool.release(pool.try_acquire_ptr());
+      numbered = detail::thread_offset != 0;
+    });
+    return numbered;
+  };
+  EXPECT_FALSE(number_of_new_thread());
+  EXPECT_EQ(status_of_child(::fork, number_of_new_thread), 0);
+}
+
+#endif
+
+/// Handlers that use pools, registered before the library's own.
+struct handlers {
+  static inline std::unique_ptr<object_pool<int>> pool;
+  static inline bool sees_all = true;
+
+  static void use() {
+    if (pool != nullptr) {
+      sees_all = sees_all && test::count_acquirable(*pool) == 64;
+      const object_pool<int> another(16);
+    }
+  }
+  static const int registered;
+};
+const int handlers::registered = ::pthread_atfork(use, use, use);
+
+TEST(Fork, HandlersOfOthersMayUsePools) {
+  ASSERT_EQ(handlers::registered, 0);
+  handlers::pool = std::make_unique<object_pool<int>>(64);
+  EXPECT_EQ(status_of_child(::fork, [] { return handlers::sees_all; }), 0);
+  EXPECT_TRUE(handlers::sees_all);
+  handlers::pool.reset();
+}
+
+#if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN  // which do not know of _Fork
+
+TEST(ForkDeathTest, ProcessThatSkippedTheForkHandlersCannotMakePools) {
+  const object_pool<int> pool(64);
+  EXPECT_EXIT(
+      {
+        const int status = status_of_child(::_Fork, [] {
+          const object_pool<int> another(64);
+          return true;
+        });
+        std::_Exit(status == -1 ? 7 : 0);
+      },
+      ::testing::ExitedWithCode(7), "lido: this process was made by clone, vfork or _Fork");
+}
+
+#endif
+
+}  // namespace
+}  // namespace lido

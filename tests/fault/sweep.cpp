@@ -1,0 +1,254 @@
+// Lets the first, second, third ... of everything that can fail fail, once and for good, until a
+// run has nothing left to fail. Each run is a process of its own, since some of it happens once in
+// a process. After each: the right exception, no memory left, and every slot there.
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <latch>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "fault/injected.hpp"
+#include "lido/object_pool.hpp"
+#include "support/drain.hpp"
+#include "support/failing_new.hpp"
+
+namespace lido::test {
+namespace {
+
+constexpr int all_well = 0;
+constexpr int broken = 1;
+constexpr int nothing_failed = 10;
+
+struct refused : std::exception {};
+struct hook_refused : std::exception {};
+
+/// An object whose constructor may be told to throw.
+struct fragile {
+  fragile() {
+    if (fails(fault::constructor)) {
+      throw refused();
+    }
+  }
+};
+
+/// A hook that may be told to throw something of its own; otherwise it returns, and the pool
+/// throws.
+struct throwing_hook {
+  static void on_exhausted(const exhaustion& /*what*/) {
+    if (fails(fault::hook)) {
+      throw hook_refused();
+    }
+  }
+};
+
+void require(bool held, std::string_view what) {
+  if (!held) {
+    fmt::print("BROKEN: {}: the {}{} {} failed\n", what, plan().first,
+               plan().sticky ? " and later" : "", name_of(plan().what));
+    (void)std::fflush(stdout);
+    std::_Exit(broken);
+  }
+}
+
+/// Runs one step. It may throw what the injected fault is good for, and nothing else.
+template <class Step>
+void attempt(Step step) {
+  const fault what = plan().what;
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    require(what == fault::allocation, "an unexpected bad_alloc");
+  } catch (const refused&) {
+    require(what == fault::constructor, "an unexpected exception of a constructor");
+  } catch (const hook_refused&) {
+    require(what == fault::hook, "an unexpected exception of a hook");
+  } catch (const pool_exhausted&) {
+    require(false, "an unexpected pool_exhausted");
+  }
+}
+
+/// A thread that fills its cache and stays until it is told to go; it may not come into being.
+template <class Pool>
+class neighbour {
+ public:
+  explicit neighbour(Pool& pool) : pool_(pool) {
+    lives_ = ::pthread_create(&thread_, nullptr, &neighbour::run, this) == 0;
+    if (lives_) {
+      ready_.wait();
+    }
+  }
+  neighbour(const neighbour&) = delete;
+  neighbour& operator=(const neighbour&) = delete;
+  ~neighbour() {
+    if (lives_) {
+      leave_.count_down();
+      (void)::pthread_join(thread_, nullptr);
+    }
+  }
+
+ private:
+  static void* run(void* self) {
+    static_cast<neighbour*>(self)->live();
+    return nullptr;
+  }
+
+  void live() {
+    for (int round = 0; round < 2; ++round) {
+      std::array<fragile*, 12> held{};
+      for (fragile*& object : held) {
+        attempt([&] { object = pool_.try_acquire_ptr(); });
+      }
+      for (fragile* const object : held) {
+        pool_.release(object);
+      }
+    }
+    ready_.count_down();
+    leave_.wait();
+  }
+
+  Pool& pool_;
+  std::latch ready_{1};  // not a barrier: that allocates
+  std::latch leave_{1};
+  pthread_t thread_{};
+  bool lives_;
+};
+
+/// Everything a pool does: hits, refills, flushes, growth, thefts, refusals, bulk, the hook.
+template <class Pool>
+void use(Pool& pool) {
+  static std::array<fragile*, 1000> places;
+  std::size_t count = 0;
+  // A cache needs many bursts to ask for more memory.
+  const int bursts = plan().what == fault::allocation ? 12 : 2;
+  for (int burst = 0; burst < bursts; ++burst) {
+    for (std::size_t i = 0; i <= pool.capacity(); ++i) {
+      fragile* object = nullptr;
+      attempt([&] { object = pool.try_acquire_ptr(); });
+      if (object != nullptr) {
+        places[count++] = object;
+      }
+    }
+    if (count == pool.capacity()) {
+      // Whatever fails while the error is made, there must be one.
+      bool refused_it = false;
+      attempt([&] {
+        try {
+          (void)pool.acquire();
+        } catch (const pool_exhausted&) {
+          refused_it = true;
+        }
+      });
+      require(refused_it || plan().injected > 0 || plan().what == fault::allocation,
+              "an exhausted pool did not say so");
+    }
+    pool.release_n(std::span(places).first(count));
+    count = 0;
+    std::array<fragile*, 12> many{};
+    attempt([&] { pool.release_n(std::span(many).first(pool.try_acquire_n(many))); });
+  }
+}
+
+template <class Pool>
+void one_life(std::size_t capacity) {
+  std::unique_ptr<Pool> pool;
+  attempt([&] {
+    pool = std::make_unique<Pool>(object_pool_options{
+        .capacity = capacity, .name = "a name too long for the small string optimisation"});
+  });
+  if (pool == nullptr) {
+    return;
+  }
+  {
+    const neighbour<Pool> first(*pool);
+    const neighbour<Pool> second(*pool);
+    use(*pool);
+  }
+  // From here on nothing fails, and nobody else has a cache.
+  plan().armed = false;
+  failing_allocations::stop();
+  require(count_acquirable(*pool) == capacity, "slots are lost");
+  require(pool->stats().in_use == 0, "slots are counted as in use");
+  const bool unfenced = plan().what == fault::fence_registration && plan().injected > 0;
+  require(!unfenced || pool->stats().heavy_fences == 0, "a fence was used that is not there");
+}
+
+/// In a process of its own. Returns its exit status.
+template <class Pool>
+int run_with(fault what, long first, bool sticky) {
+  plan().what = what;
+  plan().first = first;
+  plan().sticky = sticky;
+  const std::size_t capacity = what == fault::allocation ? 600 : 40;
+  bool still_pending = false;
+  long before = 0;
+  {
+    before = allocations().outstanding;
+    plan().armed = true;
+    const failing_allocations memory(what == fault::allocation ? first : 0, sticky);
+    one_life<Pool>(capacity);
+    still_pending = failing_allocations::pending();
+    plan().armed = false;
+  }
+  one_life<Pool>(capacity);  // and once more, in the same process, with nothing failing
+  require(allocations().outstanding == before, "memory is left");
+  const bool happened =
+      what == fault::allocation ? !still_pending && allocations().refused > 0 : plan().injected > 0;
+  return happened ? all_well : nothing_failed;
+}
+
+struct tally {
+  unsigned points = 0;
+  unsigned runs = 0;
+};
+
+template <class Pool>
+void sweep(fault what, bool sticky, tally& sum) {
+  for (long first = 1;; ++first) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      std::exit(run_with<Pool>(what, first, sticky));  // NOLINT(concurrency-mt-unsafe): one thread
+    }
+    int status = 0;
+    (void)::waitpid(child, &status, 0);
+    ++sum.runs;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == nothing_failed) {
+      return;
+    }
+    require(status == 0, fmt::format("the run of {}, {}{}, ended with status {}", name_of(what),
+                                     first, sticky ? " and later" : "", status));
+    ++sum.points;
+  }
+}
+
+template <class Pool>
+void sweep_all(const char* pool) {
+  for (int what = 1; what < static_cast<int>(fault::last); ++what) {
+    tally sum;
+    for (const bool sticky : {false, true}) {
+      sweep<Pool>(static_cast<fault>(what), sticky, sum);
+    }
+    fmt::print("report: fault_sweep pool={} fault={} points={} runs={} leaks=0 slots_lost=0\n",
+               pool, name_of(static_cast<fault>(what)), sum.points, sum.runs);
+    (void)std::fflush(stdout);
+  }
+}
+
+}  // namespace
+}  // namespace lido::test
+
+int main() {
+  using namespace lido;
+  using hook = test::throwing_hook;
+  test::sweep_all<object_pool<test::fragile, hook>>("revocable");
+  test::sweep_all<object_pool<test::fragile, hook, policy::locked_cache>>("locked");
+  test::sweep_all<object_pool<test::fragile, hook, policy::no_cache, policy::track_in_use>>("none");
+  return EXIT_SUCCESS;
+}
