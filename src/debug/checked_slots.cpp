@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/debug/fill_pattern.hpp"
 #include "lido/debug/pool_registry.hpp"
 #include "lido/debug/thread_label.hpp"
@@ -41,30 +40,29 @@ void append_moment(report_text& text, std::string_view what, std::uint32_t threa
   text << "\n";
 }
 
-/// Acquires have odd steps, releases even ones.
-void append_step(report_text& text, std::uint64_t step, const slot_record::event& event) noexcept {
-  text << "  step " << step;
-  if (event.known) {
-    append_moment(text, step % 2 != 0 ? ": acquired" : ": released", event.thread, event.at);
-  } else {
-    text << ": another thread is just writing it\n";
-  }
+void append_event(report_text& text, const slot_record::event& event) noexcept {
+  text << "  step " << event.word.step();
+  append_moment(text, event.word.in_use() ? ": acquired" : ": released", event.word.thread(),
+                event.at);
 }
 
 /// The last events of a slot, newest first.
 void append_history(report_text& text, const slot_record& record) noexcept {
-  const slot_word last = record.acquired();
-  if (last.use() == 0) {
+  const std::uint64_t last = record.word().step();
+  if (last == 0) {
     text << "  the slot was never acquired\n";
     return;
   }
   text << "  last events of the slot, newest first:\n";
-  const std::uint64_t kept = std::min(last.use(), slot_record::kept_uses);
-  for (std::uint64_t use = last.use(); use > last.use() - kept; --use) {
-    if (use != last.use() || record.ended(last)) {
-      append_step(text, use * 2, record.release_of(use));
+  const std::uint64_t first =
+      last > slot_record::kept_events ? last - slot_record::kept_events + 1 : 1;
+  for (std::uint64_t step = last; step >= first; --step) {
+    const slot_record::event event = record.event_of(step);
+    if (event.word.step() == step) {
+      append_event(text, event);
+    } else {
+      text << "  step " << step << ": another thread is just writing it\n";
     }
-    append_step(text, use * 2 - 1, record.acquire_of(use));
   }
 }
 
@@ -142,8 +140,7 @@ void append_stranger(report_text& text, misuse_kind kind, const pool_lookup& see
 checked_slots::checked_slots(std::string_view name, std::byte* first, std::size_t stride,
                              std::uint32_t capacity)
     : first_(first),
-      admitted_(capacity),
-      sharing_(heavy_fence_available() ? sharing::none : sharing::complete),
+      extent_(stride * capacity),
       records_(std::make_unique<slot_record[]>(capacity)),
       stride_(stride),
       capacity_(capacity),
@@ -160,48 +157,7 @@ checked_slots::~checked_slots() {
   unregister_checked(this);
   // relaxed: for those who release to a pool that has died; they are wrong whatever they read. An
   // atomic, because a compiler drops ordinary stores to what is about to end.
-  admitted_.store(0, std::memory_order_relaxed);
-}
-
-bool checked_slots::settle_as_holder(slot_index slot, slot_word use, place at) noexcept {
-  // Not what the record says now: if another thread was faster, the slot may be in its next use.
-  if (!records_[slot].try_claim(use)) {
-    refuse_second_release(slot, at);
-    return false;
-  }
-  records_[slot].note_release(use, at);
-  return true;
-}
-
-bool checked_slots::release_as_other(slot_index slot, place at) noexcept {
-  slot_record& record = records_[slot];
-  const slot_word mine = record.acquired().same_use(this_thread_id());
-  if (!record.ended(mine)) {
-    share_releases();
-    // Again: a holder that was about to release has stored it by now, or will have to claim.
-    if (!record.ended(mine) && record.try_claim(mine)) {
-      record.publish_end(mine);
-      record.note_release(mine, at);
-      return true;
-    }
-  }
-  refuse_second_release(slot, at);
-  return false;
-}
-
-void checked_slots::share_releases() noexcept {
-  // (1) - this acquire-load synchronizes-with the release-store (2), so what the fence made visible
-  // to that thread is visible to this one
-  if (sharing_.load(std::memory_order_acquire) == sharing::complete) {
-    return;
-  }
-  // relaxed: the heavy fence shows it to all
-  sharing_.store(sharing::announced, std::memory_order_relaxed);
-  // It does not fail where it is available; if it did, the worst would be two releases that both
-  // believe to be the first.
-  (void)heavy_fence();
-  // (2) - this release-store synchronizes-with the acquire-load (1)
-  sharing_.store(sharing::complete, std::memory_order_release);
+  extent_.store(0, std::memory_order_relaxed);
 }
 
 void checked_slots::refuse_stranger(const void* object, place at) const noexcept {
@@ -258,8 +214,7 @@ void checked_slots::report_leaks() const noexcept {
       text << "  ";
       append_slot(text, *this, slot);
       text << "\n";
-      const std::uint64_t use = records_[slot].acquired().use();
-      append_step(text, use * 2 - 1, records_[slot].acquire_of(use));
+      append_event(text, records_[slot].event_of(records_[slot].word().step()));
     }
   }
   if (count == 0) {

@@ -17,14 +17,8 @@ namespace lido::detail {
 
 /// Records of the slots of one pool, and the words for what is wrong with them.
 ///
-/// Releases are biased towards the thread that acquired: it ends the use of a slot by a store,
-/// followed by a look at `sharing_`. The first thread that releases what another acquired sets
-/// `sharing_` and runs a heavy fence. After it, each holder's store is visible, or the holder will
-/// see `sharing_`; and who sees it decides by a compare-and-swap. From then on all releases of this
-/// pool do. (Biased as the locks of Dice, Huang, Yang 2001, with the fence of thread_cache.hpp.)
-///
-/// After its end it may still be asked to admit a release, by a caller whose pool has died: it
-/// then admits no slot, so nothing of it is read but that.
+/// After its end it may still be asked to admit a release, by a caller whose pool has died: its
+/// extent then is zero, so nothing of it is read but that.
 class checked_slots {
  public:
   /// Throws std::bad_alloc. `name` must live as long as this. Fills all slots.
@@ -44,44 +38,27 @@ class checked_slots {
   [[nodiscard]] const std::byte* address_of(slot_index slot) const noexcept {
     return first_ + stride_ * slot;
   }
+  [[nodiscard]] const slot_record& record(slot_index slot) const noexcept { return records_[slot]; }
 
  protected:
   [[nodiscard]] std::uintptr_t distance_to(const void* object) const noexcept;
-  [[nodiscard]] std::uint64_t admitted() const noexcept {
+  [[nodiscard]] std::uintptr_t extent() const noexcept {
     // relaxed: differs only if the pool has died, and whoever releases to it then is wrong anyway
-    return admitted_.load(std::memory_order_relaxed);
+    return extent_.load(std::memory_order_relaxed);
   }
-  [[nodiscard]] slot_record& record(std::size_t slot) noexcept { return records_[slot]; }
-
-  /// Whether threads other than the holders have begun to release. Only after a light fence, or for
-  /// a guess.
-  [[nodiscard]] bool releases_are_shared() const noexcept {
-    // relaxed: the light fence before it keeps the order, the heavy fence does the rest
-    return sharing_.load(std::memory_order_relaxed) != sharing::none;
-  }
-  /// Second half of the holder's release where releases are shared: whether it was the one.
-  [[nodiscard, gnu::noinline]] bool settle_as_holder(slot_index slot, slot_word use,
-                                                     place at) noexcept;
-  /// A release that is not by the holder, or of what is not in use.
-  [[nodiscard, gnu::noinline]] bool release_as_other(slot_index slot, place at) noexcept;
+  [[nodiscard]] slot_record& record(slot_index slot) noexcept { return records_[slot]; }
 
   // The misuses. Each calls the handler and returns if it does.
   [[gnu::cold, gnu::noinline]] void refuse_stranger(const void* object, place at) const noexcept;
+  [[gnu::cold, gnu::noinline]] void refuse_second_release(slot_index slot, place at) const noexcept;
   [[gnu::cold, gnu::noinline]] void report_overwritten(const void* slot, place at) const noexcept;
 
  private:
-  /// none: each object was released by the thread that acquired it, so far. announced: a thread is
-  /// about to make all others see that this has ended. complete: they have seen it.
-  enum class sharing : std::uint32_t { none, announced, complete };
-
-  void share_releases() noexcept;
-  void refuse_second_release(slot_index slot, place at) const noexcept;
   void report_leaks() const noexcept;
   void look_for_overwritten() const noexcept;
 
   std::byte* first_;
-  atomic<std::uint64_t> admitted_;  ///< slots that may be released: all, or none after the end
-  atomic<sharing> sharing_;
+  atomic<std::uintptr_t> extent_;  ///< bytes of all slots; 0 after the end
   std::unique_ptr<slot_record[]> records_;
   std::size_t stride_;
   std::uint32_t capacity_;

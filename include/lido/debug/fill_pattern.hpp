@@ -23,25 +23,20 @@ inline constexpr std::uint64_t fill_word_pair = std::uint64_t{fill_word} << 32U 
   std::memcpy(bytes + at, &fill_word_pair, size - at);
 }
 
-/// Whether all of `size` bytes are as `fill` left them. Sixteen bytes at a time, by the vectors of
-/// GCC and Clang, since a checked pool does this on every acquire.
+/// Whether all of `size` bytes are as `fill` left them.
 [[nodiscard, gnu::always_inline]] inline bool is_filled(const void* slot,
                                                         std::size_t size) noexcept {
-  using block [[gnu::vector_size(16)]] = std::uint64_t;
-  constexpr block wanted{fill_word_pair, fill_word_pair};
   const auto* const bytes = static_cast<const std::byte*>(slot);
-  block difference{};
+  std::uint64_t difference = 0;
   std::size_t at = 0;
-#pragma GCC unroll 8
-  for (; at + sizeof(block) <= size; at += sizeof(block)) {
-    block found{};
-    std::memcpy(&found, bytes + at, sizeof(found));
-    difference |= found ^ wanted;
+  for (; at + sizeof(fill_word_pair) <= size; at += sizeof(fill_word_pair)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + at, sizeof(word));
+    difference |= word ^ fill_word_pair;
   }
-  block rest = wanted;
+  std::uint64_t rest = fill_word_pair;
   std::memcpy(&rest, bytes + at, size - at);
-  difference |= rest ^ wanted;
-  return (difference[0] | difference[1]) == 0;
+  return (difference | (rest ^ fill_word_pair)) == 0;
 }
 
 /// Offset of the first byte that is not as `fill` left it; `size` if there is none.

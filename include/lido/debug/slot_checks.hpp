@@ -2,12 +2,10 @@
 /// Internal. The checks of a pool with `policy::checked`, called around every acquire and release.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-#include "lido/concurrency/atomic.hpp"
 #include "lido/debug/checked_slots.hpp"
 #include "lido/debug/fill_pattern.hpp"
 #include "lido/debug/place.hpp"
@@ -19,8 +17,7 @@ namespace lido::detail {
 /// For slots of `Size` bytes. `no_checks` has the same interface and does nothing.
 ///
 /// A slot is free, with the fill pattern in it, from `after_destruction` to `before_construction`.
-/// Wait-free where nothing is wrong: no read-modify-write as long as objects are released where
-/// they were acquired, one compare-and-swap of the slot's own word for each release otherwise.
+/// Wait-free where nothing is wrong: one compare-and-swap of the slot's own word for each release.
 template <std::size_t Size>
 class slot_checks : public checked_slots {
  public:
@@ -44,37 +41,33 @@ class slot_checks : public checked_slots {
   /// The slot comes from the free list; reports a write that happened to it there.
   [[gnu::always_inline]] void before_construction(void* slot, place at) const noexcept {
     if (valgrind_) [[unlikely]] {
-      return before_construction_under_valgrind(slot, at);
+      valgrind_peek(slot, Size);
     }
     if (!is_filled(slot, Size)) [[unlikely]] {
       report_overwritten(slot, at);
     }
+    if (valgrind_) [[unlikely]] {
+      valgrind_acquire(this, slot, Size);
+    }
   }
 
   [[gnu::always_inline]] void after_construction(const void* object, place at) noexcept {
-    record(distance_to(object) / Size).begin_use(at, this_thread_id());
+    record(index_of(object)).mark_used(at, this_thread_id());
   }
 
   /// Whether `object` is one of this pool's and in use; then it is not any more. If not, says so
-  /// to the handler. Also works, as far as memory allows, for a
-  /// pool that has ended.
+  /// to the handler. Also works, as far as memory allows, for a pool that has ended.
   [[nodiscard, gnu::always_inline]] bool admit_release(const void* object, place at) noexcept {
-    const std::uint64_t number = exact_quotient(distance_to(object));
-    if (number >= admitted()) [[unlikely]] {
+    const std::uintptr_t distance = distance_to(object);
+    if (distance >= extent() || distance % Size != 0) [[unlikely]] {
       refuse_stranger(object, at);
       return false;
     }
-    slot_record& its_record = record(number);
-    // A thread without an id yet has acquired nothing.
-    const slot_word use = its_record.try_end_as_holder(checked_thread_id);
-    if (use.use() == 0) [[unlikely]] {
-      return release_as_other(static_cast<slot_index>(number), at);
+    const auto slot = static_cast<slot_index>(distance / Size);
+    if (!record(slot).try_mark_free(at, this_thread_id())) [[unlikely]] {
+      refuse_second_release(slot, at);
+      return false;
     }
-    light_fence();
-    if (releases_are_shared()) [[unlikely]] {
-      return settle_as_holder(static_cast<slot_index>(number), use, at);
-    }
-    its_record.note_release(use, at);
     return true;
   }
 
@@ -88,30 +81,8 @@ class slot_checks : public checked_slots {
   void after_failed_construction(void* slot) const noexcept { after_destruction(slot); }
 
  private:
-  /// distance / Size if there is no rest, and otherwise more than any quotient: an exact division
-  /// is a multiplication by the inverse of the odd part, and a rest turns up in the high bits
-  /// (Warren, Hacker's Delight, 10-17).
-  [[nodiscard, gnu::always_inline]] static std::uint64_t exact_quotient(
-      std::uint64_t distance) noexcept {
-    constexpr int shift = std::countr_zero(Size);
-    constexpr std::uint64_t odd = Size >> static_cast<unsigned>(shift);
-    constexpr std::uint64_t inverse = [] {
-      std::uint64_t found = odd;  // right in three bits; each step doubles them
-      for (int step = 0; step < 5; ++step) {
-        found *= 2 - odd * found;
-      }
-      return found;
-    }();
-    static_assert(inverse * odd == 1);
-    return std::rotr(distance * inverse, shift);
-  }
-
-  [[gnu::noinline]] void before_construction_under_valgrind(void* slot, place at) const noexcept {
-    valgrind_peek(slot, Size);
-    if (!is_filled(slot, Size)) {
-      report_overwritten(slot, at);
-    }
-    valgrind_acquire(this, slot, Size);
+  [[nodiscard]] slot_index index_of(const void* object) const noexcept {
+    return static_cast<slot_index>(distance_to(object) / Size);
   }
 
   std::byte* first_;

@@ -296,10 +296,10 @@ class object_pool {
       std::array<void*, bulk_chunk> slots;
       const std::size_t size = std::min(objects.size(), slots.size());
       std::size_t admitted = 0;
-      for (T* const object : objects.first(size)) {
-        if (checks_.admit_release(object, at)) {
-          destroy(object);
-          slots[admitted++] = object;
+      for (std::size_t i = 0; i < size; ++i) {
+        if (checks_.admit_release(objects[i], at)) {
+          destroy(objects[i]);
+          slots[admitted++] = objects[i];
         }
       }
       source_.release_n(std::span<void* const>(slots).first(admitted));
