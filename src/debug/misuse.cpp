@@ -20,6 +20,26 @@ constinit detail::atomic<misuse_handler> current_handler{nullptr};
 
 }  // namespace
 
+std::string_view to_string(misuse_kind kind) noexcept {
+  switch (kind) {
+    case misuse_kind::double_release:
+      return "double release";
+    case misuse_kind::foreign_pointer:
+      return "foreign pointer";
+    case misuse_kind::inside_slot:
+      return "pointer inside a slot";
+    case misuse_kind::wrong_pool:
+      return "wrong pool";
+    case misuse_kind::dead_pool:
+      return "dead pool";
+    case misuse_kind::write_after_release:
+      return "write after release";
+    case misuse_kind::leak:
+      return "leak";
+  }
+  return "unknown misuse";
+}
+
 misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
   // (1) - this acq_rel-exchange synchronizes-with the acquire-load (2) and itself, the
   // acq_rel-exchange (1), so a handler finds what was made ready for it

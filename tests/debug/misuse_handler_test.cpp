@@ -5,7 +5,9 @@
 #include <array>
 #include <cstdlib>
 #include <new>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "lido/checked.hpp"
 #include "support/crew.hpp"
@@ -30,6 +32,16 @@ TEST(MisuseHandler, IsReplacedAndReturned) {
   EXPECT_NE(first, nullptr);
   EXPECT_EQ(set_misuse_handler(nullptr), &ignore);
   EXPECT_EQ(set_misuse_handler(first), first);
+}
+
+TEST(MisuseKind, HasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (auto kind = misuse_kind::double_release; kind <= misuse_kind::leak;
+       kind = static_cast<misuse_kind>(static_cast<int>(kind) + 1)) {
+    names.insert(to_string(kind));
+  }
+  EXPECT_THAT(names, SizeIs(7));
+  EXPECT_EQ(names.count("unknown misuse"), 0U);
 }
 
 TEST(MisuseHandler, MayUseThePoolItIsCalledFor) {

@@ -19,6 +19,9 @@ enum class misuse_kind : std::uint8_t {
   leak,                 ///< objects are in use although they should not be any more
 };
 
+/// Two or three words for a log.
+[[nodiscard]] std::string_view to_string(misuse_kind kind) noexcept;
+
 /// One finding. All of it, the text too, ends with the call of the handler.
 struct misuse {
   misuse_kind kind;
