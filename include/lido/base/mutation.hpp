@@ -37,15 +37,14 @@ enum class mutation {
   no_donation,     ///< an owner gives a thief nothing whose theft it cancels
   hide_cache,      ///< the highest number in use is not raised
   // shared side
-  unmarked_take,      ///< who takes from the depot does not say that it carries
-  unmarked_loot,      ///< a thief does not say that it carries
-  one_look,           ///< one look suffices to report exhaustion
-  ignore_version,     ///< two looks are equal whatever was pushed between them
-  ignore_generation,  ///< two looks are equal whatever the caches did between them
-  late_look,          ///< the depot is looked at after the caches
-  skip_busy,          ///< a busy cache is taken for one without slots
-  skip_revoking,      ///< a cache that is being robbed is taken for one without slots
-  lose_loot,          ///< a thief keeps one slot and forgets the others
+  unmarked_take,   ///< who takes from the depot does not say that it carries
+  unmarked_loot,   ///< a thief does not say that it carries
+  one_look,        ///< one look suffices to report exhaustion
+  ignore_version,  ///< two looks are equal whatever was pushed between them
+  careless_look,   ///< the depot is looked at last, and what the caches did meanwhile is ignored
+  skip_busy,       ///< a busy cache is taken for one without slots
+  skip_revoking,   ///< a cache that is being robbed is taken for one without slots
+  lose_loot,       ///< a thief keeps one slot and forgets the others
   // threads and pools
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads

@@ -28,7 +28,7 @@ struct slot_source<Stack>::survey {
   [[nodiscard]] bool bare() const noexcept { return depot_empty && !open && !revoking && !transit; }
   [[nodiscard]] bool unchanged_since(const survey& first) const noexcept {
     return (depot_version == first.depot_version || broken(mutation::ignore_version)) &&
-           (generations == first.generations || broken(mutation::ignore_generation));
+           (generations == first.generations || broken(mutation::careless_look));
   }
 };
 
@@ -129,7 +129,7 @@ typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noex
   }
   // (2) - this acquire-load synchronizes-with the release-fetch-sub (1, 3)
   seen.transit |= carrying_.load(std::memory_order_acquire) != 0;
-  if (broken(mutation::late_look)) {
+  if (broken(mutation::careless_look)) {
     seen.depot_version = depot_.version();
     seen.depot_empty = depot_.empty();
   }
