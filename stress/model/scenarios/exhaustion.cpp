@@ -88,9 +88,9 @@ void robbed_for_two() {
 // Two free slots go from one cache to the depot, as their thread ends, and on to another cache,
 // while somebody looks for one of them.
 void slots_change_caches() {
-  pooled pool(4);
+  pooled pool(8);
   atomic<int> ready(0);
-  std::array<std::size_t, 2> kept{};
+  std::array<std::size_t, 6> kept{};
   const auto await_ready = [&] {
     while (ready.load(std::memory_order_acquire) == 0) {
       execution::now().rest();
@@ -98,8 +98,12 @@ void slots_change_caches() {
   };
   in_threads(
       [&] {
-        kept = {pool.must_acquire(), pool.must_acquire()};
+        for (std::size_t& slot : kept) {
+          slot = pool.must_acquire();
+        }
+        const std::size_t first = pool.must_acquire();
         pool.release(pool.must_acquire());
+        pool.release(first);
         ready.store(1, std::memory_order_release);
       },
       [&] {
