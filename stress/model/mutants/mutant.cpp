@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <regex>
@@ -63,10 +64,25 @@ class reporter {
   int pipe_;
 };
 
-/// A loop that touches no atomic never comes to an end by itself.
-void limit_time() {
-  constexpr itimerval a_minute{{0, 0}, {60, 0}};
-  ::setitimer(ITIMER_VIRTUAL, &a_minute, nullptr);
+constexpr int no_progress = 3;  ///< exit status of a child that turns in circles
+
+/// A loop that touches no atomic never comes to an end by itself: looks, each second of processor
+/// time, whether there has been a step.
+void watch_progress(int /*signal*/) {
+  static std::uint64_t last_number = 0;
+  static std::size_t last_steps = 0;
+  auto& here = execution::now();
+  if (here.number() == last_number && here.steps() == last_steps) {
+    ::_exit(no_progress);
+  }
+  last_number = here.number();
+  last_steps = here.steps();
+}
+
+void start_watching() {
+  (void)std::signal(SIGVTALRM, &watch_progress);
+  constexpr itimerval each_second{{1, 0}, {1, 0}};
+  ::setitimer(ITIMER_VIRTUAL, &each_second, nullptr);
 }
 
 /// Goes through all scenarios again and again, each time for longer.
@@ -81,7 +97,6 @@ void hunt(const reporter& parent, std::uint64_t most, std::string_view within) {
           continue;
         }
         parent.tell("at", each.name, name_of(how), done, "");
-        limit_time();
         const search_result found =
             explore(each.run, {how, std::min(round, most), round, each.limits, 4});
         done += found.executions;
@@ -159,6 +174,7 @@ verdict try_mutant(const mutant& fault, std::uint64_t executions, const std::str
     } else {
       break_rule(fault.name);
     }
+    start_watching();
     hunt(reporter(ends[1]), executions, within);
     ::_exit(0);
   }
@@ -167,8 +183,11 @@ verdict try_mutant(const mutant& fault, std::uint64_t executions, const std::str
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) {
-    end.how = WTERMSIG(status) == SIGVTALRM ? verdict::end::endless : verdict::end::crashed;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == no_progress) {
+    end.how = verdict::end::endless;
+    end.failure = "a loop without end";
+  } else if (WIFSIGNALED(status)) {
+    end.how = verdict::end::crashed;
     end.failure = fmt::format("signal {}", WTERMSIG(status));
   }
   return end;

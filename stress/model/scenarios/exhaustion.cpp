@@ -85,6 +85,41 @@ void robbed_for_two() {
   pool.check();
 }
 
+// Two free slots go from one cache to the depot, as their thread ends, and on to another cache,
+// while somebody looks for one of them.
+void slots_change_caches() {
+  pooled pool(8);
+  atomic<int> ready(0);
+  std::array<std::size_t, 6> kept{};
+  const auto await_ready = [&] {
+    while (ready.load(std::memory_order_acquire) == 0) {
+      execution::now().rest();
+    }
+  };
+  in_threads(
+      [&] {
+        for (std::size_t& slot : kept) {
+          slot = pool.must_acquire();
+        }
+        const std::size_t first = pool.must_acquire();
+        pool.release(pool.must_acquire());
+        pool.release(first);
+        ready.store(1, std::memory_order_release);
+      },
+      [&] {
+        await_ready();
+        pool.release(pool.must_acquire());
+      },
+      [&] {
+        await_ready();
+        pool.release(pool.must_acquire());
+      });
+  for (const std::size_t slot : kept) {
+    pool.release(slot);
+  }
+  pool.check();
+}
+
 // A slot moves from behind the look to before it: released there, acquired here.
 template <cache_choice Caches>
 void moving_slot() {
@@ -199,6 +234,8 @@ constexpr std::array scenarios{
              &two_thieves_at_capacity, false, narrow},
     scenario{"exhaustion.robbed_for_two", "two need what one cache has", &robbed_for_two, false,
              narrow, /*waits=*/true},
+    scenario{"exhaustion.slots_change_caches", "free slots on their way from cache to cache",
+             &slots_change_caches, false, narrow, /*waits=*/true},
     scenario{"exhaustion.moving_slot", "a slot that moves while somebody looks",
              &moving_slot<automatic>, false, narrow},
     scenario{"exhaustion.slots_in_transit", "caches that refill and flush while somebody looks",
