@@ -182,6 +182,8 @@ void thread_registry::after_fork_in_child() noexcept {
   }
   used_.fill(false);
   used_[survivor] = true;  // number 0 is never given out
+  // relaxed: there is one thread
+  full_.store(false, std::memory_order_relaxed);
   after_fork();
 }
 
