@@ -140,7 +140,7 @@ class scene {
   /// The script of the victim: hits, refills, flushes, a theft, a refusal, many at once.
   void play() {
     victims_.reserve(capacity);
-    for (const std::size_t height : {6, 20, 60}) {
+    for (const std::size_t height : {std::size_t{6}, std::size_t{20}, std::size_t{60}}) {
       climb(height);
       descend();
     }
