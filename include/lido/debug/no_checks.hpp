@@ -24,6 +24,7 @@ struct no_checks {
   constexpr void before_construction(void* /*slot*/, place /*at*/) const noexcept {}
   constexpr void after_construction(const void* /*object*/, place /*at*/) const noexcept {}
   constexpr void after_failed_construction(void* /*slot*/) const noexcept {}
+  // NOLINTNEXTLINE(readability-convert-member-functions-to-static): as in the other kind of checks
   [[nodiscard]] constexpr bool admit_release(const void* /*object*/, place /*at*/) const noexcept {
     return true;
   }

@@ -240,6 +240,15 @@ class object_pool {
     return lease_type(object, this);
   }
 
+  /// After a constructor has thrown.
+  void take_back(void* slot) noexcept {
+    checks_.after_failed_construction(slot);
+    shadow_.close(slot);
+    if (!detail::broken(detail::mutation::lose_on_throw)) {
+      put_slot(slot);
+    }
+  }
+
   template <class... Args>
   T* construct(place at, void* slot, Args&&... args) noexcept(detail::makes_nothrow<T, Args...>) {
     shadow_.open(slot);
@@ -248,13 +257,7 @@ class object_pool {
     if constexpr (detail::makes_nothrow<T, Args...>) {
       object = detail::make<T>(slot, std::forward<Args>(args)...);
     } else {
-      detail::scope_exit give_back([&] {
-        checks_.after_failed_construction(slot);
-        shadow_.close(slot);
-        if (!detail::broken(detail::mutation::lose_on_throw)) {
-          put_slot(slot);
-        }
-      });
+      detail::scope_exit give_back([&] { take_back(slot); });
       object = detail::make<T>(slot, std::forward<Args>(args)...);
       give_back.dismiss();
     }
@@ -301,16 +304,21 @@ class object_pool {
     }
   }
 
+  bool destroy_if_admitted(T* object, place at) noexcept {
+    const bool admitted = object != nullptr && checks_.admit_release(object, at);
+    if (admitted) {
+      destroy(object);
+    }
+    return admitted;
+  }
+
   void release_all(place at, std::span<T* const> objects) noexcept {
     while (!objects.empty()) {
       std::array<void*, bulk_chunk> slots;
       std::size_t admitted = 0;
       for (; admitted < slots.size() && !objects.empty(); objects = objects.subspan(1)) {
-        T* const object = objects.front();
-        if (object != nullptr && checks_.admit_release(object, at)) {
-          destroy(object);
-          slots[admitted++] = object;
-        }
+        slots[admitted] = objects.front();
+        admitted += destroy_if_admitted(objects.front(), at) ? 1 : 0;
       }
       source_.release_n(std::span<void* const>(slots).first(admitted));
     }
