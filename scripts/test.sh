@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All tests: GCC with everything, then Clang with ThreadSanitizer and with AddressSanitizer and
-# UndefinedBehaviorSanitizer, the unit tests on an emulated arm64, clang-tidy and clang-format. With
+# UndefinedBehaviorSanitizer, clang-tidy and clang-format. With
 # --soak the stress drivers and the fuzz targets run for minutes instead of seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,11 +34,6 @@ run_preset gcc
 run_preset tsan --label-regex 'unit|death|stress'
 run_preset asan --label-regex 'unit|death|stress|fuzz'
 run_preset clang --label-regex 'unit|report|package|fuzz'
-if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64-static >/dev/null; then
-  run_preset arm64
-else
-  step "arm64: SKIPPED, because the cross compiler or the emulator could not be installed"
-fi
 step "clang-tidy and clang-format"
 scripts/tidy.sh build/clang src
 step "done"

@@ -32,7 +32,8 @@ constinit thread_local bool thread_is_forking = false;
 
 /// Numbers in use and live pools, under one mutex. Never destroyed: threads and static pools may
 /// outlive every static object.
-class thread_registry {
+// NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): a destructor of its own would not be
+class thread_registry {  // trivial, and a global that outlives all others must not have one
  public:
   constexpr thread_registry() noexcept = default;
   thread_registry(const thread_registry&) = delete;
@@ -75,9 +76,10 @@ class thread_registry {
   registry_word<pid_t> process_{0};
 };
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the one registry
 extern constinit thread_registry thread_numbers;
 constinit thread_registry thread_numbers;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 static_assert(std::is_trivially_destructible_v<thread_registry>);
 
 #pragma GCC visibility pop

@@ -43,8 +43,8 @@ class thread_exit_hook {
   bool has_key_ = false;
 };
 
-// NOLINTBEGIN(google-build-namespaces,cert-dcl59-cpp): of the one file that includes this, so that
-// each copy of the library has its own
+// One file includes this, so each copy of the library has its own of what follows.
+// NOLINTBEGIN(google-build-namespaces,cert-dcl59-cpp,misc-definitions-in-headers)
 namespace {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
@@ -61,7 +61,7 @@ void mark_thread_ending() noexcept {
 }
 
 }  // namespace
-// NOLINTEND(google-build-namespaces,cert-dcl59-cpp)
+// NOLINTEND(google-build-namespaces,cert-dcl59-cpp,misc-definitions-in-headers)
 
 }  // namespace lido::detail
 

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX has more than <csignal>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,7 +57,7 @@ class output_of {
     const std::array<const char*, 8> arguments{program, "-C", "-f",    "-i",
                                                "-e",    path, address, nullptr};
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): execv is older than const
-    auto* const argv = const_cast<char* const*>(arguments.data());
+    const auto* const argv = const_cast<char* const*>(arguments.data());
     const bool started = ::posix_spawnp(&child, program, &actions, nullptr, argv, environ) == 0;
     ::posix_spawn_file_actions_destroy(&actions);
     return started;

@@ -74,7 +74,7 @@ class recent_lines {
 
  private:
   [[nodiscard]] std::size_t position_of(const void* address) const noexcept {
-    const auto found = std::find(addresses_.begin(), addresses_.end(), address);
+    const auto* const found = std::find(addresses_.begin(), addresses_.end(), address);
     return static_cast<std::size_t>(found - addresses_.begin());
   }
 

@@ -58,14 +58,14 @@ class registry {
     if (const auto self = find(live_, pool); self != live_.end()) {
       result.pool_alive = true;
       result.self = *self;
-    } else if (const auto dead = find(dead_, pool); dead != dead_.end()) {
+    } else if (auto* const dead = find(dead_, pool); dead != dead_.end()) {
       result.self = *dead;
     }
     const auto has = [address](const pool_trace& one) { return one.contains(address); };
     if (const auto live = std::find_if(live_.begin(), live_.end(), has); live != live_.end()) {
       result.owner_found = result.owner_alive = true;
       result.owner = *live;
-    } else if (const auto gone = std::find_if(dead_.begin(), dead_.end(), has);
+    } else if (auto* const gone = std::find_if(dead_.begin(), dead_.end(), has);
                gone != dead_.end()) {
       result.owner_found = true;
       result.owner = *gone;
