@@ -18,19 +18,26 @@ tidy=$(tool clang-tidy)
 format=$(tool clang-format)
 [ -f "$build/compile_commands.json" ] || { echo "tidy: no compile_commands.json in $build; configure it first" >&2; exit 2; }
 
-# Our sources, and the files CMake generates for VERIFY_INTERFACE_HEADER_SETS: each includes one
-# header and nothing else, so a header that leans on others fails here.
-compiled() {
-  python3 - "$build/compile_commands.json" "$root" "${folders[@]}" <<'PYTHON'
+# Prints our sources, and the files CMake generates for VERIFY_INTERFACE_HEADER_SETS: each includes one
+# header and nothing else, so a header that leans on others fails here. Many of our sources are built a
+# dozen times, once for every mutant; clang-tidy would check each of these, and complain of code that a
+# mutant cuts off. So it gets a database of its own, with the first way a file is built: the library's.
+compiled() { # folder for the database
+  python3 - "$build/compile_commands.json" "$1" "$root" "${folders[@]}" <<'PYTHON'
 import json
 import sys
 from pathlib import Path
 
-database, root, *folders = sys.argv[1:]
+database, reduced, root, *folders = sys.argv[1:]
 ours = tuple(f"{root}/{folder}/" for folder in folders)
-entries = json.loads(Path(database).read_text(encoding="utf-8"))
-files = {str((Path(entry["directory"]) / entry["file"]).resolve()) for entry in entries}
-print("\n".join(sorted(f for f in files if f.startswith(ours) or "_verify_interface_header_sets/" in f)))
+first = {}
+for entry in json.loads(Path(database).read_text(encoding="utf-8")):
+    first.setdefault(str((Path(entry["directory"]) / entry["file"]).resolve()), entry)
+wanted = sorted(f for f in first if f.startswith(ours) or "_verify_interface_header_sets/" in f)
+Path(reduced).mkdir(exist_ok=True)
+text = json.dumps([first[f] for f in wanted], indent=0)
+Path(reduced, "compile_commands.json").write_text(text, encoding="utf-8")
+print("\n".join(wanted))
 PYTHON
 }
 
@@ -42,7 +49,8 @@ sources() {
   find "${present[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' \) -print0
 }
 
-mapfile -t files < <(compiled)
+database=$build/tidy
+mapfile -t files < <(compiled "$database")
 [ ${#files[@]} -gt 0 ] || { echo "tidy: nothing of ours in $build/compile_commands.json" >&2; exit 2; }
 headers=$(printf '%s\n' "${files[@]}" | grep -c _verify_interface_header_sets/ || true)
 [ "$headers" -gt 0 ] || echo "tidy: no header is checked by itself; the build has no VERIFY_INTERFACE_HEADER_SETS" >&2
@@ -52,12 +60,12 @@ sources | xargs -0 "$format" --dry-run -Werror || status=1
 # The generated files may lie outside the source tree, where clang-tidy finds no configuration. The
 # database of a g++ build names warnings that clang does not know.
 check() { # file
-  local options=(-p "$build" --quiet "-warnings-as-errors=*" --extra-arg=-Wno-unknown-warning-option)
+  local options=(-p "$database" --quiet "-warnings-as-errors=*" --extra-arg=-Wno-unknown-warning-option)
   [[ $1 != *_verify_interface_header_sets/* ]] || options+=("--config-file=$root/.clang-tidy")
   "$tidy" "${options[@]}" "$1" 2> >(grep -v ' warnings\? generated\.$' >&2)
 }
 export -f check
-export tidy build root
+export tidy database root
 printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'check "$1"' check || status=1
 [ $status -eq 0 ] && echo "tidy: ok (${#files[@]} files, $headers of them one header each)"
 exit $status

@@ -39,7 +39,7 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   thread_registry(const thread_registry&) = delete;
   thread_registry& operator=(const thread_registry&) = delete;
 
-  bool assign(bool wait) noexcept;
+  bool assign() noexcept;
   void add(thread_exit_listener& listener) noexcept;
   void remove(thread_exit_listener& listener) noexcept;
 
@@ -84,16 +84,13 @@ static_assert(std::is_trivially_destructible_v<thread_registry>);
 
 #pragma GCC visibility pop
 
-bool thread_registry::assign(bool wait) noexcept {
+bool thread_registry::assign() noexcept {
   // relaxed: a number that is given back just now is found on the next call
   if (thread_is_forking || full_.load(std::memory_order_relaxed)) {
     return false;  // without the mutex, which all threads past the table would meet at
   }
-  std::unique_lock lock(mutex_, std::defer_lock);
-  if (wait) {
-    require_own_process();
-    lock.lock();
-  } else if (!lock.try_lock()) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) {
     return false;
   }
   const std::uint32_t number = lowest_free();
@@ -192,16 +189,15 @@ void thread_registry::after_fork_in_child() noexcept {
 void require_own_process() noexcept {
   if (!thread_numbers.is_of_this_process()) {
     (void)std::fputs(
-        "lido: this process was made by clone, vfork or _Fork from one that has pools. These run "
-        "no "
-        "fork handlers, so pools cannot be used here. Use fork.\n",
+        "lido: this process was made by clone, vfork or _Fork from one that has pools. "
+        "These run no fork handlers, so pools cannot be used here. Use fork.\n",
         stderr);
     std::abort();
   }
 }
 
-bool assign_thread_number(bool wait) noexcept {
-  return thread_offset != 0 || (!thread_is_ending() && thread_numbers.assign(wait));
+bool assign_thread_number() noexcept {
+  return thread_offset != 0 || (!thread_is_ending() && thread_numbers.assign());
 }
 
 void thread_exit_listener::register_listener() noexcept {

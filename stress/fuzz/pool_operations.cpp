@@ -24,7 +24,7 @@ void play(fuzz::byte_reader& input, const lido::object_pool_options& options) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // Always number 1 for this thread, so that the other numbers are the same in every run.
-  (void)lido::detail::assign_thread_number(/*wait=*/true);
+  (void)lido::detail::assign_thread_number();
   fuzz::byte_reader input(std::span(data, size));
   const std::size_t kind = input.below(8);
   const std::size_t capacity = 1 + input.below(200);

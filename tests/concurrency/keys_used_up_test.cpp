@@ -21,7 +21,7 @@ TEST(ThreadNumberDeathTest, NoThreadGetsOneWhenTheKeysAreUsedUp) {
   EXPECT_EXIT(
       {
         use_up_all_keys();
-        const bool assigned = assign_thread_number(/*wait=*/true);
+        const bool assigned = assign_thread_number();
         // NOLINTNEXTLINE(concurrency-mt-unsafe): the only thread
         std::exit(!assigned && thread_offset == 0 ? 0 : 1);
       },

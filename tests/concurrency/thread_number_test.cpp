@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/crew.hpp"
+#include "support/take_number.hpp"
 
 namespace lido::detail {
 namespace {
@@ -18,7 +19,7 @@ std::uint32_t own_number() {
 }
 
 std::uint32_t assigned_number() {
-  EXPECT_TRUE(assign_thread_number(/*wait=*/true));
+  EXPECT_TRUE(test::take_thread_number());
   return own_number();
 }
 
@@ -55,7 +56,7 @@ TEST(ThreadNumber, AssigningAgainChangesNothing) {
 }
 
 TEST(ThreadNumber, AssigningWithoutWaitWorksWhenNobodyIsAtTheRegistry) {
-  test::run_in_new_thread([] { EXPECT_TRUE(assign_thread_number(/*wait=*/false)); });
+  test::run_in_new_thread([] { EXPECT_TRUE(assign_thread_number()); });
 }
 
 TEST(ThreadNumber, NumberOfAnEndedThreadIsReused) {
@@ -92,7 +93,7 @@ TEST(ThreadNumber, ThreadsPastTheTableGetNone) {
   std::vector<int> has_number(crowd);
   std::barrier all(crowd);
   test::run_crew(crowd, [&](unsigned i) {
-    has_number[i] = assign_thread_number(/*wait=*/true) ? 1 : 0;
+    has_number[i] = test::take_thread_number() ? 1 : 0;
     all.arrive_and_wait();
   });
   const auto numbered = std::count(has_number.begin(), has_number.end(), 1);
@@ -102,13 +103,13 @@ TEST(ThreadNumber, ThreadsPastTheTableGetNone) {
 
 TEST(ThreadNumber, RefusedThreadGetsANumberOnceOneIsGivenBack) {
   std::optional<test::parked_crew> crowd(std::in_place, max_thread_number, [](unsigned /*index*/) {
-    (void)assign_thread_number(/*wait=*/true);
+    (void)test::take_thread_number();
   });
   test::run_in_new_thread([&] {
-    EXPECT_FALSE(assign_thread_number(/*wait=*/true));
-    EXPECT_FALSE(assign_thread_number(/*wait=*/true));
+    EXPECT_FALSE(test::take_thread_number());
+    EXPECT_FALSE(test::take_thread_number());
     crowd.reset();
-    EXPECT_TRUE(assign_thread_number(/*wait=*/true));
+    EXPECT_TRUE(test::take_thread_number());
   });
 }
 
@@ -127,7 +128,7 @@ TEST(ThreadExitListener, HearsNothingOfThreadsWithoutNumber) {
 
 TEST(ThreadExitListener, HearsEveryThreadOnce) {
   listener ear;
-  test::run_crew(32, [](unsigned /*index*/) { (void)assign_thread_number(/*wait=*/true); });
+  test::run_crew(32, [](unsigned /*index*/) { (void)test::take_thread_number(); });
   EXPECT_EQ(ear.heard.size(), 32U);
 }
 
@@ -150,7 +151,7 @@ TEST(ThreadExitListener, MayRegisterBesideEndingThreads) {
       if (i % 2 == 0) {
         const listener ear;
       } else {
-        test::run_in_new_thread([] { (void)assign_thread_number(/*wait=*/true); });
+        test::run_in_new_thread([] { (void)test::take_thread_number(); });
       }
     }
   });
@@ -158,7 +159,7 @@ TEST(ThreadExitListener, MayRegisterBesideEndingThreads) {
 
 /// Asks for a number when its thread's destructors run.
 struct late_asker {
-  ~late_asker() { *answer = assign_thread_number(/*wait=*/true); }
+  ~late_asker() { *answer = test::take_thread_number(); }
   bool* answer = nullptr;
 };
 

@@ -11,6 +11,7 @@
 #include "support/bare_slots.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
+#include "support/take_number.hpp"
 
 namespace lido::detail {
 namespace {
@@ -263,10 +264,10 @@ TEST(SlotSourceCaches, BurstsMakeACacheGrow) {
 TEST(SlotSourceThreads, BulkAcquireWorksWithoutAThreadNumber) {
   bare_slots source(256, cache_choice::automatic);
   const test::parked_crew numbered(max_thread_number,
-                                   [](unsigned /*index*/) { (void)assign_thread_number(true); });
+                                   [](unsigned /*index*/) { (void)test::take_thread_number(); });
   test::run_in_new_thread([&source] {
     slots all(256);
-    ASSERT_FALSE(assign_thread_number(/*wait=*/true));
+    ASSERT_FALSE(test::take_thread_number());
     EXPECT_EQ(source.source().acquire_n(all), all.size());
     source.source().release_n(all);
     EXPECT_EQ(source.source().stats().in_use, 0U);

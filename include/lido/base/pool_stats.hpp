@@ -32,18 +32,18 @@ enum class cache_mode : std::uint8_t { none, locked, revocable };
 /// pool; otherwise each is the truth of some moment during the call. Never use them to decide
 /// whether an acquire will succeed: try it.
 struct pool_stats {
-  std::size_t capacity = 0;        ///< slots in the pool
-  std::size_t in_use = 0;          ///< slots that callers hold
-  std::size_t cached = 0;          ///< free slots in the caches of threads
-  std::size_t shared = 0;          ///< free slots in the shared lists
-  std::size_t open_caches = 0;     ///< threads that have a cache in use
-  std::uint64_t refills = 0;       ///< trips of a cache to the shared lists for slots
-  std::uint64_t flushes = 0;       ///< trips of a cache to the shared lists with slots
-  std::uint64_t thefts = 0;        ///< caches that another thread emptied
-  std::uint64_t heavy_fences = 0;  ///< process-wide fences that thieves paid for
-  std::uint64_t exhausted = 0;     ///< acquires that found no slot
-  cache_mode caches = cache_mode::none;
-  std::size_t bookkeeping_bytes = 0;  ///< memory beyond the slots themselves
+  std::size_t capacity = 0;              ///< slots in the pool
+  std::size_t in_use = 0;                ///< slots that callers hold
+  std::size_t cached = 0;                ///< free slots in the caches of threads
+  std::size_t shared = 0;                ///< free slots in the shared lists
+  std::size_t open_caches = 0;           ///< threads that have a cache in use
+  std::uint64_t refills = 0;             ///< trips of a cache to the shared lists for slots
+  std::uint64_t flushes = 0;             ///< trips of a cache to the shared lists with slots
+  std::uint64_t thefts = 0;              ///< caches that another thread emptied
+  std::uint64_t heavy_fences = 0;        ///< process-wide fences that thieves paid for
+  std::uint64_t exhausted = 0;           ///< acquires that found no slot
+  cache_mode caches = cache_mode::none;  ///< decided when the pool is made
+  std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots themselves
 };
 
 }  // namespace lido

@@ -44,8 +44,9 @@ LIDO_TLS_MODEL
 /// Gives the calling thread a number if one is free and the thread is not ending; sets
 /// `thread_offset`. Returns whether the thread has a number now.
 ///
-/// Thread-safe; never throws. `wait` false: gives up when another thread is at the registry.
-bool assign_thread_number(bool wait) noexcept;
+/// Thread-safe; never throws, never waits: gives up when another thread is at the registry, so that
+/// one that stands still there holds nobody up.
+bool assign_thread_number() noexcept;
 
 /// Ends the program with a message if this process was made from one with pools, but not by fork:
 /// then the handlers that fork runs are missing, and what other threads were doing lasts forever.

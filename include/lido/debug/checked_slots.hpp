@@ -51,7 +51,7 @@ class checked_slots {
   // The misuses. Each calls the handler and returns if it does.
   [[gnu::cold, gnu::noinline]] void refuse_stranger(const void* object, place at) const noexcept;
   [[gnu::cold, gnu::noinline]] void refuse_second_release(slot_index slot, place at) const noexcept;
-  [[gnu::cold, gnu::noinline]] void report_overwritten(const void* slot, place at) const noexcept;
+  [[gnu::cold, gnu::noinline]] void report_overwritten(const void* object, place at) const noexcept;
 
  private:
   void report_leaks() const noexcept;

@@ -88,7 +88,7 @@ class slot_source final : private thread_exit_listener {
   /// counts in a line of its own.
   [[nodiscard]] void* acquire_shared() noexcept {
     if (thread_offset == 0) [[unlikely]] {
-      (void)assign_thread_number(/*wait=*/false);
+      (void)assign_thread_number();
     }
     return acquire_past_cache(own_cache());
   }

@@ -89,14 +89,12 @@ void slot_source<Stack>::release_slow(thread_cache& cache, void* slot) noexcept 
 
 template <index_stack Stack>
 void* slot_source<Stack>::acquire_without_number() noexcept {
-  // Without a wait: a thread that stands still at the registry must not hold this one up.
-  return assign_thread_number(/*wait=*/false) ? acquire_slow(at(thread_offset))
-                                              : acquire_past_cache(nullptr);
+  return assign_thread_number() ? acquire_slow(at(thread_offset)) : acquire_past_cache(nullptr);
 }
 
 template <index_stack Stack>
 void slot_source<Stack>::release_without_number(void* slot) noexcept {
-  if (assign_thread_number(/*wait=*/false)) {
+  if (assign_thread_number()) {
     release_slow(at(thread_offset), slot);
   } else {
     release_past_cache(nullptr, slot);
@@ -324,7 +322,7 @@ std::size_t slot_source<Stack>::take_own(thread_cache& cache, std::span<void*> o
 template <index_stack Stack>
 std::size_t slot_source<Stack>::acquire_n(std::span<void*> out) noexcept {
   if (thread_offset == 0) {
-    (void)assign_thread_number(/*wait=*/false);
+    (void)assign_thread_number();
   }
   thread_cache* const self = own_cache();
   std::size_t count = self != nullptr && has_caches_ ? take_own(*self, out) : 0;

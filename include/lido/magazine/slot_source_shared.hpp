@@ -72,9 +72,7 @@ void* slot_source<Stack>::acquire_past_cache(thread_cache* self) noexcept {
     return slots_.address_of(single);
   }
   void* slot = nullptr;
-  if (!depot_.empty()) {
-    (void)take_shared(self, {&slot, 1});
-  }
+  (void)take_shared(self, {&slot, 1});
   return slot != nullptr ? slot : scavenge(self);
 }
 
