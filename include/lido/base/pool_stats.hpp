@@ -36,6 +36,7 @@ struct pool_stats {
   std::size_t in_use = 0;                ///< slots that callers hold
   std::size_t cached = 0;                ///< free slots in the caches of threads
   std::size_t shared = 0;                ///< free slots in the shared lists
+  std::size_t created = 0;               ///< objects that exist, in use or kept for later
   std::size_t open_caches = 0;           ///< threads that have a cache in use
   std::uint64_t refills = 0;             ///< trips of a cache to the shared lists for slots
   std::uint64_t flushes = 0;             ///< trips of a cache to the shared lists with slots
@@ -44,6 +45,9 @@ struct pool_stats {
   std::uint64_t exhausted = 0;           ///< acquires that found no slot
   cache_mode caches = cache_mode::none;  ///< decided when the pool is made
   std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots themselves
+
+  /// Free slots, wherever they are.
+  [[nodiscard]] constexpr std::size_t available() const noexcept { return cached + shared; }
 };
 
 }  // namespace lido

@@ -22,6 +22,7 @@
 #include "lido/memory/slot_array.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/object/lease.hpp"
+#include "lido/object/life_cycle.hpp"
 #include "lido/object/options.hpp"
 #include "lido/object/policy.hpp"
 #include "lido/object/use_tracking.hpp"
@@ -30,9 +31,10 @@ namespace lido {
 
 /// A fixed array of slots behind a lock-free free list with per-thread caches. Objects never move.
 ///
-/// An object is constructed when it is acquired and destroyed when it is released. A constructor
-/// that throws costs no slot. `capacity()` objects can be out at once, however many free slots the
-/// caches of other threads hold.
+/// An object is constructed when it is acquired and destroyed when it is released, or kept for the
+/// next acquire; see `policy::keep_constructed`. A constructor that throws costs no slot.
+/// `capacity()` objects can be out at once, however many free slots the caches of other threads
+/// hold.
 ///
 /// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
 /// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free, but
@@ -62,6 +64,9 @@ class object_pool {
                                                          policy::untracked, Policies...>::type;
   using check_policy =
       typename detail::select_policy<detail::is_check_policy, policy::unchecked, Policies...>::type;
+  using life_cycle =
+      typename detail::select_policy<detail::is_life_cycle_policy, policy::construct_each_time,
+                                     Policies...>::type::template life_cycle<T>;
   using checks = typename check_policy::template checks<sizeof(T)>;
   using place = typename checks::place;
   // The records of a checked pool say which slots are in use, too.
@@ -70,13 +75,16 @@ class object_pool {
  public:
   using value_type = T;
   using lease_type = lease<T, object_pool>;
+  /// The Hooks of `policy::keep_constructed`.
+  using hooks_type = typename life_cycle::hooks_type;
 
   /// A pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2),
   /// std::bad_array_new_length or std::bad_alloc. Blocks for a moment while other threads end.
   explicit object_pool(std::size_t capacity)
       : object_pool(object_pool_options{.capacity = capacity}) {}
 
-  explicit object_pool(const object_pool_options& options)
+  /// The same with all options, and hooks to keep. With `creation::eager` throws what the hooks do.
+  explicit object_pool(const object_pool_options& options, hooks_type hooks = hooks_type())
       : name_(options.name),
         capacity_(static_cast<std::uint32_t>(checked(options).capacity)),
         slots_(capacity_),
@@ -84,11 +92,14 @@ class object_pool {
         checks_(name_, slots_.first(), capacity_),
         shadow_(slots_.first(), capacity_),
         source_(slots_.geometry(), capacity_, cache_policy::caches,
-                static_cast<std::uint32_t>(options.max_cached)) {}
+                static_cast<std::uint32_t>(options.max_cached)),
+        life_(capacity_, std::move(hooks)) {
+    life_.begin(options, source_, slots_, checks_, shadow_);
+  }
 
   object_pool(const object_pool&) = delete;
   object_pool& operator=(const object_pool&) = delete;
-  ~object_pool() = default;
+  ~object_pool() { life_.end(source_, slots_, checks_, shadow_); }
 
   /// An object made from `args` (none: value-initialised; `default_init`: default-initialised).
   /// When exhausted does what the policy says; `policy::fail` throws pool_exhausted. Throws what
@@ -108,7 +119,7 @@ class object_pool {
   /// As `try_acquire`, for those who keep their own pointers; nullptr when exhausted.
   template <class... Args>
   [[nodiscard, gnu::always_inline]] T* try_acquire_ptr(Args&&... args) noexcept(
-      detail::makes_nothrow<T, Args...>) {
+      life_cycle::template makes_nothrow<Args...>) {
     void* const slot = take_slot();
     if (slot == nullptr) [[unlikely]] {
       return nullptr;
@@ -145,7 +156,11 @@ class object_pool {
 
   /// A snapshot; see pool_stats for what it promises. Wait-free, reads one line for each thread
   /// number.
-  [[nodiscard]] pool_stats stats() const noexcept { return source_.stats(); }
+  [[nodiscard]] pool_stats stats() const noexcept {
+    pool_stats stats = source_.stats();
+    stats.created = life_.created(stats.in_use);
+    return stats;
+  }
 
   /// Calls `f(T&)` for every object in use, in the order of their addresses. Needs
   /// `policy::track_in_use` or `policy::checked`. Requires: no object is released during the call;
@@ -250,15 +265,18 @@ class object_pool {
   }
 
   template <class... Args>
-  T* construct(place at, void* slot, Args&&... args) noexcept(detail::makes_nothrow<T, Args...>) {
-    shadow_.open(slot);
-    checks_.before_construction(slot, at);
+  T* construct(place at, void* slot,
+               Args&&... args) noexcept(life_cycle::template makes_nothrow<Args...>) {
+    if (!life_.holds(slots_, slot)) {
+      shadow_.open(slot);
+      checks_.before_construction(slot, at);
+    }
     T* object = nullptr;
-    if constexpr (detail::makes_nothrow<T, Args...>) {
-      object = detail::make<T>(slot, std::forward<Args>(args)...);
+    if constexpr (life_cycle::template makes_nothrow<Args...>) {
+      object = life_.make(slots_, slot, std::forward<Args>(args)...);
     } else {
       detail::scope_exit give_back([&] { take_back(slot); });
-      object = detail::make<T>(slot, std::forward<Args>(args)...);
+      object = life_.make(slots_, slot, std::forward<Args>(args)...);
       give_back.dismiss();
     }
     if constexpr (tracking_policy::tracks && !checks::active) {
@@ -272,9 +290,10 @@ class object_pool {
     if constexpr (tracking_policy::tracks && !checks::active) {
       tracking_.mark_free(slots_.index_of(object));
     }
-    object->~T();
-    checks_.after_destruction(object);
-    shadow_.close(object);
+    if (life_.finish(slots_, object)) {
+      checks_.after_destruction(object);
+      shadow_.close(object);
+    }
   }
 
   std::size_t acquire_all(place at, std::span<T*> out) {
@@ -347,6 +366,8 @@ class object_pool {
   // After the checks, which look into the slots once more at their end.
   [[no_unique_address]] detail::slot_shadow<sizeof(T)> shadow_;
   detail::slot_source<typename list_policy::stack> source_;
+  // Last, since what it keeps is in the slots.
+  [[no_unique_address]] life_cycle life_;
 };
 
 }  // namespace lido

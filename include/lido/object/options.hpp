@@ -3,9 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace lido {
+
+/// When a pool that keeps its objects makes them. lazy: at the first acquire of each slot. eager:
+/// all with the pool.
+enum class creation : std::uint8_t { lazy, eager };
 
 /// Options of an `object_pool`. Use designated initialisers: `{.capacity = 4096, .name = "jobs"}`.
 struct object_pool_options {
@@ -18,6 +23,9 @@ struct object_pool_options {
   /// Most free slots one thread's cache may grow to, 0 to 1022. All caches together are sized to
   /// hold half of the capacity at most, and none keeps a slot from a thread that needs it.
   std::size_t max_cached = 512;
+
+  /// `creation::eager` is for `policy::keep_constructed` only.
+  lido::creation creation = lido::creation::lazy;
 };
 
 }  // namespace lido
