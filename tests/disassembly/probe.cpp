@@ -12,10 +12,20 @@ using pool = lido::object_pool<payload>;
 
 static_assert(sizeof(payload) == 64);
 
+using keeping_pool = lido::object_pool<payload, lido::policy::keep_constructed<>>;
+
 extern "C" payload* probe_acquire(pool& from) {
   return from.try_acquire_ptr(lido::default_init);
 }
 
 extern "C" void probe_release(pool& to, payload* object) {
+  to.release(object);
+}
+
+extern "C" payload* probe_acquire_kept(keeping_pool& from) {
+  return from.try_acquire_ptr();
+}
+
+extern "C" void probe_release_kept(keeping_pool& to, payload* object) {
   to.release(object);
 }

@@ -36,6 +36,7 @@ struct pool_stats {
   std::size_t in_use = 0;                ///< slots that callers hold
   std::size_t cached = 0;                ///< free slots in the caches of threads
   std::size_t shared = 0;                ///< free slots in the shared lists
+  std::size_t created = 0;               ///< objects that exist, in use or kept for later
   std::size_t open_caches = 0;           ///< threads that have a cache in use
   std::uint64_t refills = 0;             ///< trips of a cache to the shared lists for slots
   std::uint64_t flushes = 0;             ///< trips of a cache to the shared lists with slots
@@ -51,6 +52,9 @@ struct pool_stats {
   std::size_t slot_bytes = 0;    ///< of all slots: what `max_bytes` bounds
   std::uint64_t growths = 0;     ///< segments taken into service
   std::uint64_t shrinks = 0;     ///< segments given back to the system
+
+  /// Free slots, wherever they are.
+  [[nodiscard]] constexpr std::size_t available() const noexcept { return cached + shared; }
 };
 
 }  // namespace lido

@@ -68,6 +68,10 @@ class growing_source final : private thread_exit_listener {
   void release_locked(void* slot) noexcept { source_.release_locked(slot); }
   void release_shared(void* slot) noexcept { source_.release_shared(slot); }
   [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
+  /// The same, but adds no segment.
+  [[nodiscard]] std::size_t acquire_present_n(std::span<void*> out) noexcept {
+    return source_.acquire_n(out);
+  }
   void release_n(std::span<void* const> slots) noexcept { source_.release_n(slots); }
   [[nodiscard]] pool_stats stats() const noexcept;
 

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
 #include "lido/base/address_space.hpp"
+#include "lido/base/heap_array.hpp"
+#include "lido/concurrency/mapped_array.hpp"
 #include "lido/magazine/growing_source_impl.hpp"
 #include "lido/magazine/slot_source_impl.hpp"
 #include "lido/memory/slot_array.hpp"
@@ -30,12 +33,14 @@ void check_reserve(std::string_view pool_name, std::size_t slots, std::size_t mo
 [[nodiscard]] std::uint32_t most_slots_of(const object_pool_options& options, std::size_t stride);
 
 /// Of a pool whose capacity is fixed.
-template <class T, class ListPolicy, bool Tracks, bool Grows>
+template <class T, class ListPolicy, class LifeCyclePolicy, bool Tracks, bool Grows>
 struct pool_parts {
   using slots = slot_array<T>;
   using tracking = use_tracking<Tracks>;
+  using life_cycle = typename LifeCyclePolicy::template life_cycle<T, heap_array>;
   struct backing {
-    constexpr backing(const slots& /*slots*/, tracking& /*tracking*/) noexcept {}
+    constexpr backing(const slots& /*slots*/, tracking& /*tracking*/,
+                      life_cycle& /*life*/) noexcept {}
   };
   using source = slot_source<typename ListPolicy::stack>;
 
@@ -47,14 +52,18 @@ struct pool_parts {
     return source(slots.geometry(), capacity, caches,
                   static_cast<std::uint32_t>(options.max_cached));
   }
+  static std::size_t take_present(source& from, std::span<void*> out) noexcept {
+    return from.acquire_n(out);
+  }
 };
 
 /// Of a pool that grows.
-template <class T, class ListPolicy, bool Tracks>
-struct pool_parts<T, ListPolicy, Tracks, true> {
+template <class T, class ListPolicy, class LifeCyclePolicy, bool Tracks>
+struct pool_parts<T, ListPolicy, LifeCyclePolicy, Tracks, true> {
   using slots = slot_array<T, address_space>;
   using tracking = use_tracking<Tracks, mapped_array>;
-  using backing = segment_backing<T, tracking>;
+  using life_cycle = typename LifeCyclePolicy::template life_cycle<T, mapped_array>;
+  using backing = segment_backing<T, tracking, life_cycle>;
   using source = growing_source<typename ListPolicy::growing_stack, backing>;
 
   static std::uint32_t most_slots(const object_pool_options& options) {
@@ -64,6 +73,9 @@ struct pool_parts<T, ListPolicy, Tracks, true> {
                             const object_pool_options& options, backing& backing) {
     return source(slots.geometry(), sizeof(T), capacity, caches,
                   static_cast<std::uint32_t>(options.max_cached), backing);
+  }
+  static std::size_t take_present(source& from, std::span<void*> out) noexcept {
+    return from.acquire_present_n(out);
   }
 };
 

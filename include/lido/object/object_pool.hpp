@@ -23,17 +23,20 @@
 #include "lido/object/construction.hpp"
 #include "lido/object/growth.hpp"
 #include "lido/object/lease.hpp"
+#include "lido/object/life_cycle.hpp"
 #include "lido/object/options.hpp"
 #include "lido/object/policy.hpp"
+#include "lido/object/slot_route.hpp"
 #include "lido/object/use_tracking.hpp"
 
 namespace lido {
 
 /// A fixed array of slots behind a lock-free free list with per-thread caches. Objects never move.
 ///
-/// An object is constructed when it is acquired and destroyed when it is released. A constructor
-/// that throws costs no slot. `capacity()` objects can be out at once, however many free slots the
-/// caches of other threads hold.
+/// An object is constructed when it is acquired and destroyed when it is released, or kept for the
+/// next acquire; see `policy::keep_constructed`. A constructor that throws costs no slot.
+/// `capacity()` objects can be out at once, however many free slots the caches of other threads
+/// hold.
 ///
 /// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
 /// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free, but
@@ -67,6 +70,9 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
                                                          policy::untracked, Policies...>::type;
   using check_policy =
       typename detail::select_policy<detail::is_check_policy, policy::unchecked, Policies...>::type;
+  using life_cycle_policy =
+      typename detail::select_policy<detail::is_life_cycle_policy, policy::construct_each_time,
+                                     Policies...>::type;
   using checks = typename check_policy::template checks<sizeof(T)>;
   using place = typename checks::place;
   static constexpr bool grows = detail::growing_policy<exhaustion_policy>;
@@ -76,12 +82,15 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
                 "lido: policy::grow does not go with policy::checked, which has a record of every "
                 "slot from the start");
   // The records of a checked pool say which slots are in use, too.
-  using parts =
-      detail::pool_parts<T, list_policy, tracking_policy::tracks && !checks::active, grows>;
+  using parts = detail::pool_parts<T, list_policy, life_cycle_policy,
+                                   tracking_policy::tracks && !checks::active, grows>;
+  using life_cycle = typename parts::life_cycle;
 
  public:
   using value_type = T;
   using lease_type = lease<T, object_pool>;
+  /// The Hooks of `policy::keep_constructed`.
+  using hooks_type = typename life_cycle::hooks_type;
 
   /// A pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2; what is
   /// wrong with options), std::bad_array_new_length or std::bad_alloc; with `policy::grow` also
@@ -91,23 +100,29 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     static_assert(!grows, "lido: a pool with policy::grow is told its max_capacity, in options");
   }
 
-  explicit object_pool(const object_pool_options& options)
+  /// The same with all options, and hooks to keep. With `creation::eager` throws what the hooks do.
+  explicit object_pool(const object_pool_options& options, hooks_type hooks = hooks_type())
       : name_(options.name),
         capacity_(parts::most_slots(checked(options))),
         slots_(capacity_),
         tracking_(capacity_),
         checks_(name_, slots_.first(), capacity_),
         shadow_(slots_.first(), grows ? 0 : capacity_),
-        backing_(slots_, tracking_),
+        life_(capacity_, std::move(hooks)),
+        backing_(slots_, tracking_, life_),
         source_(parts::make_source(slots_, capacity_, cache_policy::caches, options, backing_)) {
     if constexpr (grows) {
       this->reserve(options.capacity);
     }
+    life_.begin(options, capacity(), slots_, checks_, shadow_);
   }
 
   object_pool(const object_pool&) = delete;
   object_pool& operator=(const object_pool&) = delete;
-  ~object_pool() = default;
+  ~object_pool() {
+    life_.end([this](std::span<void*> out) { return parts::take_present(source_, out); }, slots_,
+              checks_, shadow_);
+  }
 
   /// An object made from `args` (none: value-initialised; `default_init`: default-initialised).
   /// When exhausted does what the policy says; `policy::fail` throws pool_exhausted. Throws what
@@ -127,7 +142,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   /// As `try_acquire`, for those who keep their own pointers; nullptr when exhausted.
   template <class... Args>
   [[nodiscard, gnu::always_inline]] T* try_acquire_ptr(Args&&... args) noexcept(
-      detail::makes_nothrow<T, Args...>) {
+      life_cycle::template makes_nothrow<Args...>) {
     void* const slot = take_slot();
     if (slot == nullptr) [[unlikely]] {
       return nullptr;
@@ -175,7 +190,11 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
 
   /// A snapshot; see pool_stats for what it promises. Wait-free, reads one line for each thread
   /// number.
-  [[nodiscard]] pool_stats stats() const noexcept { return source_.stats(); }
+  [[nodiscard]] pool_stats stats() const noexcept {
+    pool_stats stats = source_.stats();
+    stats.created = life_.created(stats.in_use);
+    return stats;
+  }
 
   /// Calls `f(T&)` for every object in use, in the order of their addresses. Needs
   /// `policy::track_in_use` or `policy::checked`. Requires: no object is released during the call;
@@ -210,44 +229,10 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   }
 
   [[nodiscard, gnu::always_inline]] void* take_slot() noexcept {
-    void* slot = nullptr;
-    if constexpr (cache_policy::caches == detail::cache_choice::none) {
-      slot = source_.acquire_shared();
-    } else if constexpr (detail::detouring_policy<cache_policy>) {
-      slot = take_slot_by_detour(cache_policy::before_acquire());
-    } else if constexpr (cache_policy::caches == detail::cache_choice::locked) {
-      slot = source_.acquire_locked();
-    } else {
-      slot = source_.acquire();
-    }
-    return slot;
+    return detail::slot_route<cache_policy>::take(source_);
   }
-
   [[gnu::always_inline]] void put_slot(void* slot) noexcept {
-    if constexpr (cache_policy::caches == detail::cache_choice::none) {
-      source_.release_shared(slot);
-    } else if constexpr (detail::detouring_policy<cache_policy>) {
-      put_slot_by_detour(cache_policy::before_release(), slot);
-    } else if constexpr (cache_policy::caches == detail::cache_choice::locked) {
-      source_.release_locked(slot);
-    } else {
-      source_.release(slot);
-    }
-  }
-
-  [[nodiscard]] void* take_slot_by_detour(detail::detour detour) noexcept {
-    if (detour == detail::detour::refused) {
-      return nullptr;
-    }
-    return detour == detail::detour::none ? source_.acquire() : source_.acquire_shared();
-  }
-
-  void put_slot_by_detour(detail::detour detour, void* slot) noexcept {
-    if (detour == detail::detour::none) {
-      source_.release(slot);
-    } else {
-      source_.release_shared(slot);
-    }
+    detail::slot_route<cache_policy>::put(source_, slot);
   }
 
   // The public functions are inlined into their callers, and hand down their callers' place.
@@ -280,15 +265,18 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   }
 
   template <class... Args>
-  T* construct(place at, void* slot, Args&&... args) noexcept(detail::makes_nothrow<T, Args...>) {
-    shadow_.open(slot);
-    checks_.before_construction(slot, at);
+  T* construct(place at, void* slot,
+               Args&&... args) noexcept(life_cycle::template makes_nothrow<Args...>) {
+    if (!life_.holds(slots_, slot)) {
+      shadow_.open(slot);
+      checks_.before_construction(slot, at);
+    }
     T* object = nullptr;
-    if constexpr (detail::makes_nothrow<T, Args...>) {
-      object = detail::make<T>(slot, std::forward<Args>(args)...);
+    if constexpr (life_cycle::template makes_nothrow<Args...>) {
+      object = life_.make(slots_, slot, std::forward<Args>(args)...);
     } else {
       detail::scope_exit give_back([&] { take_back(slot); });
-      object = detail::make<T>(slot, std::forward<Args>(args)...);
+      object = life_.make(slots_, slot, std::forward<Args>(args)...);
       give_back.dismiss();
     }
     if constexpr (tracking_policy::tracks && !checks::active) {
@@ -302,9 +290,10 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     if constexpr (tracking_policy::tracks && !checks::active) {
       tracking_.mark_free(slots_.index_of(object));
     }
-    object->~T();
-    checks_.after_destruction(object);
-    shadow_.close(object);
+    if (life_.finish(slots_, object)) {
+      checks_.after_destruction(object);
+      shadow_.close(object);
+    }
   }
 
   std::size_t acquire_all(place at, std::span<T*> out) {
@@ -385,6 +374,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   [[no_unique_address]] checks checks_;
   // After the checks, which look into the slots once more at their end.
   [[no_unique_address]] detail::slot_shadow<sizeof(T)> shadow_;
+  [[no_unique_address]] life_cycle life_;
   [[no_unique_address]] typename parts::backing backing_;
   typename parts::source source_;
 };

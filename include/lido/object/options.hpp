@@ -3,9 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace lido {
+
+/// When a pool that keeps its objects makes them. lazy: at the first acquire of each slot. eager:
+/// all with the pool.
+enum class creation : std::uint8_t { lazy, eager };
 
 /// Options of an `object_pool`. Use designated initialisers: `{.capacity = 4096, .name = "jobs"}`.
 struct object_pool_options {
@@ -28,6 +33,9 @@ struct object_pool_options {
   /// no bound. Bookkeeping comes on top: at most 8 bytes and 1 bit a slot, and 1 with
   /// `policy::track_in_use`.
   std::size_t max_bytes = 0;
+
+  /// `creation::eager` is for `policy::keep_constructed` only.
+  lido::creation creation = lido::creation::lazy;
 };
 
 }  // namespace lido

@@ -14,6 +14,7 @@
 #include "lido/freelist/index_stack.hpp"
 #include "lido/freelist/treiber_stack.hpp"
 #include "lido/magazine/slot_source.hpp"
+#include "lido/object/life_cycle.hpp"
 
 namespace lido {
 
@@ -134,8 +135,13 @@ concept check_policy = requires {
 };
 
 template <class P>
+concept life_cycle_policy = requires {
+  { P::keeps } -> std::convertible_to<bool>;
+};
+
+template <class P>
 concept pool_policy = cache_policy<P> || list_policy<P> || exhaustion_policy<P> ||
-    tracking_policy<P> || check_policy<P>;
+    tracking_policy<P> || check_policy<P> || life_cycle_policy<P>;
 
 // Concepts cannot be template arguments, so each kind has a trait.
 template <class P>
@@ -148,6 +154,8 @@ template <class P>
 struct is_tracking_policy : std::bool_constant<tracking_policy<P>> {};
 template <class P>
 struct is_check_policy : std::bool_constant<check_policy<P>> {};
+template <class P>
+struct is_life_cycle_policy : std::bool_constant<life_cycle_policy<P>> {};
 
 /// The first of `Policies` of the kind that `Is` names, or `Default`.
 template <template <class> class Is, class Default, class... Policies>

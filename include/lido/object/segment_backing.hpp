@@ -14,12 +14,13 @@
 namespace lido::detail {
 
 /// The `segment_memory` of an object_pool; see magazine/growing_source.hpp. One thread at a time.
-template <class T, class Tracking>
+template <class T, class Tracking, class Life>
 class segment_backing {
  public:
-  /// Requires: both outlive this.
-  segment_backing(const slot_array<T, address_space>& slots, Tracking& tracking) noexcept
-      : slots_(slots), tracking_(tracking) {}
+  /// Requires: all outlive this.
+  segment_backing(const slot_array<T, address_space>& slots, Tracking& tracking,
+                  Life& life) noexcept
+      : slots_(slots), tracking_(tracking), life_(life) {}
   segment_backing(const segment_backing&) = delete;
   segment_backing& operator=(const segment_backing&) = delete;
   // Whoever gets these addresses next must find them usable.
@@ -31,6 +32,9 @@ class segment_backing {
         return error;
       }
     }
+    if (const int error = life_.extend_to(first + count); error != 0) {
+      return error;
+    }
     const int error = slots_.storage().commit(sizeof(T) * first, sizeof(T) * count);
     if (error == 0) {
       slot_shadow<sizeof(T)>::close_all(place_of(first), count);
@@ -40,6 +44,10 @@ class segment_backing {
   }
 
   [[nodiscard]] int decommit(slot_index first, std::uint32_t count) noexcept {
+    if constexpr (Life::keeps) {
+      life_.destroy_kept(slots_, first, count);
+      slot_shadow<sizeof(T)>::close_all(place_of(first), count);
+    }
     const int error = slots_.storage().decommit(sizeof(T) * first, sizeof(T) * count);
     if (error == 0) {
       slot_shadow<sizeof(T)>::open_all(place_of(first), count);
@@ -54,6 +62,7 @@ class segment_backing {
 
   const slot_array<T, address_space>& slots_;
   Tracking& tracking_;
+  Life& life_;
   std::uint32_t backed_ = 0;  ///< no slot above has ever had memory
 };
 
