@@ -23,8 +23,7 @@ MEANING = {
     "near_exhaustion": "capacity is exactly threads x 64, every thread takes 64 one by one",
 }
 OPERATIONS = {"near_exhaustion": 128}
-OWN = ("floor", "ring_alone", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked")
-
+OWN = ("floor", "ring_alone", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked", "lido_grow")
 FLOORS = ("floor", "ring_alone")  # what a pool is compared with, not a pool
 
 

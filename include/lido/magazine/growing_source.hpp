@@ -117,6 +117,7 @@ class growing_source final : private thread_exit_listener {
   [[nodiscard]] int add_segment(void** kept) noexcept;
   [[nodiscard]] int back_segment(std::uint32_t segment) noexcept;
   [[nodiscard]] std::uint32_t lowest_retired() noexcept;
+  void put_back_census() noexcept;
   void retire_free_segments(std::uint32_t slots) noexcept;
   [[nodiscard]] bool try_retire(std::uint32_t segment) noexcept;
 

@@ -236,17 +236,23 @@ std::uint32_t growing_source<Stack, Memory>::shrink_to(std::uint32_t slots) noex
       note_progress();
     });
     retire_free_segments(slots);
-    std::array<slot_index, most_per_trip + 64> chunk;
-    std::uint64_t end = census_.end();
-    std::size_t forgotten = broken(mutation::lose_census) ? 1 : 0;
-    while (const std::size_t count = census_.take_highest(chunk, end)) {
-      source_.give_back(std::span(chunk).first(count).subspan(std::exchange(forgotten, 0)));
-      note_progress();
-    }
+    put_back_census();
   }
   const std::uint32_t left = capacity();
   let_go();
   return left;
+}
+
+/// Low slots end on top, so that they are used first and high segments become free.
+template <growing_index_stack Stack, segment_memory Memory>
+void growing_source<Stack, Memory>::put_back_census() noexcept {
+  std::array<slot_index, slot_census::most_at_once> chunk;
+  std::uint64_t end = census_.end();
+  std::size_t forgotten = broken(mutation::lose_census) ? 1 : 0;
+  while (const std::size_t count = census_.take_highest(chunk, end)) {
+    source_.give_back(std::span(chunk).first(count).subspan(std::exchange(forgotten, 0)));
+    note_progress();
+  }
 }
 
 template <growing_index_stack Stack, segment_memory Memory>
@@ -265,10 +271,14 @@ bool growing_source<Stack, Memory>::try_retire(std::uint32_t segment) noexcept {
   const slot_index first = plan_.first_of(segment);
   const std::uint32_t count = plan_.slots_of(segment);
   const std::uint32_t looked_at = broken(mutation::early_retirement) ? count - 1 : count;
-  if (!census_.holds_all(first, first + looked_at) || memory_.decommit(first, count) != 0) {
+  if (!census_.holds_all(first, first + looked_at)) {
     return false;
   }
-  census_.erase(first, first + count);
+  census_.erase(first, first + count);  // first, for the child of a fork that happens now
+  if (memory_.decommit(first, count) != 0) {
+    census_.insert_all(first, first + count);
+    return false;
+  }
   source_.remove(count);
   in_service_[segment] = false;
   // relaxed (2x): numbers for statistics
@@ -277,12 +287,13 @@ bool growing_source<Stack, Memory>::try_retire(std::uint32_t segment) noexcept {
   return true;
 }
 
-/// A holder that the fork has left behind had slots that nobody knows of: they count as in use.
+/// Ends what a holder has begun that the fork has left behind. What it had in its hands and not in
+/// the census is lost to this process.
 template <growing_index_stack Stack, segment_memory Memory>
 void growing_source<Stack, Memory>::on_fork(std::uint32_t /*survivor*/) noexcept {
   // relaxed: there is one thread
   if (is_held(resize_.load(std::memory_order_relaxed))) {
-    census_.erase(0, static_cast<slot_index>(std::min<std::uint64_t>(census_.end(), null_slot)));
+    put_back_census();
     let_go();
   }
 }

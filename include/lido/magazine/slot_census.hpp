@@ -32,6 +32,12 @@ class slot_census {
     }
   }
 
+  void insert_all(slot_index first, slot_index last) noexcept {
+    for (; first < last; first = next_word(first)) {
+      words_[first / bits] |= mask(first, std::min(last, next_word(first)));
+    }
+  }
+
   /// Whether all slots from `first` to before `last` are in it. Requires: there is room for them.
   [[nodiscard]] bool holds_all(slot_index first, slot_index last) const noexcept {
     for (; first < last; first = next_word(first)) {
@@ -49,12 +55,12 @@ class slot_census {
     }
   }
 
+  static constexpr std::size_t most_at_once = 64;
+
   /// Takes out the highest slots, as many as one word has, in descending order; returns how many.
   /// `end`: none at or above it is in; lowered by the call.
-  template <std::size_t Size>
-  [[nodiscard]] std::size_t take_highest(std::array<slot_index, Size>& out,
+  [[nodiscard]] std::size_t take_highest(std::array<slot_index, most_at_once>& out,
                                          std::uint64_t& end) noexcept {
-    static_assert(Size >= bits);
     while (end > 0 && words_[end / bits - 1] == 0) {
       end -= bits;
     }
@@ -78,7 +84,7 @@ class slot_census {
   [[nodiscard]] std::size_t memory() const noexcept { return words_.memory(); }
 
  private:
-  static constexpr std::uint32_t bits = 64;
+  static constexpr std::uint32_t bits = most_at_once;
 
   static constexpr std::size_t words_for(std::uint32_t slots) noexcept {
     return (std::size_t{slots} + bits - 1) / bits;

@@ -117,7 +117,7 @@ class slot_source final : private thread_exit_listener {
     }
   }
 
-  // ---- for growing_source, whose comment says who may call what; see slot_source_growth.hpp
+  // ---- for growing_source, which calls them one thread at a time; see slot_source_growth.hpp
   // ------
 
   /// As a failed `acquire` goes on: looks everywhere but into the own cache.
@@ -128,17 +128,18 @@ class slot_source final : private thread_exit_listener {
   /// `waits` waits of this kind came before.
   static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
 
-  [[nodiscard]] int extend_to(std::uint32_t slots) noexcept requires(grows);
-  [[nodiscard]] void* add_keeping_first(slot_index first, slot_index last) noexcept requires(grows);
-  void add(slot_index first, slot_index last) noexcept requires(grows);
+  // Without effect on a source that does not grow: Clang 14 instantiates what is constrained, too.
+  [[nodiscard]] int extend_to(std::uint32_t slots) noexcept;
+  [[nodiscard]] void* add_keeping_first(slot_index first, slot_index last) noexcept;
+  void add(slot_index first, slot_index last) noexcept;
 
   /// Takes all free slots out of the depot and out of every open cache, and tells `sink` of them,
   /// in several spans.
   template <class Sink>
-  void collect(Sink sink) noexcept requires(grows);
-  void give_back(std::span<const slot_index> slots) noexcept requires(grows) { depot_.give(slots); }
+  void collect(Sink sink) noexcept;
+  void give_back(std::span<const slot_index> slots) noexcept { depot_.give(slots); }
   /// Slots that were collected are no longer part of the pool.
-  void remove(std::uint32_t slots) noexcept requires(grows);
+  void remove(std::uint32_t slots) noexcept;
 
  private:
   // Thread n has entry n; entry 0 is never used, since offset 0 means no number.

@@ -18,24 +18,30 @@ void* slot_source<Stack>::acquire_from_depot() noexcept {
 }
 
 template <index_stack Stack>
-int slot_source<Stack>::extend_to(std::uint32_t slots) noexcept requires(grows) {
-  return depot_.extend_to(slots);
+int slot_source<Stack>::extend_to(std::uint32_t slots) noexcept {
+  if constexpr (grows) {
+    return depot_.extend_to(slots);
+  } else {
+    (void)slots;
+    return 0;
+  }
 }
 
 /// Before the slots themselves, so that never more are out than the numbers tell of.
 template <index_stack Stack>
-void* slot_source<Stack>::add_keeping_first(slot_index first, slot_index last) noexcept
-    requires(grows) {
-  // (1) - this release-fetch-add synchronizes-with slot_source.hpp (1), so whoever sees the new
-  // capacity also sees that somebody is changing it
-  capacity_.fetch_add(last - first, std::memory_order_release);
+void* slot_source<Stack>::add_keeping_first(slot_index first, slot_index last) noexcept {
+  if constexpr (grows) {
+    // (1) - this release-fetch-add synchronizes-with slot_source.hpp (1), so whoever sees the new
+    // capacity also sees that somebody is changing it
+    capacity_.fetch_add(last - first, std::memory_order_release);
+  }
   count_drawn(own_cache(), 1);
   depot_.add(first + 1, last);
   return slots_.address_of(first);
 }
 
 template <index_stack Stack>
-void slot_source<Stack>::add(slot_index first, slot_index last) noexcept requires(grows) {
+void slot_source<Stack>::add(slot_index first, slot_index last) noexcept {
   void* const kept = add_keeping_first(first, last);
   release_past_cache(own_cache(), kept);
 }
@@ -44,7 +50,7 @@ void slot_source<Stack>::add(slot_index first, slot_index last) noexcept require
 /// keeps what it has.
 template <index_stack Stack>
 template <class Sink>
-void slot_source<Stack>::collect(Sink sink) noexcept requires(grows) {
+void slot_source<Stack>::collect(Sink sink) noexcept {
   const auto empty_depot = [&] {
     std::array<slot_index, most_per_trip> slots;
     while (const std::uint32_t count = depot_.take(slots, most_per_trip)) {
@@ -61,9 +67,11 @@ void slot_source<Stack>::collect(Sink sink) noexcept requires(grows) {
 }
 
 template <index_stack Stack>
-void slot_source<Stack>::remove(std::uint32_t slots) noexcept requires(grows) {
-  // (2) - this release-fetch-sub synchronizes-with slot_source.hpp (1), as (1) does
-  capacity_.fetch_sub(slots, std::memory_order_release);
+void slot_source<Stack>::remove(std::uint32_t slots) noexcept {
+  if constexpr (grows) {
+    // (2) - this release-fetch-sub synchronizes-with slot_source.hpp (1), as (1) does
+    capacity_.fetch_sub(slots, std::memory_order_release);
+  }
 }
 
 }  // namespace lido::detail
