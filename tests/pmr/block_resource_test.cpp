@@ -17,6 +17,11 @@
 
 #include "support/counting_upstream.hpp"
 #include "support/drain.hpp"
+#include "support/sanitizers.hpp"
+
+#if LIDO_TEST_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace lido {
 namespace {
@@ -151,6 +156,20 @@ TEST(BlockResource, ErrorOfUpstreamIsPassedOn) {
   EXPECT_THROW((void)blocks.allocate(65), std::bad_alloc);
   EXPECT_EQ(blocks.stats().blocks.in_use, 0U);
 }
+
+#if LIDO_TEST_ASAN
+
+TEST(BlockResource, FreeBlocksAndWhatNobodyAskedForArePoisoned) {
+  block_resource blocks({.block_size = 64, .capacity = 8});
+  auto* const one = static_cast<char*>(blocks.allocate(40));
+  EXPECT_FALSE(__asan_address_is_poisoned(one));
+  EXPECT_FALSE(__asan_address_is_poisoned(one + 39));
+  EXPECT_TRUE(__asan_address_is_poisoned(one + 40));
+  blocks.deallocate(one, 40);
+  EXPECT_TRUE(__asan_address_is_poisoned(one));
+}
+
+#endif
 
 TEST(BlockResource, IsEqualToItselfOnly) {
   const block_resource one({.block_size = 64, .capacity = 8});

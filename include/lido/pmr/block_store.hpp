@@ -81,7 +81,7 @@ class block_store {
   std::size_t extent_;  ///< bytes of all blocks
   aligned_buffer memory_;
   std::uintptr_t first_;  ///< address of the memory
-  [[no_unique_address]] block_shadow shadow_;
+  block_shadow shadow_;
   slot_source<> source_;
   atomic<std::uint64_t> overflowed_{0};
 };
