@@ -13,17 +13,19 @@ import statistics
 import sys
 
 NAME = re.compile(r"^(?P<workload>\w+)/(?P<contender>\w+)/threads:(?P<threads>\d+)(?:/bytes:(?P<bytes>\d+))?")
-ORDER = ["pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion"]
+ORDER = ["pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion", "list"]
 MEANING = {
     "pair": "acquire one, release it",
     "burst": "acquire 256, release 256",
     "churn": "hold 64 per thread, replace a random one",
     "handoff": "acquire in one thread, release in another, ring of 1024 between",
     "thread_churn": "threads are born, do 512 operations, die; birth and death included",
+    "list": "a std::pmr::list of 64 values: append one, drop the first",
     "near_exhaustion": "capacity is exactly threads x 64, every thread takes 64 one by one",
 }
 OPERATIONS = {"near_exhaustion": 128}
-OWN = ("floor", "ring_alone", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked", "lido_grow")
+OWN = ("floor", "ring_alone", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked",
+       "lido_grow", "lido_block_resource", "lido_size_classes", "lido_keep_constructed", "lido_construct_each_time")
 FLOORS = ("floor", "ring_alone")  # what a pool is compared with, not a pool
 
 

@@ -55,7 +55,7 @@ most_seconds=1200 # for one run; a peer that spins crawls on a machine that is b
 
 build_all() {
   cmake --preset bench -B "$build" -DLIDO_BUILD_EXAMPLES=OFF -DLIDO_BENCH_ALL_SIZES=$all_sizes &&
-    cmake --build "$build" --target lido_bench lido_bench_rmw lido_bench_latency
+    cmake --build "$build" --target lido_bench lido_bench_rmw lido_bench_latency lido_bench_resources lido_bench_life_cycles
 }
 
 scripts/setup.sh
@@ -67,10 +67,10 @@ if ! build_all >"$log" 2>&1; then
 fi
 grep 'bench:.*absent' "$log" || true
 
-run() { # name, regular expression
-  local start=$SECONDS
+run() { # name, regular expression, and the program if it is not lido_bench
+  local start=$SECONDS program=${3:-lido_bench}
   # Interleaved, so that whatever the machine does meanwhile meets all contenders alike.
-  timeout --foreground "$most_seconds" "$build"/bench/lido_bench --benchmark_min_time="$min_time" \
+  timeout --foreground "$most_seconds" "$build/bench/$program" --benchmark_min_time="$min_time" \
     --benchmark_repetitions="$repetitions" --benchmark_enable_random_interleaving=true \
     --benchmark_filter="$2" --benchmark_out="$json/$1.json" --benchmark_out_format=json >>"$log" 2>&1 || {
     tail -n 20 "$log" >&2
@@ -96,6 +96,15 @@ else
   done
 fi
 python3 bench/report.py "${results[@]}" "${report[@]}"
+if [ -z "$filter" ]; then
+  for program in resources life_cycles; do # programs of their own: their contenders are of another kind
+    results=()
+    run "$program" . "lido_bench_$program"
+    echo
+    echo "lido_bench_$program"
+    python3 bench/report.py "${results[@]}" "${report[@]}"
+  done
+fi
 echo
 "$build"/bench/lido_bench_rmw
 if [ "$short" -eq 0 ]; then

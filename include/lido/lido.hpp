@@ -2,5 +2,6 @@
 /// Public entry: all of Lido that needs no further library.
 #pragma once
 
+#include "lido/block_resource.hpp"
 #include "lido/checked.hpp"
 #include "lido/object_pool.hpp"

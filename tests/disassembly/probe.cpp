@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 
+#include "lido/block_resource.hpp"
 #include "lido/object_pool.hpp"
 
 struct payload {
@@ -28,4 +29,12 @@ extern "C" payload* probe_acquire_kept(keeping_pool& from) {
 
 extern "C" void probe_release_kept(keeping_pool& to, payload* object) {
   to.release(object);
+}
+
+extern "C" payload* probe_allocate(lido::block_allocator<payload>& from) {
+  return from.allocate(1);
+}
+
+extern "C" void probe_deallocate(lido::block_allocator<payload>& to, payload* object) {
+  to.deallocate(object, 1);
 }

@@ -66,6 +66,14 @@ class slot_source final : private thread_exit_listener {
     return acquire_without_number();
   }
 
+  /// The first half of `acquire`, for callers that want no code beside a hit. After false,
+  /// `acquire_after_miss` must follow.
+  [[nodiscard, gnu::always_inline]] bool try_hit(void*& slot) noexcept {
+    const std::size_t offset = thread_offset;
+    return offset != 0 && at(offset).pop(slot);
+  }
+  [[nodiscard]] void* acquire_after_miss() noexcept { return acquire_locked(); }
+
   /// Takes back what `acquire` gave, from any thread. Never throws, allocates or blocks.
   [[gnu::always_inline]] void release(void* slot) noexcept {
     if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
