@@ -1,5 +1,8 @@
 #include "lido/base/error.hpp"
 
+#include <cstdio>
+#include <cstdlib>
+
 namespace lido {
 
 pool_exhausted::pool_exhausted(std::string_view pool_name, std::size_t capacity, std::size_t in_use)
@@ -12,6 +15,13 @@ pool_exhausted::pool_exhausted(std::string_view pool_name, std::size_t capacity,
 
 void detail::throw_invalid_option(std::string_view pool_name, const std::string& problem) {
   throw std::invalid_argument("lido: pool '" + std::string(pool_name) + "': " + problem);
+}
+
+void detail::end_for_waiters(std::string_view pool_name, std::size_t waiting) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): must not allocate
+  (void)std::fprintf(stderr, "lido: pool '%.*s' ends while %zu threads wait for it\n",
+                     static_cast<int>(pool_name.size()), pool_name.data(), waiting);
+  std::abort();
 }
 
 }  // namespace lido

@@ -45,6 +45,21 @@ enum class mutation {
   skip_busy,       ///< a busy cache is taken for one without slots
   skip_revoking,   ///< a cache that is being robbed is taken for one without slots
   lose_loot,       ///< a thief keeps one slot and forgets the others
+  // waiters
+  no_second_look,     ///< who has begun to wait does not look for slots once more
+  quiet_waiter,       ///< who has begun to wait runs no fence before it looks
+  open_unwatched,     ///< an owner that has opened its cache does not look for waiters
+  give_unwatched,     ///< a release past the cache does not look for waiters
+  loot_unwatched,     ///< a thief that gives back what it does not need does not look for waiters
+  surplus_unwatched,  ///< nor does one that took too much from the depot
+  plain_cancel,       ///< a waiter whose time is up is cancelled whatever a giver does
+  swallow_late,       ///< a waiter given a slot as its time was up leaves without it
+  stay_linked,        ///< a cancelled waiter stays in the queue
+  lose_refused,       ///< a slot that a waiter could no longer be given is forgotten
+  ask_ignored,        ///< who leaves the queue does not look whether it was asked to serve
+  no_wake_up,         ///< a waiter that sleeps is given a slot and not woken
+  early_watch,        ///< a waiter says that it keeps watch before it has looked
+  watch_for_ever,     ///< the watch does not end with the last waiter
   // threads and pools
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads

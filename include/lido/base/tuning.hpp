@@ -26,6 +26,9 @@ struct tuning {
   static constexpr int waits_before_take_over = 32;
   static constexpr int waits_before_nap = 64;
   static constexpr int most_waits = 2000;
+  static constexpr int spins_before_sleep = 64;  ///< of a waiter: about as long as falling asleep
+  // How often a waiter looks for slots by itself where the kernel refuses the heavy fence.
+  static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
 };
 
 }  // namespace lido::detail

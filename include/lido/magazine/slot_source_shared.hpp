@@ -78,8 +78,14 @@ void* slot_source<Stack>::acquire_past_cache(thread_cache* self) noexcept {
 
 template <index_stack Stack>
 void slot_source<Stack>::release_past_cache(thread_cache* self, void* slot) noexcept {
+  if (hand_over(self, slot)) {
+    return;
+  }
   count_drawn(self, -1);
   depot_.push_single(slots_.index_of(slot));
+  if (!broken(mutation::give_unwatched)) {
+    serve_waiters(self);
+  }
 }
 
 /// Takes up to out.size() slots from the depot in one trip.
@@ -103,6 +109,9 @@ std::size_t slot_source<Stack>::take_shared(thread_cache* self, std::span<void*>
   count_drawn(self, kept);
   for (std::uint32_t i = 0; i < kept; ++i) {
     out[i] = slots_.address_of(slots[i]);
+  }
+  if (count > kept && !broken(mutation::surplus_unwatched)) {
+    serve_waiters(self);
   }
   return kept;
 }
@@ -141,7 +150,7 @@ typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noex
 /// was in transit, so at that moment every slot was in a caller's hands. To get there, all open
 /// caches are emptied, those that look empty too.
 template <index_stack Stack>
-void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
+typename slot_source<Stack>::finding slot_source<Stack>::search(thread_cache* self) noexcept {
   exponential_backoff backoff;
   for (int waits = 0; waits < tuning::most_waits;) {
     const survey first = look_around();
@@ -155,16 +164,24 @@ void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
     } else if (!first.bare()) {
       wait_for_transit(waits++, backoff);
     } else if (broken(mutation::one_look) || look_around().unchanged_since(first)) {
-      break;
+      return {nullptr, /*exhausted=*/true};
     }
     if (slot != nullptr) {
-      return slot;
+      return {slot, /*exhausted=*/false};
     }
   }
-  count_shared_rmw();
-  // relaxed: a number for statistics, and a hint to keep caches closed
-  exhausted_.fetch_add(1, std::memory_order_relaxed);
-  return nullptr;
+  return {};
+}
+
+template <index_stack Stack>
+void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
+  const finding found = search(self);
+  if (found.slot == nullptr) {
+    count_shared_rmw();
+    // relaxed: a number for statistics, and a hint to keep caches closed
+    exhausted_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return found.slot;
 }
 
 /// Pauses, then gives the processor away, then sleeps: a thread in transit may have lost its own.
@@ -260,6 +277,9 @@ void* slot_source<Stack>::harvest_all(thread_cache* self, const announcements& m
   count_shared_rmw();
   // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as (1) does
   carrying_.fetch_sub(broken(mutation::unmarked_loot) ? 0 : 1, std::memory_order_release);
+  if (!broken(mutation::loot_unwatched)) {
+    serve_waiters(self);
+  }
   return kept;
 }
 
@@ -290,6 +310,8 @@ pool_stats slot_source<Stack>::stats() const noexcept {
   stats.thefts = thefts_.load(std::memory_order_relaxed);
   stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);
   stats.exhausted = exhausted_.load(std::memory_order_relaxed);
+  stats.waiting = count_waiting();
+  stats.handed_over = handed_over_.load(std::memory_order_relaxed);
   stats.bookkeeping_bytes +=
       sizeof(*this) + depot_.memory() + grown_bytes_.load(std::memory_order_relaxed);
   return stats;

@@ -21,10 +21,12 @@
 #include "lido/magazine/slot_source_impl.hpp"
 #include "lido/memory/slot_array.hpp"
 #include "lido/object/construction.hpp"
+#include "lido/object/exhaustion.hpp"
 #include "lido/object/lease.hpp"
 #include "lido/object/options.hpp"
 #include "lido/object/policy.hpp"
 #include "lido/object/use_tracking.hpp"
+#include "lido/object/waiting.hpp"
 
 namespace lido {
 
@@ -45,7 +47,8 @@ namespace lido {
 /// has all slots that were free but for those that another thread was moving at that moment; what
 /// other threads held stays in use there.
 template <class T, class... Policies>
-class object_pool {
+class object_pool : public detail::waiting_acquires<T, object_pool<T, Policies...>,
+                                                    detail::pool_waits<Policies...>> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a pool holds objects: no references, arrays or const types");
   static_assert(std::is_nothrow_destructible_v<T>, "lido: release is noexcept, so ~T must be, too");
@@ -66,6 +69,8 @@ class object_pool {
   using place = typename checks::place;
   // The records of a checked pool say which slots are in use, too.
   using tracking = detail::use_tracking<tracking_policy::tracks && !checks::active>;
+  static constexpr bool waits = detail::pool_waits<Policies...>;
+  using waiting = detail::waiting_acquires<T, object_pool, waits>;
 
  public:
   using value_type = T;
@@ -77,6 +82,11 @@ class object_pool {
       : object_pool(object_pool_options{.capacity = capacity}) {}
 
   explicit object_pool(const object_pool_options& options)
+      : object_pool(options, exhaustion_policy{}) {}
+
+  /// The same, with the object that is asked when the pool is exhausted; see
+  /// policy::on_exhausted.
+  object_pool(const object_pool_options& options, exhaustion_policy when_exhausted)
       : name_(options.name),
         capacity_(static_cast<std::uint32_t>(checked(options).capacity)),
         slots_(capacity_),
@@ -84,19 +94,30 @@ class object_pool {
         checks_(name_, slots_.first(), capacity_),
         shadow_(slots_.first(), capacity_),
         source_(slots_.geometry(), capacity_, cache_policy::caches,
-                static_cast<std::uint32_t>(options.max_cached)) {}
+                static_cast<std::uint32_t>(options.max_cached),
+                waits ? detail::waiting_choice::allowed : detail::waiting_choice::never),
+        exhaustion_(std::move(when_exhausted)) {}
 
   object_pool(const object_pool&) = delete;
   object_pool& operator=(const object_pool&) = delete;
-  ~object_pool() = default;
+  ~object_pool() {
+    if constexpr (waits) {
+      if (const std::size_t count = source_.count_waiting(); count != 0) [[unlikely]] {
+        detail::end_for_waiters(name_, count);
+      }
+    }
+  }
 
   /// An object made from `args` (none: value-initialised; `default_init`: default-initialised).
-  /// When exhausted does what the policy says; `policy::fail` throws pool_exhausted. Throws what
-  /// T's constructor throws.
+  /// When exhausted does what the policy says: `policy::fail` throws pool_exhausted,
+  /// `policy::block` waits, and `policy::on_exhausted` asks, which may end in an empty lease.
+  /// Throws what T's constructor throws. For acquire_for, acquire_until and
+  /// acquire(std::stop_token, args...), which need `policy::block`, see waiting.hpp.
   template <class... Args>
   [[nodiscard, gnu::always_inline]] lease_type acquire(Args&&... args) {
     return acquire_at(place::here(), std::forward<Args>(args)...);
   }
+  using waiting::acquire;
 
   /// As `acquire`, but an empty lease when exhausted. Waits for no slot to be released; for what it
   /// may wait see above.
@@ -162,6 +183,7 @@ class object_pool {
   }
 
  private:
+  friend waiting;
   static constexpr std::size_t bulk_chunk = detail::most_per_trip;
 
   /// Before any memory is asked for.
@@ -223,9 +245,12 @@ class object_pool {
   // The public functions are inlined into their callers, and hand down their callers' place.
   template <class... Args>
   lease_type acquire_at(place at, Args&&... args) {
-    void* const slot = take_slot();
+    void* slot = take_slot();
     if (slot == nullptr) [[unlikely]] {
-      report_exhausted();
+      slot = this->take_slot_when_exhausted();
+      if (slot == nullptr) {
+        return lease_type(nullptr, this);
+      }
     }
     return lease_type(construct(at, slot, std::forward<Args>(args)...), this);
   }
@@ -333,12 +358,6 @@ class object_pool {
     }
   }
 
-  void report_exhausted() {
-    exhaustion_policy::on_exhausted(
-        {.pool_name = name_, .capacity = capacity_, .in_use = stats().in_use});
-    throw pool_exhausted(name_, capacity_, stats().in_use);
-  }
-
   std::string name_;
   std::uint32_t capacity_;
   detail::slot_array<T> slots_;
@@ -347,6 +366,7 @@ class object_pool {
   // After the checks, which look into the slots once more at their end.
   [[no_unique_address]] detail::slot_shadow<sizeof(T)> shadow_;
   detail::slot_source<typename list_policy::stack> source_;
+  [[no_unique_address]] exhaustion_policy exhaustion_;
 };
 
 }  // namespace lido

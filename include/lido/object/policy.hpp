@@ -22,7 +22,12 @@ struct exhaustion {
   std::string_view pool_name;
   std::size_t capacity;
   std::size_t in_use;
+  std::size_t attempt = 1;  ///< how often this call of `acquire` has found no slot
 };
+
+/// What an exhaustion policy may answer. fail: `acquire` throws pool_exhausted. drop: it returns an
+/// empty lease. retry: it looks for a slot again.
+enum class exhaustion_answer : std::uint8_t { fail, drop, retry };
 
 namespace policy {
 
@@ -98,9 +103,17 @@ concept list_policy = requires {
 };
 
 template <class P>
-concept exhaustion_policy = requires(const exhaustion& what) {
-  P::on_exhausted(what);
+concept waiting_policy = requires {
+  requires P::waits;
 };
+
+template <class P>
+concept asking_policy = requires(P& policy, const exhaustion& what) {
+  policy.on_exhausted(what);
+};
+
+template <class P>
+concept exhaustion_policy = waiting_policy<P> || asking_policy<P>;
 
 template <class P>
 concept tracking_policy = requires {

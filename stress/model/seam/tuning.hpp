@@ -17,6 +17,8 @@ struct tuning {
   static constexpr int waits_before_take_over = 3;
   static constexpr int waits_before_nap = 5;
   static constexpr int most_waits = 100;
+  static constexpr int spins_before_sleep = 1;
+  static constexpr std::int64_t nanoseconds_between_looks = 1;
 };
 
 }  // namespace lido::detail
