@@ -23,7 +23,7 @@ MEANING = {
     "near_exhaustion": "capacity is exactly threads x 64, every thread takes 64 one by one",
 }
 OPERATIONS = {"near_exhaustion": 128}
-OWN = ("floor", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked")
+OWN = ("floor", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked", "lido_block")
 
 
 class Cell:

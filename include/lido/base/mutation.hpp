@@ -50,8 +50,8 @@ enum class mutation {
   quiet_waiter,       ///< who has begun to wait runs no fence before it looks
   open_unwatched,     ///< an owner that has opened its cache does not look for waiters
   give_unwatched,     ///< a release past the cache does not look for waiters
-  loot_unwatched,     ///< a thief that gives back what it does not need does not look for waiters
-  surplus_unwatched,  ///< nor does one that took too much from the depot
+  surplus_unwatched,  ///< who took too much from the depot does not look for waiters
+  unmarked_service,   ///< who serves waiters does not say that it carries
   plain_cancel,       ///< a waiter whose time is up is cancelled whatever a giver does
   swallow_late,       ///< a waiter given a slot as its time was up leaves without it
   stay_linked,        ///< a cancelled waiter stays in the queue

@@ -200,7 +200,7 @@ class alignas(no_false_sharing) waiter_queue {
     count_shared_rmw();
     if (broken(mutation::ask_ignored)) {
       // relaxed: this build is wrong on purpose
-      gate_.store(nobody, std::memory_order_release);
+      gate_.store(nobody, std::memory_order_relaxed);
       return true;
     }
     // (4) - this acquire-exchange synchronizes-with the acq_rel-CAS (2), so the items of those who
@@ -212,8 +212,8 @@ class alignas(no_false_sharing) waiter_queue {
   /// Returns the length before.
   std::uint32_t change_length(std::int32_t by) noexcept {
     count_shared_rmw();
-    // (5) - this acq_rel-fetch-add synchronizes-with itself: of two threads the later one sees what
-    // the earlier one did before. Needed where the handshake is symmetric
+    // (5) - this acq_rel-fetch-add synchronizes-with itself, the acq_rel-fetch-add (5): where the
+    // handshake is symmetric, of two threads the later one sees what the earlier one did before
     return length_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_acq_rel);
   }
 

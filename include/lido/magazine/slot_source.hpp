@@ -148,19 +148,18 @@ class slot_source final : private thread_exit_listener {
   [[nodiscard]] std::size_t take_shared(thread_cache* self, std::span<void*> out) noexcept;
   void give(thread_cache* self, std::span<void* const> slots) noexcept;
   [[nodiscard]] void* scavenge(thread_cache* self) noexcept;
-  struct finding {
-    void* slot = nullptr;
-    bool exhausted = false;  ///< proven; if neither, somebody stood still in transit
-  };
-  [[nodiscard]] finding search(thread_cache* self) noexcept;
-  [[nodiscard]] void* steal(thread_cache* self, bool take_over) noexcept;
+  /// uncertain: somebody stood still in transit, or the kernel refused the heavy fence.
+  enum class finding : std::uint8_t { free_slot, exhausted, uncertain };
+  [[nodiscard]] finding search(thread_cache* self, void** slot) noexcept;
+  [[nodiscard]] bool steal(thread_cache* self, void** slot, bool take_over) noexcept;
   static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
   struct survey;
   [[nodiscard]] survey look_around() const noexcept;
   struct announcements;
   void withdraw_all(const announcements& made) noexcept;
   [[nodiscard]] bool revoke_all(announcements& made, bool take_over) noexcept;
-  [[nodiscard]] void* harvest_all(thread_cache* self, const announcements& made) noexcept;
+  [[nodiscard]] bool harvest_all(thread_cache* self, void** slot,
+                                 const announcements& made) noexcept;
 
   // Those who wait. Who has put slots where others find them calls one of the first two.
   void serve_waiters(thread_cache* self) noexcept;

@@ -6,6 +6,8 @@
 /// release comes by here.
 #pragma once
 
+#include <utility>
+
 #include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/rmw_counter.hpp"
@@ -53,11 +55,23 @@ bool slot_source<Stack>::hand_over(thread_cache* self, void* slot) noexcept {
 /// Inside the gate: gives `slot`, if there is one, and what is in the depot, to those who wait.
 template <index_stack Stack>
 void slot_source<Stack>::serve_and_leave(thread_cache* self, void* slot) noexcept {
-  const std::uint32_t given = waiters_.serve_and_leave(
-      slot, [this, self] { return take_one(self); },
-      [this, self](void* left_over) {
-        give(self, {&left_over, 1});
-      });
+  bool carries = false;
+  const auto take = [this, self, &carries] {
+    if (!std::exchange(carries, true)) {
+      count_shared_rmw();
+      // relaxed: as in take_shared; nobody may want what is taken here any more
+      carrying_.fetch_add(broken(mutation::unmarked_service) ? 0 : 1, std::memory_order_relaxed);
+    }
+    return take_one(self);
+  };
+  const std::uint32_t given = waiters_.serve_and_leave(slot, take, [this, self](void* left_over) {
+    give(self, {&left_over, 1});
+  });
+  if (carries) {
+    count_shared_rmw();
+    // (1) - this release-fetch-sub synchronizes-with the acquire-load slot_source_shared.hpp (2)
+    carrying_.fetch_sub(broken(mutation::unmarked_service) ? 0 : 1, std::memory_order_release);
+  }
   if (given > 0) {
     count_shared_rmw();
     // relaxed: a number for statistics
@@ -86,16 +100,15 @@ bool slot_source<Stack>::look_again(thread_cache* self, const waiter& me) noexce
     return true;
   }
   const bool announced = waiters_.announce();
-  finding found;
-  while (!me.ended()) {
-    found = search(self);
-    if (found.slot == nullptr) {
-      break;
+  finding found = finding::free_slot;
+  while (found == finding::free_slot && !me.ended()) {
+    found = search(self, nullptr);
+    if (found == finding::free_slot) {
+      waiters_.enter();
+      serve_and_leave(self, nullptr);
     }
-    waiters_.enter();
-    serve_and_leave(self, found.slot);
   }
-  const bool certain = announced && found.exhausted;
+  const bool certain = announced && found == finding::exhausted;
   if (certain) {
     waiters_.enter();
     waiters_.keep_watch(me);

@@ -53,8 +53,8 @@ class waiting_acquires {
   /// Waits until somebody asks `stop` to. If that was before, does not wait at all, but takes what
   /// is free. Only with policy::block: to others a stop token is an argument like any other.
   template <class... Args>
-  [[nodiscard, gnu::always_inline]] lease<T, Pool> acquire(std::stop_token stop,
-                                                           Args&&... args) requires Waits {
+  requires Waits [[nodiscard, gnu::always_inline]] lease<T, Pool> acquire(std::stop_token stop,
+                                                                          Args&&... args) {
     return acquire_within(Pool::place::here(), deadline(), &stop, std::forward<Args>(args)...);
   }
 

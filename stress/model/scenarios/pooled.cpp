@@ -63,6 +63,15 @@ std::size_t pooled::wait() {
   return slot;
 }
 
+std::size_t pooled::wait_in_line() {
+  lido::detail::waiter me;
+  const auto began = books_.begin();
+  const void* const slot = source_.wait_for_slot(me, {});
+  require(slot != nullptr, "a waiter left without a slot and without a reason");
+  books_.got(number(slot), began);
+  return number(slot);
+}
+
 void pooled::release(std::size_t slot) {
   if (slot == nothing) {
     return;

@@ -33,8 +33,9 @@ class pooled {
 
   /// Waits for a slot; nothing if that was cancelled or took too long.
   std::size_t wait(lido::detail::waiter& me, const lido::detail::deadline& until = {});
-  /// Waits as long as it takes.
+  /// Waits as long as it takes; the second without trying first.
   std::size_t wait();
+  std::size_t wait_in_line();
 
   std::vector<std::size_t> acquire_n(std::size_t count);
   void release_n(const std::vector<std::size_t>& slots);

@@ -109,6 +109,37 @@ void idle_owner() {
   pool.check();
 }
 
+// One who waits is served before it has looked into the owner's cache. The other must still look.
+void served_before_it_looked() {
+  waited_for pool(3);
+  const std::size_t held = pool.acquire();
+  atomic<int> cached(0);
+  atomic<int> served(0);
+  const auto all_served = [&] { return served.load(std::memory_order_acquire) == 2; };
+  const auto take_one = [&] {
+    await([&] { return cached.load(std::memory_order_acquire) == 1; });
+    const std::size_t slot = pool.wait_in_line();
+    served.fetch_add(1, std::memory_order_acq_rel);
+    await(all_served);
+    pool.release(slot);
+  };
+  in_threads(
+      [&] {
+        const std::size_t first = pool.acquire();
+        const std::size_t second = pool.acquire();
+        pool.release(first);
+        pool.release(second);
+        cached.store(1, std::memory_order_release);
+        await(all_served);
+      },
+      take_one, take_one,
+      [&] {
+        await([&] { return cached.load(std::memory_order_acquire) == 1; });
+        pool.release(held);
+      });
+  pool.check();
+}
+
 // The same for those who wait one after the other.
 void idle_owner_again() {
   waited_for pool(2);
@@ -141,16 +172,6 @@ void two_waiters_one_release() {
   const std::size_t held = pool.acquire();
   const auto body = [&] { pool.wait_and_release(); };
   in_threads(body, body, [&] { pool.release(held); });
-  pool.check();
-}
-
-void two_waiters_two_releases() {
-  waited_for pool(2, none);
-  const std::size_t first = pool.acquire();
-  const std::size_t second = pool.acquire();
-  const auto body = [&] { pool.wait_and_release(); };
-  in_threads(
-      body, body, [&] { pool.release(first); }, [&] { pool.release(second); });
   pool.check();
 }
 
@@ -188,6 +209,23 @@ void stopped_waiter() {
   waiter me;
   in_threads([&] { pool.release(pool.wait(me)); }, [&] { (void)me.cancel(); },
              [&] { pool.release(held); });
+  pool.check();
+}
+
+// The slot that was meant for one who was stopped goes back: it was never hidden.
+void stopped_beside_try() {
+  waited_for pool(1, none);
+  const std::size_t held = pool.acquire();
+  waiter me;
+  in_threads([&] { pool.release(pool.wait(me)); },
+             [&] {
+               pool.release(held);
+               pool.acquire_and_release();
+             },
+             [&] {
+               (void)me.cancel();
+               pool.acquire_and_release();
+             });
   pool.check();
 }
 
@@ -241,9 +279,23 @@ void first_come_first_served() {
 // One that does not wait overtakes, takes a whole magazine, and gives back what it does not need.
 void surplus_for_waiter() {
   waited_for pool(6, none);
-  const auto held = pool.acquire_n(6);
-  in_threads([&] { pool.wait_and_release(); }, [&] { pool.release_n(held); },
-             [&] { pool.acquire_and_release(); });
+  auto held = pool.acquire_n(6);
+  const std::vector<std::size_t> kept(held.begin() + 4, held.end());
+  held.resize(4);
+  atomic<int> served(0);
+  in_threads(
+      [&] {
+        const std::size_t slot = pool.wait();
+        served.store(1, std::memory_order_release);
+        pool.release(slot);
+      },
+      [&] { pool.release_n(held); },
+      [&] {
+        const std::size_t slot = pool.acquire();
+        await([&] { return served.load(std::memory_order_acquire) == 1; });
+        pool.release(slot);
+      });
+  pool.release_n(kept);
   pool.check();
 }
 
@@ -309,14 +361,17 @@ constexpr std::array scenarios{
     waits("waiting.idle_owner", "slots in the cache of a thread that does nothing",
           &idle_owner<automatic>),
     waits("waiting.locked_idle_owner", "the same in a locked cache", &idle_owner<locked>),
+    waits("waiting.served_before_it_looked", "of two who wait only one looks",
+          &served_before_it_looked),
     waits("waiting.idle_owner_again", "the same after a wait is over", &idle_owner_again),
     waits("waiting.two_waiters_one_release", "one slot goes round", &two_waiters_one_release),
-    waits("waiting.two_waiters_two_releases", "two slots come at once", &two_waiters_two_releases),
     waits("waiting.late_waiter", "a time-out in the moment of a hand-off (S12)",
           &late_waiter<none>),
     waits("waiting.late_before_patient", "a time-out in front of one who waits",
           &late_before_patient),
     waits("waiting.stopped_waiter", "a stop in the moment of a hand-off (S13)", &stopped_waiter),
+    waits("waiting.stopped_beside_try", "the same beside those who do not wait",
+          &stopped_beside_try),
     waits("waiting.stopped_for_good", "a stop wakes up", &stopped_for_good),
     waits("waiting.stopped_before_patient", "a stop in front of one who waits (S14)",
           &stopped_before_patient),
