@@ -55,7 +55,8 @@ most_seconds=1200 # for one run; a peer that spins crawls on a machine that is b
 
 build_all() {
   cmake --preset bench -B "$build" -DLIDO_BUILD_EXAMPLES=OFF -DLIDO_BENCH_ALL_SIZES=$all_sizes &&
-    cmake --build "$build" --target lido_bench lido_bench_rmw lido_bench_latency lido_bench_resources lido_bench_life_cycles
+    cmake --build "$build" --target lido_bench lido_bench_rmw lido_bench_latency lido_bench_resources \
+      lido_bench_life_cycles lido_bench_blocked
 }
 
 scripts/setup.sh
@@ -110,4 +111,5 @@ echo
 if [ "$short" -eq 0 ]; then
   echo
   "$build"/bench/lido_bench_latency
+  "$build"/bench/lido_bench_blocked
 fi

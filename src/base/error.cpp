@@ -1,6 +1,8 @@
 #include "lido/base/error.hpp"
 
 #include <system_error>
+#include <cstdio>
+#include <cstdlib>
 
 namespace lido {
 
@@ -34,6 +36,13 @@ growth_failed::growth_failed(std::string_view pool_name, std::size_t capacity, s
 
 void detail::throw_invalid_option(std::string_view pool_name, const std::string& problem) {
   throw std::invalid_argument("lido: pool '" + std::string(pool_name) + "': " + problem);
+}
+
+void detail::end_for_waiters(std::string_view pool_name, std::size_t waiting) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): must not allocate
+  (void)std::fprintf(stderr, "lido: pool '%.*s' ends while %zu threads wait for it\n",
+                     static_cast<int>(pool_name.size()), pool_name.data(), waiting);
+  std::abort();
 }
 
 }  // namespace lido

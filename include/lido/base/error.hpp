@@ -60,5 +60,8 @@ namespace detail {
 /// Throws std::invalid_argument that names the pool. Kept out of line so that templates stay small.
 [[noreturn]] void throw_invalid_option(std::string_view pool_name, const std::string& problem);
 
+/// Ends the program with a message: the pool of that name ends while threads wait for it.
+[[noreturn]] void end_for_waiters(std::string_view pool_name, std::size_t waiting) noexcept;
+
 }  // namespace detail
 }  // namespace lido

@@ -49,6 +49,21 @@ enum class mutation {
   lose_census,       ///< a shrink forgets one of the slots that it has looked at
   early_retirement,  ///< a segment is given back although one of its slots is out
   ignore_resize,     ///< exhaustion is reported whatever happened to the capacity meanwhile
+  // waiters
+  no_second_look,     ///< who has begun to wait does not look for slots once more
+  quiet_waiter,       ///< who has begun to wait runs no fence before it looks
+  open_unwatched,     ///< an owner that has opened its cache does not look for waiters
+  give_unwatched,     ///< a release past the cache does not look for waiters
+  surplus_unwatched,  ///< who took too much from the depot does not look for waiters
+  unmarked_service,   ///< who serves waiters does not say that it carries
+  plain_cancel,       ///< a waiter whose time is up is cancelled whatever a giver does
+  swallow_late,       ///< a waiter given a slot as its time was up leaves without it
+  stay_linked,        ///< a cancelled waiter stays in the queue
+  lose_refused,       ///< a slot that a waiter could no longer be given is forgotten
+  ask_ignored,        ///< who leaves the queue does not look whether it was asked to serve
+  no_wake_up,         ///< a waiter that sleeps is given a slot and not woken
+  early_watch,        ///< a waiter says that it keeps watch before it has looked
+  watch_for_ever,     ///< the watch does not end with the last waiter
   // threads and pools
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads

@@ -43,6 +43,8 @@ struct pool_stats {
   std::uint64_t thefts = 0;              ///< caches that another thread emptied
   std::uint64_t heavy_fences = 0;        ///< process-wide fences that thieves paid for
   std::uint64_t exhausted = 0;           ///< acquires that found no slot
+  std::size_t waiting = 0;               ///< threads that wait for a slot (policy::block)
+  std::uint64_t handed_over = 0;         ///< slots that went to a thread that waited
   cache_mode caches = cache_mode::none;  ///< decided when the pool is made
   std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots themselves
 

@@ -16,6 +16,7 @@
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/thread_number.hpp"
+#include "lido/concurrency/waiter_queue.hpp"
 #include "lido/freelist/treiber_stack.hpp"
 #include "lido/magazine/depot.hpp"
 #include "lido/magazine/thread_cache.hpp"
@@ -24,6 +25,9 @@ namespace lido::detail {
 
 /// Which caches a pool has. automatic: revocable where the system has the heavy fence, else locked.
 enum class cache_choice : std::uint8_t { automatic, locked, none };
+
+/// Whether threads may wait for a slot. A pool in which nobody may has no part in what it costs.
+enum class waiting_choice : std::uint8_t { never, allowed };
 
 /// Addresses of free slots, for any number of threads.
 ///
@@ -48,7 +52,7 @@ class slot_source final : private thread_exit_listener {
 
   /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `slots` spans as many.
   slot_source(slot_geometry slots, std::uint32_t capacity, cache_choice caches,
-              std::uint32_t max_cached);
+              std::uint32_t max_cached, waiting_choice waiting = waiting_choice::never);
   slot_source(const slot_source&) = delete;
   slot_source& operator=(const slot_source&) = delete;
   ~slot_source();
@@ -112,6 +116,14 @@ class slot_source final : private thread_exit_listener {
 
   /// As `release` of each.
   void release_n(std::span<void* const> slots) noexcept;
+
+  /// A slot, when it is the caller's turn: after all who came before, and before all who come
+  /// later. Null: the wait of `me`, which is new, was cancelled, or the deadline passed. Requires:
+  /// waiting_choice::allowed. Progress: blocking. Never throws; allocates as acquire does.
+  [[nodiscard]] void* wait_for_slot(waiter& me, const deadline& until) noexcept;
+
+  /// Threads in wait_for_slot, as far as this thread happens to know.
+  [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
 
   [[nodiscard]] pool_stats stats() const noexcept;
 
@@ -183,13 +195,26 @@ class slot_source final : private thread_exit_listener {
   [[nodiscard]] std::size_t take_shared(thread_cache* self, std::span<void*> out) noexcept;
   void give(thread_cache* self, std::span<void* const> slots) noexcept;
   [[nodiscard]] void* scavenge(thread_cache* self) noexcept;
-  [[nodiscard]] void* steal(thread_cache* self, bool take_over) noexcept;
+  /// uncertain: somebody stood still in transit, or the kernel refused the heavy fence.
+  enum class finding : std::uint8_t { free_slot, exhausted, uncertain };
+  [[nodiscard]] finding search(thread_cache* self, void** slot) noexcept;
+  [[nodiscard]] bool steal(thread_cache* self, void** slot, bool take_over) noexcept;
   struct survey;
   [[nodiscard]] survey look_around() const noexcept;
   struct announcements;
   void withdraw_all(const announcements& made) noexcept;
   [[nodiscard]] bool revoke_all(announcements& made, bool take_over) noexcept;
-  [[nodiscard]] void* harvest_all(thread_cache* self, const announcements& made) noexcept;
+  [[nodiscard]] bool harvest_all(thread_cache* self, void** slot,
+                                 const announcements& made) noexcept;
+
+  // Those who wait. Who has put slots where others find them calls one of the first two.
+  void serve_waiters(thread_cache* self) noexcept;
+  void close_for_waiters(thread_cache& cache) noexcept;
+  [[nodiscard]] bool hand_over(thread_cache* self, void* slot) noexcept;
+  void serve_and_leave(thread_cache* self, void* slot) noexcept;
+  [[nodiscard]] void* take_one(thread_cache* self) noexcept;
+  [[nodiscard]] bool look_again(thread_cache* self, const waiter& me) noexcept;
+  void* leave_queue(thread_cache* self, waiter& me) noexcept;
 
   void count_drawn(thread_cache* self, std::int64_t slots) noexcept;
   [[nodiscard]] thread_cache* own_cache() noexcept {
@@ -227,9 +252,11 @@ class slot_source final : private thread_exit_listener {
   atomic<std::uint64_t> exhausted_{0};
   atomic<std::uint64_t> thefts_{0};
   atomic<std::uint64_t> heavy_fences_{0};
+  atomic<std::uint64_t> handed_over_{0};
   atomic<std::int64_t> drawn_uncached_{
       0};  ///< as owner_notes::drawn, for all that goes past the caches
   atomic<std::size_t> grown_bytes_{0};
+  waiter_queue waiters_;
 };
 
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final

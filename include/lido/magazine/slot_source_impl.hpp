@@ -12,6 +12,7 @@
 #include "lido/magazine/slot_source_endings.hpp"
 #include "lido/magazine/slot_source_growth.hpp"
 #include "lido/magazine/slot_source_shared.hpp"
+#include "lido/magazine/slot_source_waiting.hpp"
 
 namespace lido::detail {
 
@@ -23,7 +24,7 @@ inline void bump(atomic<std::uint64_t>& counter) noexcept {
 
 template <index_stack Stack>
 slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cache_choice caches,
-                                std::uint32_t max_cached)
+                                std::uint32_t max_cached, waiting_choice waiting)
     : slots_(slots),
       capacity_(grows ? 0 : capacity),
       max_cached_(std::min(max_cached, most_cached)),
@@ -33,7 +34,10 @@ slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cac
                                                                          : cache_kind::locked),
       first_cells_(has_caches_ ? sizeof(cell) * first_room_ * max_thread_number : sizeof(cell),
                    no_false_sharing),
-      depot_(capacity) {
+      depot_(capacity),
+      waiters_(waiting == waiting_choice::never ? handshake::none
+               : heavy_fence_available()        ? handshake::asymmetric
+                                                : handshake::symmetric) {
   register_listener();
 }
 
@@ -59,11 +63,13 @@ void* slot_source<Stack>::acquire_slow(thread_cache& cache) noexcept {
     const thread_cache::settled found = cache.settle_pop(kind_);
     if (found.item != nullptr) {
       resume(cache, found);
+      close_for_waiters(cache);
       return found.item;
     }
     size_for_refill(cache, found.robbed || found.contested);
   }
   void* const slot = refill(cache);
+  close_for_waiters(cache);
   return slot != nullptr ? slot : acquire_past_cache(&cache);
 }
 
@@ -86,6 +92,7 @@ void slot_source<Stack>::release_slow(thread_cache& cache, void* slot) noexcept 
     cache.cells()[found.count++].store(found.item, std::memory_order_relaxed);
   }
   resume(cache, found);
+  close_for_waiters(cache);
 }
 
 template <index_stack Stack>
@@ -112,7 +119,7 @@ bool slot_source<Stack>::forget_operation_if_closed(thread_cache& cache) noexcep
 template <index_stack Stack>
 bool slot_source<Stack>::try_open(thread_cache& cache) noexcept {
   auto& notes = cache.notes();
-  if (!has_caches_ || !notes.sizing.wants_to_open(scarcity(), ceiling())) {
+  if (!has_caches_ || waiters_.any() || !notes.sizing.wants_to_open(scarcity(), ceiling())) {
     return false;
   }
   if (!notes.active) {
@@ -317,6 +324,7 @@ std::size_t slot_source<Stack>::take_own(thread_cache& cache, std::span<void*> o
     out[count++] = cells[--found.count].load(std::memory_order_relaxed);
   }
   resume(cache, found);
+  close_for_waiters(cache);
   return count;
 }
 
@@ -347,6 +355,7 @@ void slot_source<Stack>::release_n(std::span<void* const> slots) noexcept {
   while (slots.size() >= (cached ? most_per_trip : 1)) {
     const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
     give(self, slots.first(size));
+    serve_waiters(self);
     slots = slots.subspan(size);
   }
   for (void* const slot : slots) {

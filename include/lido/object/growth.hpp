@@ -48,9 +48,10 @@ struct pool_parts {
     return static_cast<std::uint32_t>(options.capacity);
   }
   static source make_source(const slots& slots, std::uint32_t capacity, cache_choice caches,
-                            const object_pool_options& options, backing& /*backing*/) {
+                            const object_pool_options& options, waiting_choice waiting,
+                            backing& /*backing*/) {
     return source(slots.geometry(), capacity, caches,
-                  static_cast<std::uint32_t>(options.max_cached));
+                  static_cast<std::uint32_t>(options.max_cached), waiting);
   }
   static std::size_t take_present(source& from, std::span<void*> out) noexcept {
     return from.acquire_n(out);
@@ -70,7 +71,8 @@ struct pool_parts<T, ListPolicy, LifeCyclePolicy, Tracks, true> {
     return most_slots_of(options, sizeof(T));
   }
   static source make_source(const slots& slots, std::uint32_t capacity, cache_choice caches,
-                            const object_pool_options& options, backing& backing) {
+                            const object_pool_options& options, waiting_choice /*waiting*/,
+                            backing& backing) {
     return source(slots.geometry(), sizeof(T), capacity, caches,
                   static_cast<std::uint32_t>(options.max_cached), backing);
   }

@@ -20,14 +20,15 @@
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/magazine/slot_source_impl.hpp"
 #include "lido/memory/slot_array.hpp"
+#include "lido/object/chosen_policies.hpp"
 #include "lido/object/construction.hpp"
+#include "lido/object/exhaustion.hpp"
 #include "lido/object/growth.hpp"
 #include "lido/object/lease.hpp"
-#include "lido/object/life_cycle.hpp"
 #include "lido/object/options.hpp"
-#include "lido/object/policy.hpp"
 #include "lido/object/slot_route.hpp"
 #include "lido/object/use_tracking.hpp"
+#include "lido/object/waiting.hpp"
 
 namespace lido {
 
@@ -53,38 +54,30 @@ namespace lido {
 /// has all slots that were free but for those that another thread was moving at that moment; what
 /// other threads held stays in use there.
 template <class T, class... Policies>
-class object_pool : public detail::growth_base<object_pool<T, Policies...>, Policies...> {
+class object_pool : public detail::growth_base<object_pool<T, Policies...>, Policies...>,
+                    public detail::waiting_acquires<T, object_pool<T, Policies...>,
+                                                    detail::pool_waits<Policies...>> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a pool holds objects: no references, arrays or const types");
   static_assert(std::is_nothrow_destructible_v<T>, "lido: release is noexcept, so ~T must be, too");
-  static_assert((... && detail::pool_policy<Policies>),
-                "lido: object_pool<T, ...> takes policies after T; see lido/object/policy.hpp");
 
-  using cache_policy = typename detail::select_policy<detail::is_cache_policy,
-                                                      policy::revocable_cache, Policies...>::type;
-  using list_policy = typename detail::select_policy<detail::is_list_policy, policy::treiber_list,
-                                                     Policies...>::type;
-  using exhaustion_policy =
-      typename detail::select_policy<detail::is_exhaustion_policy, policy::fail, Policies...>::type;
-  using tracking_policy = typename detail::select_policy<detail::is_tracking_policy,
-                                                         policy::untracked, Policies...>::type;
-  using check_policy =
-      typename detail::select_policy<detail::is_check_policy, policy::unchecked, Policies...>::type;
-  using life_cycle_policy =
-      typename detail::select_policy<detail::is_life_cycle_policy, policy::construct_each_time,
-                                     Policies...>::type;
-  using checks = typename check_policy::template checks<sizeof(T)>;
+  using chosen = detail::chosen_policies<Policies...>;
+  using cache_policy = typename chosen::cache;
+  using exhaustion_policy = typename chosen::exhaustion;
+  using tracking_policy = typename chosen::tracking;
+  using checks = typename chosen::check::template checks<sizeof(T)>;
   using place = typename checks::place;
-  static constexpr bool grows = detail::growing_policy<exhaustion_policy>;
-  static_assert(!grows || detail::growing_list_policy<list_policy>,
-                "lido: policy::grow needs policy::treiber_list, whose links can grow");
+  static constexpr bool grows = chosen::grows;
   static_assert(!grows || !checks::active,
                 "lido: policy::grow does not go with policy::checked, which has a record of every "
                 "slot from the start");
   // The records of a checked pool say which slots are in use, too.
-  using parts = detail::pool_parts<T, list_policy, life_cycle_policy,
+  using parts = detail::pool_parts<T, typename chosen::list, typename chosen::life_cycle,
                                    tracking_policy::tracks && !checks::active, grows>;
   using life_cycle = typename parts::life_cycle;
+  using waiting = detail::waiting_acquires<T, object_pool, chosen::waits>;
+  static constexpr auto waiting_kind =
+      chosen::waits ? detail::waiting_choice::allowed : detail::waiting_choice::never;
 
  public:
   using value_type = T;
@@ -100,8 +93,11 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     static_assert(!grows, "lido: a pool with policy::grow is told its max_capacity, in options");
   }
 
-  /// The same with all options, and hooks to keep. With `creation::eager` throws what the hooks do.
-  explicit object_pool(const object_pool_options& options, hooks_type hooks = hooks_type())
+  /// The same with all options; with the hooks of `policy::keep_constructed`, if it has any to be
+  /// given; and with the object that is asked when the pool is exhausted, see
+  /// `policy::on_exhausted`. With `creation::eager` throws what the hooks do.
+  explicit object_pool(const object_pool_options& options, hooks_type hooks = hooks_type(),
+                       exhaustion_policy when_exhausted = exhaustion_policy())
       : name_(options.name),
         capacity_(parts::most_slots(checked(options))),
         slots_(capacity_),
@@ -110,27 +106,40 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
         shadow_(slots_.first(), grows ? 0 : capacity_),
         life_(capacity_, std::move(hooks)),
         backing_(slots_, tracking_, life_),
-        source_(parts::make_source(slots_, capacity_, cache_policy::caches, options, backing_)) {
+        source_(parts::make_source(slots_, capacity_, cache_policy::caches, options, waiting_kind,
+                                   backing_)),
+        exhaustion_(std::move(when_exhausted)) {
     if constexpr (grows) {
       this->reserve(options.capacity);
     }
     life_.begin(options, capacity(), slots_, checks_, shadow_);
   }
 
+  object_pool(const object_pool_options& options, exhaustion_policy when_exhausted)
+      : object_pool(options, hooks_type(), std::move(when_exhausted)) {}
+
   object_pool(const object_pool&) = delete;
   object_pool& operator=(const object_pool&) = delete;
   ~object_pool() {
+    if constexpr (chosen::waits) {
+      if (const std::size_t count = source_.count_waiting(); count != 0) [[unlikely]] {
+        detail::end_for_waiters(name_, count);
+      }
+    }
     life_.end([this](std::span<void*> out) { return parts::take_present(source_, out); }, slots_,
               checks_, shadow_);
   }
 
   /// An object made from `args` (none: value-initialised; `default_init`: default-initialised).
-  /// When exhausted does what the policy says; `policy::fail` throws pool_exhausted. Throws what
-  /// T's constructor throws.
+  /// When exhausted does what the policy says: `policy::fail` throws pool_exhausted,
+  /// `policy::block` waits, and `policy::on_exhausted` asks, which may end in an empty lease.
+  /// Throws what T's constructor throws. For acquire_for, acquire_until and
+  /// acquire(std::stop_token, args...), which need `policy::block`, see waiting.hpp.
   template <class... Args>
   [[nodiscard, gnu::always_inline]] lease_type acquire(Args&&... args) {
     return acquire_at(place::here(), std::forward<Args>(args)...);
   }
+  using waiting::acquire;
 
   /// As `acquire`, but an empty lease when exhausted. Waits for no slot to be released; for what it
   /// may wait see above.
@@ -212,6 +221,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
 
  private:
   friend detail::growth_functions<object_pool>;
+  friend waiting;
   static constexpr std::size_t bulk_chunk = detail::most_per_trip;
 
   /// Before any memory is asked for.
@@ -238,9 +248,12 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   // The public functions are inlined into their callers, and hand down their callers' place.
   template <class... Args>
   lease_type acquire_at(place at, Args&&... args) {
-    void* const slot = take_slot();
+    void* slot = take_slot();
     if (slot == nullptr) [[unlikely]] {
-      report_exhausted();
+      slot = this->take_slot_when_exhausted();
+      if (slot == nullptr) {
+        return lease_type(nullptr, this);
+      }
     }
     return lease_type(construct(at, slot, std::forward<Args>(args)...), this);
   }
@@ -352,19 +365,16 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     }
   }
 
-  [[noreturn]] void report_growth_failed(int error) const {
-    throw growth_failed(name_, capacity(), stats().in_use, error);
-  }
-
-  void report_exhausted() {
+  /// Before anybody is asked what to do about exhaustion: growth_failed, if that is why.
+  void throw_if_growth_failed() const {
     if constexpr (grows) {
       if (const int error = source_.growth_error(); error != 0 && capacity() < capacity_) {
         report_growth_failed(error);
       }
     }
-    exhaustion_policy::on_exhausted(
-        {.pool_name = name_, .capacity = capacity(), .in_use = stats().in_use});
-    throw pool_exhausted(name_, capacity(), stats().in_use);
+  }
+  [[noreturn]] void report_growth_failed(int error) const {
+    throw growth_failed(name_, capacity(), stats().in_use, error);
   }
 
   std::string name_;
@@ -377,6 +387,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   [[no_unique_address]] life_cycle life_;
   [[no_unique_address]] typename parts::backing backing_;
   typename parts::source source_;
+  [[no_unique_address]] exhaustion_policy exhaustion_;
 };
 
 }  // namespace lido

@@ -23,7 +23,12 @@ struct exhaustion {
   std::string_view pool_name;
   std::size_t capacity;
   std::size_t in_use;
+  std::size_t attempt = 1;  ///< how often this call of `acquire` has found no slot
 };
+
+/// What an exhaustion policy may answer. fail: `acquire` throws pool_exhausted. drop: it returns an
+/// empty lease. retry: it looks for a slot again.
+enum class exhaustion_answer : std::uint8_t { fail, drop, retry };
 
 namespace policy {
 
@@ -108,20 +113,28 @@ concept list_policy = requires {
 };
 
 template <class P>
-concept exhaustion_policy = requires(const exhaustion& what) {
-  P::on_exhausted(what);
-};
-
-/// An exhaustion policy under which the pool has segments.
-template <class P>
-concept growing_policy = exhaustion_policy<P> && requires {
-  requires P::grows;
+concept waiting_policy = requires {
+  requires P::waits;
 };
 
 /// A list policy for a pool with segments.
 template <class P>
 concept growing_list_policy = list_policy<P> && requires {
   requires growing_index_stack<typename P::growing_stack>;
+};
+
+template <class P>
+concept asking_policy = requires(P& policy, const exhaustion& what) {
+  policy.on_exhausted(what);
+};
+
+template <class P>
+concept exhaustion_policy = waiting_policy<P> || asking_policy<P>;
+
+/// An exhaustion policy under which the pool has segments.
+template <class P>
+concept growing_policy = exhaustion_policy<P> && requires {
+  requires P::grows;
 };
 
 template <class P>

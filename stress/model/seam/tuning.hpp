@@ -20,6 +20,8 @@ struct tuning {
   static constexpr int most_waits = 100;
   static constexpr std::size_t segment_bytes = 1;
   static constexpr std::uint32_t growth_divisor = 8;
+  static constexpr int spins_before_sleep = 1;
+  static constexpr std::int64_t nanoseconds_between_looks = 1;
 };
 
 }  // namespace lido::detail
