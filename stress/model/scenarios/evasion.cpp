@@ -12,6 +12,10 @@ namespace {
 
 using lido::detail::atomic;
 
+void let_others() {
+  execution::now().rest();
+}
+
 /// Hands control and knowledge from one thread to another.
 class baton {
  public:
@@ -44,6 +48,13 @@ class evasion {
     }
   }
 
+  /// The same, when it is the caller's turn.
+  void keep_in_turn(std::size_t count, baton& mine, baton& next) {
+    mine.await();
+    keep(count);
+    next.give();
+  }
+
   /// With every other slot kept, leaves the last two in the caller's cache.
   void cache_two() {
     for (int round = 0; round < 2; ++round) {  // the first round opens the cache again
@@ -57,7 +68,7 @@ class evasion {
   void acquire_and_release() { pool_.acquire_and_release(); }
 
   /// Two slots from the caller's cache to that of the thread that calls `receive`, one after the
-  /// other.
+  /// other; then it lets others run.
   struct passage {
     std::array<baton, 3> handed;
     std::size_t slot = pooled::nothing;
@@ -75,6 +86,7 @@ class evasion {
     way.handed[1].give();
     way.handed[2].await();
     pool_.release(way.slot);
+    let_others();
   }
 
   void check() {
@@ -88,10 +100,6 @@ class evasion {
   pooled pool_{capacity};
   std::vector<std::size_t> kept_;
 };
-
-void let_others() {
-  execution::now().rest();
-}
 
 // From a cache to the depot as its thread ends, before the first look comes there and after it has
 // been at the depot; to the cache of another thread behind the look; to a third cache, whose number
@@ -116,9 +124,7 @@ void depot_between_looks() {
         let_others();
       },
       [&] {  // its cache has been large, so it takes both at once
-        ready[1].await();
-        slots.keep(5);
-        ready[2].give();
+        slots.keep_in_turn(5, ready[1], ready[2]);
         ready[3].await();
         let_others();
         let_others();
@@ -126,10 +132,7 @@ void depot_between_looks() {
         let_others();
         slots.send(way);
       },
-      [&] {
-        slots.receive(way);
-        let_others();
-      });
+      [&] { slots.receive(way); });
   slots.check();
 }
 
@@ -141,9 +144,7 @@ void caches_to_and_fro() {
   std::array<evasion::passage, 3> way;
   in_threads(
       [&] {  // looks
-        ready[0].await();
-        slots.keep(3);
-        ready[1].give();
+        slots.keep_in_turn(3, ready[0], ready[1]);
         ready[3].await();
         slots.acquire_and_release();
         ready[4].give();
@@ -152,13 +153,10 @@ void caches_to_and_fro() {
         slots.keep(2);
         ready[0].give();
         slots.receive(way[0]);
-        let_others();
         slots.send(way[1]);
       },
       [&] {  // one more cache to look at
-        ready[1].await();
-        slots.keep(4);
-        ready[2].give();
+        slots.keep_in_turn(4, ready[1], ready[2]);
         ready[4].await();
       },
       [&] {  // the highest number
@@ -171,12 +169,10 @@ void caches_to_and_fro() {
       },
       [&] {  // inherits the highest number
         slots.receive(way[1]);
-        let_others();
         slots.send(way[2]);
       },
       [&] {  // inherits the lowest number
         slots.receive(way[2]);
-        let_others();
       });
   slots.check();
 }
