@@ -37,7 +37,8 @@ void census::check_numbers(const std::vector<answer>& all, ledger& books) {
   std::vector<bool> seen(books.most_births());
   for (const answer& one : all) {
     if (!books.is_alive(one.number)) {
-      books.found_wrong().add(fmt::format("particle {} is a ghost: it ended", one.number));
+      books.found_wrong().add(
+          fmt::format("particle {} is a ghost: it is not alive in the books", one.number));
     } else if (seen[one.number]) {
       books.found_wrong().add(fmt::format("particle {} is there twice", one.number));
     } else {

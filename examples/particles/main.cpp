@@ -1,8 +1,8 @@
 /// @file
 /// A fountain of particles out of Lido's pools, on all cores, once with each answer to a full pool;
 /// draws it, counts every particle, and checks that none was lost or doubled.
-#include <fmt/format.h>
 #include <tbb/global_control.h>
+#include <tbb/task_arena.h>
 
 #include <exception>
 #include <filesystem>
@@ -10,6 +10,7 @@
 
 #include "demand.hpp"
 #include "options.hpp"
+#include "preview.hpp"
 #include "report.hpp"
 #include "show.hpp"
 
@@ -18,18 +19,28 @@ namespace {
 constexpr int particles_missing = 1;
 constexpr int bad_input = 2;
 
+particles::showing show_one(particles::answer policy, const particles::options& wanted,
+                            const particles::demand& load) {
+  particles::preview live(!wanted.headless);
+  return particles::show(policy, wanted, load,
+                         [&live](const particles::image& picture) { live.show(picture); });
+}
+
 int run(const particles::options& wanted) {
-  const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, wanted.threads);
+  const auto threads = static_cast<int>(wanted.threads);
+  const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism, wanted.threads);
+  tbb::task_arena cores(threads);
   std::filesystem::create_directories(wanted.out);
   const particles::demand load(wanted.particles, wanted.frames, wanted.seed);
   particles::print_plan(wanted, load);
   bool all_there = true;
   for (const particles::answer policy : wanted.answers) {
-    const particles::showing shown = particles::show(policy, wanted, load, [](auto&&...) {});
+    const particles::showing shown = cores.execute([&] { return show_one(policy, wanted, load); });
     particles::print_showing(shown, wanted);
     particles::print_wrong(shown);
     all_there = all_there && shown.wrong_count == 0;
   }
+  particles::print_verdict(wanted, all_there);
   return all_there ? 0 : particles_missing;
 }
 

@@ -16,11 +16,11 @@ struct nozzle {
   float speed;
 };
 
-constexpr std::array<nozzle, 5> nozzles{{{0.0F, 0.0F, 0.10F, 0.0490F},
-                                         {-0.30F, 0.30F, 0.07F, 0.0410F},
-                                         {0.30F, -0.30F, 0.07F, 0.0410F},
-                                         {-0.58F, 0.16F, 0.09F, 0.0310F},
-                                         {0.58F, -0.16F, 0.09F, 0.0310F}}};
+constexpr std::array<nozzle, 5> nozzles{{{0.0F, 0.0F, 0.26F, 0.0500F},
+                                         {-0.30F, 0.28F, 0.17F, 0.0425F},
+                                         {0.30F, -0.28F, 0.17F, 0.0425F},
+                                         {-0.60F, 0.10F, 0.24F, 0.0330F},
+                                         {0.60F, -0.10F, 0.24F, 0.0330F}}};
 
 /// Two in five from the middle.
 std::uint8_t pick_nozzle(float roll) noexcept {
@@ -43,7 +43,8 @@ particle nursery::next() noexcept {
   const std::uint8_t jet = pick_nozzle(roll.uniform());
   const nozzle& from = nozzles.at(jet % nozzles.size());
   const float angle = from.lean + from.spread * roll.around_zero();
-  const float speed = from.speed * std::sqrt(std::sqrt(pressure_)) * (0.9F + 0.1F * roll.uniform());
+  const float speed =
+      from.speed * std::sqrt(std::sqrt(pressure_)) * (0.78F + 0.22F * roll.uniform());
   const float ahead = roll.uniform();  // born at some moment of the frame
   particle p;
   p.vx = speed * std::sin(angle);

@@ -22,6 +22,7 @@ void describe_run(CLI::App& app, options& into, std::string& policy) {
       ->check(CLI::Range(100, 10'000'000))
       ->capture_default_str();
   app.add_option("--seed", into.seed, "Of all chance: the same seed, the same picture")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--threads", into.threads, "Threads that emit, move and draw")
       ->check(CLI::Range(1, 1024))
@@ -39,6 +40,7 @@ void describe_pictures(CLI::App& app, options& into) {
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   app.add_option("--out", into.out, "Folder for the pictures; made if it is not there")
+      ->check([](const std::string& path) { return path.empty() ? "has no name" : ""; })
       ->capture_default_str();
   app.add_flag("--headless", into.headless, "No preview on the terminal");
 }
@@ -57,6 +59,7 @@ parsed parse(int count, char** arguments) {
   options wanted;
   std::string policy = "all";
   wanted.threads = std::clamp(std::thread::hardware_concurrency(), 1U, 1024U);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   describe_run(app, wanted, policy);
   describe_pictures(app, wanted);
   try {

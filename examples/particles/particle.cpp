@@ -13,8 +13,8 @@ void bounce(particle& p) noexcept {
   ++p.bounces;
   dice scatter(p.number, p.bounces);
   p.y = -p.y * 0.5F;
-  p.vy *= -(0.28F + 0.22F * scatter.uniform());
-  p.vx = p.vx * 0.7F + 0.004F * scatter.around_zero();
+  p.vy *= -(0.25F + 0.35F * scatter.uniform());
+  p.vx = p.vx * 0.7F + 0.010F * scatter.around_zero();
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ bool step(particle& p) noexcept {
 }
 
 float visibility(const particle& p) noexcept {
-  const float left = 1 - static_cast<float>(p.age) / static_cast<float>(p.lifetime);
-  return left * left;
+  const float spent = static_cast<float>(p.age) / static_cast<float>(p.lifetime);
+  return 1 - spent * spent;
 }
 
 bool less_visible(const particle& a, const particle& b) noexcept {

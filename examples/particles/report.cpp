@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <string>
 
 namespace particles {
 
@@ -38,6 +40,19 @@ void print_wrong(const showing& one) {
   if (one.wrong_count > one.wrong.size()) {
     fmt::print(stderr, "lido_particle_demo: {}: and {} more\n", name_of(one.policy),
                one.wrong_count - one.wrong.size());
+  }
+}
+
+void print_verdict(const options& wanted, bool all_there) {
+  fmt::print("  frames/s: simulated and drawn; sim: moved, given back and emitted.\n");
+  if (all_there) {
+    fmt::print(
+        "\nVerified after every frame: each particle born is alive once, dead or evicted;\n"
+        "  asked = born + refused, born = alive + died + evicted, no two in one place.\n");
+  }
+  fmt::print("\nPictures: {}\n", std::filesystem::absolute(wanted.out).lexically_normal().string());
+  for (const answer policy : wanted.answers) {
+    fmt::print("  {0}.webp moves, {0}-0000.png and so on are its frames\n", name_of(policy));
   }
 }
 

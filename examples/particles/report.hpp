@@ -12,4 +12,7 @@ void print_plan(const options& wanted, const demand& load);
 void print_showing(const showing& one, const options& wanted);
 void print_wrong(const showing& one);
 
+/// What was verified, if it was, and where the pictures are.
+void print_verdict(const options& wanted, bool all_there);
+
 }  // namespace particles

@@ -60,7 +60,7 @@ showing run(Store& store, answer policy, const options& wanted, const demand& lo
     timed(result.seconds.checking, [&] { running.check(); });
     timed(result.seconds.drawing, [&] { picture = &paints.paint(store, frame, pool); });
     timed(result.seconds.writing, [&] { takes.add(*picture); });
-    look(frame, *picture);
+    look(*picture);
   }
   timed(result.seconds.writing, [&] { result.animation = takes.finish(); });
   result.counted = books.totals();

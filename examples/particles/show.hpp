@@ -38,7 +38,7 @@ struct showing {
 };
 
 /// Called with each picture as it is done.
-using onlooker = std::function<void(std::size_t frame, const image& picture)>;
+using onlooker = std::function<void(const image& picture)>;
 
 /// Throws std::runtime_error for what cannot be written, and what the pool throws.
 showing show(answer policy, const options& wanted, const demand& load, const onlooker& look);

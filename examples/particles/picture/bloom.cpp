@@ -9,7 +9,13 @@ namespace particles {
 namespace {
 
 constexpr std::size_t shrunk_by = 4;
-constexpr std::ptrdiff_t radius = 4;
+constexpr std::ptrdiff_t radius = 3;
+
+/// What is too bright already must not outshine its surroundings.
+light softened(const light& bright) noexcept {
+  return {bright.red / (1 + bright.red), bright.green / (1 + bright.green),
+          bright.blue / (1 + bright.blue)};
+}
 
 light_field shrunk(const light_field& field) {
   light_field small(field.width / shrunk_by, field.height / shrunk_by);
@@ -17,7 +23,7 @@ light_field shrunk(const light_field& field) {
     for (std::size_t column = 0; column < small.width; ++column) {
       light sum;
       for (std::size_t i = 0; i < shrunk_by * shrunk_by; ++i) {
-        sum += field.at(column * shrunk_by + i % shrunk_by, row * shrunk_by + i / shrunk_by);
+        sum += softened(field.at(column * shrunk_by + i % shrunk_by, row * shrunk_by + i / shrunk_by));
       }
       small.at(column, row) = sum * (1.0F / (shrunk_by * shrunk_by));
     }
@@ -68,7 +74,7 @@ light smooth(const light_field& small, std::size_t column, std::size_t row) {
 
 void bloom(light_field& field, float strength) {
   light_field small = shrunk(field);
-  for (int twice = 0; twice < 2; ++twice) {  // two boxes are nearly a bell
+  for (int time = 0; time < 3; ++time) {  // three boxes are nearly a bell
     small = blurred_and_turned(blurred_and_turned(small));
   }
   tbb::parallel_for(std::size_t{0}, field.height, [&](std::size_t row) {

@@ -18,7 +18,7 @@ painter::painter(std::size_t width, std::size_t height, std::size_t particles)
       picture_(width, height),
       floor_(height * 84 / 100),
       scale_(static_cast<float>(height)),
-      exposure_(0.30F * static_cast<float>(width * height) / static_cast<float>(particles)) {}
+      exposure_(0.24F * static_cast<float>(width * height) / static_cast<float>(particles)) {}
 
 /// A streak of dots: what moved while the shutter was open.
 void painter::expose(const particle& p) {
@@ -36,7 +36,7 @@ void painter::expose(const particle& p) {
 const image& painter::develop(std::size_t frame, const fill& pool) {
   sensor_.develop(field_, exposure_);
   reflect(field_, floor_, frame);
-  bloom(field_, 0.35F);
+  bloom(field_, 0.30F);
   print(field_, floor_, picture_);
   draw_gauge(picture_, pool);
   return picture_;
