@@ -1,6 +1,5 @@
 #include "demand.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "nursery.hpp"
@@ -32,24 +31,25 @@ demand::demand(std::size_t particles, std::size_t frames, std::uint64_t seed) : 
     asked += static_cast<double>(births_[frame]);
   }
   total_ = std::accumulate(births_.begin(), births_.end(), std::size_t{0});
-  peak_ = find_peak(seed);
+  find_peak(seed);
 }
 
 /// By trying: the lifetimes are known beforehand.
-std::size_t demand::find_peak(std::uint64_t seed) const {
+void demand::find_peak(std::uint64_t seed) {
   std::vector<std::size_t> ends(births_.size() + longest_life + 1);
   std::uint32_t number = 0;
   std::size_t alive = 0;
-  std::size_t most = 0;
   for (std::size_t frame = 0; frame < births_.size(); ++frame) {
     for (std::size_t i = 0; i < births_[frame]; ++i) {
       ++ends[frame + lifetime_of(seed, number)];
       ++number;
     }
     alive = alive - ends[frame] + births_[frame];
-    most = std::max(most, alive);
+    if (alive > peak_) {
+      peak_ = alive;
+      fullest_frame_ = frame;
+    }
   }
-  return most;
 }
 
 }  // namespace particles

@@ -25,12 +25,16 @@ class demand {
   /// Most alive at once if none is refused or evicted: what a pool must hold to be large enough.
   [[nodiscard]] std::size_t peak() const noexcept { return peak_; }
 
+  /// When that is.
+  [[nodiscard]] std::size_t fullest_frame() const noexcept { return fullest_frame_; }
+
  private:
-  [[nodiscard]] std::size_t find_peak(std::uint64_t seed) const;
+  void find_peak(std::uint64_t seed);
 
   std::vector<std::size_t> births_;
-  std::size_t total_;
-  std::size_t peak_;
+  std::size_t total_ = 0;
+  std::size_t peak_ = 0;
+  std::size_t fullest_frame_ = 0;
 };
 
 }  // namespace particles

@@ -7,9 +7,12 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <vector>
 
 #include "demand.hpp"
 #include "options.hpp"
+#include "picture/png_file.hpp"
+#include "picture/sheet.hpp"
 #include "preview.hpp"
 #include "report.hpp"
 #include "show.hpp"
@@ -34,11 +37,17 @@ int run(const particles::options& wanted) {
   const particles::demand load(wanted.particles, wanted.frames, wanted.seed);
   particles::print_plan(wanted, load);
   bool all_there = true;
+  std::vector<particles::image> stills;
   for (const particles::answer policy : wanted.answers) {
     const particles::showing shown = cores.execute([&] { return show_one(policy, wanted, load); });
     particles::print_showing(shown, wanted);
     particles::print_wrong(shown);
     all_there = all_there && shown.wrong_count == 0;
+    stills.push_back(shown.still.value());
+  }
+  if (stills.size() > 1) {
+    particles::write_png(particles::sheet_of(stills),
+                         std::filesystem::path(wanted.out) / particles::sheet_name);
   }
   particles::print_verdict(wanted, all_there);
   return all_there ? 0 : particles_missing;

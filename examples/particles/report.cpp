@@ -54,6 +54,9 @@ void print_verdict(const options& wanted, bool all_there) {
   for (const answer policy : wanted.answers) {
     fmt::print("  {0}.webp moves, {0}-0000.png and so on are its frames\n", name_of(policy));
   }
+  if (wanted.answers.size() > 1) {
+    fmt::print("  {} shows them all at the moment of most demand\n", sheet_name);
+  }
 }
 
 }  // namespace particles

@@ -2,11 +2,16 @@
 /// What the particle demo prints on stdout.
 #pragma once
 
+#include <string_view>
+
 #include "demand.hpp"
 #include "options.hpp"
 #include "show.hpp"
 
 namespace particles {
+
+/// Of the picture that shows all of them, if there are several.
+constexpr std::string_view sheet_name = "all.png";
 
 void print_plan(const options& wanted, const demand& load);
 void print_showing(const showing& one, const options& wanted);

@@ -61,6 +61,9 @@ showing run(Store& store, answer policy, const options& wanted, const demand& lo
     timed(result.seconds.drawing, [&] { picture = &paints.paint(store, frame, pool); });
     timed(result.seconds.writing, [&] { takes.add(*picture); });
     look(*picture);
+    if (frame == load.fullest_frame()) {
+      result.still = *picture;
+    }
   }
   timed(result.seconds.writing, [&] { result.animation = takes.finish(); });
   result.counted = books.totals();

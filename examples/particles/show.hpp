@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct showing {
   std::vector<std::string> wrong;  ///< the first few complaints
   std::size_t wrong_count = 0;
   std::filesystem::path animation;
+  std::optional<image> still;  ///< from when the pool was fullest
 };
 
 /// Called with each picture as it is done.

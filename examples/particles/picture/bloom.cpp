@@ -23,7 +23,8 @@ light_field shrunk(const light_field& field) {
     for (std::size_t column = 0; column < small.width; ++column) {
       light sum;
       for (std::size_t i = 0; i < shrunk_by * shrunk_by; ++i) {
-        sum += softened(field.at(column * shrunk_by + i % shrunk_by, row * shrunk_by + i / shrunk_by));
+        sum +=
+            softened(field.at(column * shrunk_by + i % shrunk_by, row * shrunk_by + i / shrunk_by));
       }
       small.at(column, row) = sum * (1.0F / (shrunk_by * shrunk_by));
     }
