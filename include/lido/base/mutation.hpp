@@ -45,6 +45,10 @@ enum class mutation {
   skip_busy,       ///< a busy cache is taken for one without slots
   skip_revoking,   ///< a cache that is being robbed is taken for one without slots
   lose_loot,       ///< a thief keeps one slot and forgets the others
+  // growth
+  lose_census,       ///< a shrink forgets one of the slots that it has looked at
+  early_retirement,  ///< a segment is given back although one of its slots is out
+  ignore_resize,     ///< exhaustion is reported whatever happened to the capacity meanwhile
   // threads and pools
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads

@@ -44,6 +44,13 @@ struct pool_stats {
   std::uint64_t exhausted = 0;           ///< acquires that found no slot
   cache_mode caches = cache_mode::none;  ///< decided when the pool is made
   std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots themselves
+
+  // Only of pools with `policy::grow`; 0 in others. Written while `capacity` changes, as above.
+  std::size_t max_capacity = 0;  ///< most slots there may be
+  std::size_t segments = 0;      ///< in service
+  std::size_t slot_bytes = 0;    ///< of all slots: what `max_bytes` bounds
+  std::uint64_t growths = 0;     ///< segments taken into service
+  std::uint64_t shrinks = 0;     ///< segments given back to the system
 };
 
 }  // namespace lido

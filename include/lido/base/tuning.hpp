@@ -9,6 +9,7 @@
 #include LIDO_TUNING_SEAM
 #else
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lido::detail {
@@ -26,6 +27,8 @@ struct tuning {
   static constexpr int waits_before_take_over = 32;
   static constexpr int waits_before_nap = 64;
   static constexpr int most_waits = 2000;
+  static constexpr std::size_t segment_bytes = 65536;  ///< at least, of a growing pool
+  static constexpr std::uint32_t growth_divisor = 8;   ///< a growth adds that part of the capacity
 };
 
 }  // namespace lido::detail

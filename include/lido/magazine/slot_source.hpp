@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "lido/base/aligned_buffer.hpp"
 #include "lido/base/pool_stats.hpp"
@@ -41,6 +42,10 @@ template <index_stack Stack = treiber_stack<>>
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and its base is private
 class slot_source final : private thread_exit_listener {
  public:
+  /// Whether slots come and go, as growing_source says; then `capacity` is the most there can be,
+  /// and there are none at first.
+  static constexpr bool grows = growing_index_stack<Stack>;
+
   /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `slots` spans as many.
   slot_source(slot_geometry slots, std::uint32_t capacity, cache_choice caches,
               std::uint32_t max_cached);
@@ -102,6 +107,39 @@ class slot_source final : private thread_exit_listener {
 
   [[nodiscard]] pool_stats stats() const noexcept;
 
+  /// Slots in the pool.
+  [[nodiscard]] std::uint32_t capacity() const noexcept {
+    if constexpr (grows) {
+      // (1) - this acquire-load synchronizes-with slot_source_growth.hpp (1, 2)
+      return capacity_.load(std::memory_order_acquire);
+    } else {
+      return capacity_;
+    }
+  }
+
+  // ---- for growing_source, whose comment says who may call what; see slot_source_growth.hpp
+  // ------
+
+  /// As a failed `acquire` goes on: looks everywhere but into the own cache.
+  [[nodiscard]] void* acquire_again() noexcept { return acquire_past_cache(own_cache()); }
+  /// Looks into the depot alone.
+  [[nodiscard]] void* acquire_from_depot() noexcept;
+  void count_exhausted() noexcept;
+  /// `waits` waits of this kind came before.
+  static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
+
+  [[nodiscard]] int extend_to(std::uint32_t slots) noexcept requires(grows);
+  [[nodiscard]] void* add_keeping_first(slot_index first, slot_index last) noexcept requires(grows);
+  void add(slot_index first, slot_index last) noexcept requires(grows);
+
+  /// Takes all free slots out of the depot and out of every open cache, and tells `sink` of them,
+  /// in several spans.
+  template <class Sink>
+  void collect(Sink sink) noexcept requires(grows);
+  void give_back(std::span<const slot_index> slots) noexcept requires(grows) { depot_.give(slots); }
+  /// Slots that were collected are no longer part of the pool.
+  void remove(std::uint32_t slots) noexcept requires(grows);
+
  private:
   // Thread n has entry n; entry 0 is never used, since offset 0 means no number.
   [[gnu::always_inline]] thread_cache& at(std::size_t offset) noexcept {
@@ -137,7 +175,6 @@ class slot_source final : private thread_exit_listener {
   void give(thread_cache* self, std::span<void* const> slots) noexcept;
   [[nodiscard]] void* scavenge(thread_cache* self) noexcept;
   [[nodiscard]] void* steal(thread_cache* self, bool take_over) noexcept;
-  static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
   struct survey;
   [[nodiscard]] survey look_around() const noexcept;
   struct announcements;
@@ -167,7 +204,7 @@ class slot_source final : private thread_exit_listener {
 
   std::array<thread_cache, max_thread_number + 1> caches_;
   slot_geometry slots_;
-  std::uint32_t capacity_;
+  std::conditional_t<grows, atomic<std::uint32_t>, std::uint32_t> capacity_;
   std::uint32_t max_cached_;
   std::uint32_t first_room_;
   bool has_caches_;
@@ -188,5 +225,7 @@ class slot_source final : private thread_exit_listener {
 
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 extern template class slot_source<treiber_stack<>>;
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
+extern template class slot_source<growing_treiber_stack<>>;
 
 }  // namespace lido::detail

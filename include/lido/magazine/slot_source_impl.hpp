@@ -10,6 +10,7 @@
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/magazine/slot_source.hpp"
 #include "lido/magazine/slot_source_endings.hpp"
+#include "lido/magazine/slot_source_growth.hpp"
 #include "lido/magazine/slot_source_shared.hpp"
 
 namespace lido::detail {
@@ -24,7 +25,7 @@ template <index_stack Stack>
 slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cache_choice caches,
                                 std::uint32_t max_cached)
     : slots_(slots),
-      capacity_(capacity),
+      capacity_(grows ? 0 : capacity),
       max_cached_(std::min(max_cached, most_cached)),
       first_room_(std::min(first_room, std::min(capacity / 2, max_cached_) + spare_cells)),
       has_caches_(caches != cache_choice::none && first_room_ > cache_sizing::smallest + 1),
@@ -157,7 +158,7 @@ template <index_stack Stack>
 std::uint32_t slot_source<Stack>::ceiling() const noexcept {
   // relaxed: a number from which shares are computed
   const std::uint32_t caches = std::max(open_caches_.load(std::memory_order_relaxed), 1U);
-  return std::min(max_cached_, capacity_ / 2 / caches);
+  return std::min(max_cached_, capacity() / 2 / caches);
 }
 
 /// The fair share, as far as the cells go; one cell stays free for the push that fails.
@@ -283,7 +284,7 @@ template <index_stack Stack>
 void slot_source<Stack>::enlarge(thread_cache& cache) noexcept {
   const std::size_t room = cache.cells().size() + 1;
   const std::size_t wanted =
-      std::min<std::size_t>(room * 2, std::min(max_cached_, capacity_ / 2) + spare_cells);
+      std::min<std::size_t>(room * 2, std::min(max_cached_, capacity() / 2) + spare_cells);
   if (wanted <= room || ceiling() < room) {
     return;
   }

@@ -161,10 +161,17 @@ void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
       return slot;
     }
   }
+  if constexpr (!grows) {  // or only after it could not grow
+    count_exhausted();
+  }
+  return nullptr;
+}
+
+template <index_stack Stack>
+void slot_source<Stack>::count_exhausted() noexcept {
   count_shared_rmw();
   // relaxed: a number for statistics, and a hint to keep caches closed
   exhausted_.fetch_add(1, std::memory_order_relaxed);
-  return nullptr;
 }
 
 /// Pauses, then gives the processor away, then sleeps: a thread in transit may have lost its own.
@@ -277,9 +284,9 @@ pool_stats slot_source<Stack>::stats() const noexcept {
     stats.cached += holds ? cache.visible_count(kind_) : 0;
     stats.bookkeeping_bytes += cache.cells().empty() ? 0 : first_room_ * sizeof(cell);
   }
-  const auto capacity = static_cast<std::int64_t>(capacity_);
+  stats.capacity = this->capacity();
+  const auto capacity = static_cast<std::int64_t>(stats.capacity);
   drawn = std::clamp<std::int64_t>(drawn, 0, capacity);
-  stats.capacity = capacity_;
   stats.cached = std::min(stats.cached, static_cast<std::size_t>(drawn));
   stats.in_use = static_cast<std::size_t>(drawn) - stats.cached;
   stats.shared = static_cast<std::size_t>(capacity - drawn);

@@ -21,6 +21,7 @@
 #include "lido/magazine/slot_source_impl.hpp"
 #include "lido/memory/slot_array.hpp"
 #include "lido/object/construction.hpp"
+#include "lido/object/growth.hpp"
 #include "lido/object/lease.hpp"
 #include "lido/object/options.hpp"
 #include "lido/object/policy.hpp"
@@ -39,13 +40,17 @@ namespace lido {
 /// for an acquire that finds nothing while another thread stands still in the middle of moving
 /// slots: it waits for that thread, up to about a tenth of a second.
 ///
+/// With `policy::grow` slots come when they are needed, and go with `shrink_to`; see
+/// growth_functions in lido/object/growth.hpp. An acquire that needs more asks the system for
+/// memory or waits, up to three tenths of a second without progress, for another thread that does.
+///
 /// Not movable. Requires on destruction: no object is in use, no other thread is in a call. Threads
 /// that used the pool may end before or after it.
 /// Not async-signal-safe. The child of a fork may go on with the pool, end it, and make others: it
 /// has all slots that were free but for those that another thread was moving at that moment; what
 /// other threads held stays in use there.
 template <class T, class... Policies>
-class object_pool {
+class object_pool : public detail::growth_base<object_pool<T, Policies...>, Policies...> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a pool holds objects: no references, arrays or const types");
   static_assert(std::is_nothrow_destructible_v<T>, "lido: release is noexcept, so ~T must be, too");
@@ -64,27 +69,41 @@ class object_pool {
       typename detail::select_policy<detail::is_check_policy, policy::unchecked, Policies...>::type;
   using checks = typename check_policy::template checks<sizeof(T)>;
   using place = typename checks::place;
+  static constexpr bool grows = detail::growing_policy<exhaustion_policy>;
+  static_assert(!grows || detail::growing_list_policy<list_policy>,
+                "lido: policy::grow needs policy::treiber_list, whose links can grow");
+  static_assert(!grows || !checks::active,
+                "lido: policy::grow does not go with policy::checked, which has a record of every "
+                "slot from the start");
   // The records of a checked pool say which slots are in use, too.
-  using tracking = detail::use_tracking<tracking_policy::tracks && !checks::active>;
+  using parts =
+      detail::pool_parts<T, list_policy, tracking_policy::tracks && !checks::active, grows>;
 
  public:
   using value_type = T;
   using lease_type = lease<T, object_pool>;
 
-  /// A pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2),
-  /// std::bad_array_new_length or std::bad_alloc. Blocks for a moment while other threads end.
+  /// A pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2; what is
+  /// wrong with options), std::bad_array_new_length or std::bad_alloc; with `policy::grow` also
+  /// growth_failed. Blocks for a moment while other threads end.
   explicit object_pool(std::size_t capacity)
-      : object_pool(object_pool_options{.capacity = capacity}) {}
+      : object_pool(object_pool_options{.capacity = capacity}) {
+    static_assert(!grows, "lido: a pool with policy::grow is told its max_capacity, in options");
+  }
 
   explicit object_pool(const object_pool_options& options)
       : name_(options.name),
-        capacity_(static_cast<std::uint32_t>(checked(options).capacity)),
+        capacity_(parts::most_slots(checked(options))),
         slots_(capacity_),
         tracking_(capacity_),
         checks_(name_, slots_.first(), capacity_),
-        shadow_(slots_.first(), capacity_),
-        source_(slots_.geometry(), capacity_, cache_policy::caches,
-                static_cast<std::uint32_t>(options.max_cached)) {}
+        shadow_(slots_.first(), grows ? 0 : capacity_),
+        backing_(slots_, tracking_),
+        source_(parts::make_source(slots_, capacity_, cache_policy::caches, options, backing_)) {
+    if constexpr (grows) {
+      this->reserve(options.capacity);
+    }
+  }
 
   object_pool(const object_pool&) = delete;
   object_pool& operator=(const object_pool&) = delete;
@@ -140,7 +159,18 @@ class object_pool {
   /// Whether `object` points at a slot of this pool, in use or not. Wait-free.
   [[nodiscard]] bool owns(const T* object) const noexcept { return slots_.owns(object); }
 
-  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  /// Slots that can be out at once; with `policy::grow` those that are there now.
+  [[nodiscard]] std::size_t capacity() const noexcept {
+    if constexpr (grows) {
+      return source_.capacity();
+    } else {
+      return capacity_;
+    }
+  }
+
+  /// Most slots there can ever be.
+  [[nodiscard]] std::size_t max_capacity() const noexcept { return capacity_; }
+
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// A snapshot; see pool_stats for what it promises. Wait-free, reads one line for each thread
@@ -154,7 +184,7 @@ class object_pool {
   void for_each_in_use(F&& f) {
     static_assert(tracking_policy::tracks || checks::active,
                   "lido: for_each_in_use needs object_pool<T, policy::track_in_use>");
-    for (detail::slot_index slot = 0; slot < capacity_; ++slot) {
+    for (detail::slot_index slot = 0; slot < slots_to_visit(); ++slot) {
       if (uses().is_used(slot)) {
         f(*std::launder(static_cast<T*>(slots_.address_of(slot))));
       }
@@ -162,21 +192,21 @@ class object_pool {
   }
 
  private:
+  friend detail::growth_functions<object_pool>;
   static constexpr std::size_t bulk_chunk = detail::most_per_trip;
 
   /// Before any memory is asked for.
   static const object_pool_options& checked(const object_pool_options& options) {
-    if (options.capacity == 0 || options.capacity > detail::max_capacity) {
-      detail::throw_invalid_option(options.name, "capacity " + std::to_string(options.capacity) +
-                                                     " is not between 1 and " +
-                                                     std::to_string(detail::max_capacity));
-    }
-    if (options.max_cached > detail::most_cached) {
-      detail::throw_invalid_option(
-          options.name, "max_cached " + std::to_string(options.max_cached) + " is more than " +
-                            std::to_string(detail::most_cached));
-    }
+    detail::check_options(options, grows);
     return options;
+  }
+
+  [[nodiscard]] std::uint32_t slots_to_visit() const noexcept {
+    if constexpr (grows) {
+      return tracking_.size();
+    } else {
+      return capacity_;
+    }
   }
 
   [[nodiscard, gnu::always_inline]] void* take_slot() noexcept {
@@ -333,20 +363,30 @@ class object_pool {
     }
   }
 
+  [[noreturn]] void report_growth_failed(int error) const {
+    throw growth_failed(name_, capacity(), stats().in_use, error);
+  }
+
   void report_exhausted() {
+    if constexpr (grows) {
+      if (const int error = source_.growth_error(); error != 0 && capacity() < capacity_) {
+        report_growth_failed(error);
+      }
+    }
     exhaustion_policy::on_exhausted(
-        {.pool_name = name_, .capacity = capacity_, .in_use = stats().in_use});
-    throw pool_exhausted(name_, capacity_, stats().in_use);
+        {.pool_name = name_, .capacity = capacity(), .in_use = stats().in_use});
+    throw pool_exhausted(name_, capacity(), stats().in_use);
   }
 
   std::string name_;
-  std::uint32_t capacity_;
-  detail::slot_array<T> slots_;
-  [[no_unique_address]] tracking tracking_;
+  std::uint32_t capacity_;  ///< the most there can be
+  typename parts::slots slots_;
+  [[no_unique_address]] typename parts::tracking tracking_;
   [[no_unique_address]] checks checks_;
   // After the checks, which look into the slots once more at their end.
   [[no_unique_address]] detail::slot_shadow<sizeof(T)> shadow_;
-  detail::slot_source<typename list_policy::stack> source_;
+  [[no_unique_address]] typename parts::backing backing_;
+  typename parts::source source_;
 };
 
 }  // namespace lido

@@ -47,6 +47,7 @@ struct no_cache {
 /// is in lido/freelist/boost_stack.hpp.
 struct treiber_list {
   using stack = detail::treiber_stack<>;
+  using growing_stack = detail::growing_treiber_stack<>;
 };
 
 /// When exhausted, `acquire` throws `pool_exhausted`; `try_acquire` returns an empty lease. The
@@ -55,6 +56,14 @@ struct fail {
   [[noreturn]] static void on_exhausted(const exhaustion& what) {
     throw pool_exhausted(what.pool_name, what.capacity, what.in_use);
   }
+};
+
+/// When exhausted, the pool adds slots, in segments whose addresses never change, up to
+/// `max_capacity` and `max_bytes`; only then does it do as `fail` does. Memory comes from the
+/// system by the page and goes back to it with `shrink_to`.
+struct grow {
+  static constexpr bool grows = true;
+  [[noreturn]] static void on_exhausted(const exhaustion& what) { fail::on_exhausted(what); }
 };
 
 /// One byte a slot that says whether it is in use, for `for_each_in_use`.
@@ -100,6 +109,18 @@ concept list_policy = requires {
 template <class P>
 concept exhaustion_policy = requires(const exhaustion& what) {
   P::on_exhausted(what);
+};
+
+/// An exhaustion policy under which the pool has segments.
+template <class P>
+concept growing_policy = exhaustion_policy<P> && requires {
+  requires P::grows;
+};
+
+/// A list policy for a pool with segments.
+template <class P>
+concept growing_list_policy = list_policy<P> && requires {
+  requires growing_index_stack<typename P::growing_stack>;
 };
 
 template <class P>

@@ -2,6 +2,7 @@
 /// LIDO_TUNING_SEAM of the model build: everything so small that executions are short.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lido::detail {
@@ -17,6 +18,8 @@ struct tuning {
   static constexpr int waits_before_take_over = 3;
   static constexpr int waits_before_nap = 5;
   static constexpr int most_waits = 100;
+  static constexpr std::size_t segment_bytes = 1;
+  static constexpr std::uint32_t growth_divisor = 8;
 };
 
 }  // namespace lido::detail
