@@ -69,6 +69,12 @@ enum class mutation {
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads
   lose_on_throw,    ///< a slot whose constructor throws is not put back
+  // slot maps
+  same_slot_generation,  ///< an erase leaves the generation of the slot alone
+  reuse_used_up,         ///< a slot whose generations are used up begins again with the first
+  forget_hole,           ///< an erase does not note the hole it leaves
+  unlinked_move,         ///< compaction does not tell the table where a value has gone
+  skip_last_place,       ///< a walk over places with holes leaves out the last one of a word
 };
 
 }  // namespace lido::detail
