@@ -171,7 +171,7 @@ def plain_summary(plain):
     if not plain:
         return "Plain stress has not been tried on them: `scripts/stress_mutants.py`."
     missed = sum(found["noticed_by"] is None for found in plain["rules"].values())
-    return (f"Plain stress alone, {plain['drivers']} runs of the drivers of {plain['seconds']:g} s each until one "
+    return (f"Plain stress alone, {len(plain['drivers'])} runs of the drivers of {plain['seconds']:g} s each until one "
             f"notices: {missed} of {len(plain['rules'])} rules missed (`scripts/stress_mutants.py`, {plain['date']}, "
             f"at a load of {plain['load']:g} on {plain['cores']} cores).")
 

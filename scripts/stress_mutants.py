@@ -6,7 +6,7 @@ seconds each. One build serves all rules: its library asks at run time which rul
 For each rule the drivers run one after another until one notices it; several rules are tried at once.
 scripts/report_verification.py reads the result, which says how busy the machine was.
 
-usage: stress_mutants.py [--seconds N] [--jobs N] [--output FILE] [RULE...]
+usage: stress_mutants.py [--seconds N] [--jobs N] [--only REGEX] [--no-build] [--output FILE] [RULE...]
 """
 import argparse
 import datetime
@@ -36,18 +36,18 @@ def all_rules():
     return [line.split()[0] for line in listed.stdout.splitlines()]
 
 
-def plain_drivers():
-    """Name and arguments of each plain stress test, those of the usual pool first."""
-    listed = subprocess.run(["ctest", "--preset", "gcc", "-L", "^stress$", "--show-only=json-v1"], cwd=ROOT, check=True,
-                            capture_output=True, text=True)
+def plain_drivers(only):
+    """Name and arguments of each plain stress test that matches, those of the usual pool first."""
+    # Not from ctest, which names no command of a program that is not built.
+    listed = (BUILD / "stress" / "CTestTestfile.cmake").read_text(encoding="utf-8")
     drivers = []
-    for test in json.loads(listed.stdout)["tests"]:
-        program, *arguments = test["command"]
+    for name, command in re.findall(r"^add_test\(\[=\[(stress\.\S+)\]=\] (.*)\)$", listed, re.M):
+        program, *arguments = re.findall(r'"([^"]*)"', command)
         plain = BUILD / "stress" / Path(program).name.replace("stress_", "breakable_", 1)
-        if "--seconds" not in arguments or ".fuzzed." in test["name"]:
+        if "--seconds" not in arguments or ".fuzzed." in name or not re.search(only, name):
             continue  # a number of operations takes as long as it takes; schedule points are not plain
         at = arguments.index("--seconds")
-        drivers.append((test["name"], [str(plain), *arguments[:at], *arguments[at + 2:]]))
+        drivers.append((name, [str(plain), *arguments[:at], *arguments[at + 2:]]))
     return sorted(drivers, key=lambda driver: not driver[0].endswith((".revocable", ".treiber")))
 
 
@@ -82,11 +82,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2, help="of each driver and rule")
     parser.add_argument("--jobs", type=int, default=2, help="rules tried at once")
+    parser.add_argument("--only", default="", help="tests whose names match; all if not given")
+    parser.add_argument("--no-build", action="store_true", help="what is built will do")
     parser.add_argument("--output", default=ROOT / "docs" / "plain_stress.json")
     parser.add_argument("rules", nargs="*", help="all if none is named")
     arguments = parser.parse_args()
-    build()
-    drivers = plain_drivers()
+    if not arguments.no_build:
+        build()
+    drivers = plain_drivers(arguments.only)
     whole = try_rule(UNBROKEN, drivers, arguments.seconds)
     if whole["noticed_by"] is not None:
         sys.exit(f"{whole['noticed_by']} fails with no rule broken: {whole['said']}; its word counts for nothing")
@@ -94,8 +97,8 @@ def main():
     load = round(os.getloadavg()[0], 1)
     with ThreadPoolExecutor(arguments.jobs) as crew:
         results = dict(zip(rules, crew.map(lambda rule: try_rule(rule, drivers, arguments.seconds), rules)))
-    written = {"date": datetime.date.today().isoformat(), "seconds": arguments.seconds, "drivers": len(drivers),
-               "cores": os.cpu_count(), "load": load, "rules": results}
+    written = {"date": datetime.date.today().isoformat(), "seconds": arguments.seconds,
+               "drivers": [name for name, _ in drivers], "cores": os.cpu_count(), "load": load, "rules": results}
     Path(arguments.output).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 
 
