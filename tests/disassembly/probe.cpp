@@ -9,6 +9,7 @@ struct payload {
 };
 
 using pool = lido::object_pool<payload>;
+using growing_pool = lido::object_pool<payload, lido::policy::grow>;
 
 static_assert(sizeof(payload) == 64);
 
@@ -17,5 +18,13 @@ extern "C" payload* probe_acquire(pool& from) {
 }
 
 extern "C" void probe_release(pool& to, payload* object) {
+  to.release(object);
+}
+
+extern "C" payload* probe_growing_acquire(growing_pool& from) {
+  return from.try_acquire_ptr(lido::default_init);
+}
+
+extern "C" void probe_growing_release(growing_pool& to, payload* object) {
   to.release(object);
 }
