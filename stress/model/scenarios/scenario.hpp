@@ -36,7 +36,6 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> exhaustion_scenarios();
 [[nodiscard]] std::span<const scenario> evasion_scenarios();
 [[nodiscard]] std::span<const scenario> lifetime_scenarios();
-[[nodiscard]] std::span<const scenario> growth_scenarios();
 [[nodiscard]] std::span<const scenario> waiting_scenarios();
 
 /// Runs each body in a thread of its own; returns when all have ended.
