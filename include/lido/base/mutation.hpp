@@ -59,6 +59,12 @@ enum class mutation {
   forget_hole,           ///< an erase does not note the hole it leaves
   unlinked_move,         ///< compaction does not tell the table where a value has gone
   skip_last_place,       ///< a walk over places with holes leaves out the last one of a word
+  // concurrent slot maps
+  publish_early,          ///< a value can be reached before it is made
+  erase_beside_visit,     ///< who erases ends the value although somebody is with it
+  enter_anyway,           ///< a visit does not look at the generation
+  same_state_generation,  ///< a slot goes back with the generation it had
+  leave_doomed,           ///< the last one to leave an erased value does not end it
 };
 
 }  // namespace lido::detail

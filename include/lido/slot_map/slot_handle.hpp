@@ -9,9 +9,11 @@
 
 namespace lido {
 
-/// Names one value of a slot map for ever: 32 bits say which slot, 32 which of the values that were
-/// there one after another. When the value is gone the handle is stale, and no later value gets an
-/// equal one: a slot that has no generation left is not used again.
+/// Names one value of a slot map for ever. Its 64 bits say which slot, and which of the values that
+/// were there one after another: its generation. A `slot_map` takes 32 bits for each; a
+/// `concurrent_slot_map`, whose slots are counted from the start, has more generations. When the
+/// value is gone the handle is stale, and no later value gets an equal one: a slot that has no
+/// generation left is not used again.
 ///
 /// A plain number, to be copied, compared, stored and sent. The map it came from is not in it: a
 /// handle of another map of the same type is not noticed.
@@ -34,11 +36,12 @@ class slot_handle {
     return std::uint64_t{generation_} << 32U | index_;
   }
 
+  /// As a `slot_map` sees it.
   [[nodiscard]] constexpr std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] constexpr std::uint32_t generation() const noexcept { return generation_; }
 
   /// Whether it is another than the null handle. Only the map knows whether it is stale.
-  [[nodiscard]] constexpr explicit operator bool() const noexcept { return generation_ != 0; }
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return to_bits() != 0; }
 
   friend constexpr bool operator==(slot_handle, slot_handle) noexcept = default;
   friend constexpr auto operator<=>(slot_handle, slot_handle) noexcept = default;
