@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <lido/slot_map.hpp>
-#include <lido/tbb.hpp>
+#include <lido/slot_map/par.hpp>
 #include <utility>
 #include <vector>
 
