@@ -31,6 +31,7 @@ class fountain {
       }
       return lives;
     });
+    store_.make_room(births);
     nursery_.open(pressure);
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, births, emitted_together),
                       [this](const tbb::blocked_range<std::size_t>& part) {

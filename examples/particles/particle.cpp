@@ -41,10 +41,4 @@ float visibility(const particle& p) noexcept {
   return 1 - spent * spent;
 }
 
-bool less_visible(const particle& a, const particle& b) noexcept {
-  const float of_a = visibility(a);
-  const float of_b = visibility(b);
-  return of_a < of_b || (of_a == of_b && a.number < b.number);
-}
-
 }  // namespace particles

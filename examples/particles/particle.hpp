@@ -37,7 +37,4 @@ bool step(particle& p) noexcept;
 /// How much one would miss it: 1 at birth, 0 at the end.
 float visibility(const particle& p) noexcept;
 
-/// A strict order without ties, so that "the least visible" is always one and the same.
-bool less_visible(const particle& a, const particle& b) noexcept;
-
 }  // namespace particles

@@ -9,6 +9,8 @@
 #include "nursery.hpp"
 #include "picture/film.hpp"
 #include "picture/painter.hpp"
+#include "stores/evicting_store.hpp"
+#include "stores/growing_store.hpp"
 #include "stores/refusing_store.hpp"
 #include "stores/tuned_store.hpp"
 
@@ -38,12 +40,20 @@ film::format film_of(answer policy, const options& wanted) {
           .every = wanted.every};
 }
 
+/// What a run is made of, but for the store.
+struct plan {
+  answer policy;
+  const options& wanted;
+  const demand& load;
+  const onlooker& look;
+  ledger& books;
+};
+
 template <particle_store Store>
-showing run(Store& store, answer policy, const options& wanted, const demand& load,
-            const onlooker& look) {
+showing run(Store& store, const plan& how) {
+  const auto& [policy, wanted, load, look, books] = how;
   showing result;
   result.policy = policy;
-  ledger books(load.total());
   nursery births(wanted.seed, books);
   fountain<Store> running(store, books, births);
   painter paints(wanted.width, wanted.height, wanted.particles);
@@ -75,18 +85,27 @@ showing run(Store& store, answer policy, const options& wanted, const demand& lo
 }  // namespace
 
 showing show(answer policy, const options& wanted, const demand& load, const onlooker& look) {
+  ledger books(load.total());
+  const plan how{policy, wanted, load, look, books};
   switch (policy) {
     case answer::tuned: {
       tuned_store store(load.peak());
-      return run(store, policy, wanted, load, look);
+      return run(store, how);
     }
     case answer::refuse: {
       refusing_store store(wanted.particles);
-      return run(store, policy, wanted, load, look);
+      return run(store, how);
     }
-    default:
-      throw std::logic_error("not yet");
+    case answer::evict: {
+      evicting_store store(wanted.particles, books);
+      return run(store, how);
+    }
+    case answer::grow: {
+      growing_store store(wanted.particles / 8, load.peak());
+      return run(store, how);
+    }
   }
+  throw std::logic_error("an answer that is none");
 }
 
 }  // namespace particles

@@ -21,7 +21,7 @@ class painter {
 
   /// On all cores. The store must not change meanwhile.
   template <class Store>
-  const image& paint(const Store& store, std::size_t frame, const fill& pool) {
+  const image& paint(Store& store, std::size_t frame, const fill& pool) {
     store.visit([this](std::uint64_t, const particle& p) { expose(p); });
     return develop(frame, pool);
   }

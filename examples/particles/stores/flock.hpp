@@ -32,11 +32,9 @@ class flock {
   template <class Keep>
   void walk(const Keep& keep) {
     std::vector<std::size_t> kept((settled_.size() + block - 1) / block);
-    for_blocks([&](std::size_t number, auto first, auto last) {
-      const auto end =
-          std::remove_if(first, last, [&keep](const Lease& one) { return !keep(*one); });
-      kept[number] = static_cast<std::size_t>(end - first);
-      std::for_each(end, last, [](Lease& one) { one.reset(); });
+    tbb::parallel_for(std::size_t{0}, kept.size(), [&](std::size_t number) {
+      const std::size_t first = number * block;
+      kept[number] = walk(first, std::min(first + block, settled_.size()), keep) - first;
     });
     close_gaps(kept);
   }
@@ -47,6 +45,7 @@ class flock {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, settled_.size(), block),
                       [&](const tbb::blocked_range<std::size_t>& part) {
                         for (std::size_t i = part.begin(); i != part.end(); ++i) {
+                          fetch_ahead(i, settled_.size());
                           // NOLINTNEXTLINE(*-reinterpret-cast): the address is only compared
                           see(reinterpret_cast<std::uintptr_t>(settled_[i].get()), *settled_[i]);
                         }
@@ -56,14 +55,29 @@ class flock {
  private:
   static constexpr std::size_t block = 4096;
 
-  template <class Work>
-  void for_blocks(const Work& work) {
-    const std::size_t blocks = (settled_.size() + block - 1) / block;
-    tbb::parallel_for(std::size_t{0}, blocks, [&](std::size_t number) {
-      const auto first = settled_.begin() + static_cast<std::ptrdiff_t>(number * block);
-      const auto left = static_cast<std::size_t>(settled_.end() - first);
-      work(number, first, first + static_cast<std::ptrdiff_t>(std::min(block, left)));
-    });
+  /// The particles lie where slots were free, so each would be waited for.
+  void fetch_ahead(std::size_t at, std::size_t last) const {
+    constexpr std::size_t ahead = 24;
+    if (at + ahead < last) {
+      __builtin_prefetch(settled_[at + ahead].get());
+    }
+  }
+
+  /// Moves those that are kept to the front of the range, gives back the others; where they end.
+  template <class Keep>
+  std::size_t walk(std::size_t first, std::size_t last, const Keep& keep) {
+    std::size_t end = first;
+    for (std::size_t i = first; i < last; ++i) {
+      fetch_ahead(i, last);
+      if (!keep(*settled_[i])) {
+        settled_[i].reset();
+      } else if (i == end) {
+        ++end;
+      } else {
+        settled_[end++] = std::move(settled_[i]);
+      }
+    }
+    return end;
   }
 
   void close_gaps(const std::vector<std::size_t>& kept) {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <lido/object_pool.hpp>
-#include <string_view>
 
 #include "flock.hpp"
 
@@ -13,6 +12,8 @@ namespace particles {
 template <class Pool>
 class leased {
  public:
+  void make_room(std::size_t /*births*/) noexcept {}
+
   void settle() { flock_.settle(); }
 
   template <class Keep>

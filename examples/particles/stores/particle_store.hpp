@@ -12,6 +12,7 @@ namespace particles {
 
 class nursery;
 
+/// `make_room`: one thread calls it before so many are emitted.
 /// `emit`: one attempt to make a particle; whether it was born. Many threads call it at once.
 /// `settle`: one thread calls it once a frame, after all were emitted.
 /// `walk(keep)`: all cores; particles that `keep` refuses are given back.
@@ -20,6 +21,7 @@ template <class S>
 concept particle_store = requires(S& store, nursery& from, bool (*keep)(particle&),
                                   void (*see)(std::uint64_t, const particle&)) {
   { store.emit(from) } -> std::same_as<bool>;
+  {store.make_room(std::size_t{})};
   {store.settle()};
   {store.walk(keep)};
   {store.visit(see)};

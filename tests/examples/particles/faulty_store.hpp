@@ -29,6 +29,7 @@ class faulty_store {
     return born || strikes(fault::swallows_a_refusal);
   }
 
+  void make_room(std::size_t births) noexcept { sound_.make_room(births); }
   void settle() { sound_.settle(); }
 
   template <class Keep>
