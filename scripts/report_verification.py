@@ -2,7 +2,8 @@
 """Writes docs/verification.md from what the last runs of the tests left behind.
 
 Reads, of each preset, the results that scripts/test.sh lets ctest write (build/<preset>/junit.xml), and the
-branches that scripts/coverage.sh counted (build/coverage/<layer>.json). Nothing is computed here that a run did
+branches that scripts/coverage.sh counted (build/coverage/<layer>.json); and what scripts/stress_mutants.py found
+(docs/plain_stress.json). Nothing is computed here that a run did
 not print; what did not run is said to be missing.
 
 usage: report_verification.py [--output FILE]
@@ -149,20 +150,58 @@ def model_section(tests):
     yield ""
 
 
+def others_that_noticed(tests, rule):
+    """Drivers and fuzz targets, each in a build of its own, that ctest has seen to notice a broken rule."""
+    names = [test.name.removeprefix("mutant.") for test in tests
+             if test.label == "mutant" and test.result == "passed" and not test.name.startswith("mutant.model")]
+    mine = [name.split(".")[1:] for name in names if name.split(".")[0] == rule]
+    return ", ".join(name[0].replace("fuzz_", "fuzz ") if name else "driver" for name in mine) or "-"
+
+
+def plain_word(plain, rule):
+    found = plain.get("rules", {}).get(rule)
+    if found is None:
+        return "not tried"
+    if found["noticed_by"] is None:
+        return "**missed**"
+    return f"`{found['noticed_by'].removeprefix('stress.')}`, run {found['runs']}"
+
+
+def plain_summary(plain):
+    if not plain:
+        return "Plain stress has not been tried on them: `scripts/stress_mutants.py`."
+    missed = sum(found["noticed_by"] is None for found in plain["rules"].values())
+    return (f"Plain stress alone, {len(plain['drivers'])} runs of the drivers of {plain['seconds']:g} s each until one "
+            f"notices: {missed} of {len(plain['rules'])} rules missed (`scripts/stress_mutants.py`, {plain['date']}, "
+            f"at a load of {plain['load']:g} on {plain['cores']} cores).")
+
+
 def mutants_section(tests):
     yield "## Mutants"
     yield ""
     pattern = r"^(\S.*?) {2,}(killed|crashed|endless|SURVIVED) +(\d+) +(\S*) +(\S*) +(.*)$"
-    rows = [[f"`{m[0].strip()}`", m[1] if not m[5].startswith("known: ") else "equivalent", m[2], m[3], m[4],
-             m[5].removeprefix("known: ")] for m in lines_of(tests, "mutant.", pattern)]
-    dead = sum(row[1] in ("killed", "crashed", "endless") for row in rows)
-    alike = sum(row[1] == "equivalent" for row in rows)
-    yield (f"By the model checker: {dead} of {len(rows) - alike} killed; {alike} more change nothing that an "
+    found = [[m[0].strip(), m[1] if not m[5].startswith("known: ") else "equivalent", f"{int(m[2]):,}", f"`{m[3]}`",
+              m[4], m[5].removeprefix("known: ")] for m in lines_of(tests, "mutant.", pattern)]
+    dead = sum(row[1] in ("killed", "crashed", "endless") for row in found)
+    alike = sum(row[1] == "equivalent" for row in found)
+    yield (f"By the model checker: {dead} of {len(found) - alike} killed; {alike} more change nothing that an "
            "execution could show, each for the reason given.")
     yield ""
-    yield from table(["mutant", "end", "executions", "scenario", "search", "what was seen"], rows,
-                     ["---", "---", "--:", "---", "---", "---"])
-    yield "By drivers and fuzz inputs on real threads, each in a build that breaks one rule:"
+    path = ROOT / "docs" / "plain_stress.json"
+    plain = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    yield ("Broken rules. Executions are those of all scenarios before the one that shows it; \"also\" names drivers "
+           "and fuzz inputs on real threads that notice it too, in a build of its own.")
+    yield plain_summary(plain)
+    yield ""
+    yield from table(["rule", "end", "executions", "scenario", "search", "what was seen", "also", "plain stress"],
+                     [[f"`{row[0]}`", *row[1:], others_that_noticed(tests, row[0]), plain_word(plain, row[0])]
+                      for row in found if " " not in row[0]], ["---", "---", "--:", "---", "---", "---", "---", "---"])
+    yield "Weakened orders:"
+    yield ""
+    yield from table(["order", "end", "executions", "scenario", "search", "what was seen"],
+                     [[f"`{row[0]}`", *row[1:3], row[3] if row[3] != "``" else "", *row[4:]]
+                      for row in found if " " in row[0]], ["---", "---", "--:", "---", "---", "---"])
+    yield "Drivers and fuzz inputs on real threads, each in a build that breaks one rule:"
     yield ""
     seen = [(test, re.search(r"^BROKEN: (.*)$", test.output, re.M)) for test in tests if test.label == "mutant"]
     yield from table(["test", "seconds", "what was seen"],

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All tests: GCC with everything, then Clang with ThreadSanitizer and with AddressSanitizer and
-# UndefinedBehaviorSanitizer, clang-tidy and clang-format. With
+# UndefinedBehaviorSanitizer, Clang, arm64 where there is a cross compiler, clang-tidy and clang-format. With
 # --soak the stress drivers and the fuzz targets run for minutes instead of seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,6 +34,11 @@ run_preset gcc
 run_preset tsan --label-regex 'unit|death|stress'
 run_preset asan --label-regex 'unit|death|stress|fuzz'
 run_preset clang --label-regex 'unit|report|package|fuzz'
+# The library for arm64: its instructions, and under an emulator those of its tests that take seconds there. All of
+# them: cmake --workflow --preset arm64.
+if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64-static >/dev/null; then
+  run_preset arm64 --exclude-regex '^lido_(debug|object|failing_allocation)_tests$'
+fi
 step "clang-tidy and clang-format"
 scripts/tidy.sh build/clang src
 step "done"

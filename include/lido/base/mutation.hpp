@@ -41,6 +41,7 @@ enum class mutation {
   unmarked_loot,   ///< a thief does not say that it carries
   one_look,        ///< one look suffices to report exhaustion
   ignore_version,  ///< two looks are equal whatever was pushed between them
+  ignore_terms,    ///< two looks are equal whatever was done to caches between them
   careless_look,   ///< the depot is looked at last, and what the caches did meanwhile is ignored
   skip_busy,       ///< a busy cache is taken for one without slots
   skip_revoking,   ///< a cache that is being robbed is taken for one without slots

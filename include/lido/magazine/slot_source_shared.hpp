@@ -28,7 +28,8 @@ struct slot_source<Stack>::survey {
   [[nodiscard]] bool bare() const noexcept { return depot_empty && !open && !revoking && !transit; }
   [[nodiscard]] bool unchanged_since(const survey& first) const noexcept {
     return (depot_version == first.depot_version || broken(mutation::ignore_version)) &&
-           (generations == first.generations || broken(mutation::careless_look));
+           (generations == first.generations || broken(mutation::ignore_terms) ||
+            broken(mutation::careless_look));
   }
 };
 

@@ -59,6 +59,8 @@ constexpr std::array rules{
     rule{mutation::one_look, "one_look", "one look suffices to report exhaustion"},
     rule{mutation::ignore_version, "ignore_version",
          "two looks are equal whatever was pushed between them"},
+    rule{mutation::ignore_terms, "ignore_terms",
+         "two looks are equal whatever was done to caches between them"},
     rule{mutation::careless_look, "careless_look",
          "the depot is looked at last, and what the caches did meanwhile is ignored"},
     rule{mutation::skip_busy, "skip_busy", "a busy cache is taken for one without slots"},
