@@ -34,7 +34,7 @@ struct grown {
 template <class Kind>
 class GrowingPool : public ::testing::Test {
  public:
-  using pool = typename Kind::template pool<item>;
+  using pool_type = typename Kind::template pool<item>;
 };
 
 using kinds = ::testing::Types<grown<>, grown<policy::locked_cache>, grown<policy::no_cache>,
@@ -49,7 +49,7 @@ struct kind_names {
 TYPED_TEST_SUITE(GrowingPool, kinds, kind_names);
 
 TYPED_TEST(GrowingPool, GrowsToItsMaximumAndNoFurther) {
-  typename TestFixture::pool pool({.max_capacity = 5000});
+  typename TestFixture::pool_type pool({.max_capacity = 5000});
   EXPECT_EQ(pool.capacity(), 0U);
   EXPECT_EQ(pool.max_capacity(), 5000U);
   for (int round = 0; round < 3; ++round) {
@@ -59,7 +59,7 @@ TYPED_TEST(GrowingPool, GrowsToItsMaximumAndNoFurther) {
 }
 
 TYPED_TEST(GrowingPool, GrowsOnlyWhenThereIsNoFreeSlot) {
-  typename TestFixture::pool pool({.capacity = 1, .max_capacity = 100'000});
+  typename TestFixture::pool_type pool({.capacity = 1, .max_capacity = 100'000});
   ASSERT_EQ(pool.capacity(), segment);
   const test::parked_crew others(3, [&](unsigned) { test::fill_own_cache(pool, 200); });
   std::vector<item*> all;
@@ -74,7 +74,7 @@ TYPED_TEST(GrowingPool, GrowsOnlyWhenThereIsNoFreeSlot) {
 }
 
 TYPED_TEST(GrowingPool, ObjectsStayWhereTheyAre) {
-  typename TestFixture::pool pool({.max_capacity = 50'000});
+  typename TestFixture::pool_type pool({.max_capacity = 50'000});
   std::vector<item*> all;
   for (std::uint64_t i = 0; i < 50'000; ++i) {
     all.push_back(pool.try_acquire_ptr(i));
@@ -89,7 +89,7 @@ TYPED_TEST(GrowingPool, ObjectsStayWhereTheyAre) {
 }
 
 TYPED_TEST(GrowingPool, ReserveTakesWholeSegments) {
-  typename TestFixture::pool pool({.max_capacity = 5000});
+  typename TestFixture::pool_type pool({.max_capacity = 5000});
   pool.reserve(1);
   EXPECT_EQ(pool.capacity(), segment);
   pool.reserve(segment);
@@ -102,7 +102,7 @@ TYPED_TEST(GrowingPool, ReserveTakesWholeSegments) {
 }
 
 TYPED_TEST(GrowingPool, ShrinksToWhatIsAskedForWhenAllIsFree) {
-  typename TestFixture::pool pool({.capacity = 10 * segment, .max_capacity = 10 * segment});
+  typename TestFixture::pool_type pool({.capacity = 10 * segment, .max_capacity = 10 * segment});
   EXPECT_EQ(test::count_acquirable(pool), 10 * segment);
   EXPECT_EQ(pool.shrink_to(2 * segment + 1), 3 * segment) << "whole segments";
   EXPECT_EQ(pool.shrink_to(2 * segment), 2 * segment);
@@ -114,14 +114,14 @@ TYPED_TEST(GrowingPool, ShrinksToWhatIsAskedForWhenAllIsFree) {
 }
 
 TYPED_TEST(GrowingPool, ShrinkFindsSlotsInTheCachesOfOthers) {
-  typename TestFixture::pool pool({.capacity = 4 * segment, .max_capacity = 4 * segment});
+  typename TestFixture::pool_type pool({.capacity = 4 * segment, .max_capacity = 4 * segment});
   const test::parked_crew others(3, [&](unsigned) { test::fill_own_cache(pool, 700); });
   test::fill_own_cache(pool, 700);
   EXPECT_EQ(pool.shrink_to(0), 0U);
 }
 
 TYPED_TEST(GrowingPool, ShrinkKeepsSegmentsThatAreInUse) {
-  typename TestFixture::pool pool({.capacity = 8 * segment, .max_capacity = 8 * segment});
+  typename TestFixture::pool_type pool({.capacity = 8 * segment, .max_capacity = 8 * segment});
   const std::vector<item*> all = test::drain(pool);
   ASSERT_EQ(all.size(), 8 * segment);
   const auto [lowest, highest] = std::minmax_element(all.begin(), all.end());
@@ -143,13 +143,13 @@ TYPED_TEST(GrowingPool, ShrinkKeepsSegmentsThatAreInUse) {
 }
 
 TYPED_TEST(GrowingPool, ShrinkToMoreThanThereIsChangesNothing) {
-  typename TestFixture::pool pool({.capacity = 2 * segment, .max_capacity = 8 * segment});
+  typename TestFixture::pool_type pool({.capacity = 2 * segment, .max_capacity = 8 * segment});
   EXPECT_EQ(pool.shrink_to(3 * segment), 2 * segment);
   EXPECT_EQ(pool.shrink_to(SIZE_MAX), 2 * segment);
 }
 
 TYPED_TEST(GrowingPool, BulkAcquireGrowsToo) {
-  typename TestFixture::pool pool({.max_capacity = 3000});
+  typename TestFixture::pool_type pool({.max_capacity = 3000});
   std::vector<item*> all(4000);
   ASSERT_EQ(pool.try_acquire_n(all), 3000U);
   all.resize(3000);
@@ -159,7 +159,7 @@ TYPED_TEST(GrowingPool, BulkAcquireGrowsToo) {
 }
 
 TYPED_TEST(GrowingPool, StatsTellOfSegments) {
-  typename TestFixture::pool pool({.capacity = 2000, .max_capacity = 5000});
+  typename TestFixture::pool_type pool({.capacity = 2000, .max_capacity = 5000});
   pool_stats stats = pool.stats();
   EXPECT_EQ(stats.capacity, 2 * segment);
   EXPECT_EQ(stats.max_capacity, 5000U);
@@ -175,14 +175,14 @@ TYPED_TEST(GrowingPool, StatsTellOfSegments) {
 }
 
 TYPED_TEST(GrowingPool, BookkeepingStaysWithinItsBudget) {
-  typename TestFixture::pool small({.max_capacity = 1'000'000});
+  typename TestFixture::pool_type small({.max_capacity = 1'000'000});
   const std::size_t fixed = small.stats().bookkeeping_bytes;
   small.reserve(1'000'000);
   EXPECT_LE(small.stats().bookkeeping_bytes - fixed, 1'000'000 * 8 + 1'000'000 / 8 + 64);
 }
 
 TYPED_TEST(GrowingPool, ManyThreadsThatGrowAtOnceGrowNoMoreThanNeeded) {
-  typename TestFixture::pool pool({.max_capacity = 64 * segment});
+  typename TestFixture::pool_type pool({.max_capacity = 64 * segment});
   constexpr unsigned threads = 8;
   std::vector<std::vector<item*>> held(threads);
   test::run_crew(threads, [&](unsigned me) {
@@ -206,7 +206,7 @@ TYPED_TEST(GrowingPool, ManyThreadsThatGrowAtOnceGrowNoMoreThanNeeded) {
 }
 
 TYPED_TEST(GrowingPool, AcquireBeyondTheMaximumSaysSo) {
-  typename TestFixture::pool pool({.name = "jobs", .max_capacity = 1});
+  typename TestFixture::pool_type pool({.name = "jobs", .max_capacity = 1});
   const auto only = pool.acquire();
   try {
     (void)pool.acquire();

@@ -59,9 +59,7 @@ void slot_source<Stack>::collect(Sink sink) noexcept {
   };
   empty_depot();
   if (look_around().open) {
-    if (void* const slot = steal(own_cache(), /*take_over=*/false); slot != nullptr) {
-      release_past_cache(own_cache(), slot);
-    }
+    (void)steal(own_cache(), nullptr, /*take_over=*/false);
     empty_depot();
   }
 }
