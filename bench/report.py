@@ -24,7 +24,6 @@ MEANING = {
 }
 OPERATIONS = {"near_exhaustion": 128}
 OWN = ("floor", "ring_alone", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked")
-
 FLOORS = ("floor", "ring_alone")  # what a pool is compared with, not a pool
 
 
