@@ -179,7 +179,7 @@ template <index_stack Stack>
 void slot_source<Stack>::size_for_refill(thread_cache& cache, bool too_large) noexcept {
   auto& notes = cache.notes();
   if (too_large) {
-    notes.sizing.shrink();
+    notes.sizing.shrink(scarcity());
   } else if (!notes.sizing.closed()) {
     // A flush followed by a refill: the thread's bursts are larger than its cache.
     if (notes.last_was_flush) {
@@ -232,7 +232,7 @@ void slot_source<Stack>::resume(thread_cache& cache, const thread_cache::settled
     count = flush(cache, count, count / 2);
   }
   if ((contested || found.robbed) && !sizing.closed()) {
-    sizing.shrink();
+    sizing.shrink(scarcity());
   } else if (count > sizing.limit() && !sizing.closed()) {
     sizing.grow(limit_for(cache));
     if (count > sizing.limit()) {

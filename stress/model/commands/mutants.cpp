@@ -19,7 +19,6 @@ namespace {
 
 struct settings {
   std::vector<std::string> names;
-  std::vector<std::string> left_out;
   std::string json;
   std::string kind = "all";
   std::string within;
@@ -81,9 +80,6 @@ bool is_wanted(const settings& chosen, const mutant& fault) {
     return false;
   }
   const std::string name = lasting_name(fault);
-  if (std::find(chosen.left_out.begin(), chosen.left_out.end(), name) != chosen.left_out.end()) {
-    return false;
-  }
   return chosen.names.empty() ||
          std::any_of(chosen.names.begin(), chosen.names.end(), [&](const std::string& wanted) {
            return name == wanted || fault.name == wanted;
@@ -147,7 +143,6 @@ void add_mutants_command(CLI::App& app, int& status) {
   auto chosen = std::make_shared<settings>();
   CLI::App* const command = app.add_subcommand("mutants", "break each rule, weaken each order");
   command->add_option("mutants", chosen->names, "their names; none: all");
-  command->add_option("--except", chosen->left_out, "not these");
   command->add_flag("--list", chosen->list, "name them and do nothing");
   command->add_option("--kind", chosen->kind, "rule, order or all")
       ->check(CLI::IsMember({"rule", "order", "all"}));

@@ -13,6 +13,7 @@ struct tuning {
   static constexpr std::uint32_t magazines_per_trip = 2;
   static constexpr std::uint32_t smallest_cache = 1;
   static constexpr std::uint32_t patience = 1;
+  static constexpr std::uint32_t most_patience = 2;
   static constexpr std::uint32_t most_pauses = 1;
   static constexpr int waits_before_yield = 1;
   static constexpr int waits_before_take_over = 3;
