@@ -162,10 +162,21 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   /// Destroys `object` and frees its slot. From any thread; never throws, allocates or blocks.
   /// Requires: `object` came from this pool and was not released since, or is nullptr (no effect).
   [[gnu::always_inline]] void release(T* object) noexcept {
-    if (object != nullptr && checks_.admit_release(object, place::here())) [[likely]] {
-      destroy(object);
-      put_slot(object);
+    const place at = place::here();
+    typename checks::holding found;
+    if (object == nullptr) [[unlikely]] {
+      return;
     }
+    if (!checks_.is_held_here(object, found)) [[unlikely]] {
+      release_as_other(object, at);
+      return;
+    }
+    if (!checks_.end_alone(found, at)) [[unlikely]] {
+      release_beside_others(object, found, at);
+      return;
+    }
+    destroy(object, true);
+    put_slot(object);
   }
 
   /// Value-initialised objects into the front of `out`; returns how many: fewer than out.size()
@@ -278,11 +289,16 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   }
 
   template <class... Args>
-  T* construct(place at, void* slot,
-               Args&&... args) noexcept(life_cycle::template makes_nothrow<Args...>) {
-    if (!life_.holds(slots_, slot)) {
+  [[gnu::always_inline]] T* construct(place at, void* slot, Args&&... args) noexcept(
+      life_cycle::template makes_nothrow<Args...>) {
+    auto me = checks::this_thread();
+    if (life_.holds(slots_, slot)) {
+      me = checks::known_thread();
+    } else {
       shadow_.open(slot);
-      checks_.before_construction(slot, at);
+      if (!checks_.is_as_left(slot, me)) [[unlikely]] {
+        me = look_into(slot, at);
+      }
     }
     T* object = nullptr;
     if constexpr (life_cycle::template makes_nothrow<Args...>) {
@@ -295,16 +311,16 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     if constexpr (tracking_policy::tracks && !checks::active) {
       tracking_.mark_used(slots_.index_of(object));
     }
-    checks_.after_construction(object, at);
+    checks_.after_construction(object, at, me);
     return object;
   }
 
-  void destroy(T* object) noexcept {
+  [[gnu::always_inline]] void destroy(T* object, bool as_holder) noexcept {
     if constexpr (tracking_policy::tracks && !checks::active) {
       tracking_.mark_free(slots_.index_of(object));
     }
     if (life_.finish(slots_, object)) {
-      checks_.after_destruction(object);
+      checks_.after_destruction(object, as_holder);
       shadow_.close(object);
     }
   }
@@ -336,10 +352,36 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     }
   }
 
+  // What the checks do rarely. Members of the pool, and no inlined part of their callers, so that
+  // the common way keeps its registers.
+  [[gnu::noinline]] auto look_into(void* slot, place at) noexcept {
+    return checks_.look_into(slot, at);
+  }
+  [[gnu::noinline]] void release_as_other(T* object, place at) noexcept {
+    if (checks_.end_as_other(object, at)) {
+      destroy(object, false);
+      put_slot(object);
+    }
+  }
+  [[gnu::noinline]] void release_beside_others(T* object, typename checks::holding found,
+                                               place at) noexcept {
+    if (checks_.settle(object, found, at)) {
+      destroy(object, true);
+      put_slot(object);
+    }
+  }
+
   bool destroy_if_admitted(T* object, place at) noexcept {
-    const bool admitted = object != nullptr && checks_.admit_release(object, at);
+    typename checks::holding found;
+    if (object == nullptr) {
+      return false;
+    }
+    const bool as_holder = checks_.is_held_here(object, found);
+    const bool admitted = as_holder
+                              ? checks_.end_alone(found, at) || checks_.settle(object, found, at)
+                              : checks_.end_as_other(object, at);
     if (admitted) {
-      destroy(object);
+      destroy(object, as_holder);
     }
     return admitted;
   }
