@@ -5,3 +5,4 @@
 #include "lido/block_resource.hpp"
 #include "lido/checked.hpp"
 #include "lido/object_pool.hpp"
+#include "lido/slot_map.hpp"
