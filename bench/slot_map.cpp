@@ -49,7 +49,7 @@ template <class Container>
 void iterate_with_holes(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)) * 4 / 3);
   dice random;
-  for (const auto where : all.handles) {
+  for (const auto& where : all.handles) {
     if (random(4) == 0) {
       all.container.remove(where);
     }

@@ -11,7 +11,7 @@ arm64=(g++-aarch64-linux-gnu qemu-user-static googletest)
 pictures=(libpng-dev libwebp-dev)
 # Peers of the benches: a missing one is skipped there with a message.
 optional=(libmimalloc-dev libjemalloc-dev libgoogle-perftools-dev libconcurrentqueue-dev
-  libatomic-queue-dev libfoonathan-memory-dev libcds-dev libxenium-dev libck-dev libdpdk-dev pkg-config)
+  libatomic-queue-dev libplf-colony-dev libfoonathan-memory-dev libcds-dev libxenium-dev libck-dev libdpdk-dev pkg-config)
 
 missing() {
   local package

@@ -46,7 +46,7 @@ class lido_map {
     });
   }
   void release() {
-    for (const handle where : dead_) {
+    for (const handle& where : dead_) {
       map_.erase(where);
     }
     dead_.clear();
@@ -132,7 +132,7 @@ class node_container {
     }
   }
   void release() {
-    for (const handle where : dead_) {
+    for (const handle& where : dead_) {
       values_.erase(where);
     }
     dead_.clear();

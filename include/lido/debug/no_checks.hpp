@@ -49,6 +49,7 @@ struct no_checks {
     return true;
   }
   constexpr void after_destruction(void* /*slot*/, bool /*as_holder*/) const noexcept {}
+  constexpr void after_failed_construction(void* /*slot*/) const noexcept {}
 };
 
 }  // namespace lido::detail

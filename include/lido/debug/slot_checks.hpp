@@ -19,7 +19,7 @@ namespace lido::detail {
 /// For slots of `Size` bytes, watched as a whole up to `Whole`. `no_checks` has the same interface
 /// and does nothing.
 ///
-/// A slot is free, with the fill pattern in it, from `after_destruction` to `before_construction`.
+/// A slot is free, with the fill pattern in it, from `after_destruction` to `is_as_left`.
 /// Wait-free where nothing is wrong: no read-modify-write as long as objects are released where
 /// they were acquired, one compare-and-swap of the slot's own word for each release otherwise.
 template <std::size_t Size, std::size_t Whole>

@@ -1,17 +1,15 @@
 /// @file
-/// Public: `no_hooks`. Internal: what hooks must look like, and words for what is wrong with them.
+/// Internal. What hooks of `policy::keep_constructed` must look like, and words for what is wrong
+/// with them.
 #pragma once
 
 #include <concepts>
 #include <type_traits>
 #include <utility>
 
-namespace lido {
+#include "lido/base/no_hooks.hpp"
 
-/// Hooks of a `policy::keep_constructed` that does nothing special at any point.
-struct no_hooks {};
-
-namespace detail {
+namespace lido::detail {
 
 // A hook is looked up by its name alone, so that one with wrong parameters is an error and not
 // ignored: a name that a class inherits from two bases is ambiguous.
@@ -90,5 +88,4 @@ struct fitting_hooks {
                 "lido: Hooks::destroy(T&) must return void and be noexcept, since release is");
 };
 
-}  // namespace detail
-}  // namespace lido
+}  // namespace lido::detail

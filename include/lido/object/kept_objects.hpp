@@ -128,7 +128,9 @@ class kept_objects : private fitting_hooks<T, Hooks> {
     for (; index < present; ++index) {
       void* const slot = slots.address_of(index);
       shadow.open(slot);
-      checks.before_construction(slot, Checks::place::here());
+      if (!checks.is_as_left(slot, Checks::this_thread())) {
+        (void)checks.look_into(slot, Checks::place::here());
+      }
       create(index, slot);
     }
     undo.dismiss();
@@ -168,7 +170,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
   void end_one(void* slot, const Slots& slots, Checks& checks, Shadow& shadow) noexcept {
     if (const slot_index index = index_in(slots, slot); held_[index]) {
       destroy(index, object_in(slot));
-      checks.after_destruction(slot);
+      checks.after_destruction(slot, false);
       shadow.close(slot);
     }
   }

@@ -2,8 +2,6 @@
 /// Public. `object_pool<T>`: a fixed number of objects for any number of threads.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -20,6 +18,7 @@
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/magazine/slot_source_impl.hpp"
 #include "lido/memory/slot_array.hpp"
+#include "lido/object/bulk.hpp"
 #include "lido/object/chosen_policies.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/object/exhaustion.hpp"
@@ -76,6 +75,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
                                    tracking_policy::tracks && !checks::active, grows>;
   using life_cycle = typename parts::life_cycle;
   using waiting = detail::waiting_acquires<T, object_pool, chosen::waits>;
+  using bulk = detail::bulk<object_pool, place>;
   static constexpr auto waiting_kind =
       chosen::waits ? detail::waiting_choice::allowed : detail::waiting_choice::never;
 
@@ -182,13 +182,13 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   /// Value-initialised objects into the front of `out`; returns how many: fewer than out.size()
   /// only when exhausted. If a constructor throws, none is acquired.
   [[nodiscard, gnu::always_inline]] std::size_t try_acquire_n(std::span<T*> out) {
-    return acquire_all(place::here(), out);
+    return bulk::acquire(*this, place::here(), out);
   }
 
   /// As `release` of each, in few trips; nullptr has no effect here either. Requires: no object is
   /// there twice.
   [[gnu::always_inline]] void release_n(std::span<T* const> objects) noexcept {
-    release_all(place::here(), objects);
+    bulk::release(*this, place::here(), objects);
   }
 
   /// Whether `object` points at a slot of this pool, in use or not. Wait-free.
@@ -233,7 +233,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
  private:
   friend detail::growth_functions<object_pool>;
   friend waiting;
-  static constexpr std::size_t bulk_chunk = detail::most_per_trip;
+  friend bulk;
 
   /// Before any memory is asked for.
   static const object_pool_options& checked(const object_pool_options& options) {
@@ -325,33 +325,6 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     }
   }
 
-  std::size_t acquire_all(place at, std::span<T*> out) {
-    std::size_t count = 0;
-    detail::scope_exit undo([&] { release_all(at, out.first(count)); });
-    while (count < out.size()) {
-      std::array<void*, bulk_chunk> slots;
-      const std::size_t wanted = std::min(out.size() - count, slots.size());
-      const std::size_t taken = source_.acquire_n(std::span(slots).first(wanted));
-      construct_all(at, std::span<void* const>(slots).first(taken), out, count);
-      if (taken < wanted) {
-        break;
-      }
-    }
-    undo.dismiss();
-    return count;
-  }
-
-  void construct_all(place at, std::span<void* const> slots, std::span<T*> out,
-                     std::size_t& count) {
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      // What is in `out` is the caller's to undo; the slots not yet used are this function's.
-      detail::scope_exit give_back([&] { source_.release_n(slots.subspan(i + 1)); });
-      out[count] = construct(at, slots[i]);
-      ++count;
-      give_back.dismiss();
-    }
-  }
-
   // What the checks do rarely. Members of the pool, and no inlined part of their callers, so that
   // the common way keeps its registers.
   [[gnu::noinline]] auto look_into(void* slot, place at) noexcept {
@@ -384,18 +357,6 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
       destroy(object, as_holder);
     }
     return admitted;
-  }
-
-  void release_all(place at, std::span<T* const> objects) noexcept {
-    while (!objects.empty()) {
-      std::array<void*, bulk_chunk> slots;
-      std::size_t admitted = 0;
-      for (; admitted < slots.size() && !objects.empty(); objects = objects.subspan(1)) {
-        slots[admitted] = objects.front();
-        admitted += destroy_if_admitted(objects.front(), at) ? 1 : 0;
-      }
-      source_.release_n(std::span<void* const>(slots).first(admitted));
-    }
   }
 
   /// What knows which slots are in use.

@@ -1,24 +1,22 @@
 /// @file
-/// Public: `no_hooks`, the default, and what another type may have. Internal: how they are called.
+/// Public: what the hooks of a slot map may have. Internal: how they are called.
 #pragma once
 
 #include <utility>
 
+#include "lido/base/no_hooks.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 
-namespace lido {
+namespace lido::detail {
 
-/// Hooks of a slot map: any type that has some of
-///
-///     void on_insert(T& value, slot_handle<T> handle);           // a value was made
-///     void on_erase(T& value, slot_handle<T> handle) noexcept;   // it is about to be destroyed
-///     void on_move(T& value, slot_handle<T> handle) noexcept;    // it now has another address
-///
-/// An on_insert that throws takes the insertion back: on_erase is not called for that value. None
-/// of them may change the map. The values that a map still has when it ends are not announced.
-struct no_hooks {};
-
-namespace detail {
+// Hooks of a slot map: any type that has some of
+//
+//     void on_insert(T& value, slot_handle<T> handle);           // a value was made
+//     void on_erase(T& value, slot_handle<T> handle) noexcept;   // it is about to be destroyed
+//     void on_move(T& value, slot_handle<T> handle) noexcept;    // it now has another address
+//
+// An on_insert that throws takes the insertion back: on_erase is not called for that value. None
+// of them may change the map. The values that a map still has when it ends are not announced.
 
 template <class Hooks, class T>
 concept has_on_insert = requires(Hooks& hooks, T& value, slot_handle<T> handle) {
@@ -64,5 +62,4 @@ void tell_of_move([[maybe_unused]] Hooks& hooks, [[maybe_unused]] T& value,
   }
 }
 
-}  // namespace detail
-}  // namespace lido
+}  // namespace lido::detail
