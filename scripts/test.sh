@@ -26,7 +26,7 @@ run_preset() { # preset, further arguments for ctest
   cmake --build --preset "$preset" -- -v >"build/$preset/build.log" 2>&1 ||
     { grep -E 'error|warning|FAILED|undefined' -A 5 "build/$preset/build.log" | tail -n 80; return 1; }
   step "$preset: test"
-  ctest --preset "$preset" --output-on-failure --no-tests=error --output-junit junit.xml \
+  ctest --preset "$preset" --timeout 300 --output-on-failure --no-tests=error --output-junit junit.xml \
     --test-output-size-passed 1000000 "$@" 2>&1 | grep -vE '^ *Start +[0-9]+:| Passed +[0-9.]+ sec$'
 }
 

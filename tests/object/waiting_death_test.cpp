@@ -72,12 +72,15 @@ TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesEveryoneIsServed) {
   EXPECT_EXIT(
       {
         waited_for pool(16);
+        std::vector<waited_for::lease_type> held;
+        // In a thread that ends: of one that only looks on, nobody could empty the cache.
+        std::thread([&] {
+          for (int i = 0; i < 12; ++i) {
+            held.push_back(pool.acquire(i));
+          }
+        }).join();
         test::forbid_membarrier(
             {MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, MEMBARRIER_CMD_PRIVATE_EXPEDITED});
-        std::vector<waited_for::lease_type> held;
-        for (int i = 0; i < 12; ++i) {
-          held.push_back(pool.acquire(i));
-        }
         (void)serve_everyone(pool);
         end(pool.stats().waiting == 0 && pool.stats().in_use == held.size());
       },
