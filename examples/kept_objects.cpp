@@ -9,7 +9,6 @@ class session {
  public:
   explicit session(std::size_t buffer) : buffer_(buffer) {}  // the expensive part
   void open(const std::string& peer) { peer_ = peer; }
-  void close() { peer_.clear(); }
   void break_down() { broken_ = true; }
   [[nodiscard]] bool is_broken() const { return broken_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
@@ -27,7 +26,6 @@ struct session_hooks {  // each is optional
   session create() { return session(buffer_size); }
   static void activate(session& object, const std::string& peer) { object.open(peer); }
   static bool deactivate(session& object) {
-    object.close();
     return !object.is_broken();  // false: the next acquire makes another
   }
   static void destroy(session& /*object*/) noexcept { std::cout << "a session ends\n"; }
@@ -35,12 +33,6 @@ struct session_hooks {  // each is optional
 
 using session_pool = lido::object_pool<session, lido::policy::keep_constructed<session_hooks>>;
 // [/snippet]
-
-void print(const session_pool& sessions) {
-  const lido::pool_stats stats = sessions.stats();
-  std::cout << "in use " << stats.in_use << ", available " << stats.available() << ", created "
-            << stats.created << '\n';
-}
 
 int main() try {
   session_pool sessions({.capacity = 4, .name = "sessions", .creation = lido::creation::eager},
@@ -50,10 +42,9 @@ int main() try {
     auto two = sessions.acquire("beta");
     two->break_down();
     std::cout << one->peer() << " and " << two->peer() << '\n';
-    print(sessions);
   }
-  print(sessions);
-  std::cout << "the pool ends\n";
+  const lido::pool_stats stats = sessions.stats();
+  std::cout << stats.available() << " available, " << stats.created << " of them created\n";
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';
   return 1;
@@ -61,10 +52,8 @@ int main() try {
 
 // Prints:
 //   alpha and beta
-//   in use 2, available 2, created 4
 //   a session ends
-//   in use 0, available 4, created 3
-//   the pool ends
+//   4 available, 3 of them created
 //   a session ends
 //   a session ends
 //   a session ends
