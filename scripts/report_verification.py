@@ -51,12 +51,19 @@ def labels_of(preset):
             for test in json.loads(done.stdout)["tests"]}
 
 
+class Run:
+    """The tests of one preset, and when they ran."""
+
+    def __init__(self, preset, results):
+        root = xml.parse(results).getroot()
+        labels = labels_of(preset)
+        self.date = datetime.date.fromisoformat(root.attrib["timestamp"][:10])
+        self.tests = [Test(case, labels.get(case.attrib["name"], [])) for case in root.iter("testcase")]
+
+
 def read_preset(preset):
     results = ROOT / "build" / preset / "junit.xml"
-    if not results.exists():
-        return None
-    labels = labels_of(preset)
-    return [Test(case, labels.get(case.attrib["name"], [])) for case in xml.parse(results).getroot().iter("testcase")]
+    return Run(preset, results) if results.exists() else None
 
 
 def table(header, rows, align=None):
@@ -82,32 +89,92 @@ def tests_section(runs):
     yield ""
     rows = []
     for preset, title in PRESETS.items():
-        tests = runs[preset]
-        if tests is None:
-            rows.append([title, "not run", "", "", ""])
+        if runs[preset] is None:
+            rows.append([title, "", "not run", "", "", ""])
             continue
+        tests = runs[preset].tests
         counts = Counter(test.label for test in tests)
         results = Counter(test.result for test in tests)
         kinds = ", ".join(f"{counts[label]} {label}" for label in LABELS if counts[label])
-        rows.append([title, results["passed"], results["failed"], results["skipped"], kinds])
-    yield from table(["build", "passed", "failed", "skipped", "of which"], rows, ["---", "--:", "--:", "--:", "---"])
+        rows.append([title, runs[preset].date, results["passed"], results["failed"], results["skipped"], kinds])
+    yield from table(["build", "run", "passed", "failed", "skipped", "of which"], rows,
+                     ["---", "---", "--:", "--:", "--:", "---"])
+
+
+def operations_of(test):
+    held = re.search(r": (\d+) operations, held", test.output)
+    return int(held[1]) if held else 0
+
+
+def stress_rows(tests):
+    for test in tests:
+        thefts = re.search(r"thefts (\d+), heavy fences (\d+)", test.output)
+        seed = re.search(r"seed (\d+)", test.output)
+        yield [f"`{test.name}`", f"{operations_of(test):,}" if operations_of(test) else test.result,
+               thefts[1] if thefts else "-", thefts[2] if thefts else "-", seed[1] if seed else "-"]
 
 
 def stress_section(tests):
-    rows = []
-    for test in tests:
-        held = re.search(r": (\d+) operations, held", test.output)
-        if test.label != "stress" or not held:
-            continue
-        thefts = re.search(r"thefts (\d+), heavy fences (\d+)", test.output)
-        seed = re.search(r"seed (\d+)", test.output)
-        rows.append([f"`{test.name}`", f"{int(held[1]):,}", thefts[1] if thefts else "-", thefts[2] if thefts else "-",
-                     seed[1] if seed else "-"])
+    stress = [test for test in tests if test.label == "stress"]
     yield "## Stress"
     yield ""
-    yield f"The library as it ships, {sum(int(row[1].replace(',', '')) for row in rows):,} operations; every run held."
+    for title, fuzzed in (("The library as it ships", False),
+                          ("With threads that lose their processor inside the windows of its operations", True)):
+        some = [test for test in stress if (".fuzzed." in test.name) == fuzzed]
+        broken = sum(test.result != "passed" for test in some)
+        yield (f"{title}: {sum(map(operations_of, some)):,} operations, {len(some)} runs, "
+               f"{broken} of them broke an invariant or did not end.")
+        yield ""
+        yield from table(["test", "operations", "caches robbed", "heavy fences", "seed"], list(stress_rows(some)))
+
+
+def figure(tests, pattern, name):
+    """What the tests of that name report of one figure, summed up."""
+    return sum(int(value) for test in tests if re.search(pattern, test.name)
+               for value in re.findall(rf"^report: .*\b{name}=(\d+)", test.output, re.M))
+
+
+def failures(tests, pattern):
+    chosen = [test for test in tests if re.search(pattern, test.name)]
+    return f"{sum(test.result == 'failed' for test in chosen)} of {len(chosen)} tests fail"
+
+
+def count_suppressions():
+    """Files of suppressions and attributes that switch a sanitizer off, in what is built and run."""
+    done = subprocess.run(["git", "grep", "-lE", r"no_sanitize|suppressions=|DISABLE_SANITIZER", "--", "include", "src",
+                           "tests", "stress", "cmake", "CMake*", "scripts/*.sh", "scripts/tidy*"],
+                          cwd=ROOT, check=False, capture_output=True, text=True)
+    return len(done.stdout.split())
+
+
+def numbers_section(runs):
+    gcc = runs["gcc"].tests
+    sanitized = [test for preset in ("tsan", "asan") if runs[preset] for test in runs[preset].tests]
+    mutants = model_mutants(gcc)
+    dead = sum(row[1] in ("killed", "crashed", "endless") for row in mutants)
+    alike = sum(row[1] == "equivalent" for row in mutants)
+    yield "## In short"
     yield ""
-    yield from table(["test", "operations", "caches robbed", "heavy fences", "seed"], rows)
+    yield from table(["what", "figure", "seen by"], [
+        ["slots lost, or handed out twice", failures(gcc, r"^(stress|model|fuzz)\."),
+         f"{sum(map(operations_of, gcc)):,} operations on threads; model checker and fuzzing below"],
+        ["wake-ups lost", failures(gcc, r"blocked_acquire_wakes|^model\.waiting"), "stress and model"],
+        ["histories that are not linearizable", figure(gcc, "history", "impossible"),
+         f"{figure(gcc, 'history', 'operations'):,} operations, {figure(gcc, 'history', 'refusals'):,} refusals"],
+        ["rounds without progress beside a stalled thread", figure(gcc, "stalled_thread", "rounds_without_progress"),
+         f"{figure(gcc, 'stalled_thread', 'stalls')} stalls in {figure(gcc, 'stalled_thread', 'windows')} windows"],
+        ["leaks and slots lost after an injected fault",
+         figure(gcc, r"fault\.(sweep|growth)", "leaks") + figure(gcc, r"fault\.(sweep|growth)", "slots_lost"),
+         f"{figure(gcc, r'fault.(sweep|growth)', 'points')} faults"],
+        ["slots lost by threads that end, pools that end, forks",
+         figure(gcc, "come_and_go|late_use", "slots_lost") + figure(gcc, "forked_child", "two_owners"),
+         f"{figure(gcc, 'come_and_go', 'threads_born'):,} threads, {figure(gcc, 'come_and_go', 'pools_made'):,} pools, "
+         f"{figure(gcc, 'forked_child', 'forks')} forks"],
+        ["mutants killed", f"{dead} of {len(mutants) - alike}", f"model checker; {alike} more are equivalent"],
+        ["negative controls on threads that are not noticed", failures(gcc, r"^mutant\.(?!model)"), "drivers and fuzz inputs"],
+        ["sanitizer reports", failures(sanitized, "") if sanitized else "not run",
+         f"with {count_suppressions()} suppressions"],
+    ], ["---", "---", "---"])
 
 
 def figures_section(tests):
@@ -176,15 +243,21 @@ def plain_summary(plain):
             f"at a load of {plain['load']:g} on {plain['cores']} cores).")
 
 
-def mutants_section(tests):
-    yield "## Mutants"
-    yield ""
+def model_mutants(tests):
+    """Name, end, executions, scenario, search and what was seen, of each."""
     pattern = r"^(\S.*?) {2,}(killed|crashed|endless|SURVIVED) +(\d+) +(\S*) +(\S*) +(.*)$"
     found = []
     for name, end, executions, scenario, search, seen in lines_of(tests, "mutant.", pattern):
         if scenario == "known:":  # survived, and no scenario follows but the reason
             end, scenario, search, seen = "equivalent", "", "", f"{search} {seen}"
         found.append([name.strip(), end, f"{int(executions):,}", scenario and f"`{scenario}`", search, seen])
+    return found
+
+
+def mutants_section(tests):
+    yield "## Mutants"
+    yield ""
+    found = model_mutants(tests)
     dead = sum(row[1] in ("killed", "crashed", "endless") for row in found)
     alike = sum(row[1] == "equivalent" for row in found)
     yield (f"By the model checker: {dead} of {len(found) - alike} killed; {alike} more change nothing that an "
@@ -216,8 +289,8 @@ def fuzz_section(runs):
     yield "## Fuzzing"
     yield ""
     rows = []
-    for preset, tests in runs.items():
-        for test in tests or []:
+    for preset, run in runs.items():
+        for test in run.tests if run else []:
             if test.label != "fuzz":
                 continue
             units = re.search(r"number_of_executed_units: +(\d+)", test.output)
@@ -244,7 +317,7 @@ def coverage_section():
 
 
 def document(runs):
-    gcc = runs["gcc"] or []
+    gcc = runs["gcc"].tests
     yield "# Verification"
     yield ""
     yield "Written by `scripts/report_verification.py` from the runs of `scripts/test.sh` and `scripts/coverage.sh`;"
@@ -252,8 +325,9 @@ def document(runs):
     yield "[model checking](explanation/model-checking.md), [fuzzing](explanation/fuzzing.md),"
     yield "[guarantees](reference/guarantees.md)."
     yield ""
-    yield f"{datetime.date.today():%d %B %Y}; {machine()}."
+    yield f"{runs['gcc'].date:%d %B %Y}; {machine()}."
     yield ""
+    yield from numbers_section(runs)
     yield from tests_section(runs)
     yield from model_section(gcc)
     yield from mutants_section(gcc)
