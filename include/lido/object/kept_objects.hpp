@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/mutation.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -102,7 +103,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
   /// threw.
   template <class Slots>
   [[nodiscard, gnu::always_inline]] bool finish(const Slots& slots, T* object) noexcept {
-    if (deactivate(*object)) [[likely]] {
+    if (deactivate(*object) || broken(mutation::keep_refused)) [[likely]] {
       return false;
     }
     destroy(index_in(slots, object), object);
