@@ -35,7 +35,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
 
   static constexpr bool creates_nothrow() noexcept {
     if constexpr (names_create<Hooks>) {
-      return noexcept(T(std::declval<Hooks&>().create()));
+      return noexcept(std::declval<Hooks&>().create());  // which makes the T in its slot
     } else {
       return std::is_nothrow_default_constructible_v<T>;
     }
