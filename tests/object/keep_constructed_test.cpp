@@ -213,7 +213,7 @@ TEST(KeepConstructedHooks, MayUseThePoolTheyAreCalledFor) {
 }
 
 struct fixed_in_place {
-  explicit fixed_in_place(int number) : number(number) {}
+  explicit fixed_in_place(int start) : number(start) {}
   fixed_in_place(const fixed_in_place&) = delete;
   fixed_in_place& operator=(const fixed_in_place&) = delete;
   int number;

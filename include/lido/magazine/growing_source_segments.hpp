@@ -112,6 +112,21 @@ void growing_source<Stack, Memory>::put_in_service(std::uint32_t segment, void**
   note_progress();
 }
 
+/// Lets go of the word until somebody gets on, as whoever has a segment apart must take hold of it.
+/// False: nobody does.
+template <growing_index_stack Stack, segment_memory Memory>
+bool growing_source<Stack, Memory>::wait_for_segment(patience& others) noexcept {
+  // relaxed (2x): only that it moves is of interest; no segment comes back while the word is held
+  const std::uint32_t before = progress_.load(std::memory_order_relaxed);
+  bool patient = true;
+  let_go();
+  while (patient && progress_.load(std::memory_order_relaxed) == before) {
+    patient = others.wait(before);
+  }
+  hold();
+  return patient;
+}
+
 template <growing_index_stack Stack, segment_memory Memory>
 int growing_source<Stack, Memory>::reserve(std::uint32_t slots) noexcept {
   return reserve(slots, nullptr);
@@ -126,10 +141,7 @@ int growing_source<Stack, Memory>::reserve(std::uint32_t slots, const Fill& fill
   hold();
   while (error == 0 && go_on && capacity() < slots) {
     if (const std::uint32_t segment = lowest_spare(); segment == plan_.segments()) {
-      let_go();
-      // relaxed: only that it moves is of interest
-      error = others.wait(progress_.load(std::memory_order_relaxed)) ? 0 : EBUSY;
-      hold();
+      error = wait_for_segment(others) ? 0 : EBUSY;
     } else if (error = back_if_retired(segment); error == 0) {
       if constexpr (!std::is_null_pointer_v<Fill>) {
         go_on = do_apart(segment, fill);
