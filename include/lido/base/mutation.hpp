@@ -69,6 +69,7 @@ enum class mutation {
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads
   lose_on_throw,    ///< a slot whose constructor throws is not put back
+  keep_refused,     ///< an object is kept although its deactivation has refused it
   // slot maps
   same_slot_generation,  ///< an erase leaves the generation of the slot alone
   reuse_used_up,         ///< a slot whose generations are used up begins again with the first
