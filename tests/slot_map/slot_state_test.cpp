@@ -77,6 +77,15 @@ TEST(SlotState, LastGenerationIsNotFollowedByAnother) {
   EXPECT_EQ(state.erase(2), fate::ours);
   EXPECT_FALSE(state.retire_value(2));
   EXPECT_FALSE(state.is_live(2) || state.is_live(1));
+  EXPECT_EQ(state.generation(), 0U);
+  state.wait_for_end(2);  // is over, although no generation follows
+}
+
+TEST(SlotState, GenerationOfAValueThatWasNeverPublishedIsRetiredToo) {
+  slot_state state;
+  EXPECT_TRUE(state.retire_value(9));
+  EXPECT_EQ(state.generation(), 2U);
+  EXPECT_FALSE(state.is_live());
 }
 
 }  // namespace

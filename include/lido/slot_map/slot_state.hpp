@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "lido/base/mutation.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 
@@ -16,7 +17,8 @@ namespace lido::detail {
 /// be with it then, the eraser if nobody else, has it alone and ends it.
 ///
 /// Invariants
-///  I1 The generation only grows, and only while the slot has no value.
+///  I1 The generation only grows, and only while the slot has no value. A slot whose generations
+///     are used up has generation 0 for ever, which no value has.
 ///  I2 `alone` excludes readers. Both count those who are with the value, live or not.
 /// Memory ordering: an atomic word alone decides who may touch the value, so what one does with it
 ///   is visible to the next; see the notes. Between a value and the next one in the slot the free
@@ -70,6 +72,7 @@ class slot_state {
         before = word_.load(std::memory_order_relaxed);
         continue;
       }
+      schedule_point();
       // (2) - this acquire-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
       // (4, 5), so all that was done with the value is visible. On failure relaxed: looked at again
       if (word_.compare_exchange_weak(before, before | alone, std::memory_order_acquire,
@@ -92,6 +95,7 @@ class slot_state {
         before = word_.load(std::memory_order_relaxed);
         continue;
       }
+      schedule_point();
       // (3) - this acquire-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
       // (4), so the value is visible as the last one left it. On failure relaxed: looked at again
       if (word_.compare_exchange_weak(before, before + one_reader, std::memory_order_acquire,
@@ -121,6 +125,7 @@ class slot_state {
     // relaxed: validated by (6)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
     while (has_value(before, generation)) {
+      schedule_point();
       // (6) - this acq_rel-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
       // (4, 5): who ends the value sees what all did. On failure relaxed: looked at again
       if (word_.compare_exchange_weak(before, before & ~live, std::memory_order_acq_rel,
@@ -133,17 +138,22 @@ class slot_state {
   }
 
   /// The value is ended. False: the generations up to `last` are used up, and the slot with them.
-  /// Requires: as `erase` and `leave_...` say.
+  /// Requires: as `erase` and `leave_...` say, or the slot is the caller's and was not published.
   [[nodiscard]] bool retire_value(std::uint64_t last) noexcept {
     // relaxed (2x): nobody enters, and who takes the slot next gets it from the free list
     const std::uint64_t now = word_.load(std::memory_order_relaxed) >> generation_shift;
-    if (now >= last) {
-      return false;
-    }
     const std::uint64_t next = broken(mutation::same_state_generation) ? now : now + 1;
     // relaxed: as above
-    word_.store(next << generation_shift, std::memory_order_relaxed);
-    return true;
+    word_.store(now < last ? next << generation_shift : 0, std::memory_order_relaxed);
+    return now < last;
+  }
+
+  /// Waits until an erased value is ended.
+  void wait_for_end(std::uint64_t generation) const noexcept {
+    patience waiting;
+    while (this->generation() == generation) {
+      waiting.wait();
+    }
   }
 
  private:
@@ -162,7 +172,8 @@ class slot_state {
   class patience {
    public:
     void wait() noexcept {
-      if (++waits_ < waits_before_yield) {
+      if (waits_ < tuning::waits_before_yield) {
+        ++waits_;
         backoff_.pause();
       } else {
         yield_thread();
@@ -170,7 +181,6 @@ class slot_state {
     }
 
    private:
-    static constexpr int waits_before_yield = 8;
     exponential_backoff backoff_;
     int waits_ = 0;
   };
