@@ -186,6 +186,40 @@ TEST(ConcurrentSlotMap, HooksAreToldAndMayRefuse) {
   EXPECT_EQ(erased, 1);
 }
 
+/// Keeps the handle it is given, and refuses.
+struct remembering_hooks {
+  slot_handle<int>* seen;
+  bool* refuse;
+  void on_insert(int& /*value*/, slot_handle<int> given) const {
+    *seen = given;
+    if (*refuse) {
+      throw test::refused();
+    }
+  }
+};
+
+TEST(ConcurrentSlotMap, HandleThatARefusingHookSawIsStaleForEver) {
+  slot_handle<int> seen;
+  bool refuse = true;
+  concurrent_slot_map<int, remembering_hooks> map({.max_size = 1}, {&seen, &refuse});
+  EXPECT_THROW((void)map.insert(1), test::refused);
+  const slot_handle<int> refused = seen;
+  refuse = false;
+  EXPECT_NE(map.insert(2), refused);
+  EXPECT_FALSE(map.contains(refused));
+}
+
+TEST(ConcurrentSlotMap, RefusedInsertsUseASlotUp) {
+  slot_handle<int> seen;
+  bool refuse = true;
+  concurrent_slot_map<int, remembering_hooks, 2> map({.max_size = 1}, {&seen, &refuse});
+  EXPECT_THROW((void)map.insert(1), test::refused);
+  EXPECT_EQ(map.used_up_slots(), 0U);
+  EXPECT_THROW((void)map.insert(1), test::refused);
+  EXPECT_EQ(map.used_up_slots(), 1U);
+  EXPECT_FALSE(map.try_emplace(1));
+}
+
 TEST(ConcurrentSlotMap, DestructorEndsAllValues) {
   const auto watched = std::make_shared<int>(1);
   {
