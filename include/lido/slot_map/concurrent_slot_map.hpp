@@ -117,8 +117,7 @@ class concurrent_slot_map {
   /// As emplace; when all slots are taken, erases the value whose `importance(const T&)` is the
   /// least by `<` of those a walk meets, and takes its slot. Others insert and change values
   /// meanwhile, so it was the least when it was read. Waits for those who are with a value, also
-  /// until the last one has left the erased one; if another insert then takes the slot, begins
-  /// anew. So it erases no more values than fit. Throws pool_exhausted when all slots are used up;
+  /// until the last one has left the erased one. Throws pool_exhausted when all slots are used up;
   /// what throws after an erase does not undo that. Requires: not called from a callback of this
   /// map, which it might wait for; `importance` calls nothing of the map.
   template <class Importance, class... Args>
@@ -143,7 +142,7 @@ class concurrent_slot_map {
     }
     const auto fate = states_[slot].erase(generation_of(handle));
     if (fate == detail::slot_state::fate::ours) {
-      end_value_and_give_back(slot);
+      end_value_and_hand_on(slot);
     }
     return fate != detail::slot_state::fate::stale;
   }
@@ -284,21 +283,19 @@ class concurrent_slot_map {
     return handle;
   }
 
-  /// Null if others were faster, or the slot is used up.
+  /// The slot, now the caller's; null if others were faster, or it is used up.
   void* evict(handle_type victim) {
     const std::uint32_t slot = slot_of(victim);
     const std::uint64_t generation = generation_of(victim);
-    switch (states_[slot].erase(generation)) {
-      case detail::slot_state::fate::ours:
-        return end_value(slot) ? values_.address_of(slot) : nullptr;
-      case detail::slot_state::fate::theirs:
-        states_[slot].wait_for_end(generation);
-        return nullptr;
-      case detail::slot_state::fate::stale:
-        break;
+    const auto fate = states_[slot].erase_and_claim(generation);
+    if (fate == detail::slot_state::fate::stale) {
+      detail::yield_thread();
+      return nullptr;
     }
-    detail::yield_thread();
-    return nullptr;
+    const bool again = fate == detail::slot_state::fate::ours
+                           ? end_value(slot)
+                           : states_[slot].wait_for_end(generation);
+    return again ? values_.address_of(slot) : nullptr;
   }
 
   /// Whether the slot may be used again. Requires: the value is erased and the caller the last one
@@ -322,8 +319,9 @@ class concurrent_slot_map {
       slots_.give_back(values_.address_of(slot));
     }
   }
-  void end_value_and_give_back(std::uint32_t slot) const noexcept {
-    if (end_value(slot)) {
+  void end_value_and_hand_on(std::uint32_t slot) const noexcept {
+    const bool claimed = states_[slot].is_claimed();
+    if (end_value(slot) && !claimed) {
       slots_.give_back(values_.address_of(slot));
     }
   }
@@ -331,14 +329,14 @@ class concurrent_slot_map {
   void leave_alone(std::uint32_t slot) noexcept {
     detail::schedule_point();
     if (states_[slot].leave_alone()) {
-      end_value_and_give_back(slot);
+      end_value_and_hand_on(slot);
     }
   }
   // The reader of an erased value ends it if it is the last, const or not.
   void leave_shared(std::uint32_t slot) const noexcept {
     detail::schedule_point();
     if (states_[slot].leave_shared()) {
-      end_value_and_give_back(slot);
+      end_value_and_hand_on(slot);
     }
   }
 
