@@ -136,6 +136,9 @@ class slot_map {
       announce_erase(p);
       store_.erase(p);
     }
+    if (walks_ == 0) {
+      store_.forget_holes();
+    }
     settle();
   }
 
@@ -183,7 +186,7 @@ class slot_map {
       return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
     };
     auto erase = [this](std::uint32_t place) noexcept { erase_at(place); };
-    return detail::walk(store_, visit, erase).run();
+    return detail::walk(store_, visit, erase, detail::may_erase<slot_map, F>()).run();
   }
 
   /// As above with `const T&`; f does not change the map. Steps over holes.
@@ -192,22 +195,22 @@ class slot_map {
     auto visit = [this, &f](const T& value, std::uint32_t place) {
       return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
     };
-    auto erase = [](std::uint32_t /*place*/) noexcept {};
-    return detail::walk(store_, visit, erase).run();
+    return detail::walk(store_, visit, detail::erase_nothing, std::false_type()).run();
   }
 
   /// Calls `f(T&)` or `f(T&, handle)` for each value, from as many threads as `executor` likes (see
-  /// parallel.hpp, and lido/tbb.hpp for `lido::par`). Holes as above. Requires: no f calls a
-  /// function of the map that is not const.
+  /// parallel.hpp, and lido/tbb.hpp for `lido::par`); f returns nothing, or false to end the range
+  /// an executor is at. Holes as above. Requires: f only calls functions of the map that are const.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
     if (mode_ == compaction_mode::deferred && walks_ == 0) {
       compact();
     }
     executor(store_.end(), [this, &f](std::uint32_t first, std::uint32_t last) {
-      for (std::uint32_t p = store_.next_value(first); p < last; p = store_.next_value(p + 1)) {
-        detail::call_in_parallel(f, value_at(p), [this, p] { return handle_at(p); });
-      }
+      detail::walk_range(store_, first, last, [this, &f](std::uint32_t place) {
+        return detail::call_in_parallel(f, value_at(place),
+                                        [this, place] { return handle_at(place); });
+      });
     });
   }
 
@@ -254,7 +257,7 @@ class slot_map {
   void shrink_to_fit() {
     compact();
     if (walks_ == 0) {
-      store_.shrink_table();
+      store_.shrink_table(reserve_);
       shrink_places_to(std::max(store_.end(), reserve_));
     }
   }
@@ -279,9 +282,6 @@ class slot_map {
  private:
   friend iterator;
   friend const_iterator;
-
-  static constexpr std::uint32_t first_capacity = 16;
-
   [[nodiscard]] T& value_at(std::uint32_t place) const noexcept { return store_.values()[place]; }
   [[nodiscard]] handle_type handle_at(std::uint32_t place) const noexcept {
     const detail::slot_index slot = store_.slot_at(place);
@@ -304,7 +304,8 @@ class slot_map {
     if (store_.capacity() >= most) {
       throw pool_exhausted(name_, most, size());
     }
-    const std::size_t doubled = std::max<std::size_t>(store_.capacity() * 2ULL, first_capacity);
+    const std::size_t doubled =
+        std::max<std::size_t>(store_.capacity() * 2ULL, detail::first_capacity);
     return static_cast<std::uint32_t>(std::min(doubled, most));
   }
 
