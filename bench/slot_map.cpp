@@ -26,7 +26,7 @@ struct filled {
     }
   }
   void add(int points) {
-    const handle fresh = container.add(object(points));
+    const auto fresh = container.add(object(points));
     if constexpr (Container::keeps_handles) {
       handles.push_back(fresh);
     }
@@ -98,6 +98,17 @@ void churn(benchmark::State& state) {
   }
 }
 
+/// The handle, if handles last, or else the index.
+template <class Container>
+typename Container::handle handle_of(typename Container::handle given, std::size_t index) {
+  if constexpr (Container::keeps_handles) {
+    (void)index;
+    return given;
+  } else {
+    return index;
+  }
+}
+
 /// Adds a thousand to those that are there, and removes them in an order by chance.
 template <class Container>
 void insert_erase(benchmark::State& state) {
@@ -115,11 +126,7 @@ void insert_erase(benchmark::State& state) {
       fresh.push_back(all.container.add(object(1)));
     }
     for (const std::uint32_t pick : picks) {
-      if constexpr (Container::keeps_handles) {
-        all.container.remove(fresh[pick]);
-      } else {
-        all.container.remove(first + pick);
-      }
+      all.container.remove(handle_of<Container>(fresh[pick], first + pick));
       fresh[pick] = fresh.back();
       fresh.pop_back();
     }

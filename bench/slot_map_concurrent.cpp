@@ -31,6 +31,7 @@ using lido_bench::object;
 
 constexpr std::size_t objects_per_thread = 1024;
 constexpr std::size_t most_objects = 16 * objects_per_thread;
+constexpr std::size_t walked_objects = most_objects / 2;
 
 // Each contender can add, remove and update, and
 //   read(handle)      gives the hit points, beside other readers; -1 if there is no object
@@ -46,12 +47,12 @@ class concurrent_map {
   bool update(handle where) {
     return map_.visit(where, [](object& value) { value.move(); });
   }
-  int read(handle where) const {
+  [[nodiscard]] int read(handle where) const {
     int points = -1;
     map_.read(where, [&](const object& value) { points = value.hp; });
     return points;
   }
-  long sum() const {
+  [[nodiscard]] long sum() const {
     long points = 0;
     map_.for_each([&](const object& value) { points += value.hp; });
     return points;
@@ -87,12 +88,12 @@ class locked_map {
     }
     return found != nullptr;
   }
-  int read(handle where) const {
+  [[nodiscard]] int read(handle where) const {
     const std::shared_lock lock(door_);
     const object* const found = map_.find(where);
     return found != nullptr ? found->hp : -1;
   }
-  long sum() const {
+  [[nodiscard]] long sum() const {
     const std::shared_lock lock(door_);
     long points = 0;
     map_.for_each([&](const object& value) { points += value.hp; });
@@ -129,12 +130,12 @@ class hash_map {
     found->second.move();
     return true;
   }
-  int read(handle id) const {
+  [[nodiscard]] int read(handle id) const {
     tbb::concurrent_hash_map<handle, object>::const_accessor found;
     return map_.find(found, id) ? found->second.hp : -1;
   }
   // Its walks are for maps that nobody changes, so they need no lock, in its favour.
-  long sum() const {
+  [[nodiscard]] long sum() const {
     long points = 0;
     for (const auto& [id, value] : map_) {
       points += value.hp;
@@ -190,7 +191,7 @@ void operate(benchmark::State& state, std::uint32_t updates) {
 template <class Map>
 struct filled {
   filled() {
-    for (std::size_t i = 0; i < most_objects / 2; ++i) {
+    for (std::size_t i = 0; i < walked_objects; ++i) {
       handles.push_back(map.add(object(1)));
     }
   }
@@ -222,7 +223,7 @@ void walk(benchmark::State& state) {
     benchmark::DoNotOptimize(std::as_const(shared<filled<Map>>()->map).sum());
   }
   state.counters["per_object"] = benchmark::Counter(
-      static_cast<double>(most_objects / 2) * static_cast<double>(state.iterations()),
+      static_cast<double>(walked_objects) * static_cast<double>(state.iterations()),
       benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
@@ -239,7 +240,7 @@ void parallel_walk(benchmark::State& state) {
     arena.execute([&] { all.map.move_all(); });
   }
   state.counters["per_object"] = benchmark::Counter(
-      static_cast<double>(most_objects / 2) * static_cast<double>(state.iterations()),
+      static_cast<double>(walked_objects) * static_cast<double>(state.iterations()),
       benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 #endif

@@ -189,13 +189,14 @@ class concurrent_slot_map {
   bool for_each(F&& f) const {
     const std::uint32_t end = slots_.end();
     for (std::uint32_t slot = 0; slot < end; ++slot) {
+      if (!states_[slot].is_live()) {
+        continue;
+      }
       const handle_type handle = handle_at(slot);
       step verdict = step::next;
-      if (states_[slot].is_live()) {
-        (void)read(handle, [&](const T& value) {
-          verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
-        });
-      }
+      (void)read(handle, [&](const T& value) {
+        verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
+      });
       if (detail::stops(verdict)) {
         return false;
       }

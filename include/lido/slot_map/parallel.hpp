@@ -55,7 +55,7 @@ bool call_in_parallel(F& f, T& value, HandleOf handle_of) {
 
 /// Visits the places with values from `first` to before `last`, until `visit(place)` says false.
 template <class Store, class Visit>
-void walk_range(Store& store, std::uint32_t first, std::uint32_t last, Visit visit) {
+void walk_range(Store& store, std::uint32_t first, std::uint32_t last, const Visit& visit) {
   std::uint32_t place = store.next_value(first);
   while (place < last && visit(place)) {
     place = store.next_value(place + 1);

@@ -206,11 +206,12 @@ class slot_map {
     if (mode_ == compaction_mode::deferred && walks_ == 0) {
       compact();
     }
-    executor(store_.end(), [this, &f](std::uint32_t first, std::uint32_t last) {
-      detail::walk_range(store_, first, last, [this, &f](std::uint32_t place) {
-        return detail::call_in_parallel(f, value_at(place),
-                                        [this, place] { return handle_at(place); });
-      });
+    const auto visit = [this, &f](std::uint32_t place) {
+      return detail::call_in_parallel(f, value_at(place),
+                                      [this, place] { return handle_at(place); });
+    };
+    executor(store_.end(), [this, &visit](std::uint32_t first, std::uint32_t last) {
+      detail::walk_range(store_, first, last, visit);
     });
   }
 
