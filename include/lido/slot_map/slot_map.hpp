@@ -294,35 +294,32 @@ class slot_map {
     if (store_.has_room()) [[likely]] {
       return announce_insert(store_.emplace(std::forward<Args>(args)...));
     }
-    const std::uint32_t place =
-        store_.relocate_and_emplace(grown_capacity(), std::forward<Args>(args)...);
+    const std::uint32_t more = detail::grown_capacity(store_.capacity(), max_size_, name_);
+    const std::uint32_t place = store_.relocate_and_emplace(more, std::forward<Args>(args)...);
     announce_move_of_all(place);
     return announce_insert(place);
   }
 
-  [[nodiscard]] std::uint32_t grown_capacity() const {
-    const std::size_t most = std::min<std::size_t>(max_size_, detail::max_capacity);
-    if (store_.capacity() >= most) {
-      throw pool_exhausted(name_, most, size());
-    }
-    const std::size_t doubled =
-        std::max<std::size_t>(store_.capacity() * 2ULL, detail::first_capacity);
-    return static_cast<std::uint32_t>(std::min(doubled, most));
-  }
-
   void erase_at(std::uint32_t place) noexcept {
     announce_erase(place);
-    if constexpr (std::is_nothrow_move_constructible_v<T>) {
-      if (mode_ == compaction_mode::immediate && walks_ == 0 && store_.holes() == 0) {
-        if (store_.erase_and_fill(place)) {
-          announce_move(place);
-        }
-        shrink_if_sparse();
-        return;
-      }
+    if (!erase_and_fill(place)) {
+      store_.erase(place);
+      settle();
     }
-    store_.erase(place);
-    settle();
+  }
+
+  /// Where there are no holes and none is to be: puts the last value into the place. False: not so.
+  bool erase_and_fill(std::uint32_t place) noexcept {
+    if constexpr (std::is_nothrow_move_constructible_v<T>) {
+      if (mode_ != compaction_mode::immediate || walks_ != 0 || store_.holes() != 0) {
+        return false;
+      }
+      if (store_.erase_and_fill(place)) {
+        announce_move(place);
+      }
+      shrink_if_sparse();
+    }
+    return std::is_nothrow_move_constructible_v<T>;
   }
 
   /// After a change, and when a walk ends: what `compaction_mode` says, unless a walk is running.
@@ -377,11 +374,12 @@ class slot_map {
   }
 
   void announce_move_of_all(std::uint32_t but = detail::null_slot) noexcept {
-    if constexpr (detail::has_on_move<Hooks, T>) {
-      for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
-        if (p != but) {
-          announce_move(p);
-        }
+    if (!detail::has_on_move<Hooks, T>) {
+      return;
+    }
+    for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
+      if (p != but) {
+        announce_move(p);
       }
     }
   }

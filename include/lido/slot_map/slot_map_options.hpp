@@ -50,6 +50,17 @@ namespace detail {
 
 inline constexpr std::uint32_t first_capacity = 16;  ///< of a map that grows
 
+/// Of a map whose places are all taken. Throws pool_exhausted if it must not grow.
+[[nodiscard]] inline std::uint32_t grown_capacity(std::size_t capacity, std::size_t max_size,
+                                                  const std::string& name) {
+  const std::size_t most = std::min<std::size_t>(max_size, max_capacity);
+  if (capacity >= most) {
+    throw pool_exhausted(name, most, capacity);
+  }
+  return static_cast<std::uint32_t>(
+      std::min(std::max<std::size_t>(capacity * 2, first_capacity), most));
+}
+
 /// Before any memory is asked for.
 inline const slot_map_options& checked(const slot_map_options& options) {
   if (options.max_size == 0) {
