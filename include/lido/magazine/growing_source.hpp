@@ -126,6 +126,11 @@ class growing_source final : private thread_exit_listener {
   }
   [[nodiscard, gnu::noinline]] void* acquire_more() noexcept;
   struct patience;
+  struct attempt {
+    void* slot;
+    bool is_over;  ///< there is no sense in another look
+  };
+  [[nodiscard]] attempt try_grow(word seen, bool patient) noexcept;
   [[nodiscard]] bool unchanged_since(word seen) const noexcept;
   [[nodiscard]] bool rest_is_apart() const noexcept;
 

@@ -124,26 +124,28 @@ void* growing_source<Stack, Memory>::acquire_more() noexcept {
     if (wait || (patient && rest_is_apart())) {
       // relaxed: only that it moves is of interest
       patient = others.wait(progress_.load(std::memory_order_relaxed));
-    } else if (is_held(seen)) {
-      break;
-    } else if (capacity() == plan_.capacity()) {
-      if (unchanged_since(seen)) {
-        break;
-      }
-    } else if (try_hold(seen)) {
-      const bool spare = lowest_spare() < plan_.segments();
-      void* const slot = spare ? grow() : nullptr;
-      let_go();
-      if (slot != nullptr) {
-        return slot;
-      }
-      if (spare || !patient) {
-        break;
-      }
+    } else if (const attempt last = try_grow(seen, patient); last.is_over) {
+      return last.slot;
     }
   }
-  source_.count_exhausted();
-  return nullptr;
+}
+
+/// After a look that found nothing since `seen` was read.
+template <growing_index_stack Stack, segment_memory Memory>
+auto growing_source<Stack, Memory>::try_grow(word seen, bool patient) noexcept -> attempt {
+  attempt now{nullptr, is_held(seen)};
+  if (!now.is_over && capacity() == plan_.capacity()) {
+    now.is_over = unchanged_since(seen);
+  } else if (!now.is_over && try_hold(seen)) {
+    const bool spare = lowest_spare() < plan_.segments();
+    now.slot = spare ? grow() : nullptr;
+    now.is_over = spare || !patient;
+    let_go();
+  }
+  if (now.is_over && now.slot == nullptr) {
+    source_.count_exhausted();
+  }
+  return now;
 }
 
 template <growing_index_stack Stack, segment_memory Memory>
