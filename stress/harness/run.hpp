@@ -3,14 +3,17 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -31,6 +34,7 @@ class run {
                  std::chrono::duration<double>(options.seconds))) {
     fmt::print("seed {}, {} threads, {:.1f} s\n", options.seed, options.threads, options.seconds);
     (void)std::fflush(stdout);
+    give_up_after(options.seconds);
   }
 
   [[nodiscard]] const run_options& options() const { return options_; }
@@ -82,6 +86,19 @@ class run {
   }
 
  private:
+  static constexpr unsigned seconds_to_end = 100;
+
+  /// A run that does not end is broken, too: a list that goes round in circles shows in nothing
+  /// else.
+  static void give_up_after(double seconds) {
+    (void)std::signal(SIGALRM, [](int /*signal*/) {
+      constexpr std::string_view text = "BROKEN: no end\n";
+      (void)!::write(STDOUT_FILENO, text.data(), text.size());
+      std::_Exit(EXIT_FAILURE);
+    });
+    (void)::alarm(static_cast<unsigned>(seconds) + seconds_to_end);
+  }
+
   run_options options_;
   std::chrono::steady_clock::time_point end_;
   std::atomic<std::uint64_t> operations_{0};
