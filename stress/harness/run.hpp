@@ -27,14 +27,18 @@ using random = std::minstd_rand;
 /// One run: prints the seed first, ends at the first broken invariant or when the time is over.
 class run {
  public:
-  explicit run(const run_options& options)
-      : options_(options),
-        end_(std::chrono::steady_clock::now() +
-             std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                 std::chrono::duration<double>(options.seconds))) {
+  explicit run(const run_options& options) : options_(options) {
     fmt::print("seed {}, {} threads, {:.1f} s\n", options.seed, options.threads, options.seconds);
     (void)std::fflush(stdout);
-    give_up_after(options.seconds);
+    start();
+  }
+
+  /// The time begins now; for those who have prepared something first.
+  void start() {
+    end_ = std::chrono::steady_clock::now() +
+           std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+               std::chrono::duration<double>(options_.seconds));
+    give_up_after(options_.seconds);
   }
 
   [[nodiscard]] const run_options& options() const { return options_; }
