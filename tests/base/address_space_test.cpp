@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t cannot_tell = std::numeric_limits<std::size_t>::max();
 
-/// Pages of `space` that have memory now. cannot_tell: an emulator does not, of pages that cannot be
-/// read.
+/// Pages of `space` that have memory now. cannot_tell: an emulator does not, of pages that cannot
+/// be read.
 std::size_t resident_pages(const address_space& space) {
   const std::size_t pages = (space.size() + page_size() - 1) / page_size();
   std::vector<unsigned char> states(pages);
