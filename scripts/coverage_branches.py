@@ -27,7 +27,7 @@ def gcov(data: Path) -> dict:
 
 def collect(root: Path, build: Path, folders: list[str]) -> dict[str, dict[int, dict]]:
     """file -> line -> how often it ran, and for each shape (number of branches) how often each was taken."""
-    lines: dict[str, dict[int, dict]] = defaultdict(lambda: defaultdict(lambda: {"count": 0, "shapes": {}}))
+    lines: dict[str, dict[int, dict]] = defaultdict(lambda: defaultdict(lambda: {"count": 0, "found": []}))
     wanted = [(root / folder).resolve() for folder in folders]
     with ThreadPoolExecutor(max_workers=2) as workers:
         for report in workers.map(gcov, sorted(build.rglob("*.gcda"))):
@@ -35,6 +35,8 @@ def collect(root: Path, build: Path, folders: list[str]) -> dict[str, dict[int, 
                 path = Path(report["current_working_directory"], file["file"]).resolve()
                 if any(folder in path.parents for folder in wanted):
                     add(lines[str(path.relative_to(root))], file["lines"])
+    for entry in (entry for of in lines.values() for entry in of.values()):
+        entry["shapes"] = shapes(entry.pop("found"))
     return lines
 
 
@@ -42,10 +44,22 @@ def add(lines: dict[int, dict], found: list[dict]) -> None:
     for line in found:
         entry = lines[line["line_number"]]
         entry["count"] += line["count"]
-        taken = [branch["count"] for branch in line["branches"] if not branch["throw"]]
+        taken = tuple(branch["count"] for branch in line["branches"] if not branch["throw"])
         if len(taken) > 1:
-            sums = entry["shapes"].setdefault(len(taken), [0] * len(taken))
-            entry["shapes"][len(taken)] = [a + b for a, b in zip(sums, taken)]
+            entry["found"].append((bool(line.get("function_name")), taken))
+
+
+def shapes(found: list[tuple[bool, tuple[int, ...]]]) -> dict[int, list[int]]:
+    """Number of branches -> how often each was taken. Of lambdas in templates gcov names no instance, and puts the
+    branches of all that a file has one behind the other: they are taken apart if the shortest list fits."""
+    sums: dict[int, list[int]] = {}
+    unit = min((len(taken) for _, taken in found), default=1)
+    for is_named, taken in found:
+        size = len(taken) if is_named or len(taken) % unit != 0 else unit
+        for start in range(0, len(taken), size):
+            so_far = sums.setdefault(size, [0] * size)
+            sums[size] = [a + b for a, b in zip(so_far, taken[start:start + size])]
+    return sums
 
 
 def tracefile(lines: dict[str, dict[int, dict]]) -> dict:

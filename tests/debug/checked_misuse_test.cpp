@@ -184,6 +184,20 @@ TYPED_TEST(CheckedMisuse, BulkReleaseRefusesWhatIsWrongAndTakesTheRest) {
   EXPECT_EQ(test::count_acquirable(pool), 300U);
 }
 
+TYPED_TEST(CheckedMisuse, BulkReleaseBesideReleasesByOtherThreadsTakesEachOnce) {
+  typename TestFixture::pool_type pool(32);
+  wide* const passed_on = pool.try_acquire_ptr();
+  std::thread([&] { pool.release(passed_on); }).join();  // from now on releases are shared
+  wide* const first = pool.try_acquire_ptr();
+  wide* const second = pool.try_acquire_ptr();
+  const std::array given{first, second, first};
+  pool.release_n(given);
+  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::double_release));
+  EXPECT_EQ(this->log_.entries()[0].object, first);
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_EQ(test::count_acquirable(pool), 32U);
+}
+
 TYPED_TEST(CheckedMisuse, OfTwoThreadsThatReleaseTheSameOneIsReported) {
   constexpr int rounds = 300;
   typename TestFixture::pool_type pool(8);

@@ -90,6 +90,10 @@ struct item {
   std::array<std::size_t, 64> numbers;
 };
 
+struct numbering {
+  static void activate(item& object, std::size_t number = 0) { object.numbers[0] = number; }
+};
+
 constexpr std::size_t most = 1000;  // eight segments, the last one cut short
 
 void require(bool held, std::string_view what) {
@@ -200,5 +204,6 @@ int main() {
   sweep<lido::object_pool<item, policy::grow>>("revocable");
   sweep<lido::object_pool<item, policy::grow, policy::locked_cache>>("locked");
   sweep<lido::object_pool<item, policy::grow, policy::no_cache, policy::track_in_use>>("none");
+  sweep<lido::object_pool<item, policy::grow, policy::keep_constructed<numbering>>>("kept");
   return EXIT_SUCCESS;
 }

@@ -37,6 +37,17 @@ TEST_F(GrowingKeptObjects, ObjectsOfASegmentThatGoesAreDestroyed) {
   EXPECT_EQ(tracked::counts().live(), static_cast<int>(one));
 }
 
+TEST_F(GrowingKeptObjects, OfASegmentThatGoesSlotsWithoutAnObjectDestroyNone) {
+  const std::size_t one = segment();
+  kept_pool pool(options());
+  { const auto first = pool.acquire(); }
+  pool.reserve(2 * one);
+  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_EQ(pool.shrink_to(0), 0U);
+  EXPECT_EQ(pool.stats().created, 0U);
+  EXPECT_EQ(tracked::counts().live(), 0);
+}
+
 TEST_F(GrowingKeptObjects, ASegmentThatComesBackHoldsNone) {
   const std::size_t one = segment();
   kept_pool pool(options());
@@ -78,6 +89,26 @@ TEST_F(GrowingKeptObjects, EagerCreationMakesAllThatAReserveAdds) {
   EXPECT_EQ(pool.stats().created, one);
   pool.reserve(2 * one);
   EXPECT_EQ(pool.stats().created, 2 * one);
+}
+
+TEST_F(GrowingKeptObjects, ReserveThatKeepsASegmentFillsNoSlotTwice) {
+  const std::size_t one = segment();
+  kept_pool pool(options(creation::eager));
+  std::vector<kept_pool::lease_type> leases;
+  while (leases.size() <= one) {
+    leases.push_back(pool.acquire());
+  }
+  leases.erase(leases.begin(), leases.end() - 1);
+  EXPECT_EQ(pool.stats().in_use, 1U);
+  (void)pool.shrink_to(0);  // all but the segment of the one in use
+  pool.reserve(3 * one);
+  EXPECT_EQ(pool.stats().created, static_cast<std::size_t>(tracked::counts().live()));
+  EXPECT_EQ(leases.front()->value(), 7);
+  while (leases.size() < 3 * one) {
+    leases.push_back(pool.acquire());
+  }
+  EXPECT_EQ(pool.capacity(), 3 * one);
+  EXPECT_EQ(pool.stats().created, 3 * one);
 }
 
 TEST_F(GrowingKeptObjects, ReserveOfALazyPoolMakesNone) {

@@ -158,6 +158,16 @@ TYPED_TEST(GrowingPool, BulkAcquireGrowsToo) {
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
+TYPED_TEST(GrowingPool, BulkAcquireThatNeedsOneSlotMoreGrowsByASegment) {
+  typename TestFixture::pool_type pool({.capacity = segment, .max_capacity = 3 * segment});
+  EXPECT_EQ(pool.try_acquire_n({}), 0U);
+  std::vector<item*> all(segment + 1);
+  ASSERT_EQ(pool.try_acquire_n(all), segment + 1);
+  EXPECT_EQ(pool.capacity(), 2 * segment);
+  EXPECT_EQ(test::count_distinct(all), segment + 1);
+  pool.release_n(all);
+}
+
 TYPED_TEST(GrowingPool, StatsTellOfSegments) {
   typename TestFixture::pool_type pool({.capacity = 2000, .max_capacity = 5000});
   pool_stats stats = pool.stats();

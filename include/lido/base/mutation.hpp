@@ -101,7 +101,7 @@ namespace lido::detail {
 inline constexpr mutation active_mutation = mutation::LIDO_MUTATION;
 
 /// Whether this build breaks `rule`. A constant: the rule that is kept leaves no trace in the code.
-[[nodiscard]] constexpr bool broken(mutation rule) noexcept {
+[[nodiscard]] consteval bool broken(mutation rule) noexcept {
   return active_mutation == rule;
 }
 
