@@ -46,7 +46,7 @@ times frame(Container& container, dice& random, const shape& is) {
   for (int loop = 0; loop < is.loops; ++loop) {
     const auto start = clock_type::now();
     for (int i = 0; i < is.at_once; ++i) {
-      (void)container.add(object(is.points));
+      (void)container.add(is.points);
     }
     const auto added = clock_type::now();
     sum.updates += container.size();
