@@ -175,9 +175,12 @@ void print(std::string_view pool, std::string_view what, unsigned threads, std::
 template <typename Pool>
 void measure(unsigned threads, std::size_t capacity, std::uint64_t rounds) {
   Pool pool{capacity};
+  std::vector<stamped*> all_objects;
   for (std::size_t i{0}; i < capacity; ++i) {  // nothing has been released yet
-    stamped* const object{pool.acquire()};
-    object->released = 0;
+    all_objects.push_back(pool.acquire());
+    all_objects.back()->released = 0;
+  }
+  for (stamped* const object : all_objects) {
     pool.release(object);
   }
   std::vector<samples> of_threads(threads);
