@@ -1,17 +1,23 @@
 /// @file
 /// How long it takes from a release to the moment when a thread that waited for it goes on: Lido
-/// with policy::block beside a vector under a mutex with a condition variable.
+/// with policy::block beside vectors under a mutex with condition variables.
 ///
 /// More threads than objects. Who is about to release writes the time into the object; who was
 /// already waiting then and gets the object reads it. Beside that hand-off, the whole time of every
-/// acquire: a pool that lets new arrivals overtake those who wait has a short median there and a
-/// long tail.
+/// acquire.
+///
+/// mutex_in_turn does what Lido does: a release gives the object to who has waited longest.
+/// mutex_barging is what one writes first: a release wakes somebody, and whoever comes by meanwhile
+/// is faster. Its hand-offs are those of a release that a sleeper happened to be awake for; how
+/// long it waited through the releases before that is in its acquires, as a short median and a long
+/// tail.
 #include <lido/object_pool.hpp>
 
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -49,10 +55,10 @@ class lido_block {
   lido::object_pool<stamped, lido::policy::block> pool_;
 };
 
-class mutex_condition {
+class mutex_barging {
  public:
-  static constexpr std::string_view name{"mutex_condition"};
-  explicit mutex_condition(std::size_t capacity) : objects_(capacity) {
+  static constexpr std::string_view name{"mutex_barging"};
+  explicit mutex_barging(std::size_t capacity) : objects_(capacity) {
     for (stamped& object : objects_) {
       free_.push_back(&object);
     }
@@ -77,6 +83,50 @@ class mutex_condition {
   std::vector<stamped*> free_;
   std::mutex mutex_;
   std::condition_variable freed_;
+};
+
+class mutex_in_turn {
+ public:
+  static constexpr std::string_view name{"mutex_in_turn"};
+  explicit mutex_in_turn(std::size_t capacity) : objects_(capacity) {
+    for (stamped& object : objects_) {
+      free_.push_back(&object);
+    }
+  }
+  stamped* acquire() {
+    std::unique_lock lock{mutex_};
+    if (!free_.empty()) {  // so nobody waits
+      stamped* const object{free_.back()};
+      free_.pop_back();
+      return object;
+    }
+    turn mine;
+    turns_.push_back(&mine);
+    mine.come.wait(lock, [&mine] { return mine.given != nullptr; });
+    return mine.given;
+  }
+  void release(stamped* object) {
+    const std::lock_guard lock{mutex_};
+    if (turns_.empty()) {
+      free_.push_back(object);
+      return;
+    }
+    turn& first{*turns_.front()};
+    turns_.pop_front();
+    first.given = object;
+    first.come.notify_one();  // inside the lock: its owner may end it as soon as it has the object
+  }
+
+ private:
+  struct turn {
+    stamped* given{nullptr};
+    std::condition_variable come;
+  };
+
+  std::vector<stamped> objects_;
+  std::vector<stamped*> free_;
+  std::deque<turn*> turns_;
+  std::mutex mutex_;
 };
 
 struct samples {
@@ -125,9 +175,12 @@ void print(std::string_view pool, std::string_view what, unsigned threads, std::
 template <typename Pool>
 void measure(unsigned threads, std::size_t capacity, std::uint64_t rounds) {
   Pool pool{capacity};
+  std::vector<stamped*> all_objects;
   for (std::size_t i{0}; i < capacity; ++i) {  // nothing has been released yet
-    stamped* const object{pool.acquire()};
-    object->released = 0;
+    all_objects.push_back(pool.acquire());
+    all_objects.back()->released = 0;
+  }
+  for (stamped* const object : all_objects) {
     pool.release(object);
   }
   std::vector<samples> of_threads(threads);
@@ -162,7 +215,8 @@ int main(int argc, char** argv) {
     std::size_t capacity;
   };
   for (const auto [threads, capacity] : {shape{2, 1}, shape{4, 1}, shape{8, 2}, shape{32, 16}}) {
-    measure<mutex_condition>(threads, capacity, rounds / threads);
+    measure<mutex_barging>(threads, capacity, rounds / threads);
+    measure<mutex_in_turn>(threads, capacity, rounds / threads);
     measure<lido_block>(threads, capacity, rounds / threads);
   }
   return EXIT_SUCCESS;

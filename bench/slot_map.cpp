@@ -26,7 +26,7 @@ struct filled {
     }
   }
   void add(int points) {
-    const auto fresh = container.add(object(points));
+    const auto fresh = container.add(points);
     if constexpr (Container::keeps_handles) {
       handles.push_back(fresh);
     }
@@ -123,7 +123,7 @@ void insert_erase(benchmark::State& state) {
   std::vector<typename Container::handle> fresh;
   for (auto _ : state) {
     for (std::uint32_t i = 0; i < burst; ++i) {
-      fresh.push_back(all.container.add(object(1)));
+      fresh.push_back(all.container.add(1));
     }
     for (const std::uint32_t pick : picks) {
       all.container.remove(handle_of<Container>(fresh[pick], first + pick));
@@ -135,12 +135,30 @@ void insert_erase(benchmark::State& state) {
 }
 
 template <class Container>
-void look_up(benchmark::State& state) {
-  filled<Container> all(static_cast<std::size_t>(state.range(0)));
-  dice random;
+void look_up_in(benchmark::State& state, filled<Container>& all, dice& random) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(all.container.find(all.any(random))->hp);
   }
+}
+
+template <class Container>
+void look_up(benchmark::State& state) {
+  filled<Container> all(static_cast<std::size_t>(state.range(0)));
+  dice random;
+  look_up_in(state, all, random);
+}
+
+/// The same when objects have come and gone for a while: those that were added one after the other
+/// are no longer neighbours, nor are the nodes of a hash table.
+template <class Container>
+void look_up_after_churn(benchmark::State& state) {
+  filled<Container> all(static_cast<std::size_t>(state.range(0)));
+  dice random;
+  for (std::int64_t i = 0; i < 4 * state.range(0); ++i) {
+    all.remove_any(random);
+    all.add(1);
+  }
+  look_up_in(state, all, random);
 }
 
 /// A frame: a hundred go and fifty come, so that there are holes when all are walked; sixteen are
@@ -179,6 +197,7 @@ void register_container() {
   register_workload<Container>("churn", churn<Container>);
   register_workload<Container>("insert_erase", insert_erase<Container>);
   register_workload<Container>("look_up", look_up<Container>);
+  register_workload<Container>("look_up_after_churn", look_up_after_churn<Container>);
   register_workload<Container>("mixed", mixed<Container>);
 }
 

@@ -42,7 +42,7 @@ class concurrent_map {
  public:
   static constexpr std::string_view name = "lido_concurrent";
   using handle = lido::slot_handle<object>;
-  handle add(const object& value) { return map_.emplace(value); }
+  handle add(std::int32_t points) { return map_.emplace(points); }
   void remove(handle where) { map_.erase(where); }
   bool update(handle where) {
     return map_.visit(where, [](object& value) { value.move(); });
@@ -71,9 +71,9 @@ class locked_map {
  public:
   static constexpr std::string_view name = "slot_map_and_shared_mutex";
   using handle = lido::slot_handle<object>;
-  handle add(const object& value) {
+  handle add(std::int32_t points) {
     const std::unique_lock lock(door_);
-    return map_.emplace(value);
+    return map_.emplace(points);
   }
   void remove(handle where) {
     const std::unique_lock lock(door_);
@@ -116,9 +116,9 @@ class hash_map {
  public:
   static constexpr std::string_view name = "tbb_concurrent_hash_map";
   using handle = std::uint64_t;
-  handle add(const object& value) {
+  handle add(std::int32_t points) {
     const handle id = next_id_.fetch_add(1, std::memory_order_relaxed);
-    map_.emplace(id, value);
+    map_.emplace(id, points);
     return id;
   }
   void remove(handle id) { map_.erase(id); }
@@ -174,7 +174,7 @@ void operate(benchmark::State& state, std::uint32_t updates) {
   for (auto _ : state) {
     Map& map = *shared<Map>();
     if (own.size() < objects_per_thread) {
-      own.push_back(map.add(object(1)));
+      own.push_back(map.add(1));
       continue;
     }
     auto& where = own[random(objects_per_thread)];
@@ -182,7 +182,7 @@ void operate(benchmark::State& state, std::uint32_t updates) {
       benchmark::DoNotOptimize(map.update(where));
     } else {
       map.remove(where);
-      where = map.add(object(1));
+      where = map.add(1);
     }
   }
 }
@@ -192,7 +192,7 @@ template <class Map>
 struct filled {
   filled() {
     for (std::size_t i = 0; i < walked_objects; ++i) {
-      handles.push_back(map.add(object(1)));
+      handles.push_back(map.add(1));
     }
   }
   Map map;

@@ -7,7 +7,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <iterator>
+#include <list>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "slot_map/containers.hpp"
 
@@ -17,6 +22,47 @@ using lido_bench::dice;
 using lido_bench::object;
 using clock_type = std::chrono::steady_clock;
 using seconds = std::chrono::duration<double>;
+
+/// As there: calls a function through a pointer for each object.
+class called_hash_map_pool : public lido_bench::hash_map_pool {
+ public:
+  static constexpr std::string_view name = "hash_map_pool_called";
+  template <class F>
+  void walk_and_collect(F f) {
+    const std::function<bool(object&)> callback = f;
+    hash_map_pool::walk_and_collect<const std::function<bool(object&)>&>(callback);
+  }
+};
+
+/// As there: looks at all objects once more and removes the dead one by one, from a vector by
+/// moving up what comes behind.
+template <class Sequence>
+class naive {
+ public:
+  void add(std::int32_t points) { values_.emplace_back(points); }
+  template <class F>
+  void walk_and_collect(F f) {
+    for (object& value : values_) {
+      (void)f(value);
+    }
+  }
+  void release() {
+    for (auto it = values_.begin(); it != values_.end();) {
+      it = it->hp <= 0 ? values_.erase(it) : std::next(it);
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return values_.size(); }
+
+ private:
+  Sequence values_;
+};
+
+struct naive_vector : naive<std::vector<object>> {
+  static constexpr std::string_view name = "naive_vector";
+};
+struct naive_list : naive<std::list<object>> {
+  static constexpr std::string_view name = "naive_list";
+};
 
 /// How the objects of a frame come and how long they live: an update in `sides` takes one of their
 /// `points`.
@@ -37,6 +83,8 @@ struct times {
   double releasing = 0;
   std::uint64_t updates = 0;
   std::size_t most = 0;
+
+  [[nodiscard]] double total() const { return iterating + allocating + releasing; }
 };
 
 /// One frame: in each loop adds objects, updates all, removes the dead.
@@ -46,7 +94,7 @@ times frame(Container& container, dice& random, const shape& is) {
   for (int loop = 0; loop < is.loops; ++loop) {
     const auto start = clock_type::now();
     for (int i = 0; i < is.at_once; ++i) {
-      (void)container.add(object(is.points));
+      container.add(is.points);
     }
     const auto added = clock_type::now();
     sum.updates += container.size();
@@ -65,49 +113,89 @@ times frame(Container& container, dice& random, const shape& is) {
   return sum;
 }
 
-/// The frames before the last one fill the container.
+/// The last of the frames; those before fill the container.
 template <class Container>
-void run(const shape& is) {
+times last_frame(const shape& is) {
   Container container;
   dice random;
   times last;
   for (int i = 0; i < is.frames; ++i) {
     last = frame(container, random, is);
   }
-  std::printf("%-20.*s %10.4f %10.4f %10.4f %12llu %10zu\n",
-              static_cast<int>(Container::name.size()), Container::name.data(), last.iterating,
-              last.allocating, last.releasing, static_cast<unsigned long long>(last.updates),
-              last.most);
-  (void)std::fflush(stdout);
+  return last;
 }
 
-void table(const shape& is) {
-  std::printf("\n%s: %d frames, the last one shown, seconds\n", is.title, is.frames);
-  std::printf("%-20s %10s %10s %10s %12s %10s\n", "", "Iterating", "Allocating", "Releasing",
-              "Update Calls", "Objects");
+struct contender {
+  std::string_view name;
+  times (*run)(const shape&);
+  std::vector<times> found;
+};
+
+template <class Container>
+contender one_of() {
+  return {Container::name, last_frame<Container>, {}};
+}
+
+std::vector<contender> contenders_for(const shape& is) {
   using lido::compaction_mode;
-  run<lido_bench::lido_map<compaction_mode::deferred>>(is);
-  run<lido_bench::lido_map<compaction_mode::immediate>>(is);
-  run<lido_bench::std_vector>(is);
-  run<lido_bench::std_list>(is);
-  run<lido_bench::hash_map_pool>(is);
-  run<lido_bench::stable_vector>(is);
+  std::vector<contender> all{one_of<lido_bench::lido_map<compaction_mode::deferred>>(),
+                             one_of<lido_bench::lido_map<compaction_mode::immediate>>(),
+                             one_of<lido_bench::std_vector>(),
+                             one_of<lido_bench::std_list>(),
+                             one_of<lido_bench::hash_map_pool>(),
+                             one_of<called_hash_map_pool>(),
+                             one_of<lido_bench::stable_vector>()};
 #ifdef LIDO_BENCH_COLONY
-  run<lido_bench::colony>(is);
+  all.push_back(one_of<lido_bench::colony>());
 #else
-  std::printf("%-20s absent: libplf-colony-dev is not installed\n", "plf_colony");
+  std::printf("plf_colony is absent: libplf-colony-dev is not installed\n");
 #endif
+  if (is.at_once == 1) {  // with many dead at once the naive vector takes minutes
+    all.push_back(one_of<naive_vector>());
+    all.push_back(one_of<naive_list>());
+  }
+  return all;
+}
+
+/// Of several runs, in turn with the others, the one whose total is the median.
+void print(contender& one) {
+  const auto middle = one.found.begin() + static_cast<std::ptrdiff_t>(one.found.size() / 2);
+  std::nth_element(one.found.begin(), middle, one.found.end(),
+                   [](const times& a, const times& b) { return a.total() < b.total(); });
+  std::printf("%-20.*s %10.4f %10.4f %10.4f %10.4f %12llu %10zu\n",
+              static_cast<int>(one.name.size()), one.name.data(), middle->iterating,
+              middle->allocating, middle->releasing, middle->total(),
+              static_cast<unsigned long long>(middle->updates), middle->most);
+}
+
+void table(const shape& is, int rounds) {
+  std::printf("\n%s: %d frames, the last one shown, seconds; medians of %d\n", is.title, is.frames,
+              rounds);
+  std::vector<contender> all = contenders_for(is);
+  for (int round = 0; round < rounds; ++round) {
+    for (contender& one : all) {
+      one.found.push_back(one.run(is));
+    }
+  }
+  std::printf("%-20s %10s %10s %10s %10s %12s %10s\n", "", "Iterating", "Allocating", "Releasing",
+              "Total", "Update Calls", "Objects");
+  for (contender& one : all) {
+    print(one);
+  }
+  (void)std::fflush(stdout);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const bool is_short = argc > 1 && std::string(argv[1]) == "--short";
-  const int frames = is_short ? 2 : 4;
+  const int frames = is_short ? 2 : 3;
+  const int rounds = is_short ? 1 : 5;
   // About 7000 objects live at a time, as there.
   table({"One object a loop, as dcm_pool", frames, objects_per_frame / (is_short ? 50 : 1), 1, 100,
-         70});
+         70},
+        rounds);
   // About 120,000, for 8 updates each.
-  table({"15,000 objects a loop", frames, is_short ? 10 : 100, objects_per_frame, 4, 2});
+  table({"15,000 objects a loop", frames, is_short ? 10 : 100, objects_per_frame, 4, 2}, rounds);
   return EXIT_SUCCESS;
 }

@@ -77,8 +77,11 @@ fi
 grep 'bench:.*absent' "$log" || true
 
 if [ "$slot_map" -eq 1 ]; then
+  mkdir -p "$json"
   "$build"/bench/lido_bench_slot_map --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
-    --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
+    --benchmark_enable_random_interleaving=true --benchmark_out="$json/slot_map.json" \
+    --benchmark_out_format=json >>"$log" 2>&1
+  python3 bench/slot_map_report.py "$json/slot_map.json"
   "$build"/bench/lido_bench_slot_map_frames $([ "$short" -eq 1 ] && echo --short)
   exit
 fi

@@ -13,4 +13,9 @@ void nap_thread() noexcept {
   std::this_thread::sleep_for(std::chrono::microseconds(1));
 }
 
+bool several_processors() noexcept {
+  static const bool several = std::thread::hardware_concurrency() != 1;
+  return several;
+}
+
 }  // namespace lido::detail

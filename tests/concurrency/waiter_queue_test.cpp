@@ -14,12 +14,12 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 /// A queue and the items that nobody has.
-class WaiterQueue : public ::testing::TestWithParam<handshake> {
+class WaiterQueue : public ::testing::Test {
  protected:
   void append(waiter& who) {
     queue_.enter();
     (void)queue_.append(who);
-    EXPECT_TRUE(queue_.announce());
+    waiter_queue::announce();
     serve(nullptr);
   }
 
@@ -43,23 +43,17 @@ class WaiterQueue : public ::testing::TestWithParam<handshake> {
     return serve(item);
   }
 
-  waiter_queue queue_{GetParam()};
+  waiter_queue queue_{true};
   std::vector<int*> free_;
   std::array<int, 3> items_{};
 };
 
-INSTANTIATE_TEST_SUITE_P(Handshakes, WaiterQueue,
-                         ::testing::Values(handshake::asymmetric, handshake::symmetric),
-                         [](const auto& kind) {
-                           return kind.param == handshake::symmetric ? "symmetric" : "asymmetric";
-                         });
-
-TEST_P(WaiterQueue, IsEmptyAtFirst) {
+TEST_F(WaiterQueue, IsEmptyAtFirst) {
   EXPECT_FALSE(queue_.any());
   EXPECT_FALSE(queue_.any_after_change());
 }
 
-TEST_P(WaiterQueue, ServesInTheOrderOfArrival) {
+TEST_F(WaiterQueue, ServesInTheOrderOfArrival) {
   std::array<waiter, 3> waiters;
   for (waiter& each : waiters) {
     append(each);
@@ -74,7 +68,7 @@ TEST_P(WaiterQueue, ServesInTheOrderOfArrival) {
   EXPECT_THAT(free_, IsEmpty());
 }
 
-TEST_P(WaiterQueue, GivesWhatIsFree) {
+TEST_F(WaiterQueue, GivesWhatIsFree) {
   std::array<waiter, 2> waiters;
   append(waiters[0]);
   append(waiters[1]);
@@ -85,12 +79,12 @@ TEST_P(WaiterQueue, GivesWhatIsFree) {
   EXPECT_THAT(free_, ElementsAre(&items_[0]));
 }
 
-TEST_P(WaiterQueue, ItemThatNobodyWaitsForIsPutBack) {
+TEST_F(WaiterQueue, ItemThatNobodyWaitsForIsPutBack) {
   EXPECT_EQ(enter_and_serve(&items_[0]), 0U);
   EXPECT_THAT(free_, ElementsAre(&items_[0]));
 }
 
-TEST_P(WaiterQueue, CancelledWaiterIsPassedOver) {
+TEST_F(WaiterQueue, CancelledWaiterIsPassedOver) {
   std::array<waiter, 3> waiters;
   for (waiter& each : waiters) {
     append(each);
@@ -103,7 +97,7 @@ TEST_P(WaiterQueue, CancelledWaiterIsPassedOver) {
   EXPECT_EQ(queue_.length(), 0U);
 }
 
-TEST_P(WaiterQueue, AnyPlaceOfTheQueueCanBeLeft) {
+TEST_F(WaiterQueue, AnyPlaceOfTheQueueCanBeLeft) {
   for (std::size_t leaves = 0; leaves < 3; ++leaves) {
     std::array<waiter, 3> waiters;
     for (waiter& each : waiters) {
@@ -121,7 +115,7 @@ TEST_P(WaiterQueue, AnyPlaceOfTheQueueCanBeLeft) {
   }
 }
 
-TEST_P(WaiterQueue, WaitEndsOnce) {
+TEST_F(WaiterQueue, WaitEndsOnce) {
   waiter me;
   append(me);
   EXPECT_EQ(enter_and_serve(&items_[0]), 1U);
@@ -130,7 +124,7 @@ TEST_P(WaiterQueue, WaitEndsOnce) {
   EXPECT_EQ(me.item(), &items_[0]);
 }
 
-TEST_P(WaiterQueue, CancelledTwiceIsCancelledOnce) {
+TEST_F(WaiterQueue, CancelledTwiceIsCancelledOnce) {
   waiter me;
   EXPECT_TRUE(me.cancel());
   EXPECT_FALSE(me.cancel());
@@ -138,7 +132,7 @@ TEST_P(WaiterQueue, CancelledTwiceIsCancelledOnce) {
   EXPECT_EQ(me.item(), nullptr);
 }
 
-TEST_P(WaiterQueue, WhoIsInsideServesOnceMoreIfAsked) {
+TEST_F(WaiterQueue, WhoIsInsideServesOnceMoreIfAsked) {
   waiter me;
   queue_.enter();
   (void)queue_.append(me);
@@ -158,7 +152,7 @@ TEST_P(WaiterQueue, WhoIsInsideServesOnceMoreIfAsked) {
   serve(nullptr);
 }
 
-TEST_P(WaiterQueue, WatchEndsWithTheLastWaiter) {
+TEST_F(WaiterQueue, WatchEndsWithTheLastWaiter) {
   std::array<waiter, 3> waiters;
   append(waiters[0]);
   queue_.enter();
@@ -173,7 +167,7 @@ TEST_P(WaiterQueue, WatchEndsWithTheLastWaiter) {
   serve(&items_[2]);
 }
 
-TEST_P(WaiterQueue, SleeperIsWokenWithItsItem) {
+TEST_F(WaiterQueue, SleeperIsWokenWithItsItem) {
   waiter me;
   append(me);
   std::jthread giver([&] {
@@ -184,7 +178,7 @@ TEST_P(WaiterQueue, SleeperIsWokenWithItsItem) {
   EXPECT_EQ(me.item(), &items_[0]);
 }
 
-TEST_P(WaiterQueue, SleeperIsWokenWhenCancelled) {
+TEST_F(WaiterQueue, SleeperIsWokenWhenCancelled) {
   waiter me;
   std::jthread stopper([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -194,8 +188,8 @@ TEST_P(WaiterQueue, SleeperIsWokenWhenCancelled) {
   EXPECT_EQ(me.item(), nullptr);
 }
 
-TEST(WaiterQueueWithoutHandshake, IsAlwaysEmpty) {
-  waiter_queue queue(handshake::none);
+TEST(UnusedWaiterQueue, IsAlwaysEmpty) {
+  waiter_queue queue(false);
   EXPECT_FALSE(queue.any());
   EXPECT_FALSE(queue.any_after_change());
 }

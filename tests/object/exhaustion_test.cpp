@@ -35,7 +35,7 @@ struct patient {
 struct refuse {
   void operator()(const exhaustion& what) const {
     throw std::runtime_error(std::string(what.pool_name) + " " + std::to_string(what.capacity) +
-                             " " + std::to_string(what.in_use));
+                             " " + std::to_string(what.in_use()));
   }
 };
 

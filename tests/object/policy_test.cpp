@@ -30,7 +30,7 @@ struct out_of_slots : std::exception {
 /// An exhaustion policy of the user's own.
 struct throw_own_error {
   [[noreturn]] static void on_exhausted(const exhaustion& what) {
-    throw out_of_slots(std::string(what.pool_name), what.capacity, what.in_use);
+    throw out_of_slots(std::string(what.pool_name), what.capacity, what.in_use());
   }
 };
 

@@ -30,7 +30,8 @@ struct tuning {
   static constexpr int most_waits = 2000;
   static constexpr std::size_t segment_bytes = 65536;  ///< at least, of a growing pool
   static constexpr std::uint32_t growth_divisor = 8;   ///< a growth adds that part of the capacity
-  static constexpr int spins_before_sleep = 64;  ///< of a waiter: about as long as falling asleep
+  static constexpr int spins_before_sleep = 64;        ///< of a waiter, at least
+  static constexpr std::int64_t nanoseconds_awake = 20'000;  ///< of who is next: about a wake-up
   // How often a waiter looks for slots by itself where the kernel refuses the heavy fence.
   static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
 };

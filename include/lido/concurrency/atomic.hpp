@@ -2,7 +2,7 @@
 /// Internal. The one seam to the memory model: the only file that includes <atomic>.
 ///
 /// A model-checking build names its own header in LIDO_ATOMIC_SEAM; that header then supplies
-/// `atomic`, `light_fence` and `schedule_point`, and runs the very same sources under its control.
+/// `atomic`, the two fences and `schedule_point`, and runs the very same sources under its control.
 #pragma once
 
 #ifdef LIDO_ATOMIC_SEAM
@@ -15,6 +15,7 @@ namespace lido::detail {
 
 template <class T>
 using atomic = std::atomic<T>;
+using std::atomic_thread_fence;
 
 /// The cheap half of the asymmetric fence: the compiler keeps the order, the processor need not.
 /// Its partner is `heavy_fence` (asymmetric_fence.hpp), which makes every running thread order its
@@ -24,6 +25,11 @@ inline void light_fence() noexcept {
   // (1)
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
+
+/// Orders what a thread did before against what it looks at afterwards: of two threads that each
+/// run one in between, at least one sees what the other did. Some 20 cycles; for slow paths, hence
+/// not inline, and the only barrier of the library.
+void full_fence() noexcept;
 
 /// Where a test build lets another thread run: inside every window in which one could interfere.
 /// Nothing in an ordinary build; the test supplies the function in a build with LIDO_FUZZ_SCHEDULE.

@@ -24,6 +24,9 @@ void yield_thread() noexcept;
 /// Sleeps for as short as the system allows, about 60 microseconds on Linux.
 void nap_thread() noexcept;
 
+/// Whether another thread can run while this one spins, as far as the system says.
+[[nodiscard]] bool several_processors() noexcept;
+
 /// Exponential pauses after a failed compare-and-swap (Dice, Hendler, Mirsky 2013): 1, 2, 4 ... 64.
 class exponential_backoff {
  public:

@@ -7,7 +7,6 @@
 
 #include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
-#include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
@@ -15,11 +14,6 @@
 #include "lido/concurrency/waiter.hpp"
 
 namespace lido::detail {
-
-/// How somebody who has made an item available and somebody who has begun to wait make sure that
-/// one of them sees the other. asymmetric: the waiter runs the heavy fence. symmetric: each changes
-/// the same word, where there is no such fence. none: nobody ever waits.
-enum class handshake : std::uint8_t { none, asymmetric, symmetric };
 
 /// A list of waiters behind a gate that one thread at a time is inside of.
 ///
@@ -33,33 +27,38 @@ enum class handshake : std::uint8_t { none, asymmetric, symmetric };
 ///  I2 A waiter is given an item inside the gate, by its own word, and is not linked then.
 ///  I3 Whoever makes an item available looks at `length_` afterwards; whoever is linked looks for
 ///     items afterwards, or knows of one in front of it that did and is still there (`watched_`).
-/// Memory ordering: what is inside the gate is ordered by it (1 to 5); see `any_after_change`.
+///     Between the change and the look of either stands a full fence, so one sees the other
+///     (Dekker's pattern).
+/// Memory ordering: what is inside the gate is ordered by it (1 to 4); see `any_after_change`.
 /// Progress: blocking: `enter`. Wait-free: the rest, but for `serve_and_leave`, which goes on as
 ///   long as others ask.
 class alignas(no_false_sharing) waiter_queue {
  public:
-  explicit waiter_queue(handshake kind) noexcept : kind_(kind) {}
+  /// `used`: somebody may wait. Otherwise there is no fence.
+  explicit waiter_queue(bool used) noexcept : used_(used) {}
 
   /// Whether anybody waits, as far as this thread happens to know.
   [[nodiscard]] bool any() const noexcept {
     // relaxed: a hint; who relies on it uses any_after_change
-    return kind_ != handshake::none && length_.load(std::memory_order_relaxed) != 0;
+    return used_ && length_.load(std::memory_order_relaxed) != 0;
   }
 
   /// Whether anybody waits who might have missed what the caller did before.
   [[nodiscard]] bool any_after_change() noexcept {
-    if (kind_ == handshake::asymmetric) {
-      light_fence();
-      // relaxed: the light fence keeps the order, the waiter's heavy fence does the rest
-      return length_.load(std::memory_order_relaxed) != 0;
+    if (!used_) {
+      return false;
     }
-    return kind_ == handshake::symmetric && change_length(0) != 0;
+    full_fence();
+    // relaxed: the fence keeps the order, here as in `announce`
+    return length_.load(std::memory_order_relaxed) != 0;
   }
 
   /// After `append`: whoever makes an item available from now on sees that somebody waits, and what
-  /// was made available before the caller sees. False: the kernel has refused the heavy fence.
-  [[nodiscard]] bool announce() const noexcept {
-    return kind_ != handshake::asymmetric || broken(mutation::quiet_waiter) || heavy_fence();
+  /// was made available before the caller sees.
+  static void announce() noexcept {
+    if (!broken(mutation::quiet_waiter)) {
+      full_fence();
+    }
   }
 
   [[nodiscard]] std::uint32_t length() const noexcept {
@@ -221,12 +220,11 @@ class alignas(no_false_sharing) waiter_queue {
   /// Returns the length before.
   std::uint32_t change_length(std::int32_t by) noexcept {
     count_shared_rmw();
-    // (5) - this acq_rel-fetch-add synchronizes-with itself, the acq_rel-fetch-add (5): where the
-    // handshake is symmetric, of two threads the later one sees what the earlier one did before
-    return length_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_acq_rel);
+    // relaxed: inside the gate; `announce` makes others see it
+    return length_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
   }
 
-  handshake kind_;
+  bool used_;
   atomic<std::uint32_t> length_{0};
   atomic<std::uint32_t> gate_{nobody};
   // Inside the gate.

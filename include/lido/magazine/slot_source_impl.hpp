@@ -35,9 +35,7 @@ slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cac
       first_cells_(has_caches_ ? sizeof(cell) * first_room_ * max_thread_number : sizeof(cell),
                    no_false_sharing),
       depot_(capacity),
-      waiters_(waiting == waiting_choice::never ? handshake::none
-               : heavy_fence_available()        ? handshake::asymmetric
-                                                : handshake::symmetric) {
+      waiters_(waiting == waiting_choice::allowed) {
   register_listener();
 }
 

@@ -100,7 +100,7 @@ bool slot_source<Stack>::look_again(thread_cache* self, const waiter& me) noexce
   if (broken(mutation::no_second_look)) {
     return true;
   }
-  const bool announced = waiters_.announce();
+  waiter_queue::announce();
   finding found = finding::free_slot;
   while (found == finding::free_slot && !me.ended()) {
     found = search(self, nullptr);
@@ -109,7 +109,7 @@ bool slot_source<Stack>::look_again(thread_cache* self, const waiter& me) noexce
       serve_and_leave(self, nullptr);
     }
   }
-  const bool certain = announced && found == finding::exhausted;
+  const bool certain = found == finding::exhausted;
   if (certain) {
     waiters_.enter();
     waiters_.keep_watch(me);
@@ -131,7 +131,8 @@ void* slot_source<Stack>::wait_for_slot(waiter& me, const deadline& until) noexc
   // Where it is not certain, for the kernel refuses the heavy fence or a thread stands still, it
   // does not rely on being woken.
   bool late = false;
-  while (!late && !me.wait(certain ? until : until.but_within(tuning::nanoseconds_between_looks))) {
+  while (!late && !me.wait(certain ? until : until.but_within(tuning::nanoseconds_between_looks),
+                           waiters_.length() == 1)) {
     late = certain || until.passed();
     if (!late) {
       certain = look_again(self, me);

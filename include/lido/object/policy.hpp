@@ -18,12 +18,29 @@
 
 namespace lido {
 
-/// What an exhaustion policy is told. The numbers are as in `pool_stats`.
-struct exhaustion {
+/// What an exhaustion policy is told, good until it returns.
+class exhaustion {
+ public:
+  template <class Pool>
+  exhaustion(const Pool& pool, std::size_t attempts) noexcept
+      : pool_name(pool.name()),
+        capacity(pool.capacity()),
+        attempt(attempts),
+        pool_(&pool),
+        count_([](const void* asked) noexcept {
+          return static_cast<const Pool*>(asked)->stats().in_use;
+        }) {}
+
   std::string_view pool_name;
   std::size_t capacity;
-  std::size_t in_use;
-  std::size_t attempt = 1;  ///< how often this call of `acquire` has found no slot
+  std::size_t attempt;  ///< how often this call of `acquire` has found no slot
+
+  /// As in `pool_stats`. Counted when it is asked for, since that takes longer than a refusal.
+  [[nodiscard]] std::size_t in_use() const noexcept { return count_(pool_); }
+
+ private:
+  const void* pool_;
+  std::size_t (*count_)(const void*) noexcept;
 };
 
 /// What an exhaustion policy may answer. fail: `acquire` throws pool_exhausted. drop: it returns an
@@ -60,7 +77,7 @@ struct treiber_list {
 /// default.
 struct fail {
   [[noreturn]] static void on_exhausted(const exhaustion& what) {
-    throw pool_exhausted(what.pool_name, what.capacity, what.in_use);
+    throw pool_exhausted(what.pool_name, what.capacity, what.in_use());
   }
 };
 

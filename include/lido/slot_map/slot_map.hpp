@@ -126,7 +126,7 @@ class slot_map {
     if (place == detail::null_slot) {
       return false;
     }
-    erase_at(place);
+    erase_at(place, handle.index());
     return true;
   }
 
@@ -185,7 +185,7 @@ class slot_map {
     auto visit = [this, &f](T& value, std::uint32_t place) {
       return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
     };
-    auto erase = [this](std::uint32_t place) noexcept { erase_at(place); };
+    auto erase = [this](std::uint32_t place) noexcept { erase_at(place, store_.slot_at(place)); };
     return detail::walk(store_, visit, erase, detail::may_erase<slot_map, F>()).run();
   }
 
@@ -300,21 +300,21 @@ class slot_map {
     return announce_insert(place);
   }
 
-  void erase_at(std::uint32_t place) noexcept {
+  void erase_at(std::uint32_t place, detail::slot_index slot) noexcept {
     announce_erase(place);
-    if (!erase_and_fill(place)) {
-      store_.erase(place);
+    if (!erase_and_fill(place, slot)) {
+      store_.erase(place, slot);
       settle();
     }
   }
 
   /// Where there are no holes and none is to be: puts the last value into the place. False: not so.
-  bool erase_and_fill(std::uint32_t place) noexcept {
+  bool erase_and_fill(std::uint32_t place, detail::slot_index slot) noexcept {
     if constexpr (std::is_nothrow_move_constructible_v<T>) {
       if (mode_ != compaction_mode::immediate || walks_ != 0 || store_.holes() != 0) {
         return false;
       }
-      if (store_.erase_and_fill(place)) {
+      if (store_.erase_and_fill(place, slot)) {
         announce_move(place);
       }
       shrink_if_sparse();

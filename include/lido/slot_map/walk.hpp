@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "lido/base/mutation.hpp"
 #include "lido/base/slot_index.hpp"
+#include "lido/concurrency/cache_line.hpp"
 #include "lido/slot_map/step.hpp"
 
 namespace lido::detail {
@@ -82,7 +84,12 @@ class walk {
     auto seen = store_.version();
     const std::uint32_t first = place_ - place_ % word;
     std::uint64_t left = values_from(place_, first);
+    std::uint64_t soon = is_large() ? values_from(first + word, first + word) : 0;
     while (left != 0) {
+      if (soon != 0) {
+        __builtin_prefetch(values + first + word + std::countr_zero(soon), 1);
+        soon &= soon - 1;
+      }
       const std::uint32_t place = first + static_cast<std::uint32_t>(std::countr_zero(left));
       const identity own = identity_at(place);
       const step verdict = visit_(values[place], place);
@@ -101,6 +108,14 @@ class walk {
     }
     place_ = first + word;
     return true;
+  }
+
+  /// Whether the values are in no near cache. Processors expect a walk to take each line or each
+  /// n-th; with holes it does not, so what it takes soon has to be asked for.
+  [[nodiscard]] bool is_large() const noexcept {
+    constexpr std::size_t near_cache = std::size_t{4} << 20U;
+    constexpr std::size_t size = sizeof(*store_.values());
+    return size >= cache_line / 2 && stop_ * size > near_cache;
   }
 
   [[nodiscard]] identity identity_at(std::uint32_t place) const noexcept {

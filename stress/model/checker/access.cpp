@@ -273,6 +273,21 @@ void light_fence(place from) {
   }
 }
 
+void full_fence(place from) {
+  auto& here = execution::now();
+  const bool left_out = weakening::now().leaves_out("full fence", from);
+  if (!here.checks() || left_out) {
+    return;
+  }
+  here.point();
+  here.memory().light_fence(here.self());  // for the compiler it is one, too
+  here.memory().see_total_order(here.self());
+  here.memory().enter_total_order(here.self());
+  if (trace* const events = here.events(); events != nullptr) {
+    events->add(here.self(), "     full fence", from);
+  }
+}
+
 void heavy_fence(place from) {
   auto& here = execution::now();
   if (here.self() == 0 || !here.checks()) {

@@ -35,6 +35,8 @@ struct cas_orders {
 
 /// What the owner of a cache does after its store (see atomic.hpp of the library).
 void light_fence(place from);
+
+void full_fence(place from);
 /// Reaches every thread at some moment before it returns.
 void heavy_fence(place from);
 

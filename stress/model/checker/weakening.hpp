@@ -19,7 +19,7 @@ enum class half : std::uint8_t { acquire, release, both };
 struct site {
   std::string file;  ///< from include/ or src/ on
   int line;
-  std::string access;  ///< "load", "store", "change", "CAS", "failed CAS", "light fence"
+  std::string access;  ///< "load", "store", "change", "CAS", "failed CAS" or "... fence"
   half part;
 
   auto operator<=>(const site&) const = default;
@@ -53,7 +53,7 @@ class weakening {
     return from.line == line_ ? weaker(order, access, from) : order;
   }
 
-  /// Whether the light fence at this place is left out.
+  /// Whether the fence at this place is left out.
   [[nodiscard]] bool leaves_out(const char* access, place from) {
     return apply(std::memory_order_seq_cst, access, from) == std::memory_order_relaxed;
   }

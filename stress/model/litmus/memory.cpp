@@ -37,6 +37,31 @@ void store_buffering() {
   record(fmt::format("{} {}", a, b));
 }
 
+template <bool First, bool Second>
+void store_buffering_full_fences() {
+  word x(0);
+  word y(0);
+  int a = 0;
+  int b = 0;
+  const auto fence = [](bool there) {
+    if (there) {
+      lido::detail::full_fence();
+    }
+  };
+  in_threads(
+      [&] {
+        x.store(1, relaxed);
+        fence(First);
+        a = y.load(relaxed);
+      },
+      [&] {
+        y.store(1, relaxed);
+        fence(Second);
+        b = x.load(relaxed);
+      });
+  record(fmt::format("{} {}", a, b));
+}
+
 template <bool Light, bool Heavy>
 void store_buffering_fences() {
   word x(0);
@@ -280,6 +305,9 @@ std::vector<litmus> fences_and_messages() {
       {"SB+light+light", "a light fence alone", &store_buffering_fences<true, false>,
        any_of_four()},
       {"SB+none+heavy", "a heavy fence alone", &store_buffering_fences<false, true>, any_of_four()},
+      {"SB+full+full", "the fence of waiters", &store_buffering_full_fences<true, true>, buffered},
+      {"SB+full+none", "a full fence alone", &store_buffering_full_fences<true, false>,
+       any_of_four()},
       {"MP", "flag release and acquire", &message_passing<release, acquire>, data_with_flag()},
       {"MP+rlx", "flag relaxed", &message_passing<relaxed, relaxed>, any_of_four()},
       {"MP+rel+rlx", "flag release, read relaxed", &message_passing<release, relaxed>,

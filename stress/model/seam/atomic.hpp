@@ -92,6 +92,10 @@ inline void light_fence(place from = place::here()) noexcept {
   model::light_fence(from);
 }
 
+inline void full_fence(place from = place::here()) noexcept {
+  model::full_fence(from);
+}
+
 /// Every access is a place to lose the turn already.
 inline void schedule_point() noexcept {}
 

@@ -58,6 +58,10 @@ void nap_thread() noexcept {
   model::execution::now().rest();
 }
 
+bool several_processors() noexcept {
+  return true;
+}
+
 // There is no clock: what has an end may be over whenever somebody asks.
 
 bool deadline::passed() const noexcept {

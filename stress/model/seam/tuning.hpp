@@ -22,6 +22,7 @@ struct tuning {
   static constexpr std::size_t segment_bytes = 1;
   static constexpr std::uint32_t growth_divisor = 8;
   static constexpr int spins_before_sleep = 1;
+  static constexpr std::int64_t nanoseconds_awake = 0;
   static constexpr std::int64_t nanoseconds_between_looks = 1;
 };
 

@@ -14,6 +14,8 @@
 
 #include "faulty_store.hpp"
 #include "picture/painter.hpp"
+#include "stores/evicting_store.hpp"
+#include "stores/growing_store.hpp"
 #include "stores/refusing_store.hpp"
 #include "stores/tuned_store.hpp"
 
@@ -40,10 +42,16 @@ std::vector<std::uint8_t> bytes_of(const image& picture) {
   return bytes;
 }
 
+/// What is asked of a store, and the books it may have to be told of.
+struct season {
+  explicit season(std::uint64_t seed) : load(usual, frames, seed), books(load.total()) {}
+  demand load;
+  ledger books;
+};
+
 template <class Store>
-outcome run_here(Store& store, std::uint64_t seed) {
-  const demand load(usual, frames, seed);
-  ledger books(load.total());
+outcome run_here(Store& store, season& one, std::uint64_t seed) {
+  auto& [load, books] = one;
   nursery births(seed, books);
   fountain<Store> running(store, books, births);
   for (std::size_t frame = 0; frame < frames; ++frame) {
@@ -55,11 +63,17 @@ outcome run_here(Store& store, std::uint64_t seed) {
 }
 
 /// More threads than cores, too.
-template <class Store>
-outcome run(Store& store, std::uint64_t seed, std::size_t threads) {
+template <class Body>
+outcome on_threads(std::size_t threads, const Body& body) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
   tbb::task_arena arena(static_cast<int>(threads));
-  return arena.execute([&] { return run_here(store, seed); });
+  return arena.execute(body);
+}
+
+template <class Store>
+outcome run(Store& store, std::uint64_t seed, std::size_t threads) {
+  season one(seed);
+  return on_threads(threads, [&] { return run_here(store, one, seed); });
 }
 
 TEST(Fountain, RefusesNobodyInAPoolOfExactlyTheRightSize) {
@@ -83,19 +97,29 @@ TEST(Fountain, CountsTheRefused) {
   EXPECT_EQ(found.sums.asked, found.sums.born + found.sums.refused);
 }
 
-template <class Store>
-void expect_same_picture(std::size_t capacity) {
-  Store one(capacity);
-  Store another(capacity);
-  Store third(capacity);
-  const outcome first = run(one, 7, 1);
-  EXPECT_EQ(first.last_picture, run(another, 7, 4).last_picture);
-  EXPECT_NE(first.last_picture, run(third, 8, 4).last_picture);
+/// `make(books)` makes the store.
+template <class Make>
+outcome run_new(const Make& make, std::uint64_t seed, std::size_t threads) {
+  season one(seed);
+  return on_threads(threads, [&] {
+    auto store = make(one.books);
+    return run_here(store, one, seed);
+  });
+}
+
+template <class Make>
+void expect_same_picture(const Make& make) {
+  const outcome first = run_new(make, 7, 1);
+  EXPECT_THAT(first.complaints, IsEmpty());
+  EXPECT_EQ(first.last_picture, run_new(make, 7, 4).last_picture);
+  EXPECT_NE(first.last_picture, run_new(make, 8, 4).last_picture);
 }
 
 TEST(Fountain, LooksTheSameWithTheSameSeedOnAnyNumberOfThreads) {
-  expect_same_picture<tuned_store>(usual * 2);
-  expect_same_picture<refusing_store>(usual);
+  expect_same_picture([](ledger& /*books*/) { return tuned_store(usual * 2); });
+  expect_same_picture([](ledger& /*books*/) { return refusing_store(usual); });
+  expect_same_picture([](ledger& books) { return evicting_store(usual, books); });
+  expect_same_picture([](ledger& /*books*/) { return growing_store(usual, usual * 2); });
 }
 
 struct seeded_fault {

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Turns the JSON of lido_bench_slot_map into one table per workload.
+
+Each cell is the median over the repetitions: nanoseconds for one object where the workload walks or
+adds many, otherwise for one operation. Processor time where there is one thread.
+"""
+
+import argparse
+import collections
+import json
+import re
+import statistics
+
+NAME = re.compile(r"^(?P<workload>\w+)/(?P<contender>\w+)(?:/(?P<size>\d+))?(?:/real_time)?(?:/threads:(?P<threads>\d+))?$")
+MEANING = {
+    "iterate": "move all objects; ns an object",
+    "iterate_with_holes": "the same when every fourth is gone; ns an object that is left",
+    "churn": "remove one by chance, add one",
+    "insert_erase": "add a thousand, remove them in an order by chance; ns for one added and removed",
+    "look_up": "find one by chance, as they were added",
+    "look_up_after_churn": "the same after each has been replaced four times",
+    "mixed": "a frame: 100 go, 100 come, all move, 16 are looked up; ns an object",
+    "concurrent_churn": "each thread replaces objects of its own; wall ns for one operation of all",
+    "concurrent_update": "each thread moves objects of its own; wall ns for one operation of all",
+    "concurrent_look_up": "all threads read any object; wall ns for one operation of all",
+    "concurrent_walk": "all threads read all objects; wall ns an object of all walks",
+    "parallel_walk": "one walk on as many threads of oneTBB moves all; ns an object",
+}
+
+
+def load(path):
+    """{workload: {(contender, column): [time of each repetition]}}"""
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    tables = collections.defaultdict(lambda: collections.defaultdict(list))
+    for entry in data["benchmarks"]:
+        name = NAME.match(entry.get("run_name", entry["name"]))
+        if entry.get("run_type") == "aggregate" or not name:
+            continue
+        column = int(name["threads"] or name["size"] or 0)
+        # Google Benchmark counts processor time where it was not told otherwise, here as in per_object.
+        time = entry["real_time" if "/real_time" in entry["name"] else "cpu_time"]
+        nanoseconds = entry["per_object"] * 1e9 if "per_object" in entry else time
+        tables[name["workload"]][name["contender"], column].append(nanoseconds)
+    return data["context"], tables
+
+
+def print_table(workload, table):
+    columns = sorted({column for _, column in table})
+    threads = workload.startswith(("concurrent", "parallel"))
+    heads = [f"{count} thread{'s' if count > 1 else ''}" if threads else f"{count} objects" for count in columns]
+    print(f"\n### {workload}: {MEANING.get(workload, '')}\n")
+    print("| contender | " + " | ".join(heads) + " |")
+    print("|---|" + "---:|" * len(columns))
+    first = {name: statistics.median(times) for (name, column), times in table.items() if column == columns[0]}
+    for name in sorted(first, key=lambda name: (not name.startswith("lido"), first[name])):
+        cells = [table.get((name, column)) for column in columns]
+        print(f"| {name} | " + " | ".join(f"{statistics.median(cell):.2f}" if cell else "-" for cell in cells) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("json", help="what lido_bench_slot_map --benchmark_out=... wrote")
+    context, tables = load(parser.parse_args().json)
+    repetitions = max(len(cell) for table in tables.values() for cell in table.values())
+    print(f"{context['num_cpus']} cores, load {context['load_avg'][0]:.1f}; {context['date']}; medians of {repetitions}")
+    for workload, table in sorted(tables.items(), key=lambda item: list(MEANING).index(item[0])):
+        print_table(workload, table)
+
+
+if __name__ == "__main__":
+    main()
