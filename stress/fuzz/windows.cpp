@@ -47,6 +47,11 @@ void schedule_point() noexcept {
 void yield_thread() noexcept {}
 void nap_thread() noexcept {}
 
+// One participant runs at a time.
+bool several_processors() noexcept {
+  return false;
+}
+
 }  // namespace lido::detail
 
 #endif
