@@ -75,15 +75,14 @@ class waiter {
   /// takes, so it never waits for twice what it would have at best (Karlin, Li, Manasse, Owicki,
   /// SOSP 1991). The others do not: they would keep those who have slots from the processors.
   [[nodiscard]] bool stay_awake(const deadline& until) const noexcept {
+    bool over = ended();
     do {
-      for (int spin = 0; spin < tuning::spins_before_sleep; ++spin) {
-        if (ended()) {
-          return true;
-        }
+      for (int spin = 0; spin < tuning::spins_before_sleep && !over; ++spin) {
         cpu_pause();
+        over = ended();
       }
-    } while (!until.passed());
-    return false;
+    } while (!over && !until.passed());
+    return over;
   }
 
   [[nodiscard]] waiter_state state() const noexcept {
