@@ -43,7 +43,7 @@ class WaiterQueue : public ::testing::Test {
     return serve(item);
   }
 
-  waiter_queue queue_{true};
+  waiter_queue queue_{/*used=*/true};
   std::vector<int*> free_;
   std::array<int, 3> items_{};
 };
@@ -72,16 +72,16 @@ TEST_F(WaiterQueue, GivesWhatIsFree) {
   std::array<waiter, 2> waiters;
   append(waiters[0]);
   append(waiters[1]);
-  free_ = {&items_[0], &items_[1], &items_[2]};
+  free_ = {items_.data(), &items_[1], &items_[2]};
   EXPECT_EQ(enter_and_serve(nullptr), 2U);
   EXPECT_TRUE(waiters[0].ended());
   EXPECT_TRUE(waiters[1].ended());
-  EXPECT_THAT(free_, ElementsAre(&items_[0]));
+  EXPECT_THAT(free_, ElementsAre(items_.data()));
 }
 
 TEST_F(WaiterQueue, ItemThatNobodyWaitsForIsPutBack) {
-  EXPECT_EQ(enter_and_serve(&items_[0]), 0U);
-  EXPECT_THAT(free_, ElementsAre(&items_[0]));
+  EXPECT_EQ(enter_and_serve(items_.data()), 0U);
+  EXPECT_THAT(free_, ElementsAre(items_.data()));
 }
 
 TEST_F(WaiterQueue, CancelledWaiterIsPassedOver) {
@@ -91,9 +91,9 @@ TEST_F(WaiterQueue, CancelledWaiterIsPassedOver) {
   }
   EXPECT_TRUE(waiters[0].cancel());
   EXPECT_TRUE(waiters[1].cancel());
-  EXPECT_EQ(enter_and_serve(&items_[0]), 1U);
+  EXPECT_EQ(enter_and_serve(items_.data()), 1U);
   EXPECT_EQ(waiters[0].item(), nullptr);
-  EXPECT_EQ(waiters[2].item(), &items_[0]);
+  EXPECT_EQ(waiters[2].item(), items_.data());
   EXPECT_EQ(queue_.length(), 0U);
 }
 
@@ -108,9 +108,9 @@ TEST_F(WaiterQueue, AnyPlaceOfTheQueueCanBeLeft) {
     queue_.remove(waiters.at(leaves));  // once more does nothing
     serve(nullptr);
     EXPECT_EQ(queue_.length(), 2U);
-    EXPECT_EQ(enter_and_serve(&items_[0]), 1U);
+    EXPECT_EQ(enter_and_serve(items_.data()), 1U);
     EXPECT_EQ(enter_and_serve(&items_[1]), 1U);
-    EXPECT_EQ(waiters.at(leaves == 0 ? 1 : 0).item(), &items_[0]);
+    EXPECT_EQ(waiters.at(leaves == 0 ? 1 : 0).item(), items_.data());
     EXPECT_EQ(waiters.at(leaves == 2 ? 1 : 2).item(), &items_[1]);
   }
 }
@@ -118,10 +118,10 @@ TEST_F(WaiterQueue, AnyPlaceOfTheQueueCanBeLeft) {
 TEST_F(WaiterQueue, WaitEndsOnce) {
   waiter me;
   append(me);
-  EXPECT_EQ(enter_and_serve(&items_[0]), 1U);
+  EXPECT_EQ(enter_and_serve(items_.data()), 1U);
   EXPECT_FALSE(me.cancel());
   EXPECT_TRUE(me.wait(deadline()));
-  EXPECT_EQ(me.item(), &items_[0]);
+  EXPECT_EQ(me.item(), items_.data());
 }
 
 TEST_F(WaiterQueue, CancelledTwiceIsCancelledOnce) {
@@ -140,14 +140,14 @@ TEST_F(WaiterQueue, WhoIsInsideServesOnceMoreIfAsked) {
   bool asked = false;
   const auto take = [&]() -> void* {
     if (asked) {
-      return &items_[0];
+      return items_.data();
     }
     asked = true;  // in the very moment in which there is nothing, there is something
     EXPECT_FALSE(queue_.enter_or_ask());
     return nullptr;
   };
   EXPECT_EQ(queue_.serve_and_leave(nullptr, take, [](void*) {}), 1U);
-  EXPECT_EQ(me.item(), &items_[0]);
+  EXPECT_EQ(me.item(), items_.data());
   EXPECT_TRUE(queue_.enter_or_ask());
   serve(nullptr);
 }
@@ -159,7 +159,7 @@ TEST_F(WaiterQueue, WatchEndsWithTheLastWaiter) {
   queue_.keep_watch(waiters[0]);
   EXPECT_TRUE(queue_.append(waiters[1]));
   serve(nullptr);
-  EXPECT_EQ(enter_and_serve(&items_[0]), 1U);
+  EXPECT_EQ(enter_and_serve(items_.data()), 1U);
   EXPECT_EQ(enter_and_serve(&items_[1]), 1U);
   queue_.enter();
   queue_.keep_watch(waiters[1]);  // who is not in the queue cannot
@@ -172,10 +172,10 @@ TEST_F(WaiterQueue, SleeperIsWokenWithItsItem) {
   append(me);
   std::jthread giver([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    EXPECT_EQ(enter_and_serve(&items_[0]), 1U);
+    EXPECT_EQ(enter_and_serve(items_.data()), 1U);
   });
   EXPECT_TRUE(me.wait(deadline()));
-  EXPECT_EQ(me.item(), &items_[0]);
+  EXPECT_EQ(me.item(), items_.data());
 }
 
 TEST_F(WaiterQueue, SleeperIsWokenWhenCancelled) {
@@ -189,7 +189,7 @@ TEST_F(WaiterQueue, SleeperIsWokenWhenCancelled) {
 }
 
 TEST(UnusedWaiterQueue, IsAlwaysEmpty) {
-  waiter_queue queue(false);
+  waiter_queue queue(/*used=*/false);
   EXPECT_FALSE(queue.any());
   EXPECT_FALSE(queue.any_after_change());
 }

@@ -72,18 +72,17 @@ class waiter {
   friend class waiter_queue;
 
   /// Whether the wait has ended meanwhile. Who is next stays awake for about as long as a wake-up
-  /// takes, so it never waits for twice what it would have at best (Karlin, Li, Manasse, Owicki,
-  /// SOSP 1991). The others do not: they would keep those who have slots from the processors.
+  /// takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP 1991). The others
+  /// do not: they would keep those who have slots from the processors.
   [[nodiscard]] bool stay_awake(const deadline& until) const noexcept {
+    bool over = false;
     do {
-      for (int spin = 0; spin < tuning::spins_before_sleep; ++spin) {
-        if (ended()) {
-          return true;
-        }
+      for (int spin = 0; spin < tuning::spins_before_sleep && !over; ++spin) {
         cpu_pause();
+        over = ended();
       }
-    } while (!until.passed());
-    return false;
+    } while (!over && !until.passed());
+    return over;
   }
 
   [[nodiscard]] waiter_state state() const noexcept {

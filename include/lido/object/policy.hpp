@@ -18,29 +18,33 @@
 
 namespace lido {
 
-/// What an exhaustion policy is told, good until it returns.
-class exhaustion {
+namespace detail {
+
+/// Slots of a pool that are in use, counted when it is asked.
+class count_of_used {
  public:
   template <class Pool>
-  exhaustion(const Pool& pool, std::size_t attempts) noexcept
-      : pool_name(pool.name()),
-        capacity(pool.capacity()),
-        attempt(attempts),
-        pool_(&pool),
-        count_([](const void* asked) noexcept {
+  explicit count_of_used(const Pool& pool) noexcept
+      : pool_(&pool), count_([](const void* asked) noexcept {
           return static_cast<const Pool*>(asked)->stats().in_use;
         }) {}
 
-  std::string_view pool_name;
-  std::size_t capacity;
-  std::size_t attempt;  ///< how often this call of `acquire` has found no slot
-
-  /// As in `pool_stats`. Counted when it is asked for, since that takes longer than a refusal.
-  [[nodiscard]] std::size_t in_use() const noexcept { return count_(pool_); }
+  [[nodiscard]] std::size_t operator()() const noexcept { return count_(pool_); }
 
  private:
   const void* pool_;
   std::size_t (*count_)(const void*) noexcept;
+};
+
+}  // namespace detail
+
+/// What an exhaustion policy is told, good until it returns.
+struct exhaustion {
+  std::string_view pool_name;
+  std::size_t capacity;
+  /// `in_use()` is as in `pool_stats`, and counted then: that takes longer than a refusal.
+  detail::count_of_used in_use;
+  std::size_t attempt = 1;  ///< how often this call of `acquire` has found no slot
 };
 
 /// What an exhaustion policy may answer. fail: `acquire` throws pool_exhausted. drop: it returns an

@@ -117,7 +117,7 @@ class waiting_acquires {
   }
 
   [[nodiscard]] exhaustion_answer ask(std::size_t attempt) {
-    const exhaustion what(pool(), attempt);
+    const exhaustion what{pool().name(), pool().capacity(), count_of_used(pool()), attempt};
     auto& policy = pool().exhaustion_;
     if constexpr (std::is_void_v<decltype(policy.on_exhausted(what))>) {
       policy.on_exhausted(what);
