@@ -46,10 +46,15 @@ inline void print_contention(const lido::pool_stats& stats) {
              stats.flushes);
 }
 
-/// As above, where the run is worth nothing if no cache was ever robbed.
+/// Whether a cache was robbed, if there are any.
+inline bool robbed(const lido::pool_stats& stats) {
+  return stats.caches == lido::cache_mode::none || stats.thefts > 0;
+}
+
+/// For a run that is worth nothing if no cache was ever robbed.
 inline void require_thefts(const run& run, const lido::pool_stats& stats) {
   print_contention(stats);
-  run.require(stats.caches == lido::cache_mode::none || stats.thefts > 0, "no cache was robbed");
+  run.require(robbed(stats), "no cache was robbed");
 }
 
 /// Calls `body.operator()<Pool>()` with the pool type of that name, under `More` policies, too.

@@ -216,6 +216,20 @@ void stopped_beside_try() {
   pool.check();
 }
 
+// Nobody else is served meanwhile, so whoever looks must not be told that there is no slot.
+void put_back_beside_try() {
+  waited_for pool(1, none);
+  const std::size_t held = pool.acquire();
+  waiter me;
+  in_threads([&] { pool.release(pool.wait(me)); },
+             [&] {
+               pool.release(held);
+               pool.acquire_and_release();
+             },
+             [&] { (void)me.cancel(); });
+  pool.check();
+}
+
 // Nobody releases anything: who is stopped must still wake up.
 void stopped_for_good() {
   waited_for pool(1, none);
@@ -359,6 +373,8 @@ constexpr std::array scenarios{
     waits("waiting.stopped_waiter", "a stop in the moment of a hand-off (S13)", &stopped_waiter),
     waits("waiting.stopped_beside_try", "the same beside those who do not wait",
           &stopped_beside_try),
+    waits("waiting.put_back_beside_try", "a slot that a stopped waiter could not be given",
+          &put_back_beside_try),
     waits("waiting.stopped_for_good", "a stop wakes up", &stopped_for_good),
     waits("waiting.stopped_before_patient", "a stop in front of one who waits (S14)",
           &stopped_before_patient),
