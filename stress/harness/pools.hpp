@@ -26,11 +26,16 @@ std::size_t clear_owners(Pool& pool) {
   return all.size();
 }
 
-/// How many slots the calling thread can acquire at once, released again afterwards.
+/// How many slots the calling thread can acquire at once, released again afterwards; one more than
+/// the capacity stands for any number, since a broken pool may have no end.
 template <class Pool>
 std::size_t count_acquirable(Pool& pool) {
   std::vector<owned*> all;
-  while (owned* const object = pool.try_acquire_ptr(lido::default_init)) {
+  while (all.size() <= pool.capacity()) {
+    owned* const object = pool.try_acquire_ptr(lido::default_init);
+    if (object == nullptr) {
+      break;
+    }
     all.push_back(object);
   }
   for (owned* const object : all) {
