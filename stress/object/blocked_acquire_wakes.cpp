@@ -153,6 +153,10 @@ class drill {
     });
   }
 
+  /// Whether somebody has waited, and some have given up in each of the two ways.
+  [[nodiscard]] bool all_happened() const {
+    return pool_.stats().handed_over > 0 && counts_.late > 0 && counts_.stopped > 0;
+  }
   [[nodiscard]] const counts& totals() const { return counts_; }
   [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
   [[nodiscard]] std::uint64_t silent_rounds() const { return silent_rounds_; }
@@ -161,6 +165,7 @@ class drill {
   void work(unsigned thread) {
     stress::random random = run_.generator(thread);
     worker_state& me = workers_[thread];
+    me.ended = false;
     std::uint64_t operations = 0;
     while (!run_.over()) {
       one_acquire(me, thread + 1, random);
@@ -257,7 +262,9 @@ int main(int argc, char** argv) {
     all.all_at_once(std::chrono::steady_clock::now() +
                     std::chrono::milliseconds(static_cast<long>(settings.run.seconds * 500)));
     run.start();
-    all.crowd();
+    while (run.goes_on(all.all_happened())) {
+      all.crowd();
+    }
     all.queue_up(random);
     const lido::pool_stats stats = pool.stats();
     const counts& totals = all.totals();
@@ -271,8 +278,7 @@ int main(int argc, char** argv) {
       run.broken(std::to_string(count) + " of " + std::to_string(settings.slots) +
                  " slots are left");
     }
-    run.require(stats.handed_over > 0 && totals.late > 0 && totals.stopped > 0,
-                "nobody had to wait, or nobody gave up");
+    run.require(all.all_happened(), "nobody had to wait, or nobody gave up");
     return run.held("blocked_acquire_wakes");
   });
 }

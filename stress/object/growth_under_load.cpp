@@ -126,7 +126,11 @@ int drive(const settings& settings) {
   constexpr int steps = 2000;
   stress::run run(settings.run);
   pool_type pool({.max_capacity = std::size_t{settings.run.threads} * settings.hold});
-  for (unsigned round = 0; !run.over(); ++round) {
+  const auto both_ways = [&] {
+    const lido::pool_stats now = pool.stats();
+    return now.growths > 100 && now.shrinks > 100;
+  };
+  for (unsigned round = 0; run.goes_on(both_ways()); ++round) {
     run.in_threads(settings.run.threads + settings.shrinkers, [&](unsigned thread) {
       if (thread < settings.shrinkers) {
         resize(run, pool, run.generator(thread, round), steps / 10);
@@ -140,7 +144,7 @@ int drive(const settings& settings) {
   const lido::pool_stats stats = pool.stats();
   fmt::print("segments added {}, given back {}\n", stats.growths, stats.shrinks);
   stress::print_contention(stats);
-  run.require(stats.growths > 100 && stats.shrinks > 100, "the pool hardly grew or shrank");
+  run.require(both_ways(), "the pool hardly grew or shrank");
   return run.held("growth_under_load");
 }
 

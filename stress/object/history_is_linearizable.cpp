@@ -196,7 +196,11 @@ int drive(const settings& settings, const lido::object_pool_options& options) {
   std::size_t excused = 0;
   std::size_t operations = 0;
   unsigned round = 0;
-  for (; !run.over(); ++round) {
+  const auto both_ways = [&] {
+    const lido::pool_stats now = pool.stats();
+    return settings.pool != "grow" || (now.growths > 100 && now.shrinks > 100);
+  };
+  for (; run.goes_on(refusals > 0 && both_ways()); ++round) {
     stress::history whole = one_round(run, pool, settings, round);
     excused += excuse(whole);
     if (const auto problem = stress::impossible_in(whole, settings.slots)) {
@@ -222,8 +226,7 @@ int drive(const settings& settings, const lido::object_pool_options& options) {
   if (excused > 3 + refusals * settings.excuses / 100) {
     run.broken(std::to_string(excused) + " acquires gave up after a tenth of a second");
   }
-  run.require(settings.pool != "grow" || (stats.growths > 100 && stats.shrinks > 100),
-              "the pool hardly grew or shrank");
+  run.require(both_ways(), "the pool hardly grew or shrank");
   return run.held("history_is_linearizable");
 }
 

@@ -105,16 +105,19 @@ int main(int argc, char** argv) {
     Pool pool(settings.slots);
     stress::clear_owners(pool);
     std::atomic<stress::owned*> mailbox{nullptr};
-    run.in_threads(settings.run.threads, [&](unsigned thread) {
-      worker<Pool>(run, pool, mailbox, thread + 1, settings.hold).work();
-    });
+    const auto all_robbed = [&] { return pool.stats().thefts >= settings.thefts; };
+    while (run.goes_on(all_robbed())) {
+      run.in_threads(settings.run.threads, [&](unsigned thread) {
+        worker<Pool>(run, pool, mailbox, thread + 1, settings.hold).work();
+      });
+    }
     pool.release(mailbox.load());
     if (const std::size_t count = stress::count_acquirable(pool); count != settings.slots) {
       run.broken(std::to_string(count) + " of " + std::to_string(settings.slots) +
                  " slots are left");
     }
     stress::print_contention(pool.stats());
-    run.require(pool.stats().thefts >= settings.thefts, "too few caches were robbed");
+    run.require(all_robbed(), "too few caches were robbed");
     return run.held("no_slot_has_two_owners");
   });
 }

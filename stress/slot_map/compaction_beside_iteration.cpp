@@ -261,8 +261,10 @@ int main(int argc, char** argv) {
   line.parse(argc, argv);
 
   stress::run run(settings.run);
-  const std::uint64_t walks =
-      settings.kind == 0 ? in_one_thread_each(run, settings) : among_threads(run, settings);
+  std::uint64_t walks = 0;
+  while (run.goes_on(walks > 0)) {
+    walks += settings.kind == 0 ? in_one_thread_each(run, settings) : among_threads(run, settings);
+  }
   run.add_operations(walks);
   run.require(walks > 0, "nobody walked");
   return run.held("compaction_beside_iteration");

@@ -213,7 +213,7 @@ int main(int argc, char** argv) {
   std::size_t refused = 0;
   std::size_t operations = 0;
   unsigned round = 0;
-  for (; !run.over(); ++round) {
+  for (; run.goes_on(refused > 0); ++round) {
     const std::vector<event> whole = one_round(run, values, settings, round);
     refused += judge(run, whole);
     run.add_operations(whole.size());

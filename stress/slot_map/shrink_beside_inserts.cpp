@@ -98,16 +98,18 @@ int main(int argc, char** argv) {
   map values(settings.slots);
   std::atomic<std::size_t> lowest = settings.slots;
   const unsigned workers = std::max(settings.run.threads, settings.shrinkers + 1);
-  run.in_threads(workers, [&](unsigned thread) {
-    if (thread >= settings.shrinkers) {
-      worker(run, values, thread, settings.slots / (workers - settings.shrinkers)).work();
-      return;
-    }
-    while (!run.over()) {
-      values.shrink_to_fit();
-      lowest = std::min(lowest.load(), values.extent());
-    }
-  });
+  while (run.goes_on(lowest < settings.slots)) {
+    run.in_threads(workers, [&](unsigned thread) {
+      if (thread >= settings.shrinkers) {
+        worker(run, values, thread, settings.slots / (workers - settings.shrinkers)).work();
+        return;
+      }
+      while (!run.over()) {
+        values.shrink_to_fit();
+        lowest = std::min(lowest.load(), values.extent());
+      }
+    });
+  }
   values.shrink_to_fit();
   if (values.size() != 0 || values.extent() != 0) {
     run.broken("values are left, or slots are lost");

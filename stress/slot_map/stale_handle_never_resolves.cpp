@@ -248,17 +248,20 @@ int main(int argc, char** argv) {
   std::vector<posted> board(settings.board);
   std::atomic<std::uint64_t> stale = 0;
   std::atomic<std::uint64_t> erased = 0;
-  run.in_threads(settings.run.threads, [&](unsigned thread) {
-    const counts seen = worker(run, tokens, board, thread).work();
-    run.add_operations(seen.operations);
-    stale += seen.stale;
-    erased += seen.erased;
-  });
+  const auto enough = [&] { return stale > 0 && erased > settings.slots; };
+  while (run.goes_on(enough())) {
+    run.in_threads(settings.run.threads, [&](unsigned thread) {
+      const counts seen = worker(run, tokens, board, thread).work();
+      run.add_operations(seen.operations);
+      stale += seen.stale;
+      erased += seen.erased;
+    });
+  }
   end_posted(tokens, board);
   if (tokens.size() != 0) {
     run.broken("values are left, or slots are lost");
   }
-  run.require(stale > 0 && erased > settings.slots, "too little happened");
+  run.require(enough(), "too little happened");
   fmt::print("{} values erased, {} refusals of stale handles\n", erased.load(), stale.load());
   return run.held("stale_handle_never_resolves");
 }
