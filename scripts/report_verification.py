@@ -161,8 +161,10 @@ def numbers_section(runs):
         ["wake-ups lost", failures(gcc, r"blocked_acquire_wakes|^model\.waiting"), "stress and model"],
         ["histories that are not linearizable", figure(gcc, "history", "impossible"),
          f"{figure(gcc, 'history', 'operations'):,} operations, {figure(gcc, 'history', 'refusals'):,} refusals"],
-        ["rounds without progress beside a stalled thread", figure(gcc, "stalled_thread", "rounds_without_progress"),
-         f"{figure(gcc, 'stalled_thread', 'stalls')} stalls in {figure(gcc, 'stalled_thread', 'windows')} windows"],
+        ["rounds without progress beside a stalled thread",
+         figure(gcc, "stalled_thread|sleeping_thread", "rounds_without_progress"),
+         f"{figure(gcc, 'stalled_thread', 'stalls')} stalls in {figure(gcc, 'stalled_thread', 'windows')} windows, "
+         f"{figure(gcc, 'sleeping_thread', 'rounds')} sleeps anywhere"],
         ["leaks and slots lost after an injected fault",
          figure(gcc, r"fault\.(sweep|growth)", "leaks") + figure(gcc, r"fault\.(sweep|growth)", "slots_lost"),
          f"{figure(gcc, r'fault.(sweep|growth)', 'points')} faults"],
