@@ -1,9 +1,9 @@
 /// Tries to break: a thread that a signal puts to sleep, anywhere, freezes nobody.
 ///
-/// One thread after another gets a signal whose handler sleeps until each of the others has finished
-/// operations; the clock judges only who never does, so a busy machine freezes nobody. The slots
-/// suffice for all of them, so nobody has to wait for a slot. `--pool mutex` is the control: the same
-/// on a list behind a mutex, which does freeze.
+/// One thread after another gets a signal whose handler sleeps until each of the others has
+/// finished operations; the clock judges only who never does, so a busy machine freezes nobody. The
+/// slots suffice for all of them, so nobody has to wait for a slot. `--pool mutex` is the control:
+/// the same on a list behind a mutex, which does freeze.
 #include <signal.h>
 
 #include <atomic>
