@@ -6,7 +6,9 @@
  * Relative links lead to a file of the repository, and their anchor to a heading.
  * Files named in ARCHITECTURE.md exist.
  * No text names a place that only one machine has.
+ * docs/plain_stress.json knows each rule that include/lido/base/mutation.hpp can break, and no other.
 """
+import json
 import re
 import sys
 import textwrap
@@ -151,9 +153,21 @@ def check_words(root: Path, file: Path) -> list[str]:
     return errors
 
 
+def check_rules(root: Path) -> list[str]:
+    found, rules = root / "docs/plain_stress.json", root / "include/lido/base/mutation.hpp"
+    if not found.exists():
+        return []
+    names = re.search(r"enum class mutation \{(.*?)^\};", rules.read_text(encoding="utf-8"), re.S | re.M)
+    wanted = set(re.findall(r"^\s*(\w+),", names[1], re.M)) - {"none"} if names else set()
+    tried = set(json.loads(found.read_text(encoding="utf-8"))["rules"])
+    return ([f"docs/plain_stress.json: {rule} is not in it; scripts/stress_mutants.py writes it"
+             for rule in sorted(wanted - tried)]
+            + [f"docs/plain_stress.json: there is no rule {rule}" for rule in sorted(tried - wanted)])
+
+
 def check(root: Path) -> tuple[int, list[str]]:
     documents = markdown(root)
-    errors = check_tree(root)
+    errors = check_tree(root) + check_rules(root)
     for file in documents:
         text = file.read_text(encoding="utf-8")
         errors += check_snippets(root, file, text) + check_links(root, file, text)

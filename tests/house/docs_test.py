@@ -125,6 +125,15 @@ class Docs(TreeTest):
     def test_lost_file_of_the_text_is_found(self) -> None:
         self.seed("ARCHITECTURE.md", "`object/pool.hpp`", "`object/loop.hpp`", "object/loop.hpp does not exist")
 
+    def test_rules_and_what_was_tried_on_them_are_the_same(self) -> None:
+        self.write("include/lido/base/mutation.hpp", "enum class mutation {\n  none,\n  no_tag,  ///< one\n  late_end,\n};\n")
+        self.write("docs/plain_stress.json", '{"rules": {"no_tag": {}, "late_end": {}}}')
+        self.assert_clean(self.errors())
+        self.write("docs/plain_stress.json", '{"rules": {"no_tag": {}}}')
+        self.assert_fault(self.errors(), "late_end is not in it")
+        self.write("docs/plain_stress.json", '{"rules": {"no_tag": {}, "late_end": {}, "gone": {}}}')
+        self.assert_fault(self.errors(), "no rule gone")
+
     def test_foreign_words_are_found(self) -> None:
         # Put together here, so that this file does not hold them itself.
         for words in (("see /wo", "rk/x"), ("in '/ro", "ot/.cache"), ("/ho", "me/me/lido"), ("from py", "pi.org"), ("ghc", "r.io/x")):
