@@ -23,10 +23,10 @@ ctest --preset coverage -L 'unit|death|stress|fault|fuzz' \
   -E '200_million|NamesFileAndLineOfEvery|come_and_go' >build/coverage/test.log 2>&1 ||
   { tail -n 40 build/coverage/test.log; exit 1; }
 
+layers=(freelist magazine concurrency object)
+python3 -B scripts/coverage_branches.py "${list[@]}" --build build/coverage --output build/coverage "${layers[@]}"
 failed=0
-for layer in freelist magazine concurrency object; do
-  python3 -B scripts/coverage_branches.py "${list[@]}" --build build/coverage \
-    --output "build/coverage/$layer.json" "include/lido/$layer" "src/$layer"
+for layer in "${layers[@]}"; do
   printf '\n== %s\n' "$layer"
   gcovr --add-tracefile "build/coverage/$layer.json" --branches --fail-under-branch "$floor" |
     sed -e '1,/^File /d' || failed=1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the counts of gcov for one layer and writes them as a tracefile for gcovr.
+"""Reads the counts of gcov and writes a tracefile for gcovr for each layer, which is a folder of headers and of sources.
 
 gcovr 5.2 reads gcov's text, which does not say of a branch that never ran whether it is the way of an
 exception; so a template that one program does not run turns such ways into branches that nobody takes. gcov's
@@ -80,23 +80,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=Path.cwd())
     parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True, help="a folder: LAYER.json is written there")
     parser.add_argument("--not-taken", action="store_true", help="also prints the lines with a branch not taken")
-    parser.add_argument("folders", nargs="+", help="what the layer is made of")
+    parser.add_argument("layers", nargs="+")
     options = parser.parse_args()
     root = options.root.resolve()
-    lines = collect(root, options.build.resolve(), options.folders)
-    if not lines:
-        print(f"coverage: no counts for {' '.join(options.folders)}", file=sys.stderr)
-        return 1
-    options.output.write_text(json.dumps(tracefile(lines)))
-    for name, of in sorted(lines.items()) if options.not_taken else []:
+    folders = {layer: [f"include/lido/{layer}", f"src/{layer}"] for layer in options.layers}
+    lines = collect(root, options.build.resolve(), sum(folders.values(), []))
+    for layer, own in folders.items():
+        chosen = {name: of for name, of in lines.items() if name.startswith(tuple(f"{folder}/" for folder in own))}
+        if not chosen:
+            print(f"coverage: no counts for {layer}", file=sys.stderr)
+            return 1
+        (options.output / f"{layer}.json").write_text(json.dumps(tracefile(chosen)))
+        if options.not_taken:
+            print_not_taken(root, chosen)
+    return 0
+
+
+def print_not_taken(root: Path, lines: dict[str, dict[int, dict]]) -> None:
+    for name, of in sorted(lines.items()):
         source = (root / name).read_text().split("\n")
         for number, entry in sorted(of.items()):
             counts = [count for shape in entry["shapes"].values() for count in shape]
             if 0 in counts:
                 print(f"{name}:{number}: {sum(c > 0 for c in counts)} of {len(counts)}: {source[number - 1].strip()}")
-    return 0
 
 
 if __name__ == "__main__":

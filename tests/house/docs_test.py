@@ -126,7 +126,7 @@ class Docs(TreeTest):
         self.seed("ARCHITECTURE.md", "`object/pool.hpp`", "`object/loop.hpp`", "object/loop.hpp does not exist")
 
     def test_rules_and_what_was_tried_on_them_are_the_same(self) -> None:
-        self.write("include/lido/base/mutation.hpp", "enum class mutation {\n  none,\n  no_tag,  ///< one\n  late_end,\n};\n")
+        self.write("stress/model/mutants/rules.cpp", 'rule{mutation::no_tag, "a"},\nrule{mutation::late_end,\n"b"},\n')
         self.write("docs/plain_stress.json", '{"rules": {"no_tag": {}, "late_end": {}}}')
         self.assert_clean(self.errors())
         self.write("docs/plain_stress.json", '{"rules": {"no_tag": {}}}')

@@ -170,7 +170,7 @@ TEST(ConcurrentSlotMapShrink, PagesBehindTheEndGoBackToTheSystem) {
 
 // The free slots are out for a moment, which is no reason to refuse an insert.
 TEST(ConcurrentSlotMapShrink, NoInsertIsRefusedMeanwhile) {
-  map numbers(20'000);
+  map numbers(5'000);
   std::atomic<bool> over = false;
   std::atomic<int> refused = 0;
   std::vector<std::thread> threads;
@@ -190,7 +190,7 @@ TEST(ConcurrentSlotMapShrink, NoInsertIsRefusedMeanwhile) {
       }
     });
   }
-  for (int i = 0; i < 2'000; ++i) {
+  for (int i = 0; i < 1'000; ++i) {
     numbers.shrink_to_fit();
   }
   over = true;
