@@ -157,9 +157,11 @@ class drill {
   [[nodiscard]] bool all_happened() const {
     return pool_.stats().handed_over > 0 && counts_.late > 0 && counts_.stopped > 0;
   }
-  [[nodiscard]] const counts& totals() const { return counts_; }
-  [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
-  [[nodiscard]] std::uint64_t silent_rounds() const { return silent_rounds_; }
+  void print() const {
+    fmt::print("served {}, handed over {}, late {}, stopped {}, rounds in order {}, silent {}\n",
+               counts_.served.load(), pool_.stats().handed_over, counts_.late.load(),
+               counts_.stopped.load(), rounds_, silent_rounds_);
+  }
 
  private:
   void work(unsigned thread) {
@@ -266,12 +268,8 @@ int main(int argc, char** argv) {
       all.crowd();
     }
     all.queue_up(random);
-    const lido::pool_stats stats = pool.stats();
-    const counts& totals = all.totals();
-    fmt::print("served {}, handed over {}, late {}, stopped {}, rounds in order {}, silent {}\n",
-               totals.served.load(), stats.handed_over, totals.late.load(), totals.stopped.load(),
-               all.rounds(), all.silent_rounds());
-    if (stats.waiting != 0) {
+    all.print();
+    if (pool.stats().waiting != 0) {
       run.broken("somebody who has left is still in the queue");
     }
     if (const std::size_t count = stress::count_acquirable(pool); count != settings.slots) {

@@ -188,6 +188,11 @@ std::size_t excuse(stress::history& whole) {
   });
 }
 
+/// Whether a pool that is to grow and shrink has done so.
+bool moved(const std::string& pool, const lido::pool_stats& stats) {
+  return pool != "grow" || (stats.growths > 100 && stats.shrinks > 100);
+}
+
 template <class Pool>
 int drive(const settings& settings, const lido::object_pool_options& options) {
   stress::run run(settings.run);
@@ -196,11 +201,7 @@ int drive(const settings& settings, const lido::object_pool_options& options) {
   std::size_t excused = 0;
   std::size_t operations = 0;
   unsigned round = 0;
-  const auto both_ways = [&] {
-    const lido::pool_stats now = pool.stats();
-    return settings.pool != "grow" || (now.growths > 100 && now.shrinks > 100);
-  };
-  for (; run.goes_on(refusals > 0 && both_ways()); ++round) {
+  for (; run.goes_on(refusals > 0 && moved(settings.pool, pool.stats())); ++round) {
     stress::history whole = one_round(run, pool, settings, round);
     excused += excuse(whole);
     if (const auto problem = stress::impossible_in(whole, settings.slots)) {
@@ -226,7 +227,7 @@ int drive(const settings& settings, const lido::object_pool_options& options) {
   if (excused > 3 + refusals * settings.excuses / 100) {
     run.broken(std::to_string(excused) + " acquires gave up after a tenth of a second");
   }
-  run.require(both_ways(), "the pool hardly grew or shrank");
+  run.require(moved(settings.pool, stats), "the pool hardly grew or shrank");
   return run.held("history_is_linearizable");
 }
 
