@@ -1,13 +1,15 @@
 /// Tries to break: whatever other threads are doing at the moment of a fork, the child finds free
 /// slots only, waits for nobody, and can end its pools and make new ones; the parent notices
-/// nothing.
+/// nothing. `--pool grow`: beside a thread that gives segments back and takes new ones.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <concepts>
 #include <memory>
 #include <string>
 #include <thread>
@@ -23,6 +25,29 @@ namespace {
 constexpr std::size_t capacity = 512;
 constexpr unsigned hold = 60;
 constexpr long most_waits = 100;  // a bounded wait to its end makes some two thousand
+
+/// An object of a page, so that the pool has many segments.
+struct page : stress::owned {
+  std::array<std::byte, 4096 - sizeof(stress::owned)> rest;
+};
+
+class growing : public lido::object_pool<page, lido::policy::grow> {
+ public:
+  explicit growing(std::size_t slots) : object_pool({.max_capacity = slots}) {}
+};
+
+template <class Pool>
+struct element_of {
+  using type = stress::owned;
+};
+template <>
+struct element_of<growing> {
+  using type = page;
+};
+template <class Pool>
+using element = typename element_of<Pool>::type;
+template <class Pool>
+inline constexpr bool grows = std::same_as<Pool, growing>;
 
 /// What children tell their parent.
 struct told {
@@ -42,7 +67,7 @@ told& shared_page() {
 template <class Pool>
 void work(stress::run& run, Pool& pool, unsigned me, const std::atomic<bool>& over) {
   stress::random random = run.generator(me);
-  std::vector<stress::owned*> held;
+  std::vector<element<Pool>*> held;
   held.reserve(capacity);
   std::uint64_t operations = 0;
   while (!over) {
@@ -53,7 +78,7 @@ void work(stress::run& run, Pool& pool, unsigned me, const std::atomic<bool>& ov
       held.pop_back();
     }
     while (held.size() < target) {
-      stress::owned* const object = pool.try_acquire_ptr(lido::default_init);
+      element<Pool>* const object = pool.try_acquire_ptr(lido::default_init);
       if (object == nullptr) {
         break;
       }
@@ -62,7 +87,7 @@ void work(stress::run& run, Pool& pool, unsigned me, const std::atomic<bool>& ov
     }
     operations += target;
   }
-  for (stress::owned* const object : held) {
+  for (element<Pool>* const object : held) {
     stress::leave(run, *object, me);
     pool.release(object);
   }
@@ -77,39 +102,50 @@ long voluntary_waits() {
 
 /// All that the calling thread can get, and each of them free.
 template <class Pool>
-std::vector<stress::owned*> drain(stress::run& run, Pool& pool) {
+std::vector<element<Pool>*> drain(stress::run& run, Pool& pool) {
   constexpr unsigned child = 1000;
-  std::vector<stress::owned*> all;
-  while (stress::owned* const object = pool.try_acquire_ptr(lido::default_init)) {
+  std::vector<element<Pool>*> all;
+  while (element<Pool>* const object = pool.try_acquire_ptr(lido::default_init)) {
     stress::take(run, *object, child);
     all.push_back(object);
   }
-  for (stress::owned* const object : all) {
+  for (element<Pool>* const object : all) {
     stress::leave(run, *object, child);
   }
   return all;
 }
 
-/// How many objects an owner has, of all slots.
-std::size_t count_owned(const stress::owned* first) {
-  return static_cast<std::size_t>(std::count_if(
-      first, first + capacity, [](const stress::owned& object) { return object.owner != 0; }));
+/// How many objects an owner has, of all slots. Not of a pool that grows, whose slots may have no
+/// memory.
+template <class Pool>
+std::size_t count_owned(const element<Pool>* first) {
+  if constexpr (grows<Pool>) {
+    return 0;
+  } else {
+    return static_cast<std::size_t>(std::count_if(
+        first, first + capacity, [](const stress::owned& object) { return object.owner != 0; }));
+  }
 }
 
-template <class Pool>
-void live_as_child(stress::run& run, std::unique_ptr<Pool>& pool, const stress::owned* first,
-                   told& told) {
-  const std::size_t owned = count_owned(first);
-  const long before = voluntary_waits();
-  const std::vector<stress::owned*> all = drain(run, *pool);
-  if (voluntary_waits() - before > most_waits) {
-    run.broken("the child waits for threads that it does not have");
-  }
-  // Missing are slots between two places, or between the pool and an owner's first write.
-  const auto missing = static_cast<unsigned>(capacity - owned - all.size());
+// Missing are slots between two places, or between the pool and an owner's first write.
+void tell(told& told, unsigned missing) {
   told.complete += missing == 0 ? 1 : 0;
   unsigned most = told.most_missing;
   while (most < missing && !told.most_missing.compare_exchange_weak(most, missing)) {
+  }
+}
+
+template <class Pool>
+void live_as_child(stress::run& run, std::unique_ptr<Pool>& pool, const element<Pool>* first,
+                   told& told) {
+  const std::size_t owned = count_owned<Pool>(first);
+  const long before = voluntary_waits();
+  const std::vector<element<Pool>*> all = drain(run, *pool);
+  if (voluntary_waits() - before > most_waits) {
+    run.broken("the child waits for threads that it does not have");
+  }
+  if constexpr (!grows<Pool>) {
+    tell(told, static_cast<unsigned>(capacity - owned - all.size()));
   }
   pool->release_n(all);
   run.in_threads(3, [&](unsigned /*thread*/) { (void)stress::count_acquirable(*pool); });
@@ -128,22 +164,39 @@ void live_as_child(stress::run& run, std::unique_ptr<Pool>& pool, const stress::
 }
 
 template <class Pool>
-const stress::owned* lowest_address(Pool& pool) {
-  std::vector<stress::owned*> all(capacity);
+const element<Pool>* lowest_address(Pool& pool) {
+  std::vector<element<Pool>*> all(capacity);
   all.resize(pool.try_acquire_n(all));
   pool.release_n(all);
   return *std::min_element(all.begin(), all.end());
 }
 
+/// Gives segments back and takes new ones.
+template <class Pool>
+void resize(stress::random random, Pool& pool, const std::atomic<bool>& over) {
+  while (!over) {
+    if constexpr (grows<Pool>) {
+      if (random() % 4 == 0) {
+        pool.reserve(random() % capacity);
+      } else {
+        (void)pool.shrink_to(random() % capacity);
+      }
+    } else {
+      return;
+    }
+  }
+}
+
 template <class Pool>
 unsigned fork_until_over(stress::run& run, std::unique_ptr<Pool>& pool, told& told) {
-  const stress::owned* const first = lowest_address(*pool);
+  const element<Pool>* const first = lowest_address(*pool);
   std::atomic<bool> over{false};
   unsigned forks = 0;
   std::thread workers([&] {
     run.in_threads(run.options().threads,
                    [&](unsigned thread) { work(run, *pool, thread + 1, over); });
   });
+  std::thread resizer([&] { resize(run.generator(1000), *pool, over); });
   for (; !run.over(); ++forks) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -157,7 +210,30 @@ unsigned fork_until_over(stress::run& run, std::unique_ptr<Pool>& pool, told& to
   }
   over = true;
   workers.join();
+  resizer.join();
   return forks;
+}
+
+template <class Pool>
+int drive(const stress::run_options& options, const std::string& name) {
+  stress::run run(options);
+  auto pool = std::make_unique<Pool>(capacity);
+  stress::clear_owners(*pool);
+  told& told = shared_page();
+  const unsigned forks = fork_until_over(run, pool, told);
+  if (const std::size_t count = stress::count_acquirable(*pool); count != capacity) {
+    run.broken("the parent has " + std::to_string(count) + " slots left");
+  }
+  stress::figures("forked_child_has_what_was_free")
+      .add("pool", name)
+      .add("threads", options.threads)
+      .add("forks", forks)
+      .add("nothing_missing", told.complete.load())
+      .add("most_missing", told.most_missing.load())
+      .add("capacity", capacity)
+      .add("two_owners", 0)
+      .print();
+  return run.held("forked_child_has_what_was_free");
 }
 
 }  // namespace
@@ -166,27 +242,11 @@ int main(int argc, char** argv) {
   stress::run_options options;
   std::string name = "revocable";
   stress::command_line line("A forked child has what was free", options);
-  line.add_pool(name);
+  line.add_pool(name, {"grow"});
   line.parse(argc, argv);
 
-  return stress::with_pool(name, [&]<class Pool>() {
-    stress::run run(options);
-    auto pool = std::make_unique<Pool>(capacity);
-    stress::clear_owners(*pool);
-    told& told = shared_page();
-    const unsigned forks = fork_until_over(run, pool, told);
-    if (const std::size_t count = stress::count_acquirable(*pool); count != capacity) {
-      run.broken("the parent has " + std::to_string(count) + " slots left");
-    }
-    stress::figures("forked_child_has_what_was_free")
-        .add("pool", name)
-        .add("threads", options.threads)
-        .add("forks", forks)
-        .add("nothing_missing", told.complete.load())
-        .add("most_missing", told.most_missing.load())
-        .add("capacity", capacity)
-        .add("two_owners", 0)
-        .print();
-    return run.held("forked_child_has_what_was_free");
-  });
+  if (name == "grow") {
+    return drive<growing>(options, name);
+  }
+  return stress::with_pool(name, [&]<class Pool>() { return drive<Pool>(options, name); });
 }

@@ -18,8 +18,8 @@ namespace stress {
 /// Acquires every slot, so that each `owned` starts with no owner; returns how many there were.
 template <class Pool>
 std::size_t clear_owners(Pool& pool) {
-  std::vector<owned*> all;
-  while (owned* const object = pool.try_acquire_ptr()) {
+  std::vector<decltype(pool.try_acquire_ptr())> all;
+  while (auto* const object = pool.try_acquire_ptr()) {
     all.push_back(object);
   }
   pool.release_n(all);
@@ -30,15 +30,15 @@ std::size_t clear_owners(Pool& pool) {
 /// the capacity stands for any number, since a broken pool may have no end.
 template <class Pool>
 std::size_t count_acquirable(Pool& pool) {
-  std::vector<owned*> all;
+  std::vector<decltype(pool.try_acquire_ptr(lido::default_init))> all;
   while (all.size() <= pool.capacity()) {
-    owned* const object = pool.try_acquire_ptr(lido::default_init);
+    auto* const object = pool.try_acquire_ptr(lido::default_init);
     if (object == nullptr) {
       break;
     }
     all.push_back(object);
   }
-  for (owned* const object : all) {
+  for (auto* const object : all) {
     pool.release(object);
   }
   return all.size();

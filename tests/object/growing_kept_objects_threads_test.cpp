@@ -1,9 +1,12 @@
 // What a destroy hook may do while a pool shrinks: take its time, and use the pool.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <functional>
 #include <latch>
 #include <thread>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "lido/object_pool.hpp"
+#include "support/sanitizers.hpp"
 
 namespace lido {
 namespace {
@@ -109,6 +113,35 @@ TEST_F(HookOfAShrink, IsWaitedForAsLongAsObjectAfterObjectEnds) {
   in_destroy_ = nullptr;
 }
 
+#if !LIDO_TEST_TSAN  // which does not follow a fork of a process with threads
+// The thread that runs the hook does not exist in the child, and never brings the segment back.
+TEST_F(HookOfAShrink, HoldsNothingUpInTheChildOfAFork) {
+  make_all();
+  std::latch begun(1);
+  std::latch over(1);
+  in_first_hook([&] {
+    begun.count_down();
+    over.wait();
+  });
+  std::jthread shrinker([&] { EXPECT_EQ(pool_.shrink_to(one_), one_); });
+  begun.wait();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::size_t count = 0;
+    while (pool_.try_acquire_ptr(default_init) != nullptr) {
+      ++count;
+    }
+    std::_Exit(count == 2 * one_ ? EXIT_SUCCESS : EXIT_FAILURE);
+  }
+  int status = 1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "the child did not get all slots";
+  over.count_down();
+  shrinker.join();
+  EXPECT_EQ(pool_.capacity(), one_);
+}
+#endif
+
 TEST_F(HookOfAShrink, MayUseThePool) {
   make_all();
   const auto before = std::chrono::steady_clock::now();
@@ -138,6 +171,26 @@ TEST_F(HookOfAShrink, MayNeedTheSegmentThatLeavesNext) {
   EXPECT_EQ(pool_.shrink_to(0), one_);
   EXPECT_EQ(pool_.stats().created, one_);
   EXPECT_EQ(pool_.stats().in_use, one_);
+}
+
+TEST(HookOfAShrinkOfEagerObjects, MayTakeBackASegmentWithItsObjects) {
+  using eager_pool = object_pool<page, policy::grow, policy::keep_constructed<obliging_hooks>>;
+  std::function<void()> in_destroy;
+  eager_pool pool({.max_capacity = 100'000, .creation = creation::eager},
+                  obliging_hooks{&in_destroy});
+  pool.reserve(1);
+  const std::size_t one = pool.capacity();
+  pool.reserve(3 * one);
+  std::size_t destroyed = 0;
+  in_destroy = [&] {
+    if (destroyed++ == 0) {
+      pool.reserve(2 * one);  // the next one to go; its objects are still there
+    }
+  };
+  EXPECT_EQ(pool.shrink_to(one), 2 * one);
+  in_destroy = nullptr;
+  EXPECT_EQ(destroyed, one);
+  EXPECT_EQ(pool.stats().created, 2 * one);
 }
 
 }  // namespace

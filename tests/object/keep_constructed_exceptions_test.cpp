@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -144,6 +145,28 @@ TEST_F(CheckedKeptObjects, WriteToAFreeSlotWithoutObjectIsReported) {
   pool.release(object);
   *static_cast<volatile char*>(static_cast<void*>(object)) = 9;
   pool.acquire().reset();
+  EXPECT_EQ(log.kinds(), (std::vector{misuse_kind::write_after_release}));
+}
+
+/// The first one writes behind its end.
+struct sprawling {
+  sprawling() {
+    if (std::exchange(first, false)) {
+      const volatile auto end = reinterpret_cast<std::uintptr_t>(this + 1);
+      *reinterpret_cast<volatile char*>(end) = 9;  // NOLINT(performance-no-int-to-ptr)
+    }
+  }
+  static inline bool first = true;
+  std::array<char, 64> bytes{};
+};
+struct hooks_of_sprawling {
+  static void destroy(sprawling& /*object*/) noexcept {}
+};
+
+TEST_F(CheckedKeptObjects, EagerCreationReportsAnObjectThatWritesBehindItsEnd) {
+  const misuse_log log;
+  const object_pool<sprawling, policy::checked, policy::keep_constructed<hooks_of_sprawling>> pool(
+      {.capacity = 4, .creation = creation::eager});
   EXPECT_EQ(log.kinds(), (std::vector{misuse_kind::write_after_release}));
 }
 

@@ -23,5 +23,12 @@ void __gcov_dump();
   __wrap__Exit(status);
 }
 
+[[noreturn]] void __real_abort();
+[[noreturn]] void __wrap_abort();
+[[noreturn]] void __wrap_abort() {
+  __gcov_dump();
+  __real_abort();
+}
+
 }  // extern "C"
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)

@@ -22,7 +22,8 @@ growing_source<Stack, Memory>::growing_source(slot_geometry slots, std::size_t s
       stride_(stride),
       source_(slots, capacity, caches, max_cached),
       census_(capacity),
-      states_(std::make_unique<segment_state[]>(plan_.segments())) {
+      states_(std::make_unique<segment_state[]>(plan_.segments())),
+      apart_of_(std::make_unique<std::size_t[]>(plan_.segments())) {
   register_listener();
 }
 
@@ -166,11 +167,22 @@ std::size_t growing_source<Stack, Memory>::acquire_n(std::span<void*> out) noexc
   return count;
 }
 
-/// Ends what a holder has begun that the fork has left behind. What it had in its hands and not in
-/// the census is lost to this process.
+/// Ends what threads have begun that the fork has left behind. What a holder had in its hands and
+/// not in the census is lost to this process. A segment that another thread had apart is as one
+/// without memory, whatever has become of it: to give it memory that it has does nothing, and what
+/// is in its slots is known slot by slot.
+// relaxed (whole function): there is one thread
 template <growing_index_stack Stack, segment_memory Memory>
-void growing_source<Stack, Memory>::on_fork(std::uint32_t /*survivor*/) noexcept {
-  // relaxed: there is one thread
+void growing_source<Stack, Memory>::on_fork(std::uint32_t survivor) noexcept {
+  for (std::uint32_t segment = 0; segment < plan_.segments(); ++segment) {
+    // Of threads without a number one may have survived, whose segments must stay apart.
+    if (states_[segment] == segment_state::apart &&
+        apart_of_[segment] != std::size_t{survivor} * thread_stride) {
+      states_[segment] = segment_state::retired;
+      first_spare_ = std::min(first_spare_, segment);
+      apart_.fetch_sub(plan_.slots_of(segment), std::memory_order_relaxed);
+    }
+  }
   if (is_held(resize_.load(std::memory_order_relaxed))) {
     put_back_census();
     let_go();
