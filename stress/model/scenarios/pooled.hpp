@@ -36,6 +36,8 @@ class pooled {
   /// Waits as long as it takes; the second without trying first.
   std::size_t wait();
   std::size_t wait_in_line();
+  /// Without trying first; nothing if that was cancelled.
+  std::size_t wait_in_line(lido::detail::waiter& me);
 
   std::vector<std::size_t> acquire_n(std::size_t count);
   void release_n(const std::vector<std::size_t>& slots);

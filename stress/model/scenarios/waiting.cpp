@@ -220,6 +220,19 @@ void stopped_beside_try() {
   pool.check();
 }
 
+// One who waits has the only slot taken out of the depot for it and is stopped before it is given:
+// the slot goes back, and whoever looks for it meanwhile must not believe that it is in use.
+void stopped_in_transit() {
+  waited_for pool(1, none);
+  waiter me;
+  in_threads([&] { pool.release(pool.wait_in_line(me)); },
+             [&] {
+               (void)me.cancel();
+               pool.acquire_and_release();
+             });
+  pool.check();
+}
+
 // Nobody releases anything: who is stopped must still wake up.
 void stopped_for_good() {
   waited_for pool(1, none);
@@ -365,6 +378,8 @@ constexpr std::array scenarios{
           &stopped_beside_try<true>),
     waits("waiting.put_back_beside_try", "a slot that a stopped waiter could not be given",
           &stopped_beside_try<false>),
+    waits("waiting.stopped_in_transit", "a slot on its way to one who is stopped",
+          &stopped_in_transit),
     waits("waiting.stopped_for_good", "a stop wakes up", &stopped_for_good),
     waits("waiting.stopped_before_patient", "a stop in front of one who waits (S14)",
           &stopped_before_patient),
