@@ -153,6 +153,20 @@ int count_badly_named(const std::vector<mutant>& all) {
   return bad;
 }
 
+/// Prints what came of all; returns the exit status.
+int conclude(const settings& chosen, const tally& all, int stale) {
+  fmt::print("{} mutants: {} killed, {} survived, {} known to be equivalent, {} of them killed\n",
+             all.tried, all.dead, all.survived, all.equivalent + all.revived, all.revived);
+  for (const std::string& each : all.late) {
+    fmt::print("{:<50} was nearly missed: a margin of {} is wanted\n", each, chosen.margin);
+  }
+  if (!chosen.json.empty()) {
+    std::ofstream(chosen.json) << fmt::format("[\n{}\n]\n", fmt::join(all.json, ",\n"));
+  }
+  const bool as_expected = all.survived + all.revived + stale == 0 && all.late.empty();
+  return as_expected && all.tried > 0 ? 0 : 1;
+}
+
 int run(const settings& chosen) {
   const auto known = known_equivalent();
   const std::vector<mutant> mutants = all_mutants(chosen.sources, chosen.within);
@@ -173,17 +187,7 @@ int run(const settings& chosen) {
   if (chosen.list) {
     return 0;
   }
-  const int stale = chosen.within.empty() ? count_stale(known, mutants) : 0;
-  fmt::print("{} mutants: {} killed, {} survived, {} known to be equivalent, {} of them killed\n",
-             all.tried, all.dead, all.survived, all.equivalent + all.revived, all.revived);
-  for (const std::string& each : all.late) {
-    fmt::print("{:<50} was nearly missed: a margin of {} is wanted\n", each, chosen.margin);
-  }
-  if (!chosen.json.empty()) {
-    std::ofstream(chosen.json) << fmt::format("[\n{}\n]\n", fmt::join(all.json, ",\n"));
-  }
-  const bool as_expected = all.survived + all.revived + stale == 0 && all.late.empty();
-  return as_expected && all.tried > 0 ? 0 : 1;
+  return conclude(chosen, all, chosen.within.empty() ? count_stale(known, mutants) : 0);
 }
 
 }  // namespace

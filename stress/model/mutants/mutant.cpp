@@ -40,7 +40,7 @@ std::string note_above(const std::string& sources, const site& where) {
 }
 
 void visit_sites(std::string_view within) {
-  weakening::now().collect(true);
+  weakening::now().collect(/*on=*/true);
   for (const scenario& each : all_scenarios()) {
     if (!each.name.starts_with(within)) {
       continue;
@@ -50,18 +50,27 @@ void visit_sites(std::string_view within) {
       (void)explore(each.run, {how, enough, 1, each.limits, 4});
     }
   }
-  weakening::now().collect(false);
+  weakening::now().collect(/*on=*/false);
 }
+
+/// What a child says of itself, in the order of the fields of its line.
+struct news {
+  std::string_view kind;
+  std::string_view scenario;
+  std::string_view mode;
+  std::uint64_t executions = 0;
+  std::uint64_t at_last = 0;
+  std::string_view failure{};
+};
 
 /// The side of the child: tells its parent what it is at, line by line.
 class reporter {
  public:
   explicit reporter(int pipe) : pipe_(pipe) {}
 
-  void tell(std::string_view kind, std::string_view scenario, std::string_view mode,
-            std::uint64_t executions, std::uint64_t at_last, std::string_view failure) const {
-    const std::string line =
-        fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", kind, scenario, mode, executions, at_last, failure);
+  void tell(const news& what) const {
+    const std::string line = fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", what.kind, what.scenario,
+                                         what.mode, what.executions, what.at_last, what.failure);
     if (::write(pipe_, line.data(), line.size()) < 0) {
       ::_exit(2);  // nobody listens any more
     }
@@ -103,19 +112,19 @@ void hunt(const reporter& parent, std::uint64_t most, std::string_view within) {
         if (each.must_fail || !each.name.starts_with(within)) {
           continue;
         }
-        parent.tell("at", each.name, name_of(how), done, 0, "");
+        parent.tell({"at", each.name, name_of(how), done});
         const search_result found = explore(
             each.run, {how, std::min(round, most), round, each.limits, 4, each.interrupted});
         done += found.executions;
         if (found.failure.has_value()) {
-          parent.tell("killed", each.name, name_of(how), done, found.executions,
-                      found.failure->what);
+          parent.tell(
+              {"killed", each.name, name_of(how), done, found.executions, found.failure->what});
           return;
         }
       }
     }
   }
-  parent.tell("survived", "", "", done, 0, "");
+  parent.tell({"survived", "", "", done});
 }
 
 std::vector<std::string> fields(std::string_view line) {

@@ -40,7 +40,7 @@ class pooled {
   std::size_t wait_in_line(lido::detail::waiter& me);
 
   std::vector<std::size_t> acquire_n(std::size_t count);
-  void release_n(const std::vector<std::size_t>& slots);
+  void release_n(const std::vector<std::size_t>& numbers);
 
   /// After all threads but `held` slots are back: everything can be acquired at once by a thread
   /// that comes last, the numbers agree, and each refusal was right.

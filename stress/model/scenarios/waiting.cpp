@@ -34,10 +34,10 @@ deadline some_time() {
 /// While it lives, pools find no heavy fence.
 class without_heavy_fence {
  public:
-  without_heavy_fence() { take_heavy_fence_away(true); }
+  without_heavy_fence() { take_heavy_fence_away(/*yes=*/true); }
   without_heavy_fence(const without_heavy_fence&) = delete;
   without_heavy_fence& operator=(const without_heavy_fence&) = delete;
-  ~without_heavy_fence() { take_heavy_fence_away(false); }
+  ~without_heavy_fence() { take_heavy_fence_away(/*yes=*/false); }
 };
 
 /// Lets others run until it is so.
@@ -330,7 +330,7 @@ void bulk_for_waiters() {
 
 // The kernel refuses the heavy fence: who waits looks again from time to time.
 void refused_fence() {
-  let_heavy_fence_fail(true);
+  let_heavy_fence_fail(/*yes=*/true);
   {
     waited_for pool(2);
     in_threads(
@@ -341,7 +341,7 @@ void refused_fence() {
         [&] { pool.wait_and_release(); });
     pool.check();
   }
-  let_heavy_fence_fail(false);
+  let_heavy_fence_fail(/*yes=*/false);
 }
 
 constexpr bounds narrow{2, 1, 1};
