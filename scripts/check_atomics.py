@@ -7,6 +7,7 @@ whose partners name it back ("depot.hpp (m)" in another file; for seq_cst also "
 order with (m)"). Numbers ascend in source order; a header and the source of the same name and
 layer share them. relaxed has "// relaxed: why" above the statement or the loop, "// relaxed (2x):
 why" above two accesses in a row, or "// relaxed (whole function): why" above the function.
+A call of full_fence is a seq_cst-fence.
 Only concurrency/atomic.hpp includes <atomic>; everything else takes its names from there.
 """
 import re
@@ -34,8 +35,11 @@ OPERATIONS = {
     "atomic_thread_fence": ("fence", {0}),
     "atomic_signal_fence": ("fence", {0}),
 }
+# Functions of the library that are an ordered operation, whatever file they stand in.
+ORDERED_CALLS = {"full_fence": ("fence", "seq_cst")}
 WORDS = {word.lower() for word, _ in OPERATIONS.values()} - {"fence"}
 CALL = re.compile(r"(?:(?:\.|->)\s*(?:template\s+)?|(?=atomic_))\b(" + "|".join(OPERATIONS) + r")\s*\(")
+ORDERED_CALL = re.compile(r"(?<!\bvoid )\b(" + "|".join(ORDERED_CALLS) + r")\s*\(")  # not where it is declared
 ANY_ORDER = ORDERS + ("relaxed", "consume")
 SPELLED = re.compile(r"\bmemory_order(?:_|\s*::\s*)(" + "|".join(ANY_ORDER) + r")\b")
 SHORT = re.compile(r"(?:^|[\s(,:?])(" + "|".join(ANY_ORDER) + r")\s*(?=$|[,):?])")
@@ -116,6 +120,10 @@ class Source:
             if orders:
                 found.append(Access(call.start(1), orders, word))
                 ends.append(end)
+        for call in ORDERED_CALL.finditer(self.code):
+            word, order = ORDERED_CALLS[call[1]]
+            found.append(Access(call.start(), [order], word))
+            ends.append(call.end())
         known = [(a.offset, end) for a, end in zip(found, ends[1:])]
         for match in SPELLED.finditer(self.code):
             if not any(start <= match.start() < end for start, end in known) and self._is_access(match):

@@ -2,25 +2,30 @@
 /// it.
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
+#include <exception>
+#include <initializer_list>
 
 #include "mutants/rules.hpp"
 
 namespace {
 
-/// Before main, and so before any thread of a driver.
-[[maybe_unused]] const bool rule_is_broken = [] {
+bool break_named_rule() noexcept {
   const char* const name = std::getenv("LIDO_BROKEN_RULE");  // NOLINT(concurrency-mt-unsafe)
   if (name == nullptr) {
     return false;
   }
   try {
     model::break_rule(name);
-  } catch (const std::invalid_argument& error) {
-    std::fprintf(stderr, "LIDO_BROKEN_RULE: %s\n", error.what());
+  } catch (const std::exception& error) {
+    for (const char* const text : {"LIDO_BROKEN_RULE: ", error.what(), "\n"}) {
+      (void)std::fputs(text, stderr);
+    }
     std::_Exit(2);
   }
   return true;
-}();
+}
+
+/// Before main, and so before any thread of a driver.
+[[maybe_unused]] const bool rule_is_broken = break_named_rule();
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace detail {
 
 extern "C" inline void report_touch(int /*signal*/) {
   constexpr std::string_view text = "BROKEN: what has ended was touched\n";
-  (void)!::write(STDOUT_FILENO, text.data(), text.size());
+  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
   std::_Exit(EXIT_FAILURE);
 }
 
@@ -55,9 +55,8 @@ template <class T>
 class mortal {
  public:
   template <class... Args>
-  explicit mortal(Args&&... args) : place_(new_pages()) {
-    object_ = ::new (place_) T(std::forward<Args>(args)...);
-  }
+  explicit mortal(Args&&... args)
+      : place_(new_pages()), object_(::new (place_) T(std::forward<Args>(args)...)) {}
   mortal(const mortal&) = delete;
   mortal& operator=(const mortal&) = delete;
   ~mortal() {

@@ -20,6 +20,12 @@ function(lido_arm64_test name) # further arguments: of arm64.py
   set_tests_properties(disassembly.arm64.${name} PROPERTIES LABELS report)
 endfunction()
 
+function(lido_arm64_barrier_test name) # further arguments: of barrier.py
+  add_test(NAME disassembly.arm64.${name} COMMAND
+    ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/barrier.py --arm64 --objdump ${CMAKE_OBJDUMP} ${ARGN})
+  set_tests_properties(disassembly.arm64.${name} PROPERTIES LABELS report)
+endfunction()
+
 foreach(processor IN ITEMS armv8-a armv8.1-a)
   lido_arm64_object(lido_probe_${processor} ${processor} probe.cpp)
   lido_arm64_object(lido_stack_probe_${processor} ${processor} stack_probe.cpp)
@@ -46,11 +52,17 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
   # for: the heavy fence is the kernel's, the light one the compiler's.
   foreach(source IN LISTS library_sources)
     cmake_path(GET source STEM name)
+    lido_arm64_object(lido_${name}_${processor} ${processor} ${source})
     if(NOT name STREQUAL full_fence)
-      lido_arm64_object(lido_${name}_${processor} ${processor} ${source})
       lido_arm64_test(${processor}.no_barrier.${name} $<TARGET_OBJECTS:lido_${name}_${processor}>)
     endif()
   endforeach()
+  lido_arm64_object(lido_barrier_rejected_${processor} ${processor} rejected_barriers.cpp)
+  lido_arm64_barrier_test(
+    ${processor}.full_fence $<TARGET_OBJECTS:lido_full_fence_${processor}> _ZN4lido6detail10full_fenceEv)
+  lido_arm64_barrier_test(
+    ${processor}.rejects_no_barrier $<TARGET_OBJECTS:lido_barrier_rejected_${processor}> --expect-rejected
+    rejected_light_fence rejected_acquire_fence rejected_fence_at_times rejected_plain_accesses)
   lido_arm64_test(${processor}.heavy_fence $<TARGET_OBJECTS:lido_asymmetric_fence_${processor}> --need "syscall"
     _ZN4lido6detail11heavy_fenceEv)
 endforeach()

@@ -38,8 +38,8 @@ class Arm64Instruction(Instruction):
 
     @property
     def target(self) -> int | None:
-        # The last operand: `cbz x0, 44 <f+0x44>`.
-        place = re.search(r"(?:^|[\s,])([0-9a-f]+)(?:\s+<[^>]*>)?$", self.text)
+        # The last operand: `cbz x0, 44 <f+0x44>`, `b.ne 1c <f+0x1c>  // b.any`.
+        place = re.search(r"(?:^|[\s,])([0-9a-f]+)(?:\s+<[^>]*>)?(?:\s*//.*)?$", self.text)
         return int(place[1], 16) if place and not self.external else None
 
     @property

@@ -181,6 +181,17 @@ class Notes(Atomics):
         self.write(self.STACK, text)
         self.assert_fault(self.errors(), "(3) comes after (9)")
 
+    def test_full_fence_needs_a_note(self) -> None:
+        self.write("include/lido/concurrency/atomic.hpp", "#include <atomic>\nvoid full_fence() noexcept;\n")
+        self.assert_clean(self.errors())
+        self.assert_fault(self.body("full_fence();"), "body.cpp:2", "no note '(n) - this seq_cst-fence")
+        self.assert_clean(self.body("// (1) - this seq_cst-fence is in one total order with the seq_cst-fence (2)\nfull_fence();\n"
+                                    "// (2) - this seq_cst-fence is in one total order with the seq_cst-fence (1)\nfull_fence();"))
+
+    def test_number_of_two_full_fences_is_found(self) -> None:
+        fence = "// (1) - this seq_cst-fence is in one total order with itself, the seq_cst-fence (1)\nfull_fence();\n"
+        self.assertTrue(any("body.cpp:4: (1) is there twice" in error for error in self.body(fence + fence)))
+
     def test_number_used_twice_is_found(self) -> None:
         self.edit(self.STACK, "// (3) - this", "// (2) - this")
         self.assertTrue(any("(2) is there twice" in error for error in self.errors()))

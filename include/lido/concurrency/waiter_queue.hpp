@@ -29,7 +29,7 @@ namespace lido::detail {
 ///     items afterwards, or knows of one in front of it that did and is still there (`watched_`).
 ///     Between the change and the look of either stands a full fence, so one sees the other
 ///     (Dekker's pattern).
-/// Memory ordering: what is inside the gate is ordered by it (1 to 4); see `any_after_change`.
+/// Memory ordering: what is inside the gate is ordered by it (3 to 6); see `any_after_change`.
 /// Progress: blocking: `enter`. Wait-free: the rest, but for `serve_and_leave`, which goes on as
 ///   long as others ask.
 class alignas(no_false_sharing) waiter_queue {
@@ -48,8 +48,10 @@ class alignas(no_false_sharing) waiter_queue {
     if (!used_) {
       return false;
     }
+    // (1) - this seq_cst-fence is in one total order with the seq_cst-fence (2): if it comes first,
+    // who waits sees the caller's change; if it comes second, the caller sees who waits
     full_fence();
-    // relaxed: the fence keeps the order, here as in `announce`
+    // relaxed: (1) keeps the order
     return length_.load(std::memory_order_relaxed) != 0;
   }
 
@@ -57,6 +59,7 @@ class alignas(no_false_sharing) waiter_queue {
   /// was made available before the caller sees.
   static void announce() noexcept {
     if (!broken(mutation::quiet_waiter)) {
+      // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (1), as said there
       full_fence();
     }
   }
@@ -86,7 +89,7 @@ class alignas(no_false_sharing) waiter_queue {
     std::uint32_t seen = nobody;
     schedule_point();
     count_shared_rmw();
-    // (1) - this acquire-CAS synchronizes-with the release-CAS (3): what was done inside is
+    // (3) - this acquire-CAS synchronizes-with the release-CAS (5): what was done inside is
     // visible. relaxed on failure: nothing is read
     return gate_.compare_exchange_strong(seen, somebody, std::memory_order_acquire,
                                          std::memory_order_relaxed);
@@ -94,13 +97,13 @@ class alignas(no_false_sharing) waiter_queue {
 
   /// Goes in if nobody is inside; otherwise asks whoever is to look for items once more.
   [[nodiscard]] bool enter_or_ask() noexcept {
-    // relaxed: only a guess, validated by (2)
+    // relaxed: only a guess, validated by (4)
     std::uint32_t seen = gate_.load(std::memory_order_relaxed);
     for (;;) {
       schedule_point();
       count_shared_rmw();
-      // (2) - this acq_rel-CAS synchronizes-with the release-CAS (3), as (1), and the
-      // acquire-exchange (4), so that who is asked finds the caller's items.
+      // (4) - this acq_rel-CAS synchronizes-with the release-CAS (5), as (3), and the
+      // acquire-exchange (6), so that who is asked finds the caller's items.
       // relaxed on failure: the word is again only a guess
       if (gate_.compare_exchange_weak(seen, seen == nobody ? somebody : asked,
                                       std::memory_order_acq_rel, std::memory_order_relaxed)) {
@@ -199,8 +202,8 @@ class alignas(no_false_sharing) waiter_queue {
     std::uint32_t seen = somebody;
     schedule_point();
     count_shared_rmw();
-    // (3) - this release-CAS synchronizes-with the acquire-CAS (1) and the acq_rel-CAS (2).
-    // relaxed on failure: (4) reads again
+    // (5) - this release-CAS synchronizes-with the acquire-CAS (3) and the acq_rel-CAS (4).
+    // relaxed on failure: (6) reads again
     if (gate_.compare_exchange_strong(seen, nobody, std::memory_order_release,
                                       std::memory_order_relaxed)) {
       return true;
@@ -211,7 +214,7 @@ class alignas(no_false_sharing) waiter_queue {
       gate_.store(nobody, std::memory_order_relaxed);
       return true;
     }
-    // (4) - this acquire-exchange synchronizes-with the acq_rel-CAS (2), so the items of those who
+    // (6) - this acquire-exchange synchronizes-with the acq_rel-CAS (4), so the items of those who
     // asked are visible
     (void)gate_.exchange(somebody, std::memory_order_acquire);
     return false;

@@ -22,9 +22,11 @@ struct settings {
   std::string json;
   std::string kind = "all";
   std::string within;
+  std::string sources = LIDO_SOURCE_DIR;
   bool list = false;
   std::uint64_t executions = 300'000;
   std::uint64_t moment = 300;
+  std::uint64_t margin = 1;
 };
 
 /// Mutants that no execution can tell from the library, each with the reason.
@@ -71,9 +73,10 @@ std::string json_text(std::string_view text) {
 
 std::string json_of(const mutant& fault, const verdict& end) {
   return fmt::format(
-      R"({{"mutant": {}, "kind": "{}", "breaks": {}, "end": "{}", "scenario": {}, "mode": "{}", "executions": {}, "failure": {}}})",
+      R"({{"mutant": {}, "kind": "{}", "breaks": {}, "end": "{}", "scenario": {}, "mode": "{}", "executions": {}, "at_last": {}, "failure": {}}})",
       json_text(lasting_name(fault)), fault.is_order ? "order" : "rule", json_text(fault.breaks),
-      word_of(end.how), json_text(end.scenario), end.mode, end.executions, json_text(end.failure));
+      word_of(end.how), json_text(end.scenario), end.mode, end.executions, end.at_last,
+      json_text(end.failure));
 }
 
 bool is_wanted(const settings& chosen, const mutant& fault) {
@@ -92,7 +95,8 @@ struct tally {
   int dead = 0;
   int equivalent = 0;
   int survived = 0;
-  int revived = 0;  ///< said to be equivalent, and died
+  int revived = 0;                ///< said to be equivalent, and died
+  std::vector<std::string> late;  ///< those that were nearly missed
   std::vector<std::string> json;
 };
 
@@ -113,6 +117,9 @@ void try_one(const settings& chosen, const mutant& fault,
              alive && reason != known.end() ? "known: " + reason->second : end.failure);
   (void)std::fflush(stdout);
   all.json.push_back(json_of(fault, end));
+  if (end.at_last * chosen.margin > chosen.executions) {
+    all.late.push_back(fmt::format("{} ({} executions)", lasting_name(fault), end.at_last));
+  }
 }
 
 /// Lines of the list that name no mutant; each would hide one that is called so later.
@@ -128,9 +135,44 @@ int count_stale(const std::map<std::string, std::string>& known, const std::vect
   return stale;
 }
 
+/// Mutants that cannot be told from others, or will not be when lines move: a reason that is given
+/// for one, and what a run found, would be taken for another's.
+int count_badly_named(const std::vector<mutant>& all) {
+  int bad = 0;
+  std::map<std::string, int> seen;
+  for (const mutant& each : all) {
+    const std::string name = lasting_name(each);
+    if (each.is_order && each.breaks.back() != ')') {
+      fmt::print("{} has no numbered note above it\n", each.name);
+      ++bad;
+    } else if (++seen[name] == 2) {
+      fmt::print("{} is the name of several mutants\n", name);
+      ++bad;
+    }
+  }
+  return bad;
+}
+
+/// Prints what came of all; returns the exit status.
+int conclude(const settings& chosen, const tally& all, int stale) {
+  fmt::print("{} mutants: {} killed, {} survived, {} known to be equivalent, {} of them killed\n",
+             all.tried, all.dead, all.survived, all.equivalent + all.revived, all.revived);
+  for (const std::string& each : all.late) {
+    fmt::print("{:<50} was nearly missed: a margin of {} is wanted\n", each, chosen.margin);
+  }
+  if (!chosen.json.empty()) {
+    std::ofstream(chosen.json) << fmt::format("[\n{}\n]\n", fmt::join(all.json, ",\n"));
+  }
+  const bool as_expected = all.survived + all.revived + stale == 0 && all.late.empty();
+  return as_expected && all.tried > 0 ? 0 : 1;
+}
+
 int run(const settings& chosen) {
   const auto known = known_equivalent();
-  const std::vector<mutant> mutants = all_mutants();
+  const std::vector<mutant> mutants = all_mutants(chosen.sources, chosen.within);
+  if (count_badly_named(mutants) > 0) {
+    return 1;
+  }
   tally all;
   for (const mutant& fault : mutants) {
     if (!is_wanted(chosen, fault)) {
@@ -145,13 +187,7 @@ int run(const settings& chosen) {
   if (chosen.list) {
     return 0;
   }
-  const int stale = count_stale(known, mutants);
-  fmt::print("{} mutants: {} killed, {} survived, {} known to be equivalent, {} of them killed\n",
-             all.tried, all.dead, all.survived, all.equivalent + all.revived, all.revived);
-  if (!chosen.json.empty()) {
-    std::ofstream(chosen.json) << fmt::format("[\n{}\n]\n", fmt::join(all.json, ",\n"));
-  }
-  return all.survived + all.revived + stale == 0 && all.tried > 0 ? 0 : 1;
+  return conclude(chosen, all, chosen.within.empty() ? count_stale(known, mutants) : 0);
 }
 
 }  // namespace
@@ -165,7 +201,13 @@ void add_mutants_command(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"rule", "order", "all"}));
   command->add_option("--executions", chosen->executions, "most executions of each scenario");
   command->add_option("--moment", chosen->moment, "the same, for those known to be equivalent");
+  command
+      ->add_option(
+          "--margin", chosen->margin,
+          "none may take more than this part of its executions in the search that shows it")
+      ->check(CLI::PositiveNumber);
   command->add_option("--within", chosen->within, "only scenarios whose names begin so");
+  command->add_option("--sources", chosen->sources, "where the notes above the accesses are read");
   command->add_option("--json", chosen->json, "a file for the table");
   command->callback([chosen, &status] { status = run(*chosen); });
 }

@@ -9,8 +9,9 @@
 
 namespace model {
 
-/// What the C++ memory model says of an outcome, and whether this model makes it.
-enum class expectation { allowed, forbidden, gap };
+/// What the C++ memory model says of an outcome, and whether this model makes it: a gap is allowed
+/// and never made, a surplus is forbidden and made nevertheless.
+enum class expectation { allowed, forbidden, gap, surplus };
 
 struct outcome_row {
   std::string_view outcome;
@@ -30,6 +31,7 @@ void record(std::string outcome);
 [[nodiscard]] const std::string& recorded();
 
 [[nodiscard]] std::span<const litmus> memory_litmus();
+[[nodiscard]] std::span<const litmus> fence_litmus();
 [[nodiscard]] std::span<const litmus> waiting_litmus();
 
 }  // namespace model

@@ -21,40 +21,56 @@ namespace model {
 
 namespace {
 
-/// The number of the note above an access, which stays when lines move.
-std::string note_above(const site& where) {
-  std::ifstream file(std::string(LIDO_SOURCE_DIR) + "/" + where.file);
+/// The number of the note above an access, which stays when lines move; empty: there is none
+/// between it and the end of the block before.
+std::string note_above(const std::string& sources, const site& where) {
+  std::ifstream file(sources + "/" + where.file);
   static const std::regex head(R"(^\s*//\s*(\(\d+\))\s*-\s.*)");
+  static const std::regex end(R"(^\s*(\}.*)?$)");
   std::string line;
   std::string note;
   for (int number = 1; number <= where.line && std::getline(file, line); ++number) {
     if (std::smatch match; std::regex_match(line, match, head)) {
       note = match[1];
+    } else if (number < where.line && std::regex_match(line, end)) {
+      note.clear();
     }
   }
   return note;
 }
 
-void visit_sites() {
-  weakening::now().collect(true);
+void visit_sites(std::string_view within) {
+  weakening::now().collect(/*on=*/true);
   for (const scenario& each : all_scenarios()) {
+    if (!each.name.starts_with(within)) {
+      continue;
+    }
     for (const mode how : {mode::depth_first, mode::priority, mode::chance}) {
       constexpr std::uint64_t enough = 500;
       (void)explore(each.run, {how, enough, 1, each.limits, 4});
     }
   }
-  weakening::now().collect(false);
+  weakening::now().collect(/*on=*/false);
 }
+
+/// What a child says of itself, in the order of the fields of its line.
+struct news {
+  std::string_view kind;
+  std::string_view scenario;
+  std::string_view mode;
+  std::uint64_t executions = 0;
+  std::uint64_t at_last = 0;
+  std::string_view failure{};
+};
 
 /// The side of the child: tells its parent what it is at, line by line.
 class reporter {
  public:
   explicit reporter(int pipe) : pipe_(pipe) {}
 
-  void tell(std::string_view kind, std::string_view scenario, std::string_view mode,
-            std::uint64_t executions, std::string_view failure) const {
-    const std::string line =
-        fmt::format("{}\t{}\t{}\t{}\t{}\n", kind, scenario, mode, executions, failure);
+  void tell(const news& what) const {
+    const std::string line = fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", what.kind, what.scenario,
+                                         what.mode, what.executions, what.at_last, what.failure);
     if (::write(pipe_, line.data(), line.size()) < 0) {
       ::_exit(2);  // nobody listens any more
     }
@@ -96,18 +112,19 @@ void hunt(const reporter& parent, std::uint64_t most, std::string_view within) {
         if (each.must_fail || !each.name.starts_with(within)) {
           continue;
         }
-        parent.tell("at", each.name, name_of(how), done, "");
+        parent.tell({"at", each.name, name_of(how), done});
         const search_result found = explore(
             each.run, {how, std::min(round, most), round, each.limits, 4, each.interrupted});
         done += found.executions;
         if (found.failure.has_value()) {
-          parent.tell("killed", each.name, name_of(how), done, found.failure->what);
+          parent.tell(
+              {"killed", each.name, name_of(how), done, found.executions, found.failure->what});
           return;
         }
       }
     }
   }
-  parent.tell("survived", "", "", done, "");
+  parent.tell({"survived", "", "", done});
 }
 
 std::vector<std::string> fields(std::string_view line) {
@@ -117,7 +134,7 @@ std::vector<std::string> fields(std::string_view line) {
     parts.emplace_back(line.substr(start, end - start));
     start = end + 1;
   }
-  parts.resize(5);
+  parts.resize(6);
   return parts;
 }
 
@@ -139,23 +156,25 @@ verdict listen(int pipe) {
   last.scenario = parts[1];
   last.mode = parts[2];
   std::from_chars(parts[3].data(), parts[3].data() + parts[3].size(), last.executions);
-  last.failure = parts[4];
+  std::from_chars(parts[4].data(), parts[4].data() + parts[4].size(), last.at_last);
+  last.failure = parts[5];
   return last;
 }
 
 }  // namespace
 
-std::vector<mutant> all_mutants() {
+std::vector<mutant> all_mutants(const std::string& sources, std::string_view within) {
   std::vector<mutant> all;
   for (const rule& each : all_rules()) {
     all.push_back({std::string(each.name), std::string(each.says), /*is_order=*/false});
   }
-  visit_sites();
+  visit_sites(within);
   for (const site& each : weakening::now().collected()) {
     const std::string_view file(each.file);
-    all.push_back({each.text(),
-                   fmt::format("{} {}", file.substr(file.rfind('/') + 1), note_above(each)),
-                   /*is_order=*/true});
+    all.push_back(
+        {each.text(),
+         fmt::format("{} {}", file.substr(file.rfind('/') + 1), note_above(sources, each)),
+         /*is_order=*/true});
   }
   return all;
 }

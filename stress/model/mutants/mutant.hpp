@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checker/explore.hpp"
@@ -26,10 +27,12 @@ struct verdict {
   std::string mode;
   std::string failure;
   std::uint64_t executions = 0;  ///< of all scenarios, up to the one that showed it
+  std::uint64_t at_last = 0;     ///< of the scenario that showed it, in that mode and run alone
 };
 
-/// Every rule of mutation.hpp, and every ordered access that the scenarios reach.
-[[nodiscard]] std::vector<mutant> all_mutants();
+/// Every rule of mutation.hpp, and every ordered access reached by the scenarios whose names begin
+/// with `within`. `sources`: the folder of include/ and src/, for the notes above the accesses.
+[[nodiscard]] std::vector<mutant> all_mutants(const std::string& sources, std::string_view within);
 
 /// Runs the scenarios on the library with this fault, in a process of its own: a broken library may
 /// do anything. At most so many executions of each scenario in each mode; of the scenarios, those

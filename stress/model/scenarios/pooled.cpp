@@ -65,9 +65,17 @@ std::size_t pooled::wait() {
 
 std::size_t pooled::wait_in_line() {
   lido::detail::waiter me;
+  const std::size_t slot = wait_in_line(me);
+  require(slot != nothing, "a waiter left without a slot and without a reason");
+  return slot;
+}
+
+std::size_t pooled::wait_in_line(lido::detail::waiter& me) {
   const auto began = books_.begin();
   const void* const slot = source_.wait_for_slot(me, {});
-  require(slot != nullptr, "a waiter left without a slot and without a reason");
+  if (slot == nullptr) {
+    return nothing;
+  }
   books_.got(number(slot), began);
   return number(slot);
 }

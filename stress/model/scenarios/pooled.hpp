@@ -36,9 +36,11 @@ class pooled {
   /// Waits as long as it takes; the second without trying first.
   std::size_t wait();
   std::size_t wait_in_line();
+  /// Without trying first; nothing if that was cancelled.
+  std::size_t wait_in_line(lido::detail::waiter& me);
 
   std::vector<std::size_t> acquire_n(std::size_t count);
-  void release_n(const std::vector<std::size_t>& slots);
+  void release_n(const std::vector<std::size_t>& numbers);
 
   /// After all threads but `held` slots are back: everything can be acquired at once by a thread
   /// that comes last, the numbers agree, and each refusal was right.

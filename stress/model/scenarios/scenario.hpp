@@ -46,6 +46,7 @@ template <class... Bodies>
 void in_threads(Bodies&&... bodies) {
   execution::now().run_threads(
       {task{[](void* body) { (*static_cast<std::remove_reference_t<Bodies>*>(body))(); },
+            // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the lambda puts the const back
             const_cast<void*>(static_cast<const void*>(&bodies))}...});
 }
 

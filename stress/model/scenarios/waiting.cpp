@@ -34,10 +34,10 @@ deadline some_time() {
 /// While it lives, pools find no heavy fence.
 class without_heavy_fence {
  public:
-  without_heavy_fence() { take_heavy_fence_away(true); }
+  without_heavy_fence() { take_heavy_fence_away(/*yes=*/true); }
   without_heavy_fence(const without_heavy_fence&) = delete;
   without_heavy_fence& operator=(const without_heavy_fence&) = delete;
-  ~without_heavy_fence() { take_heavy_fence_away(false); }
+  ~without_heavy_fence() { take_heavy_fence_away(/*yes=*/false); }
 };
 
 /// Lets others run until it is so.
@@ -220,6 +220,19 @@ void stopped_beside_try() {
   pool.check();
 }
 
+// One who waits has the only slot taken out of the depot for it and is stopped before it is given:
+// the slot goes back, and whoever looks for it meanwhile must not believe that it is in use.
+void stopped_in_transit() {
+  waited_for pool(1, none);
+  waiter me;
+  in_threads([&] { pool.release(pool.wait_in_line(me)); },
+             [&] {
+               (void)me.cancel();
+               pool.acquire_and_release();
+             });
+  pool.check();
+}
+
 // Nobody releases anything: who is stopped must still wake up.
 void stopped_for_good() {
   waited_for pool(1, none);
@@ -317,7 +330,7 @@ void bulk_for_waiters() {
 
 // The kernel refuses the heavy fence: who waits looks again from time to time.
 void refused_fence() {
-  let_heavy_fence_fail(true);
+  let_heavy_fence_fail(/*yes=*/true);
   {
     waited_for pool(2);
     in_threads(
@@ -328,7 +341,7 @@ void refused_fence() {
         [&] { pool.wait_and_release(); });
     pool.check();
   }
-  let_heavy_fence_fail(false);
+  let_heavy_fence_fail(/*yes=*/false);
 }
 
 constexpr bounds narrow{2, 1, 1};
@@ -365,6 +378,8 @@ constexpr std::array scenarios{
           &stopped_beside_try<true>),
     waits("waiting.put_back_beside_try", "a slot that a stopped waiter could not be given",
           &stopped_beside_try<false>),
+    waits("waiting.stopped_in_transit", "a slot on its way to one who is stopped",
+          &stopped_in_transit),
     waits("waiting.stopped_for_good", "a stop wakes up", &stopped_for_good),
     waits("waiting.stopped_before_patient", "a stop in front of one who waits (S14)",
           &stopped_before_patient),

@@ -20,6 +20,7 @@ class atomic {
 
  public:
   atomic() noexcept : atomic(T{}) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): as std::atomic; it says explicit(false)
   explicit(false) atomic(T value) noexcept : id_(model::create(encode(value))) {}
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""What `lido_model mutants` refuses: names that are not one mutant's own, and one that dies only by luck.
+
+Usage: refused.py <lido_model>
+"""
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+QUEUE = "include/lido/concurrency/waiter_queue.hpp"
+PROGRAM = sys.argv.pop() if len(sys.argv) > 1 else ""
+
+
+def mutants(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PROGRAM, "mutants", *arguments], check=False, capture_output=True, text=True)
+
+
+class Names(unittest.TestCase):
+    """On copies of the sources with a note lost or doubled."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for part in ("include", "src"):
+            shutil.copytree(ROOT / part, self.root / part)
+
+    def edit(self, old: str, new: str) -> None:
+        path = self.root / QUEUE
+        text = path.read_text()
+        self.assertEqual(text.count(old), 1, old)
+        path.write_text(text.replace(old, new))
+
+    def list(self) -> subprocess.CompletedProcess[str]:
+        return mutants("--list", "--within", "waiting.register", "--sources", self.root)
+
+    def test_names_as_they_are(self) -> None:
+        run = self.list()
+        self.assertEqual(run.returncode, 0, run.stdout)
+        for number in (1, 2):
+            self.assertIn(f"waiter_queue.hpp ({number}) full fence all", run.stdout)
+
+    def test_number_used_twice_is_refused(self) -> None:
+        self.edit("// (2) - this seq_cst-fence", "// (1) - this seq_cst-fence")
+        run = self.list()
+        self.assertIn("waiter_queue.hpp (1) full fence all is the name of several mutants", run.stdout)
+        self.assertEqual(run.returncode, 1)
+
+    def test_lost_note_is_refused(self) -> None:
+        self.edit("// (2) - this seq_cst-fence", "// this seq_cst-fence")
+        run = self.list()
+        self.assertIn("full fence all has no numbered note above it", run.stdout)
+        self.assertEqual(run.returncode, 1)
+
+
+class Margin(unittest.TestCase):
+    """An order that dies after some ninety executions."""
+
+    ORDER = ("treiber_stack.hpp (1) load acquire", "--within", "freelist.aba", "--executions", "300")
+
+    def test_early_death_is_none_by_luck(self) -> None:
+        run = mutants(*self.ORDER, "--margin", "2")
+        self.assertEqual(run.returncode, 0, run.stdout)
+
+    def test_late_death_is_refused(self) -> None:
+        run = mutants(*self.ORDER, "--margin", "20")
+        self.assertIn("was nearly missed", run.stdout)
+        self.assertEqual(run.returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
