@@ -1,0 +1,76 @@
+/// @file
+/// Internal. How a thread sleeps on a word of its own until another wakes it or its time is up.
+///
+/// A model-checking build supplies the four functions that ask the system.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
+#include "lido/concurrency/atomic.hpp"
+
+namespace lido::detail {
+
+/// A moment up to which somebody waits, or never. Nanoseconds of the steady clock.
+class deadline {
+ public:
+  /// Never.
+  constexpr deadline() noexcept = default;
+
+  /// So long from now; at once if that is not positive, never if it is more than a century.
+  template <class Rep, class Period>
+  [[nodiscard]] static deadline after(std::chrono::duration<Rep, Period> wait) noexcept {
+    using seconds = std::chrono::duration<long double>;
+    constexpr seconds century(100.0L * 365 * 24 * 3600);
+    if (seconds(wait) > century) {
+      return {};
+    }
+    if (!(wait > wait.zero())) {  // NaN is at once, too
+      return at_once();
+    }
+    return in_nanoseconds(std::chrono::ceil<std::chrono::nanoseconds>(wait).count());
+  }
+
+  /// When a clock shows that; a clock that is set afterwards changes nothing any more.
+  template <class Clock, class Duration>
+  [[nodiscard]] static deadline at(std::chrono::time_point<Clock, Duration> moment) {
+    const auto now = Clock::now();
+    return moment <= now ? at_once() : after(moment - now);
+  }
+
+  [[nodiscard]] constexpr bool is_never() const noexcept { return nanoseconds_ == never; }
+  [[nodiscard]] constexpr std::int64_t nanoseconds() const noexcept { return nanoseconds_; }
+
+  /// Whether it is over.
+  [[nodiscard]] bool passed() const noexcept;
+
+  /// This one, or `wait` nanoseconds from now if that is sooner.
+  [[nodiscard]] deadline but_within(std::int64_t wait) const noexcept {
+    const deadline soon = in_nanoseconds(wait);
+    return soon.nanoseconds_ < nanoseconds_ ? soon : *this;
+  }
+
+ private:
+  constexpr explicit deadline(std::int64_t nanoseconds) noexcept : nanoseconds_(nanoseconds) {}
+  [[nodiscard]] static constexpr deadline at_once() noexcept { return deadline(0); }
+  [[nodiscard]] static deadline in_nanoseconds(std::int64_t wait) noexcept;
+
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  std::int64_t nanoseconds_ = never;
+};
+
+/// Sleeps if `word` is still `expected`, until somebody calls `unpark` for it. May return for no
+/// reason. Returns false if the deadline has passed. futex(2); short naps where there is none.
+///
+/// One word for each sleeper: the libraries' condition variables have lost wake-ups (glibc bug
+/// 25847), and std::counting_semaphore of libstdc++ 12 skips some.
+[[nodiscard]] bool park(const atomic<std::uint32_t>& word, std::uint32_t expected,
+                        const deadline& until) noexcept;
+
+/// Wakes who sleeps on `word`, after it was changed. Only the address is used: the word may be gone
+/// already, and who sleeps there now must bear to be woken for no reason, as every user of futexes
+/// must.
+void unpark(const atomic<std::uint32_t>* word) noexcept;
+
+}  // namespace lido::detail
