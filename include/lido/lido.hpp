@@ -4,3 +4,4 @@
 
 #include "lido/checked.hpp"
 #include "lido/object_pool.hpp"
+#include "lido/resource_pool.hpp"

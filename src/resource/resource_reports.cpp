@@ -1,0 +1,98 @@
+// What a pool says about itself.
+#include "lido/resource/resource_core.hpp"
+
+namespace lido::detail {
+
+lease_info resource_slot::info(nanos now) const noexcept {
+  // relaxed: a number
+  const void* const address = address_.load(std::memory_order_relaxed);
+  return {.resource = {.place = number, .birth = word().birth()},
+          .held_for = std::chrono::nanoseconds(now - held_since()),
+          .thread = thread(),
+          .address = address,
+          .exempt = (marks() & exempt_lease) != 0};
+}
+
+resource_pool_stats resource_core::stats() {
+  resource_pool_stats found;
+  {
+    const lock guard(mutex_);
+    found = totals_;
+    found.max_size = max_size_;
+    found.waiters = queue_.size();
+    found.mutex_locks = mutex_.locks() - 1;  // not this one
+  }
+  find_slot([&](const resource_slot& slot) {
+    const life_state state = slot.state();
+    found.idle += state == life_state::idle ? 1 : 0;
+    found.in_use += state == life_state::in_use ? 1 : 0;
+    found.creating += state == life_state::creating ? 1 : 0;
+    found.checking += state == life_state::checking ? 1 : 0;
+    found.closing += state == life_state::closing ? 1 : 0;
+    found.uses += state == life_state::empty || state == life_state::creating ? 0 : slot.uses();
+    return false;
+  });
+  found.live = found.idle + found.in_use + found.creating + found.checking + found.closing;
+  return found;
+}
+
+std::vector<lease_info> resource_core::leases() const {
+  std::vector<lease_info> found;
+  find_slot([&](const resource_slot& slot) {
+    const life_word before = slot.word();
+    if (before.state() == life_state::in_use) {
+      const lease_info info = slot.info(now());
+      if (slot.word() == before) {
+        found.push_back(info);
+      }
+    }
+    return false;
+  });
+  return found;
+}
+
+void resource_core::watch_leases(bool on) noexcept {
+  // relaxed: a switch
+  watching_.store(on, std::memory_order_relaxed);
+}
+
+/// Each lease that is out for too long, once.
+void resource_core::report_leases() noexcept {
+  const nanos first =
+      settings_.slow_after < settings_.leak_after ? settings_.slow_after : settings_.leak_after;
+  // relaxed: a switch
+  if (first == never || !watching_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  find_slot([&](resource_slot& slot) {
+    const life_word before = slot.word();
+    const nanos held = now() - slot.held_since();
+    const std::uint32_t marks = slot.marks();
+    if (before.state() != life_state::in_use || held < first || (marks & exempt_lease) != 0) {
+      return false;
+    }
+    const bool leak = held >= settings_.leak_after;
+    const std::uint32_t mark = leak ? reported_leak : reported_slow;
+    const bool is_new = (marks & (leak ? reported_leak : reported_leak | reported_slow)) == 0;
+    if (is_new && slot.word() == before) {
+      slot.mark(mark);
+      if (leak) {
+        const lock guard(mutex_);
+        ++totals_.suspected_leaks;
+      }
+      tell({.what = leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease,
+            .pool = settings_.name,
+            .error = nullptr,
+            .leases = {slot.info(now())}});
+    }
+    return false;
+  });
+}
+
+void resource_core::tell(pool_event event) const noexcept {
+  if (settings_.on_event) {
+    settings_.on_event(event);
+  }
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,148 @@
+// The threads of a pool: one that keeps time, and helpers that make and look after resources.
+#include <algorithm>
+#include <system_error>
+
+#include "lido/resource/resource_core.hpp"
+
+namespace lido::detail {
+
+void resource_core::start() {
+  if (settings_.upkeep != maintenance::background) {
+    return;
+  }
+  const auto alive = shared_from_this();
+  const std::lock_guard guard(control_);
+  threads_.reserve(2);
+  threads_.emplace_back([alive] { alive->keep_time(); });
+  try {
+    threads_.emplace_back([alive] { alive->work(); });
+  } catch (...) {
+    stop_threads(true);
+    throw;
+  }
+}
+
+void resource_core::keep_time() noexcept {
+  for (;;) {
+    // relaxed: changes under the mutex, which plan() takes afterwards
+    const std::uint32_t seen = timer_.load(std::memory_order_relaxed);
+    (void)read_clock();
+    deadline until;
+    if (!plan(until)) {
+      return;
+    }
+    report_leases();
+    (void)park(timer_, seen, until);
+  }
+}
+
+/// What is due is begun; `until` is when to look again. False: the pool has ended.
+bool resource_core::plan(deadline& until) noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  if (stopping_) {
+    return false;
+  }
+  const nanos moment = now();
+  const nanos next_callback = expire_async(after);
+  refill(after);
+  // relaxed: under the mutex
+  if (moment >= next_upkeep_.load(std::memory_order_relaxed)) {
+    // relaxed: as above
+    next_upkeep_.store(later(moment, settings_.period), std::memory_order_relaxed);
+    sweep_due_ = true;
+    after.work = true;
+  }
+  nanos wait = settings_.period;
+  if (retry_at_ > moment) {
+    wait = std::min(wait, retry_at_ - moment);
+  }
+  until = deadline::after(std::chrono::nanoseconds(wait));
+  if (next_callback < until.nanoseconds()) {
+    until = deadline::at(
+        std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next_callback)));
+  }
+  return true;
+}
+
+void resource_core::work() noexcept {
+  for (;;) {
+    job todo;
+    bool found = false;
+    bool help = false;
+    std::uint32_t seen = 0;
+    {
+      const lock guard(mutex_);
+      // relaxed: changes after the mutex was given back
+      seen = work_.load(std::memory_order_relaxed);
+      found = next_job(todo);
+      if (!found && stopping_) {
+        return;
+      }
+      help = found && idle_helpers_ == 0 && !pending_.empty() && !stopping_ &&
+             helpers_ < settings_.creating_limit(max_size_);
+      helpers_ += help ? 1 : 0;
+      idle_helpers_ += found ? 0 : 1;
+    }
+    if (found) {
+      if (help) {
+        start_helper();
+      }
+      run_job(todo);
+      continue;
+    }
+    (void)park(work_, seen, {});
+    const lock guard(mutex_);
+    --idle_helpers_;
+  }
+}
+
+/// A slow create holds up nobody but those who wait for that resource.
+void resource_core::start_helper() noexcept {
+  try {
+    const lock guard(mutex_);
+    if (!stopping_) {
+      threads_.emplace_back([alive = shared_from_this()] { alive->work(); });
+      return;
+    }
+  } catch (const std::system_error&) {  // then those that there are do it all
+  } catch (const std::bad_alloc&) {
+  }
+  const lock guard(mutex_);
+  --helpers_;
+}
+
+void resource_core::wake_workers() noexcept {
+  // relaxed: what there is to do is under the mutex
+  work_.fetch_add(1, std::memory_order_relaxed);
+  unpark(&work_);
+}
+
+void resource_core::wake_timekeeper() noexcept {
+  // relaxed: as above
+  timer_.fetch_add(1, std::memory_order_relaxed);
+  unpark(&timer_);
+}
+
+/// Ends the threads; those in the middle of user code only if `wait`.
+void resource_core::stop_threads(bool wait) noexcept {
+  std::vector<std::thread> ending;
+  {
+    const lock guard(mutex_);
+    stopping_ = true;
+    ending.swap(threads_);
+  }
+  wake_timekeeper();
+  for (std::size_t i = 0; i < ending.size(); ++i) {
+    wake_workers();
+  }
+  for (std::thread& thread : ending) {
+    if (wait && thread.get_id() != std::this_thread::get_id()) {
+      thread.join();
+    } else {
+      thread.detach();
+    }
+  }
+}
+
+}  // namespace lido::detail
