@@ -28,7 +28,9 @@ struct contender_defaults {
   static constexpr bool fixed_capacity = false;
   /// An object may be released by another thread than the one that acquired it.
   static constexpr bool crosses_threads = true;
-  /// The workload need not look at the pointer. Only the floor: everything else can run dry.
+  /// Nothing but the hand-over: takes part in handoff alone.
+  static constexpr bool only_crosses_threads = false;
+  /// The workload need not look at the pointer. Only the floors: everything else can run dry.
   static constexpr bool never_fails = false;
   /// More threads than this are not run.
   static unsigned max_threads() { return std::numeric_limits<unsigned>::max(); }

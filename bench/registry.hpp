@@ -54,13 +54,15 @@ void register_workload(std::string_view suffix, std::initializer_list<unsigned> 
 /// Every workload for objects of one size.
 template <contender Pool>
 void register_size(std::string_view suffix) {
-  register_workload<pair, Pool>(suffix, {1, 2, 8});
-  register_workload<burst, Pool>(suffix, {1, 2, 8});
-  register_workload<churn, Pool>(suffix, {1, 2, 8});
+  if constexpr (!Pool::only_crosses_threads) {
+    register_workload<pair, Pool>(suffix, {1, 2, 8});
+    register_workload<burst, Pool>(suffix, {1, 2, 8});
+    register_workload<churn, Pool>(suffix, {1, 2, 8});
+    register_workload<thread_churn, Pool>(suffix, {1, 2, 8});
+  }
   if constexpr (Pool::crosses_threads) {
     register_workload<handoff, Pool>(suffix, {2, 8});
   }
-  register_workload<thread_churn, Pool>(suffix, {1, 2, 8});
   if constexpr (Pool::fixed_capacity) {
     register_workload<near_exhaustion, Pool>(suffix, {1, 2, 8});
   }

@@ -13,17 +13,21 @@ import statistics
 import sys
 
 NAME = re.compile(r"^(?P<workload>\w+)/(?P<contender>\w+)/threads:(?P<threads>\d+)(?:/bytes:(?P<bytes>\d+))?")
-ORDER = ["pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion"]
+ORDER = ["pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion", "list"]
 MEANING = {
     "pair": "acquire one, release it",
     "burst": "acquire 256, release 256",
     "churn": "hold 64 per thread, replace a random one",
     "handoff": "acquire in one thread, release in another, ring of 1024 between",
     "thread_churn": "threads are born, do 512 operations, die; birth and death included",
+    "list": "a std::pmr::list of 64 values: append one, drop the first",
     "near_exhaustion": "capacity is exactly threads x 64, every thread takes 64 one by one",
 }
 OPERATIONS = {"near_exhaustion": 128}
-OWN = ("floor", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked")
+OWN = ("floor", "ring_alone", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked",
+       "lido_grow", "lido_block", "lido_block_resource", "lido_size_classes", "lido_keep_constructed",
+       "lido_construct_each_time")
+FLOORS = ("floor", "ring_alone")  # what a pool is compared with, not a pool
 
 
 class Cell:
@@ -107,7 +111,7 @@ def ordered(table):
 
 def references_for(tables, workload, size, threads):
     if workload == "handoff":
-        return [tables[workload, size].get(("lido", threads)), tables["pair", size].get(("floor", threads))]
+        return [tables[workload, size].get((name, threads)) for name in ("lido", "ring_alone")]
     if workload == "near_exhaustion":
         return [tables["pair", size].get(("floor", threads))]
     return [tables[workload, size].get(("floor", threads))]
@@ -123,7 +127,7 @@ def rows_of(tables, workload, size, absent):
     best = {}
     for threads in thread_counts:
         medians = {name: cell.median for (name, count), cell in table.items()
-                   if count == threads and name != "floor" and cell.median}
+                   if count == threads and name not in FLOORS and cell.median}
         best[threads] = min(medians, key=medians.get) if medians else None
     rows = []
     for name in ordered(table):
@@ -187,7 +191,7 @@ def print_heading(context, runs, markdown, counter):
 def title(workload, size):
     text = f"{workload}, {size} bytes: {MEANING.get(workload, '')}"
     if workload == "handoff":
-        text += " (ns, multiple of lido, multiple of the floor's pair)"
+        text += " (ns, multiple of lido, multiple of ring_alone)"
     if workload == "near_exhaustion":
         text += " (multiple of the floor's pair)"
     return text

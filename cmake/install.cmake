@@ -5,6 +5,14 @@ install(
   TARGETS lido
   EXPORT lido-targets
   FILE_SET HEADERS)
+if(TARGET lido_tbb)
+  # Its own export, so that only who asks for it needs oneTBB.
+  install(
+    TARGETS lido_tbb
+    EXPORT lido-tbb-targets
+    FILE_SET HEADERS)
+  install(EXPORT lido-tbb-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+endif()
 install(EXPORT lido-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
 
 configure_package_config_file(

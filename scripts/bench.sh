@@ -5,6 +5,7 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 usage: scripts/bench.sh [--short] [--sizes all|64] [--filter REGEX] [--json FOLDER] [--repetitions N] [--cpu] [--markdown]
+       scripts/bench.sh --slot-map [--short]
   --short          objects of 64 bytes only, three short repetitions: two minutes and the build
   --sizes all|64   objects of 16, 64, 256 and 4096 bytes (the default without --short), or of 64 only
   --filter REGEX   only benchmarks whose name workload/contender/threads:N matches
@@ -12,11 +13,13 @@ usage: scripts/bench.sh [--short] [--sizes all|64] [--filter REGEX] [--json FOLD
   --repetitions N  default 5, with --short 3
   --cpu            report processor time: for a machine that is not quiet
   --markdown       tables in Markdown
+  --slot-map       slot maps beside containers, and dcm_pool's own benchmark, instead of the pools
 TEXT
 }
 
 build=${LIDO_BENCH_BUILD:-build/bench}
 short=0
+slot_map=0
 sizes=
 filter=
 json=
@@ -25,6 +28,7 @@ report=()
 while [ $# -gt 0 ]; do
   case $1 in
     --short) short=1 ;;
+    --slot-map) slot_map=1 ;;
     --sizes) sizes=${2:?--sizes needs all or 64} && shift ;;
     --filter) filter=${2:?--filter needs a regular expression} && shift ;;
     --json) json=$(realpath -m "${2:?--json needs a folder}") && shift ;;
@@ -53,9 +57,14 @@ cd "$(dirname "$0")/.."
 log=$build/bench.log
 most_seconds=1200 # for one run; a peer that spins crawls on a machine that is busy with other things
 
+targets=(lido_bench lido_bench_rmw lido_bench_latency lido_bench_resources lido_bench_life_cycles
+  lido_bench_blocked)
+if [ "$slot_map" -eq 1 ]; then
+  targets=(lido_bench_slot_map lido_bench_slot_map_frames)
+fi
 build_all() {
   cmake --preset bench -B "$build" -DLIDO_BUILD_EXAMPLES=OFF -DLIDO_BENCH_ALL_SIZES=$all_sizes &&
-    cmake --build "$build" --target lido_bench lido_bench_rmw lido_bench_latency
+    cmake --build "$build" --target "${targets[@]}"
 }
 
 scripts/setup.sh
@@ -67,10 +76,17 @@ if ! build_all >"$log" 2>&1; then
 fi
 grep 'bench:.*absent' "$log" || true
 
-run() { # name, regular expression
-  local start=$SECONDS
+if [ "$slot_map" -eq 1 ]; then
+  "$build"/bench/lido_bench_slot_map --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
+    --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
+  "$build"/bench/lido_bench_slot_map_frames $([ "$short" -eq 1 ] && echo --short)
+  exit
+fi
+
+run() { # name, regular expression, and the program if it is not lido_bench
+  local start=$SECONDS program=${3:-lido_bench}
   # Interleaved, so that whatever the machine does meanwhile meets all contenders alike.
-  timeout --foreground "$most_seconds" "$build"/bench/lido_bench --benchmark_min_time="$min_time" \
+  timeout --foreground "$most_seconds" "$build/bench/$program" --benchmark_min_time="$min_time" \
     --benchmark_repetitions="$repetitions" --benchmark_enable_random_interleaving=true \
     --benchmark_filter="$2" --benchmark_out="$json/$1.json" --benchmark_out_format=json >>"$log" 2>&1 || {
     tail -n 20 "$log" >&2
@@ -96,9 +112,19 @@ else
   done
 fi
 python3 bench/report.py "${results[@]}" "${report[@]}"
+if [ -z "$filter" ]; then
+  for program in resources life_cycles; do # programs of their own: their contenders are of another kind
+    results=()
+    run "$program" . "lido_bench_$program"
+    echo
+    echo "lido_bench_$program"
+    python3 bench/report.py "${results[@]}" "${report[@]}"
+  done
+fi
 echo
 "$build"/bench/lido_bench_rmw
 if [ "$short" -eq 0 ]; then
   echo
   "$build"/bench/lido_bench_latency
+  "$build"/bench/lido_bench_blocked
 fi

@@ -14,7 +14,7 @@ LAYERS = [
     "memory",
     "debug",
     "object",
-    "slotmap",
+    "slot_map",
     "resource",
     "pmr",
     "telemetry",

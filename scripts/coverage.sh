@@ -13,7 +13,7 @@ case "${1:-}" in
   *) echo "usage: scripts/coverage.sh [--not-taken]" >&2; exit 2 ;;
 esac
 
-cmake --preset coverage -Wno-dev -DLIDO_STRESS_SECONDS=0.3 >/dev/null
+cmake --preset coverage -Wno-dev -DLIDO_STRESS_SECONDS=1 >/dev/null
 cmake --build --preset coverage >build/coverage/build.log 2>&1 || { tail -n 40 build/coverage/build.log; exit 1; }
 find build/coverage -name '*.gcda' -delete
 # The run of 200 million operations shows something else, and would take long without optimisation.

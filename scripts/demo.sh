@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The main job: builds Lido, runs the engine demo over the files below PATH, then a short bench.
+# The main job: builds Lido, runs the engine demo over the files below PATH, then the particle demo,
+# then a short bench.
 # Usage: scripts/demo.sh [PATH]    default /usr/include
 set -euo pipefail
 
@@ -21,7 +22,7 @@ check_path() {
 [ $# -le 1 ] || refuse "usage: scripts/demo.sh [PATH]"
 case ${1-} in
   -h | --help)
-    sed -n '2,3s/^# //p' "$0"
+    sed -n '2,4s/^# //p' "$0"
     exit 0
     ;;
 esac
@@ -37,5 +38,12 @@ cmake --preset bench -DLIDO_BUILD_EXAMPLES=ON >/dev/null
 cmake --build --preset bench --target lido_engine_demo
 echo
 build/bench/examples/lido_engine_demo "$path"
+echo
+if grep -q lido_particle_demo build/bench/build.ninja; then
+  cmake --build --preset bench --target lido_particle_demo | tail -n 1
+  build/bench/examples/particles/lido_particle_demo --out build/bench/fountain
+else
+  echo "demo: no fountain of particles, libpng or libwebp is missing (libpng-dev, libwebp-dev)" >&2
+fi
 echo
 exec scripts/bench.sh --short

@@ -2,7 +2,8 @@
 """Writes docs/verification.md from what the last runs of the tests left behind.
 
 Reads, of each preset, the results that scripts/test.sh lets ctest write (build/<preset>/junit.xml), and the
-branches that scripts/coverage.sh counted (build/coverage/<layer>.json). Nothing is computed here that a run did
+branches that scripts/coverage.sh counted (build/coverage/<layer>.json); and what scripts/stress_mutants.py found
+(docs/plain_stress.json). Nothing is computed here that a run did
 not print; what did not run is said to be missing.
 
 usage: report_verification.py [--output FILE]
@@ -50,12 +51,19 @@ def labels_of(preset):
             for test in json.loads(done.stdout)["tests"]}
 
 
+class Run:
+    """The tests of one preset, and when they ran."""
+
+    def __init__(self, preset, results):
+        root = xml.parse(results).getroot()
+        labels = labels_of(preset)
+        self.date = datetime.date.fromisoformat(root.attrib["timestamp"][:10])
+        self.tests = [Test(case, labels.get(case.attrib["name"], [])) for case in root.iter("testcase")]
+
+
 def read_preset(preset):
     results = ROOT / "build" / preset / "junit.xml"
-    if not results.exists():
-        return None
-    labels = labels_of(preset)
-    return [Test(case, labels.get(case.attrib["name"], [])) for case in xml.parse(results).getroot().iter("testcase")]
+    return Run(preset, results) if results.exists() else None
 
 
 def table(header, rows, align=None):
@@ -81,32 +89,92 @@ def tests_section(runs):
     yield ""
     rows = []
     for preset, title in PRESETS.items():
-        tests = runs[preset]
-        if tests is None:
-            rows.append([title, "not run", "", "", ""])
+        if runs[preset] is None:
+            rows.append([title, "", "not run", "", "", ""])
             continue
+        tests = runs[preset].tests
         counts = Counter(test.label for test in tests)
         results = Counter(test.result for test in tests)
         kinds = ", ".join(f"{counts[label]} {label}" for label in LABELS if counts[label])
-        rows.append([title, results["passed"], results["failed"], results["skipped"], kinds])
-    yield from table(["build", "passed", "failed", "skipped", "of which"], rows, ["---", "--:", "--:", "--:", "---"])
+        rows.append([title, runs[preset].date, results["passed"], results["failed"], results["skipped"], kinds])
+    yield from table(["build", "run", "passed", "failed", "skipped", "of which"], rows,
+                     ["---", "---", "--:", "--:", "--:", "---"])
+
+
+def operations_of(test):
+    held = re.search(r": (\d+) operations, held", test.output)
+    return int(held[1]) if held else 0
+
+
+def stress_rows(tests):
+    for test in tests:
+        thefts = re.search(r"thefts (\d+), heavy fences (\d+)", test.output)
+        seed = re.search(r"seed (\d+)", test.output)
+        yield [f"`{test.name}`", f"{operations_of(test):,}" if operations_of(test) else test.result,
+               thefts[1] if thefts else "-", thefts[2] if thefts else "-", seed[1] if seed else "-"]
 
 
 def stress_section(tests):
-    rows = []
-    for test in tests:
-        held = re.search(r": (\d+) operations, held", test.output)
-        if test.label != "stress" or not held:
-            continue
-        thefts = re.search(r"thefts (\d+), heavy fences (\d+)", test.output)
-        seed = re.search(r"seed (\d+)", test.output)
-        rows.append([f"`{test.name}`", f"{int(held[1]):,}", thefts[1] if thefts else "-", thefts[2] if thefts else "-",
-                     seed[1] if seed else "-"])
+    stress = [test for test in tests if test.label == "stress"]
     yield "## Stress"
     yield ""
-    yield f"The library as it ships, {sum(int(row[1].replace(',', '')) for row in rows):,} operations; every run held."
+    for title, fuzzed in (("The library as it ships", False),
+                          ("With threads that lose their processor inside the windows of its operations", True)):
+        some = [test for test in stress if (".fuzzed." in test.name) == fuzzed]
+        broken = sum(test.result != "passed" for test in some)
+        yield (f"{title}: {sum(map(operations_of, some)):,} operations, {len(some)} runs, "
+               f"{broken} of them broke an invariant or did not end.")
+        yield ""
+        yield from table(["test", "operations", "caches robbed", "heavy fences", "seed"], list(stress_rows(some)))
+
+
+def figure(tests, pattern, name):
+    """What the tests of that name report of one figure, summed up."""
+    return sum(int(value) for test in tests if re.search(pattern, test.name)
+               for value in re.findall(rf"^report: .*\b{name}=(\d+)", test.output, re.M))
+
+
+def failures(tests, pattern):
+    chosen = [test for test in tests if re.search(pattern, test.name)]
+    return f"{sum(test.result == 'failed' for test in chosen)} of {len(chosen)} tests fail"
+
+
+def count_suppressions():
+    """Files of suppressions and attributes that switch a sanitizer off, in what is built and run."""
+    done = subprocess.run(["git", "grep", "-lE", r"no_sanitize|suppressions=|DISABLE_SANITIZER", "--", "include", "src",
+                           "tests", "stress", "cmake", "CMake*", "scripts/*.sh", "scripts/tidy*"],
+                          cwd=ROOT, check=False, capture_output=True, text=True)
+    return len(done.stdout.split())
+
+
+def numbers_section(runs):
+    gcc = runs["gcc"].tests
+    sanitized = [test for preset in ("tsan", "asan") if runs[preset] for test in runs[preset].tests]
+    mutants = model_mutants(gcc)
+    dead = sum(row[1] in ("killed", "crashed", "endless") for row in mutants)
+    alike = sum(row[1] == "equivalent" for row in mutants)
+    yield "## In short"
     yield ""
-    yield from table(["test", "operations", "caches robbed", "heavy fences", "seed"], rows)
+    yield from table(["what", "figure", "seen by"], [
+        ["slots lost, or handed out twice", failures(gcc, r"^(stress|model|fuzz)\."),
+         f"{sum(map(operations_of, gcc)):,} operations on threads; model checker and fuzzing below"],
+        ["wake-ups lost", failures(gcc, r"blocked_acquire_wakes|^model\.waiting"), "stress and model"],
+        ["histories that are not linearizable", figure(gcc, "history", "impossible"),
+         f"{figure(gcc, 'history', 'operations'):,} operations, {figure(gcc, 'history', 'refusals'):,} refusals"],
+        ["rounds without progress beside a stalled thread", figure(gcc, "stalled_thread", "rounds_without_progress"),
+         f"{figure(gcc, 'stalled_thread', 'stalls')} stalls in {figure(gcc, 'stalled_thread', 'windows')} windows"],
+        ["leaks and slots lost after an injected fault",
+         figure(gcc, r"fault\.(sweep|growth)", "leaks") + figure(gcc, r"fault\.(sweep|growth)", "slots_lost"),
+         f"{figure(gcc, r'fault.(sweep|growth)', 'points')} faults"],
+        ["slots lost by threads that end, pools that end, forks",
+         figure(gcc, "come_and_go|late_use", "slots_lost") + figure(gcc, "forked_child", "two_owners"),
+         f"{figure(gcc, 'come_and_go', 'threads_born'):,} threads, {figure(gcc, 'come_and_go', 'pools_made'):,} pools, "
+         f"{figure(gcc, 'forked_child', 'forks')} forks"],
+        ["mutants killed", f"{dead} of {len(mutants) - alike}", f"model checker; {alike} more are equivalent"],
+        ["negative controls on threads that are not noticed", failures(gcc, r"^mutant\.(?!model)"), "drivers and fuzz inputs"],
+        ["sanitizer reports", failures(sanitized, "") if sanitized else "not run",
+         f"with {count_suppressions()} suppressions"],
+    ], ["---", "---", "---"])
 
 
 def figures_section(tests):
@@ -149,20 +217,66 @@ def model_section(tests):
     yield ""
 
 
+def others_that_noticed(tests, rule):
+    """Drivers and fuzz targets, each in a build of its own, that ctest has seen to notice a broken rule."""
+    names = [test.name.removeprefix("mutant.") for test in tests
+             if test.label == "mutant" and test.result == "passed" and not test.name.startswith("mutant.model")]
+    mine = [name.split(".")[1:] for name in names if name.split(".")[0] == rule]
+    return ", ".join(name[0].replace("fuzz_", "fuzz ") if name else "driver" for name in mine) or "-"
+
+
+def plain_word(plain, rule):
+    found = plain.get("rules", {}).get(rule)
+    if found is None:
+        return "not tried"
+    if found["noticed_by"] is None:
+        return "**missed**"
+    return f"`{found['noticed_by'].removeprefix('stress.')}`, run {found['runs']}"
+
+
+def plain_summary(plain):
+    if not plain:
+        return "Plain stress has not been tried on them: `scripts/stress_mutants.py`."
+    missed = sum(found["noticed_by"] is None for found in plain["rules"].values())
+    return (f"Plain stress alone, {len(plain['drivers'])} runs of the drivers of {plain['seconds']:g} s each until one "
+            f"notices: {missed} of {len(plain['rules'])} rules missed (`scripts/stress_mutants.py`, {plain['date']}, "
+            f"at a load of {plain['load']:g} on {plain['cores']} cores).")
+
+
+def model_mutants(tests):
+    """Name, end, executions, scenario, search and what was seen, of each."""
+    pattern = r"^(\S.*?) {2,}(killed|crashed|endless|SURVIVED) +(\d+) +(\S*) +(\S*) +(.*)$"
+    found = []
+    for name, end, executions, scenario, search, seen in lines_of(tests, "mutant.", pattern):
+        if scenario == "known:":  # survived, and no scenario follows but the reason
+            end, scenario, search, seen = "equivalent", "", "", f"{search} {seen}"
+        found.append([name.strip(), end, f"{int(executions):,}", scenario and f"`{scenario}`", search, seen])
+    return found
+
+
 def mutants_section(tests):
     yield "## Mutants"
     yield ""
-    pattern = r"^(\S.*?) {2,}(killed|crashed|endless|SURVIVED) +(\d+) +(\S*) +(\S*) +(.*)$"
-    rows = [[f"`{m[0].strip()}`", m[1] if not m[5].startswith("known: ") else "equivalent", m[2], m[3], m[4],
-             m[5].removeprefix("known: ")] for m in lines_of(tests, "mutant.", pattern)]
-    dead = sum(row[1] in ("killed", "crashed", "endless") for row in rows)
-    alike = sum(row[1] == "equivalent" for row in rows)
-    yield (f"By the model checker: {dead} of {len(rows) - alike} killed; {alike} more change nothing that an "
+    found = model_mutants(tests)
+    dead = sum(row[1] in ("killed", "crashed", "endless") for row in found)
+    alike = sum(row[1] == "equivalent" for row in found)
+    yield (f"By the model checker: {dead} of {len(found) - alike} killed; {alike} more change nothing that an "
            "execution could show, each for the reason given.")
     yield ""
-    yield from table(["mutant", "end", "executions", "scenario", "search", "what was seen"], rows,
-                     ["---", "---", "--:", "---", "---", "---"])
-    yield "By drivers and fuzz inputs on real threads, each in a build that breaks one rule:"
+    path = ROOT / "docs" / "plain_stress.json"
+    plain = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    yield ("Broken rules. Executions are those of all scenarios before the one that shows it; \"also\" names drivers "
+           "and fuzz inputs on real threads that notice it too, in a build of its own.")
+    yield plain_summary(plain)
+    yield ""
+    yield from table(["rule", "end", "executions", "scenario", "search", "what was seen", "also", "plain stress"],
+                     [[f"`{row[0]}`", *row[1:], others_that_noticed(tests, row[0]), plain_word(plain, row[0])]
+                      for row in found if " " not in row[0]], ["---", "---", "--:", "---", "---", "---", "---", "---"])
+    yield "Weakened orders:"
+    yield ""
+    yield from table(["order", "end", "executions", "scenario", "search", "what was seen"],
+                     [[f"`{row[0]}`", *row[1:]] for row in found if " " in row[0]], ["---", "---", "--:", "---", "---", "---"])
+    yield "Drivers and fuzz inputs on real threads, each in a build that breaks one rule:"
     yield ""
     seen = [(test, re.search(r"^BROKEN: (.*)$", test.output, re.M)) for test in tests if test.label == "mutant"]
     yield from table(["test", "seconds", "what was seen"],
@@ -175,8 +289,8 @@ def fuzz_section(runs):
     yield "## Fuzzing"
     yield ""
     rows = []
-    for preset, tests in runs.items():
-        for test in tests or []:
+    for preset, run in runs.items():
+        for test in run.tests if run else []:
             if test.label != "fuzz":
                 continue
             units = re.search(r"number_of_executed_units: +(\d+)", test.output)
@@ -203,7 +317,7 @@ def coverage_section():
 
 
 def document(runs):
-    gcc = runs["gcc"] or []
+    gcc = runs["gcc"].tests
     yield "# Verification"
     yield ""
     yield "Written by `scripts/report_verification.py` from the runs of `scripts/test.sh` and `scripts/coverage.sh`;"
@@ -211,8 +325,9 @@ def document(runs):
     yield "[model checking](explanation/model-checking.md), [fuzzing](explanation/fuzzing.md),"
     yield "[guarantees](reference/guarantees.md)."
     yield ""
-    yield f"{datetime.date.today():%d %B %Y}; {machine()}."
+    yield f"{runs['gcc'].date:%d %B %Y}; {machine()}."
     yield ""
+    yield from numbers_section(runs)
     yield from tests_section(runs)
     yield from model_section(gcc)
     yield from mutants_section(gcc)

@@ -7,9 +7,11 @@ required=(g++ clang cmake ninja-build ccache git python3 binutils
   clang-tidy clang-format libclang-rt-14-dev gcovr valgrind)
 # For the preset arm64; scripts/test.sh goes on without.
 arm64=(g++-aarch64-linux-gnu qemu-user-static googletest)
+# For the pictures of the particle demo; everything else goes on without.
+pictures=(libpng-dev libwebp-dev)
 # Peers of the benches: a missing one is skipped there with a message.
 optional=(libmimalloc-dev libjemalloc-dev libgoogle-perftools-dev libconcurrentqueue-dev
-  libatomic-queue-dev libfoonathan-memory-dev libcds-dev libxenium-dev libck-dev libdpdk-dev pkg-config)
+  libatomic-queue-dev libplf-colony-dev libfoonathan-memory-dev libcds-dev libxenium-dev libck-dev libdpdk-dev pkg-config)
 
 missing() {
   local package
@@ -26,11 +28,12 @@ install() { # packages...; never removes one that is there
 
 mapfile -t want_required < <(missing "${required[@]}")
 mapfile -t want_arm64 < <(missing "${arm64[@]}")
+mapfile -t want_pictures < <(missing "${pictures[@]}")
 mapfile -t want_optional < <(missing "${optional[@]}")
-if [ $((${#want_required[@]} + ${#want_arm64[@]} + ${#want_optional[@]})) -eq 0 ]; then
+if [ $((${#want_required[@]} + ${#want_arm64[@]} + ${#want_pictures[@]} + ${#want_optional[@]})) -eq 0 ]; then
   exit 0
 fi
-echo "setup: installing ${want_required[*]} ${want_arm64[*]} ${want_optional[*]}"
+echo "setup: installing ${want_required[*]} ${want_arm64[*]} ${want_pictures[*]} ${want_optional[*]}"
 sudo=()
 [ "$(id -u)" -eq 0 ] || sudo=(sudo)
 "${sudo[@]}" apt-get update -qq >/dev/null || echo "setup: package lists could not be refreshed, going on with the old ones" >&2
@@ -39,6 +42,9 @@ if [ ${#want_required[@]} -gt 0 ]; then
 fi
 if [ ${#want_arm64[@]} -gt 0 ]; then
   install "${want_arm64[@]}" || echo "setup: no cross compiler or emulator for arm64; its tests will be skipped" >&2
+fi
+if [ ${#want_pictures[@]} -gt 0 ]; then
+  install "${want_pictures[@]}" || echo "setup: no libpng or libwebp; there will be no particle demo" >&2
 fi
 for package in "${want_optional[@]}"; do
   install "$package" || echo "setup: $package is not available; the bench will skip that peer" >&2

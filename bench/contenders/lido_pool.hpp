@@ -5,6 +5,8 @@
 
 #include <lido/object_pool.hpp>
 
+#include <concepts>
+
 #include "../contender.hpp"
 
 namespace lido_bench {
@@ -14,7 +16,7 @@ class lido_pool : public contender_defaults {
  public:
   static constexpr bool fixed_capacity{true};
 
-  explicit lido_pool(const sizing& size) : pool_{size.capacity} {}
+  explicit lido_pool(const sizing& size) : pool_{options_for(size)} {}
 
   class session {
    public:
@@ -29,6 +31,11 @@ class lido_pool : public contender_defaults {
   };
 
  private:
+  static lido::object_pool_options options_for(const sizing& size) {
+    constexpr bool grows{(... || std::same_as<Policies, lido::policy::grow>)};
+    return {.capacity = size.capacity, .max_capacity = grows ? size.capacity : 0};
+  }
+
   lido::object_pool<block<Bytes>, Policies...> pool_;
 };
 

@@ -2,6 +2,8 @@
 /// Public entry: all of Lido that needs no further library.
 #pragma once
 
+#include "lido/block_resource.hpp"
 #include "lido/checked.hpp"
 #include "lido/object_pool.hpp"
 #include "lido/resource_pool.hpp"
+#include "lido/slot_map.hpp"

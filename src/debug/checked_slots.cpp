@@ -40,29 +40,30 @@ void append_moment(report_text& text, std::string_view what, std::uint32_t threa
   text << "\n";
 }
 
-void append_event(report_text& text, const slot_record::event& event) noexcept {
-  text << "  step " << event.word.step();
-  append_moment(text, event.word.in_use() ? ": acquired" : ": released", event.word.thread(),
-                event.at);
+/// Acquires have odd steps, releases even ones.
+void append_step(report_text& text, std::uint64_t step, const slot_record::event& event) noexcept {
+  text << "  step " << step;
+  if (event.known) {
+    append_moment(text, step % 2 != 0 ? ": acquired" : ": released", event.thread, event.at);
+  } else {
+    text << ": another thread is just writing it\n";
+  }
 }
 
 /// The last events of a slot, newest first.
 void append_history(report_text& text, const slot_record& record) noexcept {
-  const std::uint64_t last = record.word().step();
+  const std::uint64_t last = record.last_use();
   if (last == 0) {
     text << "  the slot was never acquired\n";
     return;
   }
   text << "  last events of the slot, newest first:\n";
-  const std::uint64_t first =
-      last > slot_record::kept_events ? last - slot_record::kept_events + 1 : 1;
-  for (std::uint64_t step = last; step >= first; --step) {
-    const slot_record::event event = record.event_of(step);
-    if (event.word.step() == step) {
-      append_event(text, event);
-    } else {
-      text << "  step " << step << ": another thread is just writing it\n";
+  const std::uint64_t kept = std::min(last, slot_record::kept_uses);
+  for (std::uint64_t use = last; use > last - kept; --use) {
+    if (record.has_ended(use)) {
+      append_step(text, use * 2, record.release_of(use));
     }
+    append_step(text, use * 2 - 1, record.acquire_of(use));
   }
 }
 
@@ -137,16 +138,17 @@ void append_stranger(report_text& text, misuse_kind kind, const pool_lookup& see
 
 }  // namespace
 
-checked_slots::checked_slots(std::string_view name, std::byte* first, std::size_t stride,
-                             std::uint32_t capacity)
+checked_slots::checked_slots(std::string_view name, std::byte* first, std::uint32_t capacity,
+                             std::size_t stride, fill_pattern pattern)
     : first_(first),
-      extent_(stride * capacity),
+      admitted_(capacity),
       records_(std::make_unique<slot_record[]>(capacity)),
+      pattern_(pattern),
       stride_(stride),
       capacity_(capacity),
       name_(name) {
   for (slot_index slot = 0; slot < capacity; ++slot) {
-    fill(first + stride * slot, stride);
+    pattern_.fill(first + stride * slot, 0);
   }
   register_checked(trace_of(*this, first_));
 }
@@ -157,7 +159,7 @@ checked_slots::~checked_slots() {
   unregister_checked(this);
   // relaxed: for those who release to a pool that has died; they are wrong whatever they read. An
   // atomic, because a compiler drops ordinary stores to what is about to end.
-  extent_.store(0, std::memory_order_relaxed);
+  admitted_.store(0, std::memory_order_relaxed);
 }
 
 void checked_slots::refuse_stranger(const void* object, place at) const noexcept {
@@ -173,19 +175,20 @@ void checked_slots::refuse_stranger(const void* object, place at) const noexcept
   tell(kind, seen.self.name.data(), object, 1, text);
 }
 
-void checked_slots::refuse_second_release(slot_index slot, place at) const noexcept {
+void checked_slots::refuse_second_release(const void* object, place at) const noexcept {
+  const auto slot = static_cast<slot_index>(distance_to(object) / stride_);
   report_text text;
   text << "lido: pool '" << name_ << "': double release of ";
   append_slot(text, *this, slot);
   text << "\n";
   append_moment(text, "  released again", this_thread_id(), at);
   append_history(text, records_[slot]);
-  tell(misuse_kind::double_release, name_, address_of(slot), 1, text);
+  tell(misuse_kind::double_release, name_, object, 1, text);
 }
 
 void checked_slots::report_overwritten(const void* object, place at) const noexcept {
   const auto slot = static_cast<slot_index>(distance_to(object) / stride_);
-  const std::size_t offset = first_overwritten(object, stride_);
+  const std::size_t offset = pattern_.first_overwritten(object, records_[slot].last_use());
   const auto* const bytes = static_cast<const std::byte*>(object);
   report_text text;
   text << "lido: pool '" << name_ << "': write after release to ";
@@ -214,7 +217,8 @@ void checked_slots::report_leaks() const noexcept {
       text << "  ";
       append_slot(text, *this, slot);
       text << "\n";
-      append_event(text, records_[slot].event_of(records_[slot].word().step()));
+      const std::uint64_t use = records_[slot].last_use();
+      append_step(text, use * 2 - 1, records_[slot].acquire_of(use));
     }
   }
   if (count == 0) {
@@ -232,7 +236,7 @@ void checked_slots::report_leaks() const noexcept {
 
 void checked_slots::look_for_overwritten() const noexcept {
   for (slot_index slot = 0; slot < capacity_; ++slot) {
-    if (!is_used(slot) && !is_filled(address_of(slot), stride_)) {
+    if (!is_used(slot) && !is_intact(slot)) {
       report_overwritten(address_of(slot), place::here());
     }
   }

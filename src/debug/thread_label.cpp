@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "lido/debug/slot_record.hpp"
+#include "lido/debug/valgrind.hpp"
 #include "report_text.hpp"
 
 namespace lido::detail {
@@ -107,8 +108,9 @@ std::uint32_t learn_thread_id() noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): older C libraries have no function for it
   const auto id = static_cast<std::uint32_t>(::syscall(SYS_gettid));
   words.id = id;
-  checked_thread_id = id & ((1U << slot_word::thread_bits) - 1);
-  return checked_thread_id;
+  const std::uint32_t kept = id & ((1U << slot_record::thread_bits) - 1);
+  checked_thread_id = under_valgrind() ? 0 : kept;
+  return kept;
 }
 
 std::string_view thread_name(std::uint32_t id, std::span<char> out) noexcept {

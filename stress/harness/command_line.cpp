@@ -9,7 +9,9 @@ command_line::command_line(const std::string& title, run_options& options)
     : app_(std::make_unique<CLI::App>(title)) {
   app_->add_option("--seed", options.seed,
                    "reproduces the random choices of a run, not its schedule");
-  app_->add_option("--seconds", options.seconds, "how long")->check(CLI::PositiveNumber);
+  app_->add_option("--seconds", options.seconds, "how long")
+      ->check(CLI::PositiveNumber)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app_->add_option("--threads", options.threads, "how many")->check(CLI::Range(1U, 512U));
 }
 

@@ -52,24 +52,24 @@ inline void require_thefts(const run& run, const lido::pool_stats& stats) {
   run.require(stats.caches == lido::cache_mode::none || stats.thefts > 0, "no cache was robbed");
 }
 
-/// Calls `body.operator()<Pool>()` with the pool type of that name.
-template <class Body>
+/// Calls `body.operator()<Pool>()` with the pool type of that name, under `More` policies, too.
+template <class... More, class Body>
 int with_pool(std::string_view name, Body body) {
   using lido::object_pool;
   namespace policy = lido::policy;
   if (name == "locked") {
-    return body.template operator()<object_pool<owned, policy::locked_cache>>();
+    return body.template operator()<object_pool<owned, policy::locked_cache, More...>>();
   }
   if (name == "none") {
-    return body.template operator()<object_pool<owned, policy::no_cache>>();
+    return body.template operator()<object_pool<owned, policy::no_cache, More...>>();
   }
 #ifdef LIDO_STRESS_BOOST
   if (name == "boost") {
-    return body.template operator()<object_pool<owned, policy::boost_list>>();
+    return body.template operator()<object_pool<owned, policy::boost_list, More...>>();
   }
 #endif
   if (name == "revocable") {
-    return body.template operator()<object_pool<owned>>();
+    return body.template operator()<object_pool<owned, More...>>();
   }
   fmt::print("this build has no pool '{}'\n", name);
   return EXIT_FAILURE;

@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <barrier>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "lido/checked.hpp"
@@ -193,6 +196,37 @@ TYPED_TEST(CheckedMisuse, OfTwoThreadsThatReleaseTheSameOneIsReported) {
     ASSERT_EQ(entry.kind, misuse_kind::double_release);
   }
   EXPECT_EQ(test::count_acquirable(pool), 8U);
+}
+
+/// The holder by its plain store, the other for the first time in the life of the pool: the one
+/// race that the heavy fence is for. A new pool for each round, since it is run once in a pool.
+TYPED_TEST(CheckedMisuse, OfTheHolderAndTheFirstOtherOneIsReported) {
+  constexpr int rounds = 3000;
+  std::atomic<wide*> handed{nullptr};
+  std::atomic<typename TestFixture::pool_type*> current{nullptr};
+  std::barrier both(2);
+  std::jthread other([&] {
+    for (int round = 0; round < rounds; ++round) {
+      both.arrive_and_wait();
+      current.load()->release(handed.load());
+      both.arrive_and_wait();
+    }
+  });
+  for (int round = 0; round < rounds; ++round) {
+    typename TestFixture::pool_type pool(2);
+    wide* const object = pool.try_acquire_ptr();
+    handed.store(object);
+    current.store(&pool);
+    both.arrive_and_wait();
+    for (int pause = 0; pause < round % 64 * 20; ++pause) {
+      asm volatile("");
+    }
+    pool.release(object);
+    both.arrive_and_wait();
+    ASSERT_EQ(pool.stats().in_use, 0U);
+    ASSERT_EQ(test::count_acquirable(pool), 2U) << "round " << round;
+  }
+  EXPECT_EQ(this->log_.entries().size(), std::size_t{rounds});
 }
 
 // ---- what does not depend on the kind of pool ---------------------------------------------------

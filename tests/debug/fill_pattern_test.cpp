@@ -7,28 +7,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <set>
+#include <vector>
 
 namespace lido::detail {
 namespace {
 
-/// Sizes with and without a rest behind the last eight bytes.
+/// Sizes that are watched as a whole, with and without a rest behind the last sixteen bytes.
 class FillPattern : public ::testing::TestWithParam<std::size_t> {
  protected:
   static constexpr std::byte untouched{0x77};
 
-  FillPattern() {
+  FillPattern() : pattern_(GetParam(), 300) {
     bytes_.fill(untouched);
-    fill(bytes_.data(), GetParam());
+    pattern_.fill(bytes_.data(), 0);
   }
 
-  std::array<std::byte, 80> bytes_{};
+  fill_pattern pattern_;
+  std::array<std::byte, 320> bytes_{};
 };
 INSTANTIATE_TEST_SUITE_P(Sizes, FillPattern,
-                         ::testing::Values(1, 2, 3, 4, 7, 8, 9, 12, 16, 63, 64));
+                         ::testing::Values(1, 2, 3, 4, 7, 8, 9, 12, 16, 24, 47, 63, 64, 300));
 
 TEST_P(FillPattern, IsRecognised) {
-  EXPECT_TRUE(is_filled(bytes_.data(), GetParam()));
-  EXPECT_EQ(first_overwritten(bytes_.data(), GetParam()), GetParam());
+  EXPECT_TRUE(pattern_.is_intact(bytes_.data(), 0));
+  EXPECT_EQ(pattern_.first_overwritten(bytes_.data(), 0), GetParam());
 }
 
 TEST_P(FillPattern, StaysInsideItsSlot) {
@@ -41,15 +44,53 @@ TEST_P(FillPattern, AnyChangedByteIsFound) {
   for (std::size_t i = 0; i < GetParam(); ++i) {
     const std::byte before = bytes_.at(i);
     bytes_.at(i) ^= std::byte{0x10};
-    EXPECT_FALSE(is_filled(bytes_.data(), GetParam())) << i;
-    EXPECT_EQ(first_overwritten(bytes_.data(), GetParam()), i);
+    EXPECT_FALSE(pattern_.is_intact(bytes_.data(), 0)) << i;
+    EXPECT_EQ(pattern_.first_overwritten(bytes_.data(), 0), i);
     bytes_.at(i) = before;
   }
 }
 
+/// Sizes of which a part is watched.
+class FillWindow : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  /// The bytes whose change is found after that use.
+  [[nodiscard]] std::set<std::size_t> watched(std::uint64_t use) const {
+    const fill_pattern pattern(GetParam(), fill_pattern::least_whole);
+    std::vector<std::byte> bytes(GetParam());
+    pattern.fill(bytes.data(), use);
+    std::set<std::size_t> found;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] ^= std::byte{0x10};
+      if (!pattern.is_intact(bytes.data(), use)) {
+        found.insert(i);
+      }
+      bytes[i] ^= std::byte{0x10};
+    }
+    return found;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Sizes, FillWindow, ::testing::Values(65, 72, 96, 100, 256, 1000, 4096));
+
+TEST_P(FillWindow, WatchesBothEndsAndSomeBetween) {
+  const std::set<std::size_t> found = watched(7);
+  EXPECT_EQ(found.size(), fill_pattern::least_whole);
+  for (std::size_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(found.count(i), 1U) << i;
+    EXPECT_EQ(found.count(GetParam() - 1 - i), 1U) << i;
+  }
+}
+
+TEST_P(FillWindow, HasBeenEverywhereAfterAsManyUsesAsThereAreWindows) {
+  std::set<std::size_t> all;
+  for (std::uint64_t use = 5; use < 5 + std::bit_ceil(GetParam() / 32); ++use) {
+    all.merge(watched(use));
+  }
+  EXPECT_EQ(all.size(), GetParam());
+}
+
 TEST(FillPatternWord, ReadsAsDeadBlob) {
   std::array<std::uint32_t, 2> words{};
-  fill(words.data(), sizeof(words));
+  fill_pattern(sizeof(words), 64).fill(words.data(), 0);
   EXPECT_EQ(words[0], 0x1deadb0bU);
   EXPECT_EQ(words[1], 0x1deadb0bU);
 }

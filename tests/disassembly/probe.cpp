@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 
+#include "lido/block_resource.hpp"
 #include "lido/object_pool.hpp"
 
 struct payload {
@@ -9,13 +10,40 @@ struct payload {
 };
 
 using pool = lido::object_pool<payload>;
+using growing_pool = lido::object_pool<payload, lido::policy::grow>;
 
 static_assert(sizeof(payload) == 64);
+
+using keeping_pool = lido::object_pool<payload, lido::policy::keep_constructed<>>;
 
 extern "C" payload* probe_acquire(pool& from) {
   return from.try_acquire_ptr(lido::default_init);
 }
 
 extern "C" void probe_release(pool& to, payload* object) {
+  to.release(object);
+}
+
+extern "C" payload* probe_acquire_kept(keeping_pool& from) {
+  return from.try_acquire_ptr();
+}
+
+extern "C" void probe_release_kept(keeping_pool& to, payload* object) {
+  to.release(object);
+}
+
+extern "C" payload* probe_allocate(lido::block_allocator<payload>& from) {
+  return from.allocate(1);
+}
+
+extern "C" void probe_deallocate(lido::block_allocator<payload>& to, payload* object) {
+  to.deallocate(object, 1);
+}
+
+extern "C" payload* probe_growing_acquire(growing_pool& from) {
+  return from.try_acquire_ptr(lido::default_init);
+}
+
+extern "C" void probe_growing_release(growing_pool& to, payload* object) {
   to.release(object);
 }

@@ -66,13 +66,13 @@ TEST(CacheSizing, CeilingBelowTheSmallestCloses) {
 
 TEST(CacheSizing, TheftHalvesTheLimit) {
   cache_sizing sizing = sizing_with_limit(64);
-  sizing.shrink();
+  sizing.shrink(/*scarcity=*/0);
   EXPECT_EQ(sizing.limit(), 32U);
 }
 
 TEST(CacheSizing, TheftFromTheSmallestCloses) {
   cache_sizing sizing = sizing_with_limit(cache_sizing::smallest);
-  sizing.shrink();
+  sizing.shrink(/*scarcity=*/0);
   EXPECT_TRUE(sizing.closed());
 }
 
@@ -88,7 +88,35 @@ TEST(CacheSizing, ScarcityStartsThePatienceAnew) {
   for (std::uint32_t i = 0; i < cache_sizing::patience; ++i) {
     (void)sizing.wants_to_open(/*scarcity=*/0, roomy);
   }
-  EXPECT_EQ(operations_until_open(sizing, 1), cache_sizing::patience + 1);
+  EXPECT_EQ(operations_until_open(sizing, 1), 2 * cache_sizing::patience + 1);
+}
+
+TEST(CacheSizing, TheftAndExhaustionTogetherClose) {
+  cache_sizing sizing = sizing_with_limit(64);
+  sizing.shrink(/*scarcity=*/1);
+  EXPECT_TRUE(sizing.closed());
+  EXPECT_EQ(operations_until_open(sizing, 1), 2 * cache_sizing::patience + 1);
+}
+
+TEST(CacheSizing, PatienceDoublesWithEachExhaustionUpToItsMost) {
+  cache_sizing sizing;
+  for (std::uint32_t scarcity = 1; scarcity < 20; ++scarcity) {
+    (void)sizing.wants_to_open(scarcity, roomy);
+  }
+  sizing.close();
+  EXPECT_EQ(operations_until_open(sizing, 19), cache_sizing::most_patience + 1);
+}
+
+TEST(CacheSizing, PatienceReturnsWithTheTripsOfAnOpenCache) {
+  cache_sizing sizing;
+  for (std::uint32_t scarcity = 1; scarcity < 20; ++scarcity) {
+    (void)sizing.wants_to_open(scarcity, roomy);
+  }
+  for (int trip = 0; trip < 200; ++trip) {
+    sizing.grow(roomy);
+  }
+  sizing.close();
+  EXPECT_LT(operations_until_open(sizing, 19), 2 * cache_sizing::patience);
 }
 
 TEST(CacheSizing, LowCeilingKeepsItClosed) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <barrier>
 #include <cstddef>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -69,7 +70,9 @@ TYPED_TEST(ObjectPoolCapacity, ThirtyTwoParkedThreadsWithFullCachesStrandNothing
   constexpr std::size_t capacity = 4096;
   constexpr unsigned threads = 32;
   typename TestFixture::pool_type pool(capacity);
+  std::mutex turn;  // beside one another they would rob each other of what they are to hold
   const test::parked_crew crew(threads, [&](unsigned /*index*/) {
+    const std::lock_guard mine(turn);
     // The limit finds its size by a few bursts; then one push more than it would be a flush.
     for (int burst = 0; burst < 8; ++burst) {
       test::fill_own_cache(pool, 100);

@@ -25,16 +25,43 @@ class pool_exhausted : public std::runtime_error {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 
+ protected:
+  /// With a text of its own.
+  pool_exhausted(const std::string& text, std::string_view pool_name, std::size_t capacity,
+                 std::size_t in_use);
+
  private:
   std::shared_ptr<const std::string> name_;  // shared: copying an exception must not throw
   std::size_t capacity_;
   std::size_t in_use_;
 };
 
+/// Thrown by a pool with `policy::grow` that may have more slots but gets no memory for them: by
+/// `acquire`, by `reserve` and by the constructor. Nothing is lost, and the next attempt may
+/// succeed.
+// NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): as above
+class growth_failed : public pool_exhausted {
+ public:
+  /// `error_number`: what the system said, as in errno.
+  growth_failed(std::string_view pool_name, std::size_t capacity, std::size_t in_use,
+                int error_number);
+  growth_failed(const growth_failed&) noexcept = default;
+  growth_failed& operator=(const growth_failed&) noexcept = default;
+  ~growth_failed() override = default;
+
+  [[nodiscard]] int error_number() const noexcept { return error_number_; }
+
+ private:
+  int error_number_;
+};
+
 namespace detail {
 
 /// Throws std::invalid_argument that names the pool. Kept out of line so that templates stay small.
 [[noreturn]] void throw_invalid_option(std::string_view pool_name, const std::string& problem);
+
+/// Ends the program with a message: the pool of that name ends while threads wait for it.
+[[noreturn]] void end_for_waiters(std::string_view pool_name, std::size_t waiting) noexcept;
 
 }  // namespace detail
 }  // namespace lido

@@ -41,14 +41,46 @@ enum class mutation {
   unmarked_loot,   ///< a thief does not say that it carries
   one_look,        ///< one look suffices to report exhaustion
   ignore_version,  ///< two looks are equal whatever was pushed between them
+  ignore_terms,    ///< two looks are equal whatever was done to caches between them
   careless_look,   ///< the depot is looked at last, and what the caches did meanwhile is ignored
   skip_busy,       ///< a busy cache is taken for one without slots
   skip_revoking,   ///< a cache that is being robbed is taken for one without slots
   lose_loot,       ///< a thief keeps one slot and forgets the others
+  // growth
+  lose_census,       ///< a shrink forgets one of the slots that it has looked at
+  early_retirement,  ///< a segment is given back although one of its slots is out
+  ignore_resize,     ///< exhaustion is reported whatever happened to the capacity meanwhile
+  // waiters
+  no_second_look,     ///< who has begun to wait does not look for slots once more
+  quiet_waiter,       ///< who has begun to wait runs no fence before it looks
+  open_unwatched,     ///< an owner that has opened its cache does not look for waiters
+  give_unwatched,     ///< a release past the cache does not look for waiters
+  surplus_unwatched,  ///< who took too much from the depot does not look for waiters
+  unmarked_service,   ///< who serves waiters does not say that it carries
+  plain_cancel,       ///< a waiter whose time is up is cancelled whatever a giver does
+  swallow_late,       ///< a waiter given a slot as its time was up leaves without it
+  stay_linked,        ///< a cancelled waiter stays in the queue
+  lose_refused,       ///< a slot that a waiter could no longer be given is forgotten
+  ask_ignored,        ///< who leaves the queue does not look whether it was asked to serve
+  no_wake_up,         ///< a waiter that sleeps is given a slot and not woken
+  early_watch,        ///< a waiter says that it keeps watch before it has looked
+  watch_for_ever,     ///< the watch does not end with the last waiter
   // threads and pools
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads
   lose_on_throw,    ///< a slot whose constructor throws is not put back
+  // slot maps
+  same_slot_generation,  ///< an erase leaves the generation of the slot alone
+  reuse_used_up,         ///< a slot whose generations are used up begins again with the first
+  forget_hole,           ///< an erase does not note the hole it leaves
+  unlinked_move,         ///< compaction does not tell the table where a value has gone
+  skip_last_place,       ///< a walk over places with holes leaves out the last one of a word
+  // concurrent slot maps
+  publish_early,          ///< a value can be reached before it is made
+  erase_beside_visit,     ///< who erases ends the value although somebody is with it
+  enter_anyway,           ///< a visit does not look at the generation
+  same_state_generation,  ///< a slot goes back with the generation it had
+  leave_doomed,           ///< the last one to leave an erased value does not end it
 };
 
 }  // namespace lido::detail

@@ -36,14 +36,27 @@ struct pool_stats {
   std::size_t in_use = 0;                ///< slots that callers hold
   std::size_t cached = 0;                ///< free slots in the caches of threads
   std::size_t shared = 0;                ///< free slots in the shared lists
+  std::size_t created = 0;               ///< objects that exist, in use or kept for later
   std::size_t open_caches = 0;           ///< threads that have a cache in use
   std::uint64_t refills = 0;             ///< trips of a cache to the shared lists for slots
   std::uint64_t flushes = 0;             ///< trips of a cache to the shared lists with slots
   std::uint64_t thefts = 0;              ///< caches that another thread emptied
   std::uint64_t heavy_fences = 0;        ///< process-wide fences that thieves paid for
   std::uint64_t exhausted = 0;           ///< acquires that found no slot
+  std::size_t waiting = 0;               ///< threads that wait for a slot (policy::block)
+  std::uint64_t handed_over = 0;         ///< slots that went to a thread that waited
   cache_mode caches = cache_mode::none;  ///< decided when the pool is made
   std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots themselves
+
+  // Only of pools with `policy::grow`; 0 in others. Written while `capacity` changes, as above.
+  std::size_t max_capacity = 0;  ///< most slots there may be
+  std::size_t segments = 0;      ///< in service
+  std::size_t slot_bytes = 0;    ///< of all slots: what `max_bytes` bounds
+  std::uint64_t growths = 0;     ///< segments taken into service
+  std::uint64_t shrinks = 0;     ///< segments given back to the system
+
+  /// Free slots, wherever they are.
+  [[nodiscard]] constexpr std::size_t available() const noexcept { return cached + shared; }
 };
 
 }  // namespace lido

@@ -9,6 +9,7 @@
 #include LIDO_TUNING_SEAM
 #else
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lido::detail {
@@ -18,14 +19,20 @@ struct tuning {
   static constexpr std::uint32_t magazine_size = 32;      ///< slots: two cache lines of indices
   static constexpr std::uint32_t magazines_per_trip = 8;  ///< most that one change of a head moves
   static constexpr std::uint32_t smallest_cache = 4;      ///< less is not worth its theft
-  static constexpr std::uint32_t patience = 32;     ///< operations before a closed cache opens
-  static constexpr std::uint32_t most_pauses = 64;  ///< after a failed compare-and-swap
+  static constexpr std::uint32_t patience = 32;         ///< operations before a closed cache opens
+  static constexpr std::uint32_t most_patience = 4096;  ///< after many exhaustions
+  static constexpr std::uint32_t most_pauses = 64;      ///< after a failed compare-and-swap
   // How often an acquire looks again while another thread is in transit. Naps are about 60
   // microseconds, so it gives up on a thread that does not run for about a tenth of a second.
   static constexpr int waits_before_yield = 8;
   static constexpr int waits_before_take_over = 32;
   static constexpr int waits_before_nap = 64;
   static constexpr int most_waits = 2000;
+  static constexpr std::size_t segment_bytes = 65536;  ///< at least, of a growing pool
+  static constexpr std::uint32_t growth_divisor = 8;   ///< a growth adds that part of the capacity
+  static constexpr int spins_before_sleep = 64;  ///< of a waiter: about as long as falling asleep
+  // How often a waiter looks for slots by itself where the kernel refuses the heavy fence.
+  static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
 };
 
 }  // namespace lido::detail

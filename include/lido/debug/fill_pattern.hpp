@@ -2,10 +2,16 @@
 /// Internal. What free slots of a checked pool are full of, so that a late write shows.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace lido::detail {
 
@@ -13,42 +19,150 @@ namespace lido::detail {
 inline constexpr std::uint32_t fill_word = 0x1DEADB0B;
 inline constexpr std::uint64_t fill_word_pair = std::uint64_t{fill_word} << 32U | fill_word;
 
-/// Fills `size` bytes. Inlined, because `size` is a constant where it is worth it.
-[[gnu::always_inline]] inline void fill(void* slot, std::size_t size) noexcept {
-  auto* const bytes = static_cast<std::byte*>(slot);
-  std::size_t at = 0;
-  for (; at + sizeof(fill_word_pair) <= size; at += sizeof(fill_word_pair)) {
-    std::memcpy(bytes + at, &fill_word_pair, sizeof(fill_word_pair));
-  }
-  std::memcpy(bytes + at, &fill_word_pair, size - at);
+/// Sixteen bytes of it, by the vectors of GCC and Clang.
+using fill_block [[gnu::vector_size(16)]] = std::uint64_t;
+inline constexpr fill_block whole_fill_block{fill_word_pair, fill_word_pair};
+
+/// Whether every bit is set.
+[[nodiscard, gnu::always_inline]] inline bool all_set(fill_block block) noexcept {
+#ifdef __SSE2__
+  // One instruction where going through the halves takes four.
+  return _mm_movemask_epi8(std::bit_cast<__m128i>(block)) == 0xFFFF;
+#else
+  return (block[0] & block[1]) == ~std::uint64_t{0};
+#endif
 }
 
-/// Whether all of `size` bytes are as `fill` left them.
-[[nodiscard, gnu::always_inline]] inline bool is_filled(const void* slot,
-                                                        std::size_t size) noexcept {
-  const auto* const bytes = static_cast<const std::byte*>(slot);
-  std::uint64_t difference = 0;
-  std::size_t at = 0;
-  for (; at + sizeof(fill_word_pair) <= size; at += sizeof(fill_word_pair)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes + at, sizeof(word));
-    difference |= word ^ fill_word_pair;
+/// Visits the words that a part of a slot is filled with, from wide to narrow. The visitors are
+/// objects with inlined operators, not lambdas, which GCC calls where it should inline them.
+template <class Visitor>
+[[gnu::always_inline]] inline void visit_fill_words(std::size_t first, std::size_t size,
+                                                    Visitor& visit) noexcept {
+  const std::size_t end = first + size;
+#pragma GCC unroll 4
+  for (; first + sizeof(fill_block) <= end; first += sizeof(fill_block)) {
+    visit(first, whole_fill_block);
   }
-  std::uint64_t rest = fill_word_pair;
-  std::memcpy(&rest, bytes + at, size - at);
-  return (difference | (rest ^ fill_word_pair)) == 0;
+  if ((size & 8U) != 0) {
+    visit(first, fill_word_pair);
+    first += 8;
+  }
+  if ((size & 4U) != 0) {
+    visit(first, fill_word);
+    first += 4;
+  }
+  if ((size & 2U) != 0) {
+    visit(first, static_cast<std::uint16_t>(fill_word));
+    first += 2;
+  }
+  if ((size & 1U) != 0) {
+    visit(first, static_cast<std::uint8_t>(fill_word >> ((size & 2U) != 0 ? 16U : 0U)));
+  }
 }
 
-/// Offset of the first byte that is not as `fill` left it; `size` if there is none.
-[[nodiscard]] inline std::size_t first_overwritten(const void* slot, std::size_t size) noexcept {
-  const auto* const bytes = static_cast<const std::byte*>(slot);
-  std::array<std::byte, sizeof(fill_word_pair)> wanted;
-  std::memcpy(wanted.data(), &fill_word_pair, sizeof(fill_word_pair));
-  std::size_t at = 0;
-  while (at < size && bytes[at] == wanted[at % wanted.size()]) {
-    ++at;
+/// Which bytes of a free slot are watched, and how. All of a slot of up to `whole` bytes. Of a
+/// larger one the first and the last sixteen, and a window of 32 between them that is elsewhere
+/// after each use, until it has been everywhere and begins again.
+///
+/// A slot is read in the same widths as it was written in, since it often is soon after, and a
+/// processor passes a write on to a read of the same width only. Inlined, because sizes are
+/// constants where it is worth it.
+class fill_pattern {
+ public:
+  static constexpr std::size_t least_whole = 64;
+
+  /// Requires: whole >= least_whole.
+  constexpr fill_pattern(std::size_t size, std::size_t whole) noexcept
+      : size_(size), watches_all_(size <= whole) {}
+
+  [[nodiscard]] constexpr bool watches_all() const noexcept { return watches_all_; }
+
+  [[gnu::always_inline]] void fill(void* slot, std::uint64_t use) const noexcept {
+    writer write{static_cast<std::byte*>(slot)};
+    visit_words(use, write);
   }
-  return at;
-}
+
+  /// Whether all that is watched after that use is as `fill` left it.
+  [[nodiscard, gnu::always_inline]] bool is_intact(const void* slot,
+                                                   std::uint64_t use) const noexcept {
+    comparer compare{static_cast<const std::byte*>(slot)};
+    visit_words(use, compare);
+    return all_set(compare.equal) && compare.rest == 0;
+  }
+
+  /// Offset of the first watched byte that is not as `fill` left it; the slot's size if there is
+  /// none.
+  [[nodiscard]] std::size_t first_overwritten(const void* slot, std::uint64_t use) const noexcept {
+    finder find{static_cast<const std::byte*>(slot), size_};
+    visit_words(use, find);
+    return find.found;
+  }
+
+ private:
+  static constexpr std::size_t edge = 16;
+  static constexpr std::size_t window = 32;
+
+  struct writer {
+    std::byte* slot;
+
+    template <class Word>
+    [[gnu::always_inline]] void operator()(std::size_t at, Word word) noexcept {
+      std::memcpy(slot + at, &word, sizeof(word));
+    }
+  };
+
+  struct comparer {
+    const std::byte* slot;
+    fill_block equal = ~fill_block{};
+    std::uint64_t rest = 0;
+
+    [[gnu::always_inline]] void operator()(std::size_t at, fill_block word) noexcept {
+      using bytes [[gnu::vector_size(16)]] = std::uint8_t;
+      fill_block found{};
+      std::memcpy(&found, slot + at, sizeof(found));
+      equal &= std::bit_cast<fill_block>(std::bit_cast<bytes>(found) == std::bit_cast<bytes>(word));
+    }
+    template <class Word>
+    [[gnu::always_inline]] void operator()(std::size_t at, Word word) noexcept {
+      Word found{};
+      std::memcpy(&found, slot + at, sizeof(found));
+      rest |= static_cast<std::uint64_t>(found ^ word);
+    }
+  };
+
+  struct finder {
+    const std::byte* slot;
+    std::size_t found;
+
+    template <class Word>
+    void operator()(std::size_t at, Word word) noexcept {
+      std::array<std::byte, sizeof(word)> wanted;
+      std::memcpy(wanted.data(), &word, sizeof(word));
+      for (std::size_t i = 0; i < sizeof(word); ++i) {
+        if (slot[at + i] != wanted[i]) {
+          found = std::min(found, at + i);
+        }
+      }
+    }
+  };
+
+  template <class Visitor>
+  [[gnu::always_inline]] void visit_words(std::uint64_t use, Visitor& visit) const noexcept {
+    if (watches_all_) {
+      visit_fill_words(0, size_, visit);
+    } else {
+      const std::size_t between = size_ - 2 * edge;
+      // A power of two, so that no division is needed; those too many are the last one once more.
+      const std::size_t windows = std::bit_ceil((between + window - 1) / window);
+      const std::size_t start = edge + std::min(use % windows * window, between - window);
+      visit_fill_words(0, edge, visit);
+      visit_fill_words(start, window, visit);
+      visit_fill_words(size_ - edge, edge, visit);
+    }
+  }
+
+  std::size_t size_;
+  bool watches_all_;
+};
 
 }  // namespace lido::detail

@@ -21,14 +21,35 @@ struct no_checks {
   constexpr no_checks(std::string_view /*name*/, std::byte* /*first*/,
                       std::uint32_t /*capacity*/) noexcept {}
 
-  constexpr void before_construction(void* /*slot*/, place /*at*/) const noexcept {}
-  constexpr void after_construction(const void* /*object*/, place /*at*/) const noexcept {}
-  constexpr void after_failed_construction(void* /*slot*/) const noexcept {}
-  // NOLINTNEXTLINE(readability-convert-member-functions-to-static): as in the other kind of checks
-  [[nodiscard]] constexpr bool admit_release(const void* /*object*/, place /*at*/) const noexcept {
+  struct thread {};
+  [[nodiscard]] static constexpr thread this_thread() noexcept { return {}; }
+  [[nodiscard]] static constexpr thread known_thread() noexcept { return {}; }
+  [[nodiscard]] static constexpr bool is_as_left(const void* /*slot*/, thread /*me*/) noexcept {
     return true;
   }
-  constexpr void after_destruction(void* /*slot*/) const noexcept {}
+  [[nodiscard]] static constexpr thread look_into(void* /*slot*/, place /*at*/) noexcept {
+    return {};
+  }
+  constexpr void after_construction(const void* /*object*/, place /*at*/,
+                                    thread /*me*/) const noexcept {}
+
+  struct holding {};
+  [[nodiscard]] static constexpr bool is_held_here(const void* /*object*/,
+                                                   holding& /*found*/) noexcept {
+    return true;
+  }
+  [[nodiscard]] static constexpr bool end_alone(holding /*found*/, place /*at*/) noexcept {
+    return true;
+  }
+  [[nodiscard]] static constexpr bool settle(const void* /*object*/, holding /*found*/,
+                                             place /*at*/) noexcept {
+    return true;
+  }
+  [[nodiscard]] static constexpr bool end_as_other(const void* /*object*/, place /*at*/) noexcept {
+    return true;
+  }
+  constexpr void after_destruction(void* /*slot*/, bool /*as_holder*/) const noexcept {}
+  constexpr void after_failed_construction(void* /*slot*/) const noexcept {}
 };
 
 }  // namespace lido::detail

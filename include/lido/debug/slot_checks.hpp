@@ -2,6 +2,7 @@
 /// Internal. The checks of a pool with `policy::checked`, called around every acquire and release.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -9,23 +10,28 @@
 #include "lido/debug/checked_slots.hpp"
 #include "lido/debug/fill_pattern.hpp"
 #include "lido/debug/place.hpp"
+#include "lido/debug/slot_record.hpp"
 #include "lido/debug/thread_label.hpp"
 #include "lido/debug/valgrind.hpp"
 
 namespace lido::detail {
 
-/// For slots of `Size` bytes. `no_checks` has the same interface and does nothing.
+/// For slots of `Size` bytes, watched as a whole up to `Whole`. `no_checks` has the same interface
+/// and does nothing.
 ///
-/// A slot is free, with the fill pattern in it, from `after_destruction` to `before_construction`.
-/// Wait-free where nothing is wrong: one compare-and-swap of the slot's own word for each release.
-template <std::size_t Size>
+/// A slot is free, with the fill pattern in it, from `after_destruction` to `is_as_left`.
+/// Wait-free where nothing is wrong: no read-modify-write as long as objects are released where
+/// they were acquired, one compare-and-swap of the slot's own word for each release otherwise.
+template <std::size_t Size, std::size_t Whole>
 class slot_checks : public checked_slots {
  public:
   static constexpr bool active = true;
   using place = detail::place;
 
   slot_checks(std::string_view name, std::byte* first, std::uint32_t capacity)
-      : checked_slots(name, first, Size, capacity), first_(first), valgrind_(under_valgrind()) {
+      : checked_slots(name, first, capacity, Size, pattern),
+        records_origin_(find_records_origin()),
+        valgrind_(under_valgrind()) {
     if (valgrind_) {
       valgrind_create_pool(this, first, Size * capacity);
     }
@@ -34,58 +40,155 @@ class slot_checks : public checked_slots {
   slot_checks& operator=(const slot_checks&) = delete;
   ~slot_checks() {
     if (valgrind_) {
-      valgrind_destroy_pool(this, first_, Size * capacity());
+      valgrind_destroy_pool(this, address_of(0), Size * capacity());
     }
   }
 
-  /// The slot comes from the free list; reports a write that happened to it there.
-  [[gnu::always_inline]] void before_construction(void* slot, place at) const noexcept {
-    if (valgrind_) [[unlikely]] {
+  using thread = std::uint32_t;
+
+  [[nodiscard, gnu::always_inline]] static thread this_thread() noexcept {
+    return checked_thread_id;
+  }
+  /// The same, for who has not asked `is_as_left`: a slot that still holds its object.
+  [[nodiscard]] static thread known_thread() noexcept { return this_thread_id(); }
+
+  /// The slot comes from the free list. Whether it is as it was left there; never so in a thread
+  /// whose id is not known, thus never under Valgrind.
+  [[nodiscard, gnu::always_inline]] bool is_as_left(const void* slot, thread me) const noexcept {
+    return !hardly_ever(me == 0) && !hardly_ever(!pattern.is_intact(slot, use_of(slot)));
+  }
+
+  /// If it is not: reports a write that happened to it there. Returns the calling thread.
+  [[nodiscard]] thread look_into(void* slot, place at) const noexcept {
+    if (valgrind_) {
       valgrind_peek(slot, Size);
     }
-    if (!is_filled(slot, Size)) [[unlikely]] {
+    if (!pattern.is_intact(slot, use_of(slot))) {
       report_overwritten(slot, at);
     }
-    if (valgrind_) [[unlikely]] {
+    if (valgrind_) {
       valgrind_acquire(this, slot, Size);
     }
+    return this_thread_id();
   }
 
-  [[gnu::always_inline]] void after_construction(const void* object, place at) noexcept {
-    record(index_of(object)).mark_used(at, this_thread_id());
+  [[gnu::always_inline]] void after_construction(const void* object, place at, thread me) noexcept {
+    record_of(object).begin_use(at, me);
   }
 
-  /// Whether `object` is one of this pool's and in use; then it is not any more. If not, says so
-  /// to the handler. Also works, as far as memory allows, for a pool that has ended.
-  [[nodiscard, gnu::always_inline]] bool admit_release(const void* object, place at) noexcept {
-    const std::uintptr_t distance = distance_to(object);
-    if (distance >= extent() || distance % Size != 0) [[unlikely]] {
+  /// What `end_as_holder` needs to know.
+  struct holding {
+    slot_record* record;
+    std::uint64_t use;
+  };
+
+  /// Whether `object` is this pool's, in use, and was acquired by this thread. Also works, as far
+  /// as memory allows, for a pool that has ended.
+  [[nodiscard, gnu::always_inline]] bool is_held_here(const void* object, holding& found) noexcept {
+    if (hardly_ever(exact_quotient(distance_to(object)) >= admitted())) {
+      return false;
+    }
+    found.record = &record_of(object);
+    found.use = found.record->last_use();
+    // A thread whose id is not known has acquired nothing.
+    return found.record->is_held_by(checked_thread_id, found.use);
+  }
+
+  /// After `is_held_here`: ends the use. False: another thread may be at it, too; then `settle`.
+  [[nodiscard, gnu::always_inline]] bool end_alone(holding found, place at) noexcept {
+    return bias().end_alone(*found.record, found.use, at);
+  }
+
+  /// False: another thread was faster, and the handler knows.
+  [[nodiscard]] bool settle(const void* object, holding found, place at) noexcept {
+    if (!release_bias::settle(*found.record, found.use, at)) {
+      refuse_second_release(object, at);
+      return false;
+    }
+    return true;
+  }
+
+  /// What is not held here. False: wrong use, and the handler knows.
+  [[nodiscard]] bool end_as_other(const void* object, place at) noexcept {
+    if (exact_quotient(distance_to(object)) >= admitted()) {
       refuse_stranger(object, at);
       return false;
     }
-    const auto slot = static_cast<slot_index>(distance / Size);
-    if (!record(slot).try_mark_free(at, this_thread_id())) [[unlikely]] {
-      refuse_second_release(slot, at);
+    if (!bias().end_as_other(record_of(object), at)) {
+      refuse_second_release(object, at);
       return false;
     }
     return true;
   }
 
   /// The slot is about to go to the free list.
-  [[gnu::always_inline]] void after_destruction(void* slot) const noexcept {
-    fill(slot, Size);
-    if (valgrind_) [[unlikely]] {
+  [[gnu::always_inline]] void after_destruction(void* slot, bool as_holder) const noexcept {
+    pattern.fill(slot, use_of(slot));
+    // Under Valgrind nobody knows to be a holder.
+    if (!as_holder && valgrind_) {
       valgrind_release(this, slot, Size);
     }
   }
-  void after_failed_construction(void* slot) const noexcept { after_destruction(slot); }
+  void after_failed_construction(void* slot) const noexcept { after_destruction(slot, false); }
 
  private:
-  [[nodiscard]] slot_index index_of(const void* object) const noexcept {
-    return static_cast<slot_index>(distance_to(object) / Size);
+  static constexpr fill_pattern pattern{Size, Whole};
+
+  /// The use that decides which bytes are watched.
+  [[nodiscard, gnu::always_inline]] std::uint64_t use_of(const void* slot) const noexcept {
+    return pattern.watches_all() ? 0 : record_of(slot).last_use();
   }
 
-  std::byte* first_;
+  [[nodiscard, gnu::always_inline]] slot_record& record_of(const void* object) noexcept {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr): as
+    // below
+    return *reinterpret_cast<slot_record*>(record_address(object));
+  }
+  [[nodiscard, gnu::always_inline]] const slot_record& record_of(
+      const void* object) const noexcept {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr): as
+    // below
+    return *reinterpret_cast<const slot_record*>(record_address(object));
+  }
+
+  /// Records lie beside one another as slots do. Where a record is as large as a number of slots,
+  /// the origin is where that of a slot at address 0 would be, and the distance is not needed.
+  [[nodiscard, gnu::always_inline]] std::uintptr_t record_address(
+      const void* object) const noexcept {
+    if constexpr (sizeof(slot_record) % Size == 0) {
+      return records_origin_ + address_as_number(object) * (sizeof(slot_record) / Size);
+    } else {
+      return records_origin_ + exact_quotient(distance_to(object)) * sizeof(slot_record);
+    }
+  }
+  [[nodiscard]] std::uintptr_t find_records_origin() const noexcept {
+    const std::uintptr_t records = address_as_number(&record(0));
+    if constexpr (sizeof(slot_record) % Size == 0) {
+      return records - address_as_number(address_of(0)) * (sizeof(slot_record) / Size);
+    } else {
+      return records;
+    }
+  }
+
+  /// distance / Size if there is no rest, and otherwise more than any quotient: an exact division
+  /// is a multiplication by the inverse of the odd part, and a rest turns up in the high bits
+  /// (Warren, Hacker's Delight, 10-17).
+  [[nodiscard, gnu::always_inline]] static std::uint64_t exact_quotient(
+      std::uint64_t distance) noexcept {
+    constexpr int shift = std::countr_zero(Size);
+    constexpr std::uint64_t odd = Size >> static_cast<unsigned>(shift);
+    constexpr std::uint64_t inverse = [] {
+      std::uint64_t found = odd;  // right in three bits; each step doubles them
+      for (int step = 0; step < 5; ++step) {
+        found *= 2 - odd * found;
+      }
+      return found;
+    }();
+    static_assert(inverse * odd == 1);
+    return std::rotr(distance * inverse, shift);
+  }
+
+  std::uintptr_t records_origin_;
   bool valgrind_;
 };
 

@@ -30,13 +30,21 @@ class slot_shadow {
  public:
   slot_shadow(std::byte* first, std::uint32_t capacity) noexcept
       : first_(first), bytes_(Size * capacity) {
-    for (std::size_t at = 0; at < bytes_; at += Size) {
-      close(first_ + at);
-    }
+    close_all(first_, capacity);
   }
   slot_shadow(const slot_shadow&) = delete;
   slot_shadow& operator=(const slot_shadow&) = delete;
   ~slot_shadow() { __asan_unpoison_memory_region(first_, bytes_); }
+
+  /// Of slots that come and go: all that lie side by side from `first` on.
+  static void close_all(const std::byte* first, std::uint32_t count) noexcept {
+    for (std::size_t at = 0; at < Size * count; at += Size) {
+      close(first + at);
+    }
+  }
+  static void open_all(const std::byte* first, std::uint32_t count) noexcept {
+    __asan_unpoison_memory_region(first, Size * count);
+  }
 
   static void open(const void* slot) noexcept {
     const span inner = granules_of(slot);
@@ -76,6 +84,8 @@ template <std::size_t Size>
 class slot_shadow {
  public:
   constexpr slot_shadow(std::byte* /*first*/, std::uint32_t /*capacity*/) noexcept {}
+  static constexpr void close_all(const std::byte* /*first*/, std::uint32_t /*count*/) noexcept {}
+  static constexpr void open_all(const std::byte* /*first*/, std::uint32_t /*count*/) noexcept {}
   static constexpr void open(const void* /*slot*/) noexcept {}
   static constexpr void close(const void* /*slot*/) noexcept {}
 };

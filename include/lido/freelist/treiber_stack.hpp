@@ -4,14 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
+#include "lido/base/heap_array.hpp"
 #include "lido/base/mutation.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/mapped_array.hpp"
 #include "lido/concurrency/rmw_counter.hpp"
 #include "lido/freelist/index_stack.hpp"
 #include "lido/freelist/tagged_index.hpp"
@@ -33,15 +34,14 @@ namespace lido::detail {
 /// Progress: lock-free. Never allocates after construction.
 ///
 /// `Atomic` holds the head; lido/testing.hpp has one whose compare-and-swap fails more often.
-template <unsigned MaxTagBits = 64, template <class> class Atomic = atomic>
+/// `Array` holds the links; over a mapped_array the stack can be extended.
+template <unsigned MaxTagBits = 64, template <class> class Atomic = atomic,
+          template <class> class Array = heap_array>
 class treiber_stack {
  public:
   /// Throws std::bad_alloc. Requires: 0 <= nodes <= max_capacity.
   explicit treiber_stack(std::uint32_t nodes)
-      : format_(nodes),
-        links_(std::make_unique<atomic<slot_index>[]>(nodes)),
-        nodes_(nodes),
-        head_(format_.make(null_slot, 0)) {}
+      : format_(nodes), links_(nodes), head_(format_.make(null_slot, 0)) {}
 
   void push(slot_index index) noexcept { push_linked(index, index); }
 
@@ -98,7 +98,14 @@ class treiber_stack {
   [[nodiscard]] unsigned tag_bits() const noexcept { return format_.tag_bits(); }
 
   /// Bytes the stack owns beside itself.
-  [[nodiscard]] std::size_t memory() const noexcept { return nodes_ * sizeof(slot_index); }
+  [[nodiscard]] std::size_t memory() const noexcept { return links_.memory(); }
+
+  /// See growing_index_stack. Requires: nodes is at most what the constructor was told.
+  [[nodiscard]] int extend_to(std::uint32_t nodes) noexcept requires
+      requires(Array<atomic<slot_index>>& links) {
+    links.extend_to(0);
+  }
+  { return links_.extend_to(nodes); }
 
  private:
   struct walked {
@@ -147,11 +154,16 @@ class treiber_stack {
   }
 
   tagged_index_format<MaxTagBits> format_;
-  std::unique_ptr<atomic<slot_index>[]> links_;
-  std::uint32_t nodes_;
+  Array<atomic<slot_index>> links_;
   alignas(no_false_sharing) Atomic<std::uint64_t> head_;
 };
 
-static_assert(index_stack<treiber_stack<>>);
+static_assert(index_stack<treiber_stack<>> && !growing_index_stack<treiber_stack<>>);
+
+/// The same with room that grows.
+template <unsigned MaxTagBits = 64, template <class> class Atomic = atomic>
+using growing_treiber_stack = treiber_stack<MaxTagBits, Atomic, mapped_array>;
+
+static_assert(growing_index_stack<growing_treiber_stack<>>);
 
 }  // namespace lido::detail

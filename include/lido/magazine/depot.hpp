@@ -6,14 +6,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <type_traits>
 
+#include "lido/base/heap_array.hpp"
 #include "lido/base/mutation.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/mapped_array.hpp"
 #include "lido/freelist/index_stack.hpp"
 
 namespace lido::detail {
@@ -44,14 +46,49 @@ struct alignas(magazine_size * sizeof(slot_index)) magazine {
 template <index_stack Stack>
 class depot {
  public:
-  /// Starts with every slot free, low indices on top. Throws std::bad_alloc.
+  /// Whether slots come later, by `extend_to` and `add`.
+  static constexpr bool grows = growing_index_stack<Stack>;
+
+  /// Starts with every slot free, low indices on top; without any if it grows. Throws
+  /// std::bad_alloc.
   explicit depot(std::uint32_t capacity)
       : magazine_count_(affordable_magazines(capacity)),
-        magazines_(std::make_unique<magazine[]>(magazine_count_)),
+        magazines_(magazine_count_),
         singles_(capacity),
         full_(magazine_count_),
         empty_(magazine_count_) {
-    fill(capacity);
+    if constexpr (!grows) {
+      add_magazines(0, magazine_count_);
+      const std::uint32_t in_magazines = magazine_count_ * magazine_size;
+      add_singles(in_magazines, capacity);
+      add(0, in_magazines);
+    }
+  }
+
+  /// Makes room for the slots below `slots`, beside any other operation; one thread at a time.
+  /// Returns 0, or the error number of the system: then there may be more room, but not less.
+  [[nodiscard]] int extend_to(std::uint32_t slots) noexcept requires(grows) {
+    const std::uint32_t count = affordable_magazines(slots);
+    int error = singles_.extend_to(slots);
+    error = error != 0 ? error : full_.extend_to(count);
+    error = error != 0 ? error : empty_.extend_to(count);
+    const auto before = static_cast<std::uint32_t>(magazines_.size());
+    error = error != 0 ? error : magazines_.extend_to(count);
+    if (error == 0) {
+      add_magazines(before, std::max(before, count));
+    }
+    return error;
+  }
+
+  /// Stores the slots from `first` to before `last`, low ones on top. Requires: there is room.
+  void add(slot_index first, slot_index last) noexcept {
+    std::array<slot_index, magazine_size> chunk;
+    while (last > first) {
+      const std::uint32_t size = std::min(magazine_size, last - first);
+      // A cache hands out what comes last first: descending order.
+      std::generate_n(chunk.begin(), size, [&last] { return --last; });
+      give(std::span(chunk).first(size));
+    }
   }
 
   [[nodiscard]] slot_index pop_single() noexcept { return singles_.pop(); }
@@ -100,7 +137,7 @@ class depot {
   }
 
   [[nodiscard]] std::size_t memory() const noexcept {
-    return magazine_count_ * sizeof(magazine) + singles_.memory() + full_.memory();
+    return magazines_.memory() + singles_.memory() + full_.memory();
   }
 
  private:
@@ -111,20 +148,15 @@ class depot {
     return static_cast<std::uint32_t>(budget_per_slot * capacity / cost);
   }
 
-  // From the highest index down, so that low ones end on top.
-  void fill(std::uint32_t capacity) noexcept {
-    for (std::uint32_t id = 0; id < magazine_count_; ++id) {
+  void add_magazines(std::uint32_t first, std::uint32_t last) noexcept {
+    for (std::uint32_t id = first; id < last; ++id) {
       empty_.push(id);
     }
-    const std::uint32_t in_magazines = magazine_count_ * magazine_size;
-    for (std::uint32_t slot = capacity; slot > in_magazines; --slot) {
-      singles_.push(slot - 1);
-    }
-    std::array<slot_index, magazine_size> chunk;
-    for (std::uint32_t first = in_magazines; first > 0; first -= magazine_size) {
-      // A cache hands out what comes last first: descending order.
-      std::generate(chunk.begin(), chunk.end(), [next = first]() mutable { return --next; });
-      give(chunk);
+  }
+
+  void add_singles(slot_index first, slot_index last) noexcept {
+    for (; last > first; --last) {
+      singles_.push(last - 1);
     }
   }
 
@@ -149,7 +181,7 @@ class depot {
   }
 
   std::uint32_t magazine_count_;
-  std::unique_ptr<magazine[]> magazines_;
+  std::conditional_t<grows, mapped_array<magazine>, heap_array<magazine>> magazines_;
   Stack singles_;
   Stack full_;
   Stack empty_;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "lido/base/aligned_buffer.hpp"
 #include "lido/base/pool_stats.hpp"
@@ -15,6 +16,7 @@
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/thread_number.hpp"
+#include "lido/concurrency/waiter_queue.hpp"
 #include "lido/freelist/treiber_stack.hpp"
 #include "lido/magazine/depot.hpp"
 #include "lido/magazine/thread_cache.hpp"
@@ -23,6 +25,9 @@ namespace lido::detail {
 
 /// Which caches a pool has. automatic: revocable where the system has the heavy fence, else locked.
 enum class cache_choice : std::uint8_t { automatic, locked, none };
+
+/// Whether threads may wait for a slot. A pool in which nobody may has no part in what it costs.
+enum class waiting_choice : std::uint8_t { never, allowed };
 
 /// Addresses of free slots, for any number of threads.
 ///
@@ -41,9 +46,13 @@ template <index_stack Stack = treiber_stack<>>
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and its base is private
 class slot_source final : private thread_exit_listener {
  public:
+  /// Whether slots come and go, as growing_source says; then `capacity` is the most there can be,
+  /// and there are none at first.
+  static constexpr bool grows = growing_index_stack<Stack>;
+
   /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `slots` spans as many.
   slot_source(slot_geometry slots, std::uint32_t capacity, cache_choice caches,
-              std::uint32_t max_cached);
+              std::uint32_t max_cached, waiting_choice waiting = waiting_choice::never);
   slot_source(const slot_source&) = delete;
   slot_source& operator=(const slot_source&) = delete;
   ~slot_source();
@@ -60,6 +69,14 @@ class slot_source final : private thread_exit_listener {
     }
     return acquire_without_number();
   }
+
+  /// The first half of `acquire`, for callers that want no code beside a hit. After false,
+  /// `acquire_after_miss` must follow.
+  [[nodiscard, gnu::always_inline]] bool try_hit(void*& slot) noexcept {
+    const std::size_t offset = thread_offset;
+    return offset != 0 && at(offset).pop(slot);
+  }
+  [[nodiscard]] void* acquire_after_miss() noexcept { return acquire_locked(); }
 
   /// Takes back what `acquire` gave, from any thread. Never throws, allocates or blocks.
   [[gnu::always_inline]] void release(void* slot) noexcept {
@@ -100,7 +117,49 @@ class slot_source final : private thread_exit_listener {
   /// As `release` of each.
   void release_n(std::span<void* const> slots) noexcept;
 
+  /// A slot, when it is the caller's turn: after all who came before, and before all who come
+  /// later. Null: the wait of `me`, which is new, was cancelled, or the deadline passed. Requires:
+  /// waiting_choice::allowed. Progress: blocking. Never throws; allocates as acquire does.
+  [[nodiscard]] void* wait_for_slot(waiter& me, const deadline& until) noexcept;
+
+  /// Threads in wait_for_slot, as far as this thread happens to know.
+  [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
+
   [[nodiscard]] pool_stats stats() const noexcept;
+
+  /// Slots in the pool.
+  [[nodiscard]] std::uint32_t capacity() const noexcept {
+    if constexpr (grows) {
+      // (1) - this acquire-load synchronizes-with slot_source_growth.hpp (1, 2)
+      return capacity_.load(std::memory_order_acquire);
+    } else {
+      return capacity_;
+    }
+  }
+
+  // ---- for growing_source, which calls them one thread at a time; see slot_source_growth.hpp
+  // ------
+
+  /// As a failed `acquire` goes on: looks everywhere but into the own cache.
+  [[nodiscard]] void* acquire_again() noexcept { return acquire_past_cache(own_cache()); }
+  /// Looks into the depot alone.
+  [[nodiscard]] void* acquire_from_depot() noexcept;
+  void count_exhausted() noexcept;
+  /// `waits` waits of this kind came before.
+  static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
+
+  // Without effect on a source that does not grow: Clang 14 instantiates what is constrained, too.
+  [[nodiscard]] int extend_to(std::uint32_t slots) noexcept;
+  [[nodiscard]] void* add_keeping_first(slot_index first, slot_index last) noexcept;
+  void add(slot_index first, slot_index last) noexcept;
+
+  /// Takes all free slots out of the depot and out of every open cache, and tells `sink` of them,
+  /// in several spans.
+  template <class Sink>
+  void collect(Sink sink) noexcept;
+  void give_back(std::span<const slot_index> slots) noexcept { depot_.give(slots); }
+  /// Slots that were collected are no longer part of the pool.
+  void remove(std::uint32_t slots) noexcept;
 
  private:
   // Thread n has entry n; entry 0 is never used, since offset 0 means no number.
@@ -136,14 +195,26 @@ class slot_source final : private thread_exit_listener {
   [[nodiscard]] std::size_t take_shared(thread_cache* self, std::span<void*> out) noexcept;
   void give(thread_cache* self, std::span<void* const> slots) noexcept;
   [[nodiscard]] void* scavenge(thread_cache* self) noexcept;
-  [[nodiscard]] void* steal(thread_cache* self, bool take_over) noexcept;
-  static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
+  /// uncertain: somebody stood still in transit, or the kernel refused the heavy fence.
+  enum class finding : std::uint8_t { free_slot, exhausted, uncertain };
+  [[nodiscard]] finding search(thread_cache* self, void** slot) noexcept;
+  [[nodiscard]] bool steal(thread_cache* self, void** slot, bool take_over) noexcept;
   struct survey;
   [[nodiscard]] survey look_around() const noexcept;
   struct announcements;
   void withdraw_all(const announcements& made) noexcept;
   [[nodiscard]] bool revoke_all(announcements& made, bool take_over) noexcept;
-  [[nodiscard]] void* harvest_all(thread_cache* self, const announcements& made) noexcept;
+  [[nodiscard]] bool harvest_all(thread_cache* self, void** slot,
+                                 const announcements& made) noexcept;
+
+  // Those who wait. Who has put slots where others find them calls one of the first two.
+  void serve_waiters(thread_cache* self) noexcept;
+  void close_for_waiters(thread_cache& cache) noexcept;
+  [[nodiscard]] bool hand_over(thread_cache* self, void* slot) noexcept;
+  void serve_and_leave(thread_cache* self, void* slot) noexcept;
+  [[nodiscard]] void* take_one(thread_cache* self) noexcept;
+  [[nodiscard]] bool look_again(thread_cache* self, const waiter& me) noexcept;
+  void* leave_queue(thread_cache* self, waiter& me) noexcept;
 
   void count_drawn(thread_cache* self, std::int64_t slots) noexcept;
   [[nodiscard]] thread_cache* own_cache() noexcept {
@@ -167,7 +238,7 @@ class slot_source final : private thread_exit_listener {
 
   std::array<thread_cache, max_thread_number + 1> caches_;
   slot_geometry slots_;
-  std::uint32_t capacity_;
+  std::conditional_t<grows, atomic<std::uint32_t>, std::uint32_t> capacity_;
   std::uint32_t max_cached_;
   std::uint32_t first_room_;
   bool has_caches_;
@@ -181,12 +252,16 @@ class slot_source final : private thread_exit_listener {
   atomic<std::uint64_t> exhausted_{0};
   atomic<std::uint64_t> thefts_{0};
   atomic<std::uint64_t> heavy_fences_{0};
+  atomic<std::uint64_t> handed_over_{0};
   atomic<std::int64_t> drawn_uncached_{
       0};  ///< as owner_notes::drawn, for all that goes past the caches
   atomic<std::size_t> grown_bytes_{0};
+  waiter_queue waiters_;
 };
 
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 extern template class slot_source<treiber_stack<>>;
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
+extern template class slot_source<growing_treiber_stack<>>;
 
 }  // namespace lido::detail

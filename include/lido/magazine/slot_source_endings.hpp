@@ -54,6 +54,7 @@ void slot_source<Stack>::on_fork(std::uint32_t survivor) noexcept {
     }
   }
   carrying_.store(0, std::memory_order_relaxed);
+  waiters_.forget_all();
   open_caches_.store(caches_[survivor].notes().active ? 1 : 0, std::memory_order_relaxed);
 }
 

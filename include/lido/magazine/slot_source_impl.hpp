@@ -10,7 +10,9 @@
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/magazine/slot_source.hpp"
 #include "lido/magazine/slot_source_endings.hpp"
+#include "lido/magazine/slot_source_growth.hpp"
 #include "lido/magazine/slot_source_shared.hpp"
+#include "lido/magazine/slot_source_waiting.hpp"
 
 namespace lido::detail {
 
@@ -22,9 +24,9 @@ inline void bump(atomic<std::uint64_t>& counter) noexcept {
 
 template <index_stack Stack>
 slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cache_choice caches,
-                                std::uint32_t max_cached)
+                                std::uint32_t max_cached, waiting_choice waiting)
     : slots_(slots),
-      capacity_(capacity),
+      capacity_(grows ? 0 : capacity),
       max_cached_(std::min(max_cached, most_cached)),
       first_room_(std::min(first_room, std::min(capacity / 2, max_cached_) + spare_cells)),
       has_caches_(caches != cache_choice::none && first_room_ > cache_sizing::smallest + 1),
@@ -32,7 +34,10 @@ slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cac
                                                                          : cache_kind::locked),
       first_cells_(has_caches_ ? sizeof(cell) * first_room_ * max_thread_number : sizeof(cell),
                    no_false_sharing),
-      depot_(capacity) {
+      depot_(capacity),
+      waiters_(waiting == waiting_choice::never ? handshake::none
+               : heavy_fence_available()        ? handshake::asymmetric
+                                                : handshake::symmetric) {
   register_listener();
 }
 
@@ -58,11 +63,13 @@ void* slot_source<Stack>::acquire_slow(thread_cache& cache) noexcept {
     const thread_cache::settled found = cache.settle_pop(kind_);
     if (found.item != nullptr) {
       resume(cache, found);
+      close_for_waiters(cache);
       return found.item;
     }
     size_for_refill(cache, found.robbed || found.contested);
   }
   void* const slot = refill(cache);
+  close_for_waiters(cache);
   return slot != nullptr ? slot : acquire_past_cache(&cache);
 }
 
@@ -85,6 +92,7 @@ void slot_source<Stack>::release_slow(thread_cache& cache, void* slot) noexcept 
     cache.cells()[found.count++].store(found.item, std::memory_order_relaxed);
   }
   resume(cache, found);
+  close_for_waiters(cache);
 }
 
 template <index_stack Stack>
@@ -111,7 +119,7 @@ bool slot_source<Stack>::forget_operation_if_closed(thread_cache& cache) noexcep
 template <index_stack Stack>
 bool slot_source<Stack>::try_open(thread_cache& cache) noexcept {
   auto& notes = cache.notes();
-  if (!has_caches_ || !notes.sizing.wants_to_open(scarcity(), ceiling())) {
+  if (!has_caches_ || waiters_.any() || !notes.sizing.wants_to_open(scarcity(), ceiling())) {
     return false;
   }
   if (!notes.active) {
@@ -157,7 +165,7 @@ template <index_stack Stack>
 std::uint32_t slot_source<Stack>::ceiling() const noexcept {
   // relaxed: a number from which shares are computed
   const std::uint32_t caches = std::max(open_caches_.load(std::memory_order_relaxed), 1U);
-  return std::min(max_cached_, capacity_ / 2 / caches);
+  return std::min(max_cached_, capacity() / 2 / caches);
 }
 
 /// The fair share, as far as the cells go; one cell stays free for the push that fails.
@@ -171,7 +179,7 @@ template <index_stack Stack>
 void slot_source<Stack>::size_for_refill(thread_cache& cache, bool too_large) noexcept {
   auto& notes = cache.notes();
   if (too_large) {
-    notes.sizing.shrink();
+    notes.sizing.shrink(scarcity());
   } else if (!notes.sizing.closed()) {
     // A flush followed by a refill: the thread's bursts are larger than its cache.
     if (notes.last_was_flush) {
@@ -224,7 +232,7 @@ void slot_source<Stack>::resume(thread_cache& cache, const thread_cache::settled
     count = flush(cache, count, count / 2);
   }
   if ((contested || found.robbed) && !sizing.closed()) {
-    sizing.shrink();
+    sizing.shrink(scarcity());
   } else if (count > sizing.limit() && !sizing.closed()) {
     sizing.grow(limit_for(cache));
     if (count > sizing.limit()) {
@@ -283,7 +291,7 @@ template <index_stack Stack>
 void slot_source<Stack>::enlarge(thread_cache& cache) noexcept {
   const std::size_t room = cache.cells().size() + 1;
   const std::size_t wanted =
-      std::min<std::size_t>(room * 2, std::min(max_cached_, capacity_ / 2) + spare_cells);
+      std::min<std::size_t>(room * 2, std::min(max_cached_, capacity() / 2) + spare_cells);
   if (wanted <= room || ceiling() < room) {
     return;
   }
@@ -316,6 +324,7 @@ std::size_t slot_source<Stack>::take_own(thread_cache& cache, std::span<void*> o
     out[count++] = cells[--found.count].load(std::memory_order_relaxed);
   }
   resume(cache, found);
+  close_for_waiters(cache);
   return count;
 }
 
@@ -346,6 +355,7 @@ void slot_source<Stack>::release_n(std::span<void* const> slots) noexcept {
   while (slots.size() >= (cached ? most_per_trip : 1)) {
     const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
     give(self, slots.first(size));
+    serve_waiters(self);
     slots = slots.subspan(size);
   }
   for (void* const slot : slots) {

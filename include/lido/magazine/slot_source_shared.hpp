@@ -28,7 +28,8 @@ struct slot_source<Stack>::survey {
   [[nodiscard]] bool bare() const noexcept { return depot_empty && !open && !revoking && !transit; }
   [[nodiscard]] bool unchanged_since(const survey& first) const noexcept {
     return (depot_version == first.depot_version || broken(mutation::ignore_version)) &&
-           (generations == first.generations || broken(mutation::careless_look));
+           (generations == first.generations || broken(mutation::ignore_terms) ||
+            broken(mutation::careless_look));
   }
 };
 
@@ -78,8 +79,14 @@ void* slot_source<Stack>::acquire_past_cache(thread_cache* self) noexcept {
 
 template <index_stack Stack>
 void slot_source<Stack>::release_past_cache(thread_cache* self, void* slot) noexcept {
+  if (hand_over(self, slot)) {
+    return;
+  }
   count_drawn(self, -1);
   depot_.push_single(slots_.index_of(slot));
+  if (!broken(mutation::give_unwatched)) {
+    serve_waiters(self);
+  }
 }
 
 /// Takes up to out.size() slots from the depot in one trip.
@@ -104,6 +111,9 @@ std::size_t slot_source<Stack>::take_shared(thread_cache* self, std::span<void*>
   for (std::uint32_t i = 0; i < kept; ++i) {
     out[i] = slots_.address_of(slots[i]);
   }
+  if (count > kept && !broken(mutation::surplus_unwatched)) {
+    serve_waiters(self);
+  }
   return kept;
 }
 
@@ -125,7 +135,8 @@ typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noex
     seen.revoking |= control.state() == cache_state::revoking && !broken(mutation::skip_revoking);
     seen.transit |= control.state() == cache_state::busy && !broken(mutation::skip_busy);
   }
-  // (2) - this acquire-load synchronizes-with the release-fetch-sub (1, 3)
+  // (2) - this acquire-load synchronizes-with the release-fetch-sub (1, 3) and
+  // slot_source_waiting.hpp (1)
   seen.transit |= carrying_.load(std::memory_order_acquire) != 0;
   if (broken(mutation::careless_look)) {
     seen.depot_version = depot_.version();
@@ -134,37 +145,52 @@ typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noex
   return seen;
 }
 
-/// Finds a slot anywhere, or proves that there is none.
+/// Finds a slot anywhere, or proves that there is none. What it finds it takes for `slot`; if that
+/// is null, leaves it in the depot.
 ///
 /// The proof: two equal looks in which the depot is empty and every cache frozen. Between them no
 /// push changed the depot and no operation settled on any cache (each is a new generation), nothing
 /// was in transit, so at that moment every slot was in a caller's hands. To get there, all open
 /// caches are emptied, those that look empty too.
 template <index_stack Stack>
-void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
+typename slot_source<Stack>::finding slot_source<Stack>::search(thread_cache* self,
+                                                                void** slot) noexcept {
   exponential_backoff backoff;
   for (int waits = 0; waits < tuning::most_waits;) {
     const survey first = look_around();
     const bool take_over = first.revoking && waits >= tuning::waits_before_take_over;
-    void* slot = nullptr;
+    bool found = false;
     if (!first.depot_empty) {
-      (void)take_shared(self, {&slot, 1});
+      found = slot == nullptr || take_shared(self, {slot, 1}) != 0;
     } else if (first.open || take_over) {
-      slot = steal(self, take_over);
-      waits += slot == nullptr ? 1 : 0;  // bounded even where the kernel refuses the fence
+      found = steal(self, slot, take_over);
+      waits += found ? 0 : 1;  // bounded even where the kernel refuses the fence
     } else if (!first.bare()) {
       wait_for_transit(waits++, backoff);
     } else if (broken(mutation::one_look) || look_around().unchanged_since(first)) {
-      break;
+      return finding::exhausted;
     }
-    if (slot != nullptr) {
-      return slot;
+    if (found) {
+      return finding::free_slot;
     }
   }
+  return finding::uncertain;
+}
+
+template <index_stack Stack>
+void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
+  void* slot = nullptr;
+  if (search(self, &slot) != finding::free_slot && !grows) {  // or only after it could not grow
+    count_exhausted();
+  }
+  return slot;
+}
+
+template <index_stack Stack>
+void slot_source<Stack>::count_exhausted() noexcept {
   count_shared_rmw();
   // relaxed: a number for statistics, and a hint to keep caches closed
   exhausted_.fetch_add(1, std::memory_order_relaxed);
-  return nullptr;
 }
 
 /// Pauses, then gives the processor away, then sleeps: a thread in transit may have lost its own.
@@ -182,12 +208,13 @@ void slot_source<Stack>::wait_for_transit(int waits, exponential_backoff& backof
   }
 }
 
-/// Empties every open cache. Returns one slot and puts the others into the depot.
+/// Empties every open cache. Keeps one for `slot`, unless that is null, and puts the others into
+/// the depot. Returns whether there were any.
 template <index_stack Stack>
-void* slot_source<Stack>::steal(thread_cache* self, bool take_over) noexcept {
+bool slot_source<Stack>::steal(thread_cache* self, void** slot, bool take_over) noexcept {
   announcements made;
   if (!revoke_all(made, take_over)) {
-    return nullptr;
+    return false;
   }
   if (kind_ == cache_kind::revocable) {
     count_shared_rmw();
@@ -195,10 +222,10 @@ void* slot_source<Stack>::steal(thread_cache* self, bool take_over) noexcept {
     heavy_fences_.fetch_add(1, std::memory_order_relaxed);
     if (!heavy_fence()) {
       withdraw_all(made);
-      return nullptr;
+      return false;
     }
   }
-  return harvest_all(self, made);
+  return harvest_all(self, slot, made);
 }
 
 template <index_stack Stack>
@@ -231,8 +258,9 @@ bool slot_source<Stack>::revoke_all(announcements& made, bool take_over) noexcep
 }
 
 template <index_stack Stack>
-void* slot_source<Stack>::harvest_all(thread_cache* self, const announcements& made) noexcept {
-  void* kept = nullptr;
+bool slot_source<Stack>::harvest_all(thread_cache* self, void** slot,
+                                     const announcements& made) noexcept {
+  bool any = false;
   std::array<void*, most_cached + 1> loot;
   count_shared_rmw();
   // relaxed: shown to others by the claim, before the slots are missed
@@ -249,10 +277,11 @@ void* slot_source<Stack>::harvest_all(thread_cache* self, const announcements& m
     // relaxed: a number for statistics
     thefts_.fetch_add(1, std::memory_order_relaxed);
     std::span<void* const> rest = std::span<void* const>(loot).first(*count);
-    if (kept == nullptr) {
-      kept = rest.back();
+    if (slot != nullptr && !any) {
+      *slot = rest.back();
       rest = rest.first(rest.size() - 1);
     }
+    any = true;
     if (!broken(mutation::lose_loot)) {
       give(self, rest);
     }
@@ -260,7 +289,8 @@ void* slot_source<Stack>::harvest_all(thread_cache* self, const announcements& m
   count_shared_rmw();
   // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as (1) does
   carrying_.fetch_sub(broken(mutation::unmarked_loot) ? 0 : 1, std::memory_order_release);
-  return kept;
+  serve_waiters(self);
+  return any;
 }
 
 // relaxed (whole function): numbers for statistics
@@ -277,9 +307,9 @@ pool_stats slot_source<Stack>::stats() const noexcept {
     stats.cached += holds ? cache.visible_count(kind_) : 0;
     stats.bookkeeping_bytes += cache.cells().empty() ? 0 : first_room_ * sizeof(cell);
   }
-  const auto capacity = static_cast<std::int64_t>(capacity_);
+  stats.capacity = this->capacity();
+  const auto capacity = static_cast<std::int64_t>(stats.capacity);
   drawn = std::clamp<std::int64_t>(drawn, 0, capacity);
-  stats.capacity = capacity_;
   stats.cached = std::min(stats.cached, static_cast<std::size_t>(drawn));
   stats.in_use = static_cast<std::size_t>(drawn) - stats.cached;
   stats.shared = static_cast<std::size_t>(capacity - drawn);
@@ -290,6 +320,8 @@ pool_stats slot_source<Stack>::stats() const noexcept {
   stats.thefts = thefts_.load(std::memory_order_relaxed);
   stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);
   stats.exhausted = exhausted_.load(std::memory_order_relaxed);
+  stats.waiting = count_waiting();
+  stats.handed_over = handed_over_.load(std::memory_order_relaxed);
   stats.bookkeeping_bytes +=
       sizeof(*this) + depot_.memory() + grown_bytes_.load(std::memory_order_relaxed);
   return stats;

@@ -16,7 +16,8 @@
 namespace lido::detail {
 
 /// `capacity` places for a T side by side. Knows nothing of which of them hold one.
-template <class T>
+/// `Buffer` is where; over an address_space it may have fewer pages than places.
+template <class T, class Buffer = aligned_buffer>
 class slot_array {
  public:
   /// Throws std::bad_array_new_length when the size overflows, std::bad_alloc when there is no
@@ -27,6 +28,8 @@ class slot_array {
   [[nodiscard]] slot_geometry geometry() const noexcept { return {storage_.data(), sizeof(T)}; }
 
   [[nodiscard]] std::byte* first() const noexcept { return storage_.data(); }
+
+  [[nodiscard]] const Buffer& storage() const noexcept { return storage_; }
 
   [[nodiscard]] void* address_of(slot_index index) const noexcept {
     return geometry().address_of(index);
@@ -56,7 +59,7 @@ class slot_array {
     return std::bit_cast<std::uintptr_t>(object) - std::bit_cast<std::uintptr_t>(storage_.data());
   }
 
-  aligned_buffer storage_;
+  Buffer storage_;
 };
 
 }  // namespace lido::detail

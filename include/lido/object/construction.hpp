@@ -40,5 +40,17 @@ T* make(void* slot, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   }
 }
 
+/// As `make`, as a temporary; value-initialises for `default_init`, too.
+template <class T, class... Args>
+T make_value(Args&&... args) noexcept(makes_nothrow<T, Args...>) {
+  if constexpr (asks_default_init<Args...>::value) {
+    return T();
+  } else if constexpr (std::is_constructible_v<T, Args...>) {
+    return T(std::forward<Args>(args)...);
+  } else {
+    return T{std::forward<Args>(args)...};
+  }
+}
+
 }  // namespace detail
 }  // namespace lido

@@ -9,6 +9,11 @@ namespace lido {
 template <class T, class... Policies>
 class object_pool;
 
+namespace detail {
+template <class T, class Pool, bool Waits>
+class waiting_acquires;
+}  // namespace detail
+
 /// Owner of one acquired object; gives it back on destruction. Empty after a failed `try_acquire`.
 ///
 /// `lease<T>` is that of an `object_pool<T>` without policies; a pool with policies has its own,
@@ -52,6 +57,8 @@ class [[nodiscard]] lease {
 
  private:
   friend Pool;
+  template <class, class, bool>
+  friend class detail::waiting_acquires;
   lease(T* object, Pool* pool) noexcept : object_(object), pool_(pool) {}
 
   T* object_ = nullptr;

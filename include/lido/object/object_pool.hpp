@@ -2,8 +2,6 @@
 /// Public. `object_pool<T>`: a fixed number of objects for any number of threads.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -20,24 +18,34 @@
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/magazine/slot_source_impl.hpp"
 #include "lido/memory/slot_array.hpp"
+#include "lido/object/bulk.hpp"
+#include "lido/object/chosen_policies.hpp"
 #include "lido/object/construction.hpp"
+#include "lido/object/exhaustion.hpp"
+#include "lido/object/growth.hpp"
 #include "lido/object/lease.hpp"
 #include "lido/object/options.hpp"
-#include "lido/object/policy.hpp"
+#include "lido/object/slot_route.hpp"
 #include "lido/object/use_tracking.hpp"
+#include "lido/object/waiting.hpp"
 
 namespace lido {
 
 /// A fixed array of slots behind a lock-free free list with per-thread caches. Objects never move.
 ///
-/// An object is constructed when it is acquired and destroyed when it is released. A constructor
-/// that throws costs no slot. `capacity()` objects can be out at once, however many free slots the
-/// caches of other threads hold.
+/// An object is constructed when it is acquired and destroyed when it is released, or kept for the
+/// next acquire; see `policy::keep_constructed`. A constructor that throws costs no slot.
+/// `capacity()` objects can be out at once, however many free slots the caches of other threads
+/// hold.
 ///
 /// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
 /// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free, but
 /// for an acquire that finds nothing while another thread stands still in the middle of moving
 /// slots: it waits for that thread, up to about a tenth of a second.
+///
+/// With `policy::grow` slots come when they are needed, and go with `shrink_to`; see
+/// growth_functions in lido/object/growth.hpp. An acquire that needs more asks the system for
+/// memory or waits, up to three tenths of a second without progress, for another thread that does.
 ///
 /// Not movable. Requires on destruction: no object is in use, no other thread is in a call. Threads
 /// that used the pool may end before or after it.
@@ -45,58 +53,93 @@ namespace lido {
 /// has all slots that were free but for those that another thread was moving at that moment; what
 /// other threads held stays in use there.
 template <class T, class... Policies>
-class object_pool {
+class object_pool : public detail::growth_base<object_pool<T, Policies...>, Policies...>,
+                    public detail::waiting_acquires<T, object_pool<T, Policies...>,
+                                                    detail::pool_waits<Policies...>> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a pool holds objects: no references, arrays or const types");
   static_assert(std::is_nothrow_destructible_v<T>, "lido: release is noexcept, so ~T must be, too");
-  static_assert((... && detail::pool_policy<Policies>),
-                "lido: object_pool<T, ...> takes policies after T; see lido/object/policy.hpp");
 
-  using cache_policy = typename detail::select_policy<detail::is_cache_policy,
-                                                      policy::revocable_cache, Policies...>::type;
-  using list_policy = typename detail::select_policy<detail::is_list_policy, policy::treiber_list,
-                                                     Policies...>::type;
-  using exhaustion_policy =
-      typename detail::select_policy<detail::is_exhaustion_policy, policy::fail, Policies...>::type;
-  using tracking_policy = typename detail::select_policy<detail::is_tracking_policy,
-                                                         policy::untracked, Policies...>::type;
-  using check_policy =
-      typename detail::select_policy<detail::is_check_policy, policy::unchecked, Policies...>::type;
-  using checks = typename check_policy::template checks<sizeof(T)>;
+  using chosen = detail::chosen_policies<Policies...>;
+  using cache_policy = typename chosen::cache;
+  using exhaustion_policy = typename chosen::exhaustion;
+  using tracking_policy = typename chosen::tracking;
+  using checks = typename chosen::check::template checks<sizeof(T)>;
   using place = typename checks::place;
+  static constexpr bool grows = chosen::grows;
+  static_assert(!grows || !checks::active,
+                "lido: policy::grow does not go with policy::checked, which has a record of every "
+                "slot from the start");
   // The records of a checked pool say which slots are in use, too.
-  using tracking = detail::use_tracking<tracking_policy::tracks && !checks::active>;
+  using parts = detail::pool_parts<T, typename chosen::list, typename chosen::life_cycle,
+                                   tracking_policy::tracks && !checks::active, grows>;
+  using life_cycle = typename parts::life_cycle;
+  using waiting = detail::waiting_acquires<T, object_pool, chosen::waits>;
+  using bulk = detail::bulk<object_pool, place>;
+  static constexpr auto waiting_kind =
+      chosen::waits ? detail::waiting_choice::allowed : detail::waiting_choice::never;
 
  public:
   using value_type = T;
   using lease_type = lease<T, object_pool>;
+  /// The Hooks of `policy::keep_constructed`.
+  using hooks_type = typename life_cycle::hooks_type;
 
-  /// A pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2),
-  /// std::bad_array_new_length or std::bad_alloc. Blocks for a moment while other threads end.
+  /// A pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2; what is
+  /// wrong with options), std::bad_array_new_length or std::bad_alloc; with `policy::grow` also
+  /// growth_failed. Blocks for a moment while other threads end.
   explicit object_pool(std::size_t capacity)
-      : object_pool(object_pool_options{.capacity = capacity}) {}
+      : object_pool(object_pool_options{.capacity = capacity}) {
+    static_assert(!grows, "lido: a pool with policy::grow is told its max_capacity, in options");
+  }
 
-  explicit object_pool(const object_pool_options& options)
+  /// The same with all options; with the hooks of `policy::keep_constructed`, if it has any to be
+  /// given; and with the object that is asked when the pool is exhausted, see
+  /// `policy::on_exhausted`. With `creation::eager` throws what the hooks do.
+  explicit object_pool(const object_pool_options& options, hooks_type hooks = hooks_type(),
+                       exhaustion_policy when_exhausted = exhaustion_policy())
       : name_(options.name),
-        capacity_(static_cast<std::uint32_t>(checked(options).capacity)),
+        capacity_(parts::most_slots(checked(options))),
         slots_(capacity_),
         tracking_(capacity_),
         checks_(name_, slots_.first(), capacity_),
-        shadow_(slots_.first(), capacity_),
-        source_(slots_.geometry(), capacity_, cache_policy::caches,
-                static_cast<std::uint32_t>(options.max_cached)) {}
+        shadow_(slots_.first(), grows ? 0 : capacity_),
+        life_(capacity_, std::move(hooks)),
+        backing_(slots_, tracking_, life_),
+        source_(parts::make_source(slots_, capacity_, cache_policy::caches, options, waiting_kind,
+                                   backing_)),
+        exhaustion_(std::move(when_exhausted)) {
+    if constexpr (grows) {
+      this->reserve(options.capacity);
+    }
+    life_.begin(options, capacity(), slots_, checks_, shadow_);
+  }
+
+  object_pool(const object_pool_options& options, exhaustion_policy when_exhausted)
+      : object_pool(options, hooks_type(), std::move(when_exhausted)) {}
 
   object_pool(const object_pool&) = delete;
   object_pool& operator=(const object_pool&) = delete;
-  ~object_pool() = default;
+  ~object_pool() {
+    if constexpr (chosen::waits) {
+      if (const std::size_t count = source_.count_waiting(); count != 0) [[unlikely]] {
+        detail::end_for_waiters(name_, count);
+      }
+    }
+    life_.end([this](std::span<void*> out) { return parts::take_present(source_, out); }, slots_,
+              checks_, shadow_);
+  }
 
   /// An object made from `args` (none: value-initialised; `default_init`: default-initialised).
-  /// When exhausted does what the policy says; `policy::fail` throws pool_exhausted. Throws what
-  /// T's constructor throws.
+  /// When exhausted does what the policy says: `policy::fail` throws pool_exhausted,
+  /// `policy::block` waits, and `policy::on_exhausted` asks, which may end in an empty lease.
+  /// Throws what T's constructor throws. For acquire_for, acquire_until and
+  /// acquire(std::stop_token, args...), which need `policy::block`, see waiting.hpp.
   template <class... Args>
   [[nodiscard, gnu::always_inline]] lease_type acquire(Args&&... args) {
     return acquire_at(place::here(), std::forward<Args>(args)...);
   }
+  using waiting::acquire;
 
   /// As `acquire`, but an empty lease when exhausted. Waits for no slot to be released; for what it
   /// may wait see above.
@@ -108,7 +151,7 @@ class object_pool {
   /// As `try_acquire`, for those who keep their own pointers; nullptr when exhausted.
   template <class... Args>
   [[nodiscard, gnu::always_inline]] T* try_acquire_ptr(Args&&... args) noexcept(
-      detail::makes_nothrow<T, Args...>) {
+      life_cycle::template makes_nothrow<Args...>) {
     void* const slot = take_slot();
     if (slot == nullptr) [[unlikely]] {
       return nullptr;
@@ -119,33 +162,59 @@ class object_pool {
   /// Destroys `object` and frees its slot. From any thread; never throws, allocates or blocks.
   /// Requires: `object` came from this pool and was not released since, or is nullptr (no effect).
   [[gnu::always_inline]] void release(T* object) noexcept {
-    if (object != nullptr && checks_.admit_release(object, place::here())) [[likely]] {
-      destroy(object);
-      put_slot(object);
+    const place at = place::here();
+    typename checks::holding found;
+    if (object == nullptr) [[unlikely]] {
+      return;
     }
+    if (!checks_.is_held_here(object, found)) [[unlikely]] {
+      release_as_other(object, at);
+      return;
+    }
+    if (!checks_.end_alone(found, at)) [[unlikely]] {
+      release_beside_others(object, found, at);
+      return;
+    }
+    destroy(object, true);
+    put_slot(object);
   }
 
   /// Value-initialised objects into the front of `out`; returns how many: fewer than out.size()
   /// only when exhausted. If a constructor throws, none is acquired.
   [[nodiscard, gnu::always_inline]] std::size_t try_acquire_n(std::span<T*> out) {
-    return acquire_all(place::here(), out);
+    return bulk::acquire(*this, place::here(), out);
   }
 
   /// As `release` of each, in few trips; nullptr has no effect here either. Requires: no object is
   /// there twice.
   [[gnu::always_inline]] void release_n(std::span<T* const> objects) noexcept {
-    release_all(place::here(), objects);
+    bulk::release(*this, place::here(), objects);
   }
 
   /// Whether `object` points at a slot of this pool, in use or not. Wait-free.
   [[nodiscard]] bool owns(const T* object) const noexcept { return slots_.owns(object); }
 
-  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  /// Slots that can be out at once; with `policy::grow` those that are there now.
+  [[nodiscard]] std::size_t capacity() const noexcept {
+    if constexpr (grows) {
+      return source_.capacity();
+    } else {
+      return capacity_;
+    }
+  }
+
+  /// Most slots there can ever be.
+  [[nodiscard]] std::size_t max_capacity() const noexcept { return capacity_; }
+
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// A snapshot; see pool_stats for what it promises. Wait-free, reads one line for each thread
   /// number.
-  [[nodiscard]] pool_stats stats() const noexcept { return source_.stats(); }
+  [[nodiscard]] pool_stats stats() const noexcept {
+    pool_stats stats = source_.stats();
+    stats.created = life_.created(stats.in_use);
+    return stats;
+  }
 
   /// Calls `f(T&)` for every object in use, in the order of their addresses. Needs
   /// `policy::track_in_use` or `policy::checked`. Requires: no object is released during the call;
@@ -154,7 +223,7 @@ class object_pool {
   void for_each_in_use(F&& f) {
     static_assert(tracking_policy::tracks || checks::active,
                   "lido: for_each_in_use needs object_pool<T, policy::track_in_use>");
-    for (detail::slot_index slot = 0; slot < capacity_; ++slot) {
+    for (detail::slot_index slot = 0; slot < slots_to_visit(); ++slot) {
       if (uses().is_used(slot)) {
         f(*std::launder(static_cast<T*>(slots_.address_of(slot))));
       }
@@ -162,70 +231,40 @@ class object_pool {
   }
 
  private:
-  static constexpr std::size_t bulk_chunk = detail::most_per_trip;
+  friend detail::growth_functions<object_pool>;
+  friend waiting;
+  friend bulk;
 
   /// Before any memory is asked for.
   static const object_pool_options& checked(const object_pool_options& options) {
-    if (options.capacity == 0 || options.capacity > detail::max_capacity) {
-      detail::throw_invalid_option(options.name, "capacity " + std::to_string(options.capacity) +
-                                                     " is not between 1 and " +
-                                                     std::to_string(detail::max_capacity));
-    }
-    if (options.max_cached > detail::most_cached) {
-      detail::throw_invalid_option(
-          options.name, "max_cached " + std::to_string(options.max_cached) + " is more than " +
-                            std::to_string(detail::most_cached));
-    }
+    detail::check_options(options, grows);
     return options;
   }
 
+  [[nodiscard]] std::uint32_t slots_to_visit() const noexcept {
+    if constexpr (grows) {
+      return tracking_.size();
+    } else {
+      return capacity_;
+    }
+  }
+
   [[nodiscard, gnu::always_inline]] void* take_slot() noexcept {
-    void* slot = nullptr;
-    if constexpr (cache_policy::caches == detail::cache_choice::none) {
-      slot = source_.acquire_shared();
-    } else if constexpr (detail::detouring_policy<cache_policy>) {
-      slot = take_slot_by_detour(cache_policy::before_acquire());
-    } else if constexpr (cache_policy::caches == detail::cache_choice::locked) {
-      slot = source_.acquire_locked();
-    } else {
-      slot = source_.acquire();
-    }
-    return slot;
+    return detail::slot_route<cache_policy>::take(source_);
   }
-
   [[gnu::always_inline]] void put_slot(void* slot) noexcept {
-    if constexpr (cache_policy::caches == detail::cache_choice::none) {
-      source_.release_shared(slot);
-    } else if constexpr (detail::detouring_policy<cache_policy>) {
-      put_slot_by_detour(cache_policy::before_release(), slot);
-    } else if constexpr (cache_policy::caches == detail::cache_choice::locked) {
-      source_.release_locked(slot);
-    } else {
-      source_.release(slot);
-    }
-  }
-
-  [[nodiscard]] void* take_slot_by_detour(detail::detour detour) noexcept {
-    if (detour == detail::detour::refused) {
-      return nullptr;
-    }
-    return detour == detail::detour::none ? source_.acquire() : source_.acquire_shared();
-  }
-
-  void put_slot_by_detour(detail::detour detour, void* slot) noexcept {
-    if (detour == detail::detour::none) {
-      source_.release(slot);
-    } else {
-      source_.release_shared(slot);
-    }
+    detail::slot_route<cache_policy>::put(source_, slot);
   }
 
   // The public functions are inlined into their callers, and hand down their callers' place.
   template <class... Args>
   lease_type acquire_at(place at, Args&&... args) {
-    void* const slot = take_slot();
+    void* slot = take_slot();
     if (slot == nullptr) [[unlikely]] {
-      report_exhausted();
+      slot = this->take_slot_when_exhausted();
+      if (slot == nullptr) {
+        return lease_type(nullptr, this);
+      }
     }
     return lease_type(construct(at, slot, std::forward<Args>(args)...), this);
   }
@@ -250,78 +289,74 @@ class object_pool {
   }
 
   template <class... Args>
-  T* construct(place at, void* slot, Args&&... args) noexcept(detail::makes_nothrow<T, Args...>) {
-    shadow_.open(slot);
-    checks_.before_construction(slot, at);
+  [[gnu::always_inline]] T* construct(place at, void* slot, Args&&... args) noexcept(
+      life_cycle::template makes_nothrow<Args...>) {
+    auto me = checks::this_thread();
+    if (life_.holds(slots_, slot)) {
+      me = checks::known_thread();
+    } else {
+      shadow_.open(slot);
+      if (!checks_.is_as_left(slot, me)) [[unlikely]] {
+        me = look_into(slot, at);
+      }
+    }
     T* object = nullptr;
-    if constexpr (detail::makes_nothrow<T, Args...>) {
-      object = detail::make<T>(slot, std::forward<Args>(args)...);
+    if constexpr (life_cycle::template makes_nothrow<Args...>) {
+      object = life_.make(slots_, slot, std::forward<Args>(args)...);
     } else {
       detail::scope_exit give_back([&] { take_back(slot); });
-      object = detail::make<T>(slot, std::forward<Args>(args)...);
+      object = life_.make(slots_, slot, std::forward<Args>(args)...);
       give_back.dismiss();
     }
     if constexpr (tracking_policy::tracks && !checks::active) {
       tracking_.mark_used(slots_.index_of(object));
     }
-    checks_.after_construction(object, at);
+    checks_.after_construction(object, at, me);
     return object;
   }
 
-  void destroy(T* object) noexcept {
+  [[gnu::always_inline]] void destroy(T* object, bool as_holder) noexcept {
     if constexpr (tracking_policy::tracks && !checks::active) {
       tracking_.mark_free(slots_.index_of(object));
     }
-    object->~T();
-    checks_.after_destruction(object);
-    shadow_.close(object);
-  }
-
-  std::size_t acquire_all(place at, std::span<T*> out) {
-    std::size_t count = 0;
-    detail::scope_exit undo([&] { release_all(at, out.first(count)); });
-    while (count < out.size()) {
-      std::array<void*, bulk_chunk> slots;
-      const std::size_t wanted = std::min(out.size() - count, slots.size());
-      const std::size_t taken = source_.acquire_n(std::span(slots).first(wanted));
-      construct_all(at, std::span<void* const>(slots).first(taken), out, count);
-      if (taken < wanted) {
-        break;
-      }
+    if (life_.finish(slots_, object)) {
+      checks_.after_destruction(object, as_holder);
+      shadow_.close(object);
     }
-    undo.dismiss();
-    return count;
   }
 
-  void construct_all(place at, std::span<void* const> slots, std::span<T*> out,
-                     std::size_t& count) {
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      // What is in `out` is the caller's to undo; the slots not yet used are this function's.
-      detail::scope_exit give_back([&] { source_.release_n(slots.subspan(i + 1)); });
-      out[count] = construct(at, slots[i]);
-      ++count;
-      give_back.dismiss();
+  // What the checks do rarely. Members of the pool, and no inlined part of their callers, so that
+  // the common way keeps its registers.
+  [[gnu::noinline]] auto look_into(void* slot, place at) noexcept {
+    return checks_.look_into(slot, at);
+  }
+  [[gnu::noinline]] void release_as_other(T* object, place at) noexcept {
+    if (checks_.end_as_other(object, at)) {
+      destroy(object, false);
+      put_slot(object);
+    }
+  }
+  [[gnu::noinline]] void release_beside_others(T* object, typename checks::holding found,
+                                               place at) noexcept {
+    if (checks_.settle(object, found, at)) {
+      destroy(object, true);
+      put_slot(object);
     }
   }
 
   bool destroy_if_admitted(T* object, place at) noexcept {
-    const bool admitted = object != nullptr && checks_.admit_release(object, at);
+    typename checks::holding found;
+    if (object == nullptr) {
+      return false;
+    }
+    const bool as_holder = checks_.is_held_here(object, found);
+    const bool admitted = as_holder
+                              ? checks_.end_alone(found, at) || checks_.settle(object, found, at)
+                              : checks_.end_as_other(object, at);
     if (admitted) {
-      destroy(object);
+      destroy(object, as_holder);
     }
     return admitted;
-  }
-
-  void release_all(place at, std::span<T* const> objects) noexcept {
-    while (!objects.empty()) {
-      std::array<void*, bulk_chunk> slots;
-      std::size_t admitted = 0;
-      for (; admitted < slots.size() && !objects.empty(); objects = objects.subspan(1)) {
-        slots[admitted] = objects.front();
-        admitted += destroy_if_admitted(objects.front(), at) ? 1 : 0;
-      }
-      source_.release_n(std::span<void* const>(slots).first(admitted));
-    }
   }
 
   /// What knows which slots are in use.
@@ -333,20 +368,29 @@ class object_pool {
     }
   }
 
-  void report_exhausted() {
-    exhaustion_policy::on_exhausted(
-        {.pool_name = name_, .capacity = capacity_, .in_use = stats().in_use});
-    throw pool_exhausted(name_, capacity_, stats().in_use);
+  /// Before anybody is asked what to do about exhaustion: growth_failed, if that is why.
+  void throw_if_growth_failed() const {
+    if constexpr (grows) {
+      if (const int error = source_.growth_error(); error != 0 && capacity() < capacity_) {
+        report_growth_failed(error);
+      }
+    }
+  }
+  [[noreturn]] void report_growth_failed(int error) const {
+    throw growth_failed(name_, capacity(), stats().in_use, error);
   }
 
   std::string name_;
-  std::uint32_t capacity_;
-  detail::slot_array<T> slots_;
-  [[no_unique_address]] tracking tracking_;
+  std::uint32_t capacity_;  ///< the most there can be
+  typename parts::slots slots_;
+  [[no_unique_address]] typename parts::tracking tracking_;
   [[no_unique_address]] checks checks_;
   // After the checks, which look into the slots once more at their end.
   [[no_unique_address]] detail::slot_shadow<sizeof(T)> shadow_;
-  detail::slot_source<typename list_policy::stack> source_;
+  [[no_unique_address]] life_cycle life_;
+  [[no_unique_address]] typename parts::backing backing_;
+  typename parts::source source_;
+  [[no_unique_address]] exhaustion_policy exhaustion_;
 };
 
 }  // namespace lido

@@ -3,13 +3,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace lido {
 
+/// When a pool that keeps its objects makes them. lazy: at the first acquire of each slot. eager:
+/// all with the pool.
+enum class creation : std::uint8_t { lazy, eager };
+
 /// Options of an `object_pool`. Use designated initialisers: `{.capacity = 4096, .name = "jobs"}`.
 struct object_pool_options {
-  /// Slots, exactly: that many objects can be out at once. 1 to 2^32 - 2.
+  /// Slots, exactly: that many objects can be out at once. 1 to 2^32 - 2. With `policy::grow` the
+  /// slots to begin with, rounded up to whole segments; 0 to max_capacity.
   std::size_t capacity = 0;
 
   /// Copied; appears in errors and statistics.
@@ -18,6 +24,18 @@ struct object_pool_options {
   /// Most free slots one thread's cache may grow to, 0 to 1022. All caches together are sized to
   /// hold half of the capacity at most, and none keeps a slot from a thread that needs it.
   std::size_t max_cached = 512;
+
+  /// `policy::grow` only, and needed there: most slots, exactly. 1 to 2^32 - 2. Addresses are set
+  /// aside for all of them, memory is not.
+  std::size_t max_capacity = 0;
+
+  /// `policy::grow` only: most bytes of slots; bounds the capacity as well, to whole segments. 0:
+  /// no bound. Bookkeeping comes on top: at most 8 bytes and 1 bit a slot, and 1 with
+  /// `policy::track_in_use`.
+  std::size_t max_bytes = 0;
+
+  /// `creation::eager` is for `policy::keep_constructed` only.
+  lido::creation creation = lido::creation::lazy;
 };
 
 }  // namespace lido

@@ -14,6 +14,7 @@
 #include "lido/freelist/index_stack.hpp"
 #include "lido/freelist/treiber_stack.hpp"
 #include "lido/magazine/slot_source.hpp"
+#include "lido/object/life_cycle.hpp"
 
 namespace lido {
 
@@ -22,7 +23,12 @@ struct exhaustion {
   std::string_view pool_name;
   std::size_t capacity;
   std::size_t in_use;
+  std::size_t attempt = 1;  ///< how often this call of `acquire` has found no slot
 };
+
+/// What an exhaustion policy may answer. fail: `acquire` throws pool_exhausted. drop: it returns an
+/// empty lease. retry: it looks for a slot again.
+enum class exhaustion_answer : std::uint8_t { fail, drop, retry };
 
 namespace policy {
 
@@ -47,6 +53,7 @@ struct no_cache {
 /// is in lido/freelist/boost_stack.hpp.
 struct treiber_list {
   using stack = detail::treiber_stack<>;
+  using growing_stack = detail::growing_treiber_stack<>;
 };
 
 /// When exhausted, `acquire` throws `pool_exhausted`; `try_acquire` returns an empty lease. The
@@ -55,6 +62,14 @@ struct fail {
   [[noreturn]] static void on_exhausted(const exhaustion& what) {
     throw pool_exhausted(what.pool_name, what.capacity, what.in_use);
   }
+};
+
+/// When exhausted, the pool adds slots, in segments whose addresses never change, up to
+/// `max_capacity` and `max_bytes`; only then does it do as `fail` does. Memory comes from the
+/// system by the page and goes back to it with `shrink_to`.
+struct grow {
+  static constexpr bool grows = true;
+  [[noreturn]] static void on_exhausted(const exhaustion& what) { fail::on_exhausted(what); }
 };
 
 /// One byte a slot that says whether it is in use, for `for_each_in_use`.
@@ -98,8 +113,28 @@ concept list_policy = requires {
 };
 
 template <class P>
-concept exhaustion_policy = requires(const exhaustion& what) {
-  P::on_exhausted(what);
+concept waiting_policy = requires {
+  requires P::waits;
+};
+
+/// A list policy for a pool with segments.
+template <class P>
+concept growing_list_policy = list_policy<P> && requires {
+  requires growing_index_stack<typename P::growing_stack>;
+};
+
+template <class P>
+concept asking_policy = requires(P& policy, const exhaustion& what) {
+  policy.on_exhausted(what);
+};
+
+template <class P>
+concept exhaustion_policy = waiting_policy<P> || asking_policy<P>;
+
+/// An exhaustion policy under which the pool has segments.
+template <class P>
+concept growing_policy = exhaustion_policy<P> && requires {
+  requires P::grows;
 };
 
 template <class P>
@@ -113,8 +148,13 @@ concept check_policy = requires {
 };
 
 template <class P>
+concept life_cycle_policy = requires {
+  { P::keeps } -> std::convertible_to<bool>;
+};
+
+template <class P>
 concept pool_policy = cache_policy<P> || list_policy<P> || exhaustion_policy<P> ||
-    tracking_policy<P> || check_policy<P>;
+    tracking_policy<P> || check_policy<P> || life_cycle_policy<P>;
 
 // Concepts cannot be template arguments, so each kind has a trait.
 template <class P>
@@ -127,6 +167,8 @@ template <class P>
 struct is_tracking_policy : std::bool_constant<tracking_policy<P>> {};
 template <class P>
 struct is_check_policy : std::bool_constant<check_policy<P>> {};
+template <class P>
+struct is_life_cycle_policy : std::bool_constant<life_cycle_policy<P>> {};
 
 /// The first of `Policies` of the kind that `Is` names, or `Default`.
 template <template <class> class Is, class Default, class... Policies>

@@ -4,28 +4,39 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
+#include "lido/base/heap_array.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/mapped_array.hpp"
 
 namespace lido::detail {
 
-/// `Tracks` false: no memory, no work.
-template <bool Tracks>
+/// `Tracks` false: no memory, no work. `Array` over a mapped_array: for slots that come and go.
+template <bool Tracks, template <class> class Array = heap_array>
 class use_tracking {
  public:
+  static constexpr bool tracks = false;
   explicit use_tracking(std::uint32_t /*capacity*/) noexcept {}
   void mark_used(slot_index /*slot*/) noexcept {}
   void mark_free(slot_index /*slot*/) noexcept {}
 };
 
-template <>
-class use_tracking<true> {
+template <template <class> class Array>
+class use_tracking<true, Array> {
  public:
+  static constexpr bool tracks = true;
+
   /// Throws std::bad_alloc.
-  explicit use_tracking(std::uint32_t capacity)
-      : used_(std::make_unique<atomic<std::uint8_t>[]>(capacity)) {}
+  explicit use_tracking(std::uint32_t capacity) : used_(capacity) {}
+
+  /// Makes room for the slots below `slots`; see mapped_array.
+  [[nodiscard]] int extend_to(std::uint32_t slots) noexcept { return used_.extend_to(slots); }
+
+  /// Slots there was ever room for.
+  [[nodiscard]] std::uint32_t size() const noexcept {
+    return static_cast<std::uint32_t>(used_.size());
+  }
 
   void mark_used(slot_index slot) noexcept {
     // (1) - this release-store synchronizes-with the acquire-load (2), so the object is complete
@@ -43,7 +54,7 @@ class use_tracking<true> {
   }
 
  private:
-  std::unique_ptr<atomic<std::uint8_t>[]> used_;
+  Array<atomic<std::uint8_t>> used_;
 };
 
 }  // namespace lido::detail

@@ -21,6 +21,7 @@ template <unsigned Bits>
 struct narrow_tags {
   static_assert(Bits >= 1 && Bits <= 64, "lido: a tag has 1 to 64 bits");
   using stack = detail::treiber_stack<Bits>;
+  using growing_stack = detail::growing_treiber_stack<Bits>;
 };
 
 /// Shared free list: the same, whose compare-and-swaps fail (`cas_failures`) and are late
@@ -29,6 +30,7 @@ template <unsigned Bits = 64>
 struct flaky_list {
   static_assert(Bits >= 1 && Bits <= 64, "lido: a tag has 1 to 64 bits");
   using stack = detail::treiber_stack<Bits, detail::flaky_atomic>;
+  using growing_stack = detail::growing_treiber_stack<Bits, detail::flaky_atomic>;
 };
 
 /// Thread caches as by default, which are missed (`cache_misses`); acquires that are refused

@@ -68,6 +68,12 @@ struct bounds {
 /// thread of the highest priority runs; at depth - 1 steps chosen by chance it falls to the bottom.
 [[nodiscard]] std::unique_ptr<chooser> by_priority(std::uint64_t seed, unsigned depth);
 
+/// One thread is interrupted, at steps of its own chosen by chance; then the others run, each until
+/// it ends or waits, and none of them is interrupted. Finds what needs several whole operations of
+/// others at exact places of one. `interrupted` 0: another thread in each execution.
+[[nodiscard]] std::unique_ptr<chooser> by_interludes(std::uint64_t seed, unsigned interludes,
+                                                     thread_id interrupted);
+
 /// Which choices an execution made. Most are 0, so only the others are named: "17:2,40:1" says 2 at
 /// choice 17 and 1 at choice 40. "s93;..." : from step 93 on one thread ran alone.
 struct schedule {

@@ -12,6 +12,8 @@ std::unique_ptr<chooser> make_chooser(const search& how) {
       return depth_first(how.limits);
     case mode::priority:
       return by_priority(how.seed, how.depth);
+    case mode::interludes:
+      return by_interludes(how.seed, how.depth - 1, how.interrupted);
     default:
       return by_chance(how.seed, how.how == mode::solo);
   }
@@ -38,6 +40,8 @@ std::string_view name_of(mode which) noexcept {
       return "pct";
     case mode::chance:
       return "random";
+    case mode::interludes:
+      return "between";
     default:
       return "solo";
   }

@@ -13,7 +13,7 @@
 namespace model {
 
 /// How to go through the executions.
-enum class mode : std::uint8_t { depth_first, priority, chance, solo };
+enum class mode : std::uint8_t { depth_first, priority, chance, interludes, solo };
 
 [[nodiscard]] std::string_view name_of(mode which) noexcept;
 
@@ -21,8 +21,9 @@ struct search {
   mode how = mode::chance;
   std::uint64_t executions = 1000;  ///< at most
   std::uint64_t seed = 1;
-  bounds limits{};     ///< of depth_first
-  unsigned depth = 4;  ///< of priority
+  bounds limits{};            ///< of depth_first
+  unsigned depth = 4;         ///< of priority; of interludes there is one less
+  thread_id interrupted = 0;  ///< by interludes; 0: any
 };
 
 struct failure_report {

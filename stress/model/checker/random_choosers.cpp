@@ -125,7 +125,56 @@ class by_priority_chooser final : public random_chooser {
   int lowest_ = 0;
 };
 
+class by_interludes_chooser final : public random_chooser {
+ public:
+  by_interludes_chooser(std::uint64_t seed, unsigned interludes, thread_id interrupted)
+      : random_chooser(seed), at_(interludes), wanted_(interrupted) {}
+
+  bool begin() override {
+    (void)random_chooser::begin();
+    longest_own_ = std::max(longest_own_, own_steps_);
+    own_steps_ = 0;
+    for (std::size_t& step : at_) {
+      step = 1 + random_.below(longest_own_);
+    }
+    constexpr unsigned usual_threads = 4;
+    interrupted_ =
+        wanted_ != 0 ? wanted_ : static_cast<thread_id>(1 + random_.below(usual_threads));
+    return true;
+  }
+
+  unsigned choose_thread(const candidates& among) override {
+    const bool stays = among.can_stay && !among.free;
+    if (stays && among.threads[0] != interrupted_) {
+      return 0;
+    }
+    if (stays && std::find(at_.begin(), at_.end(), ++own_steps_) == at_.end()) {
+      return 0;
+    }
+    return any_other(among);
+  }
+
+ private:
+  /// The interrupted thread goes on when no other can.
+  unsigned any_other(const candidates& among) {
+    const auto count = static_cast<unsigned>(among.threads.size());
+    const unsigned first = random_.below(count);
+    return among.threads[first] != interrupted_ ? first : (first + 1) % count;
+  }
+
+  std::vector<std::size_t> at_;
+  thread_id wanted_;
+  thread_id interrupted_ = 1;
+  std::size_t own_steps_ = 0;
+  std::size_t longest_own_ = 20;
+};
+
 }  // namespace
+
+std::unique_ptr<chooser> by_interludes(std::uint64_t seed, unsigned interludes,
+                                       thread_id interrupted) {
+  return std::make_unique<by_interludes_chooser>(seed, interludes, interrupted);
+}
 
 std::unique_ptr<chooser> by_chance(std::uint64_t seed, bool solo) {
   return std::make_unique<by_chance_chooser>(seed, solo);

@@ -42,8 +42,9 @@ struct share {
   mode how;
   unsigned tenths;
 };
-constexpr std::array shares{share{mode::depth_first, 4}, share{mode::priority, 3},
-                            share{mode::chance, 2}, share{mode::solo, 1}};
+constexpr std::array shares{share{mode::depth_first, 4}, share{mode::priority, 2},
+                            share{mode::chance, 2}, share{mode::interludes, 1},
+                            share{mode::solo, 1}};
 
 void print_failure(const scenario& what, const search& how, const search_result& result) {
   const failure_report small = minimise(what.run, *result.failure);
@@ -86,7 +87,10 @@ bool run_scenario(const scenario& what, const settings& chosen, totals& sum) {
     }
     search how{part.how,
                chosen.mode == "all" ? chosen.executions * part.tenths / 10 : chosen.executions,
-               chosen.seed, what.limits, chosen.depth};
+               chosen.seed,
+               what.limits,
+               chosen.depth,
+               what.interrupted};
     how.limits.preemptions = chosen.preemptions.value_or(how.limits.preemptions);
     how.limits.reorderings = chosen.reorderings.value_or(how.limits.reorderings);
     if (!search_with(what, how, sum, failed)) {
@@ -151,8 +155,8 @@ void add_run_command(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("run", "run scenarios");
   command->add_option("scenarios", chosen->names, "their names; none: all");
   command->add_flag("--list", chosen->list, "name them and do nothing");
-  command->add_option("--mode", chosen->mode, "dfs, pct, random, solo or all")
-      ->check(CLI::IsMember({"dfs", "pct", "random", "solo", "all"}));
+  command->add_option("--mode", chosen->mode, "dfs, pct, random, between, solo or all")
+      ->check(CLI::IsMember({"dfs", "pct", "random", "between", "solo", "all"}));
   command->add_option("--executions", chosen->executions, "most executions of each scenario");
   command->add_option("--seed", chosen->seed, "of the first execution");
   command->add_option("--depth", chosen->depth, "of pct")->check(CLI::Range(1U, 100U));

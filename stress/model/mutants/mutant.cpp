@@ -92,13 +92,13 @@ void hunt(const reporter& parent, std::uint64_t most, std::string_view within) {
   constexpr std::uint64_t growth = 6;
   for (std::uint64_t round = first_round; round / growth < most; round *= growth) {
     for (const scenario& each : all_scenarios()) {
-      for (const mode how : {mode::depth_first, mode::priority, mode::chance}) {
+      for (const mode how : {mode::depth_first, mode::priority, mode::chance, mode::interludes}) {
         if (each.must_fail || !each.name.starts_with(within)) {
           continue;
         }
         parent.tell("at", each.name, name_of(how), done, "");
-        const search_result found =
-            explore(each.run, {how, std::min(round, most), round, each.limits, 4});
+        const search_result found = explore(
+            each.run, {how, std::min(round, most), round, each.limits, 4, each.interrupted});
         done += found.executions;
         if (found.failure.has_value()) {
           parent.tell("killed", each.name, name_of(how), done, found.failure->what);

@@ -122,9 +122,12 @@ void tag_of_each_attempt() {
              [&] {
                list.push(first);
                list.push(second);
+               execution::now().rest();
                const slot_index upper = list.pop();
                const slot_index lower = list.pop();
+               execution::now().rest();
                list.push(upper);
+               execution::now().rest();
                list.push(lower);
              });
   list.check();

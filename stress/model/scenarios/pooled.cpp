@@ -9,9 +9,11 @@ alignas(64) std::array<std::byte, 64 * pooled::most_slots> storage;
 
 }  // namespace
 
-pooled::pooled(std::uint32_t capacity, cache_choice caches, std::uint32_t max_cached)
+pooled::pooled(std::uint32_t capacity, cache_choice caches, std::uint32_t max_cached,
+               lido::detail::waiting_choice waiting)
     : caches_(caches != cache_choice::none),
-      source_(lido::detail::slot_geometry(storage.data(), stride), capacity, caches, max_cached),
+      source_(lido::detail::slot_geometry(storage.data(), stride), capacity, caches, max_cached,
+              waiting),
       books_(capacity) {}
 
 std::size_t pooled::number(const void* slot) {
@@ -39,6 +41,35 @@ std::size_t pooled::must_acquire() {
   require(slot != nothing || execution::now().had_solo(),
           "an acquire failed although there are slots for all");
   return slot;
+}
+
+std::size_t pooled::wait(lido::detail::waiter& me, const lido::detail::deadline& until) {
+  const auto began = books_.begin();
+  const void* slot = caches_ ? source_.acquire() : source_.acquire_shared();
+  if (slot == nullptr) {
+    slot = source_.wait_for_slot(me, until);
+  }
+  if (slot == nullptr) {
+    return nothing;
+  }
+  books_.got(number(slot), began);
+  return number(slot);
+}
+
+std::size_t pooled::wait() {
+  lido::detail::waiter me;
+  const std::size_t slot = wait(me);
+  require(slot != nothing, "a waiter left without a slot and without a reason");
+  return slot;
+}
+
+std::size_t pooled::wait_in_line() {
+  lido::detail::waiter me;
+  const auto began = books_.begin();
+  const void* const slot = source_.wait_for_slot(me, {});
+  require(slot != nullptr, "a waiter left without a slot and without a reason");
+  books_.got(number(slot), began);
+  return number(slot);
 }
 
 void pooled::release(std::size_t slot) {
@@ -84,6 +115,7 @@ void pooled::release_n(const std::vector<std::size_t>& numbers) {
 void pooled::check(std::size_t held) {
   books_.check_refusals();
   const lido::pool_stats quiet = stats();
+  require(quiet.waiting == 0, "a waiter has left the pool but not its queue");
   require(quiet.in_use == held, "the numbers of the pool do not say what is in use");
   require(quiet.in_use + quiet.cached + quiet.shared == quiet.capacity,
           "the numbers of the pool do not add up");

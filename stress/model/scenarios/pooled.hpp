@@ -21,7 +21,8 @@ class pooled {
   static constexpr std::size_t most_slots = 16;
 
   explicit pooled(std::uint32_t capacity, cache_choice caches = cache_choice::automatic,
-                  std::uint32_t max_cached = 8);
+                  std::uint32_t max_cached = 8,
+                  lido::detail::waiting_choice waiting = lido::detail::waiting_choice::never);
 
   /// A slot's number, or nothing.
   std::size_t acquire();
@@ -29,6 +30,12 @@ class pooled {
   void acquire_and_release() { release(acquire()); }
   /// Acquires or says what is wrong: where demand never exceeds the capacity.
   std::size_t must_acquire();
+
+  /// Waits for a slot; nothing if that was cancelled or took too long.
+  std::size_t wait(lido::detail::waiter& me, const lido::detail::deadline& until = {});
+  /// Waits as long as it takes; the second without trying first.
+  std::size_t wait();
+  std::size_t wait_in_line();
 
   std::vector<std::size_t> acquire_n(std::size_t count);
   void release_n(const std::vector<std::size_t>& slots);

@@ -18,9 +18,10 @@ struct scenario {
   std::string_view name;
   std::string_view tells;  ///< what it looks at
   void (*run)();
-  bool must_fail = false;  ///< a negative control: a checker that finds nothing here is blind
-  bounds limits{};         ///< of the exhaustive search
-  bool waits = false;      ///< its threads wait for one another, so none gets along alone
+  bool must_fail = false;     ///< a negative control: a checker that finds nothing here is blind
+  bounds limits{};            ///< of the exhaustive search
+  bool waits = false;         ///< its threads wait for one another, so none gets along alone
+  thread_id interrupted = 0;  ///< whom others come between; 0: any
 };
 
 /// Every scenario, in the order of the layers.
@@ -33,7 +34,10 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> thread_cache_scenarios();
 [[nodiscard]] std::span<const scenario> source_scenarios();
 [[nodiscard]] std::span<const scenario> exhaustion_scenarios();
+[[nodiscard]] std::span<const scenario> evasion_scenarios();
 [[nodiscard]] std::span<const scenario> lifetime_scenarios();
+[[nodiscard]] std::span<const scenario> waiting_scenarios();
+[[nodiscard]] std::span<const scenario> slot_state_scenarios();
 
 /// Runs each body in a thread of its own; returns when all have ended.
 template <class... Bodies>

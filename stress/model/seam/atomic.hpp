@@ -55,6 +55,9 @@ class atomic {
     return exchange_if(expected, desired, {success, failure}, /*weak=*/false, from);
   }
 
+  /// For what the system does with a word, unseen by the library.
+  [[nodiscard]] model::location_id location() const noexcept { return id_; }
+
  private:
   static std::uint64_t encode(T value) noexcept {
     std::uint64_t bits = 0;

@@ -5,12 +5,38 @@
 #include "lido/base/mutation.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/backoff.hpp"
+#include "lido/concurrency/parking.hpp"
 #include "seam/system.hpp"
+
+namespace model {
+
+namespace {
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): switches of a scenario
+bool may_fail = false;
+bool taken_away = false;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+}  // namespace
+
+bool heavy_fence_may_fail() noexcept {
+  return may_fail;
+}
+
+void let_heavy_fence_fail(bool yes) noexcept {
+  may_fail = yes;
+}
+
+void take_heavy_fence_away(bool yes) noexcept {
+  taken_away = yes;
+}
+
+}  // namespace model
 
 namespace lido::detail {
 
 bool heavy_fence_available() noexcept {
-  return true;
+  return !model::taken_away;
 }
 
 bool heavy_fence() noexcept {
@@ -32,23 +58,32 @@ void nap_thread() noexcept {
   model::execution::now().rest();
 }
 
+// There is no clock: what has an end may be over whenever somebody asks.
+
+bool deadline::passed() const noexcept {
+  return !is_never() &&
+         (nanoseconds() == 0 || model::execution::now().choose(model::question::event, 2) == 1);
+}
+
+deadline deadline::in_nanoseconds(std::int64_t wait) noexcept {
+  return deadline(wait);
+}
+
+// As futex(2): to look at the word and to fall asleep is one step for whoever wakes.
+bool park(const atomic<std::uint32_t>& word, std::uint32_t expected,
+          const deadline& until) noexcept {
+  auto& here = model::execution::now();
+  here.point();
+  if (here.memory().stores(word.location()).back().value != expected) {
+    return true;
+  }
+  return here.block(&word, /*timed=*/!until.is_never());
+}
+
+void unpark(const atomic<std::uint32_t>* word) noexcept {
+  auto& here = model::execution::now();
+  here.point();
+  here.wake(word);
+}
+
 }  // namespace lido::detail
-
-namespace model {
-
-namespace {
-
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
-bool may_fail = false;
-
-}  // namespace
-
-bool heavy_fence_may_fail() noexcept {
-  return may_fail;
-}
-
-void let_heavy_fence_fail(bool yes) noexcept {
-  may_fail = yes;
-}
-
-}  // namespace model

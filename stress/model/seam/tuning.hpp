@@ -2,6 +2,7 @@
 /// LIDO_TUNING_SEAM of the model build: everything so small that executions are short.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lido::detail {
@@ -12,11 +13,16 @@ struct tuning {
   static constexpr std::uint32_t magazines_per_trip = 2;
   static constexpr std::uint32_t smallest_cache = 1;
   static constexpr std::uint32_t patience = 1;
+  static constexpr std::uint32_t most_patience = 2;
   static constexpr std::uint32_t most_pauses = 1;
   static constexpr int waits_before_yield = 1;
   static constexpr int waits_before_take_over = 3;
   static constexpr int waits_before_nap = 5;
   static constexpr int most_waits = 100;
+  static constexpr std::size_t segment_bytes = 1;
+  static constexpr std::uint32_t growth_divisor = 8;
+  static constexpr int spins_before_sleep = 1;
+  static constexpr std::int64_t nanoseconds_between_looks = 1;
 };
 
 }  // namespace lido::detail

@@ -1,0 +1,81 @@
+/// Acquires N objects from a pool that is new, writes each once, and releases them: `fill`. A pool
+/// that grows beside one that has N slots from the start and beside malloc. And the time of a
+/// shrink: `shrink`, for each slot that it looks at.
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "contender.hpp"
+#include "lido/object_pool.hpp"
+
+namespace lido_bench {
+namespace {
+
+using object = block<64>;
+
+struct growing {
+  using pool = lido::object_pool<object, lido::policy::grow>;
+  explicit growing(std::size_t count) : slots{{.max_capacity = count}} {}
+  object* acquire() { return slots.try_acquire_ptr(lido::default_init); }
+  void release(object* done) { slots.release(done); }
+  pool slots;
+};
+
+struct fixed {
+  explicit fixed(std::size_t count) : slots{count} {}
+  object* acquire() { return slots.try_acquire_ptr(lido::default_init); }
+  void release(object* done) { slots.release(done); }
+  lido::object_pool<object> slots;
+};
+
+struct heap {
+  explicit heap(std::size_t /*count*/) {}
+  static object* acquire() { return static_cast<object*>(std::malloc(sizeof(object))); }
+  static void release(object* done) { std::free(done); }
+};
+
+template <class Store>
+void fill(benchmark::State& state) {
+  const auto count{static_cast<std::size_t>(state.range(0))};
+  std::vector<object*> held(count);
+  for (auto _ : state) {
+    Store store{count};
+    for (object*& place : held) {
+      place = store.acquire();
+      if (place == nullptr) {
+        state.SkipWithError("starved");
+        return;
+      }
+      std::memset(place, 1, sizeof(object));
+    }
+    for (object* const done : held) {
+      store.release(done);
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+void shrink(benchmark::State& state) {
+  const auto count{static_cast<std::size_t>(state.range(0))};
+  growing store{count};
+  for (auto _ : state) {
+    state.PauseTiming();
+    store.slots.reserve(count);
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(store.slots.shrink_to(0));
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+BENCHMARK_TEMPLATE(fill, growing)->Arg(1000)->Arg(100'000)->Arg(1'000'000);
+BENCHMARK_TEMPLATE(fill, fixed)->Arg(1000)->Arg(100'000)->Arg(1'000'000);
+BENCHMARK_TEMPLATE(fill, heap)->Arg(1000)->Arg(100'000)->Arg(1'000'000);
+BENCHMARK(shrink)->Arg(1000)->Arg(100'000)->Arg(1'000'000);
+
+}  // namespace
+}  // namespace lido_bench
+
+BENCHMARK_MAIN();

@@ -1,0 +1,52 @@
+/// @file
+/// Memory resources for containers of nodes, beside what a container would use otherwise. With
+/// main.cpp a program of its own, lido_bench_resources.
+#include "contenders/resources.hpp"
+#include "contenders/floor.hpp"
+#include "register_all.hpp"
+#include "registry.hpp"
+#include "workloads/list.hpp"
+
+namespace lido_bench {
+
+namespace {
+
+constexpr std::size_t bytes{64};
+
+template <typename Pool>
+void register_raw() {
+  register_workload<pair, Pool>("", {1, 2, 8});
+  register_workload<burst, Pool>("", {1, 2, 8});
+  register_workload<churn, Pool>("", {1, 2, 8});
+}
+
+template <typename Maker>
+void register_resource() {
+  using pool = resource_contender<Maker, bytes>;
+  register_raw<pool>();
+  register_workload<handoff, pool>("", {2, 8});
+  register_workload<list, pool>("", {1, 2, 8});
+}
+
+}  // namespace
+
+void register_all() {
+  register_raw<floor<bytes>>();
+  register_resource<make_block_resource>();
+  register_resource<make_size_classes>();
+  register_resource<make_pmr_synchronized>();
+  register_resource<make_pmr_under_mutex>();
+  register_resource<make_new_delete>();
+#ifdef LIDO_BENCH_FOONATHAN
+  register_resource<make_foonathan>();
+#endif
+#ifdef LIDO_BENCH_MIMALLOC
+  register_resource<make_mimalloc>();
+#endif
+}
+
+std::string_view absent_contenders() {
+  return LIDO_BENCH_ABSENT;
+}
+
+}  // namespace lido_bench

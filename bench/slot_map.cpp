@@ -1,0 +1,171 @@
+/// @file
+/// slot_map beside the containers a user would take instead, one thread. scripts/bench.sh
+/// --slot-map runs it; the table of dcm_pool is in slot_map_frames.cpp.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "slot_map/containers.hpp"
+
+namespace {
+
+using lido::compaction_mode;
+using lido_bench::dice;
+using lido_bench::object;
+
+/// Objects in a container, with the handles of those that live.
+template <class Container>
+struct filled {
+  explicit filled(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      handles.push_back(container.add(object(static_cast<int>(i))));
+    }
+  }
+  Container container;
+  std::vector<typename Container::handle> handles;
+};
+
+void per_object(benchmark::State& state, std::size_t objects) {
+  state.counters["per_object"] =
+      benchmark::Counter(static_cast<double>(objects) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+template <class Container>
+void iterate(benchmark::State& state) {
+  filled<Container> all(static_cast<std::size_t>(state.range(0)));
+  for (auto _ : state) {
+    all.container.walk([](object& value) { value.move(); });
+    benchmark::ClobberMemory();
+  }
+  per_object(state, all.container.size());
+}
+
+/// Every fourth object, by chance, is gone; the time is for one that lives.
+template <class Container>
+void iterate_with_holes(benchmark::State& state) {
+  filled<Container> all(static_cast<std::size_t>(state.range(0)) * 4 / 3);
+  dice random;
+  for (const auto& where : all.handles) {
+    if (random(4) == 0) {
+      all.container.remove(where);
+    }
+  }
+  for (auto _ : state) {
+    all.container.walk([](object& value) { value.move(); });
+    benchmark::ClobberMemory();
+  }
+  per_object(state, all.container.size());
+}
+
+/// Removes an object by chance and adds another one.
+template <class Container>
+void churn(benchmark::State& state) {
+  filled<Container> all(static_cast<std::size_t>(state.range(0)));
+  dice random;
+  for (auto _ : state) {
+    auto& victim = all.handles[random(static_cast<std::uint32_t>(all.handles.size()))];
+    all.container.remove(victim);
+    victim = all.container.add(object(1));
+  }
+}
+
+/// Adds a thousand and removes them in another order.
+template <class Container>
+void insert_erase(benchmark::State& state) {
+  constexpr std::size_t burst = 1000;
+  filled<Container> all(static_cast<std::size_t>(state.range(0)));
+  std::vector<typename Container::handle> fresh(burst);
+  for (auto _ : state) {
+    for (auto& where : fresh) {
+      where = all.container.add(object(1));
+    }
+    for (std::size_t i = 0; i < burst; ++i) {
+      all.container.remove(fresh[burst - 1 - i]);
+    }
+  }
+  per_object(state, burst);
+}
+
+template <class Container>
+void look_up(benchmark::State& state) {
+  filled<Container> all(static_cast<std::size_t>(state.range(0)));
+  dice random;
+  for (auto _ : state) {
+    const auto where = all.handles[random(static_cast<std::uint32_t>(all.handles.size()))];
+    benchmark::DoNotOptimize(all.container.find(where)->hp);
+  }
+}
+
+/// A frame with holes: a hundred go, fifty come, all are walked, sixteen are looked up.
+template <class Container>
+void mixed(benchmark::State& state) {
+  filled<Container> all(static_cast<std::size_t>(state.range(0)));
+  dice random;
+  for (auto _ : state) {
+    for (int i = 0; i < 100; ++i) {
+      auto& victim = all.handles[random(static_cast<std::uint32_t>(all.handles.size()))];
+      all.container.remove(victim);
+      victim = all.container.add(object(1));
+    }
+    all.container.walk([](object& value) { value.move(); });
+    for (int i = 0; i < 16; ++i) {
+      const auto where = all.handles[random(static_cast<std::uint32_t>(all.handles.size()))];
+      benchmark::DoNotOptimize(all.container.find(where)->hp);
+    }
+  }
+  per_object(state, all.container.size());
+}
+
+template <class Container>
+void register_workload(const char* workload, void (*run)(benchmark::State&)) {
+  const std::string name = std::string(workload) + "/" + std::string(Container::name);
+  benchmark::RegisterBenchmark(name.c_str(), run)->Arg(1000)->Arg(100'000);
+}
+
+template <class Container>
+void register_container() {
+  register_workload<Container>("iterate", iterate<Container>);
+  register_workload<Container>("churn", churn<Container>);
+  register_workload<Container>("insert_erase", insert_erase<Container>);
+  register_workload<Container>("look_up", look_up<Container>);
+  register_workload<Container>("mixed", mixed<Container>);
+}
+
+void register_holes() {
+  using manual = lido_bench::lido_map<compaction_mode::manual>;
+  register_workload<manual>("iterate_with_holes", iterate_with_holes<manual>);
+#ifdef LIDO_BENCH_COLONY
+  register_workload<lido_bench::colony>("iterate_with_holes",
+                                        iterate_with_holes<lido_bench::colony>);
+#endif
+}
+
+}  // namespace
+
+void register_concurrent();
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
+    return EXIT_FAILURE;
+  }
+  register_container<lido_bench::lido_map<compaction_mode::deferred>>();
+  register_container<lido_bench::lido_map<compaction_mode::immediate>>();
+  register_container<lido_bench::lido_map<compaction_mode::manual>>();
+  register_container<lido_bench::std_vector>();
+  register_container<lido_bench::std_list>();
+  register_container<lido_bench::hash_map_pool>();
+  register_container<lido_bench::stable_vector>();
+#ifdef LIDO_BENCH_COLONY
+  register_container<lido_bench::colony>();
+#endif
+  register_holes();
+  register_concurrent();
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,59 @@
+// Objects that are expensive to make: made once, kept when they are released, refused when broken.
+#include <exception>
+#include <iostream>
+#include <lido/object_pool.hpp>
+#include <string>
+#include <vector>
+
+class session {
+ public:
+  explicit session(std::size_t buffer) : buffer_(buffer) {}  // the expensive part
+  void open(const std::string& peer) { peer_ = peer; }
+  void break_down() { broken_ = true; }
+  [[nodiscard]] bool is_broken() const { return broken_; }
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+
+ private:
+  std::vector<char> buffer_;
+  std::string peer_;
+  bool broken_ = false;
+};
+
+// [snippet]
+struct session_hooks {  // each is optional
+  std::size_t buffer_size = 4096;
+
+  session create() { return session(buffer_size); }
+  static void activate(session& object, const std::string& peer) { object.open(peer); }
+  static bool deactivate(session& object) {
+    return !object.is_broken();  // false: the next acquire makes another
+  }
+  static void destroy(session& /*object*/) noexcept { std::cout << "a session ends\n"; }
+};
+
+using session_pool = lido::object_pool<session, lido::policy::keep_constructed<session_hooks>>;
+// [/snippet]
+
+int main() try {
+  session_pool sessions({.capacity = 4, .name = "sessions", .creation = lido::creation::eager},
+                        session_hooks{.buffer_size = 1 << 16});
+  {
+    auto one = sessions.acquire("alpha");  // arguments go to activate
+    auto two = sessions.acquire("beta");
+    two->break_down();
+    std::cout << one->peer() << " and " << two->peer() << '\n';
+  }
+  const lido::pool_stats stats = sessions.stats();
+  std::cout << stats.available() << " available, " << stats.created << " of them created\n";
+} catch (const std::exception& problem) {
+  std::cerr << problem.what() << '\n';
+  return 1;
+}
+
+// Prints:
+//   alpha and beta
+//   a session ends
+//   4 available, 3 of them created
+//   a session ends
+//   a session ends
+//   a session ends

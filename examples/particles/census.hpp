@@ -1,0 +1,43 @@
+/// @file
+/// The roll call: who is in the pool, against who should be.
+#pragma once
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ledger.hpp"
+
+namespace particles {
+
+/// Answers to one roll call of all particles. `present` from any thread.
+class census {
+ public:
+  /// `identity` is what the pool knows the particle by: its address or its handle.
+  void present(std::uint64_t identity, std::uint32_t number) {
+    answers_.local().push_back({identity, number});
+  }
+
+  /// Complains of each particle that is lost (alive in the books, not present), doubled (present
+  /// twice), a ghost (present, not alive), and of identities that two particles have; of wanted
+  /// places that were neither given nor refused; and of a pool that counts other than the books.
+  /// Forgets the answers.
+  void compare(ledger& books, std::size_t pool_says);
+
+ private:
+  struct answer {
+    std::uint64_t identity;
+    std::uint32_t number;
+  };
+
+  [[nodiscard]] std::vector<answer> collect();
+  static void check_identities(std::vector<answer>& all, complaints& found);
+  static void check_numbers(const std::vector<answer>& all, ledger& books);
+  static void check_sums(const tally& sums, std::size_t pool_says, complaints& found);
+
+  tbb::enumerable_thread_specific<std::vector<answer>> answers_;
+};
+
+}  // namespace particles

@@ -1,0 +1,36 @@
+/// @file
+/// Where particles come from: gives each its number and its start.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "particle.hpp"
+
+namespace particles {
+
+class ledger;
+
+/// How long particle `number` lives if nobody takes its place, in frames.
+std::uint16_t lifetime_of(std::uint64_t seed, std::uint32_t number) noexcept;
+
+/// Thread-safe but for `open`. What a particle is depends on the seed, its number and the pressure
+/// alone, so the same numbers make the same picture whichever thread took which.
+class nursery {
+ public:
+  nursery(std::uint64_t seed, ledger& book) : seed_(seed), book_(&book) {}
+
+  /// From now on the jets have this pressure; 1 is usual.
+  void open(float pressure) noexcept { pressure_ = pressure; }
+
+  /// Enters the birth into the ledger.
+  particle next() noexcept;
+
+ private:
+  std::uint64_t seed_;
+  ledger* book_;
+  float pressure_ = 1;
+  std::atomic<std::uint32_t> next_number_ = 0;
+};
+
+}  // namespace particles

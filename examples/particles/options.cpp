@@ -1,0 +1,77 @@
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <thread>
+
+namespace particles {
+namespace {
+
+constexpr std::size_t most_births = std::numeric_limits<std::uint32_t>::max() / 4;
+
+void describe_run(CLI::App& app, options& into, std::string& policy) {
+  app.add_option("--policy", policy, "Answer to a full pool: tuned, refuse, evict, grow or all")
+      ->check(CLI::IsMember({"tuned", "refuse", "evict", "grow", "all"}))
+      ->capture_default_str();
+  app.add_option("--frames", into.frames, "Frames to show")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app.add_option("--particles", into.particles, "Alive at once when the fountain runs as usual")
+      ->check(CLI::Range(100, 10'000'000))
+      ->capture_default_str();
+  app.add_option("--seed", into.seed, "Of all chance: the same seed, the same picture")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--threads", into.threads, "Threads that emit, move and draw")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+}
+
+void describe_pictures(CLI::App& app, options& into) {
+  app.add_option("--width", into.width, "Of the pictures, in pixels")
+      ->check(CLI::Range(32, 1920))
+      ->capture_default_str();
+  app.add_option("--height", into.height, "Of the pictures, in pixels")
+      ->check(CLI::Range(32, 1080))
+      ->capture_default_str();
+  app.add_option("--every", into.every, "Of so many frames one becomes a PNG")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app.add_option("--out", into.out, "Folder for the pictures; made if it is not there")
+      ->check([](const std::string& path) { return path.empty() ? "has no name" : ""; })
+      ->capture_default_str();
+  app.add_flag("--headless", into.headless, "No preview on the terminal");
+}
+
+std::vector<answer> answers_named(const std::string& policy) {
+  std::vector<answer> named;
+  std::copy_if(all_answers.begin(), all_answers.end(), std::back_inserter(named),
+               [&](answer one) { return policy == "all" || policy == name_of(one); });
+  return named;
+}
+
+}  // namespace
+
+parsed parse(int count, char** arguments) {
+  CLI::App app("A fountain of particles from Lido's pools, with four answers to a full pool.");
+  options wanted;
+  std::string policy = "all";
+  wanted.threads = std::clamp(std::thread::hardware_concurrency(), 1U, 1024U);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  describe_run(app, wanted, policy);
+  describe_pictures(app, wanted);
+  try {
+    app.parse(count, arguments);
+    if (wanted.frames * wanted.particles / 20 > most_births) {
+      throw CLI::ValidationError("--frames", "too many for so many particles");
+    }
+  } catch (const CLI::ParseError& problem) {
+    return {std::nullopt, app.exit(problem) == 0 ? 0 : 2};
+  }
+  wanted.answers = answers_named(policy);
+  return {wanted, 0};
+}
+
+}  // namespace particles

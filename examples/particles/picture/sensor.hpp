@@ -1,0 +1,45 @@
+/// @file
+/// Collects the light of particles from many threads.
+#pragma once
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "light.hpp"
+
+namespace particles {
+
+/// Each thread has a sheet of its own, and light is counted in whole grains: their sum does not
+/// depend on the order, so the picture does not depend on which thread drew what.
+class sensor {
+ public:
+  sensor(std::size_t width, std::size_t height);
+
+  /// Adds a dot at (x, y) in pixels, spread over the four pixels around it. Nothing outside.
+  /// From any thread.
+  void add(float x, float y, const light& colour) { add_to(sheets_.local(), x, y, colour); }
+
+  /// The thread's own sheet, for those who add many.
+  struct grains {
+    std::uint32_t red = 0;
+    std::uint32_t green = 0;
+    std::uint32_t blue = 0;
+    std::uint32_t unused = 0;  ///< four are added as fast as three
+  };
+  using sheet = std::vector<grains>;
+  [[nodiscard]] sheet& mine() { return sheets_.local(); }
+  void add_to(sheet& on, float x, float y, const light& colour) const;
+
+  /// All light since the last call, times `exposure`. One thread at a time, and no `add` beside it.
+  void develop(light_field& into, float exposure);
+
+ private:
+  std::size_t width_;
+  std::size_t height_;
+  tbb::enumerable_thread_specific<sheet> sheets_;
+};
+
+}  // namespace particles

@@ -1,0 +1,16 @@
+/// @file
+/// From light to the colours of a screen.
+#pragma once
+
+#include <cstddef>
+
+#include "image.hpp"
+#include "light.hpp"
+
+namespace particles {
+
+/// Over the night sky, and from row `floor` down over the wet floor. However bright, nothing is cut
+/// off: light saturates as film does.
+void print(const light_field& field, std::size_t floor, image& into);
+
+}  // namespace particles

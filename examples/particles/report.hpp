@@ -1,0 +1,23 @@
+/// @file
+/// What the particle demo prints on stdout.
+#pragma once
+
+#include <string_view>
+
+#include "demand.hpp"
+#include "options.hpp"
+#include "show.hpp"
+
+namespace particles {
+
+/// Of the picture that shows all of them, if there are several.
+constexpr std::string_view sheet_name = "all.png";
+
+void print_plan(const options& wanted, const demand& load);
+void print_showing(const showing& one, const options& wanted);
+void print_wrong(const showing& one);
+
+/// What was verified, if it was, and where the pictures are.
+void print_verdict(const options& wanted, bool all_there);
+
+}  // namespace particles

@@ -1,0 +1,48 @@
+/// @file
+/// One run of the fountain with one answer to a full pool.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "answer.hpp"
+#include "demand.hpp"
+#include "ledger.hpp"
+#include "options.hpp"
+#include "picture/image.hpp"
+
+namespace particles {
+
+/// Seconds by what they were spent on.
+struct spent {
+  double simulating = 0;  ///< walking, emitting and giving back
+  double drawing = 0;
+  double checking = 0;
+  double writing = 0;
+};
+
+struct showing {
+  answer policy{};
+  tally counted;
+  spent seconds;
+  std::size_t most_in_use = 0;
+  std::size_t least_capacity = 0;
+  std::size_t most_capacity = 0;
+  std::size_t last_capacity = 0;
+  std::vector<std::string> wrong;  ///< the first few complaints
+  std::size_t wrong_count = 0;
+  std::filesystem::path animation;
+  std::optional<image> still;  ///< from when the pool was fullest
+};
+
+/// Called with each picture as it is done.
+using onlooker = std::function<void(const image& picture)>;
+
+/// Throws std::runtime_error for what cannot be written, and what the pool throws.
+showing show(answer policy, const options& wanted, const demand& load, const onlooker& look);
+
+}  // namespace particles

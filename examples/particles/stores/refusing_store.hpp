@@ -1,0 +1,33 @@
+/// @file
+/// Second answer to a full pool: the new particle is not created.
+#pragma once
+
+#include <cstddef>
+#include <lido/object_pool.hpp>
+#include <utility>
+
+#include "../nursery.hpp"
+#include "leased.hpp"
+#include "particle_store.hpp"
+
+namespace particles {
+
+/// The screen is full of sparks already when this happens; nobody sees that some are missing.
+class refusing_store : public leased<lido::object_pool<particle>> {
+ public:
+  explicit refusing_store(std::size_t capacity)
+      : leased({.capacity = capacity, .name = "refusing particles"}) {}
+
+  bool emit(nursery& from) {
+    auto made = pool().try_acquire(from);
+    const bool born = static_cast<bool>(made);
+    if (born) {
+      members().add(std::move(made));
+    }
+    return born;
+  }
+};
+
+static_assert(particle_store<refusing_store>);
+
+}  // namespace particles

@@ -1,0 +1,10 @@
+/// @file
+/// Public. The default of pools and maps that call hooks.
+#pragma once
+
+namespace lido {
+
+/// Hooks that do nothing at any point.
+struct no_hooks {};
+
+}  // namespace lido

@@ -1,0 +1,72 @@
+/// @file
+/// Internal. How the slots of a growing pool are cut into segments.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "lido/base/slot_index.hpp"
+#include "lido/base/tuning.hpp"
+
+namespace lido::detail {
+
+/// Segments of equal size, a power of two of slots; only the last may be cut short by the capacity.
+/// Each begins on a page of its own, so its memory can come and go without its neighbours'.
+class segment_plan {
+ public:
+  static constexpr std::uint32_t most_segments = 1U << 16U;
+
+  /// For up to `capacity` slots of `stride` bytes. Requires: none is 0; their product is an object
+  /// size; `page` is a power of two.
+  constexpr segment_plan(std::size_t stride, std::uint32_t capacity, std::size_t page) noexcept
+      : capacity_(capacity), segment_slots_(slots_in_one(stride, capacity, page)) {}
+
+  /// The most slots, up to `wanted`, whose segments together have `bytes` bytes: `wanted`, or as
+  /// many whole segments as fit; 0: not even one does.
+  [[nodiscard]] static constexpr std::uint32_t slots_within(std::size_t bytes, std::size_t stride,
+                                                            std::uint32_t wanted,
+                                                            std::size_t page) noexcept {
+    const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(wanted, bytes / stride));
+    if (most == 0 || (most == wanted && pages_of(most * stride, page) <= bytes / page)) {
+      return most;
+    }
+    const std::uint32_t one = slots_in_one(stride, most, page);
+    return most / one * one;
+  }
+
+  /// Most slots of all segments together.
+  [[nodiscard]] constexpr std::uint32_t capacity() const noexcept { return capacity_; }
+
+  [[nodiscard]] constexpr std::uint32_t segments() const noexcept {
+    return (capacity_ - 1) / segment_slots_ + 1;
+  }
+  [[nodiscard]] constexpr slot_index first_of(std::uint32_t segment) const noexcept {
+    return segment * segment_slots_;
+  }
+  [[nodiscard]] constexpr std::uint32_t slots_of(std::uint32_t segment) const noexcept {
+    return std::min(segment_slots_, capacity_ - first_of(segment));
+  }
+
+ private:
+  static constexpr std::size_t pages_of(std::size_t bytes, std::size_t page) noexcept {
+    return (bytes + page - 1) / page;
+  }
+
+  static constexpr std::uint32_t slots_in_one(std::size_t stride, std::uint32_t capacity,
+                                              std::size_t page) noexcept {
+    // stride * 2^k is a multiple of the page as soon as the powers of two in it are.
+    const std::size_t factor = stride & (~stride + 1);
+    const std::size_t aligned = factor < page ? page / factor : 1;
+    const std::size_t large = std::bit_ceil((tuning::segment_bytes + stride - 1) / stride);
+    const std::size_t few =
+        std::bit_ceil((std::size_t{capacity} + most_segments - 1) / most_segments);
+    return static_cast<std::uint32_t>(std::max({aligned, large, few}));
+  }
+
+  std::uint32_t capacity_;
+  std::uint32_t segment_slots_;
+};
+
+}  // namespace lido::detail

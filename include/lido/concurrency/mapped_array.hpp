@@ -1,0 +1,79 @@
+/// @file
+/// Internal. An array that grows where it lies.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "lido/base/address_space.hpp"
+#include "lido/concurrency/atomic.hpp"
+
+namespace lido::detail {
+
+/// Up to `most` items, of which the first `size()` exist. They never move and never go while the
+/// array lives, so a reader needs to know only that an item was there once.
+///
+/// One thread at a time may extend it, while others use the items they know of.
+template <class T>
+class mapped_array {
+ public:
+  /// Empty, with addresses for `most` items. Throws std::bad_alloc.
+  explicit mapped_array(std::size_t most)
+      : space_(most * sizeof(T), alignof(T)),
+        items_(static_cast<T*>(static_cast<void*>(space_.data()))) {}
+  mapped_array(const mapped_array&) = delete;
+  mapped_array& operator=(const mapped_array&) = delete;
+  ~mapped_array() {
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      std::destroy_n(items_, size());
+    }
+  }
+
+  [[nodiscard]] T& operator[](std::size_t at) noexcept { return items_[at]; }
+  [[nodiscard]] const T& operator[](std::size_t at) const noexcept { return items_[at]; }
+
+  [[nodiscard]] std::size_t size() const noexcept {
+    // relaxed: only a number; whoever uses an item has been told of it by other means
+    return size_.load(std::memory_order_relaxed);
+  }
+
+  /// Value-initialises items until there are `size`; nothing if there are already. Returns 0, or
+  /// the error number of the system, and then the array is as before. Requires: size <= most.
+  [[nodiscard]] int extend_to(std::size_t size) noexcept {
+    const std::size_t before = this->size();
+    if (size <= before) {
+      return 0;
+    }
+    if (const int error = commit(size * sizeof(T)); error != 0) {
+      return error;
+    }
+    std::uninitialized_value_construct_n(items_ + before, size - before);
+    // relaxed: as in size()
+    size_.store(size, std::memory_order_relaxed);
+    return 0;
+  }
+
+  /// Bytes of memory.
+  [[nodiscard]] std::size_t memory() const noexcept { return size() * sizeof(T); }
+
+ private:
+  /// More than asked for, so that few extensions need the system; memory that nothing is written to
+  /// costs nothing.
+  [[nodiscard]] int commit(std::size_t bytes) noexcept {
+    constexpr std::size_t step = 65536;
+    const std::size_t wanted = std::min((bytes + step - 1) / step * step, space_.size());
+    const int error = wanted > committed_ ? space_.commit(committed_, wanted - committed_) : 0;
+    committed_ = error == 0 ? std::max(committed_, wanted) : committed_;
+    return error;
+  }
+
+  address_space space_;
+  T* items_;
+  std::size_t committed_ = 0;  ///< bytes
+  atomic<std::size_t> size_{0};
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,109 @@
+/// @file
+/// Internal. One thread that waits to be handed something.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "lido/base/mutation.hpp"
+#include "lido/base/tuning.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
+#include "lido/concurrency/parking.hpp"
+
+namespace lido::detail {
+
+/// waiting: still awake. asleep: has to be woken. Both end in given or in cancelled, for good.
+enum class waiter_state : std::uint32_t { waiting, asleep, given, cancelled };
+
+/// A place in a queue, on the stack of the thread that waits, for one wait.
+///
+/// Whoever decides how the wait ends does so by a compare-and-swap on one word: the giver, the
+/// waiter whose time is up, or whoever stops it. So an item is given exactly if the waiter knows it
+/// has it; and one that was stopped or is too late cannot be given anything.
+///
+/// Memory ordering: what happened to the item before it was given, the waiter sees (1, 2).
+/// Progress: everything but `wait` is lock-free.
+class waiter {
+ public:
+  waiter() noexcept = default;
+
+  /// Ends the wait without an item; false: it has ended already. Any thread, while the waiter
+  /// lives.
+  bool cancel() noexcept {
+    const waiter_state before = end(waiter_state::cancelled);
+    if (before == waiter_state::asleep) {
+      unpark(&state_);
+    }
+    return is_open(before);
+  }
+
+  /// Sleeps until the wait has ended; false: the deadline came first. Only the waiter.
+  [[nodiscard]] bool wait(const deadline& until) noexcept {
+    for (int spin = 0; spin < tuning::spins_before_sleep; ++spin) {
+      if (!is_open(state())) {
+        return true;
+      }
+      cpu_pause();
+    }
+    auto seen = static_cast<std::uint32_t>(waiter_state::waiting);
+    // relaxed (2x): says only that a wake-up is needed; (1) is what the waiter acts on
+    (void)state_.compare_exchange_strong(seen, static_cast<std::uint32_t>(waiter_state::asleep),
+                                         std::memory_order_relaxed, std::memory_order_relaxed);
+    while (is_open(state())) {
+      if (!park(state_, static_cast<std::uint32_t>(waiter_state::asleep), until)) {
+        return !is_open(state());
+      }
+    }
+    return true;
+  }
+
+  /// Only the waiter.
+  [[nodiscard]] bool ended() const noexcept { return !is_open(state()); }
+
+  /// What was given; null if nothing was. Only the waiter, after the end of the wait.
+  [[nodiscard]] void* item() const noexcept {
+    // relaxed: written before (2)
+    return state() == waiter_state::given ? item_.load(std::memory_order_relaxed) : nullptr;
+  }
+
+ private:
+  friend class waiter_queue;
+
+  [[nodiscard]] waiter_state state() const noexcept {
+    // (1) - this acquire-load synchronizes-with the release-CAS (2), so the item is visible
+    return static_cast<waiter_state>(state_.load(std::memory_order_acquire));
+  }
+
+  [[nodiscard]] static constexpr bool is_open(waiter_state state) noexcept {
+    return state == waiter_state::waiting || state == waiter_state::asleep;
+  }
+
+  /// Returns what the state was; it is `last` now if that was open.
+  waiter_state end(waiter_state last) noexcept {
+    // relaxed: only a guess, validated by (2)
+    std::uint32_t seen = state_.load(std::memory_order_relaxed);
+    schedule_point();
+    if (broken(mutation::plain_cancel) && last == waiter_state::cancelled) {
+      // relaxed: this build is wrong on purpose
+      state_.store(static_cast<std::uint32_t>(last), std::memory_order_relaxed);
+      return static_cast<waiter_state>(seen);
+    }
+    // (2) - this release-CAS synchronizes-with the acquire-load (1), so the waiter sees the item.
+    // relaxed on failure: the word is again only a guess
+    while (is_open(static_cast<waiter_state>(seen)) &&
+           !state_.compare_exchange_weak(seen, static_cast<std::uint32_t>(last),
+                                         std::memory_order_release, std::memory_order_relaxed)) {
+    }
+    return static_cast<waiter_state>(seen);
+  }
+
+  atomic<std::uint32_t> state_{static_cast<std::uint32_t>(waiter_state::waiting)};
+  atomic<void*> item_{nullptr};
+  // Of the queue, under its gate.
+  atomic<waiter*> next_{nullptr};
+  atomic<waiter*> previous_{nullptr};
+  atomic<bool> linked_{false};
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,284 @@
+/// @file
+/// Internal. Threads that wait for an item, first come first served, and how an item gets to them.
+#pragma once
+
+#include <cstdint>
+
+#include "lido/base/mutation.hpp"
+#include "lido/base/tuning.hpp"
+#include "lido/concurrency/asymmetric_fence.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/rmw_counter.hpp"
+#include "lido/concurrency/waiter.hpp"
+
+namespace lido::detail {
+
+/// How somebody who has made an item available and somebody who has begun to wait make sure that
+/// one of them sees the other. asymmetric: the waiter runs the heavy fence. symmetric: each changes
+/// the same word, where there is no such fence. none: nobody ever waits.
+enum class handshake : std::uint8_t { none, asymmetric, symmetric };
+
+/// A list of waiters behind a gate that one thread at a time is inside of.
+///
+/// Who has an item to give does not wait at the gate: if somebody is inside, it leaves the item
+/// where all can find it, asks, and goes; who is inside does not leave before it has looked again
+/// (as in flat combining: Hendler, Incze, Shavit, Tzafrir, SPAA 2010). Only threads that begin to
+/// wait or give up waiting queue up at the gate.
+///
+/// Invariants
+///  I1 `length_` is the number of waiters linked; it changes inside the gate.
+///  I2 A waiter is given an item inside the gate, by its own word, and is not linked then.
+///  I3 Whoever makes an item available looks at `length_` afterwards; whoever is linked looks for
+///     items afterwards, or knows of one in front of it that did and is still there (`watched_`).
+/// Memory ordering: what is inside the gate is ordered by it (1 to 5); see `any_after_change`.
+/// Progress: blocking: `enter`. Wait-free: the rest, but for `serve_and_leave`, which goes on as
+///   long as others ask.
+class alignas(no_false_sharing) waiter_queue {
+ public:
+  explicit waiter_queue(handshake kind) noexcept : kind_(kind) {}
+
+  /// Whether anybody waits, as far as this thread happens to know.
+  [[nodiscard]] bool any() const noexcept {
+    // relaxed: a hint; who relies on it uses any_after_change
+    return kind_ != handshake::none && length_.load(std::memory_order_relaxed) != 0;
+  }
+
+  /// Whether anybody waits who might have missed what the caller did before.
+  [[nodiscard]] bool any_after_change() noexcept {
+    if (kind_ == handshake::asymmetric) {
+      light_fence();
+      // relaxed: the light fence keeps the order, the waiter's heavy fence does the rest
+      return length_.load(std::memory_order_relaxed) != 0;
+    }
+    return kind_ == handshake::symmetric && change_length(0) != 0;
+  }
+
+  /// After `append`: whoever makes an item available from now on sees that somebody waits, and what
+  /// was made available before the caller sees. False: the kernel has refused the heavy fence.
+  [[nodiscard]] bool announce() const noexcept {
+    return kind_ != handshake::asymmetric || broken(mutation::quiet_waiter) || heavy_fence();
+  }
+
+  [[nodiscard]] std::uint32_t length() const noexcept {
+    // relaxed: a number for statistics
+    return length_.load(std::memory_order_relaxed);
+  }
+
+  // ---- the gate -------------------------------------------------------------------------------
+
+  /// Waits until nobody is inside.
+  void enter() noexcept {
+    exponential_backoff backoff;
+    for (int waits = 0; !try_enter(); ++waits) {
+      if (waits < tuning::waits_before_yield) {
+        backoff.pause();
+      } else if (waits < tuning::waits_before_nap) {
+        yield_thread();
+      } else {
+        nap_thread();
+      }
+    }
+  }
+
+  [[nodiscard]] bool try_enter() noexcept {
+    std::uint32_t seen = nobody;
+    schedule_point();
+    count_shared_rmw();
+    // (1) - this acquire-CAS synchronizes-with the release-CAS (3): what was done inside is
+    // visible. relaxed on failure: nothing is read
+    return gate_.compare_exchange_strong(seen, somebody, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  /// Goes in if nobody is inside; otherwise asks whoever is to look for items once more.
+  [[nodiscard]] bool enter_or_ask() noexcept {
+    // relaxed: only a guess, validated by (2)
+    std::uint32_t seen = gate_.load(std::memory_order_relaxed);
+    for (;;) {
+      schedule_point();
+      count_shared_rmw();
+      // (2) - this acq_rel-CAS synchronizes-with the release-CAS (3), as (1), and the
+      // acquire-exchange (4), so that who is asked finds the caller's items.
+      // relaxed on failure: the word is again only a guess
+      if (gate_.compare_exchange_weak(seen, seen == nobody ? somebody : asked,
+                                      std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        return seen == nobody;
+      }
+    }
+  }
+
+  // ---- inside the gate --------------------------------------------------------------------------
+
+  /// Puts `last` at the end. Returns whether somebody in front of it keeps watch already.
+  [[nodiscard]] bool append(waiter& last) noexcept;
+
+  /// Takes out a waiter that was not given anything.
+  void remove(waiter& who) noexcept;
+
+  /// `who` has looked for items and found none. From now on others need not look.
+  void keep_watch(const waiter& who) noexcept;
+
+  /// Gives items to waiters as long as there are both, and leaves: `item` (or null) first, then
+  /// what `take()` returns, until it is null. An item that nobody waits for goes to `put(item)`.
+  /// Returns how many were given.
+  template <class Take, class Put>
+  std::uint32_t serve_and_leave(void* item, const Take& take, const Put& put) noexcept {
+    std::uint32_t given = 0;
+    wake_up_call call;
+    do {
+      while (waiter* const first = first_open()) {
+        if (item == nullptr) {
+          item = take();
+        }
+        if (item == nullptr) {
+          break;
+        }
+        if (give(*first, item, call)) {
+          item = nullptr;
+          ++given;
+        }
+      }
+      if (item != nullptr) {
+        put(std::exchange(item, nullptr));
+      }
+    } while (!leave());
+    return given;
+  }
+
+  /// In the child of a fork: the threads that waited are not there.
+  // relaxed (whole function): there is one thread
+  void forget_all() noexcept {
+    head_.store(nullptr, std::memory_order_relaxed);
+    tail_.store(nullptr, std::memory_order_relaxed);
+    watched_.store(false, std::memory_order_relaxed);
+    length_.store(0, std::memory_order_relaxed);
+    gate_.store(nobody, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::uint32_t nobody = 0;
+  static constexpr std::uint32_t somebody = 1;
+  static constexpr std::uint32_t asked = 2;
+
+  /// Wakes one sleeper, as late as possible: outside the gate, unless another follows.
+  class wake_up_call {
+   public:
+    wake_up_call() noexcept = default;
+    wake_up_call(const wake_up_call&) = delete;
+    wake_up_call& operator=(const wake_up_call&) = delete;
+    ~wake_up_call() { next(nullptr); }
+    void next(const atomic<std::uint32_t>* word) noexcept {
+      if (word_ != nullptr && !broken(mutation::no_wake_up)) {
+        unpark(word_);
+      }
+      word_ = word;
+    }
+
+   private:
+    const atomic<std::uint32_t>* word_ = nullptr;
+  };
+
+  /// The first waiter; those that were cancelled are taken out on the way.
+  [[nodiscard]] waiter* first_open() noexcept;
+
+  /// False: it was cancelled in this moment.
+  [[nodiscard]] bool give(waiter& first, void* item, wake_up_call& call) noexcept;
+
+  /// False: somebody has asked, and the caller is still inside.
+  [[nodiscard]] bool leave() noexcept {
+    std::uint32_t seen = somebody;
+    schedule_point();
+    count_shared_rmw();
+    // (3) - this release-CAS synchronizes-with the acquire-CAS (1) and the acq_rel-CAS (2).
+    // relaxed on failure: (4) reads again
+    if (gate_.compare_exchange_strong(seen, nobody, std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+      return true;
+    }
+    count_shared_rmw();
+    if (broken(mutation::ask_ignored)) {
+      // relaxed: this build is wrong on purpose
+      gate_.store(nobody, std::memory_order_relaxed);
+      return true;
+    }
+    // (4) - this acquire-exchange synchronizes-with the acq_rel-CAS (2), so the items of those who
+    // asked are visible
+    (void)gate_.exchange(somebody, std::memory_order_acquire);
+    return false;
+  }
+
+  /// Returns the length before.
+  std::uint32_t change_length(std::int32_t by) noexcept {
+    count_shared_rmw();
+    // (5) - this acq_rel-fetch-add synchronizes-with itself, the acq_rel-fetch-add (5): where the
+    // handshake is symmetric, of two threads the later one sees what the earlier one did before
+    return length_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_acq_rel);
+  }
+
+  handshake kind_;
+  atomic<std::uint32_t> length_{0};
+  atomic<std::uint32_t> gate_{nobody};
+  // Inside the gate.
+  atomic<waiter*> head_{nullptr};
+  atomic<waiter*> tail_{nullptr};
+  atomic<bool> watched_{false};
+};
+
+// relaxed (whole function): inside the gate
+inline bool waiter_queue::append(waiter& last) noexcept {
+  waiter* const before = tail_.load(std::memory_order_relaxed);
+  last.previous_.store(before, std::memory_order_relaxed);
+  last.linked_.store(true, std::memory_order_relaxed);
+  (before != nullptr ? before->next_ : head_).store(&last, std::memory_order_relaxed);
+  tail_.store(&last, std::memory_order_relaxed);
+  (void)change_length(1);
+  return watched_.load(std::memory_order_relaxed);
+}
+
+// relaxed (whole function): inside the gate
+inline void waiter_queue::remove(waiter& who) noexcept {
+  if (!who.linked_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  waiter* const next = who.next_.load(std::memory_order_relaxed);
+  waiter* const previous = who.previous_.load(std::memory_order_relaxed);
+  (previous != nullptr ? previous->next_ : head_).store(next, std::memory_order_relaxed);
+  (next != nullptr ? next->previous_ : tail_).store(previous, std::memory_order_relaxed);
+  who.linked_.store(false, std::memory_order_relaxed);
+  if (change_length(-1) == 1 && !broken(mutation::watch_for_ever)) {
+    watched_.store(false, std::memory_order_relaxed);
+  }
+}
+
+// relaxed (whole function): inside the gate
+inline void waiter_queue::keep_watch(const waiter& who) noexcept {
+  if (who.linked_.load(std::memory_order_relaxed)) {
+    watched_.store(true, std::memory_order_relaxed);
+  }
+}
+
+inline waiter* waiter_queue::first_open() noexcept {
+  // relaxed (2x): inside the gate
+  while (waiter* const first = head_.load(std::memory_order_relaxed)) {
+    if (waiter::is_open(static_cast<waiter_state>(first->state_.load(std::memory_order_relaxed)))) {
+      return first;
+    }
+    remove(*first);
+  }
+  return nullptr;
+}
+
+inline bool waiter_queue::give(waiter& first, void* item, wake_up_call& call) noexcept {
+  remove(first);  // before it may go its way
+  // relaxed: published by (2) of waiter.hpp
+  first.item_.store(item, std::memory_order_relaxed);
+  const waiter_state before = first.end(waiter_state::given);
+  if (before == waiter_state::asleep) {
+    call.next(&first.state_);
+  }
+  return waiter::is_open(before) || broken(mutation::lose_refused);
+}
+
+}  // namespace lido::detail

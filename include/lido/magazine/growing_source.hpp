@@ -1,0 +1,142 @@
+/// @file
+/// Internal. A slot_source whose slots come and go in segments.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "lido/base/address_space.hpp"
+#include "lido/base/pool_stats.hpp"
+#include "lido/base/segment_plan.hpp"
+#include "lido/base/slot_geometry.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/magazine/slot_census.hpp"
+#include "lido/magazine/slot_source.hpp"
+
+namespace lido::detail {
+
+/// What lies behind the slots of a growing_source. Both functions get whole segments, return 0 or
+/// an error number of the system, and then have changed nothing.
+template <class M>
+concept segment_memory = requires(M& memory, slot_index first, std::uint32_t count) {
+  { memory.commit(first, count) }
+  noexcept->std::same_as<int>;
+  { memory.decommit(first, count) }
+  noexcept->std::same_as<int>;
+};
+
+/// Addresses of free slots for any number of threads, as slot_source, which it adds slots to when
+/// there are none left, and takes slots from when it is told to.
+///
+/// Invariants
+///  I1 Who changes the capacity holds `resize_`, a word with one bit for that and a number that
+///     moves with each change. A change is announced before it begins.
+///  I2 A slot of a retired segment is nowhere in the source. A segment retires only while all of
+///     its slots are in the census, that is, in the hands of the thread that holds `resize_`.
+///  I3 acquire fails only if at some moment during the call every slot was in callers' hands and
+///     the capacity was the most that is allowed, if the memory of a new segment was refused, if
+///     whoever held `resize_` did nothing for a tenth of a second, or for the reasons of
+///     slot_source.
+/// Memory ordering: `resize_` (2) -> (1, 3) hands the segments from one holder to the next. That
+///   nothing changed during a look is told by its number, and by the order of the capacity behind
+///   it.
+/// Progress: as slot_source while there are free slots, whatever the holder of `resize_` does. An
+///   acquire that needs a segment adds one or waits for the one who does, as I3 says. `reserve` and
+///   `shrink_to` are blocking among one another.
+template <growing_index_stack Stack, segment_memory Memory>
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and its base is private
+class growing_source final : private thread_exit_listener {
+ public:
+  /// Starts without slots. Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `slots`
+  /// spans as many, `stride` bytes each; `memory` outlives this.
+  growing_source(slot_geometry slots, std::size_t stride, std::uint32_t capacity,
+                 cache_choice caches, std::uint32_t max_cached, Memory& memory);
+  growing_source(const growing_source&) = delete;
+  growing_source& operator=(const growing_source&) = delete;
+  ~growing_source() { unregister_listener(); }
+
+  // ---- as slot_source ---------------------------------------------------------------------------
+
+  [[nodiscard, gnu::always_inline]] void* acquire() noexcept { return or_more(source_.acquire()); }
+  [[nodiscard]] void* acquire_locked() noexcept { return or_more(source_.acquire_locked()); }
+  [[nodiscard]] void* acquire_shared() noexcept { return or_more(source_.acquire_shared()); }
+  [[gnu::always_inline]] void release(void* slot) noexcept { source_.release(slot); }
+  void release_locked(void* slot) noexcept { source_.release_locked(slot); }
+  void release_shared(void* slot) noexcept { source_.release_shared(slot); }
+  [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
+  /// The same, but adds no segment.
+  [[nodiscard]] std::size_t acquire_present_n(std::span<void*> out) noexcept {
+    return source_.acquire_n(out);
+  }
+  void release_n(std::span<void* const> slots) noexcept { source_.release_n(slots); }
+  [[nodiscard]] pool_stats stats() const noexcept;
+
+  // ---- growth -----------------------------------------------------------------------------------
+
+  /// Slots in segments that are in service.
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return source_.capacity(); }
+
+  /// Adds segments until there are `slots` slots at least. Returns 0, or the error number of the
+  /// system when it refuses memory; the segments that came before stay. Blocking. Requires: slots
+  /// is at most the capacity of the constructor.
+  [[nodiscard]] int reserve(std::uint32_t slots) noexcept;
+
+  /// Gives back segments all of whose slots are free, the highest first, as long as `slots` slots
+  /// are left. Returns how many are. Blocking.
+  std::uint32_t shrink_to(std::uint32_t slots) noexcept;
+
+  /// Why the last attempt to add a segment failed; 0 if it did not.
+  [[nodiscard]] int growth_error() const noexcept {
+    // relaxed: for the text of an error
+    return growth_error_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  using word = std::uint64_t;
+  static constexpr word held = 1;
+  [[nodiscard]] static bool is_held(word seen) noexcept { return (seen & held) != 0; }
+
+  [[nodiscard, gnu::always_inline]] void* or_more(void* slot) noexcept {
+    return slot != nullptr ? slot : acquire_more();
+  }
+  [[nodiscard, gnu::noinline]] void* acquire_more() noexcept;
+  struct patience;
+  [[nodiscard]] bool unchanged_since(word seen) const noexcept;
+
+  [[nodiscard]] bool try_hold(word seen) noexcept;
+  void hold() noexcept;
+  void let_go() noexcept;
+  void note_progress() noexcept;
+
+  // All of these by the holder of `resize_`.
+  [[nodiscard]] void* grow() noexcept;
+  [[nodiscard]] int add_segment(void** kept) noexcept;
+  [[nodiscard]] int back_segment(std::uint32_t segment) noexcept;
+  [[nodiscard]] std::uint32_t lowest_retired() noexcept;
+  void put_back_census() noexcept;
+  void retire_free_segments(std::uint32_t slots) noexcept;
+  [[nodiscard]] bool try_retire(std::uint32_t segment) noexcept;
+
+  void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
+  void on_fork(std::uint32_t survivor) noexcept override;
+
+  Memory& memory_;
+  segment_plan plan_;
+  std::size_t stride_;
+  slot_source<Stack> source_;
+  slot_census census_;
+  std::unique_ptr<bool[]> in_service_;  ///< of each segment
+  std::uint32_t first_retired_ = 0;     ///< none below it is retired
+  alignas(no_false_sharing) atomic<word> resize_{0};
+  atomic<std::uint32_t> progress_{0};  ///< of the holder
+  atomic<int> growth_error_{0};
+  atomic<std::uint32_t> segments_{0};
+  atomic<std::uint64_t> growths_{0};
+  atomic<std::uint64_t> shrinks_{0};
+};
+
+}  // namespace lido::detail

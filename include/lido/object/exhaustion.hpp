@@ -1,0 +1,56 @@
+/// @file
+/// Public. What a pool does when it is exhausted, beside `policy::fail`: wait, or ask the user.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include "lido/object/policy.hpp"
+
+namespace lido {
+
+namespace detail {
+
+/// Calls a callable of the user's; see policy::on_exhausted.
+template <class F>
+class exhaustion_handler {
+  static_assert(std::is_invocable_v<F&, const exhaustion&>,
+                "lido: policy::on_exhausted<F> calls F with a const lido::exhaustion&");
+  using answer = std::invoke_result_t<F&, const exhaustion&>;
+  static_assert(std::is_void_v<answer> || std::same_as<answer, exhaustion_answer>,
+                "lido: the callable of policy::on_exhausted returns lido::exhaustion_answer or "
+                "nothing, which is exhaustion_answer::fail");
+
+ public:
+  exhaustion_handler() requires std::default_initializable<F>
+  = default;
+  explicit(false) exhaustion_handler(F callable) : callable_(std::move(callable)) {}
+
+  answer on_exhausted(const exhaustion& what) { return callable_(what); }
+
+ private:
+  [[no_unique_address]] F callable_;
+};
+
+}  // namespace detail
+
+namespace policy {
+
+/// When exhausted, `acquire` waits for a slot: first come, first served, and a slot that is
+/// released goes to whoever waits longest without being free in between. `acquire_for`,
+/// `acquire_until` and `acquire(std::stop_token, ...)` wait no longer than they are told.
+/// `try_acquire` never waits.
+struct block {
+  static constexpr bool waits = true;
+};
+
+/// When exhausted, `acquire` asks an F what to do, again and again until that ends: log, wait, free
+/// something, give up. F is called with a `const exhaustion&` by all threads that find the pool
+/// exhausted, at the same time, and may throw. Its object is made with the pool, or given to its
+/// constructor: `object_pool<job, policy::on_exhausted<handler>> jobs{{.capacity = 8}, handler};`
+template <class F>
+using on_exhausted = detail::exhaustion_handler<F>;
+
+}  // namespace policy
+}  // namespace lido

@@ -1,0 +1,6 @@
+/// @file
+/// `slot_map<T>` and `concurrent_slot_map<T>`: values that are walked often, reached by handles.
+#pragma once
+
+#include "lido/slot_map/concurrent_slot_map.hpp"
+#include "lido/slot_map/slot_map.hpp"

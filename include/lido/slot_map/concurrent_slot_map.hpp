@@ -1,0 +1,381 @@
+/// @file
+/// Public. `concurrent_slot_map<T>`: values for any number of threads, reached by handles alone.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "lido/base/error.hpp"
+#include "lido/base/mutation.hpp"
+#include "lido/base/pool_stats.hpp"
+#include "lido/base/scope_exit.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/magazine/slot_source_impl.hpp"
+#include "lido/memory/slot_array.hpp"
+#include "lido/object/construction.hpp"
+#include "lido/slot_map/parallel.hpp"
+#include "lido/slot_map/slot_handle.hpp"
+#include "lido/slot_map/slot_map_hooks.hpp"
+#include "lido/slot_map/slot_state.hpp"
+#include "lido/slot_map/step.hpp"
+
+namespace lido {
+
+/// Options of a `concurrent_slot_map`. Use designated initialisers.
+struct concurrent_slot_map_options {
+  /// Most values at once, exactly: 1 to 2^32 - 2. Memory for all is set aside at the start; the
+  /// system supplies the pages of values as they are used.
+  std::size_t max_size = 0;
+
+  /// Copied; appears in errors.
+  std::string_view name = "unnamed";
+
+  /// As `object_pool_options::max_cached`.
+  std::size_t max_cached = 512;
+};
+
+/// Values that never move, in one array with holes. All functions are thread-safe, and run beside
+/// one another, unless they say otherwise.
+///
+/// A value is touched only inside a callback: `visit` is alone with it, `read` among readers. To
+/// enter waits while others are with the same value (spins, then yields); nothing else waits but
+/// what `object_pool` waits for. `erase` never waits: from its return on nobody enters, and the
+/// last one who is with the value ends it. Hence a callback may erase any value, its own too, and
+/// insert; it must not enter the value it is with, nor may two callbacks enter each other's.
+///
+/// insert, erase, visit, read and contains are linearizable for each handle: they take effect at
+/// one moment between call and return, in one order for all threads. Not linearizable: a walk (it
+/// enters each value that is there from its begin to its end, exactly once, and may or may not meet
+/// others), `size`, and that a map is full (see object_pool).
+///
+/// A slot that has had all its generations is not used again, and `max_size` is one less: after
+/// 2^48 values in one slot, or fewer when indices need more than 16 bits: 2^(64 - their bits).
+/// Requires on destruction: no thread is in a call. `Hooks` as of a slot_map, from any thread;
+/// on_insert is called before others can reach the value; on_move is not.
+template <class T, class Hooks = no_hooks,
+          std::uint64_t LastGeneration = detail::slot_state::last_generation>
+class concurrent_slot_map {
+  static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
+                "lido: a slot map holds objects: no references, arrays or const types");
+  static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");
+  static_assert(detail::hooks_fit<Hooks, T>());
+
+ public:
+  using value_type = T;
+  using handle_type = slot_handle<T>;
+
+  /// Throws std::invalid_argument (max_size 0, or more than 2^32 - 2), std::bad_array_new_length,
+  /// std::bad_alloc.
+  explicit concurrent_slot_map(const concurrent_slot_map_options& options, Hooks hooks = Hooks())
+      : name_(options.name),
+        max_size_(checked_size(options)),
+        index_bits_(static_cast<unsigned>(std::bit_width(max_size_))),
+        last_generation_(std::min(LastGeneration, all_ones >> index_bits_)),
+        values_(max_size_),
+        states_(std::make_unique<detail::slot_state[]>(max_size_)),
+        source_(values_.geometry(), max_size_, detail::cache_choice::automatic,
+                static_cast<std::uint32_t>(options.max_cached)),
+        hooks_(std::move(hooks)) {}
+
+  explicit concurrent_slot_map(std::size_t max_size)
+      : concurrent_slot_map(concurrent_slot_map_options{.max_size = max_size}) {}
+
+  concurrent_slot_map(const concurrent_slot_map&) = delete;
+  concurrent_slot_map& operator=(const concurrent_slot_map&) = delete;
+  ~concurrent_slot_map() {
+    for (std::uint32_t i = 0; i < end(); ++i) {
+      if (states_[i].is_live()) {
+        value_at(i).~T();
+      }
+    }
+  }
+
+  /// A value made from `args`. Throws pool_exhausted when all slots are taken, and what T's
+  /// constructor and on_insert throw, which cost no slot. Progress: as `object_pool::acquire`.
+  template <class... Args>
+  handle_type emplace(Args&&... args) {
+    void* const slot = source_.acquire();
+    if (slot == nullptr) [[unlikely]] {
+      throw pool_exhausted(name_, max_size_, size());
+    }
+    return construct(slot, std::forward<Args>(args)...);
+  }
+  handle_type insert(T value) { return emplace(std::move(value)); }
+
+  /// As emplace; the null handle when all slots are taken.
+  template <class... Args>
+  [[nodiscard]] handle_type try_emplace(Args&&... args) {
+    void* const slot = source_.acquire();
+    return slot != nullptr ? construct(slot, std::forward<Args>(args)...) : handle_type();
+  }
+
+  /// As emplace; when all slots are taken, erases the value whose `importance(const T&)` is the
+  /// least by `<` of those a walk meets, until there is a slot. Others insert and change values
+  /// meanwhile, so it was the least when it was read. Waits for those who are with a value. Throws
+  /// pool_exhausted when all slots are used up; what throws after an erase does not undo that.
+  template <class Importance, class... Args>
+  handle_type emplace_or_evict(Importance importance, Args&&... args) {
+    void* slot = source_.acquire();
+    for (; slot == nullptr; slot = source_.acquire()) {
+      if (used_up_slots() == max_size_) {
+        throw pool_exhausted(name_, max_size_, 0);
+      }
+      if (!erase(least(importance))) {
+        detail::yield_thread();
+      }
+    }
+    return construct(slot, std::forward<Args>(args)...);
+  }
+
+  /// False when the handle is stale. What the caller did before happens before the destructor.
+  /// Lock-free, and does not wait for those who are with the value.
+  bool erase(handle_type handle) noexcept {
+    const std::uint32_t slot = slot_of(handle);
+    if (slot >= max_size_) {
+      return false;
+    }
+    const auto fate = states_[slot].erase(generation_of(handle));
+    if (fate == detail::slot_state::fate::ours) {
+      end_value(slot);
+    }
+    return fate != detail::slot_state::fate::stale;
+  }
+
+  /// Calls `f(T&)` alone with the value; false when the handle is stale. If f throws, so does this.
+  template <class F>
+  bool visit(handle_type handle, F&& f) {
+    const std::uint32_t slot = slot_of(handle);
+    if (slot >= max_size_ || !states_[slot].enter_alone(generation_of(handle))) {
+      return false;
+    }
+    const detail::scope_exit leave([&]() noexcept { leave_alone(slot); });
+    f(value_at(slot));
+    return true;
+  }
+
+  /// As visit, with `f(const T&)` and beside other readers.
+  template <class F>
+  bool read(handle_type handle, F&& f) const {
+    const std::uint32_t slot = slot_of(handle);
+    if (slot >= max_size_ || !states_[slot].enter_shared(generation_of(handle))) {
+      return false;
+    }
+    const detail::scope_exit leave([&]() noexcept { leave_shared(slot); });
+    f(std::as_const(value_at(slot)));
+    return true;
+  }
+
+  /// Wait-free. Another thread may erase the value at once; `visit` and `read` tell in one go.
+  [[nodiscard]] bool contains(handle_type handle) const noexcept {
+    const std::uint32_t slot = slot_of(handle);
+    return slot < max_size_ && states_[slot].is_live(generation_of(handle));
+  }
+
+  /// Calls `f(T&)` or `f(T&, handle)` alone with each value, in the order of memory; what f may
+  /// return says `step`. True: the walk came to its end. What it meets says the class.
+  template <class F>
+  bool for_each(F&& f) {
+    return walk(f, 0, end());
+  }
+
+  /// As above with `f(const T&)`, beside other readers; f returns nothing or bool.
+  template <class F>
+  bool for_each(F&& f) const {
+    for (std::uint32_t slot = 0; slot < end(); ++slot) {
+      const handle_type handle = handle_at(slot);
+      step verdict = step::next;
+      if (states_[slot].is_live()) {
+        (void)read(handle, [&](const T& value) {
+          verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
+        });
+      }
+      if (detail::stops(verdict)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// As the first on as many threads as `executor` likes (lido/tbb.hpp has `lido::par`). To stop
+  /// ends the range an executor is at, not the walk.
+  template <parallel_executor Executor, class F>
+  void for_each(const Executor& executor, F f) {
+    executor(end(),
+             [this, &f](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
+  }
+
+  [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
+  /// Exact when no other thread is in a call; see pool_stats. Wait-free.
+  [[nodiscard]] std::size_t size() const noexcept {
+    const std::size_t in_use = source_.stats().in_use;
+    return in_use - std::min(in_use, used_up_slots());
+  }
+  [[nodiscard]] std::size_t used_up_slots() const noexcept {
+    // relaxed: a number for statistics
+    return used_up_.load(std::memory_order_relaxed);
+  }
+  /// Of the slots; see pool_stats.
+  [[nodiscard]] pool_stats stats() const noexcept { return source_.stats(); }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
+
+ private:
+  static constexpr std::uint64_t all_ones = std::numeric_limits<std::uint64_t>::max();
+
+  static std::uint32_t checked_size(const concurrent_slot_map_options& options) {
+    if (options.max_size == 0 || options.max_size > detail::max_capacity) {
+      detail::throw_invalid_option(options.name, "max_size " + std::to_string(options.max_size) +
+                                                     " is not between 1 and " +
+                                                     std::to_string(detail::max_capacity));
+    }
+    if (options.max_cached > detail::most_cached) {
+      detail::throw_invalid_option(
+          options.name, "max_cached " + std::to_string(options.max_cached) + " is more than " +
+                            std::to_string(detail::most_cached));
+    }
+    return static_cast<std::uint32_t>(options.max_size);
+  }
+
+  [[nodiscard]] std::uint32_t slot_of(handle_type handle) const noexcept {
+    return static_cast<std::uint32_t>(handle.to_bits() & ~(all_ones << index_bits_));
+  }
+  [[nodiscard]] std::uint64_t generation_of(handle_type handle) const noexcept {
+    return handle.to_bits() >> index_bits_;
+  }
+  [[nodiscard]] handle_type handle_at(std::uint32_t slot) const noexcept {
+    return handle_type::from_bits(states_[slot].generation() << index_bits_ | slot);
+  }
+  [[nodiscard]] T& value_at(std::uint32_t slot) const noexcept {
+    return *std::launder(static_cast<T*>(values_.address_of(slot)));
+  }
+
+  [[nodiscard]] std::uint32_t end() const noexcept {
+    // relaxed: an insert that is over before a walk begins has raised it; what is in a slot says
+    // the slot's own word
+    return end_.load(std::memory_order_relaxed);
+  }
+  // relaxed (whole function): see end()
+  void raise_end(std::uint32_t slot) noexcept {
+    std::uint32_t before = end_.load(std::memory_order_relaxed);
+    while (before <= slot &&
+           !end_.compare_exchange_weak(before, slot + 1, std::memory_order_relaxed,
+                                       std::memory_order_relaxed)) {
+    }
+  }
+
+  template <class... Args>
+  handle_type construct(void* place, Args&&... args) {
+    detail::scope_exit give_back([&]() noexcept { source_.release(place); });
+    const std::uint32_t slot = values_.geometry().index_of(place);
+    const handle_type handle = handle_at(slot);
+    if (detail::broken(detail::mutation::publish_early)) {
+      states_[slot].publish();
+      detail::schedule_point();
+    }
+    T* const value = detail::make<T>(place, std::forward<Args>(args)...);
+    if constexpr (detail::has_on_insert<Hooks, T>) {
+      detail::scope_exit unmake([&]() noexcept { value->~T(); });
+      hooks_.on_insert(*value, handle);
+      unmake.dismiss();
+    }
+    give_back.dismiss();
+    if (!detail::broken(detail::mutation::publish_early)) {
+      states_[slot].publish();
+    }
+    raise_end(slot);
+    return handle;
+  }
+
+  /// Requires: the value is erased and the caller the last one with it.
+  void end_value(std::uint32_t slot) const noexcept {
+    T& value = value_at(slot);
+    detail::tell_of_erase(hooks_, value, [&] { return handle_at(slot); });
+    value.~T();
+    if (states_[slot].retire_value(last_generation_)) {
+      source_.release(values_.address_of(slot));
+    } else {
+      // relaxed: a number for statistics
+      used_up_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  void leave_alone(std::uint32_t slot) noexcept {
+    detail::schedule_point();
+    if (states_[slot].leave_alone()) {
+      end_value(slot);
+    }
+  }
+  // The reader of an erased value ends it if it is the last, const or not.
+  void leave_shared(std::uint32_t slot) const noexcept {
+    detail::schedule_point();
+    if (states_[slot].leave_shared()) {
+      end_value(slot);
+    }
+  }
+
+  template <class F>
+  bool walk(F& f, std::uint32_t first, std::uint32_t last) {
+    for (std::uint32_t slot = first; slot < last; ++slot) {
+      if (states_[slot].is_live() && detail::stops(enter(f, slot))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  template <class F>
+  step enter(F& f, std::uint32_t slot) {
+    const handle_type handle = handle_at(slot);
+    step verdict = step::next;
+    (void)visit(handle, [&](T& value) {
+      verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
+      if (detail::erases(verdict)) {
+        (void)erase(handle);
+      }
+    });
+    return verdict;
+  }
+
+  template <class Importance>
+  handle_type least(Importance& importance) const {
+    using rank = std::remove_cvref_t<std::invoke_result_t<Importance&, const T&>>;
+    std::optional<rank> lowest;
+    handle_type found;
+    for_each([&](const T& value, handle_type handle) {
+      rank own = importance(value);
+      if (!lowest || own < *lowest) {
+        lowest.emplace(std::move(own));
+        found = handle;
+      }
+    });
+    return found;
+  }
+
+  std::string name_;
+  std::uint32_t max_size_;
+  unsigned index_bits_;  ///< of a handle, the low ones
+  std::uint64_t last_generation_;
+  detail::slot_array<T> values_;
+  std::unique_ptr<detail::slot_state[]> states_;
+  // A reader may have to end a value, and give its slot back.
+  mutable detail::slot_source<> source_;
+  [[no_unique_address]] mutable Hooks hooks_;
+  alignas(detail::no_false_sharing) detail::atomic<std::uint32_t> end_{
+      0};  ///< behind the highest slot ever used
+  mutable detail::atomic<std::size_t> used_up_{0};
+};
+
+}  // namespace lido

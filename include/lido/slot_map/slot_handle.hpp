@@ -1,0 +1,61 @@
+/// @file
+/// Public. `slot_handle<T>`: the name of a value in a slot map.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace lido {
+
+/// Names one value of a slot map for ever. Its 64 bits say which slot, and which of the values that
+/// were there one after another: its generation. A `slot_map` takes 32 bits for each; a
+/// `concurrent_slot_map`, whose slots are counted from the start, has more generations. When the
+/// value is gone the handle is stale, and no later value gets an equal one: a slot that has no
+/// generation left is not used again.
+///
+/// A plain number, to be copied, compared, stored and sent. The map it came from is not in it: a
+/// handle of another map of the same type is not noticed.
+template <class T>
+class slot_handle {
+ public:
+  /// The null handle: names nothing, in every map.
+  constexpr slot_handle() noexcept = default;
+
+  constexpr slot_handle(std::uint32_t index, std::uint32_t generation) noexcept
+      : index_(index), generation_(generation) {}
+
+  /// Requires: `bits` came from `to_bits`.
+  [[nodiscard]] static constexpr slot_handle from_bits(std::uint64_t bits) noexcept {
+    return {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)};
+  }
+
+  /// The null handle is 0.
+  [[nodiscard]] constexpr std::uint64_t to_bits() const noexcept {
+    return std::uint64_t{generation_} << 32U | index_;
+  }
+
+  /// As a `slot_map` sees it.
+  [[nodiscard]] constexpr std::uint32_t index() const noexcept { return index_; }
+  [[nodiscard]] constexpr std::uint32_t generation() const noexcept { return generation_; }
+
+  /// Whether it is another than the null handle. Only the map knows whether it is stale.
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return to_bits() != 0; }
+
+  friend constexpr bool operator==(slot_handle, slot_handle) noexcept = default;
+  friend constexpr auto operator<=>(slot_handle, slot_handle) noexcept = default;
+
+ private:
+  std::uint32_t index_ = 0;
+  std::uint32_t generation_ = 0;
+};
+
+}  // namespace lido
+
+template <class T>
+struct std::hash<lido::slot_handle<T>> {
+  [[nodiscard]] std::size_t operator()(lido::slot_handle<T> handle) const noexcept {
+    return std::hash<std::uint64_t>{}(handle.to_bits());
+  }
+};

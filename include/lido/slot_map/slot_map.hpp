@@ -1,0 +1,398 @@
+/// @file
+/// Public. `slot_map<T>`: values side by side in memory, reached by handles that never lie.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "lido/base/error.hpp"
+#include "lido/base/scope_exit.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/object/construction.hpp"
+#include "lido/slot_map/parallel.hpp"
+#include "lido/slot_map/slot_handle.hpp"
+#include "lido/slot_map/slot_map_hooks.hpp"
+#include "lido/slot_map/slot_map_iterator.hpp"
+#include "lido/slot_map/slot_map_options.hpp"
+#include "lido/slot_map/slot_pointer.hpp"
+#include "lido/slot_map/slot_table.hpp"
+#include "lido/slot_map/step.hpp"
+#include "lido/slot_map/value_store.hpp"
+#include "lido/slot_map/walk.hpp"
+
+namespace lido {
+
+/// Values in one array, without order. Insert, erase and find take constant time (an insert that
+/// grows the array takes as long as the array is); a walk is as fast as one over an array.
+///
+/// A value moves when the array grows or shrinks and when a hole is closed. Its handle stays good
+/// until it is erased, and is refused for ever after. Holes are closed as `compaction_mode` says,
+/// by at most one move for each.
+///
+/// T must be movable; if moving may throw, see the functions. If an insert throws, nothing has
+/// happened. The exception is a T that can only be moved, by a move that throws, when the array has
+/// to grow: no value is lost, but some have been moved from.
+///
+/// For one thread at a time, as std::vector: several may call const functions beside one another.
+/// `Hooks`: see slot_map_hooks.hpp.
+template <class T, class Hooks = no_hooks, class Generations = detail::all_generations>
+class slot_map {
+  static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
+                "lido: a slot map holds objects: no references, arrays or const types");
+  static_assert(std::is_move_constructible_v<T>,
+                "lido: slot_map moves its values; concurrent_slot_map does not");
+  static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");
+  static_assert(detail::hooks_fit<Hooks, T>());
+
+ public:
+  using value_type = T;
+  using handle_type = slot_handle<T>;
+  using iterator = slot_map_iterator<slot_map>;
+  using const_iterator = slot_map_iterator<const slot_map>;
+  using pointer_type = slot_pointer<slot_map>;
+
+  /// Throws std::invalid_argument (max_size 0, or less than reserve; reserve above 2^32 - 2),
+  /// std::bad_alloc, std::bad_array_new_length.
+  explicit slot_map(const slot_map_options& options = {}, Hooks hooks = Hooks())
+      : name_(options.name),
+        max_size_(detail::checked(options).max_size),
+        reserve_(static_cast<std::uint32_t>(options.reserve)),
+        shrink_threshold_(options.shrink_threshold),
+        mode_(options.compaction),
+        hooks_(std::move(hooks)) {
+    reserve(reserve_);
+  }
+
+  /// Handles lead into the map that now has the values. Requires: no walk is running in `other`,
+  /// which is empty afterwards and has its options still, but no name.
+  slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
+      : name_(std::move(other.name_)),
+        max_size_(other.max_size_),
+        reserve_(other.reserve_),
+        shrink_threshold_(other.shrink_threshold_),
+        mode_(other.mode_),
+        store_(std::move(other.store_)),
+        hooks_(std::move(other.hooks_)) {}
+  slot_map& operator=(slot_map&&) = delete;
+  slot_map(const slot_map&) = delete;
+  slot_map& operator=(const slot_map&) = delete;
+  ~slot_map() = default;
+
+  /// A value made from `args`; as `object_pool::acquire` makes it. Throws pool_exhausted when there
+  /// are `max_size()` already, and what T's constructor, a hook and the allocator throw.
+  template <class... Args>
+  handle_type emplace(Args&&... args) {
+    if (size() >= max_size_) [[unlikely]] {
+      throw pool_exhausted(name_, max_size_, size());
+    }
+    return add(std::forward<Args>(args)...);
+  }
+  handle_type insert(T value) { return emplace(std::move(value)); }
+
+  /// As emplace; the null handle when there are `max_size()` already.
+  template <class... Args>
+  [[nodiscard]] handle_type try_emplace(Args&&... args) {
+    return size() < max_size_ ? add(std::forward<Args>(args)...) : handle_type();
+  }
+
+  /// As emplace; when there are `max_size()` already, takes the place of the value that no other
+  /// one comes before by `less(const T&, const T&)`. Looks at all values then. If the constructor,
+  /// `less` or the allocator throws, nothing has happened; if on_insert does, the old value is
+  /// gone.
+  template <class Less, class... Args>
+  handle_type emplace_or_evict(Less less, Args&&... args) {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "lido: emplace_or_evict moves a value where another was, so that must not throw");
+    if (size() < max_size_) {
+      return add(std::forward<Args>(args)...);
+    }
+    T value = detail::make_value<T>(std::forward<Args>(args)...);
+    store_.prepare_slot();
+    const std::uint32_t place = store_.least(less);
+    announce_erase(place);
+    store_.replace(place, std::move(value));
+    return announce_insert(place);
+  }
+
+  /// Destroys the value; false when the handle is stale. During a walk, or unless `compaction_mode`
+  /// is immediate, it leaves a hole; so it does when a move that closes it throws.
+  bool erase(handle_type handle) noexcept {
+    const std::uint32_t place = store_.find(handle.index(), handle.generation());
+    if (place == detail::null_slot) {
+      return false;
+    }
+    erase_at(place);
+    return true;
+  }
+
+  /// All values; no handle of one is good afterwards.
+  void clear() noexcept {
+    for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
+      announce_erase(p);
+      store_.erase(p);
+    }
+    settle();
+  }
+
+  /// The value; nullptr when the handle is stale. Good until the map changes.
+  [[nodiscard]] T* find(handle_type handle) noexcept {
+    const std::uint32_t place = store_.find(handle.index(), handle.generation());
+    return place != detail::null_slot ? &value_at(place) : nullptr;
+  }
+  [[nodiscard]] const T* find(handle_type handle) const noexcept {
+    return const_cast<slot_map&>(*this).find(handle);  // NOLINT(*-const-cast): find changes nothing
+  }
+  [[nodiscard]] bool contains(handle_type handle) const noexcept { return find(handle) != nullptr; }
+
+  /// Requires: the handle is not stale.
+  [[nodiscard]] T& operator[](handle_type handle) noexcept { return *find(handle); }
+  [[nodiscard]] const T& operator[](handle_type handle) const noexcept { return *find(handle); }
+
+  /// What finds the value anew with each use. It does not follow when the map is moved.
+  [[nodiscard]] pointer_type pointer(handle_type handle) noexcept { return {*this, handle}; }
+
+  /// Requires: `value` is in this map.
+  [[nodiscard]] handle_type handle_of(const T& value) const noexcept {
+    return handle_at(static_cast<std::uint32_t>(&value - store_.values()));
+  }
+
+  /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, slot_map&)` for each value in the order of
+  /// memory; what f may return says `step`. True: the walk came to its end.
+  ///
+  /// f may erase any value, insert, and walk itself. No hole is closed and no memory given back
+  /// until the outermost walk ends; a value that is there from begin to end is visited once, one
+  /// that is inserted meanwhile not or once. An insert that finds no room moves all values: f's own
+  /// reference is not good afterwards. With `compaction_mode` deferred closes holes first, and
+  /// throws what moving throws. If f throws, the walk ends.
+  template <class F>
+  bool for_each(F&& f) {
+    if (mode_ == compaction_mode::deferred && walks_ == 0) {
+      compact();
+    }
+    ++walks_;
+    detail::scope_exit end_of_walk([this]() noexcept {
+      --walks_;
+      settle();
+    });
+    auto visit = [this, &f](T& value, std::uint32_t place) {
+      return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
+    };
+    auto erase = [this](std::uint32_t place) noexcept { erase_at(place); };
+    return detail::walk(store_, visit, erase).run();
+  }
+
+  /// As above with `const T&`; f does not change the map. Steps over holes.
+  template <class F>
+  bool for_each(F&& f) const {
+    auto visit = [this, &f](const T& value, std::uint32_t place) {
+      return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
+    };
+    auto erase = [](std::uint32_t /*place*/) noexcept {};
+    return detail::walk(store_, visit, erase).run();
+  }
+
+  /// Calls `f(T&)` or `f(T&, handle)` for each value, from as many threads as `executor` likes (see
+  /// parallel.hpp, and lido/tbb.hpp for `lido::par`). Holes as above. Requires: no f calls a
+  /// function of the map that is not const.
+  template <parallel_executor Executor, class F>
+  void for_each(const Executor& executor, F f) {
+    if (mode_ == compaction_mode::deferred && walks_ == 0) {
+      compact();
+    }
+    executor(store_.end(), [this, &f](std::uint32_t first, std::uint32_t last) {
+      for (std::uint32_t p = store_.next_value(first); p < last; p = store_.next_value(p + 1)) {
+        detail::call_in_parallel(f, value_at(p), [this, p] { return handle_at(p); });
+      }
+    });
+  }
+
+  [[nodiscard]] iterator begin() noexcept { return {this, store_.next_value(0)}; }
+  [[nodiscard]] iterator end() noexcept { return {this, store_.end()}; }
+  [[nodiscard]] const_iterator begin() const noexcept { return {this, store_.next_value(0)}; }
+  [[nodiscard]] const_iterator end() const noexcept { return {this, store_.end()}; }
+
+  /// All values as an array, when holes have been closed. Good until the map changes. Throws what
+  /// moving throws. Requires: no walk is running.
+  [[nodiscard]] std::span<T> values() {
+    compact();
+    return {store_.values(), store_.end()};
+  }
+
+  /// Closes all holes, each by one move at most. If a move throws, the rest stays open. Called
+  /// during a walk: when that ends.
+  void compact() {
+    if (walks_ != 0) {
+      compact_later_ = true;
+    } else {
+      store_.close_holes([this](std::uint32_t place) noexcept { announce_move(place); });
+      shrink_if_sparse();
+    }
+  }
+
+  /// Room for `count` values, `max_size()` at most, without another allocation. Throws
+  /// std::bad_alloc, std::bad_array_new_length, std::invalid_argument (above 2^32 - 2).
+  void reserve(std::size_t count) {
+    const std::size_t wanted = std::min(count, max_size_);
+    if (wanted > detail::max_capacity) {
+      detail::throw_invalid_option(name_, "no room for " + std::to_string(count) + " values");
+    }
+    store_.reserve_slots(wanted);
+    if (wanted > store_.capacity()) {
+      store_.relocate(static_cast<std::uint32_t>(wanted));
+      announce_move_of_all();
+    }
+  }
+
+  /// Closes holes and gives all memory back that is not in use, but for what `reserve` of the
+  /// options keeps. Throws std::bad_alloc without an effect, and what moving throws. During a walk
+  /// it is compact().
+  void shrink_to_fit() {
+    compact();
+    if (walks_ == 0) {
+      store_.shrink_table();
+      shrink_places_to(std::max(store_.end(), reserve_));
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return store_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
+  /// Places for values that memory is allocated for.
+  [[nodiscard]] std::size_t capacity() const noexcept { return store_.capacity(); }
+  /// Places that a walk has to step over.
+  [[nodiscard]] std::size_t holes() const noexcept { return store_.holes(); }
+  /// Slots that are not used again, since every generation of theirs has been given out.
+  [[nodiscard]] std::size_t used_up_slots() const noexcept { return store_.used_up(); }
+  /// Memory beyond the values themselves: about 12 bytes for each place.
+  [[nodiscard]] std::size_t bookkeeping_bytes() const noexcept {
+    return store_.memory() - capacity() * sizeof(T);
+  }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
+  [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
+
+ private:
+  friend iterator;
+  friend const_iterator;
+
+  static constexpr std::uint32_t first_capacity = 16;
+
+  [[nodiscard]] T& value_at(std::uint32_t place) const noexcept { return store_.values()[place]; }
+  [[nodiscard]] handle_type handle_at(std::uint32_t place) const noexcept {
+    const detail::slot_index slot = store_.slot_at(place);
+    return {slot, store_.generation(slot)};
+  }
+
+  template <class... Args>
+  handle_type add(Args&&... args) {
+    if (store_.has_room()) [[likely]] {
+      return announce_insert(store_.emplace(std::forward<Args>(args)...));
+    }
+    const std::uint32_t place =
+        store_.relocate_and_emplace(grown_capacity(), std::forward<Args>(args)...);
+    announce_move_of_all(place);
+    return announce_insert(place);
+  }
+
+  [[nodiscard]] std::uint32_t grown_capacity() const {
+    const std::size_t most = std::min<std::size_t>(max_size_, detail::max_capacity);
+    if (store_.capacity() >= most) {
+      throw pool_exhausted(name_, most, size());
+    }
+    const std::size_t doubled = std::max<std::size_t>(store_.capacity() * 2ULL, first_capacity);
+    return static_cast<std::uint32_t>(std::min(doubled, most));
+  }
+
+  void erase_at(std::uint32_t place) noexcept {
+    announce_erase(place);
+    if constexpr (std::is_nothrow_move_constructible_v<T>) {
+      if (mode_ == compaction_mode::immediate && walks_ == 0 && store_.holes() == 0) {
+        if (store_.erase_and_fill(place)) {
+          announce_move(place);
+        }
+        shrink_if_sparse();
+        return;
+      }
+    }
+    store_.erase(place);
+    settle();
+  }
+
+  /// After a change, and when a walk ends: what `compaction_mode` says, unless a walk is running.
+  void settle() noexcept {
+    if (walks_ != 0 || (mode_ != compaction_mode::immediate && !compact_later_)) {
+      return;
+    }
+    compact_later_ = false;
+    try {
+      compact();
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the holes that are left are closed later
+    }
+  }
+
+  // What comes back half moved is not worth the memory, so such types wait for shrink_to_fit.
+  void shrink_if_sparse() noexcept {
+    const std::size_t used = store_.end();
+    if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
+        capacity() - used > shrink_threshold_) [[unlikely]] {
+      try {
+        shrink_places_to(static_cast<std::uint32_t>(std::max<std::size_t>(2 * used, reserve_)));
+      } catch (...) {  // NOLINT(bugprone-empty-catch): then the memory stays
+      }
+    }
+  }
+
+  void shrink_places_to(std::uint32_t places) {
+    if (places < store_.capacity()) {
+      store_.relocate(places);
+      announce_move_of_all();
+    }
+  }
+
+  handle_type announce_insert(std::uint32_t place) {
+    const handle_type handle = handle_at(place);
+    if constexpr (detail::has_on_insert<Hooks, T>) {
+      detail::scope_exit take_back([&]() noexcept {
+        store_.erase(place);
+        settle();
+      });
+      hooks_.on_insert(value_at(place), handle);
+      take_back.dismiss();
+    }
+    return handle;
+  }
+
+  void announce_erase(std::uint32_t place) noexcept {
+    detail::tell_of_erase(hooks_, value_at(place), [&] { return handle_at(place); });
+  }
+  void announce_move(std::uint32_t place) noexcept {
+    detail::tell_of_move(hooks_, value_at(place), [&] { return handle_at(place); });
+  }
+
+  void announce_move_of_all(std::uint32_t but = detail::null_slot) noexcept {
+    if constexpr (detail::has_on_move<Hooks, T>) {
+      for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
+        if (p != but) {
+          announce_move(p);
+        }
+      }
+    }
+  }
+
+  std::string name_;
+  std::size_t max_size_;
+  std::uint32_t reserve_;
+  std::size_t shrink_threshold_;
+  compaction_mode mode_;
+  bool compact_later_ = false;
+  std::uint32_t walks_ = 0;  ///< one within another
+  detail::value_store<T, Generations> store_;
+  [[no_unique_address]] Hooks hooks_;
+};
+
+}  // namespace lido

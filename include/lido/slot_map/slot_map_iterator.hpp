@@ -1,0 +1,56 @@
+/// @file
+/// Public. Iterators of a slot map.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
+
+namespace lido {
+
+/// Goes over the values of a `slot_map` in the order of memory and steps over holes.
+///
+/// Every call that changes the map makes its iterators invalid, but for an erase of another value
+/// while `compaction_mode` is not immediate. Does not move values and does not close holes.
+template <class Map>
+class slot_map_iterator {
+ public:
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = typename std::remove_const_t<Map>::value_type;
+  using difference_type = std::ptrdiff_t;
+  using reference = std::conditional_t<std::is_const_v<Map>, const value_type&, value_type&>;
+  using pointer = std::remove_reference_t<reference>*;
+
+  slot_map_iterator() noexcept = default;
+  slot_map_iterator(Map* map, std::uint32_t place) noexcept : map_(map), place_(place) {}
+
+  [[nodiscard]] reference operator*() const noexcept { return map_->value_at(place_); }
+  [[nodiscard]] pointer operator->() const noexcept { return &map_->value_at(place_); }
+
+  /// Of the value the iterator points at.
+  [[nodiscard]] typename std::remove_const_t<Map>::handle_type handle() const noexcept {
+    return map_->handle_at(place_);
+  }
+
+  slot_map_iterator& operator++() noexcept {
+    place_ = map_->store_.next_value(place_ + 1);
+    return *this;
+  }
+  slot_map_iterator operator++(int) noexcept {
+    const slot_map_iterator before = *this;
+    ++*this;
+    return before;
+  }
+
+  /// Requires: iterators of one map.
+  friend bool operator==(const slot_map_iterator& a, const slot_map_iterator& b) noexcept {
+    return a.place_ == b.place_;
+  }
+
+ private:
+  Map* map_ = nullptr;
+  std::uint32_t place_ = 0;
+};
+
+}  // namespace lido

@@ -1,0 +1,61 @@
+/// @file
+/// Public. How a slot map is set up at run time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "lido/base/error.hpp"
+#include "lido/base/slot_index.hpp"
+
+namespace lido {
+
+/// When a slot map closes the holes that erased values leave, by moving values from the end there.
+enum class compaction_mode : std::uint8_t {
+  immediate,  ///< in each erase: its cost is always the same, and there is never a hole
+  deferred,   ///< when the next walk begins, as far as values inserted meanwhile left any open
+  manual      ///< in `compact()` and `shrink_to_fit()` only; walks step over holes
+};
+
+/// No limit, as far as indices reach: 2^32 - 2 values.
+inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+/// Options of a `slot_map`. Use designated initialisers: `{.max_size = 200'000, .name = "sparks"}`.
+struct slot_map_options {
+  /// Most values at once, 1 or more.
+  std::size_t max_size = unlimited;
+
+  /// Room from the start, and always: the map never gives this much back. With `reserve` equal to
+  /// `max_size` all memory is allocated once, for as long as no slot is used up.
+  std::size_t reserve = 0;
+
+  /// Memory is given back when values are erased or holes closed, more than so many places are free
+  /// and fewer than a quarter are used; half of what stays is free. `unlimited`: never by itself.
+  std::size_t shrink_threshold = 1024;
+
+  compaction_mode compaction = compaction_mode::deferred;
+
+  /// Copied; appears in errors.
+  std::string_view name = "unnamed";
+};
+
+namespace detail {
+
+/// Before any memory is asked for.
+inline const slot_map_options& checked(const slot_map_options& options) {
+  if (options.max_size == 0) {
+    throw_invalid_option(options.name, "max_size is 0");
+  }
+  if (options.reserve > std::min<std::size_t>(options.max_size, max_capacity)) {
+    throw_invalid_option(options.name,
+                         "reserve " + std::to_string(options.reserve) + " is more than max_size");
+  }
+  return options;
+}
+
+}  // namespace detail
+}  // namespace lido

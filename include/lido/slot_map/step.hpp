@@ -1,0 +1,61 @@
+/// @file
+/// Public: `step`, what the callback of a walk may return. Internal: how it is called.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace lido {
+
+/// What becomes of the value that a walk's callback was given, and of the walk. A callback that
+/// returns nothing means `next`; one that returns bool means `next` by true and `stop` by false.
+enum class step : std::uint8_t {
+  next,           ///< go on
+  stop,           ///< end the walk
+  erase,          ///< erase this value, go on
+  erase_and_stop  ///< erase this value, end the walk
+};
+
+namespace detail {
+
+[[nodiscard]] constexpr bool stops(step verdict) noexcept {
+  return verdict == step::stop || verdict == step::erase_and_stop;
+}
+[[nodiscard]] constexpr bool erases(step verdict) noexcept {
+  return verdict == step::erase || verdict == step::erase_and_stop;
+}
+
+/// Calls and translates what comes back.
+template <bool MayErase, class F, class... Args>
+step call_for_step(F& f, Args&&... args) {
+  using result = std::invoke_result_t<F&, Args...>;
+  static_assert(MayErase || !std::is_same_v<result, step>,
+                "lido: the callback of a walk over a const map returns nothing or bool");
+  if constexpr (std::is_void_v<result>) {
+    f(static_cast<Args&&>(args)...);
+    return step::next;
+  } else if constexpr (std::is_same_v<result, bool>) {
+    return f(static_cast<Args&&>(args)...) ? step::next : step::stop;
+  } else {
+    static_assert(std::is_same_v<result, step>,
+                  "lido: the callback of a walk returns nothing, bool or lido::step");
+    return f(static_cast<Args&&>(args)...);
+  }
+}
+
+/// Calls `f` with what it takes: the value, its handle, the map.
+template <class Map, class F, class T, class HandleOf>
+step visit_with(Map& map, F& f, T& value, HandleOf handle_of) {
+  if constexpr (std::is_invocable_v<F&, T&>) {
+    return call_for_step<!std::is_const_v<Map>>(f, value);
+  } else if constexpr (std::is_invocable_v<F&, T&, decltype(handle_of())>) {
+    return call_for_step<!std::is_const_v<Map>>(f, value, handle_of());
+  } else {
+    static_assert(std::is_invocable_v<F&, T&, decltype(handle_of()), Map&>,
+                  "lido: the callback of a walk takes (T&), (T&, handle) or (T&, handle, map&)");
+    return call_for_step<!std::is_const_v<Map>>(f, value, handle_of(), map);
+  }
+}
+
+}  // namespace detail
+}  // namespace lido

@@ -1,0 +1,299 @@
+/// @file
+/// Internal. Values side by side with holes between them, each reached through a slot.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "lido/base/mutation.hpp"
+#include "lido/base/scope_exit.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/object/construction.hpp"
+#include "lido/slot_map/place_array.hpp"
+#include "lido/slot_map/slot_table.hpp"
+
+namespace lido::detail {
+
+/// How often values were erased or have moved. A type of its own, so that a compiler sees that a
+/// callback's writes to values do not change it and keeps it out of the loop of a walk.
+enum class store_version : std::uint64_t {};
+
+/// The mechanism of a slot map without its policies: knows no limit, hook or walk.
+///
+/// Invariants
+///  I1 The values are at the places below `end()` that are not holes. Each hole is marked and in
+///     one list, threaded through the array that elsewhere says which slot a value has.
+///  I2 table.find(slot of the value at p) is p.
+/// A constructor of T that throws changes nothing, but for a move in `relocate`.
+template <class T, class Generations>
+class value_store {
+ public:
+  value_store() noexcept = default;
+  value_store(value_store&& other) noexcept { swap(other); }
+  value_store& operator=(value_store&&) = delete;
+  value_store(const value_store&) = delete;
+  value_store& operator=(const value_store&) = delete;
+  ~value_store() { destroy_all(); }
+
+  void swap(value_store& other) noexcept {
+    places_.swap(other.places_);
+    std::swap(table_, other.table_);
+    std::swap(end_, other.end_);
+    std::swap(holes_, other.holes_);
+    std::swap(first_hole_, other.first_hole_);
+    std::swap(version_, other.version_);
+  }
+
+  [[nodiscard]] std::uint32_t end() const noexcept { return end_; }
+  [[nodiscard]] std::uint32_t holes() const noexcept { return holes_; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return end_ - holes_; }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return places_.capacity(); }
+  [[nodiscard]] T* values() const noexcept { return places_.values(); }
+  [[nodiscard]] store_version version() const noexcept { return version_; }
+  [[nodiscard]] std::uint64_t holes_around(std::uint32_t place) const noexcept {
+    return places_.holes_around(place);
+  }
+  [[nodiscard]] bool is_hole(std::uint32_t place) const noexcept { return places_.is_hole(place); }
+  [[nodiscard]] slot_index slot_at(std::uint32_t place) const noexcept {
+    return places_.slot(place);
+  }
+  [[nodiscard]] std::uint32_t find(slot_index slot, std::uint32_t generation) const noexcept {
+    return table_.find(slot, generation);
+  }
+  [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
+    return table_.generation(slot);
+  }
+  [[nodiscard]] std::size_t used_up() const noexcept { return table_.used_up(); }
+  [[nodiscard]] std::size_t memory() const noexcept { return places_.memory() + table_.memory(); }
+  void reserve_slots(std::size_t count) { table_.reserve(count); }
+
+  /// The first place from `place` on that has a value, or end().
+  [[nodiscard]] std::uint32_t next_value(std::uint32_t place) const noexcept {
+    while (holes_ != 0 && place < end_) {
+      const std::uint64_t used = ~places_.holes_around(place) >> (place % places_per_word);
+      if (used != 0) {
+        return std::min(place + static_cast<std::uint32_t>(std::countr_zero(used)), end_);
+      }
+      place += places_per_word - place % places_per_word;
+    }
+    return std::min(place, end_);
+  }
+
+  /// The place of the value that none comes before. Requires: there is one.
+  template <class Less>
+  [[nodiscard]] std::uint32_t least(Less& less) const {
+    std::uint32_t best = next_value(0);
+    for (std::uint32_t p = next_value(best + 1); p < end_; p = next_value(p + 1)) {
+      if (less(std::as_const(values()[p]), std::as_const(values()[best]))) {
+        best = p;
+      }
+    }
+    return best;
+  }
+
+  /// Makes a value in a hole, or behind the last value. Returns its place. Requires: there is room.
+  template <class... Args>
+  std::uint32_t emplace(Args&&... args) {
+    table_.prepare();
+    const std::uint32_t place = holes_ != 0 ? first_hole_ : end_;
+    (void)make<T>(places_.values() + place, std::forward<Args>(args)...);
+    if (holes_ != 0) {
+      first_hole_ = places_.slot(place);
+      places_.unmark_hole(place);
+      --holes_;
+    } else {
+      ++end_;
+    }
+    places_.slot(place) = table_.take(place);
+    return place;
+  }
+
+  [[nodiscard]] bool has_room() const noexcept { return holes_ != 0 || end_ != capacity(); }
+
+  /// Ends the value at `place` and leaves a hole there, but at the end.
+  void erase(std::uint32_t place) noexcept {
+    table_.give_back(places_.slot(place));
+    places_.values()[place].~T();
+    changed();
+    if (place + 1 == end_) {
+      --end_;
+    } else {
+      add_hole(place);
+    }
+  }
+
+  /// As erase, and moves the last value into the place. Requires: there are no holes, and moving
+  /// does not throw. Returns whether a value was moved.
+  bool erase_and_fill(std::uint32_t place) noexcept {
+    table_.give_back(places_.slot(place));
+    places_.values()[place].~T();
+    changed();
+    if (place + 1 == end_) {
+      --end_;
+      return false;
+    }
+    move_last_to(place);
+    return true;
+  }
+
+  /// Makes sure that a slot is free. Throws std::bad_alloc, std::length_error.
+  void prepare_slot() { table_.prepare(); }
+
+  /// Ends the value at `place` and puts another one there, with a slot of its own. Requires:
+  /// prepare_slot(); moving does not throw.
+  void replace(std::uint32_t place, T&& by) noexcept {
+    table_.give_back(places_.slot(place));
+    std::destroy_at(places_.values() + place);
+    (void)make<T>(places_.values() + place, std::move(by));
+    places_.slot(place) = table_.take(place);
+    changed();
+  }
+
+  /// Moves values from the end into all holes; `moved(place)` after each. If a move throws, the
+  /// holes not yet closed stay.
+  template <class Moved>
+  void close_holes(Moved moved) {
+    scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
+    while (holes_ != 0) {
+      drop_holes_at_end();
+      const std::uint32_t hole = first_hole_;
+      const slot_index next = places_.slot(hole);
+      const bool inside = hole < end_;
+      if (inside) {
+        move_last_to(hole);
+      }
+      places_.unmark_hole(hole);
+      --holes_;
+      first_hole_ = next;
+      if (inside) {
+        moved(hole);
+      }
+    }
+    keep_the_rest.dismiss();
+  }
+
+  /// Moves all values, each to the same place of another block. Throws std::bad_alloc and
+  /// std::bad_array_new_length without an effect. What else happens when T cannot be moved without
+  /// throwing: with a copy constructor, none either; else the values stay where they were,
+  /// those that have been moved from too. Requires: capacity >= end().
+  void relocate(std::uint32_t capacity) {
+    place_array<T> to(capacity);
+    relocate_into(to);
+  }
+
+  /// As relocate, with one value more, made from `args` before any is moved, so that they may refer
+  /// to a value. Returns its place. Requires: there are no holes; capacity > end().
+  template <class... Args>
+  std::uint32_t relocate_and_emplace(std::uint32_t capacity, Args&&... args) {
+    table_.prepare();
+    place_array<T> to(capacity);
+    const std::uint32_t place = end_;
+    T* const made = make<T>(to.values() + place, std::forward<Args>(args)...);
+    scope_exit undo([&] { made->~T(); });
+    relocate_into(to);
+    undo.dismiss();
+    ++end_;
+    places_.slot(place) = table_.take(place);
+    return place;
+  }
+
+  /// See slot_table::shrink.
+  void shrink_table() {
+    table_.shrink([this](slot_index slot) {
+      const std::uint32_t place = table_.place_or_next(slot);
+      return place < end_ && !places_.is_hole(place) && places_.slot(place) == slot;
+    });
+  }
+
+ private:
+  static constexpr std::uint32_t places_per_word = place_array<T>::places_per_word;
+
+  void changed() noexcept {
+    version_ = static_cast<store_version>(static_cast<std::uint64_t>(version_) + 1);
+  }
+
+  void add_hole(std::uint32_t place) noexcept {
+    if (broken(mutation::forget_hole)) {
+      return;
+    }
+    places_.mark_hole(place);
+    places_.slot(place) = first_hole_;
+    first_hole_ = place;
+    ++holes_;
+  }
+
+  // They stay in the list until it comes to them.
+  void drop_holes_at_end() noexcept {
+    while (end_ != 0 && places_.is_hole(end_ - 1)) {
+      --end_;
+    }
+  }
+
+  // Holes whose turn has not come when a move throws: those behind the end are none any more.
+  void drop_holes_behind_end() noexcept {
+    std::uint32_t rest = first_hole_;
+    std::uint32_t left = holes_;
+    first_hole_ = null_slot;
+    holes_ = 0;
+    for (; left != 0; --left) {
+      const std::uint32_t next = places_.slot(rest);
+      places_.unmark_hole(rest);
+      if (rest < end_) {
+        add_hole(rest);
+      }
+      rest = next;
+    }
+  }
+
+  void move_last_to(std::uint32_t place) {
+    const std::uint32_t last = end_ - 1;
+    T* const values = places_.values();
+    (void)make<T>(values + place, std::move_if_noexcept(values[last]));
+    values[last].~T();
+    places_.slot(place) = places_.slot(last);
+    if (!broken(mutation::unlinked_move)) {
+      table_.move(places_.slot(place), place);
+    }
+    --end_;
+    changed();
+  }
+
+  void relocate_into(place_array<T>& to) {
+    std::uint32_t moved = 0;
+    scope_exit undo([&] {
+      for (std::uint32_t p = next_value(0); p < moved; p = next_value(p + 1)) {
+        to.values()[p].~T();
+      }
+    });
+    for (; (moved = next_value(moved)) != end_; ++moved) {
+      (void)make<T>(to.values() + moved, std::move_if_noexcept(places_.values()[moved]));
+    }
+    undo.dismiss();
+    destroy_all();
+    to.copy_notes(places_, end_);
+    places_.swap(to);
+    changed();
+  }
+
+  void destroy_all() noexcept {
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      for (std::uint32_t p = next_value(0); p != end_; p = next_value(p + 1)) {
+        places_.values()[p].~T();
+      }
+    }
+  }
+
+  place_array<T> places_;
+  slot_table<Generations> table_;
+  std::uint32_t end_ = 0;
+  std::uint32_t holes_ = 0;
+  std::uint32_t first_hole_ = null_slot;
+  store_version version_{};
+};
+
+}  // namespace lido::detail

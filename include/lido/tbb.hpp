@@ -1,0 +1,5 @@
+/// @file
+/// Public entry for users of oneTBB: `lido::par`. Needs the target lido::tbb. Not part of lido.hpp.
+#pragma once
+
+#include "lido/slot_map/par.hpp"

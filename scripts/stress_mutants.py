@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Breaks one rule after another under plain stress, and writes down which of them nobody noticed.
+
+Plain: the stress drivers on real threads, without schedule points, with the arguments of ctest, for a few
+seconds each. One build serves all rules: its library asks at run time which rule is broken (LIDO_BROKEN_RULE).
+For each rule the drivers run one after another until one notices it; several rules are tried at once.
+scripts/report_verification.py reads the result, which says how busy the machine was.
+
+usage: stress_mutants.py [--seconds N] [--jobs N] [--only REGEX] [--no-build] [--output FILE] [RULE...]
+"""
+import argparse
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "gcc"
+UNBROKEN = "none"
+
+
+def build():
+    subprocess.run(["cmake", "--preset", "gcc"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", BUILD, "--target", "lido_breakable_drivers", "lido_model"], check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+def all_rules():
+    listed = subprocess.run([BUILD / "stress/model/lido_model", "mutants", "--list", "--kind", "rule"], check=True,
+                            capture_output=True, text=True)
+    return [line.split()[0] for line in listed.stdout.splitlines()]
+
+
+def plain_drivers(only):
+    """Name and arguments of each plain stress test that matches, those of the usual pool first."""
+    # Not from ctest, which names no command of a program that is not built.
+    listed = (BUILD / "stress" / "CTestTestfile.cmake").read_text(encoding="utf-8")
+    drivers = []
+    for name, command in re.findall(r"^add_test\(\[=\[(stress\.\S+)\]=\] (.*)\)$", listed, re.M):
+        program, *arguments = re.findall(r'"([^"]*)"', command)
+        plain = BUILD / "stress" / Path(program).name.replace("stress_", "breakable_", 1)
+        if "--seconds" not in arguments or ".fuzzed." in name or not re.search(only, name):
+            continue  # a number of operations takes as long as it takes; schedule points are not plain
+        at = arguments.index("--seconds")
+        drivers.append((name, [str(plain), *arguments[:at], *arguments[at + 2:]]))
+    return sorted(drivers, key=lambda driver: not driver[0].endswith((".revocable", ".treiber")))
+
+
+def run_driver(command, rule, seconds):
+    """What the driver said against the library, or nothing."""
+    try:
+        done = subprocess.run([*command, "--seconds", str(seconds)], capture_output=True, text=True, check=False,
+                              timeout=10 * seconds + 20, env=dict(os.environ, LIDO_BROKEN_RULE=rule))
+    except subprocess.TimeoutExpired:
+        return "no end"
+    if done.returncode == 0:
+        return None
+    if done.returncode < 0:
+        return f"signal {-done.returncode}"
+    said = re.search(r"^(?:BROKEN|VACUOUS): (.*?)(?: \(seed \d+\))?$", done.stdout, re.M)
+    return said[1] if said else f"exit status {done.returncode}"
+
+
+def try_rule(rule, drivers, seconds):
+    start = time.monotonic()
+    for runs, (name, command) in enumerate(drivers, start=1):
+        if (said := run_driver(command, rule, seconds)) is not None:
+            break
+    else:
+        name, said = None, None
+    seconds = round(time.monotonic() - start, 1)
+    print(f"{rule:<22} {name or 'missed':<50} {seconds:>6} s  {said or ''}", flush=True)
+    return {"noticed_by": name, "said": said, "runs": runs, "seconds": seconds}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=2, help="of each driver and rule")
+    parser.add_argument("--jobs", type=int, default=2, help="rules tried at once")
+    parser.add_argument("--only", default="", help="tests whose names match; all if not given")
+    parser.add_argument("--no-build", action="store_true", help="what is built will do")
+    parser.add_argument("--output", default=ROOT / "docs" / "plain_stress.json")
+    parser.add_argument("rules", nargs="*", help="all if none is named")
+    arguments = parser.parse_args()
+    if not arguments.no_build:
+        build()
+    drivers = plain_drivers(arguments.only)
+    whole = try_rule(UNBROKEN, drivers, arguments.seconds)
+    if whole["noticed_by"] is not None:
+        sys.exit(f"{whole['noticed_by']} fails with no rule broken: {whole['said']}; its word counts for nothing")
+    rules = arguments.rules or all_rules()
+    load = round(os.getloadavg()[0], 1)
+    with ThreadPoolExecutor(arguments.jobs) as crew:
+        results = dict(zip(rules, crew.map(lambda rule: try_rule(rule, drivers, arguments.seconds), rules)))
+    written = {"date": datetime.date.today().isoformat(), "seconds": arguments.seconds,
+               "drivers": [name for name, _ in drivers], "cores": os.cpu_count(), "load": load, "rules": results}
+    Path(arguments.output).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

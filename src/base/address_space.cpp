@@ -1,0 +1,69 @@
+#include "lido/base/address_space.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdint>
+#include <limits>
+#include <new>
+
+namespace lido::detail {
+
+namespace {
+
+constexpr std::size_t round_up(std::size_t size, std::size_t unit) noexcept {
+  return (size + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+std::size_t page_size() noexcept {
+  static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+address_space::address_space(std::size_t size, std::size_t alignment) : size_(size) {
+  const std::size_t page = page_size();
+  const std::size_t slack = alignment > page ? alignment : 0;
+  if (size > std::numeric_limits<std::size_t>::max() / 2 - slack) {
+    throw std::bad_alloc();
+  }
+  mapped_ = round_up(std::max<std::size_t>(size, 1), page) + slack;
+  // Without access it counts against no limit but that of addresses.
+  void* const place =
+      ::mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, /*fd=*/-1, 0);
+  if (place == MAP_FAILED) {  // NOLINT(performance-no-int-to-ptr): a macro of the system
+    throw std::bad_alloc();
+  }
+  mapping_ = static_cast<std::byte*>(place);
+  const std::uintptr_t start = std::bit_cast<std::uintptr_t>(mapping_);
+  data_ = mapping_ + (round_up(start, std::max(alignment, page)) - start);
+}
+
+address_space::~address_space() {
+  (void)::munmap(mapping_, mapped_);
+}
+
+int address_space::commit(std::size_t offset, std::size_t size) const noexcept {
+  const std::size_t page = page_size();
+  const std::size_t first = offset / page * page;
+  const std::size_t last = round_up(offset + size, page);
+  const bool done = ::mprotect(data_ + first, last - first, PROT_READ | PROT_WRITE) == 0;
+  return done ? 0 : errno;
+}
+
+int address_space::decommit(std::size_t offset, std::size_t size) const noexcept {
+  const std::size_t bytes = round_up(size, page_size());
+  if (::madvise(data_ + offset, bytes, MADV_DONTNEED) != 0) {
+    return errno;
+  }
+  // The memory is gone by now. That its addresses can no longer be used is a help against mistakes,
+  // and where it fails (it may cut a mapping in two, and the system counts those), nothing is lost.
+  (void)::mprotect(data_ + offset, bytes, PROT_NONE);
+  return 0;
+}
+
+}  // namespace lido::detail

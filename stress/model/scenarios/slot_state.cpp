@@ -1,0 +1,183 @@
+/// The word of one slot of a concurrent slot map: who may be with the value, and who ends it.
+#include <array>
+#include <cstdint>
+
+#include "checker/plain.hpp"
+#include "lido/slot_map/slot_state.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace model {
+
+namespace {
+
+using lido::detail::slot_state;
+
+constexpr std::uint64_t first = slot_state::first_generation;
+
+/// A slot, its value, and what erasers leave for whoever ends the value.
+class lodged {
+ public:
+  /// A value that says its generation. Requires: the slot is free, and the caller's.
+  void make() {
+    value_.write(state_.generation());
+    note_.write(0);
+    state_.publish();
+  }
+
+  void read(std::uint64_t generation) {
+    if (state_.enter_shared(generation)) {
+      require(value_.read() == generation, "a reader is with another value than it asked for");
+      if (state_.leave_shared()) {
+        end();
+      }
+    }
+  }
+
+  /// Changes the value and changes it back.
+  void change(std::uint64_t generation) {
+    if (state_.enter_alone(generation)) {
+      require(value_.read() == generation, "a visitor is with another value than it asked for");
+      value_.write(0);
+      value_.write(generation);
+      if (state_.leave_alone()) {
+        end();
+      }
+    }
+  }
+
+  /// Returns whether it ended the value itself.
+  bool erase(std::uint64_t generation) {
+    const auto found = state_.erase(generation);
+    erased_ += found != slot_state::fate::stale ? 1 : 0;
+    if (found == slot_state::fate::ours) {
+      end();
+    }
+    return found == slot_state::fate::ours;
+  }
+
+  /// As `erase`, with something written before that the end of the value depends on.
+  void erase_with_note(std::uint64_t generation) {
+    note_.write(generation);
+    (void)erase(generation);
+  }
+
+  /// After all threads.
+  void check(int erased) const {
+    require(erased_ == erased, "an erase was refused, or succeeded twice");
+    require(ended_ == erased, "a value was never ended, or twice");
+    require(state_.generation() == first + static_cast<unsigned>(erased), "a generation repeats");
+  }
+
+ private:
+  void end() {
+    (void)note_.read();
+    value_.write(0);
+    ++ended_;
+    (void)state_.retire_value(slot_state::last_generation);
+  }
+
+  slot_state state_;
+  plain<std::uint64_t> value_{0};
+  plain<std::uint64_t> note_{0};
+  int erased_ = 0;  // the model runs one thread at a time
+  int ended_ = 0;
+};
+
+void publish_against_visits() {
+  lodged slot;
+  in_threads([&] { slot.make(); }, [&] { slot.read(first); }, [&] { slot.change(first); });
+  slot.check(0);
+}
+
+void publish_against_erase() {
+  lodged slot;
+  bool ended = false;
+  in_threads([&] { slot.make(); }, [&] { ended = slot.erase(first); });
+  slot.check(ended ? 1 : 0);
+}
+
+void readers_and_a_change() {
+  lodged slot;
+  slot.make();
+  in_threads([&] { slot.read(first); }, [&] { slot.read(first); }, [&] { slot.change(first); });
+  slot.check(0);
+}
+
+void two_changes() {
+  lodged slot;
+  slot.make();
+  in_threads([&] { slot.change(first); }, [&] { slot.change(first); });
+  slot.check(0);
+}
+
+void visits_against_erase() {
+  lodged slot;
+  slot.make();
+  in_threads([&] { slot.read(first); }, [&] { slot.change(first); },
+             [&] { slot.erase_with_note(first); });
+  slot.check(1);
+}
+
+void two_readers_against_erase() {
+  lodged slot;
+  slot.make();
+  in_threads([&] { slot.read(first); }, [&] { slot.read(first); },
+             [&] { slot.erase_with_note(first); });
+  slot.check(1);
+}
+
+void two_erasers_and_a_reader() {
+  lodged slot;
+  slot.make();
+  in_threads([&] { slot.erase(first); }, [&] { slot.erase(first); }, [&] { slot.read(first); });
+  slot.check(1);
+}
+
+// The slot gets another value while others still have the handle of the one before.
+void stale_visitors() {
+  lodged slot;
+  slot.make();
+  bool again = false;
+  in_threads(
+      [&] {
+        again = slot.erase(first);
+        if (again) {
+          slot.make();
+        }
+      },
+      [&] { slot.read(first); },
+      [&] {
+        slot.change(first);
+        slot.erase(first);
+      });
+  slot.check(1);
+}
+
+constexpr bounds few{2, 1, 0};
+
+constexpr std::array scenarios{
+    scenario{"slot_state.publish_against_visits", "a value is made while visitors come",
+             &publish_against_visits, false, {}, true},
+    scenario{"slot_state.publish_against_erase", "a value is made while an eraser comes",
+             &publish_against_erase, false, {}, true},
+    scenario{"slot_state.readers_and_a_change", "readers exclude who changes the value",
+             &readers_and_a_change, false, {}, true},
+    scenario{"slot_state.two_changes", "two who want the value alone", &two_changes, false, {},
+             true},
+    scenario{"slot_state.visits_against_erase", "the last one with an erased value ends it",
+             &visits_against_erase, false, few, true},
+    scenario{"slot_state.two_readers_against_erase", "two readers of an erased value",
+             &two_readers_against_erase, false, few, true},
+    scenario{"slot_state.two_erasers_and_a_reader", "a value is erased once",
+             &two_erasers_and_a_reader, false, few, true},
+    scenario{"slot_state.stale_visitors", "handles of the value before", &stale_visitors, false,
+             few, true},
+};
+
+}  // namespace
+
+std::span<const scenario> slot_state_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model

@@ -1,0 +1,378 @@
+/// Threads that wait for a slot: none is forgotten, none takes a slot along that it does not want.
+/// S11, S12, S13, S14; hard case 28.
+#include <array>
+
+#include "scenarios/pooled.hpp"
+#include "seam/system.hpp"
+
+namespace model {
+
+namespace {
+
+using lido::detail::atomic;
+using lido::detail::deadline;
+using lido::detail::waiter;
+using lido::detail::waiting_choice;
+
+constexpr auto automatic = cache_choice::automatic;
+constexpr auto locked = cache_choice::locked;
+constexpr auto none = cache_choice::none;
+
+class waited_for : public pooled {
+ public:
+  explicit waited_for(std::uint32_t capacity, cache_choice caches = automatic,
+                      std::uint32_t max_cached = 8)
+      : pooled(capacity, caches, max_cached, waiting_choice::allowed) {}
+
+  void wait_and_release() { release(wait()); }
+};
+
+deadline some_time() {
+  return deadline::after(std::chrono::nanoseconds(1));
+}
+
+/// While it lives, pools find no heavy fence.
+class without_heavy_fence {
+ public:
+  without_heavy_fence() { take_heavy_fence_away(true); }
+  without_heavy_fence(const without_heavy_fence&) = delete;
+  without_heavy_fence& operator=(const without_heavy_fence&) = delete;
+  ~without_heavy_fence() { take_heavy_fence_away(false); }
+};
+
+/// Lets others run until it is so.
+template <class Condition>
+void await(const Condition& holds) {
+  while (!holds()) {
+    execution::now().rest();
+  }
+}
+
+// One slot, or two and a thread that wants both, against whoever releases them.
+template <cache_choice Caches>
+void register_against_release() {
+  waited_for pool(1, Caches);
+  in_threads([&] { pool.acquire_and_release(); }, [&] { pool.wait_and_release(); });
+  pool.check();
+}
+
+void without_fence_register_against_release() {
+  const without_heavy_fence none_there;
+  register_against_release<none>();
+}
+
+// The owner opens its cache, uses it and opens it again while another waits for the last slot.
+template <cache_choice Caches>
+void reopened_cache() {
+  waited_for pool(2, Caches);
+  in_threads(
+      [&] {
+        pool.acquire_and_release();
+        pool.acquire_and_release();
+        pool.acquire_and_release();
+      },
+      [&] {
+        const std::size_t first = pool.wait();
+        const std::size_t second = pool.wait();
+        pool.release(first);
+        pool.release(second);
+      });
+  pool.check();
+}
+
+void without_fence_reopened_cache() {
+  const without_heavy_fence none_there;
+  reopened_cache<locked>();
+}
+
+// The owner does not move any more once it has put slots into its cache: who waits must come and
+// get them.
+template <cache_choice Caches>
+void idle_owner() {
+  waited_for pool(2, Caches);
+  atomic<int> served(0);
+  const auto take_one = [&] {
+    const std::size_t slot = pool.wait();
+    served.fetch_add(1, std::memory_order_acq_rel);
+    await([&] { return served.load(std::memory_order_acquire) == 2; });
+    pool.release(slot);
+  };
+  in_threads(
+      [&] {
+        const std::size_t first = pool.acquire();
+        const std::size_t second = pool.acquire();
+        pool.release(first);
+        pool.release(second);
+        await([&] { return served.load(std::memory_order_acquire) == 2; });
+      },
+      take_one, take_one);
+  pool.check();
+}
+
+// One who waits is served before it has looked into the cache of a thread that does nothing. The
+// other must still look.
+void served_before_it_looked() {
+  waited_for pool(2);
+  const std::size_t held = pool.acquire();
+  pool.acquire_and_release();
+  require(pool.stats().cached == 1, "the slot is not where it is to be looked for");
+  atomic<int> served(0);
+  const auto take_one = [&] {
+    const std::size_t slot = pool.wait_in_line();
+    served.fetch_add(1, std::memory_order_acq_rel);
+    await([&] { return served.load(std::memory_order_acquire) == 2; });
+    pool.release(slot);
+  };
+  in_threads(take_one, take_one, [&] { pool.release(held); });
+  pool.check();
+}
+
+// The same for those who wait one after the other.
+void idle_owner_again() {
+  waited_for pool(2);
+  atomic<int> turn(0);
+  in_threads(
+      [&] {
+        for (int round = 0; round < 2; ++round) {
+          await([&] { return turn.load(std::memory_order_acquire) == 2 * round; });
+          pool.acquire_and_release();
+          pool.acquire_and_release();
+          turn.store(2 * round + 1, std::memory_order_release);
+        }
+        await([&] { return turn.load(std::memory_order_acquire) == 4; });
+      },
+      [&] {
+        for (int round = 0; round < 2; ++round) {
+          await([&] { return turn.load(std::memory_order_acquire) == 2 * round + 1; });
+          const std::size_t first = pool.wait();
+          const std::size_t second = pool.wait();
+          pool.release(first);
+          pool.release(second);
+          turn.store(2 * round + 2, std::memory_order_release);
+        }
+      });
+  pool.check();
+}
+
+void two_waiters_one_release() {
+  waited_for pool(1, none);
+  const std::size_t held = pool.acquire();
+  const auto body = [&] { pool.wait_and_release(); };
+  in_threads(body, body, [&] { pool.release(held); });
+  pool.check();
+}
+
+// Time is up in the moment of the hand-off.
+template <cache_choice Caches>
+void late_waiter() {
+  waited_for pool(1, Caches);
+  const std::size_t held = pool.acquire();
+  in_threads(
+      [&] {
+        waiter me;
+        pool.release(pool.wait(me, some_time()));
+      },
+      [&] { pool.release(held); });
+  pool.check();
+}
+
+// One whose time is up stands in front of one who has all the time.
+void late_before_patient() {
+  waited_for pool(1, none);
+  const std::size_t held = pool.acquire();
+  in_threads(
+      [&] {
+        waiter me;
+        pool.release(pool.wait(me, some_time()));
+      },
+      [&] { pool.wait_and_release(); }, [&] { pool.release(held); });
+  pool.check();
+}
+
+// Stopped by another thread in the moment of the hand-off.
+void stopped_waiter() {
+  waited_for pool(1, none);
+  const std::size_t held = pool.acquire();
+  waiter me;
+  in_threads([&] { pool.release(pool.wait(me)); }, [&] { (void)me.cancel(); },
+             [&] { pool.release(held); });
+  pool.check();
+}
+
+// The slot that was meant for one who was stopped goes back: it was never hidden.
+void stopped_beside_try() {
+  waited_for pool(1, none);
+  const std::size_t held = pool.acquire();
+  waiter me;
+  in_threads([&] { pool.release(pool.wait(me)); },
+             [&] {
+               pool.release(held);
+               pool.acquire_and_release();
+             },
+             [&] {
+               (void)me.cancel();
+               pool.acquire_and_release();
+             });
+  pool.check();
+}
+
+// Nobody releases anything: who is stopped must still wake up.
+void stopped_for_good() {
+  waited_for pool(1, none);
+  const std::size_t held = pool.acquire();
+  waiter me;
+  in_threads([&] { require(pool.wait(me) == pooled::nothing, "a slot from nowhere"); },
+             [&] { (void)me.cancel(); });
+  pool.release(held);
+  pool.check();
+}
+
+void stopped_before_patient() {
+  waited_for pool(1, none);
+  const std::size_t held = pool.acquire();
+  waiter me;
+  in_threads([&] { pool.release(pool.wait(me)); },
+             [&] {
+               (void)me.cancel();
+               pool.release(held);
+             },
+             [&] { pool.wait_and_release(); });
+  pool.check();
+}
+
+// Who came first is served first.
+void first_come_first_served() {
+  waited_for pool(1, none);
+  const std::size_t held = pool.acquire();
+  atomic<int> served(0);
+  const auto wait_as = [&](int place) {
+    const std::size_t slot = pool.wait();
+    require(served.fetch_add(1, std::memory_order_relaxed) == place,
+            "a waiter was overtaken by one that came later");
+    pool.release(slot);
+  };
+  in_threads([&] { wait_as(0); },
+             [&] {
+               await([&] { return pool.stats().waiting == 1; });
+               wait_as(1);
+             },
+             [&] {
+               await([&] { return pool.stats().waiting == 2; });
+               pool.release(held);
+             });
+  pool.check();
+}
+
+// One that does not wait overtakes, takes a whole magazine, and gives back what it does not need.
+void surplus_for_waiter() {
+  waited_for pool(6, none);
+  auto held = pool.acquire_n(6);
+  const std::vector<std::size_t> kept(held.begin() + 4, held.end());
+  held.resize(4);
+  atomic<int> served(0);
+  in_threads(
+      [&] {
+        const std::size_t slot = pool.wait();
+        served.store(1, std::memory_order_release);
+        pool.release(slot);
+      },
+      [&] { pool.release_n(held); },
+      [&] {
+        const std::size_t slot = pool.acquire();
+        await([&] { return served.load(std::memory_order_acquire) == 1; });
+        pool.release(slot);
+      });
+  pool.release_n(kept);
+  pool.check();
+}
+
+// Of what a thief takes from a cache that has just been opened.
+void loot_for_waiter() {
+  waited_for pool(2);
+  in_threads(
+      [&] {
+        const std::size_t first = pool.acquire();
+        const std::size_t second = pool.acquire();
+        pool.release(first);
+        pool.release(second);
+      },
+      [&] {
+        pool.acquire_and_release();
+        pool.acquire_and_release();
+      },
+      [&] { pool.wait_and_release(); });
+  pool.check();
+}
+
+void bulk_for_waiters() {
+  waited_for pool(4);
+  const auto body = [&] { pool.wait_and_release(); };
+  in_threads([&] { pool.release_n(pool.acquire_n(4)); }, body, body);
+  pool.check();
+}
+
+// The kernel refuses the heavy fence: who waits looks again from time to time.
+void refused_fence() {
+  let_heavy_fence_fail(true);
+  {
+    waited_for pool(2);
+    in_threads(
+        [&] {
+          pool.acquire_and_release();
+          pool.acquire_and_release();
+        },
+        [&] { pool.wait_and_release(); });
+    pool.check();
+  }
+  let_heavy_fence_fail(false);
+}
+
+constexpr bounds narrow{2, 1, 1};
+
+constexpr scenario waits(std::string_view name, std::string_view tells, void (*run)()) {
+  return {name, tells, run, /*must_fail=*/false, narrow, /*waits=*/true};
+}
+
+constexpr std::array scenarios{
+    waits("waiting.register_against_release",
+          "a release past the caches beside one who begins "
+          "to wait (S11)",
+          &register_against_release<none>),
+    waits("waiting.without_fence_register_against_release", "the same without a heavy fence",
+          &without_fence_register_against_release),
+    waits("waiting.reopened_cache", "a cache opens again beside one who begins to wait",
+          &reopened_cache<automatic>),
+    waits("waiting.locked_reopened_cache", "a locked cache does", &reopened_cache<locked>),
+    waits("waiting.without_fence_reopened_cache", "the same without a heavy fence",
+          &without_fence_reopened_cache),
+    waits("waiting.idle_owner", "slots in the cache of a thread that does nothing",
+          &idle_owner<automatic>),
+    waits("waiting.locked_idle_owner", "the same in a locked cache", &idle_owner<locked>),
+    scenario{"waiting.served_before_it_looked", "of two who wait only one looks",
+             &served_before_it_looked, false, narrow, /*waits=*/true, /*interrupted=*/1},
+    waits("waiting.idle_owner_again", "the same after a wait is over", &idle_owner_again),
+    waits("waiting.two_waiters_one_release", "one slot goes round", &two_waiters_one_release),
+    waits("waiting.late_waiter", "a time-out in the moment of a hand-off (S12)",
+          &late_waiter<none>),
+    waits("waiting.late_before_patient", "a time-out in front of one who waits",
+          &late_before_patient),
+    waits("waiting.stopped_waiter", "a stop in the moment of a hand-off (S13)", &stopped_waiter),
+    waits("waiting.stopped_beside_try", "the same beside those who do not wait",
+          &stopped_beside_try),
+    waits("waiting.stopped_for_good", "a stop wakes up", &stopped_for_good),
+    waits("waiting.stopped_before_patient", "a stop in front of one who waits (S14)",
+          &stopped_before_patient),
+    waits("waiting.first_come_first_served", "the order of the queue", &first_come_first_served),
+    waits("waiting.surplus_for_waiter", "what is too much for another", &surplus_for_waiter),
+    waits("waiting.loot_for_waiter", "what a thief does not keep", &loot_for_waiter),
+    waits("waiting.bulk_for_waiters", "many slots at once for several", &bulk_for_waiters),
+    waits("waiting.refused_fence", "the kernel refuses the heavy fence", &refused_fence),
+};
+
+}  // namespace
+
+std::span<const scenario> waiting_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model

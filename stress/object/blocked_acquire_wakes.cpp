@@ -1,0 +1,229 @@
+/// Tries to break: whoever waits for a slot is woken, in its turn, and no slot is lost to a wait
+/// that was given up.
+///
+/// More threads than slots wait in every way there is: for ever, for a moment, and until another
+/// thread stops them. A watch looks whether each thread gets on. In between, rounds in which the
+/// order is known: those who have not given up must be served in it.
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/ledger.hpp"
+#include "harness/pools.hpp"
+#include "harness/run.hpp"
+
+namespace {
+
+struct settings {
+  stress::run_options run;
+  std::string pool = "revocable";
+  std::size_t slots = 3;
+  unsigned patience = 60;  ///< seconds after which a waiter counts as forgotten
+};
+
+/// What others can see of a worker, and how they stop it.
+struct alignas(128) worker_state {
+  std::atomic<std::uint64_t> steps{0};
+  std::atomic<bool> ended{false};
+  std::mutex mutex;
+  std::stop_source stop;
+
+  std::stop_token renew() {
+    const std::lock_guard lock(mutex);
+    stop = std::stop_source();
+    return stop.get_token();
+  }
+  void request_stop() {
+    const std::lock_guard lock(mutex);
+    stop.request_stop();
+  }
+};
+
+struct counts {
+  std::atomic<std::uint64_t> served{0};
+  std::atomic<std::uint64_t> late{0};
+  std::atomic<std::uint64_t> stopped{0};
+};
+
+template <class Pool>
+class drill {
+ public:
+  drill(stress::run& run, Pool& pool, unsigned patience)
+      : run_(run), pool_(pool), patience_(patience), workers_(run.options().threads) {}
+
+  void crowd() {
+    std::jthread watch([this](const std::stop_token& stop) { watch_over(stop); });
+    std::jthread stopper([this](const std::stop_token& stop) {
+      stress::random random = run_.generator(1000);
+      while (!stop.stop_requested()) {
+        workers_[random() % workers_.size()].request_stop();
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+      }
+    });
+    run_.in_threads(static_cast<unsigned>(workers_.size()),
+                    [this](unsigned thread) { work(thread); });
+  }
+
+  /// All slots are out; threads begin to wait one after another, some give up; then the slots come
+  /// back one by one.
+  void queue_up(stress::random& random) {
+    constexpr std::size_t waiters = 5;
+    std::vector<stress::owned*> held;
+    while (stress::owned* const object = pool_.try_acquire_ptr(lido::default_init)) {
+      held.push_back(object);
+    }
+    std::array<std::stop_source, waiters> stops;
+    std::array<bool, waiters> leaves{};
+    std::atomic<std::size_t> ended{0};
+    std::atomic<std::size_t> last_served{0};
+    std::vector<std::jthread> crew;
+    for (std::size_t place = 0; place < waiters; ++place) {
+      leaves.at(place) = random() % 3 == 0;
+      crew.emplace_back([&, place] {
+        if (const auto mine = pool_.acquire(stops.at(place).get_token(), lido::default_init)) {
+          if (last_served.exchange(place + 1) > place) {
+            run_.broken("a waiter was served before one that came earlier");
+          }
+        }
+        ++ended;
+      });
+      await([&] { return pool_.stats().waiting == place + 1; });
+    }
+    std::size_t gone = 0;
+    for (std::size_t place = 0; place < waiters; ++place) {
+      if (leaves.at(place)) {
+        stops.at(place).request_stop();
+        ++gone;
+        await([&] { return ended == gone; });
+      }
+    }
+    pool_.release(held.back());  // goes round: each gives it to the next
+    held.pop_back();
+    await([&] { return ended == waiters; });
+    crew.clear();
+    pool_.release_n(held);
+    ++rounds_;
+  }
+
+  [[nodiscard]] const counts& totals() const { return counts_; }
+  [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
+
+ private:
+  void work(unsigned thread) {
+    stress::random random = run_.generator(thread);
+    worker_state& me = workers_[thread];
+    std::uint64_t operations = 0;
+    while (!run_.over()) {
+      one_acquire(me, thread + 1, random);
+      me.steps.fetch_add(1, std::memory_order_relaxed);
+      ++operations;
+    }
+    me.ended = true;
+    run_.add_operations(operations);
+  }
+
+  void one_acquire(worker_state& me, unsigned owner, stress::random& random) {
+    const auto choice = random() % 8;
+    typename Pool::lease_type mine;
+    if (choice < 4) {
+      mine = pool_.acquire(lido::default_init);
+      if (!mine) {
+        run_.broken("an acquire that waits for ever came back empty");
+      }
+    } else if (choice < 6) {
+      mine = pool_.acquire_for(std::chrono::microseconds(random() % 100), lido::default_init);
+      counts_.late += mine ? 0 : 1;
+    } else if (choice < 7) {
+      mine = pool_.acquire(me.renew(), lido::default_init);
+      counts_.stopped += mine ? 0 : 1;
+    } else {
+      mine = pool_.try_acquire(lido::default_init);
+    }
+    if (mine) {
+      ++counts_.served;
+      stress::take(run_, *mine, owner);
+      if (random() % 4 == 0) {
+        std::this_thread::yield();  // the others must wait
+      }
+      stress::leave(run_, *mine, owner);
+    }
+  }
+
+  void watch_over(const std::stop_token& stop) {
+    std::vector<std::uint64_t> seen(workers_.size());
+    std::vector<unsigned> still(workers_.size());
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      for (std::size_t i = 0; i < workers_.size(); ++i) {
+        const std::uint64_t now = workers_[i].steps;
+        still[i] = now == seen[i] && !workers_[i].ended ? still[i] + 1 : 0;
+        seen[i] = now;
+        if (still[i] > patience_ * 10) {
+          run_.broken("thread " + std::to_string(i + 1) + " waits and is forgotten");
+        }
+      }
+    }
+  }
+
+  template <class Condition>
+  void await(const Condition& holds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(patience_);
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > end) {
+        run_.broken("a waiter is forgotten, or does not leave");
+      }
+      std::this_thread::yield();
+    }
+  }
+
+  stress::run& run_;
+  Pool& pool_;
+  unsigned patience_;
+  std::vector<worker_state> workers_;
+  counts counts_;
+  std::uint64_t rounds_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings settings;
+  settings.run.threads = 8;
+  stress::command_line line("A blocked acquire wakes", settings.run);
+  line.add_pool(settings.pool);
+  line.add("--slots", settings.slots, "capacity of the pool, fewer than there are threads");
+  line.add("--patience", settings.patience, "seconds after which a waiter counts as forgotten");
+  line.parse(argc, argv);
+
+  return stress::with_pool<lido::policy::block>(settings.pool, [&]<class Pool>() {
+    stress::run run(settings.run);
+    Pool pool(settings.slots);
+    stress::clear_owners(pool);
+    drill<Pool> all(run, pool, settings.patience);
+    stress::random random = run.generator(0);
+    for (int round = 0; round < 20; ++round) {
+      all.queue_up(random);
+    }
+    all.crowd();
+    all.queue_up(random);
+    const lido::pool_stats stats = pool.stats();
+    const counts& totals = all.totals();
+    fmt::print("served {}, handed over {}, late {}, stopped {}, rounds in order {}\n",
+               totals.served.load(), stats.handed_over, totals.late.load(), totals.stopped.load(),
+               all.rounds());
+    if (stats.waiting != 0) {
+      run.broken("somebody who has left is still in the queue");
+    }
+    if (const std::size_t count = stress::count_acquirable(pool); count != settings.slots) {
+      run.broken(std::to_string(count) + " of " + std::to_string(settings.slots) +
+                 " slots are left");
+    }
+    run.require(stats.handed_over > 0 && totals.late > 0 && totals.stopped > 0,
+                "nobody had to wait, or nobody gave up");
+    return run.held("blocked_acquire_wakes");
+  });
+}

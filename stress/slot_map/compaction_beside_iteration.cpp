@@ -1,0 +1,266 @@
+/// Tries to break: a walk meets each value that is there from its begin to its end, exactly once,
+/// whatever is erased, inserted and compacted meanwhile.
+///
+/// Two kinds. `one_thread`: walks of a slot_map whose callbacks erase, insert, walk and ask for
+/// compaction, one map for each thread. `concurrent`: one concurrent_slot_map, whose slots are
+/// emptied and filled by some threads while others walk; `par`: those walk by oneTBB.
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/command_line.hpp"
+#include "harness/run.hpp"
+#include "lido/slot_map.hpp"
+#ifdef LIDO_STRESS_TBB
+#include "lido/tbb.hpp"
+#endif
+
+namespace {
+
+struct settings {
+  stress::run_options run;
+  unsigned kind = 0;
+  std::size_t slots = 512;
+  std::size_t stay = 128;
+};
+
+// ---- one thread --------------------------------------------------------------------------------
+
+/// Erases, inserts and asks for compaction from inside walks of one slot_map.
+class gardener {
+ public:
+  using map = lido::slot_map<std::uint64_t>;
+  using handle = map::handle_type;
+
+  gardener(stress::run& run, stress::random random, lido::compaction_mode mode)
+      : run_(run), random_(random), values_({.shrink_threshold = 32, .compaction = mode}) {}
+
+  std::uint64_t work(std::size_t slots) {
+    while (!run_.over()) {
+      while (there_.size() < slots / 2) {
+        insert();
+      }
+      walk(slots, 0);
+      check_all();
+    }
+    return walks_;
+  }
+
+ private:
+  void insert() {
+    there_.emplace(values_.insert(next_), next_);
+    ++next_;
+  }
+
+  void forget(handle gone) {
+    there_.erase(gone);
+    erased_.push_back(gone);
+  }
+
+  void walk(std::size_t slots, int depth) {
+    const auto before = there_;
+    std::unordered_map<handle, int> met;
+    ++walks_;
+    values_.for_each([&](std::uint64_t& value, handle own) {
+      const std::uint64_t seen = value;
+      if (++met[own] > 1) {
+        run_.broken("a walk met a value twice");
+      }
+      if (const auto known = there_.find(own); known == there_.end() || known->second != seen) {
+        run_.broken("a walk met a value that is not there");
+      }
+      return act(own, slots, depth);
+    });
+    for (const auto& [where, value] : before) {
+      if (there_.contains(where) && !met.contains(where)) {
+        run_.broken(fmt::format("a walk left out value {}", value));
+      }
+    }
+  }
+
+  lido::step act(handle own, std::size_t slots, int depth) {
+    switch (random_() % 8) {
+      case 0:
+        forget(own);
+        return lido::step::erase;
+      case 1:
+        erase_any();
+        break;
+      case 2:
+        if (there_.size() < slots) {
+          insert();
+        }
+        break;
+      case 3:
+        random_() % 2 == 0 ? values_.compact() : values_.shrink_to_fit();
+        break;
+      case 4:
+        if (depth == 0 && random_() % 64 == 0) {
+          walk(slots, 1);
+        }
+        break;
+      default:
+        break;
+    }
+    return lido::step::next;
+  }
+
+  void erase_any() {
+    const handle gone = there_.begin()->first;
+    if (!values_.erase(gone)) {
+      run_.broken("a value that is there could not be erased");
+    }
+    forget(gone);
+  }
+
+  void check_all() {
+    if (values_.size() != there_.size()) {
+      run_.broken("the map has another size than what it holds");
+    }
+    for (const auto& [where, value] : there_) {
+      const std::uint64_t* const found = values_.find(where);
+      if (found == nullptr || *found != value) {
+        run_.broken("a handle does not lead to its value");
+      }
+    }
+    for (const handle gone : erased_) {
+      if (values_.contains(gone)) {
+        run_.broken("a stale handle resolved");
+      }
+    }
+    erased_.clear();
+  }
+
+  stress::run& run_;
+  stress::random random_;
+  map values_;
+  std::unordered_map<handle, std::uint64_t> there_;
+  std::vector<handle> erased_;
+  std::uint64_t next_ = 0;
+  std::uint64_t walks_ = 0;
+};
+
+std::uint64_t in_one_thread_each(stress::run& run, const settings& settings) {
+  std::atomic<std::uint64_t> walks = 0;
+  run.in_threads(settings.run.threads, [&](unsigned thread) {
+    const auto mode = static_cast<lido::compaction_mode>(thread % 3);
+    walks += gardener(run, run.generator(thread), mode).work(settings.slots);
+  });
+  return walks;
+}
+
+// ---- many threads ------------------------------------------------------------------------------
+
+/// Values below `stay` are there all the time; the others come and go.
+struct visited {
+  std::uint64_t number;
+  std::uint64_t walk = 0;  ///< plain: who walks is alone with the value
+};
+using shared_map = lido::concurrent_slot_map<visited>;
+
+void come_and_go(stress::run& run, shared_map& values, stress::random random, std::size_t stay) {
+  std::vector<shared_map::handle_type> own;
+  while (!run.over()) {
+    for (int i = 0; i < 64; ++i) {
+      if (random() % 2 == 0) {
+        if (const auto fresh = values.try_emplace(visited{stay + random() % 1000})) {
+          own.push_back(fresh);
+          continue;
+        }
+      }
+      if (!own.empty()) {
+        std::swap(own[random() % own.size()], own.back());
+        if (!values.erase(own.back())) {
+          run.broken("a value could not be erased by its owner");
+        }
+        own.pop_back();
+      }
+    }
+  }
+  for (const auto rest : own) {
+    (void)values.erase(rest);
+  }
+}
+
+/// One walk: counts each of the values that stay.
+class round_trip {
+ public:
+  round_trip(stress::run& run, std::size_t stay) : run_(run), met_(stay) {}
+
+  void meet(const visited& value) {
+    if (value.number < met_.size()) {
+      met_[value.number].fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  void check() const {
+    for (const auto& times : met_) {
+      if (times != 1) {
+        run_.broken(fmt::format("a walk met a value {} times that was always there", times.load()));
+      }
+    }
+  }
+
+ private:
+  stress::run& run_;
+  std::vector<std::atomic<unsigned>> met_;
+};
+
+void walk_once(stress::run& run, shared_map& values, const settings& settings) {
+  round_trip trip(run, settings.stay);
+  const auto meet = [&](visited& value) {
+    ++value.walk;
+    trip.meet(value);
+  };
+#ifdef LIDO_STRESS_TBB
+  if (settings.kind == 2) {
+    values.for_each(lido::par, meet);
+    trip.check();
+    return;
+  }
+#endif
+  values.for_each(meet);
+  trip.check();
+}
+
+std::uint64_t among_threads(stress::run& run, const settings& settings) {
+  shared_map values(settings.slots);
+  for (std::uint64_t number = 0; number < settings.stay; ++number) {
+    (void)values.emplace(visited{number});
+  }
+  std::atomic<std::uint64_t> walks = 0;
+  run.in_threads(std::max(settings.run.threads, 2U), [&](unsigned thread) {
+    if (thread % 2 == 0) {
+      come_and_go(run, values, run.generator(thread), settings.stay);
+      return;
+    }
+    while (!run.over()) {
+      walk_once(run, values, settings);
+      ++walks;
+    }
+  });
+  if (values.size() != settings.stay) {
+    run.broken("values are left, or slots are lost");
+  }
+  return walks;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings settings;
+  stress::command_line line("Compaction beside iteration", settings.run);
+  line.add("--kind", settings.kind, "0: one thread each, 1: concurrent, 2: concurrent by oneTBB");
+  line.add("--slots", settings.slots, "most values at once");
+  line.add("--stay", settings.stay, "of them never erased, among threads");
+  line.parse(argc, argv);
+
+  stress::run run(settings.run);
+  const std::uint64_t walks =
+      settings.kind == 0 ? in_one_thread_each(run, settings) : among_threads(run, settings);
+  run.add_operations(walks);
+  run.require(walks > 0, "nobody walked");
+  return run.held("compaction_beside_iteration");
+}

@@ -1,0 +1,264 @@
+/// Tries to break: a handle whose value is gone is refused by every call, for ever, and one whose
+/// value is there leads to that value, whole.
+///
+/// Threads insert values that know who made them, pass some handles around, and erase and visit
+/// each other's. A value is plain memory, made of copies of one number, so that one that is reached
+/// too early, too late or beside its end shows, also to ThreadSanitizer. Few slots, so that each
+/// holds one value after another.
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "harness/command_line.hpp"
+#include "harness/run.hpp"
+#include "lido/slot_map.hpp"
+
+namespace {
+
+/// All parts are the same from the end of the constructor to the begin of the destructor.
+struct token {
+  explicit token(std::uint64_t number) { parts.fill(number); }
+  token(const token&) = delete;
+  token& operator=(const token&) = delete;
+  ~token() { parts.fill(0); }
+  [[nodiscard]] bool is(std::uint64_t number) const {
+    return parts == std::array{number, number, number, number};
+  }
+  std::array<std::uint64_t, 4> parts{};
+};
+
+using map = lido::concurrent_slot_map<token>;
+using handle = map::handle_type;
+
+/// A handle for all to see: written once by its maker, and erased by whoever comes first. The
+/// number of a value is the bits of its handle, known only when the value is made, so it is the
+/// maker's count; both are here.
+struct posted {
+  std::atomic<std::uint64_t> handle{0};
+  std::atomic<std::uint64_t> number{0};
+};
+
+struct settings {
+  stress::run_options run;
+  std::size_t slots = 64;
+  unsigned board = 32;
+};
+
+struct counts {
+  std::uint64_t operations = 0;
+  std::uint64_t stale = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t erased = 0;
+};
+
+class worker {
+ public:
+  worker(stress::run& run, map& tokens, std::vector<posted>& board, unsigned thread)
+      : run_(run),
+        tokens_(tokens),
+        board_(board),
+        random_(run.generator(thread)),
+        thread_(thread) {}
+
+  counts work() {
+    while (!run_.over()) {
+      for (int i = 0; i < 256; ++i) {
+        step();
+      }
+    }
+    while (!own_.empty()) {
+      erase_own();
+    }
+    return counts_;
+  }
+
+ private:
+  struct owned {
+    handle where;
+    std::uint64_t number;
+  };
+
+  void step() {
+    ++counts_.operations;
+    const auto dice = random_() % 100;
+    if (dice < 30) {
+      insert();
+    } else if (dice < 50) {
+      erase_own();
+    } else if (dice < 60) {
+      ask_gone();
+    } else if (dice < 70) {
+      post();
+    } else if (dice < 85) {
+      erase_posted();
+    } else if (dice < 99) {
+      visit_posted();
+    } else {
+      walk();
+    }
+  }
+
+  void insert() {
+    const std::uint64_t number = ++made_ << 16U | thread_;
+    if (const handle where = tokens_.try_emplace(number)) {
+      own_.push_back({where, number});
+      see(where, number, true);
+    } else {
+      erase_own();
+    }
+  }
+
+  // `mine`: nobody else knows the handle, so it must not be refused.
+  void see(handle where, std::uint64_t number, bool mine) {
+    const auto whole = [&](const token& value) {
+      if (!value.is(number)) {
+        run_.broken("a handle led to another value, or to half of one");
+      }
+    };
+    const bool hit = random_() % 2 == 0 ? tokens_.read(where, whole)
+                                        : tokens_.visit(where, [&](token& value) { whole(value); });
+    if (mine && !hit) {
+      run_.broken("a value that nobody else knows is gone");
+    }
+    counts_.hits += hit ? 1 : 0;
+    counts_.stale += hit ? 0 : 1;
+  }
+
+  void erase_own() {
+    if (own_.empty()) {
+      return;
+    }
+    std::swap(own_[random_() % own_.size()], own_.back());
+    const owned last = own_.back();
+    own_.pop_back();
+    see(last.where, last.number, true);
+    if (!tokens_.erase(last.where)) {
+      run_.broken("a value that nobody else knows could not be erased");
+    }
+    bury(last.where);
+  }
+
+  void bury(handle where) {
+    refuse(where);
+    gone_[buried_++ % gone_.size()] = where;
+    ++counts_.erased;
+  }
+
+  void refuse(handle where) {
+    if (tokens_.contains(where) || tokens_.erase(where) || tokens_.visit(where, [](token&) {}) ||
+        tokens_.read(where, [](const token&) {})) {
+      run_.broken("a stale handle resolved");
+    }
+    ++counts_.stale;
+  }
+
+  void ask_gone() {
+    const handle where = gone_[random_() % gone_.size()];
+    if (where) {
+      refuse(where);
+    }
+  }
+
+  void post() {
+    if (own_.empty()) {
+      return;
+    }
+    const owned last = own_.back();
+    posted& place = board_[random_() % board_.size()];
+    std::uint64_t empty = 0;
+    // The number first: who sees the handle sees it too.
+    if (place.number.compare_exchange_strong(empty, last.number)) {
+      own_.pop_back();
+      place.handle = last.where.to_bits();
+    }
+  }
+
+  void erase_posted() {
+    posted& place = board_[random_() % board_.size()];
+    const handle where = handle::from_bits(place.handle);
+    if (where && tokens_.erase(where)) {
+      bury(where);
+      place.handle = 0;
+      place.number = 0;  // from here on the place is free for the next
+    }
+  }
+
+  void visit_posted() {
+    posted& place = board_[random_() % board_.size()];
+    const std::uint64_t number = place.number;
+    const handle where = handle::from_bits(place.handle);
+    if (where && place.number == number && number != 0) {
+      see_posted(where, place, number);
+    }
+  }
+
+  // The place may have come to hold the next handle between the two looks.
+  void see_posted(handle where, posted& place, std::uint64_t number) {
+    const bool hit = tokens_.read(where, [&](const token& value) {
+      if (!value.is(value.parts[0]) || value.parts[0] == 0) {
+        run_.broken("half of a value was read");
+      }
+      if (place.handle == where.to_bits() && place.number == number && !value.is(number)) {
+        run_.broken("a posted handle led to another value");
+      }
+    });
+    counts_.hits += hit ? 1 : 0;
+    counts_.stale += hit ? 0 : 1;
+  }
+
+  void walk() {
+    tokens_.for_each([&](token& value) {
+      if (value.parts[0] == 0 || !value.is(value.parts[0])) {
+        run_.broken("a walk met half of a value");
+      }
+    });
+  }
+
+  stress::run& run_;
+  map& tokens_;
+  std::vector<posted>& board_;
+  stress::random random_;
+  unsigned thread_;
+  std::uint64_t made_ = 0;
+  std::uint64_t buried_ = 0;
+  std::vector<owned> own_;
+  std::array<handle, 256> gone_{};
+  counts counts_;
+};
+
+void end_posted(map& tokens, std::vector<posted>& board) {
+  for (posted& place : board) {
+    (void)tokens.erase(handle::from_bits(place.handle));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings settings;
+  stress::command_line line("A stale handle never resolves", settings.run);
+  line.add("--slots", settings.slots, "values at once");
+  line.add("--board", settings.board, "handles that all threads know");
+  line.parse(argc, argv);
+
+  stress::run run(settings.run);
+  map tokens(settings.slots);
+  std::vector<posted> board(settings.board);
+  std::atomic<std::uint64_t> stale = 0;
+  std::atomic<std::uint64_t> erased = 0;
+  run.in_threads(settings.run.threads, [&](unsigned thread) {
+    const counts seen = worker(run, tokens, board, thread).work();
+    run.add_operations(seen.operations);
+    stale += seen.stale;
+    erased += seen.erased;
+  });
+  end_posted(tokens, board);
+  if (tokens.size() != 0) {
+    run.broken("values are left, or slots are lost");
+  }
+  run.require(stale > 0 && erased > settings.slots, "too little happened");
+  fmt::print("{} values erased, {} refusals of stale handles\n", erased.load(), stale.load());
+  return run.held("stale_handle_never_resolves");
+}

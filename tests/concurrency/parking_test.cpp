@@ -1,0 +1,78 @@
+#include "lido/concurrency/parking.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <limits>
+#include <thread>
+
+namespace lido::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Deadline, IsNeverByDefault) {
+  EXPECT_TRUE(deadline().is_never());
+  EXPECT_FALSE(deadline().passed());
+}
+
+TEST(Deadline, WithoutAWaitHasPassed) {
+  EXPECT_TRUE(deadline::after(0ms).passed());
+  EXPECT_TRUE(deadline::after(-5h).passed());
+  EXPECT_TRUE(deadline::after(std::chrono::nanoseconds::min()).passed());
+  const std::chrono::duration<double> nothing(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_TRUE(deadline::after(nothing).passed());
+}
+
+TEST(Deadline, FarAwayIsNever) {
+  EXPECT_TRUE(deadline::after(std::chrono::hours::max()).is_never());
+  EXPECT_TRUE(deadline::at(std::chrono::steady_clock::time_point::max()).is_never());
+  EXPECT_TRUE(deadline::at(std::chrono::system_clock::time_point::max()).is_never());
+}
+
+TEST(Deadline, OfThePastHasPassed) {
+  EXPECT_TRUE(deadline::at(std::chrono::system_clock::now() - 1s).passed());
+  EXPECT_TRUE(deadline::at(std::chrono::steady_clock::time_point::min()).passed());
+}
+
+TEST(Deadline, PassesInItsTime) {
+  const deadline soon = deadline::after(2ms);
+  EXPECT_FALSE(deadline::after(1h).passed());
+  std::this_thread::sleep_for(3ms);
+  EXPECT_TRUE(soon.passed());
+}
+
+TEST(Deadline, ButWithinTakesTheSooner) {
+  EXPECT_FALSE(deadline().but_within(1).is_never());
+  const deadline past = deadline::after(0ms);
+  EXPECT_EQ(past.but_within(1'000'000).nanoseconds(), past.nanoseconds());
+}
+
+TEST(Park, ReturnsAtOnceIfTheWordHasChanged) {
+  const atomic<std::uint32_t> word{1};
+  EXPECT_TRUE(park(word, 0, deadline()));
+}
+
+TEST(Park, EndsWithTheDeadline) {
+  const atomic<std::uint32_t> word{0};
+  const auto begin = std::chrono::steady_clock::now();
+  while (park(word, 0, deadline::after(5ms))) {
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 5ms);
+}
+
+TEST(Park, EndsWithAnUnpark) {
+  atomic<std::uint32_t> word{0};
+  std::jthread waker([&] {
+    std::this_thread::sleep_for(2ms);
+    word.store(1, std::memory_order_release);
+    unpark(&word);
+  });
+  while (word.load(std::memory_order_acquire) == 0) {
+    (void)park(word, 0, deadline());
+  }
+  EXPECT_EQ(word.load(std::memory_order_relaxed), 1U);
+}
+
+}  // namespace
+}  // namespace lido::detail

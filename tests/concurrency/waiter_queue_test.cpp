@@ -1,0 +1,204 @@
+#include "lido/concurrency/waiter_queue.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <thread>
+#include <vector>
+
+namespace lido::detail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// A queue and the items that nobody has.
+class WaiterQueue : public ::testing::TestWithParam<handshake> {
+ protected:
+  void append(waiter& who) {
+    queue_.enter();
+    (void)queue_.append(who);
+    EXPECT_TRUE(queue_.announce());
+    serve(nullptr);
+  }
+
+  /// Inside the gate; afterwards outside.
+  std::uint32_t serve(int* item) {
+    return queue_.serve_and_leave(
+        item,
+        [this]() -> void* {
+          if (free_.empty()) {
+            return nullptr;
+          }
+          void* const last = free_.back();
+          free_.pop_back();
+          return last;
+        },
+        [this](void* left_over) { free_.push_back(static_cast<int*>(left_over)); });
+  }
+
+  std::uint32_t enter_and_serve(int* item) {
+    queue_.enter();
+    return serve(item);
+  }
+
+  waiter_queue queue_{GetParam()};
+  std::vector<int*> free_;
+  std::array<int, 3> items_{};
+};
+
+INSTANTIATE_TEST_SUITE_P(Handshakes, WaiterQueue,
+                         ::testing::Values(handshake::asymmetric, handshake::symmetric),
+                         [](const auto& kind) {
+                           return kind.param == handshake::symmetric ? "symmetric" : "asymmetric";
+                         });
+
+TEST_P(WaiterQueue, IsEmptyAtFirst) {
+  EXPECT_FALSE(queue_.any());
+  EXPECT_FALSE(queue_.any_after_change());
+}
+
+TEST_P(WaiterQueue, ServesInTheOrderOfArrival) {
+  std::array<waiter, 3> waiters;
+  for (waiter& each : waiters) {
+    append(each);
+  }
+  EXPECT_EQ(queue_.length(), 3U);
+  EXPECT_TRUE(queue_.any_after_change());
+  for (std::size_t turn = 0; turn < 3; ++turn) {
+    EXPECT_EQ(enter_and_serve(&items_.at(turn)), 1U);
+    EXPECT_EQ(waiters.at(turn).item(), &items_.at(turn));
+  }
+  EXPECT_FALSE(queue_.any());
+  EXPECT_THAT(free_, IsEmpty());
+}
+
+TEST_P(WaiterQueue, GivesWhatIsFree) {
+  std::array<waiter, 2> waiters;
+  append(waiters[0]);
+  append(waiters[1]);
+  free_ = {&items_[0], &items_[1], &items_[2]};
+  EXPECT_EQ(enter_and_serve(nullptr), 2U);
+  EXPECT_TRUE(waiters[0].ended());
+  EXPECT_TRUE(waiters[1].ended());
+  EXPECT_THAT(free_, ElementsAre(&items_[0]));
+}
+
+TEST_P(WaiterQueue, ItemThatNobodyWaitsForIsPutBack) {
+  EXPECT_EQ(enter_and_serve(&items_[0]), 0U);
+  EXPECT_THAT(free_, ElementsAre(&items_[0]));
+}
+
+TEST_P(WaiterQueue, CancelledWaiterIsPassedOver) {
+  std::array<waiter, 3> waiters;
+  for (waiter& each : waiters) {
+    append(each);
+  }
+  EXPECT_TRUE(waiters[0].cancel());
+  EXPECT_TRUE(waiters[1].cancel());
+  EXPECT_EQ(enter_and_serve(&items_[0]), 1U);
+  EXPECT_EQ(waiters[0].item(), nullptr);
+  EXPECT_EQ(waiters[2].item(), &items_[0]);
+  EXPECT_EQ(queue_.length(), 0U);
+}
+
+TEST_P(WaiterQueue, AnyPlaceOfTheQueueCanBeLeft) {
+  for (std::size_t leaves = 0; leaves < 3; ++leaves) {
+    std::array<waiter, 3> waiters;
+    for (waiter& each : waiters) {
+      append(each);
+    }
+    queue_.enter();
+    queue_.remove(waiters.at(leaves));
+    queue_.remove(waiters.at(leaves));  // once more does nothing
+    serve(nullptr);
+    EXPECT_EQ(queue_.length(), 2U);
+    EXPECT_EQ(enter_and_serve(&items_[0]), 1U);
+    EXPECT_EQ(enter_and_serve(&items_[1]), 1U);
+    EXPECT_EQ(waiters.at(leaves == 0 ? 1 : 0).item(), &items_[0]);
+    EXPECT_EQ(waiters.at(leaves == 2 ? 1 : 2).item(), &items_[1]);
+  }
+}
+
+TEST_P(WaiterQueue, WaitEndsOnce) {
+  waiter me;
+  append(me);
+  EXPECT_EQ(enter_and_serve(&items_[0]), 1U);
+  EXPECT_FALSE(me.cancel());
+  EXPECT_TRUE(me.wait(deadline()));
+  EXPECT_EQ(me.item(), &items_[0]);
+}
+
+TEST_P(WaiterQueue, CancelledTwiceIsCancelledOnce) {
+  waiter me;
+  EXPECT_TRUE(me.cancel());
+  EXPECT_FALSE(me.cancel());
+  EXPECT_TRUE(me.wait(deadline()));
+  EXPECT_EQ(me.item(), nullptr);
+}
+
+TEST_P(WaiterQueue, WhoIsInsideServesOnceMoreIfAsked) {
+  waiter me;
+  queue_.enter();
+  (void)queue_.append(me);
+  EXPECT_FALSE(queue_.try_enter());
+  bool asked = false;
+  const auto take = [&]() -> void* {
+    if (asked) {
+      return &items_[0];
+    }
+    asked = true;  // in the very moment in which there is nothing, there is something
+    EXPECT_FALSE(queue_.enter_or_ask());
+    return nullptr;
+  };
+  EXPECT_EQ(queue_.serve_and_leave(nullptr, take, [](void*) {}), 1U);
+  EXPECT_EQ(me.item(), &items_[0]);
+  EXPECT_TRUE(queue_.enter_or_ask());
+  serve(nullptr);
+}
+
+TEST_P(WaiterQueue, WatchEndsWithTheLastWaiter) {
+  std::array<waiter, 3> waiters;
+  append(waiters[0]);
+  queue_.enter();
+  queue_.keep_watch(waiters[0]);
+  EXPECT_TRUE(queue_.append(waiters[1]));
+  serve(nullptr);
+  EXPECT_EQ(enter_and_serve(&items_[0]), 1U);
+  EXPECT_EQ(enter_and_serve(&items_[1]), 1U);
+  queue_.enter();
+  queue_.keep_watch(waiters[1]);  // who is not in the queue cannot
+  EXPECT_FALSE(queue_.append(waiters[2]));
+  serve(&items_[2]);
+}
+
+TEST_P(WaiterQueue, SleeperIsWokenWithItsItem) {
+  waiter me;
+  append(me);
+  std::jthread giver([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(enter_and_serve(&items_[0]), 1U);
+  });
+  EXPECT_TRUE(me.wait(deadline()));
+  EXPECT_EQ(me.item(), &items_[0]);
+}
+
+TEST_P(WaiterQueue, SleeperIsWokenWhenCancelled) {
+  waiter me;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_TRUE(me.cancel());
+  });
+  EXPECT_TRUE(me.wait(deadline()));
+  EXPECT_EQ(me.item(), nullptr);
+}
+
+TEST(WaiterQueueWithoutHandshake, IsAlwaysEmpty) {
+  waiter_queue queue(handshake::none);
+  EXPECT_FALSE(queue.any());
+  EXPECT_FALSE(queue.any_after_change());
+}
+
+}  // namespace
+}  // namespace lido::detail

@@ -1,0 +1,17 @@
+/// @file
+/// Reads pictures back, by the libraries' decoders.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <vector>
+
+#include "picture/image.hpp"
+
+namespace particles {
+
+/// Throws std::runtime_error if the file is no such picture.
+image read_png(const std::filesystem::path& file);
+std::vector<image> read_webp(const std::filesystem::path& file);
+
+}  // namespace particles

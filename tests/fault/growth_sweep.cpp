@@ -1,0 +1,204 @@
+// Lets the first, second, third ... call of mmap, mprotect and madvise fail, once and for good,
+// until a run of a growing pool has nothing left to fail. After each: the right error, what was
+// acquired is as it was, and with memory to be had every slot is there and every segment goes.
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <vector>
+
+#include "lido/object_pool.hpp"
+#include "support/drain.hpp"
+
+namespace {
+
+enum class call { reserve, protect, advise };
+constexpr std::array<std::string_view, 3> names{"mmap", "mprotect", "madvise"};
+
+/// Which call fails, and how often it has.
+struct {
+  call what = call::reserve;
+  long first = 0;
+  bool sticky = false;
+  bool armed = false;
+  long seen = 0;
+  long injected = 0;
+} plan;
+
+bool fails(call what) {
+  if (!plan.armed || plan.what != what) {
+    return false;
+  }
+  const long occasion = ++plan.seen;
+  const bool due = occasion == plan.first || (plan.sticky && occasion > plan.first);
+  plan.injected += due ? 1 : 0;
+  return due;
+}
+
+}  // namespace
+
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names that the linker
+// gives
+extern "C" {
+
+void* __real_mmap(void* place, std::size_t size, int access, int flags, int file, off_t offset);
+int __real_mprotect(void* place, std::size_t size, int access);
+int __real_madvise(void* place, std::size_t size, int advice);
+
+void* __wrap_mmap(void* place, std::size_t size, int access, int flags, int file, off_t offset);
+void* __wrap_mmap(void* place, std::size_t size, int access, int flags, int file, off_t offset) {
+  if (fails(call::reserve)) {
+    errno = ENOMEM;
+    return MAP_FAILED;  // NOLINT(performance-no-int-to-ptr): a macro of the system
+  }
+  return __real_mmap(place, size, access, flags, file, offset);
+}
+
+int __wrap_mprotect(void* place, std::size_t size, int access);
+int __wrap_mprotect(void* place, std::size_t size, int access) {
+  if (fails(call::protect)) {
+    errno = ENOMEM;
+    return -1;
+  }
+  return __real_mprotect(place, size, access);
+}
+
+int __wrap_madvise(void* place, std::size_t size, int advice);
+int __wrap_madvise(void* place, std::size_t size, int advice) {
+  if (fails(call::advise)) {
+    errno = EAGAIN;
+    return -1;
+  }
+  return __real_madvise(place, size, advice);
+}
+
+}  // extern "C"
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+
+namespace {
+
+struct item {
+  explicit item(std::size_t number = 0) : numbers{number} {}
+  std::array<std::size_t, 64> numbers;
+};
+
+constexpr std::size_t most = 1000;  // eight segments, the last one cut short
+
+void require(bool held, std::string_view what) {
+  if (!held) {
+    fmt::print("BROKEN: {}: {} number {}{} failed\n", what,
+               names.at(static_cast<std::size_t>(plan.what)), plan.first,
+               plan.sticky ? " and later" : "");
+    (void)std::fflush(stdout);
+    std::_Exit(EXIT_FAILURE);
+  }
+}
+
+template <class Pool>
+std::unique_ptr<Pool> make_pool() {
+  const lido::object_pool_options options{.capacity = 200, .name = "sweep", .max_capacity = most};
+  try {
+    return std::make_unique<Pool>(options);
+  } catch (const lido::growth_failed& error) {
+    require(plan.what == call::protect && error.error_number() == ENOMEM, "an unexpected error");
+  } catch (const std::bad_alloc&) {
+    require(plan.what == call::reserve, "an unexpected bad_alloc");
+  }
+  require(plan.injected > 0, "an error that nothing was the reason of");
+  return nullptr;
+}
+
+/// An acquire that is refused says why, and the next one succeeds if only one call was to fail.
+template <class Pool>
+void acquire_all(Pool& pool, std::vector<item*>& held) {
+  while (held.size() < most) {
+    const long before = plan.injected;
+    try {
+      held.push_back(pool.acquire(held.size()).detach());
+    } catch (const lido::growth_failed& error) {
+      require(plan.injected > before && error.error_number() == ENOMEM, "an unexpected refusal");
+      if (plan.sticky) {
+        break;
+      }
+    }
+  }
+}
+
+/// Grows, shrinks with one object in use in each place, and grows again.
+template <class Pool>
+void use(Pool& pool) {
+  std::vector<item*> held;
+  held.reserve(most);
+  for (int round = 0; round < 2; ++round) {
+    try {
+      pool.reserve(500);
+    } catch (const lido::growth_failed&) {
+      require(plan.injected > 0, "an unexpected refusal of reserve");
+    }
+    const std::size_t before = pool.stats().in_use;
+    acquire_all(pool, held);
+    require(pool.stats().in_use == before + held.size(), "the numbers are wrong");
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      require(held[i]->numbers[0] == i, "an object has changed");
+    }
+    item* const kept = held.empty() ? nullptr : held.back();
+    const std::size_t number = held.empty() ? 0 : held.size() - 1;
+    for (std::size_t i = 0; i + 1 < held.size(); ++i) {
+      pool.release(held[i]);
+    }
+    const std::size_t left = pool.shrink_to(0);
+    require(left == pool.capacity(), "not what is left");
+    require(kept == nullptr || kept->numbers[0] == number, "an object in use has changed");
+    pool.release(kept);
+    held.clear();
+  }
+}
+
+/// Whether something was left to fail.
+template <class Pool>
+bool run_with(call what, long first, bool sticky) {
+  plan = {what, first, sticky, /*armed=*/true};
+  const auto pool = make_pool<Pool>();
+  if (pool != nullptr) {
+    use(*pool);
+    plan.armed = false;
+    require(lido::test::count_acquirable(*pool) == most, "slots are lost");
+    require(pool->shrink_to(0) == 0, "segments are kept");
+    require(pool->stats().in_use == 0, "slots are counted as in use");
+  }
+  plan.armed = false;
+  return plan.injected > 0;
+}
+
+template <class Pool>
+void sweep(std::string_view kind) {
+  for (const call what : {call::reserve, call::protect, call::advise}) {
+    long points = 0;
+    for (const bool sticky : {false, true}) {
+      for (long first = 1; run_with<Pool>(what, first, sticky); ++first) {
+        ++points;
+      }
+    }
+    require(points > 0, "nothing could fail");
+    fmt::print("report: growth_sweep pool={} call={} points={} slots_lost=0\n", kind,
+               names.at(static_cast<std::size_t>(what)), points);
+  }
+}
+
+}  // namespace
+
+int main() {
+  namespace policy = lido::policy;
+  sweep<lido::object_pool<item, policy::grow>>("revocable");
+  sweep<lido::object_pool<item, policy::grow, policy::locked_cache>>("locked");
+  sweep<lido::object_pool<item, policy::grow, policy::no_cache, policy::track_in_use>>("none");
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,125 @@
+#include "lido/object/exhaustion.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "lido/object_pool.hpp"
+#include "support/drain.hpp"
+
+namespace lido {
+namespace {
+
+struct drop {
+  exhaustion_answer operator()(const exhaustion& /*what*/) const { return exhaustion_answer::drop; }
+};
+
+/// Releases what it was given the third time it is asked, and notes what it was told.
+struct patient {
+  std::vector<std::size_t>* attempts;
+  lease<int, object_pool<int, policy::on_exhausted<patient>>>* spare;
+
+  exhaustion_answer operator()(const exhaustion& what) const {
+    attempts->push_back(what.attempt);
+    if (what.attempt == 3) {
+      spare->reset();
+    }
+    return exhaustion_answer::retry;
+  }
+};
+
+struct refuse {
+  void operator()(const exhaustion& what) const {
+    throw std::runtime_error(std::string(what.pool_name) + " " + std::to_string(what.capacity) +
+                             " " + std::to_string(what.in_use));
+  }
+};
+
+TEST(OnExhausted, DropEndsInAnEmptyLease) {
+  object_pool<int, policy::on_exhausted<drop>> pool(2);
+  const auto first = pool.acquire(1);
+  const auto second = pool.acquire(2);
+  EXPECT_FALSE(pool.acquire(3));
+  EXPECT_EQ(*second, 2);
+}
+
+TEST(OnExhausted, RetryLooksAgainAndCounts) {
+  std::vector<std::size_t> attempts;
+  lease<int, object_pool<int, policy::on_exhausted<patient>>> held;
+  object_pool<int, policy::on_exhausted<patient>> pool({.capacity = 1}, patient{&attempts, &held});
+  held = pool.acquire(1);
+  const auto second = pool.acquire(2);
+  EXPECT_EQ(*second, 2);
+  EXPECT_EQ(attempts, (std::vector<std::size_t>{1, 2, 3}));
+}
+
+TEST(OnExhausted, WhatItThrowsComesOutAndLosesNothing) {
+  object_pool<int, policy::on_exhausted<refuse>> pool({.capacity = 3, .name = "jobs"});
+  {
+    const auto first = pool.acquire();
+    const auto second = pool.acquire();
+    const auto third = pool.acquire();
+    for (int round = 0; round < 10; ++round) {
+      try {
+        (void)pool.acquire();
+        FAIL() << "the pool had no slot left";
+      } catch (const std::runtime_error& error) {
+        EXPECT_STREQ(error.what(), "jobs 3 3");
+      }
+    }
+  }
+  EXPECT_EQ(test::count_acquirable(pool), 3U);
+}
+
+TEST(OnExhausted, ReturningNothingEndsInPoolExhausted) {
+  const auto log = [](const exhaustion& /*what*/) {};
+  object_pool<int, policy::on_exhausted<decltype(log)>> pool({.capacity = 1}, log);
+  const auto held = pool.acquire();
+  EXPECT_THROW((void)pool.acquire(), pool_exhausted);
+}
+
+TEST(OnExhausted, TakesALambdaWithAState) {
+  int asked = 0;
+  const auto count = [&asked](const exhaustion& /*what*/) {
+    ++asked;
+    return exhaustion_answer::drop;
+  };
+  object_pool<int, policy::on_exhausted<decltype(count)>> pool({.capacity = 1}, count);
+  const auto held = pool.acquire();
+  EXPECT_FALSE(pool.acquire());
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(OnExhausted, TakesAFunction) {
+  using function = exhaustion_answer (*)(const exhaustion&);
+  object_pool<int, policy::on_exhausted<function>> pool(
+      {.capacity = 1}, +[](const exhaustion& /*what*/) { return exhaustion_answer::drop; });
+  const auto held = pool.acquire();
+  EXPECT_FALSE(pool.acquire());
+}
+
+TEST(OnExhausted, IsNotAskedByTryAcquire) {
+  object_pool<int, policy::on_exhausted<refuse>> pool(1);
+  const auto held = pool.acquire();
+  EXPECT_FALSE(pool.try_acquire());
+  EXPECT_EQ(pool.try_acquire_ptr(), nullptr);
+}
+
+TEST(ExhaustionPolicies, AreOfTheirKind) {
+  EXPECT_TRUE(detail::exhaustion_policy<policy::block>);
+  EXPECT_TRUE(detail::exhaustion_policy<policy::on_exhausted<drop>>);
+  EXPECT_TRUE((detail::pool_waits<policy::no_cache, policy::block>));
+  EXPECT_FALSE((detail::pool_waits<policy::fail>));
+}
+
+TEST(ExhaustionPolicies, WithoutAStateTakeNoRoom) {
+  EXPECT_EQ(sizeof(object_pool<int, policy::on_exhausted<drop>>), sizeof(object_pool<int>));
+  EXPECT_EQ(sizeof(object_pool<int, policy::block>), sizeof(object_pool<int>));
+}
+
+}  // namespace
+}  // namespace lido

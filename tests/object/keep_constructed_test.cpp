@@ -1,0 +1,234 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "lido/object_pool.hpp"
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+#include "support/pool_kinds.hpp"
+#include "support/scripted_hooks.hpp"
+
+namespace lido {
+namespace {
+
+using test::scripted_hooks;
+using test::tracked;
+
+template <class Kind>
+class KeepConstructed : public test::kept_test {
+ protected:
+  using pool_type = typename Kind::template pool<tracked, policy::keep_constructed<scripted_hooks>>;
+};
+TYPED_TEST_SUITE(KeepConstructed, test::pool_kinds, test::pool_kind_names);
+
+TYPED_TEST(KeepConstructed, ReleasedObjectComesBack) {
+  typename TestFixture::pool_type pool(1);
+  pool.acquire().reset();
+  pool.acquire().reset();
+  EXPECT_EQ(tracked::counts().constructed, 1);
+}
+
+TYPED_TEST(KeepConstructed, HooksAreCalledInOrder) {
+  {
+    typename TestFixture::pool_type pool(1);
+    pool.acquire().reset();
+    pool.acquire().reset();
+    EXPECT_EQ(this->script().log, "cadad");
+  }
+  EXPECT_EQ(this->script().log, "cadadx");
+}
+
+TYPED_TEST(KeepConstructed, ArgumentsOfAnAcquireGoToActivate) {
+  typename TestFixture::pool_type pool(4);
+  (void)pool.acquire(3);
+  EXPECT_EQ(this->script().last_argument, 3);
+  (void)pool.try_acquire(4);
+  EXPECT_EQ(this->script().last_argument, 4);
+  pool.release(pool.try_acquire_ptr(5));
+  EXPECT_EQ(this->script().last_argument, 5);
+}
+
+TYPED_TEST(KeepConstructed, LazyPoolCreatesWhatIsAskedFor) {
+  typename TestFixture::pool_type pool(100);
+  EXPECT_EQ(tracked::counts().constructed, 0);
+  const auto one = pool.acquire();
+  const auto two = pool.acquire();
+  EXPECT_EQ(tracked::counts().constructed, 2);
+}
+
+TYPED_TEST(KeepConstructed, EagerPoolCreatesAllAndNothingLater) {
+  typename TestFixture::pool_type pool({.capacity = 100, .creation = creation::eager});
+  EXPECT_EQ(pool.stats().created, 100U);
+  EXPECT_EQ(test::count_acquirable(pool), 100U);
+  EXPECT_EQ(tracked::counts().constructed, 100);
+}
+
+TYPED_TEST(KeepConstructed, EndOfThePoolDestroysEveryObjectOnce) {
+  {
+    typename TestFixture::pool_type pool(1000);
+    EXPECT_EQ(test::count_acquirable(pool), 1000U);
+    EXPECT_EQ(tracked::counts().destroyed, 0);
+  }
+  EXPECT_EQ(tracked::counts().destroyed, 1000);
+}
+
+TYPED_TEST(KeepConstructed, EndOfThePoolFindsObjectsInTheCachesOfOthers) {
+  {
+    typename TestFixture::pool_type pool(1000);
+    test::run_in_new_thread([&] { test::fill_own_cache(pool, 300); });
+    const test::parked_crew crew(1, [&](unsigned /*index*/) { test::fill_own_cache(pool, 400); });
+    EXPECT_EQ(pool.stats().created, static_cast<unsigned>(tracked::counts().live()));
+  }
+  EXPECT_EQ(tracked::counts().live(), 0);
+}
+
+TYPED_TEST(KeepConstructed, NumbersTellWhatIsAvailableInUseAndCreated) {
+  typename TestFixture::pool_type pool(10);
+  const auto one = pool.acquire();
+  auto two = pool.acquire();
+  two.reset();
+  const auto stats = pool.stats();
+  EXPECT_EQ(stats.in_use, 1U);
+  EXPECT_EQ(stats.available(), 9U);
+  EXPECT_EQ(stats.created, 2U);
+}
+
+TYPED_TEST(KeepConstructed, RefusedObjectIsDestroyedAndMadeAnew) {
+  typename TestFixture::pool_type pool(1);
+  this->script().refuse = true;
+  pool.acquire().reset();
+  EXPECT_EQ(this->script().log, "cadx");
+  EXPECT_EQ(pool.stats().created, 0U);
+  EXPECT_EQ(pool.stats().available(), 1U);
+  this->script().refuse = false;
+  pool.acquire().reset();
+  EXPECT_EQ(this->script().log, "cadxcad");
+}
+
+TYPED_TEST(KeepConstructed, BulkCallsActivateAndDeactivateEach) {
+  typename TestFixture::pool_type pool(3);
+  std::array<tracked*, 4> out{};
+  ASSERT_EQ(pool.try_acquire_n(out), 3U);
+  EXPECT_EQ(this->script().log, "cacaca");
+  pool.release_n(out);
+  EXPECT_EQ(this->script().log, "cacacaddd");
+}
+
+TYPED_TEST(KeepConstructed, DetachedObjectIsKeptWhenItIsReleased) {
+  typename TestFixture::pool_type pool(1);
+  pool.release(pool.acquire().detach());
+  EXPECT_EQ(this->script().log, "cad");
+}
+
+/// Objects that remember the life they have led.
+struct diary {
+  std::string text = "new";
+};
+
+TEST(KeepConstructedDefaults, ObjectsAreValueInitialisedAndKeptAsTheyAre) {
+  object_pool<diary, policy::keep_constructed<>> pool(1);
+  EXPECT_EQ(pool.acquire()->text, "new");
+  pool.acquire()->text = "used";
+  EXPECT_EQ(pool.acquire()->text, "used");
+  EXPECT_EQ(pool.acquire(default_init)->text, "used");
+}
+
+TEST(KeepConstructedDefaults, TrivialObjectsStartFromZero) {
+  object_pool<std::array<int, 16>, policy::keep_constructed<>, policy::no_cache> pool(8);
+  std::array<std::array<int, 16>*, 8> all{};
+  ASSERT_EQ(pool.try_acquire_n(all), 8U);
+  for (const auto* const object : all) {
+    EXPECT_EQ(*object, (std::array<int, 16>{}));
+  }
+  pool.release_n(all);
+}
+
+/// Hooks with a state of their own, for a type without default constructor.
+struct label {
+  explicit label(std::string words) : text(std::move(words)) {}
+  label(const label&) = delete;
+  std::string text;
+};
+struct labelling {
+  std::string prefix;
+  std::shared_ptr<int> made;
+  label create() { return label(prefix + std::to_string((*made)++)); }
+};
+
+TEST(KeepConstructedHooks, ArePassedToThePool) {
+  const auto made = std::make_shared<int>(0);
+  object_pool<label, policy::keep_constructed<labelling>> pool({.capacity = 2},
+                                                               labelling{"n", made});
+  const auto first = pool.acquire();
+  const auto second = pool.acquire();
+  EXPECT_EQ(first->text, "n0");
+  EXPECT_EQ(second->text, "n1");
+}
+
+TEST(KeepConstructedHooks, LiveAsLongAsThePool) {
+  const auto made = std::make_shared<int>(0);
+  std::optional<object_pool<label, policy::keep_constructed<labelling>>> pool;
+  pool.emplace(object_pool_options{.capacity = 2}, labelling{"n", made});
+  EXPECT_EQ(made.use_count(), 2);
+  pool.reset();
+  EXPECT_EQ(made.use_count(), 1);
+}
+
+/// A deactivation that cannot refuse.
+struct clearing {
+  static void deactivate(diary& object) { object.text.clear(); }
+};
+
+TEST(KeepConstructedHooks, DeactivateMayReturnNothing) {
+  object_pool<diary, policy::keep_constructed<clearing>> pool(1);
+  pool.acquire().reset();
+  EXPECT_EQ(pool.acquire()->text, "");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+/// A list whose rest goes back to the pool with its head.
+struct link;
+struct unlinking {
+  static void deactivate(link& object) noexcept;
+};
+using link_pool = object_pool<link, policy::keep_constructed<unlinking>>;
+struct link {
+  lease<link, link_pool> next;
+};
+void unlinking::deactivate(link& object) noexcept {
+  object.next.reset();
+}
+
+TEST(KeepConstructedHooks, MayUseThePoolTheyAreCalledFor) {
+  link_pool pool(8);
+  auto head = pool.acquire();
+  head->next = pool.acquire();
+  head->next->next = pool.acquire();
+  head.reset();
+  EXPECT_EQ(pool.stats().available(), 8U);
+}
+
+class ObjectInUse : public test::kept_test {};
+
+TEST_F(ObjectInUse, AtTheEndOfThePoolIsLeftAlone) {
+  {
+    object_pool<tracked, policy::keep_constructed<scripted_hooks>> pool(4);
+    (void)pool.acquire().detach();
+    pool.acquire().reset();
+  }
+  EXPECT_EQ(tracked::counts().live(), 1);
+  tracked::counts() = {};
+}
+
+TEST(ConstructEachTime, CreatedObjectsAreThoseInUse) {
+  object_pool<int, policy::construct_each_time> pool(4);
+  const auto one = pool.acquire(1);
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,91 @@
+// Pools that end while threads wait, and waits where the kernel refuses the heavy fence.
+#include <gtest/gtest.h>
+#include <linux/membarrier.h>
+
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "lido/object_pool.hpp"
+#include "support/crew.hpp"
+#include "support/forbidden_membarrier.hpp"
+
+namespace lido {
+namespace {
+
+using waited_for = object_pool<int, policy::block>;
+
+TEST(WaitingDeathTest, PoolMustNotEndWhileThreadsWait) {
+  EXPECT_DEATH(
+      {
+        waited_for::lease_type held;
+        auto pool =
+            std::make_unique<waited_for>(object_pool_options{.capacity = 1, .name = "connections"});
+        held = pool->acquire();
+        std::thread([&] { (void)pool->acquire(); }).detach();
+        while (pool->stats().waiting != 1) {
+          std::this_thread::yield();
+        }
+        pool.reset();
+      },
+      "lido: pool 'connections' ends while 1 threads wait for it");
+}
+
+[[noreturn]] void end(bool as_expected) {
+  std::exit(as_expected ? 0 : 1);  // NOLINT(concurrency-mt-unsafe): no other thread is left
+}
+
+/// Twice as many threads as slots, which are released into caches all the time.
+bool serve_everyone(waited_for& pool) {
+  test::run_crew(8, [&](unsigned /*me*/) {
+    for (int round = 0; round < 300; ++round) {
+      const auto first = pool.acquire(round);
+      std::this_thread::yield();
+    }
+  });
+  return pool.stats().in_use == 0 && pool.stats().waiting == 0;
+}
+
+class WaitingWithoutFenceDeathTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::can_forbid_membarrier() || !test::has_membarrier()) {
+      GTEST_SKIP() << "this system has no heavy fence, or cannot forbid it";
+    }
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+  }
+};
+
+TEST_F(WaitingWithoutFenceDeathTest, FromTheStartEveryoneIsServed) {
+  EXPECT_EXIT(
+      {
+        test::forbid_membarrier(
+            {MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, MEMBARRIER_CMD_PRIVATE_EXPEDITED});
+        waited_for pool(4);
+        end(serve_everyone(pool) && pool.stats().heavy_fences == 0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesEveryoneIsServed) {
+  EXPECT_EXIT(
+      {
+        waited_for pool(16);
+        std::vector<waited_for::lease_type> held;
+        // In a thread that ends: of one that only looks on, nobody could empty the cache.
+        std::thread([&] {
+          for (int i = 0; i < 12; ++i) {
+            held.push_back(pool.acquire(i));
+          }
+        }).join();
+        test::forbid_membarrier(
+            {MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, MEMBARRIER_CMD_PRIVATE_EXPEDITED});
+        (void)serve_everyone(pool);
+        end(pool.stats().waiting == 0 && pool.stats().in_use == held.size());
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace lido

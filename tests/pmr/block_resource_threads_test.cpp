@@ -1,0 +1,94 @@
+#include <gtest/gtest.h>
+
+#include <list>
+#include <memory_resource>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "lido/block_resource.hpp"
+#include "support/counting_upstream.hpp"
+#include "support/crew.hpp"
+
+namespace lido {
+namespace {
+
+constexpr unsigned threads = 4;
+
+/// Fills and empties containers whose nodes carry what their thread wrote.
+void use_containers(std::pmr::memory_resource& blocks, unsigned me) {
+  std::pmr::list<unsigned> list(&blocks);
+  std::pmr::unordered_map<unsigned, unsigned> map(&blocks);
+  for (unsigned i = 0; i < 3000; ++i) {
+    list.push_back(me);
+    map[i % 64] = me;
+    if (list.size() > 100) {
+      ASSERT_EQ(list.front(), me);
+      list.pop_front();
+    }
+    if (i % 5 == 0) {
+      map.erase(i % 64 + 1);
+    }
+  }
+  for (const auto& [key, value] : map) {
+    ASSERT_EQ(value, me);
+  }
+}
+
+TEST(BlockResourceThreads, ContainersOfManyThreadsShareIt) {
+  test::counting_upstream upstream;
+  block_resource blocks({.block_size = 48, .capacity = threads * 170, .upstream = &upstream});
+  test::run_crew(threads, [&](unsigned me) { use_containers(blocks, me); });
+  EXPECT_EQ(blocks.stats().blocks.in_use, 0U);
+  EXPECT_EQ(blocks.stats().overflowed, 0U);
+}
+
+TEST(BlockResourceThreads, ContainersOfManyThreadsShareSizeClasses) {
+  test::counting_upstream upstream;
+  size_class_resource blocks({{24, threads * 110}, {48, threads * 70}, {1024, threads * 3}},
+                             {.alignment = 8, .upstream = &upstream, .overflow_to_upstream = true});
+  test::run_crew(threads, [&](unsigned me) { use_containers(blocks, me); });
+  for (const auto& one : blocks.stats()) {
+    EXPECT_EQ(one.blocks.in_use, 0U);
+  }
+}
+
+TEST(BlockResourceThreads, NodesMayBeGivenBackByAnotherThread) {
+  block_resource blocks({.block_size = 32, .capacity = 1000});
+  std::pmr::list<int> made(&blocks);
+  test::run_in_new_thread([&] { made.assign(1000, 1); });
+  test::run_in_new_thread([&] { made.clear(); });
+  EXPECT_EQ(blocks.stats().blocks.available(), 1000U);
+  made.assign(1000, 2);
+  EXPECT_EQ(blocks.stats().blocks.in_use, 1000U);
+}
+
+TEST(BlockResourceThreads, OneContainerUnderALockPassesItsNodesAround) {
+  block_resource blocks({.block_size = 32, .capacity = 200});
+  std::mutex mutex;
+  std::list<unsigned, block_allocator<unsigned>> queue(blocks);
+  test::run_crew(threads, [&](unsigned me) {
+    for (unsigned i = 0; i < 5000; ++i) {
+      const std::lock_guard lock(mutex);
+      if (queue.size() < 100) {
+        queue.push_back(me);
+      } else {
+        queue.pop_front();
+      }
+    }
+  });
+  EXPECT_EQ(blocks.stats().blocks.in_use, queue.size());
+}
+
+TEST(BlockResourceThreads, BlocksInTheCachesOfOthersAreFound) {
+  block_resource blocks({.block_size = 32, .capacity = 1000});
+  const test::parked_crew crew(3, [&](unsigned /*me*/) {
+    std::pmr::list<int> list(&blocks);
+    list.assign(300, 1);
+  });
+  std::pmr::list<int> all(&blocks);
+  EXPECT_NO_THROW(all.assign(1000, 2));
+}
+
+}  // namespace
+}  // namespace lido

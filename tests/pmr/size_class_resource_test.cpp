@@ -1,0 +1,172 @@
+#include "lido/pmr/size_class_resource.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <list>
+#include <memory_resource>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/counting_upstream.hpp"
+
+namespace lido {
+namespace {
+
+using test::counting_upstream;
+using ::testing::HasSubstr;
+
+/// Class from which a request of so many bytes is served; -1: none.
+int class_of(size_class_resource& blocks, std::size_t bytes) {
+  void* const one = blocks.allocate(bytes, 8);
+  std::memset(one, 0xAB, bytes);
+  int found = -1;
+  const auto stats = blocks.stats();
+  for (std::size_t i = 0; i < stats.size(); ++i) {
+    if (stats[i].blocks.in_use > 0) {
+      EXPECT_EQ(found, -1);
+      found = static_cast<int>(i);
+    }
+  }
+  EXPECT_EQ(blocks.owns(one), found != -1);
+  blocks.deallocate(one, bytes, 8);
+  return found;
+}
+
+TEST(SizeClassResource, RoutesToTheSmallestBlockThatFits) {
+  counting_upstream upstream;
+  size_class_resource blocks({{1024, 4}, {64, 16}, {256, 8}}, {.upstream = &upstream});
+  EXPECT_EQ(class_of(blocks, 0), 0);
+  EXPECT_EQ(class_of(blocks, 1), 0);
+  EXPECT_EQ(class_of(blocks, 64), 0);
+  EXPECT_EQ(class_of(blocks, 65), 1);
+  EXPECT_EQ(class_of(blocks, 256), 1);
+  EXPECT_EQ(class_of(blocks, 257), 2);
+  EXPECT_EQ(class_of(blocks, 1024), 2);
+  EXPECT_EQ(upstream.requests(), 0U);
+  EXPECT_EQ(class_of(blocks, 1025), -1);
+  EXPECT_EQ(upstream.requests(), 1U);
+}
+
+TEST(SizeClassResource, EveryClassOfMultiplesOfEightIsExact) {
+  size_class_resource blocks({{8, 4}, {24, 4}, {40, 4}, {4096, 4}, {4104, 4}, {1U << 20U, 4}},
+                             {.alignment = 8, .upstream = std::pmr::null_memory_resource()});
+  EXPECT_EQ(class_of(blocks, 8), 0);
+  EXPECT_EQ(class_of(blocks, 9), 1);
+  EXPECT_EQ(class_of(blocks, 24), 1);
+  EXPECT_EQ(class_of(blocks, 25), 2);
+  EXPECT_EQ(class_of(blocks, 41), 3);
+  EXPECT_EQ(class_of(blocks, 4096), 3);
+  EXPECT_EQ(class_of(blocks, 4097), 4);
+  EXPECT_EQ(class_of(blocks, 4105), 5);
+  EXPECT_EQ(class_of(blocks, 1U << 20U), 5);
+}
+
+TEST(SizeClassResource, ExhaustedClassDoesNotBreakIntoLargerOnes) {
+  counting_upstream upstream;
+  size_class_resource blocks({{64, 2}, {256, 2}}, {.upstream = &upstream});
+  void* const one = blocks.allocate(64);
+  void* const two = blocks.allocate(64);
+  EXPECT_THROW((void)blocks.allocate(64), std::bad_alloc);
+  EXPECT_EQ(blocks.stats()[0].overflowed, 1U);
+  EXPECT_EQ(blocks.stats()[1].overflowed, 0U);
+  blocks.deallocate(one, 64);
+  blocks.deallocate(two, 64);
+}
+
+TEST(SizeClassResource, OverflowsToUpstreamWhereItMay) {
+  counting_upstream upstream;
+  size_class_resource blocks({{64, 2}, {8192, 1}},
+                             {.upstream = &upstream, .overflow_to_upstream = true});
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{8192}}) {
+    std::vector<void*> all;
+    for (int i = 0; i < 4; ++i) {
+      all.push_back(blocks.allocate(bytes));
+    }
+    for (void* const one : all) {
+      blocks.deallocate(one, bytes);
+    }
+  }
+  EXPECT_EQ(upstream.requests(), 5U);
+  EXPECT_EQ(blocks.upstream_requests(), 5U);
+  EXPECT_EQ(upstream.out(), 0U);
+}
+
+TEST(SizeClassResource, OverAlignedRequestsGoUpstream) {
+  counting_upstream upstream;
+  size_class_resource blocks({{64, 2}}, {.alignment = 16, .upstream = &upstream});
+  void* const one = blocks.allocate(16, 64);
+  EXPECT_EQ(upstream.out(), 1U);
+  blocks.deallocate(one, 16, 64);
+}
+
+TEST(SizeClassResource, AddressSaysWhereMemoryGoesIfTheSizeIsWrong) {
+  counting_upstream upstream;
+  size_class_resource blocks({{64, 2}, {256, 2}}, {.upstream = &upstream});
+  void* const one = blocks.allocate(64);
+  void* const two = blocks.allocate(256);
+  blocks.deallocate(one, 5000);
+  blocks.deallocate(two, 1);
+  EXPECT_EQ(blocks.stats()[0].blocks.in_use, 0U);
+  EXPECT_EQ(blocks.stats()[1].blocks.in_use, 0U);
+}
+
+TEST(SizeClassResource, ContainersOfSeveralNodeSizesShareIt) {
+  counting_upstream upstream;
+  size_class_resource blocks({{32, 200}, {64, 200}, {256, 200}}, {.upstream = &upstream});
+  {
+    std::pmr::list<int> small(&blocks);
+    std::pmr::list<std::pmr::string> strings(&blocks);
+    for (int i = 0; i < 100; ++i) {
+      small.push_back(i);
+      strings.emplace_back(100, 'x');
+    }
+    EXPECT_EQ(blocks.stats()[0].blocks.in_use, 100U);
+    EXPECT_EQ(blocks.stats()[1].blocks.in_use, 100U);
+    EXPECT_EQ(blocks.stats()[2].blocks.in_use, 100U);
+  }
+  EXPECT_EQ(upstream.requests(), 0U);
+}
+
+TEST(SizeClassResource, IsEqualToItselfOnly) {
+  const size_class_resource one({{64, 2}});
+  const size_class_resource other({{64, 2}});
+  EXPECT_TRUE(one.is_equal(one));
+  EXPECT_FALSE(one.is_equal(other));
+}
+
+std::string refusal(std::vector<size_class> classes, const size_class_options& options = {}) {
+  try {
+    const size_class_resource blocks(std::move(classes), options);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(SizeClassResourceOptions, WhatMakesNoSenseIsRefusedByName) {
+  EXPECT_THAT(refusal({}, {.name = "frames"}), HasSubstr("'frames'"));
+  EXPECT_THAT(refusal({}), HasSubstr("0 size classes"));
+  EXPECT_THAT(refusal(std::vector<size_class>(65, {64, 1})), HasSubstr("65 size classes"));
+  EXPECT_THAT(refusal({{64, 1}, {49, 1}}), HasSubstr("two size classes of 64 bytes"));
+  EXPECT_THAT(refusal({{64, 1}, {0, 1}}), HasSubstr("block_size 0"));
+  EXPECT_THAT(refusal({{64, 1}, {32, 0}}), HasSubstr("capacity 0"));
+  EXPECT_THAT(refusal({{64, 1}}, {.alignment = 3}), HasSubstr("alignment 3"));
+}
+
+TEST(SizeClassResourceOptions, AsManyClassesAsAllowedWork) {
+  std::vector<size_class> classes;
+  for (std::size_t i = 1; i <= size_class_resource::most_classes; ++i) {
+    classes.push_back({i * 16, 1});
+  }
+  size_class_resource blocks(classes, {.upstream = std::pmr::null_memory_resource()});
+  EXPECT_EQ(class_of(blocks, 64 * 16), 63);
+  EXPECT_THROW((void)blocks.allocate(64 * 16 + 1), std::bad_alloc);
+}
+
+}  // namespace
+}  // namespace lido

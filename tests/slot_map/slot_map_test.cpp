@@ -1,0 +1,235 @@
+#include "lido/slot_map.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <ranges>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace lido {
+namespace {
+
+using map = slot_map<std::string>;
+using handle = map::handle_type;
+
+TEST(SlotMap, FindsWhatWasInserted) {
+  map words;
+  const handle one = words.insert("one");
+  const handle two = words.emplace(3, 'x');
+  ASSERT_NE(words.find(one), nullptr);
+  EXPECT_EQ(*words.find(one), "one");
+  EXPECT_EQ(words[two], "xxx");
+  EXPECT_EQ(words.size(), 2U);
+}
+
+TEST(SlotMap, StaleHandleIsRefused) {
+  map words;
+  const handle one = words.insert("one");
+  EXPECT_TRUE(words.erase(one));
+  EXPECT_FALSE(words.erase(one));
+  EXPECT_FALSE(words.contains(one));
+  (void)words.insert("takes its slot");
+  EXPECT_EQ(words.find(one), nullptr);
+}
+
+TEST(SlotMap, NullHandleIsRefused) {
+  map words;
+  EXPECT_FALSE(words.contains({}));
+  (void)words.insert("one");
+  EXPECT_FALSE(words.contains({}));
+  EXPECT_FALSE(words.erase({}));
+}
+
+TEST(SlotMap, HandlesStayGoodWhenTheArrayGrows) {
+  map words;
+  std::vector<handle> handles;
+  for (int i = 0; i < 1000; ++i) {
+    handles.push_back(words.insert(std::to_string(i)));
+  }
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(words[handles[static_cast<std::size_t>(i)]], std::to_string(i));
+  }
+}
+
+TEST(SlotMap, EmplaceOfOneOfItsOwnValuesWorksWhenTheArrayGrows) {
+  map words({.reserve = 1});
+  const handle one = words.insert("a word too long for the string itself");
+  const handle two = words.emplace(words[one]);
+  EXPECT_EQ(words[one], words[two]);
+}
+
+TEST(SlotMap, FullMapThrowsWithItsNameAndNumbers) {
+  map words({.max_size = 2, .name = "words"});
+  (void)words.insert("one");
+  (void)words.insert("two");
+  try {
+    (void)words.insert("three");
+    FAIL();
+  } catch (const pool_exhausted& error) {
+    EXPECT_EQ(error.pool_name(), "words");
+    EXPECT_EQ(error.capacity(), 2U);
+    EXPECT_EQ(error.in_use(), 2U);
+  }
+  EXPECT_FALSE(words.try_emplace("three"));
+  EXPECT_EQ(words.size(), 2U);
+}
+
+TEST(SlotMap, FullMapHasRoomAgainAfterAnErase) {
+  map words({.max_size = 2});
+  const handle one = words.insert("one");
+  (void)words.insert("two");
+  words.erase(one);
+  EXPECT_TRUE(words.try_emplace("three"));
+  EXPECT_EQ(words.capacity(), 2U);
+}
+
+TEST(SlotMap, BadOptionsAreRefused) {
+  EXPECT_THROW(map({.max_size = 0}), std::invalid_argument);
+  EXPECT_THROW(map({.max_size = 10, .reserve = 11}), std::invalid_argument);
+  EXPECT_THROW(map({.reserve = std::size_t{1} << 32U}), std::invalid_argument);
+}
+
+TEST(SlotMap, ReservedMapDoesNotMoveItsValues) {
+  map words({.max_size = 100, .reserve = 100});
+  const std::string* const first = words.find(words.insert("first"));
+  const std::size_t memory = words.bookkeeping_bytes();
+  for (int i = 1; i < 100; ++i) {
+    (void)words.insert("more");
+  }
+  EXPECT_EQ(words.handle_of(*first).index(), 0U);
+  EXPECT_EQ(words.bookkeeping_bytes(), memory);
+}
+
+TEST(SlotMap, ReserveIsBoundByTheLargestSize) {
+  map words({.max_size = 10});
+  words.reserve(1000);
+  EXPECT_EQ(words.capacity(), 10U);
+}
+
+TEST(SlotMap, HandleOfAValueFindsIt) {
+  map words;
+  (void)words.insert("one");
+  const handle two = words.insert("two");
+  EXPECT_EQ(words.handle_of(*words.find(two)), two);
+}
+
+TEST(SlotMap, IteratorsGoOverAllValuesAndStepOverHoles) {
+  map words({.compaction = compaction_mode::manual});
+  std::vector<handle> handles;
+  for (int i = 0; i < 200; ++i) {
+    handles.push_back(words.insert(std::to_string(i)));
+  }
+  for (std::size_t i = 0; i < 200; i += 3) {
+    words.erase(handles[i]);
+  }
+  std::size_t seen = 0;
+  for (auto it = words.begin(); it != words.end(); ++it) {
+    EXPECT_EQ(it.handle(), words.handle_of(*it));
+    EXPECT_NE(std::stoi(*it) % 3, 0);
+    ++seen;
+  }
+  EXPECT_EQ(seen, words.size());
+}
+
+TEST(SlotMap, IsAForwardRange) {
+  static_assert(std::ranges::forward_range<map> && std::ranges::forward_range<const map>);
+  static_assert(std::ranges::sized_range<map>);
+  map words;
+  (void)words.insert("b");
+  (void)words.insert("a");
+  EXPECT_EQ(*std::ranges::min_element(words), "a");
+  EXPECT_EQ(std::ranges::distance(std::as_const(words)), 2);
+}
+
+TEST(SlotMap, ValuesAreOneArrayWithoutHoles) {
+  map words({.compaction = compaction_mode::manual});
+  const handle one = words.insert("one");
+  (void)words.insert("two");
+  (void)words.insert("three");
+  words.erase(one);
+  const std::span<std::string> values = words.values();
+  EXPECT_EQ(std::vector(values.begin(), values.end()), (std::vector<std::string>{"three", "two"}));
+}
+
+TEST(SlotMap, ClearMakesEveryHandleStale) {
+  map words;
+  const handle one = words.insert("one");
+  const handle two = words.insert("two");
+  words.clear();
+  EXPECT_TRUE(words.empty());
+  EXPECT_FALSE(words.contains(one) || words.contains(two));
+  EXPECT_EQ(words.begin(), words.end());
+  EXPECT_EQ(words[words.insert("three")], "three");
+}
+
+TEST(SlotMap, MovedMapTakesTheHandlesAlong) {
+  map words({.name = "words"});
+  const handle one = words.insert("one");
+  map others(std::move(words));
+  EXPECT_EQ(others[one], "one");
+  EXPECT_EQ(others.name(), "words");
+  // NOLINTNEXTLINE(bugprone-use-after-move): what it says of a map moved from is what is tested
+  EXPECT_TRUE(words.empty() && !words.contains(one));
+}
+
+TEST(SlotMap, PointerFollowsItsValueAndIsNullWhenThatIsGone) {
+  map words({.compaction = compaction_mode::immediate});
+  const handle one = words.insert("one");
+  map::pointer_type two = words.pointer(words.insert("two"));
+  words.erase(one);
+  ASSERT_TRUE(two);
+  EXPECT_EQ(two->size(), 3U);
+  EXPECT_EQ(*two, "two");
+  words.erase(two.handle());
+  EXPECT_FALSE(two);
+  EXPECT_FALSE(map::pointer_type());
+}
+
+TEST(SlotMap, EvictsTheLeastImportantWhenFull) {
+  slot_map<int> loudness({.max_size = 3});
+  const auto quiet = loudness.insert(1);
+  const auto loud = loudness.insert(9);
+  (void)loudness.insert(5);
+  const auto fresh = loudness.emplace_or_evict(std::less<>(), 7);
+  EXPECT_FALSE(loudness.contains(quiet));
+  EXPECT_TRUE(loudness.contains(loud));
+  EXPECT_EQ(loudness[fresh], 7);
+  EXPECT_EQ(loudness.size(), 3U);
+}
+
+TEST(SlotMap, EvictsNothingWhileThereIsRoom) {
+  slot_map<int> loudness({.max_size = 2});
+  const auto quiet = loudness.insert(1);
+  (void)loudness.emplace_or_evict(std::less<>(), 7);
+  EXPECT_TRUE(loudness.contains(quiet));
+}
+
+TEST(SlotMap, EvictionStepsOverHoles) {
+  slot_map<int> loudness({.max_size = 2, .compaction = compaction_mode::manual});
+  const auto gone = loudness.insert(1);
+  (void)loudness.insert(3);
+  loudness.erase(gone);
+  const auto two = loudness.insert(2);
+  (void)loudness.emplace_or_evict(std::less<>(), 4);
+  EXPECT_FALSE(loudness.contains(two));
+}
+
+TEST(SlotMap, SlotWithoutGenerationsLeftIsNotUsedAgain) {
+  slot_map<int, no_hooks, detail::generations<2>> numbers({.max_size = 1});
+  std::vector<slot_handle<int>> stale;
+  for (int i = 0; i < 10; ++i) {
+    const auto given = numbers.insert(i);
+    EXPECT_EQ(std::ranges::count(stale, given), 0);
+    EXPECT_EQ(numbers[given], i);
+    numbers.erase(given);
+    stale.push_back(given);
+  }
+  EXPECT_EQ(numbers.used_up_slots(), 5U);
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,308 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "lido/slot_map.hpp"
+#include "support/tracked.hpp"
+
+namespace lido {
+namespace {
+
+using test::refused;
+
+constexpr std::array modes{compaction_mode::immediate, compaction_mode::deferred,
+                           compaction_mode::manual};
+
+TEST(SlotMapTypes, MoveOnlyValues) {
+  for (const compaction_mode mode : modes) {
+    slot_map<std::unique_ptr<int>> map({.compaction = mode});
+    std::vector<slot_handle<std::unique_ptr<int>>> handles;
+    for (int i = 0; i < 100; ++i) {
+      handles.push_back(map.insert(std::make_unique<int>(i)));
+    }
+    for (std::size_t i = 0; i < 50; ++i) {
+      map.erase(handles[i]);
+    }
+    map.shrink_to_fit();
+    for (std::size_t i = 50; i < 100; ++i) {
+      EXPECT_EQ(*map[handles[i]], static_cast<int>(i));
+    }
+  }
+}
+
+/// No default constructor, no assignment.
+struct stubborn {
+  explicit stubborn(int number) : value(number) {}
+  const int value;
+};
+
+TEST(SlotMapTypes, ValuesWithoutDefaultConstructorOrAssignment) {
+  slot_map<stubborn> map({.max_size = 2, .compaction = compaction_mode::immediate});
+  const auto one = map.emplace(1);
+  const auto two = map.emplace(2);
+  map.erase(one);
+  EXPECT_EQ(map[two].value, 2);
+  (void)map.emplace(0);
+  const auto three =
+      map.emplace_or_evict([](const auto& a, const auto& b) { return a.value < b.value; }, 3);
+  EXPECT_EQ(map[three].value, 3);
+  EXPECT_TRUE(map.contains(two));
+}
+
+struct alignas(256) wide {
+  int value;
+};
+
+TEST(SlotMapTypes, OverAlignedValues) {
+  slot_map<wide> map;
+  for (int i = 0; i < 40; ++i) {
+    (void)map.emplace(i);
+  }
+  for (wide& value : map) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&value) % 256, 0U);
+  }
+}
+
+TEST(SlotMapTypes, AggregatesAndDefaultInitialisation) {
+  struct point {
+    int x = 3;
+    int y = 4;
+  };
+  slot_map<point> map;
+  EXPECT_EQ(map[map.emplace()].y, 4);
+  EXPECT_EQ(map[map.emplace(1, 2)].x, 1);
+  EXPECT_EQ(map[map.emplace(default_init)].x, 3);
+}
+
+/// Counts its objects, refuses constructions on order; copies as well as moves.
+struct costly {
+  explicit costly(int number) : value(number) { count(); }
+  costly(const costly& other) : value(other.value) { count(); }
+  ~costly() { --alive; }
+
+  int value;
+  static inline int alive = 0;
+  static inline int refuse_in = 0;
+
+ private:
+  static void count() {
+    if (refuse_in > 0 && --refuse_in == 0) {
+      throw refused();
+    }
+    ++alive;
+  }
+};
+
+/// As costly, but there is no copy to fall back on.
+struct risky {
+  explicit risky(int number) : value(std::make_unique<int>(number)), guard(number) {}
+  // NOLINTNEXTLINE(performance-noexcept-move-constructor): that it throws is the point
+  risky(risky&& other) : value(nullptr), guard(other.guard) { value = std::move(other.value); }
+  std::unique_ptr<int> value;
+  costly guard;
+};
+
+class SlotMapExceptions : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    EXPECT_EQ(costly::alive, 0);
+    costly::refuse_in = 0;
+  }
+  static std::vector<int> values_of(const slot_map<costly>& map) {
+    std::vector<int> values;
+    map.for_each([&](const costly& value) { values.push_back(value.value); });
+    return values;
+  }
+};
+
+TEST_F(SlotMapExceptions, ThrowingConstructorChangesNothing) {
+  slot_map<costly> map({.max_size = 2});
+  const auto one = map.emplace(1);
+  for (int i = 0; i < 10; ++i) {
+    costly::refuse_in = 1;
+    EXPECT_THROW((void)map.emplace(2), refused);
+  }
+  EXPECT_EQ(map.size(), 1U);
+  EXPECT_EQ(map[one].value, 1);
+  EXPECT_EQ(map[map.emplace(2)].value, 2);
+}
+
+TEST_F(SlotMapExceptions, ThrowingConstructorInAHoleKeepsTheHole) {
+  slot_map<costly> map({.compaction = compaction_mode::manual});
+  const auto one = map.emplace(1);
+  const auto two = map.emplace(2);
+  map.erase(one);
+  costly::refuse_in = 1;
+  EXPECT_THROW((void)map.emplace(3), refused);
+  EXPECT_EQ(map.holes(), 1U);
+  EXPECT_EQ(values_of(map), (std::vector{2}));
+  EXPECT_TRUE(map.contains(two));
+}
+
+TEST_F(SlotMapExceptions, GrowthThatFailsAtAnyCopyChangesNothing) {
+  for (int at = 1; at <= 17; ++at) {
+    slot_map<costly> map({.reserve = 16});
+    std::vector<slot_handle<costly>> handles;
+    for (int i = 0; i < 16; ++i) {
+      handles.push_back(map.emplace(i));
+    }
+    costly::refuse_in = at;
+    EXPECT_THROW((void)map.emplace(16), refused);
+    EXPECT_EQ(map.size(), 16U);
+    EXPECT_EQ(map.capacity(), 16U);
+    for (std::size_t i = 0; i < 16; ++i) {
+      EXPECT_EQ(map[handles[i]].value, static_cast<int>(i));
+    }
+  }
+}
+
+TEST_F(SlotMapExceptions, CompactionThatFailsAtAnyCopyLosesNothing) {
+  for (int at = 1; at <= 5; ++at) {
+    slot_map<costly> map({.reserve = 16, .compaction = compaction_mode::manual});
+    std::vector<slot_handle<costly>> handles;
+    for (int i = 0; i < 16; ++i) {
+      handles.push_back(map.emplace(i));
+    }
+    for (const std::size_t i : {3U, 15U, 7U, 14U, 1U, 0U, 8U}) {
+      map.erase(handles[i]);
+    }
+    costly::refuse_in = at;
+    EXPECT_THROW(map.compact(), refused);
+    EXPECT_EQ(map.size(), 9U);
+    EXPECT_EQ(values_of(map).size(), 9U);
+    for (const std::size_t i : {2U, 4U, 5U, 6U, 9U, 10U, 11U, 12U, 13U}) {
+      EXPECT_EQ(map[handles[i]].value, static_cast<int>(i));
+    }
+    costly::refuse_in = 0;
+    (void)map.emplace(100);
+    map.compact();
+    EXPECT_EQ(map.holes(), 0U);
+    EXPECT_EQ(map.size(), 10U);
+  }
+}
+
+TEST_F(SlotMapExceptions, EraseWhoseCompactionFailsLeavesAHole) {
+  slot_map<costly> map({.reserve = 4, .compaction = compaction_mode::immediate});
+  const auto one = map.emplace(1);
+  const auto two = map.emplace(2);
+  costly::refuse_in = 1;
+  EXPECT_TRUE(map.erase(one));
+  EXPECT_EQ(map.holes(), 1U);
+  EXPECT_EQ(map[two].value, 2);
+  map.compact();
+  EXPECT_EQ(values_of(map), (std::vector{2}));
+}
+
+TEST_F(SlotMapExceptions, GrowthOfATypeThatOnlyMovesAndThrowsLosesNoHandle) {
+  slot_map<risky> map({.reserve = 4});
+  std::vector<slot_handle<risky>> handles;
+  for (int i = 0; i < 4; ++i) {
+    handles.push_back(map.emplace(i));
+  }
+  costly::refuse_in = 3;  // the new value, one that is moved, and then
+  EXPECT_THROW((void)map.emplace(4), refused);
+  EXPECT_EQ(map.size(), 4U);
+  for (const auto handle : handles) {
+    EXPECT_TRUE(map.contains(handle));
+  }
+  EXPECT_EQ(*map[handles[3]].value, 3);
+}
+
+/// Writes down what it is told, and refuses on order.
+struct journal {
+  std::string text;
+  bool refuse = false;
+
+  void on_insert(int& value, slot_handle<int> /*handle*/) {
+    if (refuse) {
+      throw refused();
+    }
+    text += "+" + std::to_string(value);
+  }
+  void on_erase(int& value, slot_handle<int> /*handle*/) noexcept {
+    text += "-" + std::to_string(value);
+  }
+  void on_move(int& value, slot_handle<int> /*handle*/) noexcept {
+    text += ">" + std::to_string(value);
+  }
+};
+
+TEST(SlotMapHooks, AreToldWhatHappens) {
+  slot_map<int, journal> map({.reserve = 3, .compaction = compaction_mode::immediate});
+  const auto one = map.insert(1);
+  (void)map.insert(2);
+  map.erase(one);
+  EXPECT_EQ(map.hooks().text, "+1+2-1>2");
+  map.reserve(10);
+  EXPECT_EQ(map.hooks().text, "+1+2-1>2>2");
+  map.clear();
+  EXPECT_EQ(map.hooks().text, "+1+2-1>2>2-2");
+}
+
+TEST(SlotMapHooks, ThatRefuseAnInsertionTakeItBack) {
+  slot_map<int, journal> map({.max_size = 1});
+  map.hooks().refuse = true;
+  EXPECT_THROW((void)map.insert(1), refused);
+  EXPECT_TRUE(map.empty());
+  map.hooks().refuse = false;
+  EXPECT_EQ(map[map.insert(2)], 2);
+  EXPECT_EQ(map.hooks().text, "+2");
+}
+
+TEST(SlotMapHooks, AreToldOfWhatAnEvictionTakes) {
+  slot_map<int, journal> map({.max_size = 2});
+  (void)map.insert(1);
+  (void)map.insert(2);
+  (void)map.emplace_or_evict(std::less<>(), 3);
+  EXPECT_EQ(map.hooks().text, "+1+2-1+3");
+}
+
+/// Hooks chosen at run time, as users of std::function do it.
+struct late_hooks {
+  std::function<void(int&, slot_handle<int>)> inserted;
+  void on_insert(int& value, slot_handle<int> handle) {
+    if (inserted) {
+      inserted(value, handle);
+    }
+  }
+};
+
+TEST(SlotMapHooks, MayBeChosenAtRunTime) {
+  slot_map<int, late_hooks> map;
+  int sum = 0;
+  map.hooks().inserted = [&](int& value, slot_handle<int>) { sum += value; };
+  (void)map.insert(3);
+  (void)map.insert(4);
+  EXPECT_EQ(sum, 7);
+}
+
+/// Two threads would do no more: ranges in any order, with an empty one.
+struct backwards {
+  void operator()(std::uint32_t count, const auto& body) const {
+    body(count / 2, count);
+    body(count / 2, count / 2);
+    body(0, count / 2);
+  }
+};
+
+TEST(SlotMapParallel, ExecutorReachesEachValueOnce) {
+  for (const compaction_mode mode : modes) {
+    slot_map<int> map({.compaction = mode});
+    for (int i = 0; i < 300; ++i) {
+      (void)map.insert(i);
+    }
+    map.for_each([](int& value) { return value % 3 == 0 ? step::erase : step::next; });
+    map.for_each(backwards(), [](int& value) { value += 1000; });
+    map.for_each(backwards(),
+                 [&](int& value, slot_handle<int> handle) { EXPECT_EQ(map.find(handle), &value); });
+    EXPECT_EQ(std::accumulate(map.begin(), map.end(), 0), 30'000 + 200'000);
+  }
+}
+
+}  // namespace
+}  // namespace lido

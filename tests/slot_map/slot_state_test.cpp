@@ -1,0 +1,83 @@
+#include "lido/slot_map/slot_state.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lido::detail {
+namespace {
+
+using fate = slot_state::fate;
+
+TEST(SlotState, NobodyEntersBeforeThereIsAValue) {
+  slot_state state;
+  EXPECT_EQ(state.generation(), 1U);
+  EXPECT_FALSE(state.is_live() || state.is_live(1));
+  EXPECT_FALSE(state.enter_alone(1) || state.enter_shared(1));
+  EXPECT_EQ(state.erase(1), fate::stale);
+}
+
+TEST(SlotState, OnlyTheRightGenerationEnters) {
+  slot_state state;
+  state.publish();
+  EXPECT_TRUE(state.is_live(1));
+  EXPECT_FALSE(state.is_live(0) || state.is_live(2));
+  EXPECT_FALSE(state.enter_alone(2) || state.enter_shared(0));
+  EXPECT_EQ(state.erase(2), fate::stale);
+  EXPECT_TRUE(state.enter_alone(1));
+  EXPECT_FALSE(state.leave_alone());
+}
+
+TEST(SlotState, ManyReadAtOnce) {
+  slot_state state;
+  state.publish();
+  EXPECT_TRUE(state.enter_shared(1));
+  EXPECT_TRUE(state.enter_shared(1));
+  EXPECT_FALSE(state.leave_shared());
+  EXPECT_FALSE(state.leave_shared());
+  EXPECT_TRUE(state.enter_alone(1));
+  EXPECT_FALSE(state.leave_alone());
+}
+
+TEST(SlotState, EraserEndsAValueThatNobodyIsWith) {
+  slot_state state;
+  state.publish();
+  EXPECT_EQ(state.erase(1), fate::ours);
+  EXPECT_EQ(state.erase(1), fate::stale);
+  EXPECT_TRUE(state.retire_value(9));
+  EXPECT_EQ(state.generation(), 2U);
+  EXPECT_FALSE(state.is_live());
+}
+
+TEST(SlotState, VisitorEndsAValueThatIsErasedMeanwhile) {
+  slot_state state;
+  state.publish();
+  EXPECT_TRUE(state.enter_alone(1));
+  EXPECT_EQ(state.erase(1), fate::theirs);
+  EXPECT_EQ(state.erase(1), fate::stale);
+  EXPECT_FALSE(state.is_live(1) || state.enter_alone(1));
+  EXPECT_TRUE(state.leave_alone());
+}
+
+TEST(SlotState, LastReaderEndsAValueThatIsErasedMeanwhile) {
+  slot_state state;
+  state.publish();
+  EXPECT_TRUE(state.enter_shared(1));
+  EXPECT_TRUE(state.enter_shared(1));
+  EXPECT_EQ(state.erase(1), fate::theirs);
+  EXPECT_FALSE(state.enter_shared(1));
+  EXPECT_FALSE(state.leave_shared());
+  EXPECT_TRUE(state.leave_shared());
+}
+
+TEST(SlotState, LastGenerationIsNotFollowedByAnother) {
+  slot_state state;
+  state.publish();
+  EXPECT_EQ(state.erase(1), fate::ours);
+  EXPECT_TRUE(state.retire_value(2));
+  state.publish();
+  EXPECT_EQ(state.erase(2), fate::ours);
+  EXPECT_FALSE(state.retire_value(2));
+  EXPECT_FALSE(state.is_live(2) || state.is_live(1));
+}
+
+}  // namespace
+}  // namespace lido::detail
