@@ -120,7 +120,12 @@ resource_grant resource_core::create_for_try(place at) noexcept {
     return {};
   }
   const resource_grant made = create(todo);
-  return made.slot != nullptr ? checked(made, at) : resource_grant{};
+  if (made.slot == nullptr) {
+    return {};
+  }
+  const resource_grant fit = checked(made, at);
+  end_create();
+  return fit;
 }
 
 resource_grant resource_core::wait_in_line(const acquire_request& request, bool again) {
@@ -138,11 +143,14 @@ resource_grant resource_core::wait_in_line(const acquire_request& request, bool 
       sleep_until_ended(waiter);
     }
   }
-  if (waiter.given()) {
-    return waiter.grant();
+  if (!waiter.given()) {
+    leave_queue(waiter);
+    throw error(waiter.cause());
   }
-  leave_queue(waiter);
-  throw error(waiter.cause());
+  if (by_callers_) {
+    pass_on();
+  }
+  return waiter.grant();
 }
 
 /// Whether waiting is of no use from the start.
@@ -247,9 +255,21 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
 
 /// After the wait has ended without a resource.
 void resource_core::leave_queue(resource_waiter& waiter) noexcept {
+  {
+    const lock guard(mutex_);
+    unlink(waiter);
+    count_failure(waiter.cause());
+  }
+  if (by_callers_) {
+    pass_on();
+  }
+}
+
+/// By callers: whoever leaves the queue may have been woken for work that others now have to do.
+void resource_core::pass_on() noexcept {
+  aftermath after(*this);
   const lock guard(mutex_);
-  unlink(waiter);
-  count_failure(waiter.cause());
+  poke_waiters(after);
 }
 
 void resource_core::count_failure(acquire_failure cause) noexcept {

@@ -4,15 +4,22 @@
 namespace lido::detail {
 
 void resource_core::take_async(const acquire_request& request, callback done) {
-  const resource_grant last = take_last(request.at);
-  const resource_grant idle = last.slot != nullptr ? last : take_now(request.at);
-  if (idle.slot != nullptr) {
-    done(idle, nullptr);
-    return;
+  const auto alive = shared_from_this();
+  if (!request.stop.stop_requested()) {
+    const resource_grant last = take_last(request.at);
+    const resource_grant idle = last.slot != nullptr ? last : take_now(request.at);
+    if (idle.slot != nullptr) {
+      idle.slot->forget_thread();  // whoever uses it, it need not be this thread
+      done(idle, nullptr);
+      return;
+    }
   }
-  auto waiter = std::make_unique<async_waiter>(shared_from_this(), request, std::move(done));
+  auto waiter = std::make_unique<async_waiter>(alive, request, std::move(done));
   waiter->listen(request.stop);
   begin_async(*waiter.release(), false);
+  if (by_callers_) {
+    run_jobs_here();
+  }
 }
 
 void resource_core::begin_async(async_waiter& waiter, bool again) noexcept {
@@ -24,7 +31,7 @@ void resource_core::begin_async(async_waiter& waiter, bool again) noexcept {
       waiter.reopen();
       ++async_waiters_;
       enqueue_locked(waiter, again, after);
-      after.plans = true;
+      after.plans = waiter.until().nanoseconds() < planned_;
       return;
     }
     count_failure(cause);
@@ -38,7 +45,8 @@ void resource_core::stop_async(async_waiter& waiter) noexcept {
   const lock guard(mutex_);
   waiter.stopped = true;
   bool asleep = false;
-  if (waiter_list::contains(waiter) && waiter.cancel(acquire_failure::cancelled, asleep)) {
+  // First the state: one that has ended may be in a list that is not under the mutex.
+  if (waiter.cancel(acquire_failure::cancelled, asleep) && waiter_list::contains(waiter)) {
     unlink(waiter);
     after.ended.deliver(waiter);
   }

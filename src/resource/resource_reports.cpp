@@ -1,4 +1,6 @@
 // What a pool says about itself.
+#include <algorithm>
+
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -7,7 +9,7 @@ lease_info resource_slot::info(nanos now) const noexcept {
   // relaxed: a number
   const void* const address = address_.load(std::memory_order_relaxed);
   return {.resource = {.place = number, .birth = word().birth()},
-          .held_for = std::chrono::nanoseconds(now - held_since()),
+          .held_for = std::chrono::nanoseconds(std::max<nanos>(now - held_since(), 0)),
           .thread = thread(),
           .address = address,
           .exempt = (marks() & exempt_lease) != 0};

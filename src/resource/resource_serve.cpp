@@ -43,6 +43,7 @@ void resource_core::give_back_with_care(const resource_grant& grant, bool last_u
 void resource_core::offer(const resource_grant& grant) noexcept {
   resource_slot& slot = *grant.slot;
   thread_corner& corner = this->corner();
+  slot.forget_holder();
   // As soon as the slot is idle another thread may end it, and with it the pool.
   begin_leaving(corner);
   if (!slot.put_back(grant.ticket)) {
@@ -100,8 +101,11 @@ void resource_core::match(resource_slot* only, aftermath& after) noexcept {
       }
     }
   }
-  if (grant.slot != nullptr && !grant.slot->put_back(grant.ticket)) {
-    after.unwanted = grant;
+  if (grant.slot != nullptr) {
+    grant.slot->forget_holder();
+    if (!grant.slot->put_back(grant.ticket)) {
+      after.unwanted = grant;
+    }
   }
 }
 

@@ -11,10 +11,10 @@ void resource_core::start() {
     return;
   }
   const auto alive = shared_from_this();
-  const std::lock_guard guard(control_);
-  threads_.reserve(2);
-  threads_.emplace_back([alive] { alive->keep_time(); });
   try {
+    const lock guard(mutex_);  // the first of them may start helpers at once
+    threads_.reserve(2);
+    threads_.emplace_back([alive] { alive->keep_time(); });
     threads_.emplace_back([alive] { alive->work(); });
   } catch (...) {
     stop_threads(true);
@@ -62,6 +62,7 @@ bool resource_core::plan(deadline& until) noexcept {
     until = deadline::at(
         std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next_callback)));
   }
+  planned_ = until.nanoseconds();
   return true;
 }
 
@@ -70,6 +71,7 @@ void resource_core::work() noexcept {
     job todo;
     bool found = false;
     bool help = false;
+    bool more = false;
     std::uint32_t seen = 0;
     {
       const lock guard(mutex_);
@@ -82,11 +84,14 @@ void resource_core::work() noexcept {
       help = found && idle_helpers_ == 0 && !pending_.empty() && !stopping_ &&
              helpers_ < settings_.creating_limit(max_size_);
       helpers_ += help ? 1 : 0;
+      more = found && idle_helpers_ != 0 && !pending_.empty();
       idle_helpers_ += found ? 0 : 1;
     }
     if (found) {
       if (help) {
         start_helper();
+      } else if (more) {
+        wake_workers();  // a wake-up reaches one, and this one is busy from now on
       }
       run_job(todo);
       continue;

@@ -41,14 +41,20 @@ void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcep
       after.work = true;
     }
   }
-  if (by_callers_ && after.work) {  // those who wait have to do it
-    std::size_t jobs = pending_.size();
-    for (resource_waiter* waiter = queue_.first(); waiter != nullptr && jobs > 0;
-         waiter = waiter_list::after(*waiter)) {
-      if (waiter->poke()) {
-        after.ended.wake(waiter->sleep_word());
-        --jobs;
-      }
+  if (by_callers_ && after.work) {
+    poke_waiters(after);
+  }
+}
+
+/// By callers, those who wait have to do what there is to do: make resources, or look at the clock
+/// until the next try is due.
+void resource_core::poke_waiters(aftermath& after) noexcept {
+  std::size_t jobs = std::max<std::size_t>(pending_.size(), now() < retry_at_ ? 1 : 0);
+  for (resource_waiter* waiter = queue_.first(); waiter != nullptr && jobs > 0;
+       waiter = waiter_list::after(*waiter)) {
+    if (waiter->poke()) {
+      after.ended.wake(waiter->sleep_word());
+      --jobs;
     }
   }
 }
@@ -96,7 +102,17 @@ void resource_core::run_job(const job& todo) noexcept {
     after_change(after);
   } else if (const resource_grant made = create(todo); made.slot != nullptr) {
     offer(made);
+    end_create();
   }
+}
+
+/// Only now, so that nobody makes another one while this one is on its way.
+void resource_core::end_create() noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  --creating_;
+  --running_;
+  after_change(after);
 }
 
 void resource_core::run_jobs_here() noexcept {
@@ -112,7 +128,8 @@ void resource_core::run_jobs_here() noexcept {
   }
 }
 
-/// A new resource, in use by the caller; nothing if the factory has thrown.
+/// A new resource, in use by the caller, who then calls `end_create`; nothing if the factory has
+/// thrown.
 resource_grant resource_core::create(const job& todo) noexcept {
   resource_slot& slot = *todo.slot;
   std::exception_ptr error;
@@ -130,17 +147,14 @@ resource_grant resource_core::create(const job& todo) noexcept {
     create_failed(slot, error, permanent);
     return {};
   }
+  slot.forget_holder();
   const life_word ticket = slot.be_born(read_clock(), settings_.life, todo.draw, todo.epoch);
-  aftermath after(*this);
   const lock guard(mutex_);
-  --creating_;
-  --running_;
   ++totals_.created;
   create_error_ = nullptr;
   hopeless_ = false;
   retry_at_ = 0;
   retry_delay_ = 0;
-  refill(after);
   return {&slot, ticket};
 }
 
@@ -168,6 +182,9 @@ void resource_core::create_failed(resource_slot& slot, const std::exception_ptr&
     }
     after.plans = true;
     after_change(after);
+    if (by_callers_) {
+      poke_waiters(after);
+    }
   }
   tell({.what = pool_event::kind::create_failed,
         .pool = settings_.name,

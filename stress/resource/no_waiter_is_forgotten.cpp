@@ -118,25 +118,27 @@ class worker {
 
   void by_callback() {
     ++totals_.callbacks;
+    // The callback may be called when this worker has ended.
     pool_.async_acquire(
-        [this](lease_type lease, const std::exception_ptr& /*error*/) {
-          use_as(std::move(lease), 1000 + me_);
-          ++totals_.called;
+        [&run = run_, &pool = pool_, &totals = totals_, user = 1000 + me_](
+            lease_type lease, const std::exception_ptr& /*error*/) {
+          use_as(run, pool, std::move(lease), user);
+          ++totals.called;
         },
         std::chrono::microseconds(random_() % 1000));
   }
 
-  void use(lease_type lease) { use_as(std::move(lease), me_); }
+  void use(lease_type lease) { use_as(run_, pool_, std::move(lease), me_); }
 
-  void use_as(lease_type lease, unsigned user) {
+  static void use_as(stress::run& run, pool_type& pool, lease_type lease, unsigned user) {
     if (lease) {
-      stress::take(run_, *lease, user);
+      stress::take(run, *lease, user);
       const auto choice = lease->uses % 16;
-      stress::leave(run_, *lease, user);
+      stress::leave(run, *lease, user);
       if (choice == 0) {
         lease.discard();
       } else if (choice == 1) {
-        (void)pool_.kill(lease.handle());
+        (void)pool.kill(lease.handle());
       }
     }
   }

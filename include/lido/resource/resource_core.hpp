@@ -150,6 +150,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void sleep_until_ended(resource_waiter& waiter) const noexcept;
   void sleep_and_work(resource_waiter& waiter) noexcept;
   void leave_queue(resource_waiter& waiter) noexcept;
+  void pass_on() noexcept;
   void count_failure(acquire_failure cause) noexcept;
   [[nodiscard]] bool is_deadlock(std::uint32_t thread) const noexcept;
   [[nodiscard]] bool is_waiting(std::uint32_t thread) const noexcept;
@@ -171,12 +172,14 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void after_change(aftermath& after) noexcept;
   // resource_upkeep.cpp
   void refill(aftermath& after, std::uint32_t more_waiters = 0) noexcept;
+  void poke_waiters(aftermath& after) noexcept;
   void reserve_one(resource_slot& slot) noexcept;
   [[nodiscard]] resource_slot* find_empty() const noexcept;
   [[nodiscard]] bool next_job(job& out) noexcept;
   void run_job(const job& todo) noexcept;
   void run_jobs_here() noexcept;
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
+  void end_create() noexcept;
   void create_failed(resource_slot& slot, const std::exception_ptr& error, bool permanent) noexcept;
   void sweep() noexcept;
   [[nodiscard]] bool needs_care(const resource_slot& slot, nanos now) const noexcept;
@@ -241,6 +244,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   alignas(no_false_sharing) counted_mutex mutex_;
   waiter_list queue_;
   std::uint32_t async_waiters_ = 0;
+  nanos planned_ = 0;  // when the thread that keeps time looks for callbacks whose time is up
   std::uint32_t max_size_;
   std::uint32_t min_idle_;
   std::uint32_t slots_;

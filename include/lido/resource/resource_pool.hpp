@@ -84,7 +84,7 @@ class resource_pool {
   template <class Clock, class Duration>
   [[nodiscard, gnu::always_inline]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
-    return acquire_at(detail::place::here(), moment - Clock::now(), std::move(stop));
+    return acquire_at(detail::place::here(), moment, std::move(stop));
   }
 
   /// An empty lease if no resource is idle, or others wait. Waits for no release. One that the pool
@@ -205,15 +205,24 @@ class resource_pool {
   }
 
   template <class Rep, class Period>
-  lease_type acquire_at(detail::place at, std::chrono::duration<Rep, Period> timeout,
-                        std::stop_token stop) {
+  static detail::deadline deadline_of(std::chrono::duration<Rep, Period> timeout) {
+    return detail::deadline::after(timeout);
+  }
+  template <class Clock, class Duration>
+  static detail::deadline deadline_of(std::chrono::time_point<Clock, Duration> moment) {
+    return detail::deadline::at(moment);
+  }
+
+  /// The clock is read only if there is something to wait for.
+  template <class When>
+  lease_type acquire_at(detail::place at, When when, std::stop_token stop) {
     if (!stop.stop_requested()) [[likely]] {
       const detail::resource_grant last = core_->take_last(at);
       if (last.slot != nullptr) [[likely]] {
         return lease_type(last);
       }
     }
-    return lease_type(core_->take({detail::deadline::after(timeout), std::move(stop), at}));
+    return lease_type(core_->take({deadline_of(when), std::move(stop), at}));
   }
 
   lease_type try_acquire_at(detail::place at) noexcept {

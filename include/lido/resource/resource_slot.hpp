@@ -55,6 +55,12 @@ class resource_slot : public resource_life {
     address_.store(at.address, std::memory_order_relaxed);
     marks_.store(0, std::memory_order_relaxed);
   }
+  /// Before others may have it, so that nobody takes its next lease for this one.
+  // relaxed (whole function): as above; resource_life.hpp (2) publishes it
+  void forget_holder() noexcept {
+    held_since_.store(never, std::memory_order_relaxed);
+    thread_.store(0, std::memory_order_relaxed);
+  }
   // relaxed (whole function): as above
   void forget_thread() noexcept { thread_.store(0, std::memory_order_relaxed); }
   // relaxed (whole function): as above
