@@ -69,9 +69,9 @@ TEST(SlotRecord, KeepsItsLastEvents) {
     record.begin_use({&somewhere}, use);
     record.publish_end(use);
     if (use % 2 == 0) {
-      record.note_release({use}, {&somewhere});
+      record.note_release(use, {&somewhere});
     } else {
-      record.note_release_by({use}, {&somewhere}, 100 + use);
+      record.note_release_by(use, {&somewhere}, 100 + use);
     }
   }
   for (std::uint64_t use = 7; use <= 10; ++use) {

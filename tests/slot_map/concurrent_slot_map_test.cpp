@@ -29,7 +29,7 @@ std::string text_of(const word_map& words, handle which) {
 TEST(ConcurrentSlotMap, VisitsAndReadsWhatWasInserted) {
   word_map words(10);
   const handle one = words.insert("one");
-  const handle three = words.emplace(3, 'x');
+  const handle three = words.emplace(std::size_t{3}, 'x');
   EXPECT_TRUE(words.visit(one, [](std::string& value) { value += "!"; }));
   EXPECT_EQ(text_of(words, one), "one!");
   EXPECT_EQ(text_of(words, three), "xxx");

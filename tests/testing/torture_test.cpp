@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "lido/checked.hpp"
@@ -150,6 +153,50 @@ TEST(Torture, WithoutRefusalsFailsNobodyWhoMayNotFail) {
     });
     EXPECT_TRUE(conserved(pool)) << "seed " << seed << ": " << conserved(pool);
   }
+}
+
+/// Refused, late and past their caches, and more of them than slots: everyone is served all the
+/// same.
+TEST(Torture, ServesEveryoneWhoWaits) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const torture_scope scope({.seed = seed, .refusals = 200});
+    object_pool<std::array<long, 4>, policy::block, torture<>> pool(3);
+    std::atomic<int> served{0};
+    test::run_crew(6, [&](unsigned self) {
+      for (int round = 0; round < 200; ++round) {
+        const auto mine = pool.acquire();
+        mine->fill(self);
+        std::this_thread::yield();
+        served += mine->front() == static_cast<long>(self) ? 1 : 0;
+      }
+    });
+    EXPECT_EQ(served, 6 * 200) << "seed " << seed;
+    EXPECT_GT(pool.stats().handed_over, 0U) << "seed " << seed;
+    EXPECT_TRUE(conserved(pool)) << "seed " << seed << ": " << conserved(pool);
+  }
+}
+
+/// Refusals make a pool grow that need not.
+TEST(Torture, LetsPoolsGrow) {
+  const torture_scope scope({.seed = 5, .refusals = 100});
+  object_pool<std::array<long, 64>, policy::grow, torture<>> pool(
+      {.capacity = 1, .name = "growing", .max_capacity = 4096});
+  test::run_crew(4, [&](unsigned self) {
+    for (int round = 0; round < 300; ++round) {
+      std::vector<decltype(pool.try_acquire())> held;
+      for (int i = 0; i < 8; ++i) {
+        if (auto mine = pool.try_acquire()) {
+          mine->fill(self);
+          held.push_back(std::move(mine));
+        }
+      }
+      for (const auto& mine : held) {
+        ASSERT_EQ(mine->back(), static_cast<long>(self));
+      }
+    }
+  });
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_TRUE(conserved(pool)) << conserved(pool);
 }
 
 TEST(Torture, NarrowsTagsAsWell) {

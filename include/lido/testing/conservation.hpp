@@ -75,23 +75,33 @@ template <class Pool>
 namespace lido::testing {
 
 /// Whether every slot of `pool` is in use or free, once: takes all that are free, made from `args`,
-/// looks at them, and gives them back. Requires: no other thread is in a call to the pool. Throws
-/// std::bad_alloc and what T's constructor throws.
+/// looks at them, and gives them back. A pool that can grow must have them without. Requires: no
+/// other thread is in a call to the pool. Throws std::bad_alloc and what T's constructor throws.
 template <class Pool, class... Args>
 verdict conserved(Pool& pool, const Args&... args) {
   const detail::torture_pause in_peace;
   const pool_stats before = pool.stats();
+  const std::size_t free = before.capacity - before.in_use;
+  // One more than can be there, so that a pool that has too many does not keep this going. One that
+  // can grow would: what it has must suffice.
+  bool can_grow = false;
+  if constexpr (requires { pool.max_capacity(); }) {
+    can_grow = pool.max_capacity() > before.capacity;
+  }
+  const std::size_t most = free + (can_grow ? 0 : 1);
   std::vector<typename Pool::value_type*> all;
-  all.reserve(before.capacity + 1);
-  // One more than can be there, so that a pool that has too many does not keep this going.
-  while (all.size() <= before.capacity) {
+  all.reserve(most);
+  while (all.size() < most) {
     auto* const object = pool.try_acquire_ptr(args...);
     if (object == nullptr) {
       break;
     }
     all.push_back(object);
   }
-  std::string problem = detail::judge(pool, all, before.capacity - before.in_use);
+  std::string problem = detail::judge(pool, all, free);
+  if (problem.empty() && pool.stats().capacity != before.capacity) {
+    problem = "it grew although " + std::to_string(free) + " slots should be free";
+  }
   for (auto* const object : all) {
     pool.release(object);
   }
