@@ -9,10 +9,8 @@ namespace lido {
 
 namespace {
 
-using namespace std::chrono;  // NOLINT(google-build-using-namespace): durations
-
-std::string milliseconds_of(nanoseconds time) {
-  return std::to_string(duration_cast<milliseconds>(time).count()) + " ms";
+std::string milliseconds_of(std::chrono::nanoseconds time) {
+  return std::to_string(std::chrono::floor<std::chrono::milliseconds>(time).count()) + " ms";
 }
 
 std::string compose(const acquire_error::details& details) {

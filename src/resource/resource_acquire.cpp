@@ -1,6 +1,7 @@
 // How an acquire gets a resource, or an error.
 #include <algorithm>
 
+#include "lido/base/mutation.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/resource/resource_core.hpp"
 
@@ -142,6 +143,9 @@ resource_grant resource_core::wait_in_line(const acquire_request& request, bool 
     } else {
       sleep_until_ended(waiter);
     }
+  }
+  if (broken(mutation::swallow_resource) && waiter.given() && request.stop.stop_requested()) {
+    throw error(acquire_failure::cancelled);
   }
   if (!waiter.given()) {
     leave_queue(waiter);

@@ -1,4 +1,5 @@
 // How a resource, or the room for one, gets to those who wait.
+#include "lido/base/mutation.hpp"
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -51,7 +52,7 @@ void resource_core::offer(const resource_grant& grant) noexcept {
     retire(grant, destroy_reason::killed);
     return;
   }
-  if (!attention_.needed()) [[likely]] {
+  if (!attention_.needed() || broken(mutation::return_unwatched)) [[likely]] {
     // relaxed: a hint
     corner.last.store(&slot, std::memory_order_relaxed);
     end_leaving(corner);
@@ -101,7 +102,7 @@ void resource_core::match(resource_slot* only, aftermath& after) noexcept {
       }
     }
   }
-  if (grant.slot != nullptr) {
+  if (grant.slot != nullptr && !broken(mutation::refused_resource)) {
     grant.slot->forget_holder();
     if (!grant.slot->put_back(grant.ticket)) {
       after.unwanted = grant;

@@ -22,6 +22,7 @@ struct settings {
   unsigned size = 3;
   unsigned mode = 0;
   unsigned faults = 16;
+  unsigned patience = 60;  // so long that who runs out of it has been forgotten
 };
 
 /// Fails in one of `faults` calls; counts what lives.
@@ -61,8 +62,14 @@ struct totals {
 
 class worker {
  public:
-  worker(stress::run& run, pool_type& pool, totals& totals, unsigned me)
-      : run_(run), pool_(pool), totals_(totals), me_(me), random_(run.generator(me)) {}
+  worker(stress::run& run, pool_type& pool, totals& totals, unsigned me,
+         std::chrono::seconds patience)
+      : run_(run),
+        pool_(pool),
+        totals_(totals),
+        me_(me),
+        patience_(patience),
+        random_(run.generator(me)) {}
 
   void work() {
     std::uint64_t operations = 0;
@@ -88,8 +95,7 @@ class worker {
         by_callback();
         break;
       default:
-        // So long that who runs out of it has been forgotten.
-        wait(60s, {});
+        wait(patience_, {});
     }
   }
 
@@ -99,7 +105,7 @@ class worker {
       use(pool_.acquire_for(time, stop));
       ++totals_.served;
     } catch (const lido::acquire_error& error) {
-      if (error.cause() == lido::acquire_failure::timed_out && time >= 60s) {
+      if (error.cause() == lido::acquire_failure::timed_out && time >= patience_) {
         run_.broken(std::string("forgotten: ") + error.what());
       }
       ++(error.cause() == lido::acquire_failure::timed_out ? totals_.timed_out : totals_.cancelled);
@@ -112,7 +118,7 @@ class worker {
       std::this_thread::sleep_for(std::chrono::microseconds(delay));
       stop.request_stop();
     });
-    wait(60s, stop.get_token());
+    wait(patience_, stop.get_token());
     canceller.join();
   }
 
@@ -147,6 +153,7 @@ class worker {
   pool_type& pool_;
   totals& totals_;
   unsigned me_;
+  std::chrono::seconds patience_;
   stress::random random_;
 };
 
@@ -180,7 +187,8 @@ void meddle(stress::run& run, pool_type& pool, unsigned size) {
 }
 
 /// Workers, the meddler, and somebody who ticks until all who wait are served.
-void load(stress::run& run, pool_type& pool, totals& totals, unsigned size) {
+void load(stress::run& run, pool_type& pool, totals& totals, const settings& settings) {
+  const std::chrono::seconds patience(settings.patience);
   std::atomic<bool> done{false};
   std::thread ticker([&] {
     while (!done) {
@@ -190,21 +198,26 @@ void load(stress::run& run, pool_type& pool, totals& totals, unsigned size) {
   });
   run.in_threads(run.options().threads + 1, [&](unsigned thread) {
     if (thread == 0) {
-      meddle(run, pool, size);
+      meddle(run, pool, settings.size);
     } else {
-      worker(run, pool, totals, thread).work();
+      worker(run, pool, totals, thread, patience).work();
     }
   });
   std::vector<lease_type> all;
-  for (unsigned i = 0; i < size; ++i) {
-    all.push_back(pool.acquire_for(60s));
+  try {
+    while (all.size() < settings.size) {
+      all.push_back(pool.acquire_for(patience));
+    }
+  } catch (const lido::acquire_error& error) {
+    run.broken(std::string("lost: ") + error.what());
   }
   done = true;
   ticker.join();
 }
 
-void check_end(const stress::run& run, pool_type& pool, const totals& totals) {
-  if (!pool.close(60s).complete()) {
+void check_end(const stress::run& run, pool_type& pool, const totals& totals,
+               std::chrono::seconds patience) {
+  if (!pool.close(patience).complete()) {
     run.broken("something is left");
   }
   const lido::resource_pool_stats stats = pool.stats();
@@ -226,6 +239,7 @@ int main(int argc, char** argv) {
   line.add("--size", settings.size, "resources");
   line.add("--mode", settings.mode, "0: background, 1: by callers, 2: by tick");
   line.add("--faults", settings.faults, "one call of the factory in so many fails; 0: none");
+  line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
   line.parse(argc, argv);
 
   stress::run run(settings.run);
@@ -238,8 +252,8 @@ int main(int argc, char** argv) {
                              .retry_first = 1ms,
                              .retry_longest = 2ms,
                              .upkeep = static_cast<lido::maintenance>(settings.mode % 3)});
-    load(run, pool, totals, settings.size);
-    check_end(run, pool, totals);
+    load(run, pool, totals, settings);
+    check_end(run, pool, totals, std::chrono::seconds(settings.patience));
   }
   if (*alive != 0) {
     run.broken(std::to_string(*alive) + " resources were not destroyed");

@@ -81,6 +81,10 @@ enum class mutation {
   enter_anyway,           ///< a visit does not look at the generation
   same_state_generation,  ///< a slot goes back with the generation it had
   leave_doomed,           ///< the last one to leave an erased value does not end it
+  // resource pools
+  return_unwatched,  ///< who puts a resource back does not look whether anybody waits
+  swallow_resource,  ///< a waiter given a resource as it was cancelled leaves without it
+  refused_resource,  ///< a resource that a waiter could no longer be given is forgotten
 };
 
 }  // namespace lido::detail
