@@ -21,7 +21,7 @@ std::string compose(const acquire_error::details& details) {
                      " idle, " + std::to_string(counts.creating) + " being made, " +
                      std::to_string(counts.waiters) + " waiting";
   if (details.create_error) {
-    text += "; the last create failed: " + detail::text_of(details.create_error);
+    text += "; the last create failed: " + details.create_error_text;
   }
   for (const lease_info& holder : details.holders) {
     text += "; thread " + std::to_string(holder.thread) + " has held one for " +
@@ -57,16 +57,17 @@ std::string lease_info::where() const {
   return std::string(text.view());
 }
 
-std::string detail::text_of(const std::exception_ptr& error) {
+std::string detail::text_of(const std::exception_ptr& error) noexcept {
   try {
-    if (error) {
+    try {
       std::rethrow_exception(error);
+    } catch (const std::exception& known) {
+      return known.what();
+    } catch (...) {
+      return "an exception of unknown type";
     }
-    return "nothing";
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "an exception of unknown type";
+  } catch (const std::bad_alloc&) {
+    return {};
   }
 }
 

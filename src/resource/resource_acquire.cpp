@@ -318,14 +318,18 @@ acquire_error resource_core::error(acquire_failure cause) {
                                .cause = cause,
                                .counts = stats(),
                                .create_error = nullptr,
+                               .create_error_text = {},
                                .holders = leases()};
   std::sort(found.holders.begin(), found.holders.end(),
             [](const lease_info& left, const lease_info& right) {
               return left.held_for > right.held_for;
             });
   found.holders.resize(std::min(found.holders.size(), most_holders_in_errors));
-  const lock guard(mutex_);
-  found.create_error = create_error_;
+  {
+    const lock guard(mutex_);
+    found.create_error = create_error_;
+    found.create_error_text = create_error_text_;
+  }
   return acquire_error(std::move(found));
 }
 

@@ -151,7 +151,7 @@ resource_grant resource_core::create(const job& todo) noexcept {
   const life_word ticket = slot.be_born(read_clock(), settings_.life, todo.draw, todo.epoch);
   const lock guard(mutex_);
   ++totals_.created;
-  create_error_ = nullptr;
+  create_error_.swap(error);  // to end it without the mutex
   hopeless_ = false;
   retry_at_ = 0;
   retry_delay_ = 0;
@@ -161,6 +161,9 @@ resource_grant resource_core::create(const job& todo) noexcept {
 void resource_core::create_failed(resource_slot& slot, const std::exception_ptr& error,
                                   bool permanent) noexcept {
   const nanos moment = read_clock();
+  // Neither what() nor the end of the error before is called under the mutex.
+  std::string text = text_of(error);
+  std::exception_ptr latest = error;
   {
     aftermath after(*this);
     const lock guard(mutex_);
@@ -169,7 +172,8 @@ void resource_core::create_failed(resource_slot& slot, const std::exception_ptr&
     --running_;
     --live_;
     ++totals_.create_failures;
-    create_error_ = error;
+    create_error_.swap(latest);
+    create_error_text_.swap(text);
     hopeless_ = permanent;
     if (moment >= retry_at_) {
       retry_delay_ = retry_delay_ == 0

@@ -34,6 +34,7 @@ class acquire_error : public std::runtime_error {
     acquire_failure cause = acquire_failure::timed_out;
     resource_pool_stats counts;
     std::exception_ptr create_error;
+    std::string create_error_text;
     std::vector<lease_info> holders;  ///< at most eight, the longest first
   };
 
@@ -59,8 +60,8 @@ class acquire_error : public std::runtime_error {
 
 namespace detail {
 
-/// What an exception says about itself.
-[[nodiscard]] std::string text_of(const std::exception_ptr& error);
+/// What an exception says about itself; nothing if there is no memory for that.
+[[nodiscard]] std::string text_of(const std::exception_ptr& error) noexcept;
 
 }  // namespace detail
 }  // namespace lido

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <random>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -258,6 +259,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   nanos retry_delay_ = 0;
   bool hopeless_ = false;  // the last create failed for good
   std::exception_ptr create_error_;
+  std::string create_error_text_;
   resource_pool_stats totals_;
   std::minstd_rand random_;
   std::vector<hooks_pointer> hooks_;
