@@ -108,7 +108,18 @@ class worker {
       if (error.cause() == lido::acquire_failure::timed_out && time >= patience_) {
         run_.broken(std::string("forgotten: ") + error.what());
       }
-      ++(error.cause() == lido::acquire_failure::timed_out ? totals_.timed_out : totals_.cancelled);
+      count(error);
+    }
+  }
+
+  /// Nothing else can go wrong here: nobody waits who has a resource.
+  void count(const lido::acquire_error& error) {
+    if (error.cause() == lido::acquire_failure::timed_out) {
+      ++totals_.timed_out;
+    } else if (error.cause() == lido::acquire_failure::cancelled) {
+      ++totals_.cancelled;
+    } else {
+      run_.broken(std::string("refused: ") + error.what());
     }
   }
 

@@ -93,6 +93,24 @@ TEST(ResourceCreates, A9AReturnServesWhoWaitsForACreate) {
   EXPECT_TRUE(eventually([&] { return pool.stats().idle == 2; }));
 }
 
+// apache/commons-pool PR #346 (A15): by callers, whoever sleeps while another makes the resource
+// has to go on with it if that fails.
+TEST(ResourceCreates, A15AFailureIsTakenOverByWhoWaits) {
+  test::fake_server server;
+  server.slow = true;
+  server.down = true;
+  fake_pool pool(test::fake_factory{&server},
+                 {.max_size = 1, .retry_first = 1ms, .upkeep = maintenance::by_callers});
+  std::jthread trying([&] { EXPECT_FALSE(pool.try_acquire()); });
+  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
+  std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  std::this_thread::sleep_for(5ms);  // it sleeps now
+  server.slow = false;
+  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures > 0; }));
+  server.down = false;
+}
+
 TEST(ResourceCreates, NoMoreAtOnceThanTheLimit) {
   test::fake_server server;
   server.slow = true;

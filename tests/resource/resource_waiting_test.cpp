@@ -131,6 +131,16 @@ TEST_P(ResourceWaiting, A11A12TimesAreKept) {
   EXPECT_EQ(failure_of(pool, -5ms), acquire_failure::timed_out);
 }
 
+TEST_P(ResourceWaiting, AnyMomentOfAnyClockIsATime) {
+  fake_pool& pool = start({.max_size = 1, .detect_hold_and_wait = false});
+  fake_lease held = pool.acquire_until(std::chrono::steady_clock::time_point::max());
+  EXPECT_TRUE(held);
+  for (const auto past :
+       {std::chrono::system_clock::time_point::min(), std::chrono::system_clock::now() - 1s}) {
+    EXPECT_THROW((void)pool.acquire_until(past), acquire_error);
+  }
+}
+
 // transact-rs/sqlx #2276, djc/bb8 #227: is it a leak, a slow query, a failing connect?
 TEST_P(ResourceWaiting, A13TheErrorSaysWhy) {
   server.down = true;
