@@ -38,18 +38,11 @@ resource_grant resource_core::take(const acquire_request& request) {
     }
     throw error(acquire_failure::cancelled);
   }
-  for (bool again = false;; again = true) {
-    if (!again && !attention_.needed()) {
-      const resource_grant idle = take_idle(request.at);
-      if (idle.slot != nullptr) {
-        return idle;
-      }
-    }
-    const resource_grant given = checked(wait_in_line(request, again), request.at);
-    if (given.slot != nullptr) {
-      return given;
-    }
+  resource_grant taken = attention_.needed() ? resource_grant{} : take_idle(request.at);
+  for (bool again = false; taken.slot == nullptr; again = true) {
+    taken = checked(wait_in_line(request, again), request.at);
   }
+  return taken;
 }
 
 /// The grant if its resource is fit, otherwise nothing.
@@ -204,7 +197,7 @@ void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermat
   refill(after);
 }
 
-void resource_core::sleep_until_ended(resource_waiter& waiter) const noexcept {
+void resource_core::sleep_until_ended(resource_waiter& waiter) noexcept {
   for (int spin = 0; spin < spins_before_sleep; ++spin) {
     if (!waiter.open()) {
       return;

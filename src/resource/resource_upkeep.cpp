@@ -116,16 +116,21 @@ void resource_core::end_create() noexcept {
 }
 
 void resource_core::run_jobs_here() noexcept {
-  for (;;) {
-    job todo;
-    {
-      const lock guard(mutex_);
-      if (!next_job(todo)) {
-        return;
-      }
-    }
-    run_job(todo);
+  while (run_one_job()) {
   }
+}
+
+/// False: there is none.
+bool resource_core::run_one_job() noexcept {
+  job todo;
+  {
+    const lock guard(mutex_);
+    if (!next_job(todo)) {
+      return false;
+    }
+  }
+  run_job(todo);
+  return true;
 }
 
 /// A new resource, in use by the caller, who then calls `end_create`; nothing if the factory has

@@ -125,7 +125,7 @@ TEST_F(AsioAcquire, A1A2AStoppedOperationSwallowsNothing) {
           EXPECT_TRUE(lease);
           ++ended;
         }));
-    net::post(threads, [&] { stop.request_stop(); });
+    net::post(threads, [stop]() mutable { stop.request_stop(); });
     held.reset();
     ASSERT_TRUE(eventually([&] { return ended == 2; }));
   }

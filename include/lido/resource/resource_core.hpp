@@ -148,7 +148,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool is_refused(bool again, acquire_failure& cause) const noexcept;
   bool enqueue(resource_waiter& waiter, bool again, acquire_failure& cause);
   void enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept;
-  void sleep_until_ended(resource_waiter& waiter) const noexcept;
+  static void sleep_until_ended(resource_waiter& waiter) noexcept;
   void sleep_and_work(resource_waiter& waiter) noexcept;
   void leave_queue(resource_waiter& waiter) noexcept;
   void pass_on() noexcept;
@@ -179,6 +179,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool next_job(job& out) noexcept;
   void run_job(const job& todo) noexcept;
   void run_jobs_here() noexcept;
+  bool run_one_job() noexcept;
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
   void end_create() noexcept;
   void create_failed(resource_slot& slot, const std::exception_ptr& error, bool permanent) noexcept;
@@ -207,14 +208,12 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   /// The first slot for which `f(slot)` is true. From any thread, at any time.
   template <class F>
   resource_slot* find_slot(const F& f) const noexcept {
-    for (slot_block* block = first_block_.get(); block != nullptr; block = block->next()) {
-      for (std::uint32_t i = 0; i < block->size(); ++i) {
-        if (f((*block)[i])) {
-          return &(*block)[i];
-        }
-      }
+    resource_slot* found = nullptr;
+    for (slot_block* block = first_block_.get(); block != nullptr && found == nullptr;
+         block = block->next()) {
+      found = block->find(f);
     }
-    return nullptr;
+    return found;
   }
   [[nodiscard]] std::uint32_t count(life_state state) const noexcept;
   [[nodiscard]] thread_corner& corner() const noexcept {
@@ -286,12 +285,14 @@ class aftermath {
   aftermath& operator=(const aftermath&) = delete;
   ~aftermath();
 
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): a list of things to do
   ended_waiters ended;
   resource_grant unwanted;  ///< taken, and nobody needs it
   destroy_reason why = destroy_reason::killed;
   bool work = false;
   bool plans = false;
   bool drained = false;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
   resource_core& core_;

@@ -76,6 +76,7 @@ class alignas(no_false_sharing) resource_life {
   resource_life() noexcept = default;
   resource_life(const resource_life&) = delete;
   resource_life& operator=(const resource_life&) = delete;
+  ~resource_life() = default;
 
   [[nodiscard]] life_word word() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-CAS (2), and is in one total order with

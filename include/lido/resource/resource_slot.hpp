@@ -84,9 +84,11 @@ class resource_slot : public resource_life {
 
   // ---- of the pool: constant, or of who brought it into its state -------------------------------
 
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): the pool's, which the slot is part of
   resource_core* core = nullptr;
   resource_hooks* maker = nullptr;  ///< made what is here
   std::uint32_t number = 0;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
   atomic<nanos> held_since_{0};
@@ -98,15 +100,29 @@ class resource_slot : public resource_life {
 /// Slots that were made together. They stay where they are until the pool ends.
 class slot_block {
  public:
+  // Slots lie as far apart as those of their R, which this class does not know.
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast)
   slot_block(resource_slot* first, std::size_t stride, std::uint32_t size) noexcept
       : first_(reinterpret_cast<std::byte*>(first)), stride_(stride), size_(size) {}
   slot_block(const slot_block&) = delete;
   slot_block& operator=(const slot_block&) = delete;
   virtual ~slot_block() = default;
 
-  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] resource_slot& operator[](std::uint32_t index) const noexcept {
     return *reinterpret_cast<resource_slot*>(first_ + stride_ * index);
+  }
+  // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+
+  /// The first slot for which `f(slot)` is true, or null.
+  template <class F>
+  [[nodiscard]] resource_slot* find(const F& f) const noexcept {
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      if (f((*this)[i])) {
+        return &(*this)[i];
+      }
+    }
+    return nullptr;
   }
 
   [[nodiscard]] slot_block* next() const noexcept {

@@ -39,6 +39,7 @@ class resource_waiter {
       : until_(until), thread_(thread), deliver_(tell) {}
   resource_waiter(const resource_waiter&) = delete;
   resource_waiter& operator=(const resource_waiter&) = delete;
+  ~resource_waiter() = default;
 
   /// The two ends of a wait. False: it had ended already. `was_asleep`: must be woken.
   [[nodiscard]] bool give(const resource_grant& grant, bool& was_asleep) noexcept;
