@@ -1,6 +1,8 @@
 // Callbacks in the queue of a pool.
 #include "lido/resource/async_waiter.hpp"
 
+#include <algorithm>
+
 namespace lido::detail {
 
 void resource_core::take_async(const acquire_request& request, callback done) {
@@ -16,7 +18,7 @@ void resource_core::take_async(const acquire_request& request, callback done) {
   }
   auto waiter = std::make_unique<async_waiter>(alive, request, std::move(done));
   waiter->listen(request.stop);
-  begin_async(*waiter.release(), false);
+  begin_async(*waiter.release(), /*again=*/false);
   if (by_callers_) {
     run_jobs_here();
   }
@@ -53,6 +55,7 @@ void resource_core::stop_async(async_waiter& waiter) noexcept {
 }
 
 void async_waiter::ended(resource_waiter& waiter) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): only async waiters have this
   auto& self = static_cast<async_waiter&>(waiter);
   resource_core& core = *self.core_;
   if (!self.given()) {
@@ -66,27 +69,24 @@ void async_waiter::ended(resource_waiter& waiter) noexcept {
   }
   const resource_grant fit = core.checked(self.grant(), self.at_);
   if (fit.slot == nullptr) {
-    core.begin_async(self, true);
+    core.begin_async(self, /*again=*/true);
     return;
   }
   fit.slot->forget_thread();  // whoever uses it now, it is hardly this thread
   self.finish(fit, nullptr);
 }
 
-/// Ends the waits of callbacks whose time is up. Returns how long the next one has.
+/// Ends the waits of callbacks whose time is up. Returns when that of the next one is.
 nanos resource_core::expire_async(aftermath& after) noexcept {
   nanos next = never;
   resource_waiter* waiter = async_waiters_ == 0 ? nullptr : queue_.first();
   while (waiter != nullptr) {
     resource_waiter* const following = waiter_list::after(*waiter);
-    if (waiter->deliver() != nullptr && waiter->open()) {
-      bool asleep = false;
-      if (waiter->until().passed() && waiter->cancel(acquire_failure::timed_out, asleep)) {
-        unlink(*waiter);
-        after.ended.deliver(*waiter);
-      } else if (waiter->until().nanoseconds() < next) {
-        next = waiter->until().nanoseconds();
-      }
+    const bool is_callback = waiter->deliver() != nullptr && waiter->open();
+    if (is_callback && waiter->until().passed()) {
+      turn_away(*waiter, acquire_failure::timed_out, after);
+    } else if (is_callback) {
+      next = std::min(next, waiter->until().nanoseconds());
     }
     waiter = following;
   }

@@ -140,13 +140,13 @@ void resource_core::shrink() noexcept {
 
 void resource_core::suspend() noexcept {
   const lock guard(mutex_);
-  attention_.set(attention::suspended, true);
+  attention_.set(attention::suspended, /*on=*/true);
 }
 
 void resource_core::resume() noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
-  attention_.set(attention::suspended, false);
+  attention_.set(attention::suspended, /*on=*/false);
   match(nullptr, after);
   refill(after);
 }
@@ -156,7 +156,7 @@ close_report resource_core::close(const deadline& until) {
   {
     aftermath after(*this);
     const lock guard(mutex_);
-    attention_.set(attention::closed, true);
+    attention_.set(attention::closed, /*on=*/true);
     cancel_all(acquire_failure::closed, after);
     drop_pending();
     after_change(after);
@@ -174,7 +174,7 @@ close_report resource_core::close(const deadline& until) {
     running = running_;
   }
   if (running == 0) {
-    stop_threads(true);
+    stop_threads(/*wait=*/true);
   }
   return {.holders = leases(), .creating = running};
 }
@@ -190,16 +190,8 @@ void resource_core::drop_pending() noexcept {
 }
 
 void resource_core::wait_until_drained(const deadline& until) noexcept {
-  for (;;) {
-    std::uint32_t seen = 0;
-    {
-      const lock guard(mutex_);
-      // relaxed: changes under the mutex
-      seen = drained_.load(std::memory_order_relaxed);
-      if (live_ == 0 && running_ == 0) {
-        break;
-      }
-    }
+  std::uint32_t seen = 0;
+  while (!is_drained(seen)) {
     if (!park(drained_, seen, until)) {
       return;
     }
@@ -207,16 +199,17 @@ void resource_core::wait_until_drained(const deadline& until) noexcept {
   unpark(&drained_);  // another thread may close, too
 }
 
+bool resource_core::is_drained(std::uint32_t& seen) noexcept {
+  const lock guard(mutex_);
+  // relaxed: changes under the mutex
+  seen = drained_.load(std::memory_order_relaxed);
+  return live_ == 0 && running_ == 0;
+}
+
 void resource_core::let_go() noexcept {
-  std::vector<lease_info> orphans = leases();
-  stop_threads(false);
-  if (!orphans.empty()) {
-    tell({.what = pool_event::kind::orphaned,
-          .pool = settings_.name,
-          .error = nullptr,
-          .leases = std::move(orphans)});
-  }
-  const auto alive = shared_from_this();
+  stop_threads(/*wait=*/false);
+  tell_of_orphans();
+  const auto alive = weak_from_this().lock();
   const lock guard(mutex_);
   if (live_ != 0) {
     self_ = alive;

@@ -1,5 +1,7 @@
 // What a pool says about itself.
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "lido/resource/resource_core.hpp"
 
@@ -38,15 +40,21 @@ resource_pool_stats resource_core::stats() {
   return found;
 }
 
+bool resource_slot::is_lent(nanos now, lease_info& found) const noexcept {
+  const life_word before = word();
+  if (before.state() != life_state::in_use) {
+    return false;
+  }
+  found = info(now);
+  return word() == before;
+}
+
 std::vector<lease_info> resource_core::leases() const {
   std::vector<lease_info> found;
   find_slot([&](const resource_slot& slot) {
-    const life_word before = slot.word();
-    if (before.state() == life_state::in_use) {
-      const lease_info info = slot.info(now());
-      if (slot.word() == before) {
-        found.push_back(info);
-      }
+    lease_info info;
+    if (slot.is_lent(now(), info)) {
+      found.push_back(info);
     }
     return false;
   });
@@ -60,8 +68,7 @@ void resource_core::watch_leases(bool on) noexcept {
 
 /// Each lease that is out for too long, once.
 void resource_core::report_leases() noexcept {
-  const nanos first =
-      settings_.slow_after < settings_.leak_after ? settings_.slow_after : settings_.leak_after;
+  const nanos first = std::min(settings_.slow_after, settings_.leak_after);
   // relaxed: a switch
   if (first == never || !watching_.load(std::memory_order_relaxed)) {
     return;
@@ -69,31 +76,51 @@ void resource_core::report_leases() noexcept {
   find_slot([&](resource_slot& slot) {
     const life_word before = slot.word();
     const nanos held = now() - slot.held_since();
-    const std::uint32_t marks = slot.marks();
-    if (before.state() != life_state::in_use || held < first || (marks & exempt_lease) != 0) {
-      return false;
-    }
-    const bool leak = held >= settings_.leak_after;
-    const std::uint32_t mark = leak ? reported_leak : reported_slow;
-    const bool is_new = (marks & (leak ? reported_leak : reported_leak | reported_slow)) == 0;
-    if (is_new && slot.word() == before) {
-      slot.mark(mark);
-      if (leak) {
-        const lock guard(mutex_);
-        ++totals_.suspected_leaks;
-      }
-      tell({.what = leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease,
-            .pool = settings_.name,
-            .error = nullptr,
-            .leases = {slot.info(now())}});
+    if (before.state() == life_state::in_use && held >= first && slot.word() == before) {
+      report_lease(slot, held >= settings_.leak_after);
     }
     return false;
   });
 }
 
-void resource_core::tell(pool_event event) const noexcept {
+void resource_core::report_lease(resource_slot& slot, bool is_leak) noexcept {
+  const std::uint32_t mark = is_leak ? reported_leak : reported_slow;
+  if ((slot.marks() & (mark | reported_leak | exempt_lease)) != 0) {
+    return;
+  }
+  slot.mark(mark);
+  if (is_leak) {
+    const lock guard(mutex_);
+    ++totals_.suspected_leaks;
+  }
+  tell_of(is_leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, slot);
+}
+
+void resource_core::tell(const pool_event& event) const noexcept {
   if (settings_.on_event) {
     settings_.on_event(event);
+  }
+}
+
+/// Of one lease. Nobody is told if there is no memory for that.
+void resource_core::tell_of(pool_event::kind what, const resource_slot& slot) const noexcept {
+  try {
+    tell({.what = what, .pool = settings_.name, .error = nullptr, .leases = {slot.info(now())}});
+  } catch (const std::bad_alloc&) {  // a release must not throw
+  }
+}
+
+/// Of all leases that the pool leaves behind.
+void resource_core::tell_of_orphans() const noexcept {
+  try {
+    std::vector<lease_info> orphans = leases();
+    if (!orphans.empty()) {
+      tell({.what = pool_event::kind::orphaned,
+            .pool = settings_.name,
+            .error = nullptr,
+            .leases = std::move(orphans)});
+    }
+  } catch (const std::bad_alloc&) {  // as above
   }
 }
 

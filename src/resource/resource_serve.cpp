@@ -22,10 +22,7 @@ aftermath::~aftermath() {
 void resource_core::give_back_with_care(const resource_grant& grant, bool last_use) noexcept {
   resource_slot& slot = *grant.slot;
   if ((slot.marks() & (reported_slow | reported_leak)) != 0) {
-    tell({.what = pool_event::kind::returned_after_all,
-          .pool = settings_.name,
-          .error = nullptr,
-          .leases = {slot.info(now())}});
+    tell_of(pool_event::kind::returned_after_all, slot);
   }
   const verdict found = slot.judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
@@ -87,26 +84,33 @@ void resource_core::match(resource_slot* only, aftermath& after) noexcept {
   }
   resource_grant grant;
   while (resource_waiter* const waiter = first_open(after)) {
-    if (grant.slot == nullptr && only == nullptr) {
-      grant = scan(life_state::in_use);
-    } else if (grant.slot == nullptr && only->lend(grant.ticket)) {
-      grant.slot = only;
+    if (grant.slot == nullptr) {
+      grant = only == nullptr ? scan(life_state::in_use) : lend_out(*only);
     }
     if (grant.slot == nullptr) {
       return;
     }
-    if (hand_over(*waiter, grant, after)) {
-      grant = {};
-      if (only != nullptr) {
-        return;
-      }
+    const bool given = hand_over(*waiter, grant, after);
+    if (given && only != nullptr) {
+      return;
     }
+    grant = given ? resource_grant{} : grant;
   }
   if (grant.slot != nullptr && !broken(mutation::refused_resource)) {
-    grant.slot->forget_holder();
-    if (!grant.slot->put_back(grant.ticket)) {
-      after.unwanted = grant;
-    }
+    leave_idle(grant, after);
+  }
+}
+
+resource_grant resource_core::lend_out(resource_slot& slot) noexcept {
+  life_word ticket;
+  return slot.lend(ticket) ? resource_grant{&slot, ticket} : resource_grant{};
+}
+
+/// Nobody is there any more who could be given it.
+void resource_core::leave_idle(const resource_grant& grant, aftermath& after) noexcept {
+  grant.slot->forget_holder();
+  if (!grant.slot->put_back(grant.ticket)) {
+    after.unwanted = grant;
   }
 }
 
@@ -116,19 +120,26 @@ resource_waiter* resource_core::first_open(aftermath& after) noexcept {
     if (waiter->open() && !waiter->until().passed()) {
       return waiter;
     }
-    unlink(*waiter);
-    const atomic<std::uint32_t>* const word = waiter->sleep_word();
-    const bool is_callback = waiter->deliver() != nullptr;
-    bool asleep = false;
-    if (waiter->cancel(acquire_failure::timed_out, asleep)) {
-      if (is_callback) {
-        after.ended.deliver(*waiter);
-      } else if (asleep) {
-        after.ended.wake(word);
-      }
-    }
+    turn_away(*waiter, acquire_failure::timed_out, after);
   }
   return nullptr;
+}
+
+/// Takes a waiter out of the queue and ends its wait, unless somebody else has.
+void resource_core::turn_away(resource_waiter& waiter, acquire_failure cause,
+                              aftermath& after) noexcept {
+  unlink(waiter);
+  const atomic<std::uint32_t>* const word = waiter.sleep_word();
+  const bool is_callback = waiter.deliver() != nullptr;
+  bool asleep = false;
+  if (!waiter.cancel(cause, asleep)) {
+    return;
+  }
+  if (is_callback) {
+    after.ended.deliver(waiter);
+  } else if (asleep) {
+    after.ended.wake(word);
+  }
 }
 
 /// False: the waiter was cancelled in this moment.
@@ -160,22 +171,12 @@ void resource_core::unlink(resource_waiter& waiter) noexcept {
 
 void resource_core::cancel_all(acquire_failure cause, aftermath& after) noexcept {
   while (resource_waiter* const waiter = queue_.first()) {
-    unlink(*waiter);
-    const atomic<std::uint32_t>* const word = waiter->sleep_word();
-    const bool is_callback = waiter->deliver() != nullptr;
-    bool asleep = false;
-    if (waiter->cancel(cause, asleep)) {
-      if (is_callback) {
-        after.ended.deliver(*waiter);
-      } else if (asleep) {
-        after.ended.wake(word);
-      }
-    }
+    turn_away(*waiter, cause, after);
   }
 }
 
 void resource_core::retire(const resource_grant& grant, destroy_reason why) noexcept {
-  const auto alive = shared_from_this();
+  const auto alive = weak_from_this().lock();  // until the end of this function
   resource_slot& slot = *grant.slot;
   if (!slot.begin_closing(grant.ticket)) {
     return;  // a ticket of long ago
@@ -185,7 +186,7 @@ void resource_core::retire(const resource_grant& grant, destroy_reason why) noex
 }
 
 void resource_core::forget(const resource_grant& grant) noexcept {
-  const auto alive = shared_from_this();
+  const auto alive = weak_from_this().lock();  // until the end of this function
   if (grant.slot->begin_closing(grant.ticket)) {
     slot_emptied(*grant.slot, totals_.detached);
   }

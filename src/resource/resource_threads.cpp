@@ -17,7 +17,7 @@ void resource_core::start() {
     threads_.emplace_back([alive] { alive->keep_time(); });
     threads_.emplace_back([alive] { alive->work(); });
   } catch (...) {
-    stop_threads(true);
+    stop_threads(/*wait=*/true);
     throw;
   }
 }
@@ -67,45 +67,46 @@ bool resource_core::plan(deadline& until) noexcept {
 }
 
 void resource_core::work() noexcept {
-  for (;;) {
-    job todo;
-    bool found = false;
-    bool help = false;
-    bool more = false;
-    std::uint32_t seen = 0;
-    {
-      const lock guard(mutex_);
-      // relaxed: changes after the mutex was given back
-      seen = work_.load(std::memory_order_relaxed);
-      found = next_job(todo);
-      if (!found && stopping_) {
-        return;
-      }
-      help = found && idle_helpers_ == 0 && !pending_.empty() && !stopping_ &&
-             helpers_ < settings_.creating_limit(max_size_);
-      helpers_ += help ? 1 : 0;
-      more = found && idle_helpers_ != 0 && !pending_.empty();
-      idle_helpers_ += found ? 0 : 1;
-    }
-    if (found) {
-      if (help) {
-        start_helper();
-      } else if (more) {
-        wake_workers();  // a wake-up reaches one, and this one is busy from now on
-      }
-      run_job(todo);
+  for (errand next = next_errand(); !next.end; next = next_errand()) {
+    if (next.found) {
+      run_errand(next);
       continue;
     }
-    (void)park(work_, seen, {});
+    (void)park(work_, next.seen, {});
     const lock guard(mutex_);
     --idle_helpers_;
   }
 }
 
+resource_core::errand resource_core::next_errand() noexcept {
+  errand next;
+  const lock guard(mutex_);
+  // relaxed: changes after the mutex was given back
+  next.seen = work_.load(std::memory_order_relaxed);
+  next.found = next_job(next.todo);
+  next.end = !next.found && stopping_;
+  const bool more = next.found && !pending_.empty();
+  next.wake = more && idle_helpers_ != 0;
+  next.help =
+      more && idle_helpers_ == 0 && !stopping_ && helpers_ < settings_.creating_limit(max_size_);
+  helpers_ += next.help ? 1 : 0;
+  idle_helpers_ += next.found || next.end ? 0 : 1;
+  return next;
+}
+
+void resource_core::run_errand(const errand& next) noexcept {
+  if (next.help) {
+    start_helper();
+  } else if (next.wake) {
+    wake_workers();  // a wake-up reaches one, and this one is busy from now on
+  }
+  run_job(next.todo);
+}
+
 /// A slow create holds up nobody but those who wait for that resource.
 void resource_core::start_helper() noexcept {
+  const lock guard(mutex_);
   try {
-    const lock guard(mutex_);
     if (!stopping_) {
       threads_.emplace_back([alive = shared_from_this()] { alive->work(); });
       return;
@@ -113,7 +114,6 @@ void resource_core::start_helper() noexcept {
   } catch (const std::system_error&) {  // then those that there are do it all
   } catch (const std::bad_alloc&) {
   }
-  const lock guard(mutex_);
   --helpers_;
 }
 

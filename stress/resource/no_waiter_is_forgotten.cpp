@@ -177,7 +177,7 @@ void meddle(stress::run& run, pool_type& pool, unsigned size) {
         pool.flush();
         break;
       case 1:
-        pool.resize(random() % (2 * size));
+        pool.resize(random() % (2UL * size));
         break;
       case 2:
         pool.suspend();

@@ -138,6 +138,16 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
     double draw = 0;
   };
 
+  /// What a thread of the pool does next.
+  struct errand {
+    job todo;
+    bool found = false;
+    bool end = false;        ///< the pool has ended
+    bool help = false;       ///< start one more thread
+    bool wake = false;       ///< there is work for another one, which sleeps
+    std::uint32_t seen = 0;  ///< of work_
+  };
+
   // resource_acquire.cpp
   [[nodiscard]] resource_grant checked(resource_grant grant, place at) noexcept;
   [[nodiscard]] resource_grant take_idle(place at) noexcept;
@@ -167,6 +177,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void match(resource_slot* only, aftermath& after) noexcept;
   [[nodiscard]] resource_waiter* first_open(aftermath& after) noexcept;
   bool hand_over(resource_waiter& waiter, const resource_grant& grant, aftermath& after) noexcept;
+  [[nodiscard]] static resource_grant lend_out(resource_slot& slot) noexcept;
+  static void leave_idle(const resource_grant& grant, aftermath& after) noexcept;
+  void turn_away(resource_waiter& waiter, acquire_failure cause, aftermath& after) noexcept;
   void unlink(resource_waiter& waiter) noexcept;
   void cancel_all(acquire_failure cause, aftermath& after) noexcept;
   void slot_emptied(resource_slot& slot, std::uint64_t& counter) noexcept;
@@ -188,12 +201,17 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void look_after(const resource_grant& grant) noexcept;
   [[nodiscard]] std::uint32_t least_idle() noexcept;
   void report_leases() noexcept;
-  void tell(pool_event event) const noexcept;
+  void report_lease(resource_slot& slot, bool is_leak) noexcept;
+  void tell(const pool_event& event) const noexcept;
+  void tell_of(pool_event::kind what, const resource_slot& slot) const noexcept;
+  void tell_of_orphans() const noexcept;
   void upkeep_by_caller() noexcept;
   // resource_threads.cpp
   void keep_time() noexcept;
   [[nodiscard]] bool plan(deadline& until) noexcept;
   void work() noexcept;
+  [[nodiscard]] errand next_errand() noexcept;
+  void run_errand(const errand& next) noexcept;
   void start_helper() noexcept;
   void wake_workers() noexcept;
   void wake_timekeeper() noexcept;
@@ -203,6 +221,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void shrink() noexcept;
   void drop_pending() noexcept;
   void wait_until_drained(const deadline& until) noexcept;
+  [[nodiscard]] bool is_drained(std::uint32_t& seen) noexcept;
   void quiesce() const noexcept;
 
   /// The first slot for which `f(slot)` is true. From any thread, at any time.

@@ -81,6 +81,8 @@ class resource_slot : public resource_life {
   }
   /// Of one in use, as far as can be told while it goes on being used.
   [[nodiscard]] lease_info info(nanos now) const noexcept;
+  /// The same of one that may not be in use; false if it is not.
+  [[nodiscard]] bool is_lent(nanos now, lease_info& found) const noexcept;
 
   // ---- of the pool: constant, or of who brought it into its state -------------------------------
 
