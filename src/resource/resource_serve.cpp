@@ -85,7 +85,7 @@ void resource_core::match(resource_slot* only, aftermath& after) noexcept {
   resource_grant grant;
   while (resource_waiter* const waiter = first_open(after)) {
     if (grant.slot == nullptr) {
-      grant = only == nullptr ? scan(life_state::in_use) : lend_out(*only);
+      grant = lend_one(only);
     }
     if (grant.slot == nullptr) {
       return;
@@ -101,9 +101,12 @@ void resource_core::match(resource_slot* only, aftermath& after) noexcept {
   }
 }
 
-resource_grant resource_core::lend_out(resource_slot& slot) noexcept {
+resource_grant resource_core::lend_one(resource_slot* only) noexcept {
+  if (only == nullptr) {
+    return scan(life_state::in_use);
+  }
   life_word ticket;
-  return slot.lend(ticket) ? resource_grant{&slot, ticket} : resource_grant{};
+  return only->lend(ticket) ? resource_grant{only, ticket} : resource_grant{};
 }
 
 /// Nobody is there any more who could be given it.

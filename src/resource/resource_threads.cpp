@@ -106,15 +106,17 @@ void resource_core::run_errand(const errand& next) noexcept {
 /// A slow create holds up nobody but those who wait for that resource.
 void resource_core::start_helper() noexcept {
   const lock guard(mutex_);
-  try {
-    if (!stopping_) {
-      threads_.emplace_back([alive = shared_from_this()] { alive->work(); });
-      return;
-    }
-  } catch (const std::system_error&) {  // then those that there are do it all
-  } catch (const std::bad_alloc&) {
+  if (stopping_) {
+    --helpers_;
+    return;
   }
-  --helpers_;
+  try {
+    threads_.emplace_back([alive = shared_from_this()] { alive->work(); });
+  } catch (const std::system_error&) {
+    --helpers_;  // then those that there are do it all
+  } catch (const std::bad_alloc&) {
+    --helpers_;
+  }
 }
 
 void resource_core::wake_workers() noexcept {

@@ -177,7 +177,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void match(resource_slot* only, aftermath& after) noexcept;
   [[nodiscard]] resource_waiter* first_open(aftermath& after) noexcept;
   bool hand_over(resource_waiter& waiter, const resource_grant& grant, aftermath& after) noexcept;
-  [[nodiscard]] static resource_grant lend_out(resource_slot& slot) noexcept;
+  [[nodiscard]] resource_grant lend_one(resource_slot* only) noexcept;
   static void leave_idle(const resource_grant& grant, aftermath& after) noexcept;
   void turn_away(resource_waiter& waiter, acquire_failure cause, aftermath& after) noexcept;
   void unlink(resource_waiter& waiter) noexcept;
