@@ -67,6 +67,24 @@ TEST(ResourceThreads, C2C4AnyNumberOfThreads) {
   EXPECT_LE(server.most_alive, 4);
 }
 
+// HikariCP #442 (A14): but who had a resource last is not taken for who has it.
+TEST(ResourceHolders, A14NobodyHoldsWhatTheyGaveBack) {
+  test::fake_server server;
+  fake_pool pool(
+      test::fake_factory{&server},
+      {.max_size = 1, .validate_if_idle_longer_than = 0s, .upkeep = maintenance::by_callers});
+  pool.acquire().reset();
+  const int before = server.validations;
+  server.slow_validate = true;
+  std::jthread other([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
+  ASSERT_TRUE(eventually([&] { return server.validations > before; }));
+  std::jthread later([&] {
+    EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    server.slow_validate = false;
+  });
+  EXPECT_TRUE(pool.acquire_for(10s));
+}
+
 // puddle initResourceValue (A8): the caller's time-out kills the connect.
 TEST(ResourceCreates, A8ACreateGoesOnWithoutItsWaiter) {
   test::fake_server server;
