@@ -222,7 +222,9 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     bool found = false;
     const nanos moment = read_clock();
     {
+      aftermath after(*this);
       const lock guard(mutex_);
+      refill(after);  // the next try may be due, and nobody else may look
       found = next_job(todo);
       wait = retry_at_ > moment ? retry_at_ - moment : never;
     }
@@ -243,9 +245,6 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     } else {
       waiter.end_sleep();
       upkeep_by_caller();
-      aftermath after(*this);
-      const lock guard(mutex_);
-      refill(after);
     }
   }
 }

@@ -49,7 +49,7 @@ void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcep
 /// By callers, those who wait have to do what there is to do: make resources, or look at the clock
 /// until the next try is due.
 void resource_core::poke_waiters(aftermath& after) noexcept {
-  std::size_t jobs = std::max<std::size_t>(pending_.size(), now() < retry_at_ ? 1 : 0);
+  std::size_t jobs = std::max<std::size_t>(pending_.size(), retry_at_ != 0 ? 1 : 0);
   for (resource_waiter* waiter = queue_.first(); waiter != nullptr && jobs > 0;
        waiter = waiter_list::after(*waiter)) {
     if (waiter->poke()) {
