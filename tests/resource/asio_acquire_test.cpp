@@ -27,7 +27,7 @@ class AsioAcquire : public ::testing::Test {
  protected:
   void TearDown() override { EXPECT_EQ(server.alive, 0); }
 
-  test::fake_server server;  // NOLINT(misc-non-private-member-variables-in-classes)
+  test::fake_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
 };
 
 acquire_failure cause_of(const std::exception_ptr& error) {

@@ -63,7 +63,7 @@ struct connection {
 struct fake_factory {
   fake_server* server;
 
-  connection create(const create_context& /*context*/) const {
+  [[nodiscard]] connection create(const create_context& /*context*/) const {
     ++server->creates;
     ++server->creating;
     wait_while(server->slow);

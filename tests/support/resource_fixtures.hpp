@@ -75,7 +75,7 @@ class resource_in_each_mode : public ::testing::TestWithParam<maintenance> {
     EXPECT_EQ(server.alive, 0);
   }
 
-  fake_server server;  // NOLINT(misc-non-private-member-variables-in-classes)
+  fake_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
 
  private:
   std::optional<fake_pool> pool_;
@@ -109,8 +109,8 @@ class resource_by_tick : public ::testing::Test {
     EXPECT_EQ(server.alive, 0);  // siemens/embb #40, G4: destructors not run
   }
 
-  manual_clock clock;  // NOLINT(misc-non-private-member-variables-in-classes)
-  fake_server server;  // NOLINT(misc-non-private-member-variables-in-classes)
+  manual_clock clock;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
+  fake_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
 
  private:
   std::vector<fake_lease> held_;
