@@ -3,7 +3,6 @@
 /// --slot-map runs it; the table of dcm_pool is in slot_map_frames.cpp.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,16 +15,43 @@ using lido::compaction_mode;
 using lido_bench::dice;
 using lido_bench::object;
 
-/// Objects in a container, with the handles of those that live.
+/// Objects in a container, with the handles of those that live, where handles last.
 template <class Container>
 struct filled {
+  using handle = typename Container::handle;
+
   explicit filled(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      handles.push_back(container.add(object(static_cast<int>(i))));
+      add(static_cast<int>(i));
     }
   }
+  void add(int points) {
+    const auto fresh = container.add(object(points));
+    if constexpr (Container::keeps_handles) {
+      handles.push_back(fresh);
+    }
+  }
+  [[nodiscard]] handle any(dice& random) const {
+    const std::uint32_t which = random(static_cast<std::uint32_t>(container.size()));
+    if constexpr (Container::keeps_handles) {
+      return handles[which];
+    } else {
+      return which;
+    }
+  }
+  void remove_any(dice& random) {
+    const std::uint32_t which = random(static_cast<std::uint32_t>(container.size()));
+    if constexpr (Container::keeps_handles) {
+      container.remove(handles[which]);
+      handles[which] = handles.back();
+      handles.pop_back();
+    } else {
+      container.remove(which);
+    }
+  }
+
   Container container;
-  std::vector<typename Container::handle> handles;
+  std::vector<handle> handles;
 };
 
 void per_object(benchmark::State& state, std::size_t objects) {
@@ -67,24 +93,42 @@ void churn(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
   dice random;
   for (auto _ : state) {
-    auto& victim = all.handles[random(static_cast<std::uint32_t>(all.handles.size()))];
-    all.container.remove(victim);
-    victim = all.container.add(object(1));
+    all.remove_any(random);
+    all.add(1);
   }
 }
 
-/// Adds a thousand and removes them in another order.
+/// The handle, if handles last, or else the index.
+template <class Container>
+typename Container::handle handle_of(typename Container::handle given, std::size_t index) {
+  if constexpr (Container::keeps_handles) {
+    (void)index;
+    return given;
+  } else {
+    return index;
+  }
+}
+
+/// Adds a thousand to those that are there, and removes them in an order by chance.
 template <class Container>
 void insert_erase(benchmark::State& state) {
-  constexpr std::size_t burst = 1000;
+  constexpr std::uint32_t burst = 1000;
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
-  std::vector<typename Container::handle> fresh(burst);
+  const std::size_t first = all.container.size();
+  dice random;
+  std::vector<std::uint32_t> picks;  // each of those that are left then
+  for (std::uint32_t left = burst; left > 0; --left) {
+    picks.push_back(random(left));
+  }
+  std::vector<typename Container::handle> fresh;
   for (auto _ : state) {
-    for (auto& where : fresh) {
-      where = all.container.add(object(1));
+    for (std::uint32_t i = 0; i < burst; ++i) {
+      fresh.push_back(all.container.add(object(1)));
     }
-    for (std::size_t i = 0; i < burst; ++i) {
-      all.container.remove(fresh[burst - 1 - i]);
+    for (const std::uint32_t pick : picks) {
+      all.container.remove(handle_of<Container>(fresh[pick], first + pick));
+      fresh[pick] = fresh.back();
+      fresh.pop_back();
     }
   }
   per_object(state, burst);
@@ -95,26 +139,29 @@ void look_up(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
   dice random;
   for (auto _ : state) {
-    const auto where = all.handles[random(static_cast<std::uint32_t>(all.handles.size()))];
-    benchmark::DoNotOptimize(all.container.find(where)->hp);
+    benchmark::DoNotOptimize(all.container.find(all.any(random))->hp);
   }
 }
 
-/// A frame with holes: a hundred go, fifty come, all are walked, sixteen are looked up.
+/// A frame: a hundred go and fifty come, so that there are holes when all are walked; sixteen are
+/// looked up; then another fifty come.
 template <class Container>
 void mixed(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
   dice random;
   for (auto _ : state) {
     for (int i = 0; i < 100; ++i) {
-      auto& victim = all.handles[random(static_cast<std::uint32_t>(all.handles.size()))];
-      all.container.remove(victim);
-      victim = all.container.add(object(1));
+      all.remove_any(random);
+    }
+    for (int i = 0; i < 50; ++i) {
+      all.add(1);
     }
     all.container.walk([](object& value) { value.move(); });
     for (int i = 0; i < 16; ++i) {
-      const auto where = all.handles[random(static_cast<std::uint32_t>(all.handles.size()))];
-      benchmark::DoNotOptimize(all.container.find(where)->hp);
+      benchmark::DoNotOptimize(all.container.find(all.any(random))->hp);
+    }
+    for (int i = 0; i < 50; ++i) {
+      all.add(1);
     }
   }
   per_object(state, all.container.size());

@@ -11,11 +11,17 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "slot_map/objects.hpp"
 #ifdef LIDO_BENCH_TBB
 #include <tbb/concurrent_hash_map.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <lido/tbb.hpp>
 #endif
 
 namespace {
@@ -25,6 +31,12 @@ using lido_bench::object;
 
 constexpr std::size_t objects_per_thread = 1024;
 constexpr std::size_t most_objects = 16 * objects_per_thread;
+constexpr std::size_t walked_objects = most_objects / 2;
+
+// Each contender can add, remove and update, and
+//   read(handle)      gives the hit points, beside other readers; -1 if there is no object
+//   sum()             walks all for their hit points, beside other readers
+//   move_all()        moves all on the threads of oneTBB
 
 class concurrent_map {
  public:
@@ -35,6 +47,21 @@ class concurrent_map {
   bool update(handle where) {
     return map_.visit(where, [](object& value) { value.move(); });
   }
+  [[nodiscard]] int read(handle where) const {
+    int points = -1;
+    map_.read(where, [&](const object& value) { points = value.hp; });
+    return points;
+  }
+  [[nodiscard]] long sum() const {
+    long points = 0;
+    map_.for_each([&](const object& value) { points += value.hp; });
+    return points;
+  }
+#ifdef LIDO_BENCH_TBB
+  void move_all() {
+    map_.for_each(lido::par, [](object& value) { value.move(); });
+  }
+#endif
 
  private:
   lido::concurrent_slot_map<object> map_{most_objects};
@@ -61,9 +88,26 @@ class locked_map {
     }
     return found != nullptr;
   }
+  [[nodiscard]] int read(handle where) const {
+    const std::shared_lock lock(door_);
+    const object* const found = map_.find(where);
+    return found != nullptr ? found->hp : -1;
+  }
+  [[nodiscard]] long sum() const {
+    const std::shared_lock lock(door_);
+    long points = 0;
+    map_.for_each([&](const object& value) { points += value.hp; });
+    return points;
+  }
+#ifdef LIDO_BENCH_TBB
+  void move_all() {
+    const std::unique_lock lock(door_);
+    map_.for_each(lido::par, [](object& value) { value.move(); });
+  }
+#endif
 
  private:
-  std::shared_mutex door_;
+  mutable std::shared_mutex door_;
   lido::slot_map<object> map_{{.reserve = most_objects}};
 };
 
@@ -85,6 +129,25 @@ class hash_map {
     }
     found->second.move();
     return true;
+  }
+  [[nodiscard]] int read(handle id) const {
+    tbb::concurrent_hash_map<handle, object>::const_accessor found;
+    return map_.find(found, id) ? found->second.hp : -1;
+  }
+  // Its walks are for maps that nobody changes, so they need no lock, in its favour.
+  [[nodiscard]] long sum() const {
+    long points = 0;
+    for (const auto& [id, value] : map_) {
+      points += value.hp;
+    }
+    return points;
+  }
+  void move_all() {
+    tbb::parallel_for(map_.range(), [](auto& part) {
+      for (auto& [id, value] : part) {
+        value.move();
+      }
+    });
   }
 
  private:
@@ -124,17 +187,83 @@ void operate(benchmark::State& state, std::uint32_t updates) {
   }
 }
 
+/// The shared map and the handles of its objects.
+template <class Map>
+struct filled {
+  filled() {
+    for (std::size_t i = 0; i < walked_objects; ++i) {
+      handles.push_back(map.add(object(1)));
+    }
+  }
+  Map map;
+  std::vector<typename Map::handle> handles;
+};
+
+/// Every thread looks up objects by chance; nobody changes any.
+template <class Map>
+void look_up(benchmark::State& state) {
+  if (state.thread_index() == 0) {
+    shared<filled<Map>>() = std::make_unique<filled<Map>>();
+  }
+  dice random(static_cast<std::uint32_t>(state.thread_index()) + 1);
+  for (auto _ : state) {
+    const filled<Map>& all = *shared<filled<Map>>();
+    const auto which = random(static_cast<std::uint32_t>(all.handles.size()));
+    benchmark::DoNotOptimize(all.map.read(all.handles[which]));
+  }
+}
+
+/// Every thread walks all objects; nobody changes any. The time is for one object of one walk.
+template <class Map>
+void walk(benchmark::State& state) {
+  if (state.thread_index() == 0) {
+    shared<filled<Map>>() = std::make_unique<filled<Map>>();
+  }
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(std::as_const(shared<filled<Map>>()->map).sum());
+  }
+  state.counters["per_object"] = benchmark::Counter(
+      static_cast<double>(walked_objects) * static_cast<double>(state.iterations()),
+      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+#ifdef LIDO_BENCH_TBB
+/// One walk on so many threads of oneTBB, which moves each object. The time is for one object.
+template <class Map>
+void parallel_walk(benchmark::State& state) {
+  const auto threads = static_cast<int>(state.range(0));
+  const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism,
+                                    static_cast<std::size_t>(threads));
+  tbb::task_arena arena(threads);
+  filled<Map> all;
+  for (auto _ : state) {
+    arena.execute([&] { all.map.move_all(); });
+  }
+  state.counters["per_object"] = benchmark::Counter(
+      static_cast<double>(walked_objects) * static_cast<double>(state.iterations()),
+      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+#endif
+
 template <class Map>
 void register_map() {
   const std::string name(Map::name);
+  const auto on_threads = [](benchmark::internal::Benchmark* bench) {
+    bench->Threads(1)->Threads(2)->Threads(8)->UseRealTime();
+  };
   for (const auto& [workload, updates] :
        {std::pair{"concurrent_churn/", 0U}, std::pair{"concurrent_update/", 9U}}) {
-    benchmark::RegisterBenchmark((workload + name).c_str(), operate<Map>, updates)
-        ->Threads(1)
-        ->Threads(2)
-        ->Threads(8)
-        ->UseRealTime();
+    on_threads(benchmark::RegisterBenchmark((workload + name).c_str(), operate<Map>, updates));
   }
+  on_threads(benchmark::RegisterBenchmark(("concurrent_look_up/" + name).c_str(), look_up<Map>));
+  on_threads(benchmark::RegisterBenchmark(("concurrent_walk/" + name).c_str(), walk<Map>));
+#ifdef LIDO_BENCH_TBB
+  benchmark::RegisterBenchmark(("parallel_walk/" + name).c_str(), parallel_walk<Map>)
+      ->Arg(1)
+      ->Arg(2)
+      ->Arg(8)
+      ->UseRealTime();
+#endif
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ log=$build/bench.log
 most_seconds=1200 # for one run; a peer that spins crawls on a machine that is busy with other things
 
 targets=(lido_bench lido_bench_rmw lido_bench_latency lido_bench_resources lido_bench_life_cycles
-  lido_bench_blocked)
+  lido_bench_blocked lido_bench_growth lido_bench_exhausted)
 if [ "$slot_map" -eq 1 ]; then
   targets=(lido_bench_slot_map lido_bench_slot_map_frames)
 fi
@@ -121,10 +121,18 @@ if [ -z "$filter" ]; then
     python3 bench/report.py "${results[@]}" "${report[@]}"
   done
 fi
+if [ -z "$filter" ]; then
+  for program in growth exhausted; do # tables of their own: there is no floor to compare with
+    echo
+    echo "lido_bench_$program"
+    "$build/bench/lido_bench_$program" --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
+      --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
+  done
+fi
 echo
 "$build"/bench/lido_bench_rmw
+echo
 if [ "$short" -eq 0 ]; then
-  echo
   "$build"/bench/lido_bench_latency
-  "$build"/bench/lido_bench_blocked
 fi
+"$build"/bench/lido_bench_blocked

@@ -1,7 +1,7 @@
 /// @file
 /// The contenders of the slot map benches: every one can add, remove, find and walk. `walk(f)`
 /// calls f(object&); `walk_and_collect(f)` remembers those for which f returns true, and `release`
-/// then removes these.
+/// then removes these. Where `keeps_handles` is false, a handle is good until the next removal.
 #pragma once
 
 #include <boost/container/stable_vector.hpp>
@@ -24,6 +24,7 @@ namespace lido_bench {
 template <lido::compaction_mode Mode>
 class lido_map {
  public:
+  static constexpr bool keeps_handles = true;
   static constexpr std::string_view name =
       Mode == lido::compaction_mode::immediate  ? "lido_immediate"
       : Mode == lido::compaction_mode::deferred ? "lido_deferred"
@@ -62,6 +63,7 @@ class lido_map {
 template <class Array>
 class swap_and_pop {
  public:
+  static constexpr bool keeps_handles = false;
   using handle = std::size_t;
 
   handle add(const object& value) {
@@ -112,6 +114,7 @@ struct stable_vector : swap_and_pop<boost::container::stable_vector<object>> {
 template <class Nodes>
 class node_container {
  public:
+  static constexpr bool keeps_handles = true;
   using handle = typename Nodes::iterator;
 
   handle add(const object& value) { return values_.insert(values_.end(), value); }
@@ -161,6 +164,7 @@ struct colony : node_container<plf::colony<object>> {
 /// holes closed when a walk begins. Objects are assigned, not constructed.
 class hash_map_pool {
  public:
+  static constexpr bool keeps_handles = true;
   static constexpr std::string_view name = "hash_map_pool";
   using handle = int;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace lido_bench {
@@ -12,7 +13,7 @@ struct object {
   explicit object(std::int32_t points = 100) : hp(points) {}
 
   void move() {
-    for (int i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < place.size(); ++i) {
       place[i] += speed[i];
     }
   }

@@ -66,4 +66,13 @@ int address_space::decommit(std::size_t offset, std::size_t size) const noexcept
   return 0;
 }
 
+void address_space::discard(std::size_t offset, std::size_t size) const noexcept {
+  const std::size_t page = page_size();
+  const std::size_t first = round_up(offset, page);
+  const std::size_t last = (offset + size) / page * page;
+  if (first < last) {
+    (void)::madvise(data_ + first, last - first, MADV_DONTNEED);
+  }
+}
+
 }  // namespace lido::detail

@@ -18,6 +18,7 @@ bool release_bias::end_as_other(slot_record& record, place at) noexcept {
   if (record.has_ended(use)) {
     return false;
   }
+  schedule_point();
   share();
   // Again: a holder that was about to release has stored it by now, or will have to claim.
   if (record.has_ended(use) || !record.try_claim(use)) {

@@ -206,6 +206,7 @@ std::optional<std::uint32_t> thread_cache::harvest(cache_kind kind, cache_contro
 
 void thread_cache::withdraw(cache_control announced) noexcept {
   std::uint64_t expected = announced.word();
+  schedule_point();
   // relaxed (2x): nothing was read or written under the announcement; if it fails, the owner has
   // cancelled it
   control_.compare_exchange_strong(expected, announced.next(cache_state::open).word(),

@@ -1,6 +1,9 @@
 /// Tries to break: threads that are born and end by the ten thousand, with full caches, take
 /// nothing with them; and pools that come and go by the thousand beside living threads leave
 /// nothing behind.
+#include <array>
+#include <barrier>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <thread>
@@ -53,29 +56,61 @@ void churn_threads(stress::run& run, unsigned count) {
   }
 }
 
-/// Threads that live all the time use each pool, and one of them makes and ends it.
+/// Threads that live all the time use each pool, which one of them makes and ends. While it does,
+/// the others use pools of their own, and the next one makes the next pool.
 template <class Pool>
-void churn_pools(stress::run& run, unsigned count) {
-  const unsigned crew = run.options().threads;
-  run.in_threads(crew, [&](unsigned thread) {
+class pool_churn {
+ public:
+  pool_churn(stress::run& run, unsigned count)
+      : run_(run), count_(count), turn_(static_cast<std::ptrdiff_t>(run.options().threads)) {}
+
+  void work(unsigned thread) {
     Pool own(64);  // lives as long as its thread, beside all that come and go
     stress::clear_owners(own);
-    for (unsigned made = 0; made < count / crew; ++made) {
-      auto pool = std::make_unique<Pool>(64 + made % 512);
-      stress::clear_owners(*pool);
-      live(run, *pool, thread + 1);
-      live(run, own, thread + 1);
-      if (made % 16 == 0) {
-        std::thread([&] { live(run, *pool, 100 + thread); }).join();
+    for (unsigned made = 0; made < count_; ++made) {
+      std::unique_ptr<Pool>& young = young_.at(made % young_.size());
+      const bool is_mine = made % run_.options().threads == thread;
+      if (is_mine) {
+        young = std::make_unique<Pool>(64 + made % 512);
+        stress::clear_owners(*young);
+      } else {
+        live(run_, own, thread + 1);
       }
-      if (stress::count_acquirable(*pool) != pool->capacity()) {
-        run.broken("a young pool has lost slots");
+      turn_.arrive_and_wait();  // it is there
+      live(run_, *young, thread + 1);
+      turn_.arrive_and_wait();  // nobody is in a call any more
+      if (is_mine) {
+        end(young, made, thread);
+      } else {
+        live(run_, own, thread + 1);
       }
     }
     if (stress::count_acquirable(own) != own.capacity()) {
-      run.broken("an old pool has lost slots");
+      run_.broken("an old pool has lost slots");
     }
-  });
+  }
+
+ private:
+  void end(std::unique_ptr<Pool>& young, unsigned made, unsigned thread) {
+    if (made % 16 == 0) {
+      std::thread([&] { live(run_, *young, 100 + thread); }).join();
+    }
+    if (stress::count_acquirable(*young) != young->capacity()) {
+      run_.broken("a young pool has lost slots");
+    }
+    young.reset();
+  }
+
+  stress::run& run_;
+  unsigned count_;
+  std::barrier<> turn_;
+  std::array<std::unique_ptr<Pool>, 2> young_;  // one comes while the one before goes
+};
+
+template <class Pool>
+void churn_pools(stress::run& run, unsigned count) {
+  pool_churn<Pool> churn(run, count);
+  run.in_threads(run.options().threads, [&](unsigned thread) { churn.work(thread); });
 }
 
 }  // namespace

@@ -16,9 +16,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from check_atomics import Source  # noqa: E402
 
 # What the model stands in for, or has no use for: the seam itself, the heavy fence, Boost's list,
-# the marks of for_each_in_use, and the layer that looks for misuse. Not modelled yet: pools that grow.
+# the marks of for_each_in_use, and the layer that looks for misuse.
 OUTSIDE = {"atomic.hpp", "asymmetric_fence.cpp", "boost_stack.hpp", "use_tracking.hpp", "rmw_counter.cpp"}
-OUTSIDE |= {"growing_source_impl.hpp", "slot_source.hpp", "slot_source_growth.hpp"}
 OUTSIDE_LAYERS = {"debug", "testing"}
 ORDERED = {"acquire", "release", "acq_rel", "seq_cst"}
 

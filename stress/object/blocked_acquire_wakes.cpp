@@ -3,9 +3,13 @@
 ///
 /// More threads than slots wait in every way there is: for ever, for a moment, and until another
 /// thread stops them. A watch looks whether each thread gets on. In between, rounds in which the
-/// order is known: those who have not given up must be served in it.
+/// order is known: those who have not given up must be served in it. And rounds in which all slots
+/// come back at the same moment and then nobody does anything any more: as many as there are slots
+/// must be woken by these releases alone.
 #include <array>
 #include <atomic>
+#include <barrier>
+#include <chrono>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -109,8 +113,49 @@ class drill {
     ++rounds_;
   }
 
+  /// As many waiters as slots, all of which are released at once. Each waiter keeps what it gets
+  /// until all have been served.
+  void all_at_once(std::chrono::steady_clock::time_point end) {
+    const auto slots = static_cast<unsigned>(pool_.capacity());
+    std::atomic<std::uint64_t> served{0};
+    std::atomic<bool> go_on{true};
+    std::atomic<bool> all_wait{false};
+    std::barrier turn(2 * static_cast<std::ptrdiff_t>(slots), [&]() noexcept {
+      go_on = std::chrono::steady_clock::now() < end;
+      served = 0;
+      all_wait = false;
+    });
+    const auto give = [&] {
+      typename Pool::lease_type mine = pool_.try_acquire(lido::default_init);
+      if (!mine) {
+        run_.broken("an acquire was refused although a slot was free");
+      }
+      turn.arrive_and_wait();  // all slots are out
+      await([&] { return all_wait || pool_.stats().waiting == slots; });
+      all_wait = true;  // for those who look when the first slot has been handed over
+      mine.reset();
+    };
+    const auto take = [&] {
+      turn.arrive_and_wait();
+      const typename Pool::lease_type mine = pool_.acquire(lido::default_init);
+      ++served;
+      await([&] { return served == slots; });
+    };
+    run_.in_threads(2 * slots, [&](unsigned thread) {
+      while (go_on) {
+        thread < slots ? give() : take();
+        await([&] { return served == slots; });
+        turn.arrive_and_wait();  // all are in again
+        if (thread == 0) {
+          ++silent_rounds_;
+        }
+      }
+    });
+  }
+
   [[nodiscard]] const counts& totals() const { return counts_; }
   [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
+  [[nodiscard]] std::uint64_t silent_rounds() const { return silent_rounds_; }
 
  private:
   void work(unsigned thread) {
@@ -186,6 +231,7 @@ class drill {
   std::vector<worker_state> workers_;
   counts counts_;
   std::uint64_t rounds_ = 0;
+  std::uint64_t silent_rounds_ = 0;
 };
 
 }  // namespace
@@ -208,13 +254,15 @@ int main(int argc, char** argv) {
     for (int round = 0; round < 20; ++round) {
       all.queue_up(random);
     }
+    all.all_at_once(std::chrono::steady_clock::now() +
+                    std::chrono::milliseconds(static_cast<long>(settings.run.seconds * 500)));
     all.crowd();
     all.queue_up(random);
     const lido::pool_stats stats = pool.stats();
     const counts& totals = all.totals();
-    fmt::print("served {}, handed over {}, late {}, stopped {}, rounds in order {}\n",
+    fmt::print("served {}, handed over {}, late {}, stopped {}, rounds in order {}, silent {}\n",
                totals.served.load(), stats.handed_over, totals.late.load(), totals.stopped.load(),
-               all.rounds());
+               all.rounds(), all.silent_rounds());
     if (stats.waiting != 0) {
       run.broken("somebody who has left is still in the queue");
     }

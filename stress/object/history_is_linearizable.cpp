@@ -4,8 +4,16 @@
 /// Threads acquire and release at random, and write down when each call began and ended. After each
 /// round the history of all of them is checked: no slot had two owners, and an acquire was refused
 /// only if all slots may have been out at one moment of its call. Few slots, so that both happen.
+///
+/// Beside the workers on a pool that grows, one more thread shrinks it and reserves slots: then
+/// "all slots" are the most there may be. A pool that asks a handler when it is exhausted is told
+/// to give up, so that acquire ends without a slot.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <barrier>
+#include <concepts>
+#include <cstddef>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -26,17 +34,35 @@ struct settings {
   unsigned steps = 20'000;
 };
 
-struct held_object {
-  stress::owned* object;
-  stress::instant acquire_call;
-  stress::instant acquire_return;
+/// As large as a page, so that a segment of a pool that grows has few.
+struct page : stress::owned {
+  std::array<std::byte, 4096 - sizeof(stress::owned)> rest;
 };
+using growing_pool = lido::object_pool<page, lido::policy::grow>;
+
+struct give_up {
+  lido::exhaustion_answer operator()(const lido::exhaustion& /*what*/) const {
+    return lido::exhaustion_answer::drop;
+  }
+};
+using asking_pool = lido::object_pool<stress::owned, lido::policy::on_exhausted<give_up>>;
+
+template <class Pool>
+typename Pool::value_type* take_one(Pool& pool) {
+  if constexpr (std::same_as<Pool, asking_pool>) {
+    return pool.acquire(lido::default_init).detach();  // the one that asks
+  } else {
+    return pool.try_acquire_ptr(lido::default_init);
+  }
+}
 
 /// One thread's part of a round.
 template <class Pool>
 class worker {
+  using object_type = typename Pool::value_type;
+
  public:
-  worker(Pool& pool, const stress::owned* first_slot, stress::random random, const settings& is)
+  worker(Pool& pool, const object_type* first_slot, stress::random random, const settings& is)
       : pool_(pool), first_slot_(first_slot), random_(random), settings_(is) {
     seen_.holdings.reserve(is.steps);
   }
@@ -58,6 +84,12 @@ class worker {
   }
 
  private:
+  struct held_object {
+    object_type* object;
+    stress::instant acquire_call;
+    stress::instant acquire_return;
+  };
+
   // Takes all there is, so that a pool whose threads have slots in their caches runs dry.
   void raid() {
     for (std::size_t i = 0; i <= settings_.slots && acquire(); ++i) {
@@ -69,7 +101,7 @@ class worker {
 
   bool acquire() {
     const stress::instant call = stress::now();
-    stress::owned* const object = pool_.try_acquire_ptr(lido::default_init);
+    object_type* const object = take_one(pool_);
     const stress::instant answer = stress::now();
     if (object != nullptr) {
       held_.push_back({object, call, answer});
@@ -93,7 +125,7 @@ class worker {
   }
 
   Pool& pool_;
-  const stress::owned* first_slot_;
+  const object_type* first_slot_;
   stress::random random_;
   const settings& settings_;
   std::vector<held_object> held_;
@@ -101,27 +133,97 @@ class worker {
 };
 
 template <class Pool>
-const stress::owned* lowest_address(Pool& pool) {
-  std::vector<stress::owned*> all(pool.capacity());
+const typename Pool::value_type* lowest_address(Pool& pool) {
+  std::vector<typename Pool::value_type*> all(pool.max_capacity());
   all.resize(pool.try_acquire_n(all));
   pool.release_n(all);
   return *std::min_element(all.begin(), all.end());
 }
 
+/// Until nobody works any more.
+void resize(growing_pool& pool, stress::random random, const std::atomic<unsigned>& at_work) {
+  while (at_work != 0) {
+    const std::size_t slots = random() % (pool.max_capacity() + 1);
+    if (random() % 4 == 0) {
+      pool.reserve(slots);
+    } else {
+      (void)pool.shrink_to(slots);
+    }
+  }
+}
+
 template <class Pool>
 stress::history one_round(stress::run& run, Pool& pool, const settings& settings, unsigned round) {
+  constexpr bool resizes = std::same_as<Pool, growing_pool>;
   stress::history whole;
   std::mutex door;
-  const stress::owned* const first_slot = lowest_address(pool);
-  std::barrier start(settings.run.threads);
-  run.in_threads(settings.run.threads, [&](unsigned thread) {
+  const auto* const first_slot = lowest_address(pool);
+  const unsigned workers = settings.run.threads;
+  std::atomic<unsigned> at_work = workers;
+  std::barrier start(workers);
+  run.in_threads(workers + (resizes ? 1 : 0), [&](unsigned thread) {
+    if constexpr (resizes) {
+      if (thread == workers) {
+        resize(pool, run.generator(thread, round), at_work);
+        return;
+      }
+    }
     worker<Pool> worker(pool, first_slot, run.generator(thread, round), settings);
     start.arrive_and_wait();
     const stress::history& seen = worker.work();
+    --at_work;
     const std::lock_guard lock(door);
     whole.append(seen);
   });
   return whole;
+}
+
+/// An acquire may also be refused after a tenth of a second in which a thread stood still that was
+/// moving slots or changing the capacity. Takes such refusals out; returns how many.
+std::size_t excuse(stress::history& whole) {
+  constexpr stress::instant patience = 100'000'000;
+  return std::erase_if(whole.refusals, [](const stress::refusal& refused) {
+    return refused.answer - refused.call >= patience;
+  });
+}
+
+template <class Pool>
+int drive(const settings& settings, const lido::object_pool_options& options) {
+  stress::run run(settings.run);
+  Pool pool(options);
+  std::size_t refusals = 0;
+  std::size_t excused = 0;
+  std::size_t operations = 0;
+  unsigned round = 0;
+  for (; !run.over(); ++round) {
+    stress::history whole = one_round(run, pool, settings, round);
+    excused += excuse(whole);
+    if (const auto problem = stress::impossible_in(whole, settings.slots)) {
+      run.broken(*problem);
+    }
+    run.add_operations(whole.operations());
+    operations += whole.operations();
+    refusals += whole.refusals.size();
+  }
+  const lido::pool_stats stats = pool.stats();
+  stress::print_contention(stats);
+  stress::figures("history_is_linearizable")
+      .add("pool", settings.pool)
+      .add("threads", settings.run.threads)
+      .add("rounds", round)
+      .add("operations", operations)
+      .add("refusals", refusals)
+      .add("excused", excused)
+      .add("growths", stats.growths)
+      .add("impossible", 0)
+      .print();
+  run.require(refusals > 0, "no acquire was refused");
+  if (excused > 3 + refusals / 100) {
+    run.broken(std::to_string(excused) + " acquires gave up after a tenth of a second");
+  }
+  run.require(settings.pool != "grow" || (stats.growths > 100 && stats.shrinks > 100),
+              "the pool hardly grew or shrank");
+  return run.held("history_is_linearizable");
 }
 
 }  // namespace
@@ -129,37 +231,20 @@ stress::history one_round(stress::run& run, Pool& pool, const settings& settings
 int main(int argc, char** argv) {
   settings settings;
   stress::command_line line("The history is linearizable", settings.run);
-  line.add_pool(settings.pool);
-  line.add("--slots", settings.slots, "capacity of the pool");
+  line.add_pool(settings.pool, {"grow", "on_exhausted"});
+  line.add("--slots", settings.slots, "capacity of the pool, or the most there may be");
   line.add("--hold", settings.hold, "most objects a thread holds");
   line.add("--raid", settings.raid, "one step in so many takes all there is; 0: none");
   line.add("--steps", settings.steps, "of each thread in a round");
   line.parse(argc, argv);
 
+  if (settings.pool == "grow") {
+    return drive<growing_pool>(settings, {.max_capacity = settings.slots});
+  }
+  if (settings.pool == "on_exhausted") {
+    return drive<asking_pool>(settings, {.capacity = settings.slots});
+  }
   return stress::with_pool(settings.pool, [&]<class Pool>() {
-    stress::run run(settings.run);
-    Pool pool(settings.slots);
-    std::size_t refusals = 0;
-    std::size_t operations = 0;
-    unsigned round = 0;
-    for (; !run.over(); ++round) {
-      const stress::history whole = one_round(run, pool, settings, round);
-      if (const auto problem = stress::impossible_in(whole, settings.slots)) {
-        run.broken(*problem);
-      }
-      run.add_operations(whole.operations());
-      operations += whole.operations();
-      refusals += whole.refusals.size();
-    }
-    stress::print_contention(pool.stats());
-    stress::figures("history_is_linearizable")
-        .add("pool", settings.pool)
-        .add("threads", settings.run.threads)
-        .add("rounds", round)
-        .add("operations", operations)
-        .add("refusals", refusals)
-        .add("impossible", 0)
-        .print();
-    return run.held("history_is_linearizable");
+    return drive<Pool>(settings, {.capacity = settings.slots});
   });
 }

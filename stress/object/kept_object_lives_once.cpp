@@ -37,6 +37,7 @@ struct book {
   std::vector<unsigned char> occupied;  ///< for each slot; its owner's to write
   std::atomic<long> live{0};
   std::atomic<std::uint64_t> failed{0};
+  std::atomic<std::uint64_t> refused{0};
 };
 
 /// An object that knows whether it is in use.
@@ -46,8 +47,16 @@ class kept {
   kept(const kept&) = delete;
   ~kept();
 
-  void use_begins() { change(false, true, "activated in use"); }
+  void use_begins() {
+    change(false, true, "activated in use");
+    if (refused_) {
+      pages_.run->broken("a refused object was activated");
+    }
+  }
   void use_ends() { change(true, false, "deactivated out of use"); }
+  /// From now on nobody may get it.
+  void refuse() { refused_ = true; }
+  void keep() { refused_ = false; }
   void touch() {
     if (!in_use_) {
       pages_.run->broken("an object out of use was acquired");
@@ -69,6 +78,7 @@ class kept {
 
   book& pages_;
   bool in_use_ = false;
+  bool refused_ = false;
   std::uint64_t uses_ = 0;
 };
 
@@ -106,8 +116,14 @@ class hooks {
   }
   bool deactivate(kept& object) {
     object.use_ends();
+    object.refuse();  // unless what follows says otherwise
     fail_sometimes();
-    return pages_->failures == 0 || random()() % pages_->failures != 1;
+    if (pages_->failures != 0 && random()() % pages_->failures == 1) {
+      pages_->refused.fetch_add(1, std::memory_order_relaxed);  // relaxed: only a count
+      return false;
+    }
+    object.keep();
+    return true;
   }
 
  private:
@@ -190,6 +206,7 @@ int run_on(const settings& settings) {
     run.broken(std::to_string(pages.live.load()) + " objects outlive their pool");
   }
   run.require(settings.failures == 0 || pages.failed.load() > 0, "no hook has failed");
+  run.require(settings.failures == 0 || pages.refused.load() > 0, "no object was refused");
   return run.held("kept_object_lives_once");
 }
 

@@ -65,8 +65,52 @@ TEST_F(GrowingKeptObjects, ObjectInUseKeepsItsSegment) {
 TEST_F(GrowingKeptObjects, EagerCreationMakesAllThatAreThereAtTheBeginning) {
   kept_pool pool(options(creation::eager));
   EXPECT_EQ(pool.stats().created, pool.capacity());
+}
+
+TEST_F(GrowingKeptObjects, EagerCreationMakesAllThatAReserveAdds) {
+  const std::size_t one = segment();
+  kept_pool pool(options(creation::eager));
+  pool.reserve(3 * one);
+  EXPECT_EQ(pool.capacity(), 3 * one);
+  EXPECT_EQ(pool.stats().created, 3 * one);
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  (void)pool.shrink_to(one);
+  EXPECT_EQ(pool.stats().created, one);
+  pool.reserve(2 * one);
+  EXPECT_EQ(pool.stats().created, 2 * one);
+}
+
+TEST_F(GrowingKeptObjects, ReserveOfALazyPoolMakesNone) {
+  kept_pool pool(options());
   pool.reserve(2 * pool.capacity());
-  EXPECT_EQ(pool.stats().created, pool.capacity() / 2);
+  EXPECT_EQ(pool.stats().created, 0U);
+}
+
+TEST_F(GrowingKeptObjects, SegmentThatAnAcquireAddsIsFilledAsItIsUsed) {
+  const std::size_t one = segment();
+  kept_pool pool(options(creation::eager));
+  std::vector<kept_pool::lease_type> leases;
+  while (leases.size() <= one) {
+    leases.push_back(pool.acquire());
+  }
+  EXPECT_EQ(pool.stats().created, one + 1);
+}
+
+TEST_F(GrowingKeptObjects, CreateThatThrowsInAReserveLosesNothing) {
+  const std::size_t one = segment();
+  kept_pool pool(options(creation::eager));
+  script().throw_in_create = static_cast<int>(one) + 11;
+  EXPECT_THROW(pool.reserve(3 * one), test::refused);
+  // The segment that was being filled is there, with the objects that were created.
+  EXPECT_EQ(pool.capacity(), 3 * one);
+  EXPECT_EQ(pool.stats().created, 2 * one + 10);
+  EXPECT_EQ(pool.stats().created, static_cast<std::size_t>(tracked::counts().live()));
+  std::vector<kept_pool::lease_type> leases;
+  while (leases.size() < 3 * one) {
+    leases.push_back(pool.acquire());
+  }
+  EXPECT_EQ(pool.capacity(), 3 * one);
+  EXPECT_EQ(pool.stats().created, 3 * one);
 }
 
 TEST_F(GrowingKeptObjects, EndOfThePoolAddsNoSegment) {

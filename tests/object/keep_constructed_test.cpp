@@ -212,6 +212,22 @@ TEST(KeepConstructedHooks, MayUseThePoolTheyAreCalledFor) {
   EXPECT_EQ(pool.stats().available(), 8U);
 }
 
+struct fixed_in_place {
+  explicit fixed_in_place(int start) : number(start) {}
+  fixed_in_place(const fixed_in_place&) = delete;
+  fixed_in_place& operator=(const fixed_in_place&) = delete;
+  int number;
+};
+
+struct static_creation {
+  static fixed_in_place create() { return fixed_in_place(3); }
+};
+
+TEST(KeepConstructedHooks, CreateMayBeStaticAndReturnWhatCannotMove) {
+  object_pool<fixed_in_place, policy::keep_constructed<static_creation>> pool(2);
+  EXPECT_EQ(pool.acquire()->number, 3);
+}
+
 class ObjectInUse : public test::kept_test {};
 
 TEST_F(ObjectInUse, AtTheEndOfThePoolIsLeftAlone) {

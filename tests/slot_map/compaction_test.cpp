@@ -156,6 +156,40 @@ TEST(Compaction, ShrinkToFitKeepsTheReserve) {
   EXPECT_EQ(map.capacity(), 64U);
 }
 
+TEST(Compaction, ShrinkToFitKeepsTheReserveOfTheTableOfHandles) {
+  slot_map<int> map({.reserve = 1000});
+  const std::size_t before = map.bookkeeping_bytes();
+  map.shrink_to_fit();
+  EXPECT_EQ(map.bookkeeping_bytes(), before);
+  for (int i = 0; i < 1000; ++i) {
+    (void)map.insert(i);
+  }
+  EXPECT_EQ(map.bookkeeping_bytes(), before) << "an insert within the reserve has allocated";
+}
+
+TEST(Compaction, ClearLeavesNoHole) {
+  for (const auto mode :
+       {compaction_mode::immediate, compaction_mode::deferred, compaction_mode::manual}) {
+    std::vector<slot_handle<int>> handles;
+    counted_map map = filled(mode, 100, handles);
+    map.erase(handles[20]);
+    map.clear();
+    EXPECT_EQ(map.holes(), 0U);
+    EXPECT_TRUE(map.values().empty());
+    const int before = map.hooks().moves;
+    for (int i = 0; i < 100; ++i) {
+      (void)map.insert(i);
+    }
+    EXPECT_EQ(map.holes(), 0U);
+    EXPECT_EQ(map.values().front(), 0);
+    EXPECT_EQ(map.values().back(), 99);
+    EXPECT_EQ(map.hooks().moves, before);
+    for (const auto gone : handles) {
+      EXPECT_FALSE(map.contains(gone));
+    }
+  }
+}
+
 TEST(Compaction, HandlesFromBeforeAShrinkStayStaleForEver) {
   slot_map<int> map;
   std::vector<slot_handle<int>> stale;

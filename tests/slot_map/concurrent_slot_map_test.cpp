@@ -29,7 +29,7 @@ std::string text_of(const word_map& words, handle which) {
 TEST(ConcurrentSlotMap, VisitsAndReadsWhatWasInserted) {
   word_map words(10);
   const handle one = words.insert("one");
-  const handle three = words.emplace(std::size_t{3}, 'x');
+  const handle three = words.emplace(3U, 'x');
   EXPECT_TRUE(words.visit(one, [](std::string& value) { value += "!"; }));
   EXPECT_EQ(text_of(words, one), "one!");
   EXPECT_EQ(text_of(words, three), "xxx");
@@ -184,6 +184,40 @@ TEST(ConcurrentSlotMap, HooksAreToldAndMayRefuse) {
   map.erase(one);
   EXPECT_EQ(inserted, 1);
   EXPECT_EQ(erased, 1);
+}
+
+/// Keeps the handle it is given, and refuses.
+struct remembering_hooks {
+  slot_handle<int>* seen;
+  bool* refuse;
+  void on_insert(int& /*value*/, slot_handle<int> given) const {
+    *seen = given;
+    if (*refuse) {
+      throw test::refused();
+    }
+  }
+};
+
+TEST(ConcurrentSlotMap, HandleThatARefusingHookSawIsStaleForEver) {
+  slot_handle<int> seen;
+  bool refuse = true;
+  concurrent_slot_map<int, remembering_hooks> map({.max_size = 1}, {&seen, &refuse});
+  EXPECT_THROW((void)map.insert(1), test::refused);
+  const slot_handle<int> refused = seen;
+  refuse = false;
+  EXPECT_NE(map.insert(2), refused);
+  EXPECT_FALSE(map.contains(refused));
+}
+
+TEST(ConcurrentSlotMap, RefusedInsertsUseASlotUp) {
+  slot_handle<int> seen;
+  bool refuse = true;
+  concurrent_slot_map<int, remembering_hooks, 2> map({.max_size = 1}, {&seen, &refuse});
+  EXPECT_THROW((void)map.insert(1), test::refused);
+  EXPECT_EQ(map.used_up_slots(), 0U);
+  EXPECT_THROW((void)map.insert(1), test::refused);
+  EXPECT_EQ(map.used_up_slots(), 1U);
+  EXPECT_FALSE(map.try_emplace(1));
 }
 
 TEST(ConcurrentSlotMap, DestructorEndsAllValues) {

@@ -19,7 +19,7 @@ using handle = map::handle_type;
 TEST(SlotMap, FindsWhatWasInserted) {
   map words;
   const handle one = words.insert("one");
-  const handle two = words.emplace(std::size_t{3}, 'x');
+  const handle two = words.emplace(3U, 'x');
   ASSERT_NE(words.find(one), nullptr);
   EXPECT_EQ(*words.find(one), "one");
   EXPECT_EQ(words[two], "xxx");

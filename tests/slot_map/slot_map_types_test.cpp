@@ -304,5 +304,18 @@ TEST(SlotMapParallel, ExecutorReachesEachValueOnce) {
   }
 }
 
+TEST(SlotMapParallel, FalseEndsARangeOfTheExecutor) {
+  slot_map<int> map;
+  for (int i = 0; i < 300; ++i) {
+    (void)map.insert(i);
+  }
+  int visits = 0;
+  map.for_each(backwards(), [&](int& value) {
+    ++visits;
+    return value != 160 && value != 9;
+  });
+  EXPECT_EQ(visits, 11 + 10);
+}
+
 }  // namespace
 }  // namespace lido

@@ -68,6 +68,18 @@ TEST(SlotState, LastReaderEndsAValueThatIsErasedMeanwhile) {
   EXPECT_TRUE(state.leave_shared());
 }
 
+TEST(SlotState, EraserMayClaimTheSlotFromTheLastReader) {
+  slot_state state;
+  state.publish();
+  EXPECT_TRUE(state.enter_shared(1));
+  EXPECT_EQ(state.erase_and_claim(1), fate::theirs);
+  EXPECT_TRUE(state.leave_shared());
+  EXPECT_TRUE(state.is_claimed());
+  EXPECT_TRUE(state.retire_value(9));
+  EXPECT_FALSE(state.is_claimed());
+  EXPECT_TRUE(state.wait_for_end(1));
+}
+
 TEST(SlotState, LastGenerationIsNotFollowedByAnother) {
   slot_state state;
   state.publish();
@@ -77,6 +89,15 @@ TEST(SlotState, LastGenerationIsNotFollowedByAnother) {
   EXPECT_EQ(state.erase(2), fate::ours);
   EXPECT_FALSE(state.retire_value(2));
   EXPECT_FALSE(state.is_live(2) || state.is_live(1));
+  EXPECT_EQ(state.generation(), 0U);
+  EXPECT_FALSE(state.wait_for_end(2)) << "it is over, although no generation follows";
+}
+
+TEST(SlotState, GenerationOfAValueThatWasNeverPublishedIsRetiredToo) {
+  slot_state state;
+  EXPECT_TRUE(state.retire_value(9));
+  EXPECT_EQ(state.generation(), 2U);
+  EXPECT_FALSE(state.is_live());
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST(SlotTable, GivesNoPairOfSlotAndGenerationTwice) {
     EXPECT_TRUE(given.insert({slot, table.generation(slot)}).second);
     table.give_back(slot);
     if (i % 10 == 0) {
-      table.shrink([](slot_index) { return false; });
+      table.shrink(0, [](slot_index) { return false; });
     }
   }
 }
@@ -68,7 +68,7 @@ TEST(SlotTable, ShrinkKeepsWhatIsTaken) {
   const slot_index third = take(table, 30);
   table.give_back(first);
   table.give_back(third);
-  table.shrink([&](slot_index slot) { return slot == second; });
+  table.shrink(0, [&](slot_index slot) { return slot == second; });
   EXPECT_EQ(table.find(second, 1), 20U);
   EXPECT_EQ(take(table, 40), first);
   EXPECT_EQ(take(table, 50), third);
@@ -80,7 +80,7 @@ TEST(SlotTable, ShrinkOfAnEmptyTableGivesAllMemoryBack) {
   few table;
   table.reserve(100);
   table.give_back(take(table, 0));
-  table.shrink([](slot_index) { return false; });
+  table.shrink(0, [](slot_index) { return false; });
   EXPECT_EQ(table.memory(), 0U);
 }
 

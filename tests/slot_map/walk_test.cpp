@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <vector>
@@ -120,6 +121,43 @@ TEST_P(Walk, CallbackMayEraseItsValueAndSaySo) {
     return step::erase;
   });
   EXPECT_TRUE(values.empty());
+}
+
+// The new value may be where the old one was.
+TEST_P(Walk, CallbackMayEraseItsValueInsertAnotherAndSaySo) {
+  for (const int count : {1, 40, 100}) {
+    values.clear();
+    fill(count);
+    std::vector<handle> fresh;
+    values.for_each([&](int& value, handle own) {
+      if (value < 0) {
+        return step::next;
+      }
+      values.erase(own);
+      fresh.push_back(values.insert(-1));
+      return step::erase;
+    });
+    EXPECT_EQ(values.size(), fresh.size());
+    for (const handle each : fresh) {
+      EXPECT_TRUE(values.contains(each));
+    }
+  }
+}
+
+TEST_P(Walk, CallbackMayEvictItsValueAndSaySo) {
+  map full({.max_size = 2, .compaction = GetParam()});
+  (void)full.insert(1);
+  (void)full.insert(2);
+  handle fresh;
+  full.for_each([&](int& value) {
+    if (value != 1) {
+      return step::next;
+    }
+    fresh = full.emplace_or_evict(std::less<>(), 3);
+    return step::erase;
+  });
+  EXPECT_TRUE(full.contains(fresh));
+  EXPECT_EQ(full.size(), 2U);
 }
 
 TEST_P(Walk, CallbackMayClearTheMap) {

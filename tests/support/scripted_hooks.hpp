@@ -15,7 +15,8 @@ struct scripted_hooks {
   struct script {
     std::string log;  ///< a letter a call: c, a, d, x for create, activate, deactivate, destroy
     int last_argument = 0;
-    int throw_in_activate = 0;    ///< the how-manieth call from now; 0: none
+    int throw_in_create = 0;      ///< the how-manieth call from now; 0: none
+    int throw_in_activate = 0;    ///< likewise
     int throw_in_deactivate = 0;  ///< likewise
     bool refuse = false;          ///< what the next deactivation says
   };
@@ -28,6 +29,9 @@ struct scripted_hooks {
   // NOLINTBEGIN(readability-convert-member-functions-to-static): hooks of either kind are called
   tracked create() {
     state().log += 'c';
+    if (state().throw_in_create > 0 && --state().throw_in_create == 0) {
+      throw refused();
+    }
     return tracked(7);
   }
   void activate(tracked& /*object*/) { note_activation(); }

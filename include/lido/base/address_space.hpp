@@ -33,6 +33,10 @@ class address_space {
   /// at the end of all.
   [[nodiscard]] int decommit(std::size_t offset, std::size_t size) const noexcept;
 
+  /// Gives the memory of all pages that lie within the range back to the system, which supplies
+  /// zeros when they are used again. Without an effect where the system refuses.
+  void discard(std::size_t offset, std::size_t size) const noexcept;
+
  private:
   std::byte* mapping_;
   std::size_t mapped_;

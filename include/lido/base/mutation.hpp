@@ -69,6 +69,7 @@ enum class mutation {
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads
   lose_on_throw,    ///< a slot whose constructor throws is not put back
+  keep_refused,     ///< an object is kept although its deactivation has refused it
   // slot maps
   same_slot_generation,  ///< an erase leaves the generation of the slot alone
   reuse_used_up,         ///< a slot whose generations are used up begins again with the first
@@ -81,6 +82,8 @@ enum class mutation {
   enter_anyway,           ///< a visit does not look at the generation
   same_state_generation,  ///< a slot goes back with the generation it had
   leave_doomed,           ///< the last one to leave an erased value does not end it
+  ignore_census,          ///< a map is said to be full whatever was taken out to lower its end
+  late_end,               ///< the end is lowered when the slots behind it have been given back
   // resource pools
   return_unwatched,  ///< who puts a resource back does not look whether anybody waits
   swallow_resource,  ///< a waiter given a resource as it was cancelled leaves without it

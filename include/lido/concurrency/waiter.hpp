@@ -47,6 +47,7 @@ class waiter {
       cpu_pause();
     }
     auto seen = static_cast<std::uint32_t>(waiter_state::waiting);
+    schedule_point();
     // relaxed (2x): says only that a wake-up is needed; (1) is what the waiter acts on
     (void)state_.compare_exchange_strong(seen, static_cast<std::uint32_t>(waiter_state::asleep),
                                          std::memory_order_relaxed, std::memory_order_relaxed);
@@ -83,17 +84,20 @@ class waiter {
   waiter_state end(waiter_state last) noexcept {
     // relaxed: only a guess, validated by (2)
     std::uint32_t seen = state_.load(std::memory_order_relaxed);
-    schedule_point();
     if (broken(mutation::plain_cancel) && last == waiter_state::cancelled) {
+      schedule_point();
       // relaxed: this build is wrong on purpose
       state_.store(static_cast<std::uint32_t>(last), std::memory_order_relaxed);
       return static_cast<waiter_state>(seen);
     }
-    // (2) - this release-CAS synchronizes-with the acquire-load (1), so the waiter sees the item.
-    // relaxed on failure: the word is again only a guess
-    while (is_open(static_cast<waiter_state>(seen)) &&
-           !state_.compare_exchange_weak(seen, static_cast<std::uint32_t>(last),
-                                         std::memory_order_release, std::memory_order_relaxed)) {
+    while (is_open(static_cast<waiter_state>(seen))) {
+      schedule_point();
+      // (2) - this release-CAS synchronizes-with the acquire-load (1), so the waiter sees the item.
+      // relaxed on failure: the word is again only a guess
+      if (state_.compare_exchange_weak(seen, static_cast<std::uint32_t>(last),
+                                       std::memory_order_release, std::memory_order_relaxed)) {
+        break;
+      }
     }
     return static_cast<waiter_state>(seen);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
@@ -128,18 +129,7 @@ class alignas(no_false_sharing) waiter_queue {
     std::uint32_t given = 0;
     wake_up_call call;
     do {
-      while (waiter* const first = first_open()) {
-        if (item == nullptr) {
-          item = take();
-        }
-        if (item == nullptr) {
-          break;
-        }
-        if (give(*first, item, call)) {
-          item = nullptr;
-          ++given;
-        }
-      }
+      given += serve(item, take, call);
       if (item != nullptr) {
         put(std::exchange(item, nullptr));
       }
@@ -179,6 +169,23 @@ class alignas(no_false_sharing) waiter_queue {
    private:
     const atomic<std::uint32_t>* word_ = nullptr;
   };
+
+  /// Until there are no waiters, or no items. What is then in `item` nobody waits for.
+  template <class Take>
+  std::uint32_t serve(void*& item, const Take& take, wake_up_call& call) noexcept {
+    std::uint32_t given = 0;
+    for (waiter* first = first_open(); first != nullptr; first = first_open()) {
+      item = item != nullptr ? item : take();
+      if (item == nullptr) {
+        break;
+      }
+      if (give(*first, item, call)) {
+        item = nullptr;
+        ++given;
+      }
+    }
+    return given;
+  }
 
   /// The first waiter; those that were cancelled are taken out on the way.
   [[nodiscard]] waiter* first_open() noexcept;

@@ -27,8 +27,10 @@ class release_bias {
   /// Ends a use that the calling thread holds. False: releases are shared, and `settle` decides.
   [[nodiscard, gnu::always_inline]] bool end_alone(slot_record& record, std::uint64_t use,
                                                    place at) noexcept {
+    schedule_point();
     record.publish_end(use);
     light_fence();
+    schedule_point();
     // relaxed: the light fence keeps the order, the heavy fence of others does the rest
     if (hardly_ever(sharing_.load(std::memory_order_relaxed) != sharing::none)) {
       return false;

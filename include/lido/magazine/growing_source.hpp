@@ -19,15 +19,26 @@
 
 namespace lido::detail {
 
-/// What lies behind the slots of a growing_source. Both functions get whole segments, return 0 or
-/// an error number of the system, and then have changed nothing.
+/// What lies behind the slots of a growing_source. The functions get whole segments. `commit` and
+/// `decommit` return 0, or an error number of the system and then have changed nothing. `vacate`
+/// comes before `decommit`, ends what free slots still hold, and calls back after each. One thread
+/// at a time is in `commit`; beside it, and beside one another, others end segments of their own.
 template <class M>
 concept segment_memory = requires(M& memory, slot_index first, std::uint32_t count) {
   { memory.commit(first, count) }
   noexcept->std::same_as<int>;
+  {
+    memory.vacate(first, count, [] {})
+  }
+  noexcept;
   { memory.decommit(first, count) }
   noexcept->std::same_as<int>;
 };
+
+/// Of a segment. leaving: its slots are out of the source, its memory is still there, and whoever
+/// changes the capacity may take it into service again. apart: belongs to the thread that ends or
+/// makes what is in it.
+enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };
 
 /// Addresses of free slots for any number of threads, as slot_source, which it adds slots to when
 /// there are none left, and takes slots from when it is told to.
@@ -35,12 +46,15 @@ concept segment_memory = requires(M& memory, slot_index first, std::uint32_t cou
 /// Invariants
 ///  I1 Who changes the capacity holds `resize_`, a word with one bit for that and a number that
 ///     moves with each change. A change is announced before it begins.
-///  I2 A slot of a retired segment is nowhere in the source. A segment retires only while all of
-///     its slots are in the census, that is, in the hands of the thread that holds `resize_`.
+///  I2 A slot of a segment that is not in service is nowhere in the source. A segment leaves only
+///     while all of its slots are in the census, that is, in the hands of the thread that holds
+///     `resize_`.
 ///  I3 acquire fails only if at some moment during the call every slot was in callers' hands and
 ///     the capacity was the most that is allowed, if the memory of a new segment was refused, if
-///     whoever held `resize_` did nothing for a tenth of a second, or for the reasons of
-///     slot_source.
+///     whoever held `resize_`, or had the one segment apart that was left to add, did nothing for a
+///     tenth of a second, or for the reasons of slot_source.
+///  I4 Nobody holds `resize_` while what a slot holds is made or ended: that is the user's to do,
+///     and may take its time or use the pool. Free slots of other segments are in the source then.
 /// Memory ordering: `resize_` (2) -> (1, 3) hands the segments from one holder to the next. That
 ///   nothing changed during a look is told by its number, and by the order of the capacity behind
 ///   it.
@@ -81,9 +95,16 @@ class growing_source final : private thread_exit_listener {
   [[nodiscard]] std::uint32_t capacity() const noexcept { return source_.capacity(); }
 
   /// Adds segments until there are `slots` slots at least. Returns 0, or the error number of the
-  /// system when it refuses memory; the segments that came before stay. Blocking. Requires: slots
-  /// is at most the capacity of the constructor.
+  /// system when it refuses memory, or EBUSY if it needs segments that others have apart and do not
+  /// get on with for a tenth of a second; the segments that came before stay. Blocking. Requires:
+  /// slots is at most the capacity of the constructor.
   [[nodiscard]] int reserve(std::uint32_t slots) noexcept;
+
+  /// The same. Before anybody can have the slots of a segment, calls `fill(first, count, note)`,
+  /// which does not throw, calls `note` now and then, and returns whether to go on: otherwise the
+  /// segment is the last one.
+  template <class Fill>
+  [[nodiscard]] int reserve(std::uint32_t slots, const Fill& fill) noexcept;
 
   /// Gives back segments all of whose slots are free, the highest first, as long as `slots` slots
   /// are left. Returns how many are. Blocking.
@@ -105,7 +126,13 @@ class growing_source final : private thread_exit_listener {
   }
   [[nodiscard, gnu::noinline]] void* acquire_more() noexcept;
   struct patience;
+  struct attempt {
+    void* slot;
+    bool is_over;  ///< there is no sense in another look
+  };
+  [[nodiscard]] attempt try_grow(word seen, bool patient) noexcept;
   [[nodiscard]] bool unchanged_since(word seen) const noexcept;
+  [[nodiscard]] bool rest_is_apart() const noexcept;
 
   [[nodiscard]] bool try_hold(word seen) noexcept;
   void hold() noexcept;
@@ -116,10 +143,16 @@ class growing_source final : private thread_exit_listener {
   [[nodiscard]] void* grow() noexcept;
   [[nodiscard]] int add_segment(void** kept) noexcept;
   [[nodiscard]] int back_segment(std::uint32_t segment) noexcept;
-  [[nodiscard]] std::uint32_t lowest_retired() noexcept;
+  [[nodiscard]] int back_if_retired(std::uint32_t segment) noexcept;
+  template <class Work>
+  auto do_apart(std::uint32_t segment, const Work& work) noexcept;
+  [[nodiscard]] bool wait_for_segment(patience& others) noexcept;
+  void put_in_service(std::uint32_t segment, void** kept) noexcept;
+  [[nodiscard]] std::uint32_t lowest_spare() noexcept;
   void put_back_census() noexcept;
-  void retire_free_segments(std::uint32_t slots) noexcept;
-  [[nodiscard]] bool try_retire(std::uint32_t segment) noexcept;
+  void take_out_free_segments(std::uint32_t slots) noexcept;
+  [[nodiscard]] bool try_take_out(std::uint32_t segment) noexcept;
+  void end_segment(std::uint32_t segment) noexcept;
 
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
   void on_fork(std::uint32_t survivor) noexcept override;
@@ -129,10 +162,11 @@ class growing_source final : private thread_exit_listener {
   std::size_t stride_;
   slot_source<Stack> source_;
   slot_census census_;
-  std::unique_ptr<bool[]> in_service_;  ///< of each segment
-  std::uint32_t first_retired_ = 0;     ///< none below it is retired
+  std::unique_ptr<segment_state[]> states_;  ///< of each segment
+  std::uint32_t first_spare_ = 0;            ///< none below it is retired or leaving
   alignas(no_false_sharing) atomic<word> resize_{0};
-  atomic<std::uint32_t> progress_{0};  ///< of the holder
+  atomic<std::uint32_t> progress_{0};  ///< of the holder, and of who has a segment apart
+  atomic<std::uint32_t> apart_{0};     ///< slots of segments that are apart
   atomic<int> growth_error_{0};
   atomic<std::uint32_t> segments_{0};
   atomic<std::uint64_t> growths_{0};

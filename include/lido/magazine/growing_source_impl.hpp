@@ -3,12 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/magazine/growing_source.hpp"
+#include "lido/magazine/growing_source_segments.hpp"
 #include "lido/magazine/slot_source_impl.hpp"
 
 namespace lido::detail {
@@ -22,7 +21,7 @@ growing_source<Stack, Memory>::growing_source(slot_geometry slots, std::size_t s
       stride_(stride),
       source_(slots, capacity, caches, max_cached),
       census_(capacity),
-      in_service_(std::make_unique<bool[]>(plan_.segments())) {
+      states_(std::make_unique<segment_state[]>(plan_.segments())) {
   register_listener();
 }
 
@@ -31,6 +30,7 @@ growing_source<Stack, Memory>::growing_source(slot_geometry slots, std::size_t s
 
 template <growing_index_stack Stack, segment_memory Memory>
 bool growing_source<Stack, Memory>::try_hold(word seen) noexcept {
+  schedule_point();
   // (1) - this acquire-CAS synchronizes-with the release-store (2), so the segments are as the last
   // holder left them. On failure relaxed: nothing is read that it could tell of.
   return !is_held(seen) &&
@@ -67,15 +67,22 @@ bool growing_source<Stack, Memory>::unchanged_since(word seen) const noexcept {
 
 template <growing_index_stack Stack, segment_memory Memory>
 void growing_source<Stack, Memory>::note_progress() noexcept {
-  // relaxed (2x): written by the holder alone; only that it moves is of interest
-  const std::uint32_t now = progress_.load(std::memory_order_relaxed);
-  progress_.store(now + 1, std::memory_order_relaxed);
+  // relaxed: only that it moves is of interest
+  progress_.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Whether all segments that might be added are apart.
+template <growing_index_stack Stack, segment_memory Memory>
+bool growing_source<Stack, Memory>::rest_is_apart() const noexcept {
+  // relaxed: only a guess, which says how long to wait
+  const std::uint32_t apart = apart_.load(std::memory_order_relaxed);
+  return apart != 0 && capacity() + apart == plan_.capacity();
 }
 
 // ---- an acquire that found nothing
 // ------------------------------------------------------------------
 
-/// Waits for the holder as long as it gets on.
+/// Waits for who changes the capacity, as long as that gets on.
 template <growing_index_stack Stack, segment_memory Memory>
 struct growing_source<Stack, Memory>::patience {
   exponential_backoff backoff;
@@ -99,10 +106,11 @@ struct growing_source<Stack, Memory>::patience {
 /// Looks again between two looks at `resize_`. If it has not changed, all slots were out at once,
 /// at a moment when nobody was changing the capacity. So the pool is exhausted if that was the most
 /// there may be, and otherwise it is time for another segment, which is this thread's to add if it
-/// gets hold of the word as it was.
+/// gets hold of the word as it was. Where all other segments are being given back, it waits for
+/// one.
 template <growing_index_stack Stack, segment_memory Memory>
 void* growing_source<Stack, Memory>::acquire_more() noexcept {
-  patience holder;
+  patience others;
   bool patient = true;
   for (;;) {
     // (3) - this acquire-load synchronizes-with the release-store (2), so the slots of the last
@@ -113,26 +121,31 @@ void* growing_source<Stack, Memory>::acquire_more() noexcept {
         slot != nullptr) {
       return slot;
     }
-    if (wait) {
+    if (wait || (patient && rest_is_apart())) {
       // relaxed: only that it moves is of interest
-      patient = holder.wait(progress_.load(std::memory_order_relaxed));
-    } else if (is_held(seen)) {
-      break;
-    } else if (capacity() == plan_.capacity()) {
-      if (unchanged_since(seen)) {
-        break;
-      }
-    } else if (try_hold(seen)) {
-      void* const slot = grow();
-      let_go();
-      if (slot != nullptr) {
-        return slot;
-      }
-      break;
+      patient = others.wait(progress_.load(std::memory_order_relaxed));
+    } else if (const attempt last = try_grow(seen, patient); last.is_over) {
+      return last.slot;
     }
   }
-  source_.count_exhausted();
-  return nullptr;
+}
+
+/// After a look that found nothing since `seen` was read.
+template <growing_index_stack Stack, segment_memory Memory>
+auto growing_source<Stack, Memory>::try_grow(word seen, bool patient) noexcept -> attempt {
+  attempt now{nullptr, is_held(seen)};
+  if (!now.is_over && capacity() == plan_.capacity()) {
+    now.is_over = unchanged_since(seen);
+  } else if (!now.is_over && try_hold(seen)) {
+    const bool spare = lowest_spare() < plan_.segments();
+    now.slot = spare ? grow() : nullptr;
+    now.is_over = spare || !patient;
+    let_go();
+  }
+  if (now.is_over && now.slot == nullptr) {
+    source_.count_exhausted();
+  }
+  return now;
 }
 
 template <growing_index_stack Stack, segment_memory Memory>
@@ -150,141 +163,6 @@ std::size_t growing_source<Stack, Memory>::acquire_n(std::span<void*> out) noexc
     ++count;
   }
   return count;
-}
-
-// ---- segments, by the holder
-// ------------------------------------------------------------------------
-
-/// A slot of a new segment; null if there is no memory. Adds a fixed part of the capacity, so that
-/// a pool that grows slot by slot does this seldom.
-template <growing_index_stack Stack, segment_memory Memory>
-void* growing_source<Stack, Memory>::grow() noexcept {
-  void* kept = nullptr;
-  if (add_segment(&kept) == 0) {
-    // relaxed: written by the holder alone
-    const std::uint32_t wanted = segments_.load(std::memory_order_relaxed) / tuning::growth_divisor;
-    for (std::uint32_t more = 1; more < wanted && capacity() < plan_.capacity(); ++more) {
-      if (add_segment(nullptr) != 0) {
-        break;
-      }
-    }
-  }
-  return kept;
-}
-
-template <growing_index_stack Stack, segment_memory Memory>
-std::uint32_t growing_source<Stack, Memory>::lowest_retired() noexcept {
-  while (in_service_[first_retired_]) {
-    ++first_retired_;
-  }
-  return first_retired_;
-}
-
-/// Puts memory behind a segment and makes room for its slots in all that counts slots.
-template <growing_index_stack Stack, segment_memory Memory>
-int growing_source<Stack, Memory>::back_segment(std::uint32_t segment) noexcept {
-  const slot_index first = plan_.first_of(segment);
-  const std::uint32_t count = plan_.slots_of(segment);
-  int error = source_.extend_to(first + count);
-  error = error != 0 ? error : census_.extend_to(first + count);
-  error = error != 0 ? error : memory_.commit(first, count);
-  // relaxed: for the text of an error
-  growth_error_.store(error, std::memory_order_relaxed);
-  return error;
-}
-
-/// Takes the lowest retired segment into service; its first slot into `kept`, if that is not null.
-/// Requires: there is one.
-template <growing_index_stack Stack, segment_memory Memory>
-int growing_source<Stack, Memory>::add_segment(void** kept) noexcept {
-  const std::uint32_t segment = lowest_retired();
-  if (const int error = back_segment(segment); error != 0) {
-    return error;
-  }
-  const slot_index first = plan_.first_of(segment);
-  const slot_index last = first + plan_.slots_of(segment);
-  in_service_[segment] = true;
-  // relaxed (2x): numbers for statistics
-  segments_.fetch_add(1, std::memory_order_relaxed);
-  growths_.fetch_add(1, std::memory_order_relaxed);
-  if (kept != nullptr) {
-    *kept = source_.add_keeping_first(first, last);
-  } else {
-    source_.add(first, last);
-  }
-  note_progress();
-  return 0;
-}
-
-template <growing_index_stack Stack, segment_memory Memory>
-int growing_source<Stack, Memory>::reserve(std::uint32_t slots) noexcept {
-  hold();
-  int error = 0;
-  while (error == 0 && capacity() < slots) {
-    error = add_segment(nullptr);
-  }
-  let_go();
-  return error;
-}
-
-template <growing_index_stack Stack, segment_memory Memory>
-std::uint32_t growing_source<Stack, Memory>::shrink_to(std::uint32_t slots) noexcept {
-  hold();
-  if (capacity() > slots) {
-    source_.collect([this](std::span<const slot_index> found) {
-      census_.insert(found);
-      note_progress();
-    });
-    retire_free_segments(slots);
-    put_back_census();
-  }
-  const std::uint32_t left = capacity();
-  let_go();
-  return left;
-}
-
-/// Low slots end on top, so that they are used first and high segments become free.
-template <growing_index_stack Stack, segment_memory Memory>
-void growing_source<Stack, Memory>::put_back_census() noexcept {
-  std::array<slot_index, slot_census::most_at_once> chunk;
-  std::uint64_t end = census_.end();
-  std::size_t forgotten = broken(mutation::lose_census) ? 1 : 0;
-  while (const std::size_t count = census_.take_highest(chunk, end)) {
-    source_.give_back(std::span(chunk).first(count).subspan(std::exchange(forgotten, 0)));
-    note_progress();
-  }
-}
-
-template <growing_index_stack Stack, segment_memory Memory>
-void growing_source<Stack, Memory>::retire_free_segments(std::uint32_t slots) noexcept {
-  for (std::uint32_t segment = plan_.segments(); segment-- > 0 && capacity() > slots;) {
-    const bool may_go = in_service_[segment] && capacity() - plan_.slots_of(segment) >= slots;
-    if (may_go && try_retire(segment)) {
-      first_retired_ = std::min(first_retired_, segment);
-      note_progress();
-    }
-  }
-}
-
-template <growing_index_stack Stack, segment_memory Memory>
-bool growing_source<Stack, Memory>::try_retire(std::uint32_t segment) noexcept {
-  const slot_index first = plan_.first_of(segment);
-  const std::uint32_t count = plan_.slots_of(segment);
-  const std::uint32_t looked_at = broken(mutation::early_retirement) ? count - 1 : count;
-  if (!census_.holds_all(first, first + looked_at)) {
-    return false;
-  }
-  census_.erase(first, first + count);  // first, for the child of a fork that happens now
-  if (memory_.decommit(first, count) != 0) {
-    census_.insert_all(first, first + count);
-    return false;
-  }
-  source_.remove(count);
-  in_service_[segment] = false;
-  // relaxed (2x): numbers for statistics
-  segments_.fetch_sub(1, std::memory_order_relaxed);
-  shrinks_.fetch_add(1, std::memory_order_relaxed);
-  return true;
 }
 
 /// Ends what a holder has begun that the fork has left behind. What it had in its hands and not in

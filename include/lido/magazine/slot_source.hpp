@@ -130,7 +130,7 @@ class slot_source final : private thread_exit_listener {
   /// Slots in the pool.
   [[nodiscard]] std::uint32_t capacity() const noexcept {
     if constexpr (grows) {
-      // (1) - this acquire-load synchronizes-with slot_source_growth.hpp (1, 2)
+      // (1) - this acquire-load synchronizes-with slot_source_growth.hpp (1)
       return capacity_.load(std::memory_order_acquire);
     } else {
       return capacity_;

@@ -67,8 +67,9 @@ void slot_source<Stack>::collect(Sink sink) noexcept {
 template <index_stack Stack>
 void slot_source<Stack>::remove(std::uint32_t slots) noexcept {
   if constexpr (grows) {
-    // (2) - this release-fetch-sub synchronizes-with slot_source.hpp (1), as (1) does
-    capacity_.fetch_sub(slots, std::memory_order_release);
+    // relaxed: nobody concludes anything from a capacity that is not the largest; who adds to it
+    // takes hold of `resize_` of growing_source first
+    capacity_.fetch_sub(slots, std::memory_order_relaxed);
   }
 }
 

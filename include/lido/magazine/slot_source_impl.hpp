@@ -154,9 +154,12 @@ void slot_source<Stack>::adopt_first_cells(thread_cache& cache) noexcept {
 template <index_stack Stack>
 void slot_source<Stack>::raise_highest(std::uint32_t number) noexcept {
   std::uint32_t highest = highest_number_.load(std::memory_order_relaxed);
-  while (highest < number &&
-         !highest_number_.compare_exchange_weak(highest, number, std::memory_order_relaxed,
-                                                std::memory_order_relaxed)) {
+  while (highest < number) {
+    schedule_point();
+    if (highest_number_.compare_exchange_weak(highest, number, std::memory_order_relaxed,
+                                              std::memory_order_relaxed)) {
+      return;
+    }
   }
 }
 

@@ -37,10 +37,12 @@ class exhaustion_handler {
 
 namespace policy {
 
-/// When exhausted, `acquire` waits for a slot: first come, first served, and a slot that is
-/// released goes to whoever waits longest without being free in between. `acquire_for`,
-/// `acquire_until` and `acquire(std::stop_token, ...)` wait no longer than they are told.
-/// `try_acquire` never waits.
+/// When exhausted, `acquire` waits for a slot: first come, first served among those who wait, and a
+/// slot that is released is handed to whoever waits longest, in most cases without being free in
+/// between. Who finds a slot without waiting may overtake: in its own cache before that is emptied,
+/// or in the moment between a release and the hand-over. `acquire_for`, `acquire_until` and
+/// `acquire(std::stop_token, ...)` wait no longer than they are told, but for a tenth of a second
+/// while a thread stands still that is moving slots. `try_acquire` never waits for a release.
 struct block {
   static constexpr bool waits = true;
 };

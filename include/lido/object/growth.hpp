@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -85,12 +86,15 @@ struct pool_parts<T, ListPolicy, LifeCyclePolicy, Tracks, true> {
 template <class Pool>
 class growth_functions {
  public:
-  /// Adds segments until there are `slots` slots at least. Throws std::invalid_argument when that
-  /// is more than max_capacity(), growth_failed when the system has no memory; segments added
-  /// before stay. Thread-safe. Blocking, beside other calls of this and of shrink_to.
+  /// Adds segments until there are `slots` slots at least; with `creation::eager` creates an object
+  /// in each of theirs before anybody can have it. Throws std::invalid_argument when that is more
+  /// than max_capacity(), growth_failed when the system has no memory, or when what is missing are
+  /// segments in which hooks of other calls have been busy with one object for a tenth of a second,
+  /// and what the hook `create` throws. What was added and created before stays. Thread-safe.
+  /// Blocking, beside other calls of this and of shrink_to.
   void reserve(std::size_t slots) {
     check_reserve(self().name(), slots, self().max_capacity());
-    if (const int error = self().source_.reserve(static_cast<std::uint32_t>(slots)); error != 0) {
+    if (const int error = add(static_cast<std::uint32_t>(slots)); error != 0) {
       self().report_growth_failed(error);
     }
   }
@@ -99,7 +103,9 @@ class growth_functions {
   /// first, as long as `slots` slots are left; returns how many are. Finds free slots in the caches
   /// of other threads, too; a slot that a thread is moving at that moment keeps its segment.
   /// Thread-safe. Others go on meanwhile, but an acquire that finds no slot waits until this one
-  /// has looked at all free slots, some nanoseconds for each. Blocking, as reserve.
+  /// has looked at all free slots, some nanoseconds for each; one that needs a segment whose kept
+  /// objects are being destroyed waits for the hook, up to a tenth of a second for each object.
+  /// Blocking, as reserve.
   std::size_t shrink_to(std::size_t slots) noexcept {
     const std::size_t least = std::min(slots, self().max_capacity());
     return self().source_.shrink_to(static_cast<std::uint32_t>(least));
@@ -111,6 +117,31 @@ class growth_functions {
 
  private:
   [[nodiscard]] Pool& self() noexcept { return static_cast<Pool&>(*this); }
+
+  /// Returns the error number of the system.
+  [[nodiscard]] int add(std::uint32_t slots) {
+    auto& source = self().source_;
+    auto& life = self().life_;
+    if constexpr (std::remove_reference_t<decltype(life)>::keeps) {
+      if (life.is_eager()) {
+        std::exception_ptr thrown;
+        const auto fill = [&](slot_index first, std::uint32_t count, const auto& note) noexcept {
+          try {
+            life.fill(self().slots_, self().shadow_, first, count, note);
+          } catch (...) {
+            thrown = std::current_exception();
+          }
+          return thrown == nullptr;
+        };
+        const int error = source.reserve(slots, fill);
+        if (thrown != nullptr) {
+          std::rethrow_exception(thrown);
+        }
+        return error;
+      }
+    }
+    return source.reserve(slots);
+  }
 };
 
 struct no_growth_functions {};

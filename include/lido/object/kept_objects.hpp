@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/mutation.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -34,7 +35,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
 
   static constexpr bool creates_nothrow() noexcept {
     if constexpr (names_create<Hooks>) {
-      return noexcept(T(std::declval<Hooks&>().create()));
+      return noexcept(std::declval<Hooks&>().create());  // which makes the T in its slot
     } else {
       return std::is_nothrow_default_constructible_v<T>;
     }
@@ -102,7 +103,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
   /// threw.
   template <class Slots>
   [[nodiscard, gnu::always_inline]] bool finish(const Slots& slots, T* object) noexcept {
-    if (deactivate(*object)) [[likely]] {
+    if (deactivate(*object) || broken(mutation::keep_refused)) [[likely]] {
       return false;
     }
     destroy(index_in(slots, object), object);
@@ -114,7 +115,8 @@ class kept_objects : private fitting_hooks<T, Hooks> {
   template <class Slots, class Checks, class Shadow>
   void begin(const object_pool_options& options, std::size_t present, const Slots& slots,
              Checks& checks, Shadow& shadow) {
-    if (options.creation == creation::lazy) {
+    eager_ = options.creation == creation::eager;
+    if (!eager_) {
       return;
     }
     slot_index index = 0;
@@ -136,6 +138,26 @@ class kept_objects : private fitting_hooks<T, Hooks> {
     undo.dismiss();
   }
 
+  /// Whether slots that join the pool get an object before anybody can have them.
+  [[nodiscard]] bool is_eager() const noexcept { return eager_; }
+
+  /// Creates an object in each of these slots that holds none, and calls `after_each` after each.
+  /// Throws what `create` throws; what was created stays. Requires: the slots are the caller's.
+  template <class Slots, class Shadow, class Note>
+  void fill(const Slots& slots, Shadow& shadow, slot_index first, std::uint32_t count,
+            const Note& after_each) {
+    for (slot_index index = first; index < first + count; ++index) {
+      if (!held_[index]) {
+        void* const slot = slots.address_of(index);
+        shadow.open(slot);
+        scope_exit undo([&] { shadow.close(slot); });
+        create(index, slot);
+        undo.dismiss();
+        after_each();
+      }
+    }
+  }
+
   /// The end of the pool: destroys what free slots hold. `take(out)` takes free slots for good;
   /// only of a slot out of the free list it is known that nobody uses it.
   template <class Take, class Slots, class Checks, class Shadow>
@@ -148,13 +170,15 @@ class kept_objects : private fitting_hooks<T, Hooks> {
     }
   }
 
-  /// Destroys what slots hold whose memory goes. Requires: they are the caller's, out of the free
-  /// list.
-  template <class Slots>
-  void destroy_kept(const Slots& slots, slot_index first, std::uint32_t count) noexcept {
+  /// Destroys what slots hold whose memory goes, and calls `after_each` after each. Requires: they
+  /// are the caller's, out of the free list.
+  template <class Slots, class Note>
+  void destroy_kept(const Slots& slots, slot_index first, std::uint32_t count,
+                    const Note& after_each) noexcept {
     for (slot_index index = first; index < first + count; ++index) {
       if (held_[index]) {
         destroy(index, object_in(slots.address_of(index)));
+        after_each();
       }
     }
   }
@@ -243,6 +267,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
 
   [[no_unique_address]] Hooks hooks_;
   Array<bool> held_;
+  bool eager_ = false;
   // Apart from the pointer above, which every operation reads.
   alignas(no_false_sharing) atomic<std::size_t> created_{0};
 };

@@ -9,7 +9,8 @@
 namespace lido {
 
 /// When a pool that keeps its objects makes them. lazy: at the first acquire of each slot. eager:
-/// all with the pool.
+/// all with the pool, and those of slots that `reserve` adds to it with them. Slots that an acquire
+/// adds because it needs one get theirs at their first acquire.
 enum class creation : std::uint8_t { lazy, eager };
 
 /// Options of an `object_pool`. Use designated initialisers: `{.capacity = 4096, .name = "jobs"}`.

@@ -13,7 +13,8 @@
 
 namespace lido::detail {
 
-/// The `segment_memory` of an object_pool; see magazine/growing_source.hpp. One thread at a time.
+/// The `segment_memory` of an object_pool; see magazine/growing_source.hpp, also for what
+/// may run beside what.
 template <class T, class Tracking, class Life>
 class segment_backing {
  public:
@@ -43,11 +44,17 @@ class segment_backing {
     return error;
   }
 
-  [[nodiscard]] int decommit(slot_index first, std::uint32_t count) noexcept {
+  /// Destroys the objects that free slots keep.
+  template <class Note>
+  void vacate([[maybe_unused]] slot_index first, [[maybe_unused]] std::uint32_t count,
+              [[maybe_unused]] const Note& after_each) noexcept {
     if constexpr (Life::keeps) {
-      life_.destroy_kept(slots_, first, count);
+      life_.destroy_kept(slots_, first, count, after_each);
       slot_shadow<sizeof(T)>::close_all(place_of(first), count);
     }
+  }
+
+  [[nodiscard]] int decommit(slot_index first, std::uint32_t count) noexcept {
     const int error = slots_.storage().decommit(sizeof(T) * first, sizeof(T) * count);
     if (error == 0) {
       slot_shadow<sizeof(T)>::open_all(place_of(first), count);

@@ -11,41 +11,28 @@
 #include <new>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/address_space.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/mutation.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
-#include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
-#include "lido/magazine/slot_source_impl.hpp"
 #include "lido/memory/slot_array.hpp"
 #include "lido/object/construction.hpp"
+#include "lido/slot_map/concurrent_slot_map_options.hpp"
 #include "lido/slot_map/parallel.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_map_hooks.hpp"
 #include "lido/slot_map/slot_state.hpp"
+#include "lido/slot_map/slot_supply.hpp"
 #include "lido/slot_map/step.hpp"
 
 namespace lido {
-
-/// Options of a `concurrent_slot_map`. Use designated initialisers.
-struct concurrent_slot_map_options {
-  /// Most values at once, exactly: 1 to 2^32 - 2. Memory for all is set aside at the start; the
-  /// system supplies the pages of values as they are used.
-  std::size_t max_size = 0;
-
-  /// Copied; appears in errors.
-  std::string_view name = "unnamed";
-
-  /// As `object_pool_options::max_cached`.
-  std::size_t max_cached = 512;
-};
 
 /// Values that never move, in one array with holes. All functions are thread-safe, and run beside
 /// one another, unless they say otherwise.
@@ -54,7 +41,8 @@ struct concurrent_slot_map_options {
 /// enter waits while others are with the same value (spins, then yields); nothing else waits but
 /// what `object_pool` waits for. `erase` never waits: from its return on nobody enters, and the
 /// last one who is with the value ends it. Hence a callback may erase any value, its own too, and
-/// insert; it must not enter the value it is with, nor may two callbacks enter each other's.
+/// insert; it must not enter the value it is with, which a walk and emplace_or_evict would, nor may
+/// two callbacks enter each other's.
 ///
 /// insert, erase, visit, read and contains are linearizable for each handle: they take effect at
 /// one moment between call and return, in one order for all threads. Not linearizable: a walk (it
@@ -81,14 +69,17 @@ class concurrent_slot_map {
   /// std::bad_alloc.
   explicit concurrent_slot_map(const concurrent_slot_map_options& options, Hooks hooks = Hooks())
       : name_(options.name),
-        max_size_(checked_size(options)),
+        max_size_(detail::checked_size(options)),
         index_bits_(static_cast<unsigned>(std::bit_width(max_size_))),
         last_generation_(std::min(LastGeneration, all_ones >> index_bits_)),
         values_(max_size_),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
-        source_(values_.geometry(), max_size_, detail::cache_choice::automatic,
-                static_cast<std::uint32_t>(options.max_cached)),
-        hooks_(std::move(hooks)) {}
+        slots_(values_.geometry(), max_size_, static_cast<std::uint32_t>(options.max_cached)),
+        hooks_(std::move(hooks)) {
+    if (values_.storage().commit(0, values_.storage().size()) != 0) {
+      throw std::bad_alloc();
+    }
+  }
 
   explicit concurrent_slot_map(std::size_t max_size)
       : concurrent_slot_map(concurrent_slot_map_options{.max_size = max_size}) {}
@@ -96,7 +87,7 @@ class concurrent_slot_map {
   concurrent_slot_map(const concurrent_slot_map&) = delete;
   concurrent_slot_map& operator=(const concurrent_slot_map&) = delete;
   ~concurrent_slot_map() {
-    for (std::uint32_t i = 0; i < end(); ++i) {
+    for (std::uint32_t i = 0; i < slots_.end(); ++i) {
       if (states_[i].is_live()) {
         value_at(i).~T();
       }
@@ -104,10 +95,11 @@ class concurrent_slot_map {
   }
 
   /// A value made from `args`. Throws pool_exhausted when all slots are taken, and what T's
-  /// constructor and on_insert throw, which cost no slot. Progress: as `object_pool::acquire`.
+  /// constructor and on_insert throw, which cost no slot. Progress: as `object_pool::acquire`; who
+  /// finds no slot while a `shrink_to_fit` is under way waits for that.
   template <class... Args>
   handle_type emplace(Args&&... args) {
-    void* const slot = source_.acquire();
+    void* const slot = slots_.take();
     if (slot == nullptr) [[unlikely]] {
       throw pool_exhausted(name_, max_size_, size());
     }
@@ -118,24 +110,25 @@ class concurrent_slot_map {
   /// As emplace; the null handle when all slots are taken.
   template <class... Args>
   [[nodiscard]] handle_type try_emplace(Args&&... args) {
-    void* const slot = source_.acquire();
+    void* const slot = slots_.take();
     return slot != nullptr ? construct(slot, std::forward<Args>(args)...) : handle_type();
   }
 
   /// As emplace; when all slots are taken, erases the value whose `importance(const T&)` is the
-  /// least by `<` of those a walk meets, until there is a slot. Others insert and change values
-  /// meanwhile, so it was the least when it was read. Waits for those who are with a value. Throws
-  /// pool_exhausted when all slots are used up; what throws after an erase does not undo that.
+  /// least by `<` of those a walk meets, and takes its slot. Others insert and change values
+  /// meanwhile, so it was the least when it was read. Waits for those who are with a value, also
+  /// until the last one has left the erased one. Throws pool_exhausted when all slots are used up;
+  /// what throws after an erase does not undo that. Requires: not called from a callback of this
+  /// map, which it might wait for; `importance` calls nothing of the map.
   template <class Importance, class... Args>
   handle_type emplace_or_evict(Importance importance, Args&&... args) {
-    void* slot = source_.acquire();
-    for (; slot == nullptr; slot = source_.acquire()) {
+    void* slot = slots_.take();
+    while (slot == nullptr) {
       if (used_up_slots() == max_size_) {
         throw pool_exhausted(name_, max_size_, 0);
       }
-      if (!erase(least(importance))) {
-        detail::yield_thread();
-      }
+      slot = evict(least(importance));
+      slot = slot != nullptr ? slot : slots_.take();
     }
     return construct(slot, std::forward<Args>(args)...);
   }
@@ -149,7 +142,7 @@ class concurrent_slot_map {
     }
     const auto fate = states_[slot].erase(generation_of(handle));
     if (fate == detail::slot_state::fate::ours) {
-      end_value(slot);
+      end_value_and_hand_on(slot);
     }
     return fate != detail::slot_state::fate::stale;
   }
@@ -188,20 +181,22 @@ class concurrent_slot_map {
   /// return says `step`. True: the walk came to its end. What it meets says the class.
   template <class F>
   bool for_each(F&& f) {
-    return walk(f, 0, end());
+    return walk(f, 0, slots_.end());
   }
 
   /// As above with `f(const T&)`, beside other readers; f returns nothing or bool.
   template <class F>
   bool for_each(F&& f) const {
-    for (std::uint32_t slot = 0; slot < end(); ++slot) {
+    const std::uint32_t end = slots_.end();
+    for (std::uint32_t slot = 0; slot < end; ++slot) {
+      if (!states_[slot].is_live()) {
+        continue;
+      }
       const handle_type handle = handle_at(slot);
       step verdict = step::next;
-      if (states_[slot].is_live()) {
-        (void)read(handle, [&](const T& value) {
-          verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
-        });
-      }
+      (void)read(handle, [&](const T& value) {
+        verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
+      });
       if (detail::stops(verdict)) {
         return false;
       }
@@ -213,14 +208,28 @@ class concurrent_slot_map {
   /// ends the range an executor is at, not the walk.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
-    executor(end(),
+    executor(slots_.end(),
              [this, &f](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
   }
 
+  /// Ends walks where the last value is: they go as far as the highest slot that had a value since
+  /// the map was made or this was called. Gives the memory of whole pages of values behind it back
+  /// to the system, and sees to it that low slots are used first. Values do not move. Takes time
+  /// for each of `max_size()` slots, a few nanoseconds at most; nothing if another thread is at it.
+  /// Progress: blocking for nobody who is with a value or finds a slot.
+  void shrink_to_fit() noexcept {
+    slots_.lower_end([this](std::uint32_t end) noexcept {
+      const std::size_t used = std::size_t{end} * sizeof(T);
+      values_.storage().discard(used, values_.storage().size() - used);
+    });
+  }
+
   [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
+  /// Places that a walk has to look at; see shrink_to_fit. Wait-free.
+  [[nodiscard]] std::size_t extent() const noexcept { return slots_.end(); }
   /// Exact when no other thread is in a call; see pool_stats. Wait-free.
   [[nodiscard]] std::size_t size() const noexcept {
-    const std::size_t in_use = source_.stats().in_use;
+    const std::size_t in_use = slots_.stats().in_use;
     return in_use - std::min(in_use, used_up_slots());
   }
   [[nodiscard]] std::size_t used_up_slots() const noexcept {
@@ -228,26 +237,12 @@ class concurrent_slot_map {
     return used_up_.load(std::memory_order_relaxed);
   }
   /// Of the slots; see pool_stats.
-  [[nodiscard]] pool_stats stats() const noexcept { return source_.stats(); }
+  [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
 
  private:
   static constexpr std::uint64_t all_ones = std::numeric_limits<std::uint64_t>::max();
-
-  static std::uint32_t checked_size(const concurrent_slot_map_options& options) {
-    if (options.max_size == 0 || options.max_size > detail::max_capacity) {
-      detail::throw_invalid_option(options.name, "max_size " + std::to_string(options.max_size) +
-                                                     " is not between 1 and " +
-                                                     std::to_string(detail::max_capacity));
-    }
-    if (options.max_cached > detail::most_cached) {
-      detail::throw_invalid_option(
-          options.name, "max_cached " + std::to_string(options.max_cached) + " is more than " +
-                            std::to_string(detail::most_cached));
-    }
-    return static_cast<std::uint32_t>(options.max_size);
-  }
 
   [[nodiscard]] std::uint32_t slot_of(handle_type handle) const noexcept {
     return static_cast<std::uint32_t>(handle.to_bits() & ~(all_ones << index_bits_));
@@ -262,23 +257,9 @@ class concurrent_slot_map {
     return *std::launder(static_cast<T*>(values_.address_of(slot)));
   }
 
-  [[nodiscard]] std::uint32_t end() const noexcept {
-    // relaxed: an insert that is over before a walk begins has raised it; what is in a slot says
-    // the slot's own word
-    return end_.load(std::memory_order_relaxed);
-  }
-  // relaxed (whole function): see end()
-  void raise_end(std::uint32_t slot) noexcept {
-    std::uint32_t before = end_.load(std::memory_order_relaxed);
-    while (before <= slot &&
-           !end_.compare_exchange_weak(before, slot + 1, std::memory_order_relaxed,
-                                       std::memory_order_relaxed)) {
-    }
-  }
-
   template <class... Args>
   handle_type construct(void* place, Args&&... args) {
-    detail::scope_exit give_back([&]() noexcept { source_.release(place); });
+    detail::scope_exit give_back([&]() noexcept { slots_.give_back(place); });
     const std::uint32_t slot = values_.geometry().index_of(place);
     const handle_type handle = handle_at(slot);
     if (detail::broken(detail::mutation::publish_early)) {
@@ -286,43 +267,77 @@ class concurrent_slot_map {
       detail::schedule_point();
     }
     T* const value = detail::make<T>(place, std::forward<Args>(args)...);
-    if constexpr (detail::has_on_insert<Hooks, T>) {
-      detail::scope_exit unmake([&]() noexcept { value->~T(); });
-      hooks_.on_insert(*value, handle);
-      unmake.dismiss();
-    }
     give_back.dismiss();
+    if constexpr (detail::has_on_insert<Hooks, T>) {
+      // The hook has seen the handle, so no other value may have it.
+      detail::scope_exit take_back([&]() noexcept {
+        value->~T();
+        give_back_after_value(slot);
+      });
+      hooks_.on_insert(*value, handle);
+      take_back.dismiss();
+    }
     if (!detail::broken(detail::mutation::publish_early)) {
       states_[slot].publish();
     }
-    raise_end(slot);
+    slots_.raise_end(slot);
     return handle;
   }
 
-  /// Requires: the value is erased and the caller the last one with it.
-  void end_value(std::uint32_t slot) const noexcept {
+  /// The slot, now the caller's; null if others were faster, or it is used up.
+  void* evict(handle_type victim) {
+    const std::uint32_t slot = slot_of(victim);
+    const std::uint64_t generation = generation_of(victim);
+    const auto fate = states_[slot].erase_and_claim(generation);
+    if (fate == detail::slot_state::fate::stale) {
+      detail::yield_thread();
+      return nullptr;
+    }
+    const bool again = fate == detail::slot_state::fate::ours
+                           ? end_value(slot)
+                           : states_[slot].wait_for_end(generation);
+    return again ? values_.address_of(slot) : nullptr;
+  }
+
+  /// Whether the slot may be used again. Requires: the value is erased and the caller the last one
+  /// with it.
+  bool end_value(std::uint32_t slot) const noexcept {
     T& value = value_at(slot);
     detail::tell_of_erase(hooks_, value, [&] { return handle_at(slot); });
     value.~T();
-    if (states_[slot].retire_value(last_generation_)) {
-      source_.release(values_.address_of(slot));
-    } else {
+    return retire(slot);
+  }
+  bool retire(std::uint32_t slot) const noexcept {
+    const bool again = states_[slot].retire_value(last_generation_);
+    if (!again) {
       // relaxed: a number for statistics
       used_up_.fetch_add(1, std::memory_order_relaxed);
+    }
+    return again;
+  }
+  void give_back_after_value(std::uint32_t slot) const noexcept {
+    if (retire(slot)) {
+      slots_.give_back(values_.address_of(slot));
+    }
+  }
+  void end_value_and_hand_on(std::uint32_t slot) const noexcept {
+    const bool claimed = states_[slot].is_claimed();
+    if (end_value(slot) && !claimed) {
+      slots_.give_back(values_.address_of(slot));
     }
   }
 
   void leave_alone(std::uint32_t slot) noexcept {
     detail::schedule_point();
     if (states_[slot].leave_alone()) {
-      end_value(slot);
+      end_value_and_hand_on(slot);
     }
   }
   // The reader of an erased value ends it if it is the last, const or not.
   void leave_shared(std::uint32_t slot) const noexcept {
     detail::schedule_point();
     if (states_[slot].leave_shared()) {
-      end_value(slot);
+      end_value_and_hand_on(slot);
     }
   }
 
@@ -368,14 +383,12 @@ class concurrent_slot_map {
   std::uint32_t max_size_;
   unsigned index_bits_;  ///< of a handle, the low ones
   std::uint64_t last_generation_;
-  detail::slot_array<T> values_;
+  detail::slot_array<T, detail::address_space> values_;
   std::unique_ptr<detail::slot_state[]> states_;
   // A reader may have to end a value, and give its slot back.
-  mutable detail::slot_source<> source_;
+  mutable detail::slot_supply slots_;
   [[no_unique_address]] mutable Hooks hooks_;
-  alignas(detail::no_false_sharing) detail::atomic<std::uint32_t> end_{
-      0};  ///< behind the highest slot ever used
-  mutable detail::atomic<std::size_t> used_up_{0};
+  alignas(detail::no_false_sharing) mutable detail::atomic<std::size_t> used_up_{0};
 };
 
 }  // namespace lido

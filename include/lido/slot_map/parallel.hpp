@@ -27,15 +27,38 @@ concept parallel_executor = requires(const E& executor, std::uint32_t count,
 
 namespace detail {
 
-/// Calls `f(value)`, or `f(value, handle)` if that is what it takes.
+/// Calls `f(value)`, or `f(value, handle)` if that is what it takes. False: it wants to stop.
+template <class F, class... Args>
+bool call_to_go_on(F& f, Args&&... args) {
+  using result = std::invoke_result_t<F&, Args...>;
+  static_assert(std::is_void_v<result> || std::is_same_v<result, bool>,
+                "lido: the callback of a parallel walk of a slot_map returns nothing or bool: it "
+                "cannot erase");
+  if constexpr (std::is_void_v<result>) {
+    f(static_cast<Args&&>(args)...);
+    return true;
+  } else {
+    return f(static_cast<Args&&>(args)...);
+  }
+}
+
 template <class F, class T, class HandleOf>
-void call_in_parallel(F& f, T& value, HandleOf handle_of) {
+bool call_in_parallel(F& f, T& value, HandleOf handle_of) {
   if constexpr (std::is_invocable_v<F&, T&>) {
-    f(value);
+    return call_to_go_on(f, value);
   } else {
     static_assert(std::is_invocable_v<F&, T&, decltype(handle_of())>,
                   "lido: the callback of a walk takes (T&) or (T&, handle)");
-    f(value, handle_of());
+    return call_to_go_on(f, value, handle_of());
+  }
+}
+
+/// Visits the places with values from `first` to before `last`, until `visit(place)` says false.
+template <class Store, class Visit>
+void walk_range(Store& store, std::uint32_t first, std::uint32_t last, const Visit& visit) {
+  std::uint32_t place = store.next_value(first);
+  while (place < last && visit(place)) {
+    place = store.next_value(place + 1);
   }
 }
 

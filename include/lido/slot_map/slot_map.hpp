@@ -136,6 +136,9 @@ class slot_map {
       announce_erase(p);
       store_.erase(p);
     }
+    if (walks_ == 0) {
+      store_.forget_holes();
+    }
     settle();
   }
 
@@ -183,7 +186,7 @@ class slot_map {
       return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
     };
     auto erase = [this](std::uint32_t place) noexcept { erase_at(place); };
-    return detail::walk(store_, visit, erase).run();
+    return detail::walk(store_, visit, erase, detail::may_erase<slot_map, F>()).run();
   }
 
   /// As above with `const T&`; f does not change the map. Steps over holes.
@@ -192,22 +195,23 @@ class slot_map {
     auto visit = [this, &f](const T& value, std::uint32_t place) {
       return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
     };
-    auto erase = [](std::uint32_t /*place*/) noexcept {};
-    return detail::walk(store_, visit, erase).run();
+    return detail::walk(store_, visit, detail::erase_nothing, std::false_type()).run();
   }
 
   /// Calls `f(T&)` or `f(T&, handle)` for each value, from as many threads as `executor` likes (see
-  /// parallel.hpp, and lido/tbb.hpp for `lido::par`). Holes as above. Requires: no f calls a
-  /// function of the map that is not const.
+  /// parallel.hpp, and lido/tbb.hpp for `lido::par`); f returns nothing, or false to end the range
+  /// an executor is at. Holes as above. Requires: f only calls functions of the map that are const.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
     if (mode_ == compaction_mode::deferred && walks_ == 0) {
       compact();
     }
-    executor(store_.end(), [this, &f](std::uint32_t first, std::uint32_t last) {
-      for (std::uint32_t p = store_.next_value(first); p < last; p = store_.next_value(p + 1)) {
-        detail::call_in_parallel(f, value_at(p), [this, p] { return handle_at(p); });
-      }
+    const auto visit = [this, &f](std::uint32_t place) {
+      return detail::call_in_parallel(f, value_at(place),
+                                      [this, place] { return handle_at(place); });
+    };
+    executor(store_.end(), [this, &visit](std::uint32_t first, std::uint32_t last) {
+      detail::walk_range(store_, first, last, visit);
     });
   }
 
@@ -254,7 +258,7 @@ class slot_map {
   void shrink_to_fit() {
     compact();
     if (walks_ == 0) {
-      store_.shrink_table();
+      store_.shrink_table(reserve_);
       shrink_places_to(std::max(store_.end(), reserve_));
     }
   }
@@ -279,9 +283,6 @@ class slot_map {
  private:
   friend iterator;
   friend const_iterator;
-
-  static constexpr std::uint32_t first_capacity = 16;
-
   [[nodiscard]] T& value_at(std::uint32_t place) const noexcept { return store_.values()[place]; }
   [[nodiscard]] handle_type handle_at(std::uint32_t place) const noexcept {
     const detail::slot_index slot = store_.slot_at(place);
@@ -293,34 +294,32 @@ class slot_map {
     if (store_.has_room()) [[likely]] {
       return announce_insert(store_.emplace(std::forward<Args>(args)...));
     }
-    const std::uint32_t place =
-        store_.relocate_and_emplace(grown_capacity(), std::forward<Args>(args)...);
+    const std::uint32_t more = detail::grown_capacity(store_.capacity(), max_size_, name_);
+    const std::uint32_t place = store_.relocate_and_emplace(more, std::forward<Args>(args)...);
     announce_move_of_all(place);
     return announce_insert(place);
   }
 
-  [[nodiscard]] std::uint32_t grown_capacity() const {
-    const std::size_t most = std::min<std::size_t>(max_size_, detail::max_capacity);
-    if (store_.capacity() >= most) {
-      throw pool_exhausted(name_, most, size());
-    }
-    const std::size_t doubled = std::max<std::size_t>(store_.capacity() * 2ULL, first_capacity);
-    return static_cast<std::uint32_t>(std::min(doubled, most));
-  }
-
   void erase_at(std::uint32_t place) noexcept {
     announce_erase(place);
-    if constexpr (std::is_nothrow_move_constructible_v<T>) {
-      if (mode_ == compaction_mode::immediate && walks_ == 0 && store_.holes() == 0) {
-        if (store_.erase_and_fill(place)) {
-          announce_move(place);
-        }
-        shrink_if_sparse();
-        return;
-      }
+    if (!erase_and_fill(place)) {
+      store_.erase(place);
+      settle();
     }
-    store_.erase(place);
-    settle();
+  }
+
+  /// Where there are no holes and none is to be: puts the last value into the place. False: not so.
+  bool erase_and_fill(std::uint32_t place) noexcept {
+    if constexpr (std::is_nothrow_move_constructible_v<T>) {
+      if (mode_ != compaction_mode::immediate || walks_ != 0 || store_.holes() != 0) {
+        return false;
+      }
+      if (store_.erase_and_fill(place)) {
+        announce_move(place);
+      }
+      shrink_if_sparse();
+    }
+    return std::is_nothrow_move_constructible_v<T>;
   }
 
   /// After a change, and when a walk ends: what `compaction_mode` says, unless a walk is running.
@@ -375,11 +374,12 @@ class slot_map {
   }
 
   void announce_move_of_all(std::uint32_t but = detail::null_slot) noexcept {
-    if constexpr (detail::has_on_move<Hooks, T>) {
-      for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
-        if (p != but) {
-          announce_move(p);
-        }
+    if (!detail::has_on_move<Hooks, T>) {
+      return;
+    }
+    for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
+      if (p != but) {
+        announce_move(p);
       }
     }
   }

@@ -16,9 +16,12 @@ namespace lido {
 
 /// When a slot map closes the holes that erased values leave, by moving values from the end there.
 enum class compaction_mode : std::uint8_t {
-  immediate,  ///< in each erase: its cost is always the same, and there is never a hole
-  deferred,   ///< when the next walk begins, as far as values inserted meanwhile left any open
-  manual      ///< in `compact()` and `shrink_to_fit()` only; walks step over holes
+  /// In each erase, by one move: there is no hole but during walks, which close theirs at their
+  /// end, and after a move that threw. An erase that makes the map sparse moves all values (see
+  /// shrink_threshold).
+  immediate,
+  deferred,  ///< when the next walk begins, as far as values inserted meanwhile left any open
+  manual     ///< in `compact()` and `shrink_to_fit()` only; walks step over holes
 };
 
 /// No limit, as far as indices reach: 2^32 - 2 values.
@@ -44,6 +47,19 @@ struct slot_map_options {
 };
 
 namespace detail {
+
+inline constexpr std::uint32_t first_capacity = 16;  ///< of a map that grows
+
+/// Of a map whose places are all taken. Throws pool_exhausted if it must not grow.
+[[nodiscard]] inline std::uint32_t grown_capacity(std::size_t capacity, std::size_t max_size,
+                                                  const std::string& name) {
+  const std::size_t most = std::min<std::size_t>(max_size, max_capacity);
+  if (capacity >= most) {
+    throw pool_exhausted(name, most, capacity);
+  }
+  return static_cast<std::uint32_t>(
+      std::min(std::max<std::size_t>(capacity * 2, first_capacity), most));
+}
 
 /// Before any memory is asked for.
 inline const slot_map_options& checked(const slot_map_options& options) {

@@ -1,22 +1,25 @@
-/// @file
+/// file
 /// Internal. The word that says what a slot of a concurrent slot map holds and who is with it.
 #pragma once
 
 #include <cstdint>
 
 #include "lido/base/mutation.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 
 namespace lido::detail {
 
-/// Generation, 48 bits; whether there is a value; whether someone is alone with it; how many read.
+/// Generation, 48 bits; whether there is a value; whether someone is alone with it; whether the
+/// slot is claimed by who erased it; how many read.
 ///
 /// A value is erased by taking its `live` bit: from then on nobody enters. Whoever is the last to
 /// be with it then, the eraser if nobody else, has it alone and ends it.
 ///
 /// Invariants
-///  I1 The generation only grows, and only while the slot has no value.
+///  I1 The generation only grows, and only while the slot has no value. A slot whose generations
+///     are used up has generation 0 for ever, which no value has.
 ///  I2 `alone` excludes readers. Both count those who are with the value, live or not.
 /// Memory ordering: an atomic word alone decides who may touch the value, so what one does with it
 ///   is visible to the next; see the notes. Between a value and the next one in the slot the free
@@ -53,7 +56,7 @@ class slot_state {
   void publish() noexcept {
     // relaxed: the slot is the caller's, from the free list
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
-    // (1) - this release-store synchronizes-with the acquire-CAS (2, 3) and the acq_rel-CAS (6):
+    // (1) - this release-store synchronizes-with the acquire-CAS (2, 3) and the acq_rel-CAS (8):
     // who enters sees the value
     word_.store(before | live, std::memory_order_release);
   }
@@ -70,6 +73,7 @@ class slot_state {
         before = word_.load(std::memory_order_relaxed);
         continue;
       }
+      schedule_point();
       // (2) - this acquire-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
       // (4, 5), so all that was done with the value is visible. On failure relaxed: looked at again
       if (word_.compare_exchange_weak(before, before | alone, std::memory_order_acquire,
@@ -92,6 +96,7 @@ class slot_state {
         before = word_.load(std::memory_order_relaxed);
         continue;
       }
+      schedule_point();
       // (3) - this acquire-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
       // (4), so the value is visible as the last one left it. On failure relaxed: looked at again
       if (word_.compare_exchange_weak(before, before + one_reader, std::memory_order_acquire,
@@ -105,25 +110,78 @@ class slot_state {
   /// True: the value was erased meanwhile and the caller, who was the last, has to end it.
   [[nodiscard]] bool leave_alone() noexcept {
     // (4) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2, 3) and the acq_rel-CAS
-    // (6): the next one sees what was done, and who has to end the value what its eraser did before
+    // (8): the next one sees what was done, and who has to end the value what its eraser did before
     const std::uint64_t before = word_.fetch_sub(alone, std::memory_order_acq_rel);
     return (before & live) == 0 && !broken(mutation::leave_doomed);
   }
   [[nodiscard]] bool leave_shared() noexcept {
     // (5) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2), the acq_rel-fetch-sub (5)
-    // and the acq_rel-CAS (6): reading is over before the value is changed or ended
+    // and the acq_rel-CAS (8): reading is over before the value is changed or ended
     const std::uint64_t before = word_.fetch_sub(one_reader, std::memory_order_acq_rel);
     return (before & (live | readers)) == one_reader;
   }
 
   /// From now on nobody enters.
-  [[nodiscard]] fate erase(std::uint64_t generation) noexcept {
-    // relaxed: validated by (6)
+  [[nodiscard]] fate erase(std::uint64_t generation) noexcept { return erase(generation, 0); }
+  /// The same, and the slot is to be the caller's: if fate is theirs, wait_for_end tells when.
+  [[nodiscard]] fate erase_and_claim(std::uint64_t generation) noexcept {
+    return erase(generation, claimed);
+  }
+
+  /// Whether who erased the value wants its slot. Requires: the value is erased, and the caller the
+  /// last one with it.
+  [[nodiscard]] bool is_claimed() const noexcept {
+    // relaxed: who found out that it is the last one has seen the erase in this word
+    return (word_.load(std::memory_order_relaxed) & claimed) != 0;
+  }
+
+  /// The value is ended. False: the generations up to `last` are used up, and the slot with them.
+  /// Requires: as `erase` and `leave_...` say, or the slot is the caller's and was not published.
+  [[nodiscard]] bool retire_value(std::uint64_t last) noexcept {
+    if (broken(mutation::erase_beside_visit)) {
+      // relaxed: with a store, those who are with the value would be counted wrongly, and the
+      // threads of a broken build would wait for ever before anything is noticed
+      word_.fetch_add(std::uint64_t{1} << generation_shift, std::memory_order_relaxed);
+      return true;
+    }
+    // relaxed: nobody enters, and who takes the slot next gets it from the free list, or by (7)
+    const std::uint64_t now = word_.load(std::memory_order_relaxed) >> generation_shift;
+    const std::uint64_t next = broken(mutation::same_state_generation) ? now : now + 1;
+    // (6) - this release-store synchronizes-with the acquire-load (7): who has claimed the slot
+    // sees the end of the value
+    word_.store(now < last ? next << generation_shift : 0, std::memory_order_release);
+    return now < last;
+  }
+
+  /// Waits until the value of a claimed slot is ended. False: so is the slot.
+  [[nodiscard]] bool wait_for_end(std::uint64_t generation) const noexcept {
+    patience waiting;
+    for (;;) {
+      // (7) - this acquire-load synchronizes-with the release-store (6), as it says there
+      const std::uint64_t now = word_.load(std::memory_order_acquire) >> generation_shift;
+      if (now != generation) {
+        return now != 0;
+      }
+      waiting.wait();
+    }
+  }
+
+ private:
+  static constexpr unsigned generation_shift = 16;
+  static constexpr std::uint64_t live = 1U << 15U;
+  static constexpr std::uint64_t alone = 1U << 14U;
+  static constexpr std::uint64_t claimed = 1U << 13U;
+  static constexpr std::uint64_t readers = claimed - 1;
+  static constexpr std::uint64_t one_reader = 1;
+
+  fate erase(std::uint64_t generation, std::uint64_t claim) noexcept {
+    // relaxed: validated by (8)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
     while (has_value(before, generation)) {
-      // (6) - this acq_rel-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
+      schedule_point();
+      // (8) - this acq_rel-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
       // (4, 5): who ends the value sees what all did. On failure relaxed: looked at again
-      if (word_.compare_exchange_weak(before, before & ~live, std::memory_order_acq_rel,
+      if (word_.compare_exchange_weak(before, (before & ~live) | claim, std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
         const bool visited = (before & (alone | readers)) != 0;
         return visited && !broken(mutation::erase_beside_visit) ? fate::theirs : fate::ours;
@@ -131,27 +189,6 @@ class slot_state {
     }
     return fate::stale;
   }
-
-  /// The value is ended. False: the generations up to `last` are used up, and the slot with them.
-  /// Requires: as `erase` and `leave_...` say.
-  [[nodiscard]] bool retire_value(std::uint64_t last) noexcept {
-    // relaxed (2x): nobody enters, and who takes the slot next gets it from the free list
-    const std::uint64_t now = word_.load(std::memory_order_relaxed) >> generation_shift;
-    if (now >= last) {
-      return false;
-    }
-    const std::uint64_t next = broken(mutation::same_state_generation) ? now : now + 1;
-    // relaxed: as above
-    word_.store(next << generation_shift, std::memory_order_relaxed);
-    return true;
-  }
-
- private:
-  static constexpr unsigned generation_shift = 16;
-  static constexpr std::uint64_t live = 1U << 15U;
-  static constexpr std::uint64_t alone = 1U << 14U;
-  static constexpr std::uint64_t readers = alone - 1;
-  static constexpr std::uint64_t one_reader = 1;
 
   static bool has_value(std::uint64_t word, std::uint64_t generation) noexcept {
     return (word & live) != 0 &&
@@ -162,7 +199,8 @@ class slot_state {
   class patience {
    public:
     void wait() noexcept {
-      if (++waits_ < waits_before_yield) {
+      if (waits_ < tuning::waits_before_yield) {
+        ++waits_;
         backoff_.pause();
       } else {
         yield_thread();
@@ -170,7 +208,6 @@ class slot_state {
     }
 
    private:
-    static constexpr int waits_before_yield = 8;
     exponential_backoff backoff_;
     int waits_ = 0;
   };

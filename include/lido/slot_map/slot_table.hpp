@@ -89,11 +89,12 @@ class slot_table {
 
   void reserve(std::size_t slots) { entries_.reserve(slots + used_up_); }
 
-  /// Drops the free slots behind the last one that is taken or used up, and the memory of them all.
-  /// What they have counted is kept as the generation that new slots begin with. Throws
-  /// std::bad_alloc, and has changed nothing then. `taken(slot)` says whether a slot has a value.
+  /// Drops the free slots behind the last one that is taken or used up, and the memory of them all
+  /// but what `reserve(slots)` asks for. What they have counted is kept as the generation that new
+  /// slots begin with. Throws std::bad_alloc, and has changed nothing then. `taken(slot)` says
+  /// whether a slot has a value.
   template <class Taken>
-  void shrink(Taken taken) {
+  void shrink(std::size_t slots, Taken taken) {
     std::size_t keep = entries_.size();
     std::uint32_t least = first_generation_;
     while (keep > 0 && !taken(static_cast<slot_index>(keep - 1)) &&
@@ -101,7 +102,9 @@ class slot_table {
       least = std::max(least, entries_[--keep].generation);
     }
     const auto middle = entries_.begin() + static_cast<std::ptrdiff_t>(keep);
-    std::vector<entry> kept(entries_.begin(), middle);
+    std::vector<entry> kept;
+    kept.reserve(std::max(keep, slots + used_up_));
+    kept.assign(entries_.begin(), middle);
     entries_.swap(kept);
     first_generation_ = least;
     first_free_ = null_slot;

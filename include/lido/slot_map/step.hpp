@@ -43,6 +43,25 @@ step call_for_step(F& f, Args&&... args) {
   }
 }
 
+/// Whether `f`, called as visit_with does, may say that a value is to be erased.
+template <class Map, class F, class T, class Handle>
+constexpr bool returns_step() noexcept {
+  if constexpr (std::is_invocable_v<F&, T&>) {
+    return std::is_same_v<std::invoke_result_t<F&, T&>, step>;
+  } else if constexpr (std::is_invocable_v<F&, T&, Handle>) {
+    return std::is_same_v<std::invoke_result_t<F&, T&, Handle>, step>;
+  } else if constexpr (std::is_invocable_v<F&, T&, Handle, Map&>) {
+    return std::is_same_v<std::invoke_result_t<F&, T&, Handle, Map&>, step>;
+  } else {
+    return false;
+  }
+}
+
+template <class Map, class F>
+using may_erase =
+    std::bool_constant<returns_step<Map, std::remove_reference_t<F>, typename Map::value_type,
+                                    typename Map::handle_type>()>;
+
 /// Calls `f` with what it takes: the value, its handle, the map.
 template <class Map, class F, class T, class HandleOf>
 step visit_with(Map& map, F& f, T& value, HandleOf handle_of) {

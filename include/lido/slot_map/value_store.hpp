@@ -141,6 +141,12 @@ class value_store {
     return true;
   }
 
+  /// Requires: there is no value.
+  void forget_holes() noexcept {
+    end_ = 0;
+    drop_holes_behind_end();
+  }
+
   /// Makes sure that a slot is free. Throws std::bad_alloc, std::length_error.
   void prepare_slot() { table_.prepare(); }
 
@@ -203,8 +209,8 @@ class value_store {
   }
 
   /// See slot_table::shrink.
-  void shrink_table() {
-    table_.shrink([this](slot_index slot) {
+  void shrink_table(std::size_t reserve) {
+    table_.shrink(reserve, [this](slot_index slot) {
       const std::uint32_t place = table_.place_or_next(slot);
       return place < end_ && !places_.is_hole(place) && places_.slot(place) == slot;
     });

@@ -7,20 +7,25 @@
 #include <cstdint>
 
 #include "lido/base/mutation.hpp"
+#include "lido/base/slot_index.hpp"
 #include "lido/slot_map/step.hpp"
 
 namespace lido::detail {
 
-/// Calls `visit(value, place)` for each value; it returns a `step`. `erase(place)` erases.
+/// For walks that do not erase.
+inline constexpr auto erase_nothing = [](std::uint32_t /*place*/) noexcept {};
+
+/// Calls `visit(value, place)` for each value; it returns a `step`. `erase(place)` erases. Unless
+/// MayErase is std::true_type, no verdict says so.
 ///
 /// While a walk runs the owner of the store moves no value to another place, so each place below
 /// the end at the start is visited at most once. Places are looked at in two ways: where there is
 /// no hole as an array, where there are holes by the bits of 64 places. What the callback changes
 /// shows in the version, and then both look at the store anew.
-template <class Store, class Visit, class Erase>
+template <class Store, class Visit, class Erase, class MayErase>
 class walk {
  public:
-  walk(Store& store, Visit& visit, Erase& erase) noexcept
+  walk(Store& store, Visit& visit, Erase& erase, MayErase /*unnamed*/) noexcept
       : store_(store), visit_(visit), erase_(erase), stop_(store.end()) {}
 
   /// Whether the walk came to its end.
@@ -42,6 +47,12 @@ class walk {
  private:
   static constexpr std::uint32_t word = 64;
 
+  /// Which value was at a place before the callback, which may erase it and insert another there.
+  struct identity {
+    slot_index slot;
+    std::uint32_t generation;
+  };
+
   // Until the store changes under the walk.
   bool over_array(std::uint32_t end) {
     auto* const values = store_.values();
@@ -49,11 +60,12 @@ class walk {
     std::uint32_t place = place_;
     bool on = true;
     while (place != end && on) {
+      const identity own = identity_at(place);
       const step verdict = visit_(values[place], place);
       on = !stops(verdict);
       const bool changed = store_.version() != seen;
       if (erases(verdict)) {
-        erase_visited(place);
+        erase_visited(own);
         seen = store_.version();
       }
       ++place;
@@ -72,9 +84,10 @@ class walk {
     std::uint64_t left = values_from(place_, first);
     while (left != 0) {
       const std::uint32_t place = first + static_cast<std::uint32_t>(std::countr_zero(left));
+      const identity own = identity_at(place);
       const step verdict = visit_(values[place], place);
       if (erases(verdict)) {
-        erase_visited(place);
+        erase_visited(own);
       }
       if (stops(verdict)) {
         return false;
@@ -90,9 +103,18 @@ class walk {
     return true;
   }
 
-  void erase_visited(std::uint32_t place) {
-    // The callback may have erased the value itself.
-    if (place < store_.end() && !store_.is_hole(place)) {
+  [[nodiscard]] identity identity_at(std::uint32_t place) const noexcept {
+    if constexpr (MayErase::value) {
+      const slot_index slot = store_.slot_at(place);
+      return {slot, store_.generation(slot)};
+    } else {
+      return {};
+    }
+  }
+
+  void erase_visited(const identity& own) {
+    // The callback may have erased the value itself, and another one may be in its place.
+    if (const std::uint32_t place = store_.find(own.slot, own.generation); place != null_slot) {
       erase_(place);
     }
   }

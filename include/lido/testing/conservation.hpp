@@ -38,6 +38,10 @@ class [[nodiscard]] verdict {
 
 namespace lido::detail {
 
+/// Says how large it may become.
+template <class Pool>
+concept bounded_pool = requires(const Pool& pool) { pool.max_capacity(); };
+
 [[nodiscard]] inline std::string numbers_of(const pool_stats& stats) {
   return std::to_string(stats.in_use) + " in use, " + std::to_string(stats.cached) +
          " in caches, " + std::to_string(stats.shared) + " in the shared lists, capacity " +
@@ -85,7 +89,7 @@ verdict conserved(Pool& pool, const Args&... args) {
   // One more than can be there, so that a pool that has too many does not keep this going. One that
   // can grow would: what it has must suffice.
   bool can_grow = false;
-  if constexpr (requires { pool.max_capacity(); }) {
+  if constexpr (detail::bounded_pool<Pool>) {
     can_grow = pool.max_capacity() > before.capacity;
   }
   const std::size_t most = free + (can_grow ? 0 : 1);

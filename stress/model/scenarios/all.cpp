@@ -10,7 +10,7 @@ std::span<const scenario> all_scenarios() {
     std::vector<scenario> list;
     for (const auto part : {freelist_scenarios(), thread_cache_scenarios(), source_scenarios(),
                             exhaustion_scenarios(), evasion_scenarios(), lifetime_scenarios(),
-                            waiting_scenarios(), slot_state_scenarios()}) {
+                            waiting_scenarios(), growth_scenarios(), slot_state_scenarios()}) {
       list.insert(list.end(), part.begin(), part.end());
     }
     return list;

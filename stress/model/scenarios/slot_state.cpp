@@ -61,6 +61,21 @@ class lodged {
     (void)erase(generation);
   }
 
+  /// Erases the value and makes the next one in its slot, whoever ends the first.
+  void evict(std::uint64_t generation) {
+    const auto found = state_.erase_and_claim(generation);
+    if (found == slot_state::fate::stale) {
+      return;
+    }
+    ++erased_;
+    if (found == slot_state::fate::ours) {
+      end();
+    } else {
+      require(state_.wait_for_end(generation), "a generation is used up too early");
+    }
+    make();
+  }
+
   /// After all threads.
   void check(int erased) const {
     require(erased_ == erased, "an erase was refused, or succeeded twice");
@@ -153,23 +168,67 @@ void stale_visitors() {
   slot.check(1);
 }
 
+void eviction_beside_a_reader() {
+  lodged slot;
+  slot.make();
+  in_threads([&] { slot.evict(first); }, [&] { slot.read(first); });
+  slot.check(1);
+}
+
+void eviction_beside_visits() {
+  lodged slot;
+  slot.make();
+  in_threads([&] { slot.evict(first); }, [&] { slot.read(first); }, [&] { slot.change(first); });
+  slot.check(1);
+}
+
+// Of two who want the slot one gets it; the other's handle is stale then.
+void two_evictions() {
+  lodged slot;
+  slot.make();
+  in_threads([&] { slot.evict(first); }, [&] { slot.evict(first); }, [&] { slot.read(first); });
+  slot.check(1);
+}
+
 constexpr bounds few{2, 1, 0};
 
 constexpr std::array scenarios{
-    scenario{"slot_state.publish_against_visits", "a value is made while visitors come",
-             &publish_against_visits, false, {}, true},
-    scenario{"slot_state.publish_against_erase", "a value is made while an eraser comes",
-             &publish_against_erase, false, {}, true},
-    scenario{"slot_state.readers_and_a_change", "readers exclude who changes the value",
-             &readers_and_a_change, false, {}, true},
-    scenario{"slot_state.two_changes", "two who want the value alone", &two_changes, false, {},
+    scenario{"slot_state.publish_against_visits",
+             "a value is made while visitors come",
+             &publish_against_visits,
+             false,
+             {},
              true},
+    scenario{"slot_state.publish_against_erase",
+             "a value is made while an eraser comes",
+             &publish_against_erase,
+             false,
+             {},
+             true},
+    scenario{"slot_state.readers_and_a_change",
+             "readers exclude who changes the value",
+             &readers_and_a_change,
+             false,
+             {},
+             true},
+    scenario{
+        "slot_state.two_changes", "two who want the value alone", &two_changes, false, {}, true},
     scenario{"slot_state.visits_against_erase", "the last one with an erased value ends it",
              &visits_against_erase, false, few, true},
     scenario{"slot_state.two_readers_against_erase", "two readers of an erased value",
              &two_readers_against_erase, false, few, true},
     scenario{"slot_state.two_erasers_and_a_reader", "a value is erased once",
              &two_erasers_and_a_reader, false, few, true},
+    scenario{"slot_state.eviction_beside_a_reader",
+             "a slot is taken over from its last reader",
+             &eviction_beside_a_reader,
+             false,
+             {},
+             true},
+    scenario{"slot_state.eviction_beside_visits", "or from whoever is the last",
+             &eviction_beside_visits, false, few, true},
+    scenario{"slot_state.two_evictions", "a slot is taken over once", &two_evictions, false, few,
+             true},
     scenario{"slot_state.stale_visitors", "handles of the value before", &stale_visitors, false,
              few, true},
 };

@@ -1,0 +1,233 @@
+/// @file
+/// Internal. The free slots of a concurrent slot map, and where those with values end.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+
+#include "lido/base/mutation.hpp"
+#include "lido/base/pool_stats.hpp"
+#include "lido/base/slot_geometry.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/base/tuning.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/magazine/slot_census.hpp"
+#include "lido/magazine/slot_source_impl.hpp"
+
+namespace lido::detail {
+
+/// A slot_source that also knows an end behind which no slot has a value, for walks. Values raise
+/// it; `lower_end` takes all free slots out for a moment and lowers it to behind the others.
+///
+/// Invariants
+///  I1 Who lowers the end holds `census_word_`: one bit for that, and a number that moves with each
+///     change, and as the holder gets on.
+///  I2 The end is lowered only while all slots from the new one on are in the census, in the hands
+///     of the holder. So it stays above each slot that somebody has; and who gets a slot from the
+///     census sees the end that was set before, and raises it anew.
+///  I3 take fails only for the reasons of slot_source, or if the holder did nothing for a tenth of
+///     a second: slots in the census do not count as taken.
+/// Memory ordering: `end_` is relaxed, since I2 goes by the hand-over of slots (slot_source). That
+///   no census began during a look is told by a release-CAS (2) on the word.
+/// Progress: take and give_back as slot_source; a take that finds nothing while a census is held
+///   waits as I3 says. lower_end does not wait for callers of the map.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and its base is private
+class slot_supply final : private thread_exit_listener {
+ public:
+  /// As slot_source.
+  slot_supply(slot_geometry slots, std::uint32_t capacity, std::uint32_t max_cached)
+      : capacity_(capacity),
+        source_(slots, capacity, cache_choice::automatic, max_cached),
+        census_(capacity) {
+    // A source that was just made may begin with its highest slots.
+    if (census_.extend_to(capacity_) != 0) {
+      throw std::bad_alloc();
+    }
+    take_census();
+    put_back_census();
+    // relaxed: nobody else is here yet
+    census_word_.store(0, std::memory_order_relaxed);
+    register_listener();
+  }
+  slot_supply(const slot_supply&) = delete;
+  slot_supply& operator=(const slot_supply&) = delete;
+  ~slot_supply() { unregister_listener(); }
+
+  /// A free slot, now the caller's; null when all are taken (I3).
+  [[nodiscard]] void* take() noexcept {
+    void* const slot = source_.acquire();
+    return slot != nullptr ? slot : take_beside_census();
+  }
+  void give_back(void* slot) noexcept { source_.release(slot); }
+
+  [[nodiscard]] pool_stats stats() const noexcept { return source_.stats(); }
+
+  [[nodiscard]] std::uint32_t end() const noexcept {
+    // relaxed: an insert that is over before a walk begins has raised it, and while its value is
+    // there it stays above (I2); what is in a slot says the slot's own word
+    return end_.load(std::memory_order_relaxed);
+  }
+
+  /// There is a value. Requires: the slot is the caller's, or its value is not erased.
+  // relaxed (whole function): see end()
+  void raise_end(std::uint32_t slot) noexcept {
+    std::uint32_t before = end_.load(std::memory_order_relaxed);
+    while (before <= slot) {
+      schedule_point();
+      if (end_.compare_exchange_weak(before, slot + 1, std::memory_order_relaxed,
+                                     std::memory_order_relaxed)) {
+        return;
+      }
+    }
+  }
+
+  /// Lowers the end as far as slots are free, and calls `discard(end)` while those behind it are
+  /// nobody's. Nothing if another thread is doing that.
+  template <class Discard>
+  void lower_end(Discard discard) noexcept {
+    if (!try_hold()) {
+      return;
+    }
+    take_census();
+    const std::uint32_t end = end_of_taken();
+    if (broken(mutation::late_end)) {
+      put_back_census();
+    }
+    schedule_point();
+    if (end < this->end()) {
+      // relaxed: see end()
+      end_.store(end, std::memory_order_relaxed);
+    }
+    discard(end);
+    put_back_census();
+    let_go();
+  }
+
+ private:
+  using word = std::uint64_t;
+  static constexpr word held = 1;
+  static constexpr word one_change = 2;
+  [[nodiscard]] static bool is_held(word seen) noexcept { return (seen & held) != 0; }
+
+  /// After an acquire that found nothing. The word's number never goes back: where it is 0 now no
+  /// census has ever begun, so the first look counts.
+  [[nodiscard, gnu::noinline]] void* take_beside_census() noexcept {
+    exponential_backoff backoff;
+    word before = 0;
+    int waits = 0;
+    while (!unchanged_since(before)) {
+      // (1) - this acquire-load synchronizes-with the release-store (4), so the slots that the last
+      // census gave back are seen
+      const word seen = census_word_.load(std::memory_order_acquire);
+      waits = seen == before ? waits + 1 : 0;
+      before = seen;
+      if (is_held(seen) && waits == tuning::most_waits) {
+        return nullptr;
+      }
+      if (is_held(seen)) {
+        slot_source<>::wait_for_transit(waits, backoff);
+      }
+      if (void* const slot = is_held(seen) ? source_.acquire_from_depot() : source_.acquire();
+          slot != nullptr) {
+        return slot;
+      }
+    }
+    return nullptr;
+  }
+
+  /// Whether no census was under way from the moment `seen` was read.
+  [[nodiscard]] bool unchanged_since(word seen) noexcept {
+    if (broken(mutation::ignore_census)) {
+      return true;
+    }
+    if (is_held(seen)) {
+      return false;
+    }
+    schedule_point();
+    // (2) - this release-CAS synchronizes-with the acquire-CAS (3): what this thread has looked at
+    // was looked at before the next census began. On failure relaxed: it is read again by (1)
+    return census_word_.compare_exchange_strong(seen, seen, std::memory_order_release,
+                                                std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool try_hold() noexcept {
+    // relaxed: only a guess, validated by (3)
+    word seen = census_word_.load(std::memory_order_relaxed);
+    while (!is_held(seen)) {
+      schedule_point();
+      // (3) - this acquire-CAS synchronizes-with the release-CAS (2) and the release-store (4): the
+      // census is as the last holder left it. On failure relaxed: looked at again
+      if (census_word_.compare_exchange_weak(seen, (seen + one_change) | held,
+                                             std::memory_order_acquire,
+                                             std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  void let_go() noexcept {
+    // relaxed: nobody else writes it while it is held
+    const word now = census_word_.load(std::memory_order_relaxed);
+    // (4) - this release-store synchronizes-with the acquire-load (1) and the acquire-CAS (3)
+    census_word_.store(now + one_change - held, std::memory_order_release);
+  }
+  void note_progress() noexcept {
+    // relaxed (2x): written by the holder alone; only that it moves is of interest
+    const word now = census_word_.load(std::memory_order_relaxed);
+    census_word_.store(now + one_change, std::memory_order_relaxed);
+  }
+
+  void take_census() noexcept {
+    source_.collect([this](std::span<const slot_index> found) {
+      census_.insert(found);
+      note_progress();
+    });
+  }
+
+  /// Behind the last slot that is not in the census.
+  [[nodiscard]] std::uint32_t end_of_taken() const noexcept {
+    constexpr auto word_size = static_cast<std::uint32_t>(slot_census::most_at_once);
+    std::uint32_t end = capacity_;
+    while (end != 0 && census_.holds_all(end - 1, end)) {
+      const bool whole = end % word_size == 0 && census_.holds_all(end - word_size, end);
+      end -= whole ? word_size : 1;
+    }
+    return end;
+  }
+
+  /// Low slots end on top, so that they are used first. Magazines are given away before the slots
+  /// that are in none (depot I3), so these are the lowest, a sixteenth of all.
+  void put_back_census() noexcept {
+    std::array<slot_index, slot_census::most_at_once> chunk;
+    std::uint64_t end = census_.end();
+    while (const std::size_t count = census_.take_highest(chunk, end)) {
+      source_.give_back(std::span(chunk).first(count));
+      note_progress();
+    }
+  }
+
+  void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
+  // What a holder that the fork has left behind had in its census. What it had not yet put there is
+  // lost to this process.
+  void on_fork(std::uint32_t /*survivor*/) noexcept override {
+    // relaxed: there is one thread
+    if (is_held(census_word_.load(std::memory_order_relaxed))) {
+      put_back_census();
+      let_go();
+    }
+  }
+
+  std::uint32_t capacity_;
+  slot_source<> source_;
+  slot_census census_;
+  alignas(no_false_sharing) atomic<std::uint32_t> end_{0};
+  alignas(no_false_sharing) atomic<word> census_word_{0};
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,251 @@
+/// A pool that gets more slots and gives some back while others use it. S10.
+#include <array>
+#include <vector>
+
+#include "checker/plain.hpp"
+#include "lido/magazine/growing_source_impl.hpp"
+#include "scenarios/ledger.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace model {
+
+namespace {
+
+using lido::detail::cache_choice;
+using lido::detail::slot_index;
+
+constexpr std::size_t most_slots = 4;
+constexpr std::size_t nothing = ~std::size_t{0};
+
+/// Two slots in each segment; nobody below the objects ever touches one.
+std::size_t stride() {
+  return lido::detail::page_size() / 2;
+}
+alignas(64) std::array<std::byte, 64> storage;  // NOLINT: an address, never written
+
+/// What lies behind the slots: plain variables, so that a race for them shows.
+class ground {
+ public:
+  [[nodiscard]] int commit(slot_index first, std::uint32_t count) noexcept {
+    commits_.write(commits_.read() + 1);  // one thread at a time
+    change(first, count, true);
+    return 0;
+  }
+  template <class Note>
+  static void vacate(slot_index /*first*/, std::uint32_t /*count*/,
+                     const Note& /*after_each*/) noexcept {}
+  [[nodiscard]] int decommit(slot_index first, std::uint32_t count) noexcept {
+    change(first, count, false);
+    return 0;
+  }
+
+  void use(std::size_t slot) {
+    require(is_there_.at(slot).read(), "a slot that was given back is in use");
+  }
+
+ private:
+  void change(slot_index first, std::uint32_t count, bool there) {
+    for (slot_index slot = first; slot < first + count; ++slot) {
+      require(is_there_.at(slot).read() != there, "memory is added or given back twice");
+      is_there_.at(slot).write(there);
+    }
+  }
+
+  plain<unsigned> commits_;
+  std::array<plain<bool>, most_slots> is_there_;
+};
+
+/// As `pooled`, of slots that come and go.
+class grown {
+ public:
+  explicit grown(cache_choice caches, std::uint32_t present)
+      : caches_(caches != cache_choice::none),
+        source_(lido::detail::slot_geometry(storage.data(), stride()), stride(), most_slots, caches,
+                /*max_cached=*/2, memory_),
+        books_(most_slots) {
+    require(source_.reserve(present) == 0, "no memory");
+  }
+
+  std::size_t acquire() {
+    const auto began = books_.begin();
+    const void* const place = caches_ ? source_.acquire() : source_.acquire_shared();
+    if (place == nullptr) {
+      books_.refused(began);
+      return nothing;
+    }
+    const std::size_t slot = geometry().index_of(place);
+    memory_.use(slot);
+    books_.got(slot, began);
+    return slot;
+  }
+
+  std::size_t must_acquire() {
+    const std::size_t slot = acquire();
+    require(slot != nothing, "an acquire failed although there may be slots for all");
+    return slot;
+  }
+
+  void release(std::size_t slot) {
+    books_.gives(slot);
+    memory_.use(slot);
+    void* const place = geometry().address_of(static_cast<slot_index>(slot));
+    if (caches_) {
+      source_.release(place);
+    } else {
+      source_.release_shared(place);
+    }
+    books_.gave(slot);
+  }
+
+  void use(std::size_t count) {
+    std::vector<std::size_t> held;
+    while (held.size() < count) {
+      held.push_back(must_acquire());
+    }
+    for (const std::size_t slot : held) {
+      release(slot);
+    }
+  }
+
+  void reserve(std::uint32_t slots) { require(source_.reserve(slots) == 0, "no memory"); }
+  void shrink_to(std::uint32_t slots) { (void)source_.shrink_to(slots); }
+
+  /// After all threads: everything there may be can be acquired, and then all of it goes.
+  void check() {
+    books_.check_refusals();
+    const lido::pool_stats quiet = source_.stats();
+    require(quiet.in_use == 0, "the numbers of the pool do not say what is in use");
+    require(quiet.cached + quiet.shared == quiet.capacity,
+            "the numbers of the pool do not add up: a slot is lost, or there twice");
+    in_threads([&] {
+      use(most_slots);
+      require(source_.capacity() == most_slots, "the pool has not grown to its maximum");
+      require(source_.shrink_to(0) == 0, "a free slot was not found");
+    });
+  }
+
+ private:
+  static lido::detail::slot_geometry geometry() { return {storage.data(), stride()}; }
+
+  bool caches_;
+  ground memory_;
+  lido::detail::growing_source<lido::detail::growing_treiber_stack<>, ground> source_;
+  ledger books_;
+};
+
+constexpr auto automatic = cache_choice::automatic;
+constexpr auto none = cache_choice::none;
+
+// Segments go and come back while another acquires: it has no reason to be refused.
+template <cache_choice Caches>
+void shrink_against_acquire() {
+  grown pool(Caches, most_slots);
+  in_threads([&] { pool.use(2); },
+             [&] {
+               pool.shrink_to(0);
+               pool.use(2);
+             });
+  pool.check();
+}
+
+// The same with all slots in use in the end: one that a shrink forgets is missed.
+template <cache_choice Caches>
+void shrink_against_release() {
+  grown pool(Caches, most_slots);
+  in_threads(
+      [&] {
+        const std::size_t first = pool.must_acquire();
+        const std::size_t second = pool.must_acquire();
+        pool.release(second);
+        pool.release(first);
+      },
+      [&] {
+        pool.shrink_to(2);
+        pool.shrink_to(0);
+      });
+  pool.check();
+}
+
+// As many are wanted as there may be, while a segment joins: its slots are not out.
+template <cache_choice Caches>
+void reserve_against_refusal() {
+  grown pool(Caches, 2);
+  in_threads([&] { pool.use(3); }, [&] { pool.reserve(most_slots); }, [&] { pool.use(1); });
+  pool.check();
+}
+
+// Both find nothing at once, and one adds what both need.
+template <cache_choice Caches>
+void two_grow() {
+  grown pool(Caches, 0);
+  in_threads([&] { pool.use(2); }, [&] { pool.use(2); });
+  pool.check();
+}
+
+// Nothing but the word orders one holder after the other.
+void two_change_capacity() {
+  grown pool(none, 2);
+  in_threads([&] { pool.reserve(most_slots); },
+             [&] {
+               pool.shrink_to(0);
+               pool.reserve(2);
+             });
+  pool.check();
+}
+
+// Who takes all there is, beside a shrink and one that has taken a slot before: a refusal must be
+// right whether the shrink has found free slots or not.
+void exhausted_beside_shrink() {
+  grown pool(none, most_slots);
+  in_threads(
+      [&] {
+        const std::size_t mine = pool.acquire();
+        pool.shrink_to(2);
+        if (mine != nothing) {
+          pool.release(mine);
+        }
+      },
+      [&] {
+        std::vector<std::size_t> held;
+        for (std::size_t slot = pool.acquire(); slot != nothing; slot = pool.acquire()) {
+          held.push_back(slot);
+        }
+        for (const std::size_t slot : held) {
+          pool.release(slot);
+        }
+      });
+  pool.check();
+}
+
+constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
+
+// Who changes the capacity is waited for.
+constexpr scenario grows(std::string_view name, std::string_view tells, void (*run)()) {
+  return {name, tells, run, /*must_fail=*/false, narrow, /*waits=*/true};
+}
+
+constexpr std::array scenarios{
+    grows("growth.shrink_against_acquire", "a shrink beside an acquire",
+          &shrink_against_acquire<none>),
+    grows("growth.cached_shrink_against_acquire", "the same with caches",
+          &shrink_against_acquire<automatic>),
+    grows("growth.shrink_against_release", "shrinks beside releases",
+          &shrink_against_release<none>),
+    grows("growth.cached_shrink_against_release", "the same with caches",
+          &shrink_against_release<automatic>),
+    grows("growth.reserve_against_refusal", "slots that join beside those who find none (S10)",
+          &reserve_against_refusal<none>),
+    grows("growth.cached_reserve_against_refusal", "the same with caches",
+          &reserve_against_refusal<automatic>),
+    grows("growth.two_grow", "two who add slots at once", &two_grow<none>),
+    grows("growth.two_change_capacity", "a shrink beside a reserve", &two_change_capacity),
+    grows("growth.exhausted_beside_shrink", "a refusal beside a shrink", &exhausted_beside_shrink),
+};
+
+}  // namespace
+
+std::span<const scenario> growth_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model

@@ -1,0 +1,144 @@
+// What a destroy hook may do while a pool shrinks: take its time, and use the pool.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <latch>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lido/object_pool.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// As large as a page, so that a segment has few.
+struct page {
+  std::array<std::byte, 4096> bytes;
+};
+
+/// Destruction does what the test says.
+struct obliging_hooks {
+  const std::function<void()>* in_destroy;
+  void destroy(page& /*object*/) const noexcept {
+    if (*in_destroy) {
+      (*in_destroy)();
+    }
+  }
+};
+
+using kept_pool = object_pool<page, policy::grow, policy::keep_constructed<obliging_hooks>>;
+
+class HookOfAShrink : public ::testing::Test {
+ protected:
+  static std::size_t segment() {
+    const object_pool<page, policy::grow> pool({.capacity = 1, .max_capacity = 100'000});
+    return pool.capacity();
+  }
+
+  void TearDown() override { in_destroy_ = nullptr; }
+
+  /// Every slot has had its object.
+  void make_all() {
+    std::vector<kept_pool::lease_type> leases;
+    while (leases.size() < pool_.max_capacity()) {
+      leases.push_back(pool_.acquire(default_init));
+    }
+  }
+
+  /// The hook of the first object runs `first` by itself, and the others nothing.
+  void in_first_hook(std::function<void()> first) {
+    in_destroy_ = [this, first = std::move(first)] {
+      if (!std::exchange(called_, true)) {
+        first();
+      }
+    };
+  }
+
+  // NOLINTBEGIN(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
+  const std::size_t one_ = segment();
+  std::function<void()> in_destroy_;
+  bool called_ = false;
+  kept_pool pool_{{.max_capacity = 2 * one_}, obliging_hooks{&in_destroy_}};
+  // NOLINTEND(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
+};
+
+TEST_F(HookOfAShrink, MayTakeItsTimeWhileOthersFindTheFreeSlots) {
+  make_all();
+  std::latch begun(1);
+  in_first_hook([&] {
+    begun.count_down();
+    std::this_thread::sleep_for(400ms);
+  });
+  std::jthread shrinker([&] { EXPECT_EQ(pool_.shrink_to(one_), one_); });
+  begun.wait();
+  const auto before = std::chrono::steady_clock::now();
+  std::vector<kept_pool::lease_type> leases;
+  while (leases.size() < one_) {
+    leases.push_back(pool_.try_acquire(default_init));
+    ASSERT_TRUE(leases.back()) << "a free slot was not found: " << leases.size() << " of " << one_;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 300ms) << "acquires waited for the hook";
+  shrinker.join();
+}
+
+TEST_F(HookOfAShrink, IsWaitedForAsLongAsObjectAfterObjectEnds) {
+  make_all();
+  std::latch begun(1);
+  in_destroy_ = [&] {
+    if (!std::exchange(called_, true)) {
+      begun.count_down();
+    }
+    std::this_thread::sleep_for(25ms);
+  };
+  std::jthread shrinker([&] { (void)pool_.shrink_to(one_); });
+  begun.wait();
+  // More than the segment that stays: this needs the one whose objects are ended, for 0.4 s.
+  std::vector<kept_pool::lease_type> leases;
+  while (leases.size() < 2 * one_) {
+    leases.push_back(pool_.try_acquire(default_init));
+    ASSERT_TRUE(leases.back()) << "refused with " << leases.size() - 1 << " of " << 2 * one_
+                               << " out";
+  }
+  shrinker.join();
+  in_destroy_ = nullptr;
+}
+
+TEST_F(HookOfAShrink, MayUseThePool) {
+  make_all();
+  const auto before = std::chrono::steady_clock::now();
+  in_first_hook([&] {
+    EXPECT_TRUE(pool_.try_acquire(default_init));
+    EXPECT_EQ(pool_.shrink_to(one_), one_);
+    EXPECT_NO_THROW(pool_.reserve(one_));
+    EXPECT_THROW(pool_.reserve(2 * one_), growth_failed) << "the segment is being given back";
+  });
+  EXPECT_EQ(pool_.shrink_to(one_), one_);
+  EXPECT_TRUE(called_);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 5s);
+  pool_.reserve(2 * one_);
+  EXPECT_EQ(pool_.capacity(), 2 * one_);
+}
+
+TEST_F(HookOfAShrink, MayNeedTheSegmentThatLeavesNext) {
+  make_all();
+  std::vector<kept_pool::lease_type> leases;
+  in_first_hook([&] {
+    while (leases.size() < one_) {
+      leases.push_back(pool_.try_acquire(default_init));
+      ASSERT_TRUE(leases.back());
+    }
+  });
+  // The hook of the higher segment takes the lower one into service again.
+  EXPECT_EQ(pool_.shrink_to(0), one_);
+  EXPECT_EQ(pool_.stats().created, one_);
+  EXPECT_EQ(pool_.stats().in_use, one_);
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,207 @@
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "lido/base/address_space.hpp"
+#include "lido/slot_map.hpp"
+
+namespace lido {
+namespace {
+
+using map = concurrent_slot_map<int>;
+using handle = map::handle_type;
+
+std::vector<handle> fill(map& numbers, int count) {
+  std::vector<handle> handles;
+  for (int i = 0; i < count; ++i) {
+    handles.push_back(numbers.insert(i));
+  }
+  return handles;
+}
+
+/// The place in memory, in units of a value.
+std::uint32_t slot_in(const map& numbers, handle which) {
+  return static_cast<std::uint32_t>(which.to_bits() % std::bit_ceil(numbers.max_size() + 1));
+}
+
+TEST(ConcurrentSlotMapShrink, WalksAreShortAgainAfterABurst) {
+  map numbers(100'000);
+  const std::vector<handle> handles = fill(numbers, 100'000);
+  EXPECT_EQ(numbers.extent(), 100'000U);
+  for (const handle gone : handles) {
+    if (slot_in(numbers, gone) >= 10) {
+      numbers.erase(gone);
+    }
+  }
+  EXPECT_EQ(numbers.extent(), 100'000U) << "an erase does not lower it";
+  numbers.shrink_to_fit();
+  EXPECT_EQ(numbers.extent(), 10U);
+  int visits = 0;
+  numbers.for_each([&](int&) { ++visits; });
+  EXPECT_EQ(visits, 10);
+  EXPECT_EQ(numbers.size(), 10U);
+}
+
+TEST(ConcurrentSlotMapShrink, AllSlotsAreThereAfterwardsAndTheLowestComeFirst) {
+  map numbers(10'000);
+  for (const handle gone : fill(numbers, 10'000)) {
+    numbers.erase(gone);
+  }
+  numbers.shrink_to_fit();
+  EXPECT_EQ(numbers.extent(), 0U);
+  (void)fill(numbers, 100);
+  EXPECT_LE(numbers.extent(), 10'000U / 8);
+  std::set<handle> all;
+  numbers.for_each([&](int&, handle own) { all.insert(own); });
+  for (const handle more : fill(numbers, 9'900)) {
+    EXPECT_TRUE(all.insert(more).second);
+  }
+  EXPECT_EQ(numbers.size(), 10'000U);
+  EXPECT_FALSE(numbers.try_emplace(1));
+}
+
+TEST(ConcurrentSlotMapShrink, FirstSlotsOfANewMapAreTheLowestToo) {
+  map numbers(10'000);
+  (void)fill(numbers, 100);
+  EXPECT_LE(numbers.extent(), 10'000U / 8);
+}
+
+TEST(ConcurrentSlotMapShrink, SlotsInCachesOfOtherThreadsAreFound) {
+  map numbers(1'000);
+  std::thread([&] {
+    for (const handle gone : fill(numbers, 1'000)) {
+      numbers.erase(gone);
+    }
+    std::thread([&] { numbers.shrink_to_fit(); }).join();  // this thread's cache is open
+  }).join();
+  EXPECT_EQ(numbers.extent(), 0U);
+}
+
+TEST(ConcurrentSlotMapShrink, ValueThatSomebodyIsStillWithKeepsTheEndBehindIt) {
+  map numbers(1'000);
+  const std::vector<handle> handles = fill(numbers, 1'000);
+  handle last = handles[0];
+  for (const handle each : handles) {
+    last = slot_in(numbers, each) == 999 ? each : last;
+  }
+  numbers.visit(last, [&](int&) {
+    for (const handle gone : handles) {
+      numbers.erase(gone);
+    }
+    numbers.shrink_to_fit();
+    EXPECT_EQ(numbers.extent(), 1'000U);
+  });
+  numbers.shrink_to_fit();
+  EXPECT_EQ(numbers.extent(), 0U);
+}
+
+TEST(ConcurrentSlotMapShrink, HandlesFromBeforeStayStale) {
+  map numbers(100);
+  std::set<handle> stale;
+  for (int round = 0; round < 50; ++round) {
+    for (const handle fresh : fill(numbers, 100)) {
+      EXPECT_TRUE(stale.insert(fresh).second);
+      numbers.erase(fresh);
+    }
+    numbers.shrink_to_fit();
+  }
+  for (const handle old : stale) {
+    EXPECT_FALSE(numbers.contains(old));
+  }
+}
+
+/// As long as a page of most systems, so that each value has pages of its own.
+struct page_of_bytes {
+  std::array<char, 65536> bytes;
+};
+
+/// Pages of the value that have memory.
+std::size_t resident_pages(page_of_bytes& value) {
+  std::vector<unsigned char> states(sizeof(value) / detail::page_size() + 1);
+  const std::uintptr_t at = std::bit_cast<std::uintptr_t>(&value);
+  const std::uintptr_t first = at / detail::page_size() * detail::page_size();
+  void* const page = std::bit_cast<void*>(first);
+  if (::mincore(page, sizeof(value) - (at - first), states.data()) != 0) {
+    return states.size();
+  }
+  std::size_t resident = 0;
+  for (const unsigned char state : states) {
+    resident += state & 1U;
+  }
+  return resident;
+}
+
+TEST(ConcurrentSlotMapShrink, PagesBehindTheEndGoBackToTheSystem) {
+  concurrent_slot_map<page_of_bytes> pages(64);
+  std::vector<slot_handle<page_of_bytes>> handles;
+  std::vector<page_of_bytes*> places;
+  for (int i = 0; i < 64; ++i) {
+    handles.push_back(pages.emplace());
+    pages.visit(handles.back(), [&](page_of_bytes& value) {
+      value.bytes.fill('x');
+      places.push_back(&value);
+    });
+  }
+  page_of_bytes* const highest = *std::max_element(places.begin(), places.end());
+  page_of_bytes* const lowest = *std::min_element(places.begin(), places.end());
+  ASSERT_GT(resident_pages(*highest), 0U);
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    if (places[i] != lowest) {
+      pages.erase(handles[i]);
+    }
+  }
+  pages.shrink_to_fit();
+  EXPECT_EQ(pages.extent(), 1U);
+  EXPECT_LE(resident_pages(*highest), 1U) << "the last page of the array may be in use beyond it";
+  EXPECT_GT(resident_pages(*lowest), 0U);
+  pages.for_each([](page_of_bytes& value) { EXPECT_EQ(value.bytes[65535], 'x'); });
+  for (int i = 0; i < 63; ++i) {
+    pages.visit(pages.emplace(), [](page_of_bytes& value) { value.bytes.fill('y'); });
+  }
+}
+
+// The free slots are out for a moment, which is no reason to refuse an insert.
+TEST(ConcurrentSlotMapShrink, NoInsertIsRefusedMeanwhile) {
+  map numbers(20'000);
+  std::atomic<bool> over = false;
+  std::atomic<int> refused = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      std::vector<handle> own;
+      while (!over) {
+        for (int n = 0; n < 100; ++n) {
+          const handle fresh = numbers.try_emplace(n);
+          refused += fresh ? 0 : 1;
+          own.push_back(fresh);
+        }
+        for (const handle gone : own) {
+          numbers.erase(gone);
+        }
+        own.clear();
+      }
+    });
+  }
+  for (int i = 0; i < 2'000; ++i) {
+    numbers.shrink_to_fit();
+  }
+  over = true;
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(numbers.size(), 0U);
+  numbers.shrink_to_fit();
+  EXPECT_EQ(numbers.extent(), 0U);
+}
+
+}  // namespace
+}  // namespace lido

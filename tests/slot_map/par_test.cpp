@@ -1,0 +1,120 @@
+#include "lido/slot_map/par.hpp"
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <atomic>
+#include <cstddef>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "lido/slot_map.hpp"
+#include "lido/tbb.hpp"
+
+namespace lido {
+namespace {
+
+constexpr int count = 20'000;
+
+template <class Map>
+std::vector<typename Map::handle_type> fill(Map& map) {
+  std::vector<typename Map::handle_type> handles;
+  for (int i = 0; i < count; ++i) {
+    handles.push_back(map.emplace(i));
+  }
+  return handles;
+}
+
+/// With four workers, however few cores there are.
+class Par : public ::testing::Test {
+ private:
+  tbb::global_control workers_{tbb::global_control::max_allowed_parallelism, 4};
+};
+
+TEST_F(Par, SlotMapReachesEachValueOnceAroundHoles) {
+  for (const auto mode :
+       {compaction_mode::immediate, compaction_mode::deferred, compaction_mode::manual}) {
+    slot_map<int> map({.compaction = mode});
+    const auto handles = fill(map);
+    map.for_each([](int& value) { return value % 3 == 0 ? step::erase : step::next; });
+    map.for_each(par, [](int& value) { value += count; });
+    for (int i = 0; i < count; ++i) {
+      const int* const found = map.find(handles[static_cast<std::size_t>(i)]);
+      ASSERT_EQ(found == nullptr, i % 3 == 0);
+      ASSERT_TRUE(found == nullptr || *found == i + count);
+    }
+  }
+}
+
+TEST_F(Par, SlotMapGivesTheHandleOfEachValue) {
+  slot_map<int> map;
+  (void)fill(map);
+  std::atomic<int> right = 0;
+  map.for_each(par, [&](int& value, slot_handle<int> own) { right += map.find(own) == &value; });
+  EXPECT_EQ(right, count);
+}
+
+TEST_F(Par, SlotMapPassesOnWhatACallbackThrows) {
+  slot_map<int> map;
+  (void)fill(map);
+  EXPECT_THROW(map.for_each(par,
+                            [](int& value) {
+                              if (value == 10'000) {
+                                throw std::runtime_error("no");
+                              }
+                            }),
+               std::runtime_error);
+  EXPECT_EQ(map.size(), static_cast<std::size_t>(count));
+}
+
+TEST_F(Par, ConcurrentSlotMapReachesEachValueOnceAndErasesWhatTheCallbackSays) {
+  concurrent_slot_map<int> map(count);
+  const auto handles = fill(map);
+  map.for_each(par, [](int& value) {
+    value += count;
+    return value % 3 == 0 ? step::erase : step::next;
+  });
+  for (int i = 0; i < count; ++i) {
+    int value = 0;
+    const bool there =
+        map.read(handles[static_cast<std::size_t>(i)], [&](const int& own) { value = own; });
+    ASSERT_EQ(there, (i + count) % 3 != 0);
+    ASSERT_TRUE(!there || value == i + count);
+  }
+}
+
+TEST_F(Par, ConcurrentSlotMapPassesOnWhatACallbackThrowsAndLeavesItsValues) {
+  concurrent_slot_map<int> map(count);
+  (void)fill(map);
+  EXPECT_THROW(map.for_each(par, [](int&) { throw std::runtime_error("no"); }), std::runtime_error);
+  int visits = 0;
+  map.for_each([&](int&) { ++visits; });
+  EXPECT_EQ(visits, count) << "nobody is with a value any more";
+}
+
+// Insertions and erasures of another thread, and of the callbacks themselves.
+TEST_F(Par, ConcurrentSlotMapMeetsWhatStaysWhileOthersComeAndGo) {
+  concurrent_slot_map<int> map(2 * count);
+  (void)fill(map);
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    while (!over) {
+      (void)map.erase(map.emplace(-1));
+    }
+  });
+  std::atomic<int> met = 0;
+  map.for_each(par, [&](int& value) {
+    if (value >= 0) {
+      ++met;
+      (void)map.erase(map.try_emplace(-2));
+    }
+  });
+  over = true;
+  other.join();
+  EXPECT_EQ(met, count);
+  EXPECT_EQ(map.size(), static_cast<std::size_t>(count));
+}
+
+}  // namespace
+}  // namespace lido
