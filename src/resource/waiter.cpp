@@ -39,14 +39,18 @@ bool resource_waiter::poke() noexcept {
 bool resource_waiter::end(std::uint32_t last, bool& was_asleep) noexcept {
   // relaxed: only a guess, validated by (2)
   std::uint32_t seen = state_.load(std::memory_order_relaxed);
-  schedule_point();
-  // (2) - this release-CAS synchronizes-with the acquire-load (1), so the waiter sees the resource.
-  // On failure relaxed: the word is again only a guess
-  while (is_open(seen) && !state_.compare_exchange_weak(seen, last, std::memory_order_release,
-                                                        std::memory_order_relaxed)) {
+  while (is_open(seen)) {
+    was_asleep = state_of(seen) == wait_state::asleep;
+    schedule_point();
+    // (2) - this release-CAS synchronizes-with the acquire-load (1), so the waiter sees the
+    // resource. On failure relaxed: the word is again only a guess
+    if (state_.compare_exchange_weak(seen, last, std::memory_order_release,
+                                     std::memory_order_relaxed)) {
+      return true;
+    }
   }
-  was_asleep = state_of(seen) == wait_state::asleep;
-  return is_open(seen);
+  was_asleep = false;
+  return false;
 }
 
 bool resource_waiter::swap(wait_state from, wait_state to) noexcept {
