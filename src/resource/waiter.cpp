@@ -55,6 +55,7 @@ bool resource_waiter::end(std::uint32_t last, bool& was_asleep) noexcept {
 
 bool resource_waiter::swap(wait_state from, wait_state to) noexcept {
   auto seen = static_cast<std::uint32_t>(from);
+  schedule_point();
   // relaxed: says only whether a wake-up is needed; (1) is what the waiter acts on
   return state_.compare_exchange_strong(seen, static_cast<std::uint32_t>(to),
                                         std::memory_order_relaxed, std::memory_order_relaxed);
