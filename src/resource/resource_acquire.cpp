@@ -279,22 +279,21 @@ void resource_core::count_failure(acquire_failure cause) noexcept {
 }
 
 /// Whether all resources are held by threads that wait, `thread` among them. Only the last one to
-/// join such a ring can close it, and it holds something.
+/// join such a ring can close it, and it holds something: nobody else pays for a walk of the queue.
 bool resource_core::is_deadlock(std::uint32_t thread) const noexcept {
-  if (live_ < max_size_) {
+  const resource_slot* const own = find_slot([&](const resource_slot& slot) {
+    return slot.thread() == thread && slot.state() == life_state::in_use;
+  });
+  if (live_ < max_size_ || own == nullptr) {
     return false;
   }
-  bool holds = false;
   const resource_slot* const hope = find_slot([&](const resource_slot& slot) {
     const life_state state = slot.state();
-    if (state != life_state::in_use) {
-      return state != life_state::empty;
-    }
     const std::uint32_t holder = slot.thread();
-    holds = holds || holder == thread;
-    return holder != thread && !is_waiting(holder);
+    return state == life_state::in_use ? holder != thread && !is_waiting(holder)
+                                       : state != life_state::empty;
   });
-  return hope == nullptr && holds;
+  return hope == nullptr;
 }
 
 bool resource_core::is_waiting(std::uint32_t thread) const noexcept {

@@ -184,10 +184,10 @@ TEST_F(ResourceAges, E2E3E4LongLeasesAreReportedOnceAndWhenTheyReturn) {
   pass(11s);
   pass(1s);
   EXPECT_EQ(told, std::vector{pool_event::kind::slow_lease});
-  pool.watch_leases(false);
+  pool.watch_leases(/*on=*/false);
   pass(60s);
   EXPECT_EQ(told.size(), 1U);
-  pool.watch_leases(true);
+  pool.watch_leases(/*on=*/true);
   pass(1s);
   pass(1s);
   EXPECT_EQ(pool.stats().suspected_leaks, 1U);

@@ -22,11 +22,11 @@ class ResourceCallbacks : public test::resource_in_each_mode {};
 
 struct detached {
   struct promise_type {  // NOLINT(readability-identifier-naming): the language's
-    detached get_return_object() { return {}; }
-    std::suspend_never initial_suspend() { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
+    static detached get_return_object() { return {}; }
+    static std::suspend_never initial_suspend() { return {}; }
+    static std::suspend_never final_suspend() noexcept { return {}; }
     void return_void() {}
-    void unhandled_exception() { std::terminate(); }
+    static void unhandled_exception() { std::terminate(); }
   };
 };
 

@@ -34,7 +34,7 @@ class ResourceLife : public ::testing::Test {
     return ticket;
   }
 
-  resource_life life;  // NOLINT(misc-non-private-member-variables-in-classes)
+  resource_life life;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
 };
 
 TEST_F(ResourceLife, BeginsEmptyAndIsReservedOnce) {
@@ -175,7 +175,7 @@ TEST_F(ResourceLife, D1JitterIsDrawnOnceAndUpToAQuarter) {
 }
 
 TEST_F(ResourceLife, AYearOfLifetimeHasAQuarterOfAYearOfJitter) {
-  constexpr nanos year = 365 * 24 * 3600 * second;
+  constexpr nanos year = 365L * 24 * 3600 * second;
   const life_limits long_lived{.max_lifetime = year, .lifetime_jitter = 0.25};
   EXPECT_NEAR(static_cast<double>(end_of_life(0, long_lived, 1 - 1e-9)),
               0.75 * static_cast<double>(year), 1e9);
