@@ -30,6 +30,7 @@ struct stub_connection {
 class lido_resources {
  public:
   static constexpr std::string_view name = "lido";
+  static constexpr bool sleeps = true;
   explicit lido_resources(std::size_t size)
       : pool_([] { return stub_connection(); },
               {.max_size = size, .min_idle = size, .max_creating = size}) {
@@ -53,6 +54,7 @@ class lido_resources {
 class bare_mutex {
  public:
   static constexpr std::string_view name = "mutex_vector";
+  static constexpr bool sleeps = false;
   explicit bare_mutex(std::size_t size) : all_(size) {
     for (stub_connection& one : all_) {
       idle_.push_back(&one);
@@ -91,6 +93,7 @@ class bare_mutex {
 class mutex_condition {
  public:
   static constexpr std::string_view name = "mutex_deque_cv";
+  static constexpr bool sleeps = true;
   explicit mutex_condition(std::size_t size) : all_(size) {
     for (stub_connection& one : all_) {
       idle_.push_back({&one, bench_clock::now()});
@@ -132,6 +135,7 @@ class mutex_condition {
 class tbb_bounded {
  public:
   static constexpr std::string_view name = "tbb_bounded_queue";
+  static constexpr bool sleeps = true;
   explicit tbb_bounded(std::size_t size) : all_(size) {
     for (stub_connection& one : all_) {
       idle_.push(&one);
