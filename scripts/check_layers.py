@@ -137,9 +137,16 @@ def check_architecture(root: Path) -> list[str]:
     return errors
 
 
+def check_installed(root: Path, files: list[Path]) -> list[str]:
+    """What is not in the list of headers is missing from an installed library."""
+    listed = (root / SOURCES / "CMakeLists.txt").read_text(encoding="utf-8")
+    return [f"src/CMakeLists.txt: {file} is in no list of headers"
+            for file in files if file.is_relative_to(HEADERS) and f"/{file}" not in listed]
+
+
 def check(root: Path) -> tuple[int, list[str]]:
     files = [f.relative_to(root) for f in files_below(root, ["include", "src"], is_cpp)]
-    errors = check_folders(root) + check_architecture(root)
+    errors = check_folders(root) + check_architecture(root) + check_installed(root, files)
     for file in files:
         errors += check_includes(root, file)
         if layer_of(file) == ENTRY and file.is_relative_to(HEADERS):

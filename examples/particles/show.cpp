@@ -51,7 +51,8 @@ struct plan {
 
 template <particle_store Store>
 showing run(Store& store, const plan& how) {
-  const auto& [policy, wanted, load, look, books] = how;
+  const auto& [policy, wanted, schedule, look, books] = how;
+  const auto& load = schedule;  // Clang 14 lets no lambda capture a part of a structured binding
   showing result;
   result.policy = policy;
   nursery births(wanted.seed, books);

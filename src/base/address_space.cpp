@@ -39,7 +39,7 @@ address_space::address_space(std::size_t size, std::size_t alignment) : size_(si
     throw std::bad_alloc();
   }
   mapping_ = static_cast<std::byte*>(place);
-  const std::uintptr_t start = std::bit_cast<std::uintptr_t>(mapping_);
+  const auto start = std::bit_cast<std::uintptr_t>(mapping_);
   data_ = mapping_ + (round_up(start, std::max(alignment, page)) - start);
 }
 

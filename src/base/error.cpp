@@ -1,8 +1,8 @@
 #include "lido/base/error.hpp"
 
-#include <system_error>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
 
 namespace lido {
 

@@ -42,10 +42,11 @@ bool park(const atomic<std::uint32_t>& word, std::uint32_t expected,
   moment.tv_sec = static_cast<std::time_t>(until.nanoseconds() / second);
   moment.tv_nsec = static_cast<long>(until.nanoseconds() % second);
   // An absolute time of CLOCK_MONOTONIC, which is what libstdc++'s steady_clock reads.
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the C library has no function for it
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the C library has no function for it
   const long result =
       ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected,
                 until.is_never() ? nullptr : &moment, nullptr, FUTEX_BITSET_MATCH_ANY);
+  // NOLINTEND(cppcoreguidelines-pro-type-vararg)
   return result == 0 || errno != ETIMEDOUT;
 }
 

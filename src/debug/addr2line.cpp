@@ -103,19 +103,8 @@ void copy(std::string_view from, std::span<char> to) noexcept {
   std::copy_n(from.begin(), size, to.begin());
 }
 
-}  // namespace
-
-source_line::source_line(std::string_view function, std::string_view file) noexcept {
-  copy(function, function_);
-  copy(file, file_);
-}
-
-source_line find_line(const char* path, std::uintptr_t offset) noexcept {
-  const char* const chosen = std::getenv("LIDO_ADDR2LINE");  // NOLINT(concurrency-mt-unsafe)
-  const char* const program = chosen != nullptr ? chosen : "addr2line";
-  if (*program == '\0') {
-    return {};
-  }
+/// What `program` says of one address.
+source_line ask(const char* program, const char* path, std::uintptr_t offset) noexcept {
   report_text address;
   address.hex(offset) << std::string_view("\0", 1);
   const output_of found(program, path, address.view().data());
@@ -132,6 +121,28 @@ source_line find_line(const char* path, std::uintptr_t offset) noexcept {
     }
   }
   return {is_known(function) ? function : "", ""};
+}
+
+}  // namespace
+
+source_line::source_line(std::string_view function, std::string_view file) noexcept {
+  copy(function, function_);
+  copy(file, file_);
+}
+
+source_line find_line(const char* path, std::uintptr_t offset) noexcept {
+  const char* const chosen = std::getenv("LIDO_ADDR2LINE");  // NOLINT(concurrency-mt-unsafe)
+  const char* const program = chosen != nullptr ? chosen : "addr2line";
+  if (*program == '\0') {
+    return {};
+  }
+  const source_line there = ask(program, path, offset);
+  if (there.file_known()) {
+    return there;
+  }
+  // Clang lets the ranges of inlined functions begin behind the instruction that names the place.
+  const source_line behind = ask(program, path, offset + 1);
+  return behind.file_known() ? behind : there;
 }
 
 }  // namespace lido::detail

@@ -7,8 +7,7 @@
 namespace lido {
 
 block_resource::block_resource(const block_resource_options& options)
-    : block_size_(0),
-      alignment_(options.alignment),
+    : alignment_(options.alignment),
       upstream_(options.upstream != nullptr ? options.upstream : std::pmr::get_default_resource()),
       overflow_to_upstream_(options.overflow_to_upstream),
       name_(options.name),

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -24,13 +27,18 @@ using random = std::minstd_rand;
 /// One run: prints the seed first, ends at the first broken invariant or when the time is over.
 class run {
  public:
-  explicit run(const run_options& options)
-      : options_(options),
-        end_(std::chrono::steady_clock::now() +
-             std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                 std::chrono::duration<double>(options.seconds))) {
+  explicit run(const run_options& options) : options_(options) {
     fmt::print("seed {}, {} threads, {:.1f} s\n", options.seed, options.threads, options.seconds);
     (void)std::fflush(stdout);
+    start();
+  }
+
+  /// The time begins now; for those who have prepared something first.
+  void start() {
+    end_ = std::chrono::steady_clock::now() +
+           std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+               std::chrono::duration<double>(options_.seconds));
+    give_up_after(options_.seconds);
   }
 
   [[nodiscard]] const run_options& options() const { return options_; }
@@ -82,6 +90,19 @@ class run {
   }
 
  private:
+  static constexpr unsigned seconds_to_end = 100;
+
+  /// A run that does not end is broken, too: a list that goes round in circles shows in nothing
+  /// else.
+  static void give_up_after(double seconds) {
+    (void)std::signal(SIGALRM, [](int /*signal*/) {
+      constexpr std::string_view text = "BROKEN: no end\n";
+      (void)!::write(STDOUT_FILENO, text.data(), text.size());
+      std::_Exit(EXIT_FAILURE);
+    });
+    (void)::alarm(static_cast<unsigned>(seconds) + seconds_to_end);
+  }
+
   run_options options_;
   std::chrono::steady_clock::time_point end_;
   std::atomic<std::uint64_t> operations_{0};

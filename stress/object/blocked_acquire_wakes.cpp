@@ -256,6 +256,7 @@ int main(int argc, char** argv) {
     }
     all.all_at_once(std::chrono::steady_clock::now() +
                     std::chrono::milliseconds(static_cast<long>(settings.run.seconds * 500)));
+    run.start();
     all.crowd();
     all.queue_up(random);
     const lido::pool_stats stats = pool.stats();

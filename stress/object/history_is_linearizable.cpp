@@ -32,6 +32,7 @@ struct settings {
   unsigned hold = 2;
   unsigned raid = 1024;
   unsigned steps = 20'000;
+  unsigned excuses = 10;
 };
 
 /// As large as a page, so that a segment of a pool that grows has few.
@@ -218,7 +219,7 @@ int drive(const settings& settings, const lido::object_pool_options& options) {
       .add("impossible", 0)
       .print();
   run.require(refusals > 0, "no acquire was refused");
-  if (excused > 3 + refusals / 100) {
+  if (excused > 3 + refusals * settings.excuses / 100) {
     run.broken(std::to_string(excused) + " acquires gave up after a tenth of a second");
   }
   run.require(settings.pool != "grow" || (stats.growths > 100 && stats.shrinks > 100),
@@ -236,6 +237,8 @@ int main(int argc, char** argv) {
   line.add("--hold", settings.hold, "most objects a thread holds");
   line.add("--raid", settings.raid, "one step in so many takes all there is; 0: none");
   line.add("--steps", settings.steps, "of each thread in a round");
+  line.add("--excuses", settings.excuses,
+           "% of the refusals that may come of a tenth of a second without progress");
   line.parse(argc, argv);
 
   if (settings.pool == "grow") {

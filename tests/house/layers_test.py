@@ -19,6 +19,16 @@ ARCHITECTURE = """# Map
 """
 
 
+HEADERS = """
+  ${PROJECT_SOURCE_DIR}/include/lido/object_pool.hpp
+  ${PROJECT_SOURCE_DIR}/include/lido/base/words.hpp
+  ${PROJECT_SOURCE_DIR}/include/lido/base/more.hpp
+  ${PROJECT_SOURCE_DIR}/include/lido/utils/odd.hpp
+  ${PROJECT_SOURCE_DIR}/include/lido/freelist/stack.hpp
+  ${PROJECT_SOURCE_DIR}/include/lido/object/pool.hpp
+"""
+
+
 class Layers(TreeTest):
     def setUp(self) -> None:
         super().setUp()
@@ -27,7 +37,7 @@ class Layers(TreeTest):
         self.write("include/lido/object/pool.hpp", '#include "lido/freelist/stack.hpp"\n#include "lido/base/words.hpp"\n')
         self.write("include/lido/object_pool.hpp", '/// An entry.\n#pragma once\n#include "lido/object/pool.hpp"\n')
         self.write("src/object/pool.cpp", '#include "lido/object/pool.hpp"\n')
-        self.write("src/CMakeLists.txt", "")
+        self.write("src/CMakeLists.txt", HEADERS)
         self.write("ARCHITECTURE.md", ARCHITECTURE)
 
     def errors(self) -> list[str]:
@@ -39,6 +49,10 @@ class Layers(TreeTest):
     def test_tree_without_architecture_passes(self) -> None:
         (self.root / "ARCHITECTURE.md").unlink()
         self.assert_clean(self.errors())
+
+    def test_header_that_is_not_installed_is_rejected(self) -> None:
+        self.edit("src/CMakeLists.txt", "  ${PROJECT_SOURCE_DIR}/include/lido/base/words.hpp\n", "")
+        self.assert_fault(self.errors(), "src/CMakeLists.txt", "base/words.hpp")
 
     def test_commented_include_does_not_count(self) -> None:
         self.edit("include/lido/base/words.hpp", "#include <vector>", '// #include "lido/object/pool.hpp"')

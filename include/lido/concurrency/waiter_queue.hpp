@@ -125,6 +125,7 @@ class alignas(no_false_sharing) waiter_queue {
   /// what `take()` returns, until it is null. An item that nobody waits for goes to `put(item)`.
   /// Returns how many were given.
   template <class Take, class Put>
+  // NOLINTNEXTLINE(misc-no-recursion): `take` may come here again, and ends at the gate
   std::uint32_t serve_and_leave(void* item, const Take& take, const Put& put) noexcept {
     std::uint32_t given = 0;
     wake_up_call call;
@@ -172,6 +173,7 @@ class alignas(no_false_sharing) waiter_queue {
 
   /// Until there are no waiters, or no items. What is then in `item` nobody waits for.
   template <class Take>
+  // NOLINTNEXTLINE(misc-no-recursion): as in serve_and_leave
   std::uint32_t serve(void*& item, const Take& take, wake_up_call& call) noexcept {
     std::uint32_t given = 0;
     for (waiter* first = first_open(); first != nullptr; first = first_open()) {

@@ -129,7 +129,9 @@ class slot_checks : public checked_slots {
       valgrind_release(this, slot, Size);
     }
   }
-  void after_failed_construction(void* slot) const noexcept { after_destruction(slot, false); }
+  void after_failed_construction(void* slot) const noexcept {
+    after_destruction(slot, /*as_holder=*/false);
+  }
 
  private:
   static constexpr fill_pattern pattern{Size, Whole};
@@ -139,17 +141,15 @@ class slot_checks : public checked_slots {
     return pattern.watches_all() ? 0 : record_of(slot).last_use();
   }
 
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr): as below
   [[nodiscard, gnu::always_inline]] slot_record& record_of(const void* object) noexcept {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr): as
-    // below
     return *reinterpret_cast<slot_record*>(record_address(object));
   }
   [[nodiscard, gnu::always_inline]] const slot_record& record_of(
       const void* object) const noexcept {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr): as
-    // below
     return *reinterpret_cast<const slot_record*>(record_address(object));
   }
+  // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
 
   /// Records lie beside one another as slots do. Where a record is as large as a number of slots,
   /// the origin is where that of a slot at address 0 would be, and the distance is not needed.

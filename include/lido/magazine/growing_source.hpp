@@ -146,6 +146,8 @@ class growing_source final : private thread_exit_listener {
   [[nodiscard]] int back_if_retired(std::uint32_t segment) noexcept;
   template <class Work>
   auto do_apart(std::uint32_t segment, const Work& work) noexcept;
+  template <class Fill>
+  [[nodiscard]] bool fill_apart(std::uint32_t segment, const Fill& fill) noexcept;
   [[nodiscard]] bool wait_for_segment(patience& others) noexcept;
   void put_in_service(std::uint32_t segment, void** kept) noexcept;
   [[nodiscard]] std::uint32_t lowest_spare() noexcept;

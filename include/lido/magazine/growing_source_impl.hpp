@@ -13,6 +13,7 @@
 namespace lido::detail {
 
 template <growing_index_stack Stack, segment_memory Memory>
+// NOLINTNEXTLINE(readability-function-size): each is something else, and there is one caller
 growing_source<Stack, Memory>::growing_source(slot_geometry slots, std::size_t stride,
                                               std::uint32_t capacity, cache_choice caches,
                                               std::uint32_t max_cached, Memory& memory)

@@ -20,14 +20,12 @@ namespace lido::detail {
 template <growing_index_stack Stack, segment_memory Memory>
 void* growing_source<Stack, Memory>::grow() noexcept {
   void* kept = nullptr;
-  if (add_segment(&kept) == 0) {
-    // relaxed: written by the holder alone
-    const std::uint32_t wanted = segments_.load(std::memory_order_relaxed) / tuning::growth_divisor;
-    for (std::uint32_t more = 1; more < wanted && lowest_spare() < plan_.segments(); ++more) {
-      if (add_segment(nullptr) != 0) {
-        break;
-      }
-    }
+  int error = add_segment(&kept);
+  // relaxed: written by the holder alone
+  const std::uint32_t wanted = segments_.load(std::memory_order_relaxed) / tuning::growth_divisor;
+  for (std::uint32_t more = 1; error == 0 && more < wanted && lowest_spare() < plan_.segments();
+       ++more) {
+    error = add_segment(nullptr);
   }
   return kept;
 }
@@ -96,6 +94,17 @@ auto growing_source<Stack, Memory>::do_apart(std::uint32_t segment, const Work& 
   return result;
 }
 
+/// False: no more is to be filled.
+template <growing_index_stack Stack, segment_memory Memory>
+template <class Fill>
+bool growing_source<Stack, Memory>::fill_apart(std::uint32_t segment, const Fill& fill) noexcept {
+  if constexpr (std::is_null_pointer_v<Fill>) {
+    return true;
+  } else {
+    return do_apart(segment, fill);
+  }
+}
+
 /// Its slots into the source, the first one into `kept`, if that is not null.
 template <growing_index_stack Stack, segment_memory Memory>
 void growing_source<Stack, Memory>::put_in_service(std::uint32_t segment, void** kept) noexcept {
@@ -143,9 +152,7 @@ int growing_source<Stack, Memory>::reserve(std::uint32_t slots, const Fill& fill
     if (const std::uint32_t segment = lowest_spare(); segment == plan_.segments()) {
       error = wait_for_segment(others) ? 0 : EBUSY;
     } else if (error = back_if_retired(segment); error == 0) {
-      if constexpr (!std::is_null_pointer_v<Fill>) {
-        go_on = do_apart(segment, fill);
-      }
+      go_on = fill_apart(segment, fill);
       put_in_service(segment, nullptr);
     }
   }
@@ -156,17 +163,18 @@ int growing_source<Stack, Memory>::reserve(std::uint32_t slots, const Fill& fill
 template <growing_index_stack Stack, segment_memory Memory>
 std::uint32_t growing_source<Stack, Memory>::shrink_to(std::uint32_t slots) noexcept {
   hold();
-  if (capacity() > slots) {
+  const bool shrinks = capacity() > slots;
+  if (shrinks) {
     source_.collect([this](std::span<const slot_index> found) {
       census_.insert(found);
       note_progress();
     });
     take_out_free_segments(slots);
     put_back_census();
-    for (std::uint32_t segment = plan_.segments(); segment-- > 0;) {
-      if (states_[segment] == segment_state::leaving) {
-        end_segment(segment);
-      }
+  }
+  for (std::uint32_t segment = shrinks ? plan_.segments() : 0; segment-- > 0;) {
+    if (states_[segment] == segment_state::leaving) {
+      end_segment(segment);
     }
   }
   const std::uint32_t left = capacity();

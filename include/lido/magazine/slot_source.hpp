@@ -192,6 +192,7 @@ class slot_source final : private thread_exit_listener {
   // The shared side. `self`: the caller's cache, only to count in; null without a number.
   [[nodiscard]] void* acquire_past_cache(thread_cache* self) noexcept;
   void release_past_cache(thread_cache* self, void* slot) noexcept;
+  // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   [[nodiscard]] std::size_t take_shared(thread_cache* self, std::span<void*> out) noexcept;
   void give(thread_cache* self, std::span<void* const> slots) noexcept;
   [[nodiscard]] void* scavenge(thread_cache* self) noexcept;
@@ -208,11 +209,13 @@ class slot_source final : private thread_exit_listener {
                                  const announcements& made) noexcept;
 
   // Those who wait. Who has put slots where others find them calls one of the first two.
+  // NOLINTBEGIN(misc-no-recursion): as above
   void serve_waiters(thread_cache* self) noexcept;
   void close_for_waiters(thread_cache& cache) noexcept;
   [[nodiscard]] bool hand_over(thread_cache* self, void* slot) noexcept;
   void serve_and_leave(thread_cache* self, void* slot) noexcept;
   [[nodiscard]] void* take_one(thread_cache* self) noexcept;
+  // NOLINTEND(misc-no-recursion)
   [[nodiscard]] bool look_again(thread_cache* self, const waiter& me) noexcept;
   void* leave_queue(thread_cache* self, waiter& me) noexcept;
 

@@ -56,6 +56,7 @@ bool slot_source<Stack>::hand_over(thread_cache* self, void* slot) noexcept {
 template <index_stack Stack>
 void slot_source<Stack>::serve_and_leave(thread_cache* self, void* slot) noexcept {
   bool carries = false;
+  // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   const auto take = [this, self, &carries] {
     if (!std::exchange(carries, true)) {
       count_shared_rmw();

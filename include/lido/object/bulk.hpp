@@ -8,7 +8,7 @@
 #include <span>
 
 #include "lido/base/scope_exit.hpp"
-#include "lido/base/slot_index.hpp"
+#include "lido/magazine/depot.hpp"
 
 namespace lido::detail {
 
@@ -16,11 +16,11 @@ namespace lido::detail {
 /// called.
 template <class Pool, class Place>
 struct bulk {
-  using T = typename Pool::value_type;
+  using object = typename Pool::value_type;
   static constexpr std::size_t chunk = most_per_trip;
 
   /// See `try_acquire_n`.
-  static std::size_t acquire(Pool& pool, Place at, std::span<T*> out) {
+  static std::size_t acquire(Pool& pool, Place at, std::span<object*> out) {
     std::size_t count = 0;
     scope_exit undo([&] { release(pool, at, out.first(count)); });
     while (count < out.size()) {
@@ -37,7 +37,7 @@ struct bulk {
   }
 
   /// See `release_n`.
-  static void release(Pool& pool, Place at, std::span<T* const> objects) noexcept {
+  static void release(Pool& pool, Place at, std::span<object* const> objects) noexcept {
     while (!objects.empty()) {
       std::array<void*, chunk> slots;
       std::size_t admitted = 0;
@@ -50,7 +50,7 @@ struct bulk {
   }
 
  private:
-  static void construct(Pool& pool, Place at, std::span<void* const> slots, std::span<T*> out,
+  static void construct(Pool& pool, Place at, std::span<void* const> slots, std::span<object*> out,
                         std::size_t& count) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
       // What is in `out` is the caller's to undo; the slots not yet used are this function's.

@@ -25,6 +25,7 @@ class exhaustion_handler {
  public:
   exhaustion_handler() requires std::default_initializable<F>
   = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a pool is given the callable itself
   explicit(false) exhaustion_handler(F callable) : callable_(std::move(callable)) {}
 
   answer on_exhausted(const exhaustion& what) { return callable_(what); }

@@ -48,6 +48,7 @@ struct pool_parts {
   static std::uint32_t most_slots(const object_pool_options& options) noexcept {
     return static_cast<std::uint32_t>(options.capacity);
   }
+  // NOLINTNEXTLINE(readability-function-size): each is something else, and there is one caller
   static source make_source(const slots& slots, std::uint32_t capacity, cache_choice caches,
                             const object_pool_options& options, waiting_choice waiting,
                             backing& /*backing*/) {
@@ -71,6 +72,7 @@ struct pool_parts<T, ListPolicy, LifeCyclePolicy, Tracks, true> {
   static std::uint32_t most_slots(const object_pool_options& options) {
     return most_slots_of(options, sizeof(T));
   }
+  // NOLINTNEXTLINE(readability-function-size): each is something else, and there is one caller
   static source make_source(const slots& slots, std::uint32_t capacity, cache_choice caches,
                             const object_pool_options& options, waiting_choice /*waiting*/,
                             backing& backing) {
@@ -120,27 +122,29 @@ class growth_functions {
 
   /// Returns the error number of the system.
   [[nodiscard]] int add(std::uint32_t slots) {
-    auto& source = self().source_;
-    auto& life = self().life_;
-    if constexpr (std::remove_reference_t<decltype(life)>::keeps) {
-      if (life.is_eager()) {
-        std::exception_ptr thrown;
-        const auto fill = [&](slot_index first, std::uint32_t count, const auto& note) noexcept {
-          try {
-            life.fill(self().slots_, self().shadow_, first, count, note);
-          } catch (...) {
-            thrown = std::current_exception();
-          }
-          return thrown == nullptr;
-        };
-        const int error = source.reserve(slots, fill);
-        if (thrown != nullptr) {
-          std::rethrow_exception(thrown);
-        }
-        return error;
+    if constexpr (std::remove_reference_t<decltype(self().life_)>::keeps) {
+      if (self().life_.is_eager()) {
+        return add_filled(slots);
       }
     }
-    return source.reserve(slots);
+    return self().source_.reserve(slots);
+  }
+
+  [[nodiscard]] int add_filled(std::uint32_t slots) {
+    std::exception_ptr thrown;
+    const auto fill = [&](slot_index first, std::uint32_t count, const auto& note) noexcept {
+      try {
+        self().life_.fill(self().slots_, self().shadow_, first, count, note);
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      return thrown == nullptr;
+    };
+    const int error = self().source_.reserve(slots, fill);
+    if (thrown != nullptr) {
+      std::rethrow_exception(thrown);
+    }
+    return error;
   }
 };
 

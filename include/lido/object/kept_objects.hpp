@@ -148,11 +148,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
             const Note& after_each) {
     for (slot_index index = first; index < first + count; ++index) {
       if (!held_[index]) {
-        void* const slot = slots.address_of(index);
-        shadow.open(slot);
-        scope_exit undo([&] { shadow.close(slot); });
-        create(index, slot);
-        undo.dismiss();
+        fill_one(slots.address_of(index), index, shadow);
         after_each();
       }
     }
@@ -194,9 +190,17 @@ class kept_objects : private fitting_hooks<T, Hooks> {
   void end_one(void* slot, const Slots& slots, Checks& checks, Shadow& shadow) noexcept {
     if (const slot_index index = index_in(slots, slot); held_[index]) {
       destroy(index, object_in(slot));
-      checks.after_destruction(slot, false);
+      checks.after_destruction(slot, /*as_holder=*/false);
       shadow.close(slot);
     }
+  }
+
+  template <class Shadow>
+  void fill_one(void* slot, slot_index index, Shadow& shadow) {
+    shadow.open(slot);
+    scope_exit undo([&] { shadow.close(slot); });
+    create(index, slot);
+    undo.dismiss();
   }
 
   [[gnu::noinline]] void create(slot_index index, void* slot) noexcept(creates_nothrow()) {

@@ -175,7 +175,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
       release_beside_others(object, found, at);
       return;
     }
-    destroy(object, true);
+    destroy(object, /*as_holder=*/true);
     put_slot(object);
   }
 
@@ -332,14 +332,14 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   }
   [[gnu::noinline]] void release_as_other(T* object, place at) noexcept {
     if (checks_.end_as_other(object, at)) {
-      destroy(object, false);
+      destroy(object, /*as_holder=*/false);
       put_slot(object);
     }
   }
   [[gnu::noinline]] void release_beside_others(T* object, typename checks::holding found,
                                                place at) noexcept {
     if (checks_.settle(object, found, at)) {
-      destroy(object, true);
+      destroy(object, /*as_holder=*/true);
       put_slot(object);
     }
   }

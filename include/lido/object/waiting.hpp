@@ -93,21 +93,25 @@ class waiting_acquires {
 
   /// For `acquire`. Null: there shall be no object.
   [[nodiscard, gnu::noinline]] void* take_slot_when_exhausted() {
-    void* slot = nullptr;
     if constexpr (Waits) {
-      slot = wait_for_slot(deadline(), nullptr);
+      return wait_for_slot(deadline(), nullptr);
     } else {
       pool().throw_if_growth_failed();
-      for (std::size_t attempt = 1; slot == nullptr; ++attempt) {
-        const exhaustion_answer answer = ask(attempt);
-        if (answer == exhaustion_answer::fail) {
-          throw pool_exhausted(pool().name(), pool().capacity(), pool().stats().in_use);
-        }
-        if (answer == exhaustion_answer::drop) {
-          break;
-        }
-        slot = pool().take_slot();
+      return ask_for_slot();
+    }
+  }
+
+  [[nodiscard]] void* ask_for_slot() {
+    void* slot = nullptr;
+    for (std::size_t attempt = 1; slot == nullptr; ++attempt) {
+      const exhaustion_answer answer = ask(attempt);
+      if (answer == exhaustion_answer::fail) {
+        throw pool_exhausted(pool().name(), pool().capacity(), pool().stats().in_use);
       }
+      if (answer == exhaustion_answer::drop) {
+        break;
+      }
+      slot = pool().take_slot();
     }
     return slot;
   }

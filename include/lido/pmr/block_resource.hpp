@@ -111,7 +111,7 @@ class block_resource final : public std::pmr::memory_resource {
   [[nodiscard, gnu::noinline]] void* take_after_miss(std::size_t bytes, std::size_t alignment);
   [[gnu::noinline]] void give_elsewhere(void* address, std::size_t bytes, std::size_t alignment);
 
-  std::size_t block_size_;
+  std::size_t block_size_ = 0;
   std::size_t alignment_;
   std::pmr::memory_resource* upstream_;
   bool overflow_to_upstream_;

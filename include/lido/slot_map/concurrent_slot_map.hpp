@@ -189,15 +189,7 @@ class concurrent_slot_map {
   bool for_each(F&& f) const {
     const std::uint32_t end = slots_.end();
     for (std::uint32_t slot = 0; slot < end; ++slot) {
-      if (!states_[slot].is_live()) {
-        continue;
-      }
-      const handle_type handle = handle_at(slot);
-      step verdict = step::next;
-      (void)read(handle, [&](const T& value) {
-        verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
-      });
-      if (detail::stops(verdict)) {
+      if (states_[slot].is_live() && detail::stops(show(f, handle_at(slot)))) {
         return false;
       }
     }
@@ -339,6 +331,15 @@ class concurrent_slot_map {
     if (states_[slot].leave_shared()) {
       end_value_and_hand_on(slot);
     }
+  }
+
+  template <class F>
+  step show(F& f, handle_type handle) const {
+    const auto same = [handle] { return handle; };
+    step verdict = step::next;
+    (void)read(handle,
+               [&](const T& value) { verdict = detail::visit_with(*this, f, value, same); });
+    return verdict;
   }
 
   template <class F>

@@ -40,7 +40,34 @@ namespace lido::detail {
 
 /// Says how large it may become.
 template <class Pool>
-concept bounded_pool = requires(const Pool& pool) { pool.max_capacity(); };
+concept bounded_pool = requires(const Pool& pool) {
+  pool.max_capacity();
+};
+
+template <class Pool>
+[[nodiscard]] bool can_grow([[maybe_unused]] const Pool& pool,
+                            [[maybe_unused]] std::size_t capacity) {
+  if constexpr (bounded_pool<Pool>) {
+    return pool.max_capacity() > capacity;
+  } else {
+    return false;
+  }
+}
+
+template <class Pool, class... Args>
+[[nodiscard]] std::vector<typename Pool::value_type*> take_up_to(std::size_t most, Pool& pool,
+                                                                 const Args&... args) {
+  std::vector<typename Pool::value_type*> all;
+  all.reserve(most);
+  while (all.size() < most) {
+    auto* const object = pool.try_acquire_ptr(args...);
+    if (object == nullptr) {
+      break;
+    }
+    all.push_back(object);
+  }
+  return all;
+}
 
 [[nodiscard]] inline std::string numbers_of(const pool_stats& stats) {
   return std::to_string(stats.in_use) + " in use, " + std::to_string(stats.cached) +
@@ -88,20 +115,8 @@ verdict conserved(Pool& pool, const Args&... args) {
   const std::size_t free = before.capacity - before.in_use;
   // One more than can be there, so that a pool that has too many does not keep this going. One that
   // can grow would: what it has must suffice.
-  bool can_grow = false;
-  if constexpr (detail::bounded_pool<Pool>) {
-    can_grow = pool.max_capacity() > before.capacity;
-  }
-  const std::size_t most = free + (can_grow ? 0 : 1);
-  std::vector<typename Pool::value_type*> all;
-  all.reserve(most);
-  while (all.size() < most) {
-    auto* const object = pool.try_acquire_ptr(args...);
-    if (object == nullptr) {
-      break;
-    }
-    all.push_back(object);
-  }
+  const std::size_t most = free + (detail::can_grow(pool, before.capacity) ? 0 : 1);
+  const std::vector<typename Pool::value_type*> all = detail::take_up_to(most, pool, args...);
   std::string problem = detail::judge(pool, all, free);
   if (problem.empty() && pool.stats().capacity != before.capacity) {
     problem = "it grew although " + std::to_string(free) + " slots should be free";

@@ -39,6 +39,7 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> waiting_scenarios();
 [[nodiscard]] std::span<const scenario> growth_scenarios();
 [[nodiscard]] std::span<const scenario> slot_state_scenarios();
+[[nodiscard]] std::span<const scenario> slot_supply_scenarios();
 
 /// Runs each body in a thread of its own; returns when all have ended.
 template <class... Bodies>
