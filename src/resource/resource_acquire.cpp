@@ -166,6 +166,7 @@ bool resource_core::is_refused(bool again, acquire_failure& cause) const noexcep
 
 /// False: refused.
 bool resource_core::enqueue(resource_waiter& waiter, bool again, acquire_failure& cause) {
+  const bool holds = settings_.detect_hold_and_wait && holds_any(waiter.thread());
   aftermath after(*this);
   const lock guard(mutex_);
   if (is_refused(again, cause)) {
@@ -173,7 +174,7 @@ bool resource_core::enqueue(resource_waiter& waiter, bool again, acquire_failure
     return false;
   }
   enqueue_locked(waiter, again, after);
-  if (settings_.detect_hold_and_wait && waiter.open() && is_deadlock(waiter.thread())) {
+  if (holds && waiter.open() && is_deadlock(waiter.thread())) {
     unlink(waiter);
     cause = acquire_failure::self_deadlock;
     count_failure(cause);
@@ -197,8 +198,9 @@ void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermat
   refill(after);
 }
 
-void resource_core::sleep_until_ended(resource_waiter& waiter) noexcept {
-  for (int spin = 0; spin < spins_before_sleep; ++spin) {
+/// Only who is alone in the queue may hope for the next resource: others would spin in its way.
+void resource_core::sleep_until_ended(resource_waiter& waiter) const noexcept {
+  for (int spin = 0; spin < spins_before_sleep && attention_.waiters() <= 1; ++spin) {
     if (!waiter.open()) {
       return;
     }
@@ -278,13 +280,16 @@ void resource_core::count_failure(acquire_failure cause) noexcept {
   }
 }
 
+bool resource_core::holds_any(std::uint32_t thread) const noexcept {
+  return find_slot([&](const resource_slot& slot) {
+           return slot.thread() == thread && slot.state() == life_state::in_use;
+         }) != nullptr;
+}
+
 /// Whether all resources are held by threads that wait, `thread` among them. Only the last one to
 /// join such a ring can close it, and it holds something: nobody else pays for a walk of the queue.
 bool resource_core::is_deadlock(std::uint32_t thread) const noexcept {
-  const resource_slot* const own = find_slot([&](const resource_slot& slot) {
-    return slot.thread() == thread && slot.state() == life_state::in_use;
-  });
-  if (live_ < max_size_ || own == nullptr) {
+  if (live_ < max_size_) {
     return false;
   }
   const resource_slot* const hope = find_slot([&](const resource_slot& slot) {

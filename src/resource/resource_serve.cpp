@@ -50,8 +50,10 @@ void resource_core::offer(const resource_grant& grant) noexcept {
     return;
   }
   if (!attention_.needed() || broken(mutation::return_unwatched)) [[likely]] {
-    // relaxed: a hint
-    corner.last.store(&slot, std::memory_order_relaxed);
+    if (thread_offset != 0) {  // what threads without a number share would keep them without one
+      // relaxed: a hint
+      corner.last.store(&slot, std::memory_order_relaxed);
+    }
     end_leaving(corner);
     return;
   }

@@ -24,7 +24,7 @@ nanos resource_core::read_clock() noexcept {
 
 /// Reserves slots for what should be made now, and says that there is work.
 void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcept {
-  if (attention_.is(attention::closed) || now() < retry_at_) {
+  if (live_ >= max_size_ || attention_.is(attention::closed) || now() < retry_at_) {
     return;
   }
   const bool serves = !attention_.is(attention::suspended);

@@ -61,8 +61,8 @@ auto async_acquire(resource_pool<R>& pool, std::chrono::nanoseconds timeout,
         using operation = detail::asio_operation<R, decltype(handler)>;
         const auto waiting = std::make_shared<operation>(std::move(handler));
         from->async_acquire(
-            [waiting](resource_lease<R> lease, const std::exception_ptr& error) {
-              waiting->complete(std::move(lease), error);
+            [waiting](resource_lease<R> lease, std::exception_ptr error) {
+              waiting->complete(std::move(lease), std::move(error));
             },
             wait, std::move(until_asked));
       },

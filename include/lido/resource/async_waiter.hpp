@@ -26,10 +26,10 @@ class async_waiter : public resource_waiter {
   void listen(const std::stop_token& stop) { on_stop_.emplace(stop, stopper{this}); }
 
   /// Calls the callback and deletes itself.
-  void finish(const resource_grant& grant, const std::exception_ptr& error) noexcept {
+  void finish(const resource_grant& grant, std::exception_ptr error) noexcept {
     const std::unique_ptr<async_waiter> self(this);
     on_stop_.reset();
-    done_(grant, error);
+    done_(grant, std::move(error));
   }
 
   // Under the mutex.

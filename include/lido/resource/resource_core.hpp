@@ -79,7 +79,8 @@ struct acquire_request {
 class resource_core : public std::enable_shared_from_this<resource_core> {
  public:
   using hooks_pointer = std::shared_ptr<resource_hooks>;
-  using callback = std::function<void(const resource_grant&, const std::exception_ptr&)>;
+  /// The error is handed on, not shared: who gets it is the only one to end it.
+  using callback = std::function<void(const resource_grant&, std::exception_ptr)>;
 
   resource_core(pool_settings settings, hooks_pointer hooks, block_maker make);
   resource_core(const resource_core&) = delete;
@@ -158,11 +159,12 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool is_refused(bool again, acquire_failure& cause) const noexcept;
   bool enqueue(resource_waiter& waiter, bool again, acquire_failure& cause);
   void enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept;
-  static void sleep_until_ended(resource_waiter& waiter) noexcept;
+  void sleep_until_ended(resource_waiter& waiter) const noexcept;
   void sleep_and_work(resource_waiter& waiter) noexcept;
   void leave_queue(resource_waiter& waiter) noexcept;
   void pass_on() noexcept;
   void count_failure(acquire_failure cause) noexcept;
+  [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
   [[nodiscard]] bool is_deadlock(std::uint32_t thread) const noexcept;
   [[nodiscard]] bool is_waiting(std::uint32_t thread) const noexcept;
   [[nodiscard]] acquire_error error(acquire_failure cause);

@@ -102,8 +102,8 @@ class resource_pool {
   void async_acquire(Done done, std::chrono::nanoseconds timeout, std::stop_token stop = {}) {
     core_->take_async({detail::deadline::after(timeout), std::move(stop), detail::place::here()},
                       [done = std::move(done)](const detail::resource_grant& grant,
-                                               const std::exception_ptr& error) mutable {
-                        done(lease_type(grant), error);
+                                               std::exception_ptr error) mutable {
+                        done(lease_type(grant), std::move(error));
                       });
   }
 
@@ -184,9 +184,9 @@ class resource_pool {
     }
     void await_suspend(std::coroutine_handle<> coroutine) {
       pool.async_acquire(
-          [this, coroutine](lease_type got, const std::exception_ptr& why) {
+          [this, coroutine](lease_type got, std::exception_ptr why) {
             lease = std::move(got);
-            error = why;
+            error = std::move(why);
             coroutine.resume();
           },
           timeout, stop);
