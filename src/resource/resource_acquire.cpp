@@ -192,7 +192,7 @@ void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermat
     ++totals_.waits;
   }
   attention_.one_waits();
-  if (has_to_look) {
+  if (has_to_look && !broken(mutation::wait_unlooked)) {
     match(nullptr, after);
   }
   refill(after);

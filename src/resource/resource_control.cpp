@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
+#include "lido/base/mutation.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/resource/resource_core.hpp"
 
@@ -39,7 +40,9 @@ resource_core::resource_core(pool_settings settings, hooks_pointer hooks, block_
 }
 
 resource_core::~resource_core() {
-  quiesce();
+  if (!broken(mutation::end_unwaited)) {
+    quiesce();
+  }
 }
 
 /// Until no thread is about to leave a release that has let go of its slot.

@@ -88,6 +88,8 @@ enum class mutation {
   return_unwatched,  ///< who puts a resource back does not look whether anybody waits
   swallow_resource,  ///< a waiter given a resource as it was cancelled leaves without it
   refused_resource,  ///< a resource that a waiter could no longer be given is forgotten
+  wait_unlooked,     ///< who has begun to wait does not look for idle resources
+  end_unwaited,      ///< a pool ends although somebody is about to leave it
 };
 
 }  // namespace lido::detail

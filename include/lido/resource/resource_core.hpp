@@ -15,6 +15,7 @@
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
@@ -32,7 +33,7 @@ namespace lido::detail {
 class aftermath;
 class async_waiter;
 
-/// A std::mutex that counts.
+/// A mutex that counts.
 class counted_mutex {
  public:
   void lock() {
@@ -44,7 +45,7 @@ class counted_mutex {
   [[nodiscard]] std::uint64_t locks() const noexcept { return locks_; }
 
  private:
-  std::mutex mutex_;
+  plain_mutex mutex_;
   std::uint64_t locks_ = 0;
 };
 
@@ -294,7 +295,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   atomic<std::uint32_t> drained_{0};  // changes when a closed pool is empty
   atomic<bool> watching_{true};
   std::stop_source stop_;
-  std::mutex control_;  // one change of size, close or end at a time; outside of mutex_
+  plain_mutex control_;  // one change of size, close or end at a time; outside of mutex_
   std::vector<std::thread> threads_;
 };
 
