@@ -189,9 +189,10 @@ class alignas(no_false_sharing) resource_life {
     schedule_point();
     // (2) - this seq_cst-CAS synchronizes-with the seq_cst-load (1), so whoever has the resource
     // next sees all that was done to it; and it is in one total order with attention.hpp (1, 2), so
-    // that either the releaser sees who waits or who waits sees the resource
+    // that either the releaser sees who waits or who waits sees the resource.
+    // relaxed on failure: what is there instead is not looked at, or read again
     return word_.compare_exchange_strong(bits, to.bits(), std::memory_order_seq_cst,
-                                         std::memory_order_seq_cst);
+                                         std::memory_order_relaxed);
   }
 
   atomic<std::uint64_t> word_{0};
