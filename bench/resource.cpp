@@ -35,9 +35,10 @@ void touch(stub_connection& connection) {
   asm volatile("" : : "r"(&connection) : "memory");
 }
 
-/// So long that others have to wait: about two microseconds of work.
+/// Keeps a resource, and a processor, for so many microseconds, so that others have to wait.
+template <int Microseconds>
 void query(stub_connection& connection) {
-  const auto end = bench_clock::now() + 2us;
+  const auto end = bench_clock::now() + std::chrono::microseconds(Microseconds);
   while (bench_clock::now() < end) {
   }
   touch(connection);
@@ -135,7 +136,7 @@ struct plan {
 
 template <class Pool>
 struct runner {
-  result pairs[3], contended, thousand, ten_thousand, latency;
+  result pairs[3], brief[3], lengthy[2], latency;
 
   void round(const plan& todo) {
     const unsigned threads[] = {1, 2, 8};
@@ -143,20 +144,23 @@ struct runner {
       pairs[i].values.push_back(todo.pairs ? time_per_use<Pool>(threads[i], todo.length, touch)
                                            : 0);
     }
-    const auto busy = [&](bool measured, unsigned crew) {
-      return measured ? time_per_use<Pool>(crew, todo.length, query) : 0;
+    const auto busy = [&](bool measured, unsigned crew, const auto& use) {
+      return measured ? time_per_use<Pool>(crew, todo.length, use) : 0;
     };
-    contended.values.push_back(busy(todo.waiting, 16));
-    thousand.values.push_back(busy(todo.waiting, 1000));
+    brief[0].values.push_back(busy(todo.waiting, 16, query<2>));
+    brief[1].values.push_back(busy(todo.waiting, 1000, query<2>));
     // Ten thousand threads that yield would measure the scheduler.
-    ten_thousand.values.push_back(busy(todo.crowd && Pool::sleeps, 10'000));
+    brief[2].values.push_back(busy(todo.crowd && Pool::sleeps, 10'000, query<2>));
+    lengthy[0].values.push_back(busy(todo.waiting, 16, query<20>));
+    lengthy[1].values.push_back(busy(todo.waiting, 1000, query<20>));
     latency.values.push_back(todo.handing ? hand_over_latency<Pool>(todo.samples) : 0);
   }
 
   void print() {
-    std::printf("%-18s %8.1f %8.1f %8.1f %10.0f %10.0f %10.0f %12.0f\n", Pool::name.data(),
-                pairs[0].median(), pairs[1].median(), pairs[2].median(), contended.median(),
-                thousand.median(), ten_thousand.median(), latency.median());
+    std::printf("%-18s %8.1f %8.1f %8.1f %8.0f %8.0f %8.0f %9.0f %9.0f %14.0f\n", Pool::name.data(),
+                pairs[0].median(), pairs[1].median(), pairs[2].median(), brief[0].median(),
+                brief[1].median(), brief[2].median(), lengthy[0].median(), lengthy[1].median(),
+                latency.median());
   }
 };
 
@@ -185,10 +189,27 @@ void print_ratios(Lido& lido, Bare& bare, Peer&... peers) {
               bare.pairs[0].median() / lido.pairs[0].median(),
               bare.pairs[1].median() / lido.pairs[1].median(),
               bare.pairs[2].median() / lido.pairs[2].median());
-  std::printf("lido with 1000 threads: %.0f %% of its throughput with 16\n",
-              100 * lido.contended.median() / lido.thousand.median());
+  std::printf("lido with 1000 threads: %.0f %% of its throughput with 16; %.0f %% in long uses\n",
+              100 * lido.brief[0].median() / lido.brief[1].median(),
+              100 * lido.lengthy[0].median() / lido.lengthy[1].median());
   std::printf("hand-over p99: %.2f of the best peer's\n",
               lido.latency.median() / std::min({bare.latency.median(), peers.latency.median()...}));
+}
+
+/// Contenders take turns in every round.
+template <class... Contender>
+void compare(const plan& todo, Contender... contenders) {
+  for (int round = 0; round < todo.rounds; ++round) {
+    (contenders.round(todo), ...);
+  }
+  std::printf(
+      "%zu resources; wall time of all threads for one use, nanoseconds; medians of %d\n"
+      "pair: nothing is done with a resource; 2us, 20us: so much work is; 0: not measured\n"
+      "%-18s %8s %8s %8s %8s %8s %8s %9s %9s %14s\n",
+      resources, todo.rounds, "contender", "pair/1", "pair/2", "pair/8", "2us/16", "2us/1000",
+      "2us/1e4", "20us/16", "20us/1000", "hand-over p99");
+  (contenders.print(), ...);
+  print_ratios(contenders...);
 }
 
 }  // namespace
@@ -206,34 +227,10 @@ int main(int argc, char** argv) {
   pthread_attr_setstacksize(&small, std::size_t{64} * 1024);
   pthread_setattr_default_np(&small);
 
-  runner<lido_bench::lido_resources> lido;
-  runner<lido_bench::bare_mutex> bare;
-  runner<lido_bench::mutex_condition> condition;
+  compare(todo, runner<lido_bench::lido_resources>(), runner<lido_bench::bare_mutex>(),
 #if LIDO_BENCH_TBB
-  runner<lido_bench::tbb_bounded> tbb;
+          runner<lido_bench::tbb_bounded>(),
 #endif
-  for (int round = 0; round < todo.rounds; ++round) {
-    lido.round(todo);
-    bare.round(todo);
-    condition.round(todo);
-#if LIDO_BENCH_TBB
-    tbb.round(todo);
-#endif
-  }
-  std::printf(
-      "%zu resources; wall time of all threads for one use, nanoseconds; medians of %d\n"
-      "pair: nothing is done with a resource; busy: two microseconds of work; 0: not measured\n",
-      resources, todo.rounds);
-  std::printf("%-18s %8s %8s %8s %10s %10s %10s %12s\n", "contender", "pair/1", "pair/2", "pair/8",
-              "busy/16", "busy/1000", "busy/10000", "hand-over p99");
-  lido.print();
-  bare.print();
-  condition.print();
-#if LIDO_BENCH_TBB
-  tbb.print();
-  print_ratios(lido, bare, condition, tbb);
-#else
-  print_ratios(lido, bare, condition);
-#endif
+          runner<lido_bench::mutex_condition>());
   return EXIT_SUCCESS;
 }
