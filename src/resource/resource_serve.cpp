@@ -1,4 +1,6 @@
 // How a resource, or the room for one, gets to those who wait.
+#include <algorithm>
+
 #include "lido/base/mutation.hpp"
 #include "lido/resource/resource_core.hpp"
 
@@ -154,11 +156,14 @@ bool resource_core::hand_over(resource_waiter& waiter, const resource_grant& gra
   grant.slot->note_holder(now(), waiter.thread(), {});
   const atomic<std::uint32_t>* const word = waiter.sleep_word();
   const bool is_callback = waiter.deliver() != nullptr;
+  const auto waited = std::chrono::steady_clock::now() - waiter.since();
   bool asleep = false;
   if (!waiter.give(grant, asleep)) {
     return false;
   }
   ++totals_.handed_over;
+  totals_.waited_for += waited;
+  totals_.longest_wait = std::max<std::chrono::nanoseconds>(totals_.longest_wait, waited);
   if (is_callback) {
     after.ended.deliver(waiter);
   } else if (asleep) {

@@ -137,11 +137,11 @@ bool resource_core::run_one_job() noexcept {
 /// thrown.
 resource_grant resource_core::create(const job& todo) noexcept {
   resource_slot& slot = *todo.slot;
+  const auto begin = std::chrono::steady_clock::now();
   std::exception_ptr error;
   bool permanent = settings_.on_create_error == create_errors::fail_fast;
   try {
-    slot.maker->create(
-        slot, {std::chrono::steady_clock::now() + settings_.create_timeout, stop_.get_token()});
+    slot.maker->create(slot, {begin + settings_.create_timeout, stop_.get_token()});
   } catch (const permanent_failure&) {
     error = std::current_exception();
     permanent = true;
@@ -152,10 +152,13 @@ resource_grant resource_core::create(const job& todo) noexcept {
     create_failed(slot, error, permanent);
     return {};
   }
+  const auto took = std::chrono::steady_clock::now() - begin;
   slot.forget_holder();
   const life_word ticket = slot.be_born(read_clock(), settings_.life, todo.draw, todo.epoch);
   const lock guard(mutex_);
   ++totals_.created;
+  totals_.creating_for += took;
+  totals_.longest_create = std::max<std::chrono::nanoseconds>(totals_.longest_create, took);
   create_error_.swap(error);  // to end it without the mutex
   hopeless_ = false;
   retry_at_ = 0;

@@ -137,7 +137,7 @@ TEST_P(ResourceCallbacks, H4OneReleaseServesOneWaiter) {
   }
 }
 
-TEST_P(ResourceCallbacks, AStoppedTokenEndsTheWaitOfACallback) {
+TEST_P(ResourceCallbacks, G5AStoppedTokenEndsTheWaitOfACallback) {
   outcome stopped;
   std::stop_source stop;
   fake_pool& pool = start({.max_size = 1});

@@ -58,6 +58,12 @@ struct resource_pool_stats {
   std::uint64_t suspected_leaks = 0;  ///< leases reported so far
   std::uint64_t mutex_locks = 0;      ///< of the pool's mutex: none for idle, valid resources
 
+  /// Of the waits that ended with a resource, and of the creates that went well; real time.
+  std::chrono::nanoseconds waited_for{0};
+  std::chrono::nanoseconds longest_wait{0};
+  std::chrono::nanoseconds creating_for{0};
+  std::chrono::nanoseconds longest_create{0};
+
   [[nodiscard]] std::uint64_t destroyed_for(destroy_reason reason) const noexcept {
     return destroyed[static_cast<std::size_t>(reason)];
   }

@@ -2,6 +2,7 @@
 /// Internal. One thread or callback that waits for a resource.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "lido/concurrency/atomic.hpp"
@@ -80,6 +81,8 @@ class resource_waiter {
 
   [[nodiscard]] const deadline& until() const noexcept { return until_; }
   [[nodiscard]] std::uint32_t thread() const noexcept { return thread_; }
+  /// When it began to wait.
+  [[nodiscard]] std::chrono::steady_clock::time_point since() const noexcept { return since_; }
   [[nodiscard]] delivery deliver() const noexcept { return deliver_; }
   [[nodiscard]] const atomic<std::uint32_t>* sleep_word() const noexcept { return &state_; }
 
@@ -108,6 +111,7 @@ class resource_waiter {
   deadline until_;
   std::uint32_t thread_;
   delivery deliver_;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   resource_grant grant_;  // written under the mutex before (2)
   // Of the list, under the mutex.
   resource_waiter* next_ = nullptr;
