@@ -199,6 +199,19 @@ TEST_F(ResourceSurface, ALeaseThatIsReplacedGivesBackWhatItHad) {
   EXPECT_EQ(pool.stats().idle, 2U);
 }
 
+// What a thread without a number gives back is no other such thread's last one: it would never get
+// a number, and share a corner of the pool with others for good.
+TEST_F(ResourceSurface, AThreadGetsItsNumberWithItsFirstResource) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  fake_lease held = pool.try_acquire();
+  std::thread([lease = std::move(held)]() mutable { lease.reset(); }).join();
+  std::thread([&] {
+    EXPECT_TRUE(pool.try_acquire());
+    EXPECT_NE(detail::thread_offset, 0U);
+  }).join();
+}
+
 // How long waits and creates take, as HikariCP's connection_acquired and connection_creation.
 TEST(ResourceTimes, WaitsAndCreatesAreTimed) {
   test::fake_server server;
