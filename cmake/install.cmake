@@ -13,6 +13,13 @@ if(TARGET lido_tbb)
     FILE_SET HEADERS)
   install(EXPORT lido-tbb-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
 endif()
+if(TARGET lido_asio)
+  install(
+    TARGETS lido_asio
+    EXPORT lido-asio-targets
+    FILE_SET HEADERS)
+  install(EXPORT lido-asio-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+endif()
 install(EXPORT lido-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
 
 configure_package_config_file(

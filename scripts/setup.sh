@@ -12,6 +12,8 @@ pictures=(libpng-dev libwebp-dev)
 # Peers of the benches: a missing one is skipped there with a message.
 optional=(libmimalloc-dev libjemalloc-dev libgoogle-perftools-dev libconcurrentqueue-dev
   libatomic-queue-dev libplf-colony-dev libfoonathan-memory-dev libcds-dev libxenium-dev libck-dev libdpdk-dev pkg-config)
+# Proves stress/model/*.pml; without it those tests are left out.
+optional+=(spin)
 
 missing() {
   local package
@@ -47,5 +49,5 @@ if [ ${#want_pictures[@]} -gt 0 ]; then
   install "${want_pictures[@]}" || echo "setup: no libpng or libwebp; there will be no particle demo" >&2
 fi
 for package in "${want_optional[@]}"; do
-  install "$package" || echo "setup: $package is not available; the bench will skip that peer" >&2
+  install "$package" || echo "setup: $package is not available; what needs it will be skipped" >&2
 done

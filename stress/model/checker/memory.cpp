@@ -150,12 +150,15 @@ void memory::see_latest(thread_id who) noexcept {
   }
 }
 
-void memory::see_total_order(thread_id who) noexcept {
-  join_stamps(row(who), row(total_order));
+// An atomic at a time: that an access is seq_cst says nothing about relaxed ones of other atomics.
+void memory::see_total_order(thread_id who, location_id where) noexcept {
+  stamp& known = row(who)[most_threads + where];
+  known = std::max(known, row(total_order)[most_threads + where]);
 }
 
-void memory::enter_total_order(thread_id who) noexcept {
-  join_stamps(row(total_order), row(who));
+void memory::enter_total_order(thread_id who, location_id where) noexcept {
+  stamp& known = row(total_order)[most_threads + where];
+  known = std::max(known, row(who)[most_threads + where]);
 }
 
 // The compiler may move accesses up to the light fences around them, so a heavy fence that reaches

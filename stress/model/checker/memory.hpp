@@ -81,9 +81,10 @@ class memory {
   void take_over(thread_id to, std::int32_t from) noexcept;
   /// Time passes: what has been stored is there to be read. Orders nothing.
   void see_latest(thread_id who) noexcept;
-  /// What seq_cst accesses know of one another.
-  void see_total_order(thread_id who) noexcept;
-  void enter_total_order(thread_id who) noexcept;
+  /// What seq_cst accesses of the same atomic know of one another: they come in the order in which
+  /// the threads make them.
+  void see_total_order(thread_id who, location_id where) noexcept;
+  void enter_total_order(thread_id who, location_id where) noexcept;
 
   // ---- the asymmetric fence --------------------------------------------------------------------
 

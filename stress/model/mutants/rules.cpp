@@ -114,6 +114,14 @@ constexpr std::array rules{
          "a pool that ends is still told about ending threads"},
     rule{mutation::lose_on_throw, "lose_on_throw",
          "a slot whose constructor throws is not put back"},
+    rule{mutation::return_unwatched, "return_unwatched",
+         "who puts a resource back does not look whether anybody waits"},
+    rule{mutation::refused_resource, "refused_resource",
+         "a resource that a waiter could no longer be given is forgotten"},
+    rule{mutation::wait_unlooked, "wait_unlooked",
+         "who has begun to wait does not look for idle resources"},
+    rule{mutation::end_unwaited, "end_unwaited",
+         "a pool ends although somebody is about to leave it"},
 };
 
 }  // namespace

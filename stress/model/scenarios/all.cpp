@@ -11,7 +11,7 @@ std::span<const scenario> all_scenarios() {
     for (const auto part :
          {freelist_scenarios(), thread_cache_scenarios(), source_scenarios(),
           exhaustion_scenarios(), evasion_scenarios(), lifetime_scenarios(), waiting_scenarios(),
-          growth_scenarios(), slot_state_scenarios(), slot_supply_scenarios()}) {
+          growth_scenarios(), slot_state_scenarios(), slot_supply_scenarios(), resource_scenarios()}) {
       list.insert(list.end(), part.begin(), part.end());
     }
     return list;
