@@ -20,6 +20,7 @@
 #include <deque>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "team.hpp"
@@ -158,66 +159,115 @@ void use(Pool& pool, std::uint64_t rounds, samples& found) {
   }
 }
 
-void print(std::string_view pool, std::string_view what, unsigned threads, std::size_t capacity,
-           std::vector<bench_clock::rep>& all) {
-  std::sort(all.begin(), all.end());
-  const auto at = [&](double share) {
-    return all.empty()
-               ? 0LL
-               : static_cast<long long>(
-                     all[static_cast<std::size_t>(share * static_cast<double>(all.size() - 1))]);
-  };
-  std::printf("%-16.*s %-9.*s %8u %8zu %9zu %9lld %9lld %9lld %11lld\n",
-              static_cast<int>(pool.size()), pool.data(), static_cast<int>(what.size()),
-              what.data(), threads, capacity, all.size(), at(0.5), at(0.99), at(0.999), at(1.0));
+long long at(const std::vector<bench_clock::rep>& sorted, double share) {
+  if (sorted.empty()) {
+    return 0;
+  }
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return static_cast<long long>(sorted[static_cast<std::size_t>(share * last)]);
 }
 
+/// What one contender took in all runs of one shape. The runs of the contenders take turns, so that
+/// what else the machine does meets them all.
+struct tally {
+  std::vector<bench_clock::rep> all;
+  std::vector<bench_clock::rep> p50;  ///< of each run
+  std::vector<bench_clock::rep> p99;  ///< of each run
+
+  void add(std::vector<bench_clock::rep> run) {
+    std::sort(run.begin(), run.end());
+    p50.push_back(at(run, 0.5));
+    p99.push_back(at(run, 0.99));
+    all.insert(all.end(), run.begin(), run.end());
+  }
+
+  void print(std::string_view pool, const char* what, unsigned threads, std::size_t capacity) {
+    for (auto* values : {&all, &p50, &p99}) {
+      std::sort(values->begin(), values->end());
+    }
+    std::printf(
+        "%-16.*s %-9s %8u %8zu %9zu %9lld %9lld %9lld %11lld  %7lld %7lld %7lld  %8lld %8lld "
+        "%8lld\n",
+        static_cast<int>(pool.size()), pool.data(), what, threads, capacity, all.size(),
+        at(all, 0.5), at(all, 0.99), at(all, 0.999), at(all, 1.0), at(p50, 0.0), at(p50, 0.5),
+        at(p50, 1.0), at(p99, 0.0), at(p99, 0.5), at(p99, 1.0));
+  }
+};
+
 template <typename Pool>
-void measure(unsigned threads, std::size_t capacity, std::uint64_t rounds) {
-  Pool pool{capacity};
-  std::vector<stamped*> all_objects;
-  for (std::size_t i{0}; i < capacity; ++i) {  // nothing has been released yet
-    all_objects.push_back(pool.acquire());
-    all_objects.back()->released = 0;
+class contest {
+ public:
+  void run(unsigned threads, std::size_t capacity, std::uint64_t rounds) {
+    Pool pool{capacity};
+    std::vector<stamped*> all_objects;
+    for (std::size_t i{0}; i < capacity; ++i) {  // nothing has been released yet
+      all_objects.push_back(pool.acquire());
+      all_objects.back()->released = 0;
+    }
+    for (stamped* const object : all_objects) {
+      pool.release(object);
+    }
+    std::vector<samples> of_threads(threads);
+    for (samples& mine : of_threads) {
+      mine.handoffs.reserve(rounds);
+      mine.acquires.reserve(rounds);
+    }
+    lido_bench::run_team(threads, 0, 0, [&](lido_bench::lane& self) {
+      self.enter_phase();
+      self.enter_phase();
+      use(pool, rounds, of_threads[self.index()]);
+      self.stop();
+    });
+    samples found;
+    for (const samples& mine : of_threads) {
+      found.handoffs.insert(found.handoffs.end(), mine.handoffs.begin(), mine.handoffs.end());
+      found.acquires.insert(found.acquires.end(), mine.acquires.begin(), mine.acquires.end());
+    }
+    handoffs_.add(std::move(found.handoffs));
+    acquires_.add(std::move(found.acquires));
   }
-  for (stamped* const object : all_objects) {
-    pool.release(object);
+
+  void print(unsigned threads, std::size_t capacity) {
+    handoffs_.print(Pool::name, "hand-off", threads, capacity);
+    acquires_.print(Pool::name, "acquire", threads, capacity);
   }
-  std::vector<samples> of_threads(threads);
-  for (samples& mine : of_threads) {
-    mine.handoffs.reserve(rounds);
-    mine.acquires.reserve(rounds);
+
+ private:
+  tally handoffs_;
+  tally acquires_;
+};
+
+void measure(unsigned threads, std::size_t capacity, std::uint64_t rounds, unsigned runs) {
+  contest<mutex_barging> barging;
+  contest<mutex_in_turn> in_turn;
+  contest<lido_block> lido;
+  for (unsigned run{0}; run < runs; ++run) {
+    barging.run(threads, capacity, rounds);
+    in_turn.run(threads, capacity, rounds);
+    lido.run(threads, capacity, rounds);
   }
-  lido_bench::run_team(threads, 0, 0, [&](lido_bench::lane& self) {
-    self.enter_phase();
-    self.enter_phase();
-    use(pool, rounds, of_threads[self.index()]);
-    self.stop();
-  });
-  samples all;
-  for (const samples& mine : of_threads) {
-    all.handoffs.insert(all.handoffs.end(), mine.handoffs.begin(), mine.handoffs.end());
-    all.acquires.insert(all.acquires.end(), mine.acquires.begin(), mine.acquires.end());
-  }
-  print(Pool::name, "hand-off", threads, capacity, all.handoffs);
-  print(Pool::name, "acquire", threads, capacity, all.acquires);
+  barging.print(threads, capacity);
+  in_turn.print(threads, capacity);
+  lido.print(threads, capacity);
 }
 
 }  // namespace
 
+// usage: lido_bench_blocked [acquires of all threads in a run [runs]]
 int main(int argc, char** argv) {
   const std::uint64_t rounds{argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100'000};
+  const auto runs = static_cast<unsigned>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 7);
   std::printf("Blocked acquires, nanoseconds; the object is held and left alone for 2000 each\n");
-  std::printf("%-16s %-9s %8s %8s %9s %9s %9s %9s %11s\n", "contender", "of", "threads", "capacity",
-              "samples", "p50", "p99", "p99.9", "max");
+  std::printf("Of each run, the lowest, the median and the highest of %u:\n", runs);
+  std::printf("%-16s %-9s %8s %8s %9s %9s %9s %9s %11s  %7s %7s %7s  %8s %8s %8s\n", "contender",
+              "of", "threads", "capacity", "samples", "p50", "p99", "p99.9", "max", "p50", "p50",
+              "p50", "p99", "p99", "p99");
   struct shape {
     unsigned threads;
     std::size_t capacity;
   };
   for (const auto [threads, capacity] : {shape{2, 1}, shape{4, 1}, shape{8, 2}, shape{32, 16}}) {
-    measure<mutex_barging>(threads, capacity, rounds / threads);
-    measure<mutex_in_turn>(threads, capacity, rounds / threads);
-    measure<lido_block>(threads, capacity, rounds / threads);
+    measure(threads, capacity, rounds / threads, runs);
   }
   return EXIT_SUCCESS;
 }

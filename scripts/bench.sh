@@ -137,8 +137,10 @@ echo
 echo
 if [ "$short" -eq 0 ]; then
   "$build"/bench/lido_bench_latency
+  "$build"/bench/lido_bench_blocked
+else
+  "$build"/bench/lido_bench_blocked 20000 3
 fi
-"$build"/bench/lido_bench_blocked
 echo
 if [ "$short" -eq 0 ]; then
   "$build"/bench/lido_bench_resource

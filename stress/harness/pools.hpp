@@ -26,11 +26,16 @@ std::size_t clear_owners(Pool& pool) {
   return all.size();
 }
 
-/// How many slots the calling thread can acquire at once, released again afterwards.
+/// How many slots the calling thread can acquire at once, released again afterwards; one more than
+/// the capacity stands for any number, since a broken pool may have no end.
 template <class Pool>
 std::size_t count_acquirable(Pool& pool) {
   std::vector<owned*> all;
-  while (owned* const object = pool.try_acquire_ptr(lido::default_init)) {
+  while (all.size() <= pool.capacity()) {
+    owned* const object = pool.try_acquire_ptr(lido::default_init);
+    if (object == nullptr) {
+      break;
+    }
     all.push_back(object);
   }
   for (owned* const object : all) {
@@ -46,10 +51,15 @@ inline void print_contention(const lido::pool_stats& stats) {
              stats.flushes);
 }
 
-/// As above, where the run is worth nothing if no cache was ever robbed.
+/// Whether a cache was robbed, if there are any.
+inline bool robbed(const lido::pool_stats& stats) {
+  return stats.caches == lido::cache_mode::none || stats.thefts > 0;
+}
+
+/// For a run that is worth nothing if no cache was ever robbed.
 inline void require_thefts(const run& run, const lido::pool_stats& stats) {
   print_contention(stats);
-  run.require(stats.caches == lido::cache_mode::none || stats.thefts > 0, "no cache was robbed");
+  run.require(robbed(stats), "no cache was robbed");
 }
 
 /// Calls `body.operator()<Pool>()` with the pool type of that name, under `More` policies, too.

@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
     stress::run run(settings.run);
     Pool pool(settings.slots);
     stress::clear_owners(pool);
-    for (unsigned round = 0; !run.over(); ++round) {
+    for (unsigned round = 0; run.goes_on(stress::robbed(pool.stats())); ++round) {
       run.in_threads(settings.run.threads + settings.raiders, [&](unsigned thread) {
         if (thread < settings.raiders) {
           raid(run, pool, thread + 1);

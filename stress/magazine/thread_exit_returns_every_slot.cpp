@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
     Pool pool(settings.slots);
     stress::clear_owners(pool);
     unsigned long long born = 0;
-    for (unsigned round = 0; !run.over(); ++round) {
+    for (unsigned round = 0; run.goes_on(stress::robbed(pool.stats())); ++round) {
       std::atomic<unsigned> alive{settings.run.threads};
       run.in_threads(settings.run.threads + round % 2, [&](unsigned thread) {
         if (thread == settings.run.threads) {

@@ -3,7 +3,7 @@
 ///
 /// Two kinds. `one_thread`: walks of a slot_map whose callbacks erase, insert, walk and ask for
 /// compaction, one map for each thread. `concurrent`: one concurrent_slot_map, whose slots are
-/// emptied and filled by some threads while others walk; `par`: those walk by oneTBB.
+/// emptied, filled and given back by some threads while others walk; `par`: those walk by oneTBB.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -164,6 +164,9 @@ using shared_map = lido::concurrent_slot_map<visited>;
 void come_and_go(stress::run& run, shared_map& values, stress::random random, std::size_t stay) {
   std::vector<shared_map::handle_type> own;
   while (!run.over()) {
+    if (random() % 16 == 0) {
+      values.shrink_to_fit();
+    }
     for (int i = 0; i < 64; ++i) {
       if (random() % 2 == 0) {
         if (const auto fresh = values.try_emplace(visited{stay + random() % 1000})) {

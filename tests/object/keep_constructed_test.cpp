@@ -25,6 +25,25 @@ class KeepConstructed : public test::kept_test {
 };
 TYPED_TEST_SUITE(KeepConstructed, test::pool_kinds, test::pool_kind_names);
 
+/// Nobody but its hooks can make one.
+class secretive {
+ public:
+  [[nodiscard]] int value() const { return value_; }
+
+ private:
+  friend struct secretive_hooks;
+  explicit secretive(int value) : value_(value) {}
+  int value_;
+};
+struct secretive_hooks {
+  static secretive create() { return secretive(5); }
+};
+
+TEST(KeepConstructedTypes, HooksMayBeTheOnlyOnesWhoCanMakeAnObject) {
+  object_pool<secretive, policy::keep_constructed<secretive_hooks>> pool(2);
+  EXPECT_EQ(pool.acquire()->value(), 5);
+}
+
 TYPED_TEST(KeepConstructed, ReleasedObjectComesBack) {
   typename TestFixture::pool_type pool(1);
   pool.acquire().reset();

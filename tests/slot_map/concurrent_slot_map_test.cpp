@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lido/slot_map.hpp"
+#include "support/crew.hpp"
 #include "support/tracked.hpp"
 
 namespace lido {
@@ -276,22 +277,13 @@ TEST(ConcurrentSlotMap, EvictsTheLeastImportantWhenFull) {
   EXPECT_EQ(loudness.size(), 3U);
 }
 
-/// Two threads, a half each.
-struct two_threads {
-  void operator()(std::uint32_t count, const auto& body) const {
-    std::thread other([&] { body(count / 2, count); });
-    body(0, count / 2);
-    other.join();
-  }
-};
-
 TEST(ConcurrentSlotMap, ParallelWalkMeetsEachValueOnce) {
   concurrent_slot_map<int> numbers(1000);
   for (int i = 0; i < 1000; ++i) {
     (void)numbers.insert(0);
   }
   std::atomic<int> erased = 0;
-  numbers.for_each(two_threads(), [&](int& value, slot_handle<int>) {
+  numbers.for_each(test::two_threads(), [&](int& value, slot_handle<int>) {
     ++value;
     return ++erased % 2 == 0 ? step::erase : step::next;
   });

@@ -104,6 +104,12 @@ TEST(SlotMap, ReservedMapDoesNotMoveItsValues) {
   EXPECT_EQ(words.bookkeeping_bytes(), memory);
 }
 
+TEST(SlotMap, BookkeepingTakesTwelveBytesAndABitAPlace) {
+  constexpr std::size_t places = 64'000;
+  EXPECT_LE(map({.max_size = places, .reserve = places}).bookkeeping_bytes(),
+            places * 12 + places / 8 + 1024);
+}
+
 TEST(SlotMap, ReserveIsBoundByTheLargestSize) {
   map words({.max_size = 10});
   words.reserve(1000);

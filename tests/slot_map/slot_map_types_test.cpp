@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lido/slot_map.hpp"
+#include "support/crew.hpp"
 #include "support/tracked.hpp"
 
 namespace lido {
@@ -68,7 +69,7 @@ TEST(SlotMapTypes, OverAlignedValues) {
   }
 }
 
-TEST(SlotMapTypes, AggregatesAndDefaultInitialisation) {
+TEST(SlotMapTypes, Aggregates) {
   struct point {
     int x = 3;
     int y = 4;
@@ -76,7 +77,17 @@ TEST(SlotMapTypes, AggregatesAndDefaultInitialisation) {
   slot_map<point> map;
   EXPECT_EQ(map[map.emplace()].y, 4);
   EXPECT_EQ(map[map.emplace(1, 2)].x, 1);
-  EXPECT_EQ(map[map.emplace(default_init)].x, 3);
+}
+
+TEST(SlotMapTypes, DefaultInitialisedValueIsWrittenFromOutside) {
+  struct record {
+    std::array<int, 64> numbers;
+  };
+  slot_map<record> map;
+  const auto first = map.emplace(default_init);
+  map[first].numbers.fill(7);
+  (void)map.emplace(default_init);
+  EXPECT_EQ(map[first].numbers[63], 7);
 }
 
 /// Counts its objects, refuses constructions on order; copies as well as moves.
@@ -301,6 +312,20 @@ TEST(SlotMapParallel, ExecutorReachesEachValueOnce) {
     map.for_each(backwards(),
                  [&](int& value, slot_handle<int> handle) { EXPECT_EQ(map.find(handle), &value); });
     EXPECT_EQ(std::accumulate(map.begin(), map.end(), 0), 30'000 + 200'000);
+  }
+}
+
+TEST(SlotMapParallel, ThreadsOfTheExecutorNeedNoLock) {
+  for (const compaction_mode mode : modes) {
+    slot_map<int> map({.compaction = mode});
+    for (int i = 0; i < 30'000; ++i) {
+      (void)map.insert(i);
+    }
+    map.for_each([](int& value) { return value % 3 == 0 ? step::erase : step::next; });
+    map.for_each(test::two_threads(), [&](int& value, slot_handle<int> handle) {
+      value = map.find(handle) == &value ? 1 : 0;
+    });
+    EXPECT_EQ(std::accumulate(map.begin(), map.end(), 0), 20'000);
   }
 }
 

@@ -2,6 +2,7 @@
 /// Threads for tests: a crew that runs to its end, and one that stands still in the middle.
 #pragma once
 
+#include <cstdint>
 #include <latch>
 #include <thread>
 #include <vector>
@@ -48,6 +49,14 @@ class parked_crew {
   std::latch ready_;
   std::latch leave_{1};
   std::vector<std::jthread> threads_;  // last: joined before the latches go
+};
+
+/// Executor of a walk: two threads, a half each.
+struct two_threads {
+  void operator()(std::uint32_t count, const auto& body) const {
+    std::jthread other([&] { body(count / 2, count); });
+    body(0, count / 2);
+  }
 };
 
 }  // namespace lido::test

@@ -40,7 +40,7 @@ class waiter {
   }
 
   /// Sleeps until the wait has ended; false: the deadline came first. Stays awake for a while
-  /// before that, longer if it is `next`: nobody is in front of it. Only the waiter.
+  /// before that, longer if it is `next`: alone in the queue. Only the waiter.
   [[nodiscard]] bool wait(const deadline& until, bool next = false) noexcept {
     if (stay_awake(next && several_processors() ? until.but_within(tuning::nanoseconds_awake)
                                                 : deadline::after(std::chrono::seconds(0)))) {

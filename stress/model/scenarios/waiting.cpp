@@ -199,7 +199,9 @@ void stopped_waiter() {
   pool.check();
 }
 
-// The slot that was meant for one who was stopped goes back: it was never hidden.
+// The slot that was meant for one who was stopped goes back: it was never hidden. Who stops it asks
+// for a slot, too; or nobody else is served meanwhile.
+template <bool AsksToo>
 void stopped_beside_try() {
   waited_for pool(1, none);
   const std::size_t held = pool.acquire();
@@ -211,7 +213,9 @@ void stopped_beside_try() {
              },
              [&] {
                (void)me.cancel();
-               pool.acquire_and_release();
+               if (AsksToo) {
+                 pool.acquire_and_release();
+               }
              });
   pool.check();
 }
@@ -358,7 +362,9 @@ constexpr std::array scenarios{
           &late_before_patient),
     waits("waiting.stopped_waiter", "a stop in the moment of a hand-off (S13)", &stopped_waiter),
     waits("waiting.stopped_beside_try", "the same beside those who do not wait",
-          &stopped_beside_try),
+          &stopped_beside_try<true>),
+    waits("waiting.put_back_beside_try", "a slot that a stopped waiter could not be given",
+          &stopped_beside_try<false>),
     waits("waiting.stopped_for_good", "a stop wakes up", &stopped_for_good),
     waits("waiting.stopped_before_patient", "a stop in front of one who waits (S14)",
           &stopped_before_patient),
