@@ -77,10 +77,8 @@ bool run(PGconn* connection, const char* command, ExecStatusType expected,
 
 /// Between commands, with nothing unread. Encrypted connections may have read ahead.
 bool is_idle(PGconn* connection) {
-  return PQstatus(connection) == CONNECTION_OK &&
-         PQpipelineStatus(connection) == PQ_PIPELINE_OFF &&
-         PQtransactionStatus(connection) == PQTRANS_IDLE &&
-         detail::is_quiet(PQsocket(connection));
+  return PQstatus(connection) == CONNECTION_OK && PQpipelineStatus(connection) == PQ_PIPELINE_OFF &&
+         PQtransactionStatus(connection) == PQTRANS_IDLE && detail::is_quiet(PQsocket(connection));
 }
 
 }  // namespace

@@ -56,9 +56,9 @@ bool same_word(std::string_view left, std::string_view right) {
 
 /// Whether what a command does stays with the connection.
 bool changes_connection(std::string_view command) {
-  constexpr std::array<std::string_view, 12> all{
-      "MULTI",  "WATCH", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR",
-      "SELECT", "AUTH",  "HELLO",     "CLIENT",     "READONLY",   "SYNC"};
+  constexpr std::array<std::string_view, 12> all{"MULTI",      "WATCH",   "SUBSCRIBE", "PSUBSCRIBE",
+                                                 "SSUBSCRIBE", "MONITOR", "SELECT",    "AUTH",
+                                                 "HELLO",      "CLIENT",  "READONLY",  "SYNC"};
   return std::any_of(all.begin(), all.end(),
                      [command](std::string_view word) { return same_word(command, word); });
 }
@@ -89,8 +89,8 @@ redis_answer exchange(redisContext* context, const std::vector<std::string_view>
     texts.push_back(word.data());
     lengths.push_back(word.size());
   }
-  void* const raw = redisCommandArgv(context, static_cast<int>(words.size()), texts.data(),
-                                     lengths.data());
+  void* const raw =
+      redisCommandArgv(context, static_cast<int>(words.size()), texts.data(), lengths.data());
   if (raw == nullptr) {
     throw std::runtime_error(std::string("redis: ") + context->errstr);
   }
@@ -142,10 +142,9 @@ redis_answer redis_connection::ask(std::string_view command) {
 
 redis_connection redis_factory::create(const create_context& context) const {
   const timeval limit = timeval_of(left_until(context.deadline));
-  redis_connection made(
-      target_.path.empty()
-          ? redisConnectWithTimeout(target_.host.c_str(), target_.port, limit)
-          : redisConnectUnixWithTimeout(target_.path.c_str(), limit));
+  redis_connection made(target_.path.empty()
+                            ? redisConnectWithTimeout(target_.host.c_str(), target_.port, limit)
+                            : redisConnectUnixWithTimeout(target_.path.c_str(), limit));
   redisContext* const raw = made.context_.get();
   if (raw == nullptr) {
     throw std::bad_alloc();

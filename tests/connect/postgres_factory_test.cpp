@@ -48,8 +48,8 @@ class PostgresFactory : public ::testing::Test {
   static postgres_pool make(resource_pool_options options,
                             postgres_reset on_reset = postgres_reset::rollback) {
     options.max_size = 1;
-    return postgres_pool(
-        postgres_factory({.conninfo = server()->conninfo(), .on_reset = on_reset}), options);
+    return postgres_pool(postgres_factory({.conninfo = server()->conninfo(), .on_reset = on_reset}),
+                         options);
   }
 };
 
@@ -117,9 +117,8 @@ TEST_F(PostgresFactory, AConnectionInTheMiddleOfAQueryIsRefused) {
 TEST_F(PostgresFactory, ATerminatedBackendIsNotLent) {
   postgres_pool pool = make({.validate_if_idle_longer_than = 0ns});
   const std::string pid = ask(*pool.acquire(), "SELECT pg_backend_pid()");
-  const postgres_connection other =
-      postgres_factory({.conninfo = server()->conninfo()})
-          .create({std::chrono::steady_clock::now() + 20s, {}});
+  const postgres_connection other = postgres_factory({.conninfo = server()->conninfo()})
+                                        .create({std::chrono::steady_clock::now() + 20s, {}});
   EXPECT_EQ(ask(other, ("SELECT pg_terminate_backend(" + pid + ", 5000)").c_str()), "t");
   EXPECT_EQ(ask(*pool.acquire(), "SELECT 1"), "1");
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
@@ -135,8 +134,8 @@ TEST_F(PostgresFactory, ABackendThatStandsStillFailsTheValidationInTime) {
 }
 
 TEST_F(PostgresFactory, NothingThatListensIsAnErrorInTime) {
-  const postgres_factory nowhere({.conninfo = "host=127.0.0.1 port=" +
-                                              std::to_string(servers::free_port())});
+  const postgres_factory nowhere(
+      {.conninfo = "host=127.0.0.1 port=" + std::to_string(servers::free_port())});
   EXPECT_THROW((void)nowhere.create({std::chrono::steady_clock::now() + 5s, {}}),
                std::runtime_error);
 }

@@ -81,7 +81,8 @@ TEST_F(RedisFactory, AMissingPasswordIsToldAtOnce) {
 TEST_F(RedisFactory, AKilledConnectionIsNotLent) {
   redis_pool pool = make({.validate_if_idle_longer_than = 0ns});
   (void)pool.acquire()->ask("PING");
-  redis_connection other = redis_factory(target()).create({std::chrono::steady_clock::now() + 5s, {}});
+  redis_connection other =
+      redis_factory(target()).create({std::chrono::steady_clock::now() + 5s, {}});
   EXPECT_EQ(other.ask("CLIENT KILL TYPE normal SKIPME yes").text, "1");
   EXPECT_EQ(pool.acquire()->ask("PING").text, "PONG");
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);

@@ -115,13 +115,12 @@ class deaf_listener {
     acceptor_.bind({net::ip::address_v4::loopback(), 0});
     acceptor_.listen(0);
     for (auto& filler : fillers_) {
-      filler.open(net::ip::tcp::v4());
-      filler.non_blocking(true);
-      boost::system::error_code ignored;
-      filler.connect(acceptor_.local_endpoint(), ignored);
+      filler.async_connect(acceptor_.local_endpoint(), [](boost::system::error_code) {});
     }
   }
-  [[nodiscard]] std::string port() const { return std::to_string(acceptor_.local_endpoint().port()); }
+  [[nodiscard]] std::string port() const {
+    return std::to_string(acceptor_.local_endpoint().port());
+  }
 
  private:
   net::io_context context_;

@@ -20,16 +20,16 @@ struct echo_server::session : std::enable_shared_from_this<session> {
   ~session() { --server.open_; }
 
   void read() {
-    socket.async_read_some(net::buffer(bytes), [self = shared_from_this()](error_code failed,
-                                                                           std::size_t size) {
-      if (failed) {
-        self->server.sessions_.erase(self);
-      } else if (self->server.silent_) {
-        self->read();
-      } else {
-        self->write(size);
-      }
-    });
+    socket.async_read_some(net::buffer(bytes),
+                           [self = shared_from_this()](error_code failed, std::size_t size) {
+                             if (failed) {
+                               self->server.sessions_.erase(self);
+                             } else if (self->server.silent_) {
+                               self->read();
+                             } else {
+                               self->write(size);
+                             }
+                           });
   }
 
   void write(std::size_t size) {

@@ -43,11 +43,10 @@ redis::redis() {
 
 void redis::restart() {
   process_.reset();
-  const fs::path config = folder_.write("redis.conf", "port " + std::to_string(port_) +
-                                                          "\nbind 127.0.0.1\nsave \"\"\n" +
-                                                          "appendonly no\nrequirepass \"" +
-                                                          password + "\"\ndir " +
-                                                          folder_.path().string() + "\n");
+  const fs::path config = folder_.write(
+      "redis.conf", "port " + std::to_string(port_) + "\nbind 127.0.0.1\nsave \"\"\n" +
+                        "appendonly no\nrequirepass \"" + password + "\"\ndir " +
+                        folder_.path().string() + "\n");
   process_.emplace(std::vector<std::string>{need("redis-server"), config.string()},
                    folder_.path() / "log");
   await(port_, folder_.path() / "log");
@@ -55,10 +54,10 @@ void redis::restart() {
 
 postgres::postgres() {
   const fs::path secret = folder_.write("secret", std::string(password) + "\n");
-  run_program({need("initdb"), "-D", (folder_.path() / "data").string(), "-U", "lido", "-A",
-               "scram-sha-256", "--pwfile", secret.string(), "--no-sync", "-E", "UTF8", "--locale",
-               "C"},
-              folder_.path() / "log");
+  run_program(
+      {need("initdb"), "-D", (folder_.path() / "data").string(), "-U", "lido", "-A",
+       "scram-sha-256", "--pwfile", secret.string(), "--no-sync", "-E", "UTF8", "--locale", "C"},
+      folder_.path() / "log");
   restart();
   run_program({"env", std::string("PGPASSWORD=") + password, need("createdb"), "-h", "127.0.0.1",
                "-p", std::to_string(port_), "-U", "lido", "lido"},
@@ -87,8 +86,7 @@ std::string postgres::conninfo(const std::string& secret) const {
 
 pgbouncer::pgbouncer(const postgres& server, int connections) {
   const std::string folder = folder_.path().string();
-  const fs::path users =
-      folder_.write("users.txt", std::string("\"lido\" \"") + password + "\"\n");
+  const fs::path users = folder_.write("users.txt", std::string("\"lido\" \"") + password + "\"\n");
   const fs::path config = folder_.write(
       "pgbouncer.ini", "[databases]\nlido = host=127.0.0.1 port=" + std::to_string(server.port()) +
                            " dbname=lido\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " +

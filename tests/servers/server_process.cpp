@@ -140,7 +140,8 @@ int free_port() {
 
 std::optional<std::string> find_program(const std::string& name) {
   const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  std::istringstream folders(std::string(path == nullptr ? "" : path) + ":/usr/sbin:/usr/local/sbin");
+  std::istringstream folders(std::string(path == nullptr ? "" : path) +
+                             ":/usr/sbin:/usr/local/sbin");
   for (std::string folder; std::getline(folders, folder, ':');) {
     const fs::path candidate = fs::path(folder) / name;
     if (::access(candidate.c_str(), X_OK) == 0) {

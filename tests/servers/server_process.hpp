@@ -37,8 +37,9 @@ class temporary_folder {
 /// /usr/lib/postgresql/*/bin.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name);
 
-/// One child. Killed with its process group when this object ends, and by the kernel when the thread
-/// that has started it does. As root it runs as the user postgres, since PostgreSQL insists on that.
+/// One child. Killed with its process group when this object ends, and by the kernel when the
+/// thread that has started it does. As root it runs as the user postgres, since PostgreSQL insists
+/// on that.
 class server_process {
  public:
   /// Standard output and error go to `log`. Throws std::runtime_error if it cannot be started.

@@ -44,8 +44,8 @@ class postgres_connection {
   std::unique_ptr<pg_conn, closer> connection_;
 };
 
-/// A factory of `postgres_connection`, also through PgBouncer. Thread-safe; its functions block, and
-/// keep to their deadlines but for looking up the name of the host.
+/// A factory of `postgres_connection`, also through PgBouncer. Thread-safe; its functions block,
+/// and keep to their deadlines but for looking up the name of the host.
 class postgres_factory {
  public:
   explicit postgres_factory(postgres_target target) : target_(std::move(target)) {}

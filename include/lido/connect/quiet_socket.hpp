@@ -33,8 +33,8 @@ enum class wait_result { ready, late, stopped };
   using std::chrono::milliseconds;
   constexpr milliseconds slice(20);
   for (;;) {
-    const auto left = std::chrono::ceil<milliseconds>(context.deadline -
-                                                      std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<milliseconds>(context.deadline - std::chrono::steady_clock::now());
     if (context.stop.stop_requested()) {
       return wait_result::stopped;
     }

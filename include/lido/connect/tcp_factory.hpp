@@ -19,9 +19,9 @@ namespace lido {
 
 struct tcp_target {
   std::string host;
-  std::string port;       ///< a number or the name of a service
-  bool no_delay = true;   ///< small messages are sent at once
-  bool keep_alive = true; ///< the kernel looks after a silent peer, by its own times
+  std::string port;        ///< a number or the name of a service
+  bool no_delay = true;    ///< small messages are sent at once
+  bool keep_alive = true;  ///< the kernel looks after a silent peer, by its own times
 };
 
 /// A factory of `boost::asio::ip::tcp::socket` for protocols in which the peer speaks when asked.
@@ -44,10 +44,9 @@ class tcp_factory {
     const auto addresses = resolver.resolve(target_.host, target_.port);
     boost::system::error_code result = boost::asio::error::timed_out;
     {
-      boost::asio::async_connect(connecting, addresses,
-                                 [&result](boost::system::error_code error, const auto& /*peer*/) {
-                                   result = error;
-                                 });
+      boost::asio::async_connect(
+          connecting, addresses,
+          [&result](boost::system::error_code error, const auto& /*peer*/) { result = error; });
       const std::stop_callback on_stop(context.stop, [&own, &result] {
         boost::asio::post(own, [&own, &result] {
           result = boost::asio::error::operation_aborted;
