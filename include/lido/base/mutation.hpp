@@ -88,6 +88,10 @@ enum class mutation {
   return_unwatched,  ///< who puts a resource back does not look whether anybody waits
   swallow_resource,  ///< a waiter given a resource as it was cancelled leaves without it
   refused_resource,  ///< a resource that a waiter could no longer be given is forgotten
+  // keyed resource pools
+  key_unwatched,     ///< who leaves a key does not look whether others wait for room
+  hoarding_key,      ///< what a key does not use is not taken back
+  early_settlement,  ///< what was taken back is granted anew before it is gone
 };
 
 }  // namespace lido::detail
