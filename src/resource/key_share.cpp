@@ -9,7 +9,7 @@ namespace lido::detail {
 
 namespace {
 
-nanos steady_now() noexcept {
+nanos waiting_clock() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -50,7 +50,7 @@ std::unique_ptr<key_share> total_share::remove(key_share& share) noexcept {
 // ---- the queue ----------------------------------------------------------------------------------
 
 total_share::wait::wait(total_share& total, key_share& share) noexcept
-    : total_(total), share_(share), since_(steady_now()) {
+    : total_(total), share_(share), since_(waiting_clock()) {
   {
     const std::lock_guard guard(total_.mutex_);
     previous_ = total_.last_;
@@ -214,7 +214,7 @@ void total_share::let_older_go_first(key_share& share) noexcept {
         share.granted_ == 0 || share.resizing_) {
       return;
     }
-    const nanos moment = steady_now();
+    const nanos moment = waiting_clock();
     if (moment - first->since_ < patience_) {
       return;
     }
