@@ -201,11 +201,23 @@ void check_pool(const stress::run& run, subject& of, record& all) {
   }
 }
 
+/// When both ends of the last connection are closed.
+chaos::belongings at_rest() {
+  chaos::belongings last;
+  for (int same = 0; same < 20; ++same) {
+    std::this_thread::sleep_for(10ms);
+    const chaos::belongings now;
+    same = now.files == last.files && now.threads == last.threads ? same : 0;
+    last = now;
+  }
+  return last;
+}
+
 /// As soon as it has what it should have, or after a while: threads end some time after their last
 /// word, and so do those of the kernel that close sockets.
 chaos::belongings settled(const chaos::belongings& expected) {
   chaos::belongings now;
-  const auto patience = clock::now() + 10s;
+  const auto patience = clock::now() + 5s;
   while ((now.threads != expected.threads || now.files != expected.files) &&
          clock::now() < patience) {
     std::this_thread::sleep_for(5ms);
@@ -278,7 +290,7 @@ int main(int argc, char** argv) {
   }
   stress::run run(settings.run);
   (void)server->connect({clock::now() + 5s, {}});  // what client libraries keep is not a leak
-  const chaos::belongings before;
+  const chaos::belongings before = at_rest();
   record all;
   {
     subject of(chaos::random_factory(*server, all, settings.faults, settings.sabotage != 0),
