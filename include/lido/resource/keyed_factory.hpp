@@ -25,8 +25,8 @@ class keyed_factory {
     }
   }
 
-  bool validate(R& resource, const create_context& context) requires validates<F, R> ||
-      validates_with_context<F, R> {
+  bool validate(R& resource, const create_context& context) requires(validates<F, R> ||
+                                                                     validates_with_context<F, R>) {
     if constexpr (validates_with_context<F, R>) {
       return all_->validate(resource, context);
     } else {
@@ -34,7 +34,7 @@ class keyed_factory {
     }
   }
 
-  bool reset(R& resource) requires resets<F, R> {
+  bool reset(R& resource) requires(resets<F, R>) {
     if constexpr (may_refuse<F, R>) {
       return all_->reset(resource);
     } else {
@@ -43,7 +43,7 @@ class keyed_factory {
     }
   }
 
-  void destroy(R& resource, destroy_reason reason) noexcept requires destroys<F, R> {
+  void destroy(R& resource, destroy_reason reason) noexcept requires(destroys<F, R>) {
     static_assert(noexcept(all_->destroy(resource, reason)),
                   "lido: destroy of a resource factory must be noexcept");
     all_->destroy(resource, reason);

@@ -65,6 +65,11 @@ struct key_hash<std::string> {
 
 namespace detail {
 
+template <class Hash>
+concept is_transparent_hash = requires(Hash&) {
+  typename Hash::is_transparent;
+};
+
 template <class F, class Key, class R>
 concept creates_for_key_with_context = requires(F& factory, const Key& key,
                                                 const create_context& context) {

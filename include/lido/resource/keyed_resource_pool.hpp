@@ -283,7 +283,7 @@ class keyed_resource_pool {
 
   template <class K>
   bool find(typename table::const_accessor& found, const K& key) {
-    if constexpr (std::is_same_v<K, Key> || requires { typename Hash::is_transparent; }) {
+    if constexpr (std::is_same_v<K, Key> || detail::is_transparent_hash<Hash>) {
       return keys_.find(found, key);
     } else {
       return keys_.find(found, Key(key));
