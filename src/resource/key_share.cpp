@@ -255,27 +255,32 @@ resource_grant total_share::take(key_share& share, const acquire_request& reques
   return share.core().take(request);
 }
 
+/// The end of a lease. What only looks at a key does not count as its use.
+void total_share::end_use(key_share& share) noexcept {
+  // relaxed (2x): a hint about which key was used last
+  share.last_used_.store(era_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  leave(share);
+}
+
 void total_share::give_back(key_share& share, const resource_grant& grant) noexcept {
   if (anybody_waits()) {
     let_older_go_first(share);
   }
   share.core().give_back(grant);
-  leave(share);
+  end_use(share);
 }
 
 void total_share::retire(key_share& share, const resource_grant& grant) noexcept {
   share.core().retire(grant, destroy_reason::discarded);
-  leave(share);
+  end_use(share);
 }
 
 void total_share::forget(key_share& share, const resource_grant& grant) noexcept {
   share.core().forget(grant);
-  leave(share);
+  end_use(share);
 }
 
 void total_share::leave(key_share& share) noexcept {
-  // relaxed (2x): a hint about which key was used last
-  share.last_used_.store(era_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   share.unclaim();
   if (anybody_waits() && !broken(mutation::key_unwatched)) {
     pump();

@@ -138,6 +138,7 @@ class total_share {
     // order with it and with (2, 3)
     return waits_.load(std::memory_order_seq_cst) != 0;
   }
+  void end_use(key_share& share) noexcept;
   void pump() noexcept;
   void apply(key_share& share, std::uint32_t size) noexcept;
   [[nodiscard]] key_share* plan() noexcept;
