@@ -10,8 +10,8 @@ struct options {
   std::string backend = "echo";
   unsigned clients = 64;
   unsigned connections = 4;
-  unsigned rounds = 5;
-  double seconds = 0.25;  ///< of each way in each round
+  unsigned rounds = 9;
+  double seconds = 0.2;  ///< of each way in each round
 };
 
 /// Ends the program if they are wrong, or only asked for.

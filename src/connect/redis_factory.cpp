@@ -63,17 +63,24 @@ bool changes_connection(std::string_view command) {
                      [command](std::string_view word) { return same_word(command, word); });
 }
 
+std::string text_of(const redisReply& reply);
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the answer, which hiredis has limited
+std::string text_of_elements(const redisReply& reply) {
+  std::string lines;
+  for (std::size_t i = 0; i < reply.elements; ++i) {
+    lines += (i == 0 ? "" : "\n") + text_of(*reply.element[i]);
+  }
+  return lines;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as above
 std::string text_of(const redisReply& reply) {
   switch (reply.type) {
     case REDIS_REPLY_INTEGER:
       return std::to_string(reply.integer);
-    case REDIS_REPLY_ARRAY: {
-      std::string lines;
-      for (std::size_t i = 0; i < reply.elements; ++i) {
-        lines += (i == 0 ? "" : "\n") + text_of(*reply.element[i]);
-      }
-      return lines;
-    }
+    case REDIS_REPLY_ARRAY:
+      return text_of_elements(reply);
     case REDIS_REPLY_NIL:
       return {};
     default:
@@ -92,7 +99,7 @@ redis_answer exchange(redisContext* context, const std::vector<std::string_view>
   void* const raw =
       redisCommandArgv(context, static_cast<int>(words.size()), texts.data(), lengths.data());
   if (raw == nullptr) {
-    throw std::runtime_error(std::string("redis: ") + context->errstr);
+    throw std::runtime_error(std::string("redis: ") + &context->errstr[0]);
   }
   const std::unique_ptr<void, void (*)(void*)> owner(raw, &freeReplyObject);
   const auto& reply = *static_cast<const redisReply*>(raw);
@@ -150,7 +157,7 @@ redis_connection redis_factory::create(const create_context& context) const {
     throw std::bad_alloc();
   }
   if (raw->err != 0) {
-    throw std::runtime_error(std::string("redis: ") + raw->errstr);
+    throw std::runtime_error(std::string("redis: ") + &raw->errstr[0]);
   }
   limit_waits(raw, left_until(context.deadline));
   if (target_.path.empty()) {

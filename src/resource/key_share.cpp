@@ -102,24 +102,26 @@ std::uint32_t total_share::needy() const noexcept {
 
 /// Moves grants to those who wait, as long as there are any to move.
 void total_share::pump() noexcept {
-  for (;;) {
-    key_share* changed = nullptr;
-    std::uint32_t size = 0;
-    {
-      const std::lock_guard guard(mutex_);
-      settle();
-      changed = plan();
-      if (changed == nullptr) {
-        return;
-      }
-      size = changed->granted_;
-      if (std::exchange(changed->resizing_, true)) {
-        changed->again_ = true;  // who is at it will see to that, too
-        continue;
-      }
-    }
+  std::uint32_t size = 0;
+  while (key_share* const changed = next_change(size)) {
     apply(*changed, size);
   }
+}
+
+/// A key whose core is to be resized by the caller; null: nothing more can be done.
+key_share* total_share::next_change(std::uint32_t& size) noexcept {
+  const std::lock_guard guard(mutex_);
+  settle();
+  key_share* changed = plan();
+  while (changed != nullptr && changed->resizing_) {
+    changed->again_ = true;  // who is at it will see to that, too
+    changed = plan();
+  }
+  if (changed != nullptr) {
+    changed->resizing_ = true;
+    size = changed->granted_;
+  }
+  return changed;
 }
 
 /// Until the core has the size that was granted last.

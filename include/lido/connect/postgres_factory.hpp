@@ -53,7 +53,7 @@ class postgres_factory {
   /// Connects and signs in. Throws permanent_failure if the server refuses user, password or
   /// database (SQLSTATE of class 28 or 3D), std::runtime_error otherwise, also at the deadline and
   /// when asked to stop.
-  postgres_connection create(const create_context& context) const;
+  [[nodiscard]] postgres_connection create(const create_context& context) const;
 
   /// Whether the connection is in order, nothing can be read from it, and the server answers an
   /// empty query by the deadline.

@@ -68,7 +68,7 @@ class redis_factory {
   /// Connects, and signs in where a password is set. Throws permanent_failure if the server does
   /// not want this user, std::runtime_error if it cannot be reached by the deadline. A stop is not
   /// noticed while hiredis connects.
-  redis_connection create(const create_context& context) const;
+  [[nodiscard]] redis_connection create(const create_context& context) const;
 
   /// Whether nothing can be read, and PING is answered by the deadline.
   bool validate(redis_connection& idle, const create_context& context) const noexcept;

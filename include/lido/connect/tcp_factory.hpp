@@ -37,26 +37,11 @@ class tcp_factory {
   /// Connects to the first address that answers. Throws boost::system::system_error: `timed_out` at
   /// the deadline, `operation_aborted` when asked to stop. Looking up the name heeds neither, as
   /// getaddrinfo(3) does not; numeric addresses need none.
-  socket create(const create_context& context) const {
+  [[nodiscard]] socket create(const create_context& context) const {
     boost::asio::io_context own;
     socket connecting(own);
-    boost::asio::ip::tcp::resolver resolver(own);
-    const auto addresses = resolver.resolve(target_.host, target_.port);
-    boost::system::error_code result = boost::asio::error::timed_out;
-    {
-      boost::asio::async_connect(
-          connecting, addresses,
-          [&result](boost::system::error_code error, const auto& /*peer*/) { result = error; });
-      const std::stop_callback on_stop(context.stop, [&own, &result] {
-        boost::asio::post(own, [&own, &result] {
-          result = boost::asio::error::operation_aborted;
-          own.stop();
-        });
-      });
-      own.run_until(context.deadline);
-    }
-    if (result) {
-      throw boost::system::system_error(result, "connect to " + target_.host + ":" + target_.port);
+    if (const auto failed = connect(own, connecting, context)) {
+      throw boost::system::system_error(failed, "connect to " + target_.host + ":" + target_.port);
     }
     return adopt(connecting);
   }
@@ -77,6 +62,24 @@ class tcp_factory {
   }
 
  private:
+  boost::system::error_code connect(boost::asio::io_context& own, socket& connecting,
+                                    const create_context& context) const {
+    boost::asio::ip::tcp::resolver resolver(own);
+    const auto addresses = resolver.resolve(target_.host, target_.port);
+    boost::system::error_code result = boost::asio::error::timed_out;
+    boost::asio::async_connect(
+        connecting, addresses,
+        [&result](boost::system::error_code error, const auto& /*peer*/) { result = error; });
+    const auto give_up = [&own, &result] {
+      result = boost::asio::error::operation_aborted;
+      own.stop();
+    };
+    const std::stop_callback on_stop(context.stop,
+                                     [&own, &give_up] { boost::asio::post(own, give_up); });
+    own.run_until(context.deadline);
+    return result;
+  }
+
   /// From the context it was connected in to that of its users.
   socket adopt(socket& connected) const {
     const auto protocol = connected.local_endpoint().protocol();

@@ -140,6 +140,7 @@ class total_share {
   }
   void end_use(key_share& share) noexcept;
   void pump() noexcept;
+  [[nodiscard]] key_share* next_change(std::uint32_t& size) noexcept;
   void apply(key_share& share, std::uint32_t size) noexcept;
   [[nodiscard]] key_share* plan() noexcept;
   [[nodiscard]] wait* first_in_need() const noexcept;

@@ -48,17 +48,17 @@ struct keyed_resource_pool_stats {
 /// Hashes and compares keys; strings also by anything that becomes a std::string_view.
 template <class Key>
 struct key_hash {
-  [[nodiscard]] std::size_t hash(const Key& key) const { return std::hash<Key>()(key); }
-  [[nodiscard]] bool equal(const Key& left, const Key& right) const { return left == right; }
+  [[nodiscard]] static std::size_t hash(const Key& key) { return std::hash<Key>()(key); }
+  [[nodiscard]] static bool equal(const Key& left, const Key& right) { return left == right; }
 };
 
 template <>
 struct key_hash<std::string> {
   using is_transparent = void;
-  [[nodiscard]] std::size_t hash(std::string_view key) const {
+  [[nodiscard]] static std::size_t hash(std::string_view key) {
     return std::hash<std::string_view>()(key);
   }
-  [[nodiscard]] bool equal(std::string_view left, std::string_view right) const {
+  [[nodiscard]] static bool equal(std::string_view left, std::string_view right) {
     return left == right;
   }
 };
