@@ -90,6 +90,10 @@ enum class mutation {
   refused_resource,  ///< a resource that a waiter could no longer be given is forgotten
   wait_unlooked,     ///< who has begun to wait does not look for idle resources
   end_unwaited,      ///< a pool ends although somebody is about to leave it
+  // keyed resource pools
+  key_unwatched,     ///< who leaves a key does not look whether others wait for room
+  hoarding_key,      ///< what a key does not use is not taken back
+  early_settlement,  ///< what was taken back is granted anew before it is gone
 };
 
 }  // namespace lido::detail
