@@ -30,6 +30,7 @@ void record(std::string outcome);
 [[nodiscard]] const std::string& recorded();
 
 [[nodiscard]] std::span<const litmus> memory_litmus();
+[[nodiscard]] std::span<const litmus> total_order_litmus();
 [[nodiscard]] std::span<const litmus> waiting_litmus();
 
 }  // namespace model

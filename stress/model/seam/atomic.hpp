@@ -97,7 +97,7 @@ inline void light_fence(model::place from = model::place::here()) noexcept {
   model::light_fence(from);
 }
 
-inline void full_fence(place from = place::here()) noexcept {
+inline void full_fence(model::place from = model::place::here()) noexcept {
   model::full_fence(from);
 }
 
