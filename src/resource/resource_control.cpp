@@ -107,21 +107,11 @@ void resource_core::resize(std::size_t max_size, std::size_t min_idle) {
                                              " with min_idle " + std::to_string(min_idle) +
                                              " is not possible");
   }
-  const std::lock_guard one_at_a_time(control_);
   const auto size = static_cast<std::uint32_t>(max_size);
-  if (size > slots_) {  // only changed here
-    slot_block* last = first_block_.get();
-    while (last->next() != nullptr) {
-      last = last->next();
-    }
-    auto block = make_block(make_, this, slots_, size - slots_);
-    const lock guard(mutex_);
-    pending_.reserve(size);
-    last->append(std::move(block));
-    slots_ = size;
-  }
   {
     aftermath after(*this);
+    const std::lock_guard one_at_a_time(growing_);
+    add_slots(size);
     const lock guard(mutex_);
     max_size_ = size;
     min_idle_ = static_cast<std::uint32_t>(min_idle);
@@ -130,15 +120,40 @@ void resource_core::resize(std::size_t max_size, std::size_t min_idle) {
   shrink();
 }
 
-/// Ends idle resources that are too many; those in use end when they come back.
+/// Under `growing_`: memory is not asked for under the mutex.
+void resource_core::add_slots(std::uint32_t size) {
+  if (size <= slots_) {  // only changed here
+    return;
+  }
+  slot_block* last = first_block_.get();
+  while (last->next() != nullptr) {
+    last = last->next();
+  }
+  auto block = make_block(make_, this, slots_, size - slots_);
+  const lock guard(mutex_);
+  pending_.reserve(size);
+  last->append(std::move(block));
+  slots_ = size;
+}
+
+/// Ends idle resources that are too many; those in use end when they come back. What ends them may
+/// change the size again.
 void resource_core::shrink() noexcept {
-  while (attention_.is(attention::surplus)) {
-    const resource_grant grant = scan(life_state::checking);
-    if (grant.slot == nullptr) {
-      return;
-    }
+  for (resource_grant grant = take_surplus(); grant.slot != nullptr; grant = take_surplus()) {
     retire(grant, destroy_reason::surplus);
   }
+}
+
+resource_grant resource_core::take_surplus() noexcept {
+  const lock guard(mutex_);
+  if (!has_surplus()) {
+    return {};
+  }
+  const resource_grant grant = scan(life_state::checking);
+  if (grant.slot != nullptr) {
+    shed_one();
+  }
+  return grant;
 }
 
 void resource_core::suspend() noexcept {
@@ -170,7 +185,8 @@ close_report resource_core::close(const deadline& until) {
     retire(grant, destroy_reason::closed);
   }
   wait_until_drained(until);
-  const std::lock_guard one_at_a_time(control_);
+  // Whoever these threads run code of may do anything with the pool, but not close it.
+  const std::lock_guard one_at_a_time(ending_);
   std::size_t running = 0;
   {
     const lock guard(mutex_);

@@ -70,11 +70,14 @@ void resource_core::serve(resource_slot& released) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
   const bool is_closed = attention_.is(attention::closed);
-  if (is_closed || live_ > max_size_) {
+  if (is_closed || has_surplus()) {
     life_word ticket;
     if (released.lend(ticket)) {
       after.unwanted = {&released, ticket};
       after.why = is_closed ? destroy_reason::closed : destroy_reason::surplus;
+      if (!is_closed) {
+        shed_one();
+      }
     }
     return;
   }
@@ -192,23 +195,26 @@ void resource_core::retire(const resource_grant& grant, destroy_reason why) noex
     return;  // a ticket of long ago
   }
   slot.maker->destroy(slot, why);
-  slot_emptied(slot, totals_.destroyed[static_cast<std::size_t>(why)]);
+  slot_emptied(slot, totals_.destroyed[static_cast<std::size_t>(why)],
+               why == destroy_reason::surplus);
 }
 
 void resource_core::forget(const resource_grant& grant) noexcept {
   const auto alive = weak_from_this().lock();  // until the end of this function
   if (grant.slot->begin_closing(grant.ticket)) {
-    slot_emptied(*grant.slot, totals_.detached);
+    slot_emptied(*grant.slot, totals_.detached, /*was_surplus=*/false);
   }
 }
 
 /// There is room for another resource.
-void resource_core::slot_emptied(resource_slot& slot, std::uint64_t& counter) noexcept {
+void resource_core::slot_emptied(resource_slot& slot, std::uint64_t& counter,
+                                 bool was_surplus) noexcept {
   std::shared_ptr<resource_core> last;  // after the lock and the aftermath
   aftermath after(*this);
   const lock guard(mutex_);
   totals_.uses += slot.uses();
   ++counter;
+  shedding_ -= was_surplus ? 1 : 0;
   slot.vanish();
   --live_;
   after_change(after);
@@ -217,9 +223,15 @@ void resource_core::slot_emptied(resource_slot& slot, std::uint64_t& counter) no
   }
 }
 
+/// One that was taken ends as a surplus, and the next may not be one.
+void resource_core::shed_one() noexcept {
+  ++shedding_;
+  attention_.set(attention::surplus, has_surplus());
+}
+
 /// Whatever has changed live_, max_size_ or a limit.
 void resource_core::after_change(aftermath& after) noexcept {
-  attention_.set(attention::surplus, live_ > max_size_);
+  attention_.set(attention::surplus, has_surplus());
   refill(after);
   if (live_ == 0 && attention_.is(attention::closed)) {
     // relaxed: the mutex orders it; who sleeps on it looks again

@@ -185,8 +185,11 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void turn_away(resource_waiter& waiter, acquire_failure cause, aftermath& after) noexcept;
   void unlink(resource_waiter& waiter) noexcept;
   void cancel_all(acquire_failure cause, aftermath& after) noexcept;
-  void slot_emptied(resource_slot& slot, std::uint64_t& counter) noexcept;
+  void slot_emptied(resource_slot& slot, std::uint64_t& counter, bool was_surplus) noexcept;
+  void shed_one() noexcept;
   void after_change(aftermath& after) noexcept;
+  /// Under the mutex. What is about to end as a surplus is none any more.
+  [[nodiscard]] bool has_surplus() const noexcept { return live_ - shedding_ > max_size_; }
   // resource_upkeep.cpp
   void refill(aftermath& after, std::uint32_t more_waiters = 0) noexcept;
   void poke_waiters(aftermath& after) noexcept;
@@ -221,7 +224,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void stop_threads(bool wait) noexcept;
   // resource_control.cpp
   void purge() noexcept;
+  void add_slots(std::uint32_t size);
   void shrink() noexcept;
+  [[nodiscard]] resource_grant take_surplus() noexcept;
   void drop_pending() noexcept;
   void wait_until_drained(const deadline& until) noexcept;
   [[nodiscard]] bool is_drained(std::uint32_t& seen) noexcept;
@@ -271,6 +276,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::uint32_t min_idle_;
   std::uint32_t slots_;
   std::uint32_t live_ = 0;
+  std::uint32_t shedding_ = 0;  // of these, those that end as a surplus
   std::uint32_t creating_ = 0;
   std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
   bool sweep_due_ = false;
@@ -295,7 +301,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   atomic<std::uint32_t> drained_{0};  // changes when a closed pool is empty
   atomic<bool> watching_{true};
   std::stop_source stop_;
-  plain_mutex control_;  // one change of size, close or end at a time; outside of mutex_
+  plain_mutex growing_;  // one new block at a time; outside of mutex_
+  plain_mutex ending_;   // one close joins the threads; outside of all others
   std::vector<std::thread> threads_;
 };
 
