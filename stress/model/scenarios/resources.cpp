@@ -303,6 +303,24 @@ void resize_against_use() {
   });
 }
 
+// What comes back as the pool becomes too small for it, or closes, is ended by one of the two.
+void resize_against_release() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); }, [&] { pool.pool().resize(0); });
+    pool.check(0);
+  });
+}
+
+void close_against_release() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); },
+               [&] { (void)pool.pool().close(std::chrono::nanoseconds(0)); });
+    pool.check(0);
+  });
+}
+
 // The pool ends while its last lease does; whoever comes last ends the rest. The thread has had the
 // resource before, or not.
 void pool_ends_beside_release() {
@@ -355,6 +373,10 @@ constexpr std::array scenarios{
     lends("resources.close_against_waiter", "the end of a pool beside a wait and a release",
           &close_against_waiter),
     lends("resources.resize_against_use", "smaller and larger beside uses", &resize_against_use),
+    lends("resources.resize_against_release", "smaller as a resource comes back",
+          &resize_against_release),
+    lends("resources.close_against_release", "closed as a resource comes back",
+          &close_against_release),
     lends("resources.pool_ends_beside_release", "a pool ends beside a thread without a number",
           &pool_ends_beside_release),
     lends("resources.pool_ends_beside_owner", "a pool ends beside a thread with a number",
