@@ -226,13 +226,15 @@ int main(int argc, char** argv) {
                                  .retry_first = 1ms,
                                  .retry_longest = 2ms,
                                  .upkeep = lido::maintenance::by_tick}});
-    run.in_threads(run.options().threads + 1, [&](unsigned thread) {
-      if (thread == 0) {
-        meddle(run, pool, settings);
-      } else {
-        worker(run, pool, totals, settings, thread).work();
-      }
-    });
+    do {
+      run.in_threads(run.options().threads + 1, [&](unsigned thread) {
+        if (thread == 0) {
+          meddle(run, pool, settings);
+        } else {
+          worker(run, pool, totals, settings, thread).work();
+        }
+      });
+    } while (run.goes_on(pool.stats().moved > 0));
     check_end(run, pool, totals);
   }
   if (census.all != 0) {

@@ -136,7 +136,7 @@ TEST_F(RedisFactory, AServerThatStandsStillFailsTheValidationInTime) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
   server()->process().signal(SIGCONT);
   EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
+  EXPECT_GE(pool.stats().destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
 }
 
 TEST_F(RedisFactory, AServerThatWasKilledAndRestartedServesAgain) {

@@ -145,6 +145,10 @@ TEST_P(ResourceWaiting, AnyMomentOfAnyClockIsATime) {
 TEST_P(ResourceWaiting, A13TheErrorSaysWhy) {
   server.down = true;
   fake_pool& pool = start({.max_size = 4, .name = "orders"});
+  ASSERT_TRUE(eventually([&] {
+    EXPECT_EQ(failure_of(pool, 5ms), acquire_failure::timed_out);
+    return pool.stats().create_failures > 0;
+  }));
   try {
     (void)pool.acquire_for(50ms);
     FAIL();

@@ -24,7 +24,7 @@ constexpr const char* unfinished = "more executions than are run";
 /// Every execution: the programs are so small that no bound is ever reached.
 counts count_outcomes(const litmus& test) {
   counts seen;
-  constexpr std::uint64_t most = 400'000;
+  constexpr std::uint64_t most = 4'000'000;
   const auto choices = depth_first({10, 10, 2});
   auto& here = execution::now();
   for (std::uint64_t done = 0; choices->begin(); ++done) {

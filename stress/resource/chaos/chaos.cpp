@@ -186,7 +186,7 @@ void check_pool(const stress::run& run, subject& of, record& all) {
   std::vector<lease_type> leases;
   try {
     while (leases.size() < of.size()) {
-      leases.push_back(pool->acquire_for(20s));
+      leases.push_back(pool->acquire_for(60s));
     }
   } catch (const lido::acquire_error& error) {
     run.broken(std::string("lost: ") + error.what());
@@ -195,7 +195,7 @@ void check_pool(const stress::run& run, subject& of, record& all) {
   if (!of.reopen(/*again=*/false).complete() || pool->stats().waiters != 0) {
     run.broken("something is left of the last pool");
   }
-  const auto patience = clock::now() + 20s;
+  const auto patience = clock::now() + 60s;
   while (all.called != all.callbacks && clock::now() < patience) {
     std::this_thread::sleep_for(1ms);
   }
@@ -217,7 +217,7 @@ chaos::belongings at_rest() {
 /// word, and so do those of the kernel that close sockets.
 chaos::belongings settled(const chaos::belongings& expected) {
   chaos::belongings now;
-  const auto patience = clock::now() + 5s;
+  const auto patience = clock::now() + 30s;
   while ((now.threads != expected.threads || now.files != expected.files) &&
          clock::now() < patience) {
     std::this_thread::sleep_for(5ms);
@@ -298,7 +298,9 @@ int main(int argc, char** argv) {
   {
     subject of(chaos::random_factory(*server, all, settings.faults, settings.sabotage != 0),
                settings.size);
-    put_under_load(run, *server, of, all, settings);
+    do {
+      put_under_load(run, *server, of, all, settings);
+    } while (run.goes_on(all.served > 0 && all.faults > 0));
     check_pool(run, of, all);
   }
   report(run, all, before, settings);
