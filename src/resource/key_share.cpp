@@ -1,6 +1,7 @@
 #include "lido/resource/key_share.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "lido/base/mutation.hpp"

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/mutex.hpp"
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -157,7 +157,7 @@ class total_share {
   atomic<std::uint32_t> waits_{0};
   atomic<std::uint64_t> era_{1};
 
-  mutable std::mutex mutex_;
+  mutable plain_mutex mutex_;
   std::vector<std::unique_ptr<key_share>> shares_;
   wait* first_ = nullptr;
   wait* last_ = nullptr;

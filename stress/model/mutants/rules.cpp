@@ -122,6 +122,11 @@ constexpr std::array rules{
          "who has begun to wait does not look for idle resources"},
     rule{mutation::end_unwaited, "end_unwaited",
          "a pool ends although somebody is about to leave it"},
+    rule{mutation::key_unwatched, "key_unwatched",
+         "who leaves a key does not look whether others wait for room"},
+    rule{mutation::hoarding_key, "hoarding_key", "what a key does not use is not taken back"},
+    rule{mutation::early_settlement, "early_settlement",
+         "what was taken back is granted anew before it is gone"},
 };
 
 }  // namespace
