@@ -217,7 +217,10 @@ class keyed_resource_pool {
         : detail::key_share(std::move(core)), key(std::move(of)) {}
     const Key key;
   };
-  using table = tbb::concurrent_hash_map<Key, share*, Hash>;
+  // Memory from operator new: what oneTBB's own allocator passes from thread to thread no sanitizer
+  // follows.
+  using table =
+      tbb::concurrent_hash_map<Key, share*, Hash, std::allocator<std::pair<const Key, share*>>>;
   using maker = std::function<std::shared_ptr<detail::resource_core>(const Key&)>;
 
   static detail::pool_settings settings_of(const keyed_resource_pool_options& options) {
