@@ -13,6 +13,22 @@ if(TARGET lido_tbb)
     FILE_SET HEADERS)
   install(EXPORT lido-tbb-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
 endif()
+if(TARGET lido_asio)
+  install(
+    TARGETS lido_asio
+    EXPORT lido-asio-targets
+    FILE_SET HEADERS)
+  install(EXPORT lido-asio-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+endif()
+foreach(factory IN ITEMS tcp hiredis libpq)
+  if(TARGET lido_${factory})
+    install(
+      TARGETS lido_${factory}
+      EXPORT lido-${factory}-targets
+      FILE_SET HEADERS)
+    install(EXPORT lido-${factory}-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+  endif()
+endforeach()
 install(EXPORT lido-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
 
 configure_package_config_file(

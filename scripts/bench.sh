@@ -57,7 +57,7 @@ cd "$(dirname "$0")/.."
 log=$build/bench.log
 most_seconds=1200 # for one run; a peer that spins crawls on a machine that is busy with other things
 
-targets=(lido_bench lido_bench_rmw lido_bench_latency lido_bench_resources lido_bench_life_cycles
+targets=(lido_bench lido_bench_resource lido_bench_rmw lido_bench_latency lido_bench_resources lido_bench_life_cycles
   lido_bench_blocked lido_bench_growth lido_bench_exhausted)
 if [ "$slot_map" -eq 1 ]; then
   targets=(lido_bench_slot_map lido_bench_slot_map_frames)
@@ -140,4 +140,10 @@ if [ "$short" -eq 0 ]; then
   "$build"/bench/lido_bench_blocked
 else
   "$build"/bench/lido_bench_blocked 20000 3
+fi
+echo
+if [ "$short" -eq 0 ]; then
+  "$build"/bench/lido_bench_resource
+else
+  "$build"/bench/lido_bench_resource --short
 fi

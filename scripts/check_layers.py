@@ -16,6 +16,7 @@ LAYERS = [
     "object",
     "slot_map",
     "resource",
+    "connect",
     "pmr",
     "telemetry",
     "testing",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job: builds Lido, runs the engine demo over the files below PATH, then the particle demo,
-# then a short bench.
+# then a gateway that borrows connections, then a short bench.
 # Usage: scripts/demo.sh [PATH]    default /usr/include
 set -euo pipefail
 
@@ -45,5 +45,9 @@ if grep -q lido_particle_demo build/bench/build.ninja; then
 else
   echo "demo: no fountain of particles, libpng or libwebp is missing (libpng-dev, libwebp-dev)" >&2
 fi
+echo
+# With --redis or --postgres the same in front of these.
+cmake --build --preset bench --target lido_gateway_demo | tail -n 1
+build/bench/examples/gateway/lido_gateway_demo
 echo
 exec scripts/bench.sh --short

@@ -27,7 +27,7 @@ PRESETS = {
     "asan": "Clang, AddressSanitizer and UndefinedBehaviorSanitizer",
     "arm64": "GCC for arm64, emulated",
 }
-LABELS = ["unit", "death", "stress", "model", "mutant", "fault", "fuzz", "chaos", "report", "package", "docs", "house"]
+LABELS = ["unit", "death", "stress", "model", "mutant", "fault", "fuzz", "server", "chaos", "report", "package", "docs", "house"]
 LAYERS = ["freelist", "magazine", "concurrency", "object"]
 
 

@@ -9,9 +9,15 @@ required=(g++ clang cmake ninja-build ccache git python3 binutils
 arm64=(g++-aarch64-linux-gnu qemu-user-static googletest)
 # For the pictures of the particle demo; everything else goes on without.
 pictures=(libpng-dev libwebp-dev)
+# Clients and servers for the tests of connections, and for the gateway demo; what is missing is skipped there. Only
+# the programs are wanted: no service is started now or with the machine.
+connections=(pkg-config libhiredis-dev libpq-dev)
+servers=(redis-server postgresql pgbouncer)
 # Peers of the benches: a missing one is skipped there with a message.
 optional=(libmimalloc-dev libjemalloc-dev libgoogle-perftools-dev libconcurrentqueue-dev
-  libatomic-queue-dev libplf-colony-dev libfoonathan-memory-dev libcds-dev libxenium-dev libck-dev libdpdk-dev pkg-config)
+  libatomic-queue-dev libplf-colony-dev libfoonathan-memory-dev libcds-dev libxenium-dev libck-dev libdpdk-dev)
+# Proves stress/model/*.pml; without it those tests are left out.
+optional+=(spin)
 
 missing() {
   local package
@@ -29,11 +35,36 @@ install() { # packages...; never removes one that is there
 mapfile -t want_required < <(missing "${required[@]}")
 mapfile -t want_arm64 < <(missing "${arm64[@]}")
 mapfile -t want_pictures < <(missing "${pictures[@]}")
+# Debian's packages start their services at once and with the machine. Those that were there before stay as they are.
+install_servers() { # packages...
+  local sudo=() policy=/usr/sbin/policy-rc.d ours="" package
+  [ "$(id -u)" -eq 0 ] || sudo=(sudo)
+  if [ ! -e "$policy" ]; then
+    ours=yes
+    printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee "$policy" >/dev/null
+    "${sudo[@]}" chmod 755 "$policy"
+  fi
+  for package in "$@"; do
+    if ! install "$package"; then
+      echo "setup: $package is not available; the tests with it will be skipped" >&2
+    elif command -v systemctl >/dev/null; then
+      "${sudo[@]}" systemctl disable "$package" >/dev/null 2>&1 || true
+    fi
+  done
+  if [ -n "$ours" ]; then
+    "${sudo[@]}" rm -f "$policy"
+  fi
+}
+
+mapfile -t want_connections < <(missing "${connections[@]}")
+mapfile -t want_servers < <(missing "${servers[@]}")
 mapfile -t want_optional < <(missing "${optional[@]}")
-if [ $((${#want_required[@]} + ${#want_arm64[@]} + ${#want_pictures[@]} + ${#want_optional[@]})) -eq 0 ]; then
+wanted=("${want_required[@]}" "${want_arm64[@]}" "${want_pictures[@]}" "${want_connections[@]}" "${want_servers[@]}"
+  "${want_optional[@]}")
+if [ ${#wanted[@]} -eq 0 ]; then
   exit 0
 fi
-echo "setup: installing ${want_required[*]} ${want_arm64[*]} ${want_pictures[*]} ${want_optional[*]}"
+echo "setup: installing ${wanted[*]}"
 sudo=()
 [ "$(id -u)" -eq 0 ] || sudo=(sudo)
 "${sudo[@]}" apt-get update -qq >/dev/null || echo "setup: package lists could not be refreshed, going on with the old ones" >&2
@@ -46,6 +77,12 @@ fi
 if [ ${#want_pictures[@]} -gt 0 ]; then
   install "${want_pictures[@]}" || echo "setup: no libpng or libwebp; there will be no particle demo" >&2
 fi
+for package in "${want_connections[@]}"; do
+  install "$package" || echo "setup: $package is not available; the factory that needs it will not be built" >&2
+done
+if [ ${#want_servers[@]} -gt 0 ]; then
+  install_servers "${want_servers[@]}"
+fi
 for package in "${want_optional[@]}"; do
-  install "$package" || echo "setup: $package is not available; the bench will skip that peer" >&2
+  install "$package" || echo "setup: $package is not available; what needs it will be skipped" >&2
 done

@@ -39,8 +39,8 @@ run_preset() { # preset, further arguments for ctest
 }
 
 run_preset gcc
-run_preset tsan --label-regex 'unit|death|stress|fault'
-run_preset asan --label-regex 'unit|death|stress|fault|fuzz'
+run_preset tsan --label-regex 'unit|death|stress|fault|server|chaos'
+run_preset asan --label-regex 'unit|death|stress|fault|fuzz|server|chaos'
 run_preset clang --label-regex 'unit|report|package|fuzz'
 # The library for arm64: its instructions, and its unit tests under an emulator. What of them is not run there is
 # said as the commands themselves have it.

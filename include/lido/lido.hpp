@@ -5,4 +5,5 @@
 #include "lido/block_resource.hpp"
 #include "lido/checked.hpp"
 #include "lido/object_pool.hpp"
+#include "lido/resource_pool.hpp"
 #include "lido/slot_map.hpp"

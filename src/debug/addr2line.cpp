@@ -87,8 +87,8 @@ std::string_view take_line(std::string_view& text) noexcept {
 }
 
 bool is_ours(std::string_view file) noexcept {
-  constexpr std::array<std::string_view, 4> folders{"lido/debug/", "lido/magazine/", "lido/object/",
-                                                    "lido/testing/"};
+  constexpr std::array<std::string_view, 5> folders{"lido/debug/", "lido/magazine/", "lido/object/",
+                                                    "lido/resource/", "lido/testing/"};
   return std::any_of(folders.begin(), folders.end(), [file](std::string_view folder) {
     return file.find(folder) != std::string_view::npos;
   });

@@ -84,6 +84,16 @@ enum class mutation {
   leave_doomed,           ///< the last one to leave an erased value does not end it
   ignore_census,          ///< a map is said to be full whatever was taken out to lower its end
   late_end,               ///< the end is lowered when the slots behind it have been given back
+  // resource pools
+  return_unwatched,  ///< who puts a resource back does not look whether anybody waits
+  swallow_resource,  ///< a waiter given a resource as it was cancelled leaves without it
+  refused_resource,  ///< a resource that a waiter could no longer be given is forgotten
+  wait_unlooked,     ///< who has begun to wait does not look for idle resources
+  end_unwaited,      ///< a pool ends although somebody is about to leave it
+  // keyed resource pools
+  key_unwatched,     ///< who leaves a key does not look whether others wait for room
+  hoarding_key,      ///< what a key does not use is not taken back
+  early_settlement,  ///< what was taken back is granted anew before it is gone
 };
 
 }  // namespace lido::detail

@@ -99,14 +99,14 @@ std::uint64_t load(location_id where, memory_order order, place from) {
     return memory.stores(where).back().value;
   }
   if (order == memory_order::seq_cst) {
-    memory.see_total_order(here.self());
+    memory.see_total_order(here.self(), where);
   }
   const std::size_t newest = memory.stores(where).size() - 1;
   const auto range = static_cast<unsigned>(newest - memory.oldest_readable(where, here.self()) + 1);
   const unsigned back = here.choose(question::read, range);
   memory.read(where, newest - back, here.self(), acquires(order));
   if (order == memory_order::seq_cst) {
-    memory.enter_total_order(here.self());
+    memory.enter_total_order(here.self(), where);
   }
   const std::uint64_t value = memory.stores(where)[newest - back].value;
   record(where, from, "load {} = {}{}", name_of(order), readable(value), age(back));
@@ -123,7 +123,7 @@ void store(location_id where, std::uint64_t value, memory_order order, place fro
     return;
   }
   if (order == memory_order::seq_cst) {
-    memory.see_total_order(here.self());
+    memory.see_total_order(here.self(), where);
   }
   // Behind the newest store, or behind an older one that the thread may still know as the newest.
   const std::size_t newest = memory.stores(where).size() - 1;
@@ -138,7 +138,7 @@ void store(location_id where, std::uint64_t value, memory_order order, place fro
   const std::size_t index = places.at(here.choose(question::write, count));
   memory.write(where, index, value, here.self(), releases(order), /*attached=*/false);
   if (order == memory_order::seq_cst) {
-    memory.enter_total_order(here.self());
+    memory.enter_total_order(here.self(), where);
   }
   record(where, from, "store {} {}{}", name_of(order), readable(value),
          index == newest ? "" : ", but behind a later store");
@@ -154,7 +154,7 @@ source begin_modification(location_id where, memory_order& order, place from) {
     return {memory.stores(where).size() - 1, memory.stores(where).back().value};
   }
   if (order == memory_order::seq_cst) {
-    memory.see_total_order(here.self());
+    memory.see_total_order(here.self(), where);
   }
   const std::size_t newest = memory.stores(where).size() - 1;
   const std::size_t oldest = memory.oldest_readable(where, here.self());
@@ -176,7 +176,7 @@ void end_modification(location_id where, source read, std::uint64_t value, memor
   here.memory().write(where, read.index, value, here.self(), here.checks() && releases(order),
                       /*attached=*/true);
   if (order == memory_order::seq_cst && here.checks()) {
-    here.memory().enter_total_order(here.self());
+    here.memory().enter_total_order(here.self(), where);
   }
   record(where, from, "change {} {} -> {}", name_of(order), readable(read.value), readable(value));
 }
@@ -196,20 +196,25 @@ struct outcomes {
   std::array<outcome, 8> all{};
   unsigned count = 0;
 
-  outcomes(memory& memory, location_id where, thread_id self, std::uint64_t expected) {
+  outcomes(memory& memory, location_id where, thread_id self, std::uint64_t expected,
+           cas_orders orders) {
     const auto& stores = memory.stores(where);
     const std::size_t oldest = memory.oldest_readable(where, self);
+    const std::size_t in_order = memory.oldest_in_order(where, self);
     for (std::size_t index = stores.size(); index > oldest && count < all.size();) {
       const bool equal = stores[--index].value == expected;
-      if (!equal || memory.can_attach(where, index)) {
+      const memory_order order = equal ? orders.success : orders.failure;
+      if ((order != memory_order::seq_cst || index >= in_order) &&
+          (!equal || memory.can_attach(where, index))) {
         all.at(count++) = {index, equal};
       }
     }
   }
 };
 
-outcome choose_outcome(execution& here, location_id where, std::uint64_t expected, bool weak) {
-  const outcomes possible(here.memory(), where, here.self(), expected);
+outcome choose_outcome(execution& here, location_id where, std::uint64_t expected,
+                       cas_orders orders, bool weak) {
+  const outcomes possible(here.memory(), where, here.self(), expected, orders);
   if (weak && possible.all[0].succeeds && here.choose(question::failure, 2) == 1) {
     return {possible.all[0].index, false};
   }
@@ -240,10 +245,7 @@ bool compare_exchange(location_id where, std::uint64_t& expected, std::uint64_t 
   if (!begin(here, where, from)) {
     return plain_compare_exchange(memory, where, expected, desired, here.self());
   }
-  if (orders.success == memory_order::seq_cst) {
-    memory.see_total_order(here.self());
-  }
-  const outcome end = choose_outcome(here, where, expected, weak);
+  const outcome end = choose_outcome(here, where, expected, orders, weak);
   const std::uint64_t found = memory.stores(where)[end.index].value;
   const std::size_t newer = memory.stores(where).size() - 1 - end.index;
   const memory_order order = end.succeeds ? orders.success : orders.failure;
@@ -252,7 +254,7 @@ bool compare_exchange(location_id where, std::uint64_t& expected, std::uint64_t 
     memory.write(where, end.index, desired, here.self(), releases(order), /*attached=*/true);
   }
   if (order == memory_order::seq_cst) {
-    memory.enter_total_order(here.self());
+    memory.enter_total_order(here.self(), where);
   }
   const std::string_view why = found == expected ? " for no reason" : "";
   expected = found;
@@ -281,8 +283,7 @@ void full_fence(place from) {
   }
   here.point();
   here.memory().light_fence(here.self());  // for the compiler it is one, too
-  here.memory().see_total_order(here.self());
-  here.memory().enter_total_order(here.self());
+  here.memory().fence_in_total_order(here.self());
   if (trace* const events = here.events(); events != nullptr) {
     events->add(here.self(), "     full fence", from);
   }

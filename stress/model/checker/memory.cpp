@@ -64,8 +64,16 @@ bool memory::created_before(location_id where, thread_id reader) noexcept {
 }
 
 std::size_t memory::oldest_readable(location_id where, thread_id reader) noexcept {
+  return oldest_from(where, row(reader)[most_threads + where]);
+}
+
+std::size_t memory::oldest_in_order(location_id where, thread_id reader) noexcept {
+  const std::size_t at = most_threads + where;
+  return oldest_from(where, std::max(row(reader)[at], row(total_order)[at]));
+}
+
+std::size_t memory::oldest_from(location_id where, stamp known) const noexcept {
   const auto& stores = locations_[where].stores;
-  const stamp known = row(reader)[most_threads + where];
   std::size_t index = stores.size() - 1;
   while (stores[index].at > known && index > 0) {
     --index;
@@ -150,11 +158,22 @@ void memory::see_latest(thread_id who) noexcept {
   }
 }
 
-void memory::see_total_order(thread_id who) noexcept {
-  join_stamps(row(who), row(total_order));
+// An atomic at a time: that an access is seq_cst says nothing about relaxed ones of other atomics.
+void memory::see_total_order(thread_id who, location_id where) noexcept {
+  stamp& known = row(who)[most_threads + where];
+  known = std::max(known, row(total_order)[most_threads + where]);
 }
 
-void memory::enter_total_order(thread_id who) noexcept {
+void memory::enter_total_order(thread_id who, location_id where) noexcept {
+  stamp& known = row(total_order)[most_threads + where];
+  known = std::max(known, row(who)[most_threads + where]);
+}
+
+// Both ways (C++20, atomics.order 4): an access behind the fence is not older than a seq_cst access
+// before it, nor a seq_cst access behind it older than what came before the fence. What a thread
+// may do with plain data is another matter: one fence does not happen before the next.
+void memory::fence_in_total_order(thread_id who) noexcept {
+  join_stamps(row(who), row(total_order));
   join_stamps(row(total_order), row(who));
 }
 

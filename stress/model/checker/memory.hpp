@@ -59,6 +59,8 @@ class memory {
   }
   /// Index of the oldest store that `reader` may return.
   [[nodiscard]] std::size_t oldest_readable(location_id where, thread_id reader) noexcept;
+  /// The same for a seq_cst access.
+  [[nodiscard]] std::size_t oldest_in_order(location_id where, thread_id reader) noexcept;
   /// Whether a read-modify-write may follow the store at `index` at once.
   [[nodiscard]] bool can_attach(location_id where, std::size_t index) const noexcept;
   /// Whether a plain store may come between the store at `index` and the next one.
@@ -81,9 +83,13 @@ class memory {
   void take_over(thread_id to, std::int32_t from) noexcept;
   /// Time passes: what has been stored is there to be read. Orders nothing.
   void see_latest(thread_id who) noexcept;
-  /// What seq_cst accesses know of one another.
-  void see_total_order(thread_id who) noexcept;
-  void enter_total_order(thread_id who) noexcept;
+  /// What seq_cst accesses of the same atomic know of one another: they come in the order in which
+  /// the threads make them.
+  void see_total_order(thread_id who, location_id where) noexcept;
+  void enter_total_order(thread_id who, location_id where) noexcept;
+  /// A seq_cst fence stands in the same order for all atomics at once, and for every access that
+  /// its thread knows of.
+  void fence_in_total_order(thread_id who) noexcept;
 
   // ---- the asymmetric fence --------------------------------------------------------------------
 
@@ -103,6 +109,7 @@ class memory {
   [[nodiscard]] knowledge row(std::int32_t index) noexcept {
     return rows_.get() + static_cast<std::size_t>(index) * knowledge_size;
   }
+  [[nodiscard]] std::size_t oldest_from(location_id where, stamp known) const noexcept;
   void join(knowledge to, const stamp* from) const noexcept;
   void join_stamps(knowledge to, const stamp* from) const noexcept;
 

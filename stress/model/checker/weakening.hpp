@@ -35,7 +35,12 @@ class weakening {
  public:
   static weakening& now() noexcept;
 
-  void collect(bool on) noexcept { collects_ = on; }
+  void collect(bool on) {
+    collects_ = on;
+    if (on) {
+      sites_.clear();
+    }
+  }
   [[nodiscard]] const std::set<site>& collected() const noexcept { return sites_; }
 
   /// From now on the order at this site is weaker by that half.

@@ -1,5 +1,6 @@
 /// Litmus tests of the full fence, which is a seq_cst fence of the standard: what it must order
-/// since C++20 (P0668), and what it leaves open if the other side has none.
+/// since C++20 (P0668), and what it leaves open if the other side has none. The rest is in
+/// total_order.cpp.
 #include <fmt/format.h>
 
 #include <array>
@@ -22,26 +23,6 @@ void run(fence which) {
   if (which == full) {
     lido::detail::full_fence();
   }
-}
-
-// The other side is seq_cst accesses without a fence.
-template <fence First>
-void store_buffering() {
-  word x(0);
-  word y(0);
-  int a = 0;
-  int b = 0;
-  in_threads(
-      [&] {
-        x.store(1, relaxed);
-        run(First);
-        a = y.load(relaxed);
-      },
-      [&] {
-        y.store(1, seq_cst);
-        b = x.load(seq_cst);
-      });
-  record(fmt::format("{} {}", a, b));
 }
 
 template <std::memory_order Store, fence First, std::memory_order Load, fence Second>
@@ -127,14 +108,6 @@ rows second_unseen(expectation unseen) {
 
 std::span<const litmus> fence_litmus() {
   static const std::vector<litmus> list{
-      {"SB+full+sc",
-       "a full fence, seq_cst accesses",
-       &store_buffering<full>,
-       {{"0 0", no}, {"0 1", yes}, {"1 0", yes}, {"1 1", yes}}},
-      {"SB+none+sc",
-       "seq_cst accesses alone",
-       &store_buffering<none>,
-       {{"0 0", yes}, {"0 1", yes}, {"1 0", yes}, {"1 1", yes}}},
       {"MP+full+full", "full fences", &message_passing<relaxed, full, relaxed, full>, messages(no)},
       {"MP+full+none", "a full fence before the flag",
        &message_passing<relaxed, full, relaxed, none>, messages(yes)},
@@ -144,10 +117,7 @@ std::span<const litmus> fence_litmus() {
        &message_passing<relaxed, full, acquire, none>, messages(surplus)},
       {"MP+rel+full", "flag release, a full fence", &message_passing<release, none, relaxed, full>,
        messages(surplus)},
-      {"IRIW+full+full", "full fences between the loads", &independent_reads<full, full>,
-       reads(no)},
       {"IRIW+full+none", "one full fence", &independent_reads<full, none>, reads(yes)},
-      {"R+full+full", "full fences", &store_then_read<full, full>, second_unseen(no)},
       {"R+full+none", "a full fence between the stores", &store_then_read<full, none>,
        second_unseen(yes)},
       {"R+none+full", "a full fence before the load", &store_then_read<none, full>,

@@ -32,6 +32,7 @@ void record(std::string outcome);
 
 [[nodiscard]] std::span<const litmus> memory_litmus();
 [[nodiscard]] std::span<const litmus> fence_litmus();
+[[nodiscard]] std::span<const litmus> total_order_litmus();
 [[nodiscard]] std::span<const litmus> waiting_litmus();
 
 }  // namespace model

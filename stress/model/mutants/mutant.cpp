@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <regex>
 
 #include "checker/weakening.hpp"
@@ -39,18 +40,30 @@ std::string note_above(const std::string& sources, const site& where) {
   return note;
 }
 
-void visit_sites(std::string_view within) {
-  weakening::now().collect(/*on=*/true);
+/// The sites, each with the scenarios that come by.
+std::map<site, std::vector<std::string_view>> visit_sites(std::string_view within) {
+  std::map<site, std::vector<std::string_view>> found;
   for (const scenario& each : all_scenarios()) {
     if (!each.name.starts_with(within)) {
       continue;
     }
+    weakening::now().collect(/*on=*/true);
     for (const mode how : {mode::depth_first, mode::priority, mode::chance}) {
       constexpr std::uint64_t enough = 500;
       (void)explore(each.run, {how, enough, 1, each.limits, 4});
     }
+    weakening::now().collect(/*on=*/false);
+    for (const site& one : weakening::now().collected()) {
+      found[one].push_back(each.name);
+    }
   }
-  weakening::now().collect(/*on=*/false);
+  return found;
+}
+
+/// Where nothing else is known, any scenario may show it.
+bool may_show(const mutant& fault, const scenario& each) {
+  return fault.scenarios.empty() || std::find(fault.scenarios.begin(), fault.scenarios.end(),
+                                              each.name) != fault.scenarios.end();
 }
 
 /// What a child says of itself, in the order of the fields of its line.
@@ -101,15 +114,16 @@ void start_watching() {
   ::setitimer(ITIMER_VIRTUAL, &each_second, nullptr);
 }
 
-/// Goes through all scenarios again and again, each time for longer.
-void hunt(const reporter& parent, std::uint64_t most, std::string_view within) {
+/// Goes through the scenarios again and again, each time for longer.
+void hunt(const mutant& fault, const reporter& parent, std::uint64_t most,
+          std::string_view within) {
   std::uint64_t done = 0;
   constexpr std::uint64_t first_round = 300;
   constexpr std::uint64_t growth = 6;
   for (std::uint64_t round = first_round; round / growth < most; round *= growth) {
     for (const scenario& each : all_scenarios()) {
       for (const mode how : {mode::depth_first, mode::priority, mode::chance, mode::interludes}) {
-        if (each.must_fail || !each.name.starts_with(within)) {
+        if (each.must_fail || !each.name.starts_with(within) || !may_show(fault, each)) {
           continue;
         }
         parent.tell({"at", each.name, name_of(how), done});
@@ -166,15 +180,14 @@ verdict listen(int pipe) {
 std::vector<mutant> all_mutants(const std::string& sources, std::string_view within) {
   std::vector<mutant> all;
   for (const rule& each : all_rules()) {
-    all.push_back({std::string(each.name), std::string(each.says), /*is_order=*/false});
+    all.push_back({std::string(each.name), std::string(each.says), /*is_order=*/false, {}});
   }
-  visit_sites(within);
-  for (const site& each : weakening::now().collected()) {
+  for (const auto& [each, scenarios] : visit_sites(within)) {
     const std::string_view file(each.file);
     all.push_back(
         {each.text(),
          fmt::format("{} {}", file.substr(file.rfind('/') + 1), note_above(sources, each)),
-         /*is_order=*/true});
+         /*is_order=*/true, scenarios});
   }
   return all;
 }
@@ -194,7 +207,7 @@ verdict try_mutant(const mutant& fault, std::uint64_t executions, const std::str
       break_rule(fault.name);
     }
     start_watching();
-    hunt(reporter(ends[1]), executions, within);
+    hunt(fault, reporter(ends[1]), executions, within);
     ::_exit(0);
   }
   ::close(ends[1]);

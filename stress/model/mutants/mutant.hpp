@@ -16,6 +16,7 @@ struct mutant {
   std::string name;    ///< of the rule, or the site
   std::string breaks;  ///< in words
   bool is_order = false;
+  std::vector<std::string_view> scenarios;  ///< that come by; none: not known
 };
 
 /// What became of it.
@@ -34,9 +35,9 @@ struct verdict {
 /// with `within`. `sources`: the folder of include/ and src/, for the notes above the accesses.
 [[nodiscard]] std::vector<mutant> all_mutants(const std::string& sources, std::string_view within);
 
-/// Runs the scenarios on the library with this fault, in a process of its own: a broken library may
-/// do anything. At most so many executions of each scenario in each mode; of the scenarios, those
-/// whose name begins with `within`.
+/// Runs the scenarios that come by on the library with this fault, in a process of its own: a
+/// broken library may do anything. At most so many executions of each scenario in each mode; of the
+/// scenarios, those whose name begins with `within`.
 [[nodiscard]] verdict try_mutant(const mutant& fault, std::uint64_t executions,
                                  const std::string& within);
 

@@ -114,6 +114,19 @@ constexpr std::array rules{
          "a pool that ends is still told about ending threads"},
     rule{mutation::lose_on_throw, "lose_on_throw",
          "a slot whose constructor throws is not put back"},
+    rule{mutation::return_unwatched, "return_unwatched",
+         "who puts a resource back does not look whether anybody waits"},
+    rule{mutation::refused_resource, "refused_resource",
+         "a resource that a waiter could no longer be given is forgotten"},
+    rule{mutation::wait_unlooked, "wait_unlooked",
+         "who has begun to wait does not look for idle resources"},
+    rule{mutation::end_unwaited, "end_unwaited",
+         "a pool ends although somebody is about to leave it"},
+    rule{mutation::key_unwatched, "key_unwatched",
+         "who leaves a key does not look whether others wait for room"},
+    rule{mutation::hoarding_key, "hoarding_key", "what a key does not use is not taken back"},
+    rule{mutation::early_settlement, "early_settlement",
+         "what was taken back is granted anew before it is gone"},
 };
 
 }  // namespace

@@ -11,8 +11,6 @@
 
 namespace lido::detail {
 
-using model::place;
-
 /// As std::atomic<T>, and as large, but every access is one of the modelled memory.
 template <class T>
 class atomic {
@@ -26,33 +24,40 @@ class atomic {
   atomic& operator=(const atomic&) = delete;
   ~atomic() { model::destroy(id_); }
 
-  [[nodiscard]] T load(std::memory_order order, place from = place::here()) const noexcept {
+  [[nodiscard]] T load(std::memory_order order,
+                       model::place from = model::place::here()) const noexcept {
     return decode(model::load(id_, order, from));
   }
 
-  void store(T value, std::memory_order order, place from = place::here()) noexcept {
+  void store(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
     model::store(id_, encode(value), order, from);
   }
 
-  T exchange(T value, std::memory_order order, place from = place::here()) noexcept {
+  T exchange(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
     return change([value](T) { return value; }, order, from);
   }
 
-  T fetch_add(T value, std::memory_order order, place from = place::here()) noexcept {
+  T fetch_add(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
     return change([value](T old) { return static_cast<T>(old + value); }, order, from);
   }
 
-  T fetch_sub(T value, std::memory_order order, place from = place::here()) noexcept {
+  T fetch_sub(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
     return change([value](T old) { return static_cast<T>(old - value); }, order, from);
   }
 
+  T fetch_or(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
+    return change([value](T old) { return static_cast<T>(old | value); }, order, from);
+  }
+
   bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
-                             std::memory_order failure, place from = place::here()) noexcept {
+                             std::memory_order failure,
+                             model::place from = model::place::here()) noexcept {
     return exchange_if(expected, desired, {success, failure}, /*weak=*/true, from);
   }
 
   bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
-                               std::memory_order failure, place from = place::here()) noexcept {
+                               std::memory_order failure,
+                               model::place from = model::place::here()) noexcept {
     return exchange_if(expected, desired, {success, failure}, /*weak=*/false, from);
   }
 
@@ -73,13 +78,13 @@ class atomic {
   }
 
   template <class Change>
-  T change(Change with, std::memory_order order, place from) noexcept {
+  T change(Change with, std::memory_order order, model::place from) noexcept {
     return decode(model::read_modify_write(
         id_, [&](std::uint64_t bits) { return encode(with(decode(bits))); }, order, from));
   }
 
   bool exchange_if(T& expected, T desired, model::cas_orders orders, bool weak,
-                   place from) noexcept {
+                   model::place from) noexcept {
     std::uint64_t bits = encode(expected);
     const bool stored = model::compare_exchange(id_, bits, encode(desired), orders, weak, from);
     expected = decode(bits);
@@ -89,11 +94,11 @@ class atomic {
   alignas(T) model::location_id id_;
 };
 
-inline void light_fence(place from = place::here()) noexcept {
+inline void light_fence(model::place from = model::place::here()) noexcept {
   model::light_fence(from);
 }
 
-inline void full_fence(place from = place::here()) noexcept {
+inline void full_fence(model::place from = model::place::here()) noexcept {
   model::full_fence(from);
 }
 

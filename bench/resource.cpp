@@ -1,0 +1,236 @@
+/// @file
+/// Resource pools beside one another: an idle one at hand, more threads than resources, hand-over,
+/// thousands of waiting threads. One line a measurement; contenders take turns in every round.
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "resource_pools.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using lido_bench::bench_clock;
+using lido_bench::stub_connection;
+
+constexpr std::size_t resources = 8;
+
+struct result {
+  std::vector<double> values;
+  [[nodiscard]] double median() {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+  }
+};
+
+void touch(stub_connection& connection) {
+  ++connection.queries;
+  asm volatile("" : : "r"(&connection) : "memory");
+}
+
+/// Keeps a resource, and a processor, for so many microseconds, so that others have to wait.
+template <int Microseconds>
+void query(stub_connection& connection) {
+  const auto end = bench_clock::now() + std::chrono::microseconds(Microseconds);
+  while (bench_clock::now() < end) {
+  }
+  touch(connection);
+}
+
+/// Uses that one thread has counted so far; read while it counts.
+struct alignas(128) counter {
+  std::atomic<std::uint64_t> uses{0};
+};
+
+std::uint64_t sum_of(const std::vector<counter>& counters) {
+  std::uint64_t sum = 0;
+  for (const counter& one : counters) {
+    sum += one.uses.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+/// Nanoseconds of wall time for each use, of all threads together, once all of them have begun. How
+/// long a thousand threads take to end is not in it.
+template <class Pool, class Use>
+double time_per_use(unsigned threads, std::chrono::milliseconds length, const Use& use) {
+  Pool pool(resources);
+  std::atomic<bool> over{false};
+  std::vector<counter> counters(threads);
+  std::latch ready(threads + 1);
+  std::vector<std::thread> team;
+  team.reserve(threads);
+  for (counter& mine : counters) {
+    team.emplace_back([&] {
+      ready.arrive_and_wait();
+      for (std::uint64_t uses = 0; !over.load(std::memory_order_relaxed);) {
+        pool.with_one(use);
+        mine.uses.store(++uses, std::memory_order_relaxed);
+      }
+    });
+  }
+  ready.arrive_and_wait();
+  std::this_thread::sleep_for(length / 4);
+  const std::uint64_t uses_before = sum_of(counters);
+  const auto begin = bench_clock::now();
+  std::this_thread::sleep_for(length);
+  const std::uint64_t uses = sum_of(counters) - uses_before;
+  const auto wall = std::chrono::duration<double, std::nano>(bench_clock::now() - begin).count();
+  over = true;
+  for (std::thread& thread : team) {
+    thread.join();
+  }
+  return wall / static_cast<double>(std::max<std::uint64_t>(uses, 1));
+}
+
+/// Nanoseconds from the moment one thread gives a resource back to the moment that the next one,
+/// which sleeps, has it. The 99th percentile.
+template <class Pool>
+double hand_over_latency(int samples) {
+  Pool pool(1);
+  std::vector<double> waits;
+  waits.reserve(static_cast<std::size_t>(samples));
+  std::atomic<bench_clock::time_point> given{};
+  for (int i = 0; i < samples; ++i) {
+    std::latch held(1);
+    std::latch waiting(1);
+    std::thread other([&] {
+      held.wait();
+      waiting.count_down();
+      pool.with_one([&](stub_connection& connection) {
+        const auto now = bench_clock::now();
+        waits.push_back(std::chrono::duration<double, std::nano>(now - given.load()).count());
+        touch(connection);
+      });
+    });
+    pool.with_one([&](stub_connection& connection) {
+      held.count_down();
+      waiting.wait();
+      std::this_thread::sleep_for(200us);  // it sleeps now
+      touch(connection);
+      given = bench_clock::now();
+    });
+    other.join();
+  }
+  std::sort(waits.begin(), waits.end());
+  return waits[waits.size() * 99 / 100];
+}
+
+/// What is measured; all of it unless the command line names parts.
+struct plan {
+  std::chrono::milliseconds length = 300ms;
+  int rounds = 5;
+  int samples = 200;
+  bool pairs = true;
+  bool waiting = true;
+  bool crowd = true;  ///< ten thousand threads
+  bool handing = true;
+};
+
+template <class Pool>
+struct runner {
+  result pairs[3], brief[3], lengthy[2], latency;
+
+  void round(const plan& todo) {
+    const unsigned threads[] = {1, 2, 8};
+    for (int i = 0; i < 3; ++i) {
+      pairs[i].values.push_back(todo.pairs ? time_per_use<Pool>(threads[i], todo.length, touch)
+                                           : 0);
+    }
+    const auto busy = [&](bool measured, unsigned crew, const auto& use) {
+      return measured ? time_per_use<Pool>(crew, todo.length, use) : 0;
+    };
+    brief[0].values.push_back(busy(todo.waiting, 16, query<2>));
+    brief[1].values.push_back(busy(todo.waiting, 1000, query<2>));
+    // Ten thousand threads that yield would measure the scheduler.
+    brief[2].values.push_back(busy(todo.crowd && Pool::sleeps, 10'000, query<2>));
+    lengthy[0].values.push_back(busy(todo.waiting, 16, query<20>));
+    lengthy[1].values.push_back(busy(todo.waiting, 1000, query<20>));
+    latency.values.push_back(todo.handing ? hand_over_latency<Pool>(todo.samples) : 0);
+  }
+
+  void print() {
+    std::printf("%-18s %8.1f %8.1f %8.1f %8.0f %8.0f %8.0f %9.0f %9.0f %14.0f\n", Pool::name.data(),
+                pairs[0].median(), pairs[1].median(), pairs[2].median(), brief[0].median(),
+                brief[1].median(), brief[2].median(), lengthy[0].median(), lengthy[1].median(),
+                latency.median());
+  }
+};
+
+/// False: not an option.
+bool read_option(const std::string& option, plan& todo) {
+  if (option == "--short") {
+    todo.length = 20ms;
+    todo.rounds = 1;
+    todo.crowd = false;
+    return true;
+  }
+  if (option == "--pairs" || option == "--waiting" || option == "--handing") {
+    todo.pairs = option == "--pairs";
+    todo.waiting = option == "--waiting";
+    todo.handing = option == "--handing";
+    todo.crowd = false;
+    return true;
+  }
+  return false;
+}
+
+/// The numbers that the pool is held to, as ratios of this run. What was not measured is nan.
+template <class Lido, class Bare, class... Peer>
+void print_ratios(Lido& lido, Bare& bare, Peer&... peers) {
+  std::printf("mutex_vector / lido: %.2f, %.2f, %.2f for pairs of 1, 2, 8 threads\n",
+              bare.pairs[0].median() / lido.pairs[0].median(),
+              bare.pairs[1].median() / lido.pairs[1].median(),
+              bare.pairs[2].median() / lido.pairs[2].median());
+  std::printf("lido with 1000 threads: %.0f %% of its throughput with 16; %.0f %% in long uses\n",
+              100 * lido.brief[0].median() / lido.brief[1].median(),
+              100 * lido.lengthy[0].median() / lido.lengthy[1].median());
+  std::printf("hand-over p99: %.2f of the best peer's\n",
+              lido.latency.median() / std::min({bare.latency.median(), peers.latency.median()...}));
+}
+
+/// Contenders take turns in every round.
+template <class... Contender>
+void compare(const plan& todo, Contender... contenders) {
+  for (int round = 0; round < todo.rounds; ++round) {
+    (contenders.round(todo), ...);
+  }
+  std::printf(
+      "%zu resources; wall time of all threads for one use, nanoseconds; medians of %d\n"
+      "pair: nothing is done with a resource; 2us, 20us: so much work is; 0: not measured\n"
+      "%-18s %8s %8s %8s %8s %8s %8s %9s %9s %14s\n",
+      resources, todo.rounds, "contender", "pair/1", "pair/2", "pair/8", "2us/16", "2us/1000",
+      "2us/1e4", "20us/16", "20us/1000", "hand-over p99");
+  (contenders.print(), ...);
+  print_ratios(contenders...);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  plan todo;
+  for (int i = 1; i < argc; ++i) {
+    if (!read_option(argv[i], todo)) {
+      std::fprintf(stderr, "usage: %s [--pairs | --waiting | --handing] [--short]\n", argv[0]);
+      return EXIT_FAILURE;
+    }
+  }
+  pthread_attr_t small;  // ten thousand stacks
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, std::size_t{64} * 1024);
+  pthread_setattr_default_np(&small);
+
+  compare(todo, runner<lido_bench::lido_resources>(), runner<lido_bench::bare_mutex>(),
+#if LIDO_BENCH_TBB
+          runner<lido_bench::tbb_bounded>(),
+#endif
+          runner<lido_bench::mutex_condition>());
+  return EXIT_SUCCESS;
+}

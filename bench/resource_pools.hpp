@@ -1,0 +1,159 @@
+/// @file
+/// Resource pools for lido_bench_resource: Lido's, and what one would write or take instead.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "lido/resource_pool.hpp"
+
+#if LIDO_BENCH_TBB
+#include <tbb/concurrent_queue.h>
+#endif
+
+namespace lido_bench {
+
+using bench_clock = std::chrono::steady_clock;
+
+/// What is pooled: as cheap as can be, so that the pools are measured.
+struct stub_connection {
+  int queries = 0;
+};
+
+/// With all checks: age, idle time, who holds what since when.
+class lido_resources {
+ public:
+  static constexpr std::string_view name = "lido";
+  static constexpr bool sleeps = true;
+  explicit lido_resources(std::size_t size)
+      : pool_([] { return stub_connection(); },
+              {.max_size = size, .min_idle = size, .max_creating = size}) {
+    std::vector<lido::resource_lease<stub_connection>> all;
+    for (std::size_t i = 0; i < size; ++i) {
+      all.push_back(pool_.acquire());
+    }
+  }
+
+  template <class Use>
+  void with_one(const Use& use) {
+    const auto lease = pool_.acquire();
+    use(*lease);
+  }
+
+ private:
+  lido::resource_pool<stub_connection> pool_;
+};
+
+/// No checks at all, and who finds it empty yields: the least that can be called a pool.
+class bare_mutex {
+ public:
+  static constexpr std::string_view name = "mutex_vector";
+  static constexpr bool sleeps = false;
+  explicit bare_mutex(std::size_t size) : all_(size) {
+    for (stub_connection& one : all_) {
+      idle_.push_back(&one);
+    }
+  }
+
+  template <class Use>
+  void with_one(const Use& use) {
+    stub_connection* const one = take();
+    use(*one);
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(one);
+  }
+
+ private:
+  stub_connection* take() {
+    for (;;) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (!idle_.empty()) {
+          stub_connection* const one = idle_.back();
+          idle_.pop_back();
+          return one;
+        }
+      }
+      std::this_thread::yield();
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<stub_connection> all_;
+  std::vector<stub_connection*> idle_;
+};
+
+/// What most code bases have: mutex, deque, condition variable, and the time of the last use.
+class mutex_condition {
+ public:
+  static constexpr std::string_view name = "mutex_deque_cv";
+  static constexpr bool sleeps = true;
+  explicit mutex_condition(std::size_t size) : all_(size) {
+    for (stub_connection& one : all_) {
+      idle_.push_back({&one, bench_clock::now()});
+    }
+  }
+
+  template <class Use>
+  void with_one(const Use& use) {
+    stub_connection* one = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      if (!freed_.wait_for(lock, std::chrono::seconds(30), [&] { return !idle_.empty(); })) {
+        return;
+      }
+      one = idle_.back().connection;
+      idle_.pop_back();
+    }
+    use(*one);
+    {
+      const std::lock_guard lock(mutex_);
+      idle_.push_back({one, bench_clock::now()});
+    }
+    freed_.notify_one();
+  }
+
+ private:
+  struct entry {
+    stub_connection* connection;
+    bench_clock::time_point since;
+  };
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  std::vector<stub_connection> all_;
+  std::deque<entry> idle_;
+};
+
+#if LIDO_BENCH_TBB
+/// Waits, but without a time-out.
+class tbb_bounded {
+ public:
+  static constexpr std::string_view name = "tbb_bounded_queue";
+  static constexpr bool sleeps = true;
+  explicit tbb_bounded(std::size_t size) : all_(size) {
+    for (stub_connection& one : all_) {
+      idle_.push(&one);
+    }
+  }
+
+  template <class Use>
+  void with_one(const Use& use) {
+    stub_connection* one = nullptr;
+    idle_.pop(one);
+    use(*one);
+    idle_.push(one);
+  }
+
+ private:
+  std::vector<stub_connection> all_;
+  tbb::concurrent_bounded_queue<stub_connection*> idle_;
+};
+#endif
+
+}  // namespace lido_bench

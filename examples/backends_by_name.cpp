@@ -1,0 +1,49 @@
+// Connections to several backends under one limit: what one of them does not use, another may have.
+#include <exception>
+#include <iostream>
+#include <lido/keyed_resource_pool.hpp>
+#include <string>
+#include <string_view>
+
+struct connection {
+  std::string backend;
+};
+
+// [snippet]
+struct connector {
+  static connection create(const std::string& backend) { return {backend}; }  // throws: tried again
+  static void destroy(connection& ended, lido::destroy_reason why) noexcept {
+    std::cout << ended.backend << " ends: " << to_string(why) << '\n';
+  }
+};
+
+void ask(lido::keyed_resource_pool<std::string, connection>& backends, std::string_view name) {
+  const auto lease = backends.acquire(name);  // no string is made to look it up
+  std::cout << lease->backend << " answers\n";
+}
+// [/snippet]
+
+int main() try {
+  lido::keyed_resource_pool<std::string, connection> backends(
+      connector{},
+      {.max_total = 2,
+       .each_key = {.max_size = 2, .name = "backends", .upkeep = lido::maintenance::by_callers}});
+  ask(backends, "red");
+  ask(backends, "red");  // the same connection
+  {
+    const auto green = backends.acquire("green");
+    const auto blue = backends.acquire("blue");  // there is no room for a third: red makes it
+    std::cout << "room moved " << backends.stats().moved << " time\n";
+  }
+} catch (const std::exception& problem) {
+  std::cerr << problem.what() << '\n';
+  return 1;
+}
+
+// Prints:
+//   red answers
+//   red answers
+//   red ends: surplus
+//   room moved 1 time
+//   green ends: closed
+//   blue ends: closed

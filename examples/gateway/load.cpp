@@ -1,0 +1,104 @@
+#include "load.hpp"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+#include <deque>
+#include <string>
+
+namespace gateway {
+
+namespace {
+
+namespace net = boost::asio;
+using clock = std::chrono::steady_clock;
+using error_code = boost::system::error_code;
+
+struct tally {
+  clock::time_point begin;
+  clock::time_point end;
+  std::vector<clock::duration> times;
+  std::uint64_t wrong = 0;
+};
+
+class client {
+ public:
+  client(net::io_context& context, int port, unsigned number, tally& all)
+      : socket_(context), question_("client-" + std::to_string(number) + "\n"), all_(all) {
+    socket_.connect({net::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)});
+    socket_.set_option(net::ip::tcp::no_delay(true));
+  }
+
+  void ask() {
+    asked_ = clock::now();
+    if (asked_ >= all_.end) {
+      return;
+    }
+    net::async_write(socket_, net::buffer(question_), [this](error_code failed, std::size_t) {
+      if (!failed) {
+        read();
+      }
+    });
+  }
+
+ private:
+  void read() {
+    net::async_read_until(socket_, net::dynamic_buffer(answer_), '\n',
+                          [this](error_code failed, std::size_t) {
+                            if (!failed) {
+                              count();
+                            }
+                          });
+  }
+
+  void count() {
+    const auto moment = clock::now();
+    if (asked_ >= all_.begin && moment < all_.end) {
+      all_.times.push_back(moment - asked_);
+    }
+    all_.wrong += answer_ == question_ ? 0 : 1;
+    answer_.clear();
+    ask();
+  }
+
+  net::ip::tcp::socket socket_;
+  std::string question_;
+  std::string answer_;
+  clock::time_point asked_;
+  tally& all_;
+};
+
+}  // namespace
+
+load_result put_load_on(int port, unsigned clients, std::chrono::nanoseconds warm_up,
+                        std::chrono::nanoseconds time) {
+  net::io_context context(1);
+  tally all;
+  all.times.reserve(1U << 20U);
+  std::deque<client> everybody;
+  for (unsigned i = 0; i < clients; ++i) {
+    everybody.emplace_back(context, port, i, all);
+  }
+  all.begin = clock::now() + warm_up;
+  all.end = all.begin + time;
+  for (client& one : everybody) {
+    one.ask();
+  }
+  context.run();
+  std::sort(all.times.begin(), all.times.end());
+  const auto at = [&all](double part) {
+    const auto index = static_cast<std::size_t>(part * static_cast<double>(all.times.size()));
+    return all.times.empty()
+               ? std::chrono::microseconds(0)
+               : std::chrono::duration_cast<std::chrono::microseconds>(all.times.at(index));
+  };
+  const double seconds = std::chrono::duration<double>(time).count();
+  return {.per_second = static_cast<double>(all.times.size()) / seconds,
+          .median = at(0.5),
+          .p99 = at(0.99),
+          .wrong = all.wrong};
+}
+
+}  // namespace gateway

@@ -1,0 +1,23 @@
+/// @file
+/// Clients of the gateway.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace gateway {
+
+struct load_result {
+  double per_second = 0;
+  std::chrono::microseconds median{0};
+  std::chrono::microseconds p99{0};
+  std::uint64_t wrong = 0;  ///< answers that were not what was asked for
+};
+
+/// So many clients ask, each its next question as soon as it has an answer; the first `warm_up`
+/// does not count. Throws boost::system::system_error.
+[[nodiscard]] load_result put_load_on(int port, unsigned clients, std::chrono::nanoseconds warm_up,
+                                      std::chrono::nanoseconds time);
+
+}  // namespace gateway

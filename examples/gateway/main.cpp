@@ -1,0 +1,139 @@
+/// A gateway in front of a server, with many more clients than connections: what a pool of
+/// connections is worth.
+///
+/// Every way answers the same clients in the same number of threads, in turns, several rounds.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backends.hpp"
+#include "lenders.hpp"
+#include "load.hpp"
+#include "options.hpp"
+#include "server.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using gateway::load_result;
+using gateway::options;
+
+struct way {
+  std::string name;
+  std::function<load_result()> run;
+  std::vector<load_result> results;
+
+  [[nodiscard]] load_result median() const {
+    std::vector<load_result> sorted = results;
+    std::sort(sorted.begin(), sorted.end(), [](const load_result& left, const load_result& right) {
+      return left.per_second < right.per_second;
+    });
+    return sorted.at(sorted.size() / 2);
+  }
+};
+
+template <template <class> class Lender, class Backend>
+load_result run_once(Backend& backend, const options& chosen, unsigned connections) {
+  Lender<Backend> lender(backend, connections);
+  gateway::server server(chosen.connections, [&lender](const std::string& question) {
+    return lender.with(
+        [&question](typename Backend::connection& to) { return Backend::ask(to, question); });
+  });
+  const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(chosen.seconds));
+  return gateway::put_load_on(server.port(), chosen.clients, 50ms, time);
+}
+
+/// Of the first in the same round, since the rounds of a busy machine differ.
+double part_of_best(const way& one, const way& best) {
+  std::vector<double> parts;
+  for (std::size_t round = 0; round < one.results.size(); ++round) {
+    parts.push_back(one.results.at(round).per_second /
+                    std::max(best.results.at(round).per_second, 1.0));
+  }
+  std::sort(parts.begin(), parts.end());
+  return parts.at(parts.size() / 2);
+}
+
+void print(const std::vector<way>& ways) {
+  fmt::print("{:<36} {:>12} {:>9} {:>10} {:>10}\n", "", "requests/s", "of best", "median us",
+             "p99 us");
+  for (const way& one : ways) {
+    const load_result result = one.median();
+    fmt::print("{:<36} {:>12.0f} {:>8.1f}% {:>10} {:>10}\n", one.name, result.per_second,
+               100 * part_of_best(one, ways.front()), result.median.count(), result.p99.count());
+  }
+}
+
+/// Returns the number of wrong answers.
+template <class Backend>
+std::uint64_t compare(const options& chosen) {
+  Backend backend;
+  const unsigned all = chosen.connections;
+  std::vector<way> ways{
+      {"each thread owns a connection",
+       [&] { return run_once<gateway::owned>(backend, chosen, all); },
+       {}},
+      {"lido::resource_pool", [&] { return run_once<gateway::pooled>(backend, chosen, all); }, {}},
+      {"the same, half the connections",
+       [&] { return run_once<gateway::pooled>(backend, chosen, all / 2); },
+       {}},
+      {"mutex + deque, no checks",
+       [&] { return run_once<gateway::mutex_and_deque>(backend, chosen, all); },
+       {}},
+      {"a connect for each request",
+       [&] { return run_once<gateway::connected_each_time>(backend, chosen, all); },
+       {}}};
+  std::uint64_t wrong = 0;
+  for (unsigned round = 0; round < chosen.rounds; ++round) {
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      way& one = ways.at((i + round) % ways.size());  // none is always after the same one
+      one.results.push_back(one.run());
+      wrong += one.results.back().wrong;
+    }
+  }
+  print(ways);
+  fmt::print("the pool does {:.1f} x what a connect for each request does\n",
+             part_of_best(ways.at(1), ways.back()));
+  return wrong;
+}
+
+std::uint64_t compare_on(const options& chosen) {
+#ifdef LIDO_GATEWAY_REDIS
+  if (chosen.backend == "redis") {
+    return compare<gateway::redis_backend>(chosen);
+  }
+#endif
+#ifdef LIDO_GATEWAY_POSTGRES
+  if (chosen.backend == "postgres") {
+    return compare<gateway::postgres_backend>(chosen);
+  }
+#endif
+  if (chosen.backend != "echo") {
+    throw std::runtime_error("this build has no client for " + chosen.backend);
+  }
+  return compare<gateway::echo_backend>(chosen);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const options chosen = gateway::parse(argc, argv);
+  fmt::print("gateway: {} clients, {} threads, {} connections to {}\n", chosen.clients,
+             chosen.connections, chosen.connections, chosen.backend);
+  (void)std::fflush(stdout);
+  const std::uint64_t wrong = compare_on(chosen);
+  if (wrong != 0) {
+    fmt::print(stderr, "gateway: {} answers were wrong\n", wrong);
+    return 1;
+  }
+  return 0;
+} catch (const std::exception& problem) {
+  (void)std::fprintf(stderr, "gateway: %s\n", problem.what());
+  return 1;
+}

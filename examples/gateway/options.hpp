@@ -1,0 +1,20 @@
+/// @file
+/// What the gateway demo can be told.
+#pragma once
+
+#include <string>
+
+namespace gateway {
+
+struct options {
+  std::string backend = "echo";
+  unsigned clients = 64;
+  unsigned connections = 4;
+  unsigned rounds = 9;
+  double seconds = 0.2;  ///< of each way in each round
+};
+
+/// Ends the program if they are wrong, or only asked for.
+[[nodiscard]] options parse(int argc, char** argv);
+
+}  // namespace gateway

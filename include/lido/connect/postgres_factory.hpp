@@ -1,0 +1,69 @@
+/// @file
+/// Public. Makes PostgreSQL connections of libpq for a `resource_pool`.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "lido/resource/factory.hpp"
+
+struct pg_conn;  // NOLINT(readability-identifier-naming): PGconn of libpq
+
+namespace lido {
+
+/// What is done to a connection that comes back.
+enum class postgres_reset : std::uint8_t {
+  rollback,    ///< an open transaction is rolled back; nothing is sent if there is none
+  discard_all  ///< and DISCARD ALL each time: no setting, lock, listener or temporary table stays
+};
+
+struct postgres_target {
+  /// As of PQconnectdb: "host=db dbname=shop user=web".
+  std::string conninfo;
+  postgres_reset on_reset = postgres_reset::rollback;
+  /// A reset that takes longer refuses the connection. More than zero.
+  std::chrono::milliseconds reset_timeout = std::chrono::seconds(5);
+};
+
+/// A connection to PostgreSQL. Not thread-safe, but any one thread may have it.
+class postgres_connection {
+ public:
+  explicit postgres_connection(pg_conn* connection) noexcept : connection_(connection) {}
+
+  /// For the functions of libpq.
+  [[nodiscard]] pg_conn* get() const noexcept { return connection_.get(); }
+
+ private:
+  struct closer {
+    void operator()(pg_conn* connection) const noexcept;
+  };
+
+  std::unique_ptr<pg_conn, closer> connection_;
+};
+
+/// A factory of `postgres_connection`, also through PgBouncer. Thread-safe; its functions block,
+/// and keep to their deadlines but for looking up the name of the host.
+class postgres_factory {
+ public:
+  explicit postgres_factory(postgres_target target) : target_(std::move(target)) {}
+
+  /// Connects and signs in. Throws permanent_failure if the server refuses user, password or
+  /// database (SQLSTATE of class 28 or 3D), std::runtime_error otherwise, also at the deadline and
+  /// when asked to stop.
+  [[nodiscard]] postgres_connection create(const create_context& context) const;
+
+  /// Whether the connection is in order, nothing can be read from it, and the server answers an
+  /// empty query by the deadline.
+  static bool validate(postgres_connection& idle, const create_context& context) noexcept;
+
+  /// Refuses what is broken, in the middle of a query, of a COPY or of a pipeline.
+  bool reset(postgres_connection& used) const noexcept;
+
+ private:
+  postgres_target target_;
+};
+
+}  // namespace lido

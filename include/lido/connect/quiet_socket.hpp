@@ -1,0 +1,51 @@
+/// @file
+/// Internal. What the kernel knows of an idle connection, and waiting for one with a deadline.
+#pragma once
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <stop_token>
+
+#include "lido/resource/factory.hpp"
+
+namespace lido::detail {
+
+/// Whether the peer of an idle connection has sent nothing and not hung up. Who is spoken to only
+/// when asked has nothing to say in between: what can be read is a farewell, an error, or the
+/// answer to a question of the user before. One system call; says nothing of a peer that vanished
+/// without a word.
+[[nodiscard]] inline bool is_quiet(int socket) noexcept {
+  char byte = 0;
+  const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+enum class wait_result { ready, late, stopped };
+
+/// Until the socket is ready for `events` of poll(2), errors included; no longer than `context`
+/// says. A stop is noticed within 20 ms.
+[[nodiscard]] inline wait_result wait_for(int socket, short events,
+                                          const create_context& context) noexcept {
+  using std::chrono::milliseconds;
+  constexpr milliseconds slice(20);
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<milliseconds>(context.deadline - std::chrono::steady_clock::now());
+    if (context.stop.stop_requested()) {
+      return wait_result::stopped;
+    }
+    if (left <= milliseconds::zero()) {
+      return wait_result::late;
+    }
+    pollfd asked{.fd = socket, .events = events, .revents = 0};
+    if (::poll(&asked, 1, static_cast<int>(std::min(left, slice).count())) > 0) {
+      return wait_result::ready;
+    }
+  }
+}
+
+}  // namespace lido::detail

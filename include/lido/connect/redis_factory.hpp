@@ -1,0 +1,85 @@
+/// @file
+/// Public. Makes Redis connections of hiredis for a `resource_pool`.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "lido/resource/factory.hpp"
+
+struct redisContext;  // NOLINT(readability-identifier-naming): of hiredis
+
+namespace lido {
+
+struct redis_target {
+  std::string host = "127.0.0.1";
+  int port = 6379;
+  std::string path = {};  ///< of a Unix socket, instead of host and port
+  std::string user = {};  ///< empty: the default user
+  std::string password = {};
+  int database = 0;
+  /// No command, and no reset, takes longer. More than zero.
+  std::chrono::milliseconds command_timeout = std::chrono::seconds(5);
+};
+
+/// An answer of Redis, as text. An array is its elements, one a line.
+struct redis_answer {
+  bool is_error = false;
+  bool is_nil = false;
+  std::string text;
+};
+
+/// A connection to Redis. Not thread-safe, but any one thread may have it.
+class redis_connection {
+ public:
+  explicit redis_connection(redisContext* context) noexcept : context_(context) {}
+
+  /// Sends one command, whose words are separated by single blanks, and waits for the answer. An
+  /// answer of the server that is an error is an answer; throws std::runtime_error if there is
+  /// none: then the connection is of no use any more. Commands that change the connection rather
+  /// than the data (MULTI, WATCH, SUBSCRIBE, SELECT and their like) are noticed, and undone by
+  /// `redis_factory::reset`.
+  redis_answer ask(std::string_view command);
+
+  /// For everything else that hiredis has. Whatever is done with it, the factory takes the state of
+  /// the connection for changed.
+  [[nodiscard]] redisContext* context() noexcept {
+    changed_ = true;
+    return context_.get();
+  }
+
+ private:
+  friend class redis_factory;
+  struct closer {
+    void operator()(redisContext* context) const noexcept;
+  };
+
+  std::unique_ptr<redisContext, closer> context_;
+  bool changed_ = false;
+};
+
+/// A factory of `redis_connection`. Thread-safe; its functions block.
+class redis_factory {
+ public:
+  explicit redis_factory(redis_target target) : target_(std::move(target)) {}
+
+  /// Connects, and signs in where a password is set. Throws permanent_failure if the server does
+  /// not want this user, std::runtime_error if it cannot be reached by the deadline. A stop is not
+  /// noticed while hiredis connects.
+  [[nodiscard]] redis_connection create(const create_context& context) const;
+
+  /// Whether nothing can be read, and PING is answered by the deadline.
+  bool validate(redis_connection& idle, const create_context& context) const noexcept;
+
+  /// Costs one system call if the connection was used by `ask` for plain commands. Otherwise it
+  /// sends RESET (Redis 6.2), which ends transactions and subscriptions, and signs in again; older
+  /// servers do not know that command, and the connection is refused.
+  bool reset(redis_connection& used) const noexcept;
+
+ private:
+  redis_target target_;
+};
+
+}  // namespace lido

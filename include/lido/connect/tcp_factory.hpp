@@ -1,0 +1,104 @@
+/// @file
+/// Public. Makes TCP connections of Boost.Asio for a `resource_pool`.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "lido/connect/quiet_socket.hpp"
+#include "lido/resource/factory.hpp"
+
+namespace lido {
+
+struct tcp_target {
+  std::string host;
+  std::string port;        ///< a number or the name of a service
+  bool no_delay = true;    ///< small messages are sent at once
+  bool keep_alive = true;  ///< the kernel looks after a silent peer, by its own times
+};
+
+/// A factory of `boost::asio::ip::tcp::socket` for protocols in which the peer speaks when asked.
+///
+/// Thread-safe; its functions block. The sockets belong to the executor, which must outlive them.
+class tcp_factory {
+ public:
+  using socket = boost::asio::ip::tcp::socket;
+
+  tcp_factory(boost::asio::any_io_executor executor, tcp_target target)
+      : executor_(std::move(executor)), target_(std::move(target)) {}
+
+  /// Connects to the first address that answers. Throws boost::system::system_error: `timed_out` at
+  /// the deadline, `operation_aborted` when asked to stop. Looking up the name heeds neither, as
+  /// getaddrinfo(3) does not; numeric addresses need none.
+  [[nodiscard]] socket create(const create_context& context) const {
+    boost::asio::io_context own;
+    socket connecting(own);
+    if (const auto failed = connect(own, connecting, context)) {
+      throw boost::system::system_error(failed, "connect to " + target_.host + ":" + target_.port);
+    }
+    return adopt(connecting);
+  }
+
+  /// Whether the peer has neither spoken nor hung up. A peer that vanished without a word is seen
+  /// by keep_alive alone, or by a question of the protocol's own.
+  static bool validate(socket& idle) noexcept { return detail::is_quiet(idle.native_handle()); }
+
+  /// The same, so that nobody reads the answer to another's question.
+  static bool reset(socket& used) noexcept {
+    return used.is_open() && detail::is_quiet(used.native_handle());
+  }
+
+  static void destroy(socket& ended, destroy_reason /*reason*/) noexcept {
+    boost::system::error_code ignored;
+    ended.shutdown(socket::shutdown_both, ignored);
+    ended.close(ignored);
+  }
+
+ private:
+  boost::system::error_code connect(boost::asio::io_context& own, socket& connecting,
+                                    const create_context& context) const {
+    boost::asio::ip::tcp::resolver resolver(own);
+    const auto addresses = resolver.resolve(target_.host, target_.port);
+    boost::system::error_code result = boost::asio::error::timed_out;
+    boost::asio::async_connect(
+        connecting, addresses,
+        [&result](boost::system::error_code error, const auto& /*peer*/) { result = error; });
+    const auto give_up = [&own, &result] {
+      result = boost::asio::error::operation_aborted;
+      own.stop();
+    };
+    const std::stop_callback on_stop(context.stop,
+                                     [&own, &give_up] { boost::asio::post(own, give_up); });
+    own.run_until(context.deadline);
+    return result;
+  }
+
+  /// From the context it was connected in to that of its users.
+  socket adopt(socket& connected) const {
+    const auto protocol = connected.local_endpoint().protocol();
+    socket adopted(executor_);
+    boost::system::error_code failed;
+    const auto handle = connected.release();
+    adopted.assign(protocol, handle, failed);
+    if (failed) {
+      ::close(handle);
+      throw boost::system::system_error(failed, "assign");
+    }
+    adopted.set_option(boost::asio::ip::tcp::no_delay(target_.no_delay));
+    adopted.set_option(boost::asio::socket_base::keep_alive(target_.keep_alive));
+    adopted.non_blocking(false);
+    return adopted;
+  }
+
+  boost::asio::any_io_executor executor_;
+  tcp_target target_;
+};
+
+}  // namespace lido

@@ -1,0 +1,6 @@
+/// @file
+/// Public entry for resources of many kinds under one limit: `lido::keyed_resource_pool`. Needs the
+/// target lido::tbb. Not part of lido.hpp.
+#pragma once
+
+#include "lido/resource/keyed_resource_pool.hpp"

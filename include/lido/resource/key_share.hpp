@@ -1,0 +1,170 @@
+/// @file
+/// Internal. How keys share a total: each has a pool of its own, whose size is what it was granted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/mutex.hpp"
+#include "lido/resource/resource_core.hpp"
+
+namespace lido::detail {
+
+/// One key's part. Derived: with the key.
+class alignas(no_false_sharing) key_share {
+ public:
+  explicit key_share(std::shared_ptr<resource_core> core) : core_(std::move(core)) {}
+  key_share(const key_share&) = delete;
+  key_share& operator=(const key_share&) = delete;
+  virtual ~key_share() = default;
+
+  [[nodiscard]] resource_core& core() const noexcept { return *core_; }
+
+  /// One more acquire, lease, or look at this key: it stays, and its grants are in use as far as
+  /// they go. Only while the key cannot be removed.
+  void claim() noexcept {
+    // (1) - this seq_cst-fetch-add synchronizes-with the seq_cst-load (3), and is in one total
+    // order with it: a grant is not taken away from who uses it
+    (void)claims_.fetch_add(1, std::memory_order_seq_cst);
+  }
+
+ private:
+  friend class total_share;
+
+  void unclaim() noexcept {
+    // (2) - this seq_cst-fetch-sub synchronizes-with the seq_cst-load (3), and is in one total
+    // order with it and with (4, 5): either this thread sees who waits for room, or who waits sees
+    // that there is some
+    (void)claims_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  [[nodiscard]] std::uint32_t claims() const noexcept {
+    // (3) - this seq_cst-load synchronizes-with the seq_cst-fetch-add (1) and the seq_cst-fetch-sub
+    // (2), so what the last user did is visible
+    return claims_.load(std::memory_order_seq_cst);
+  }
+
+  std::shared_ptr<resource_core> core_;
+  atomic<std::uint32_t> claims_{0};
+  atomic<std::uint64_t> last_used_{0};
+  // Under the mutex of the total.
+  std::uint32_t granted_ = 0;  // the size that the core has, or is about to have
+  std::uint32_t owed_ = 0;     // taken back, and perhaps still alive
+  std::uint32_t waiting_ = 0;
+  std::uint32_t granted_waits_ = 0;  // of these, those that something was granted for
+  bool resizing_ = false;
+  bool again_ = false;  // what is granted has changed meanwhile
+};
+
+/// The limit over all keys, and the one queue of those who wait for room under it.
+///
+/// A key may have as many resources as it was granted. Who finds none idle and may have no more
+/// stands in this queue, and waits in that of its own key: whatever comes first serves it. Grants
+/// that a key does not use go to the first in the queue whose own limit allows it, once the
+/// resource that was made under the grant is gone.
+///
+/// Invariants
+///  I1 `granted_ + owed_` summed over all keys is `used_`, never more than `max_total_`; a key has
+///     no more resources alive than its own sum.
+///  I2 Who gives up a claim looks at the queue; who joins it looks at all claims.
+///  I3 A core is resized by one thread at a time and without the mutex, since that ends resources;
+///     a debt is not settled meanwhile.
+/// Progress: blocking. An acquire and release that the own key serves only reads `waiting_`.
+class total_share {
+ public:
+  total_share(std::uint32_t max_total, std::uint32_t max_per_key, nanos patience) noexcept
+      : max_total_(max_total), max_per_key_(max_per_key), patience_(patience) {}
+  total_share(const total_share&) = delete;
+  total_share& operator=(const total_share&) = delete;
+  ~total_share() = default;
+
+  /// A new key. Throws std::bad_alloc.
+  key_share& add(std::unique_ptr<key_share> share);
+  /// The key if it has nothing and nobody else is with it; then it is not in the total any more.
+  [[nodiscard]] std::unique_ptr<key_share> remove(key_share& share) noexcept;
+
+  // ---- by who has claimed the share -------------------------------------------------------------
+
+  [[nodiscard]] resource_grant try_take(key_share& share, place at) noexcept;
+  /// Throws acquire_error.
+  [[nodiscard]] resource_grant take(key_share& share, const acquire_request& request);
+  /// The end of a lease, and of its claim.
+  void give_back(key_share& share, const resource_grant& grant) noexcept;
+  void retire(key_share& share, const resource_grant& grant) noexcept;
+  void forget(key_share& share, const resource_grant& grant) noexcept;
+  /// The end of a claim. The share may be gone afterwards.
+  void leave(key_share& share) noexcept;
+
+  // ---- all keys ---------------------------------------------------------------------------------
+
+  /// All shares, claimed. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<key_share*> claim_all();
+  /// Takes back what a claimed key does not need.
+  void trim(key_share& share) noexcept;
+  /// From now on new keys are closed.
+  void close() noexcept;
+
+  struct numbers {
+    std::uint32_t used = 0;
+    std::uint32_t waiting = 0;
+    std::uint64_t moved = 0;  ///< grants that went from key to key
+  };
+  [[nodiscard]] numbers count() const noexcept;
+  [[nodiscard]] std::uint32_t max_total() const noexcept { return max_total_; }
+
+ private:
+  /// One acquire in the queue, for its time in it.
+  class wait {
+   public:
+    wait(total_share& total, key_share& share) noexcept;
+    wait(const wait&) = delete;
+    wait& operator=(const wait&) = delete;
+    ~wait();
+
+   private:
+    friend class total_share;
+    total_share& total_;
+    key_share& share_;
+    nanos since_;
+    bool granted_ = false;
+    wait* next_ = nullptr;
+    wait* previous_ = nullptr;
+  };
+
+  [[nodiscard]] bool anybody_waits() const noexcept {
+    // (4) - this seq_cst-load synchronizes-with the seq_cst-fetch-add (5), and is in one total
+    // order with it and with (2, 3)
+    return waits_.load(std::memory_order_seq_cst) != 0;
+  }
+  void end_use(key_share& share) noexcept;
+  void pump() noexcept;
+  [[nodiscard]] key_share* next_change(std::uint32_t& size) noexcept;
+  void apply(key_share& share, std::uint32_t size) noexcept;
+  [[nodiscard]] key_share* plan() noexcept;
+  [[nodiscard]] wait* first_in_need() const noexcept;
+  [[nodiscard]] bool needs_more(const wait& waiting) const noexcept;
+  [[nodiscard]] std::uint32_t needy() const noexcept;
+  [[nodiscard]] key_share* least_needed() const noexcept;
+  void settle() noexcept;
+  void take_back(key_share& share, std::uint32_t grants) noexcept;
+  void let_older_go_first(key_share& share) noexcept;
+
+  const std::uint32_t max_total_;
+  const std::uint32_t max_per_key_;
+  const nanos patience_;
+  atomic<std::uint32_t> waits_{0};
+  atomic<std::uint64_t> era_{1};
+
+  mutable plain_mutex mutex_;
+  std::vector<std::unique_ptr<key_share>> shares_;
+  wait* first_ = nullptr;
+  wait* last_ = nullptr;
+  std::uint32_t used_ = 0;
+  std::uint32_t owed_ = 0;
+  std::uint64_t moved_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,336 @@
+/// @file
+/// Public. `keyed_resource_pool<Key, R>`: resources of many kinds under one limit.
+#pragma once
+
+#include <tbb/concurrent_hash_map.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "lido/base/error.hpp"
+#include "lido/resource/key_share.hpp"
+#include "lido/resource/keyed_factory.hpp"
+#include "lido/resource/keyed_lease.hpp"
+#include "lido/resource/keyed_options.hpp"
+#include "lido/resource/tick_thread.hpp"
+
+namespace lido {
+
+/// For each key, such as the address of a backend, a pool of its own; over all of them one limit,
+/// `max_total`. Who waits for one key is served by what another key does not use: an idle resource
+/// of the key that was not used for longest is ended to make room.
+///
+/// Each key behaves as a `resource_pool` with `maintenance::by_callers`: see there for lifetimes,
+/// validation, retries, errors. An acquire that its own key can serve takes a reader's lock of one
+/// bucket of the table of keys (spinning, for the time of a look) and no mutex. Everything else
+/// blocks for as long as others hold the mutex of the total or of the key. A key costs about 33 KiB
+/// more than its resources; it goes when it has none left and `tick` comes by.
+///
+/// All functions are thread-safe. Keys are looked up by anything that `Hash` can hash and compare,
+/// and copied only when they are new. Functions of the factory may use the pool, but `destroy` not
+/// wait for it. Not movable; the destructor does what that of resource_pool does.
+template <class Key, class R, class Hash = key_hash<Key>>
+class keyed_resource_pool {
+ public:
+  using key_type = Key;
+  using value_type = R;
+  using lease_type = keyed_lease<R>;
+
+  /// Throws std::invalid_argument that names the wrong option, std::bad_alloc, or std::system_error
+  /// if the thread cannot be started. Makes no resource itself.
+  template <keyed_resource_factory<Key, R> F>
+  explicit keyed_resource_pool(F factory, const keyed_resource_pool_options& options = {})
+      : settings_(settings_of(options)),
+        make_core_(core_maker(std::make_shared<F>(std::move(factory)), settings_)),
+        total_(std::make_shared<detail::total_share>(static_cast<std::uint32_t>(options.max_total),
+                                                     settings_.max_size,
+                                                     options.prefer_same_key_for.count())) {
+    if (options.each_key.upkeep == maintenance::background) {
+      thread_.emplace(std::chrono::nanoseconds(settings_.period), [this] { tick(); });
+    }
+  }
+
+  keyed_resource_pool(const keyed_resource_pool&) = delete;
+  keyed_resource_pool& operator=(const keyed_resource_pool&) = delete;
+  ~keyed_resource_pool() {
+    thread_.reset();
+    (void)close(settings_.close_timeout);
+    visit([](share& one) { one.core().let_go(); });
+  }
+
+  // ---- acquire ----------------------------------------------------------------------------------
+
+  /// Waits up to `acquire_timeout` of the options. Throws acquire_error, whose counts are those of
+  /// the key; std::bad_alloc; and what copying the key throws.
+  template <class K>
+  [[nodiscard, gnu::always_inline]] lease_type acquire(const K& key, std::stop_token stop = {}) {
+    return acquire_at(key, {detail::deadline::after(settings_.acquire_timeout), std::move(stop),
+                            detail::place::here()});
+  }
+
+  /// As `acquire`, with a time of its own. Not positive: what can be had now.
+  template <class K, class Rep, class Period>
+  [[nodiscard, gnu::always_inline]] lease_type acquire_for(
+      const K& key, std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
+    return acquire_at(key,
+                      {detail::deadline::after(timeout), std::move(stop), detail::place::here()});
+  }
+
+  /// As `acquire`, up to a moment of any clock.
+  template <class K, class Clock, class Duration>
+  [[nodiscard, gnu::always_inline]] lease_type acquire_until(
+      const K& key, std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
+    return acquire_at(key, {detail::deadline::at(moment), std::move(stop), detail::place::here()});
+  }
+
+  /// An empty lease if there is none, and no room to make one. Makes one itself if there is. Throws
+  /// std::bad_alloc if the key is new.
+  template <class K>
+  [[nodiscard, gnu::always_inline]] lease_type try_acquire(const K& key) {
+    share& found = claim(key);
+    const detail::resource_grant taken = total_->try_take(found, detail::place::here());
+    if (taken.slot == nullptr) {
+      total_->leave(found);
+      return {};
+    }
+    return lease_type(total_, found, taken);
+  }
+
+  // ---- control ----------------------------------------------------------------------------------
+
+  /// Ends a resource of that key: now if it is idle, when it comes back if it is in use. False: it
+  /// is gone.
+  template <class K>
+  bool kill(const K& key, const resource_handle& handle) {
+    share* const found = claim_known(key);
+    if (found == nullptr) {
+      return false;
+    }
+    const bool is_killed = found->core().kill(handle);
+    total_->leave(*found);
+    return is_killed;
+  }
+
+  /// Ends all resources made so far, of one key or of all: those in use when they come back. Throws
+  /// std::bad_alloc.
+  template <class K>
+  void flush(const K& key) {
+    if (share* const found = claim_known(key)) {
+      found->core().flush();
+      total_->leave(*found);
+    }
+  }
+  void flush() {
+    visit([](share& one) { one.core().flush(); });
+  }
+
+  /// Counts time, ends what is too old, reports long leases, forgets keys that have nothing. Throws
+  /// std::bad_alloc; then it is done the next time.
+  void tick() {
+    for (detail::key_share* const one : total_->claim_all()) {
+      one->core().tick();
+      total_->trim(*one);
+      if (!forget(static_cast<share&>(*one))) {
+        total_->leave(*one);
+      }
+    }
+  }
+
+  /// Refuses and wakes all who wait, ends idle resources, waits up to `timeout` until the others
+  /// have come back, and says what is left. May be called again. Throws std::bad_alloc. Requires:
+  /// not called by user code that the pool calls.
+  close_report close(std::chrono::nanoseconds timeout) {
+    const auto until = detail::deadline::after(timeout);
+    total_->close();
+    visit([](share& one) {  // first nobody waits any more, whatever the others take
+      (void)one.core().close(detail::deadline::after(std::chrono::nanoseconds(0)));
+    });
+    close_report left;
+    visit([&](share& one) {
+      const close_report of_one = one.core().close(until);
+      left.holders.insert(left.holders.end(), of_one.holders.begin(), of_one.holders.end());
+      left.creating += of_one.creating;
+    });
+    return left;
+  }
+
+  // ---- numbers ----------------------------------------------------------------------------------
+
+  [[nodiscard]] const std::string& name() const noexcept { return settings_.name; }
+
+  /// Throws std::bad_alloc, as those below.
+  [[nodiscard]] keyed_resource_pool_stats stats() {
+    keyed_resource_pool_stats all;
+    visit([&all](share& one) {
+      const resource_pool_stats stats = one.core().stats();
+      ++all.keys;
+      all.live += stats.live;
+      all.idle += stats.idle;
+      all.in_use += stats.in_use;
+    });
+    const detail::total_share::numbers numbers = total_->count();
+    all.max_total = total_->max_total();
+    all.waiters = numbers.waiting;
+    all.moved = numbers.moved;
+    return all;
+  }
+
+  /// Of one key; `max_size` is what it has been granted. Nothing if the pool knows no such key.
+  template <class K>
+  [[nodiscard]] std::optional<resource_pool_stats> stats(const K& key) {
+    share* const found = claim_known(key);
+    if (found == nullptr) {
+      return std::nullopt;
+    }
+    const resource_pool_stats stats = found->core().stats();
+    total_->leave(*found);
+    return stats;
+  }
+
+  /// Of all keys.
+  [[nodiscard]] std::vector<std::pair<Key, resource_pool_stats>> stats_by_key() {
+    std::vector<std::pair<Key, resource_pool_stats>> all;
+    visit([&all](share& one) { all.emplace_back(one.key, one.core().stats()); });
+    return all;
+  }
+
+  /// Who has a resource just now.
+  [[nodiscard]] std::vector<lease_info> leases() {
+    std::vector<lease_info> all;
+    visit([&all](share& one) {
+      const std::vector<lease_info> of_one = one.core().leases();
+      all.insert(all.end(), of_one.begin(), of_one.end());
+    });
+    return all;
+  }
+
+ private:
+  struct share : detail::key_share {
+    share(Key of, std::shared_ptr<detail::resource_core> core)
+        : detail::key_share(std::move(core)), key(std::move(of)) {}
+    const Key key;
+  };
+  // Memory from operator new: what oneTBB's own allocator passes from thread to thread no sanitizer
+  // follows.
+  using table =
+      tbb::concurrent_hash_map<Key, share*, Hash, std::allocator<std::pair<const Key, share*>>>;
+  using maker = std::function<std::shared_ptr<detail::resource_core>(const Key&)>;
+
+  static detail::pool_settings settings_of(const keyed_resource_pool_options& options) {
+    resource_pool_options each = options.each_key;
+    const auto refuse = [&each](const char* what) {
+      detail::throw_invalid_option(each.name, what);
+    };
+    if (options.max_total == 0 || options.max_total > detail::most_resources) {
+      refuse("max_total is not between 1 and 65535");
+    }
+    if (each.max_size == 0 || each.min_idle != 0) {
+      refuse("a key needs a max_size of at least 1 and a min_idle of 0");
+    }
+    if (options.prefer_same_key_for < std::chrono::nanoseconds::zero()) {
+      refuse("prefer_same_key_for is negative");
+    }
+    each.max_size = std::min(each.max_size, options.max_total);
+    each.max_creating = each.max_creating == 0 ? each.max_size : each.max_creating;
+    each.detect_hold_and_wait = false;  // a grant may come from elsewhere
+    each.upkeep = maintenance::by_callers;
+    return detail::pool_settings(each);
+  }
+
+  template <class F>
+  static maker core_maker(std::shared_ptr<F> all, const detail::pool_settings& settings) {
+    return [all = std::move(all), &settings](const Key& key) {
+      using of_key = detail::keyed_factory<Key, R, F>;
+      return std::make_shared<detail::resource_core>(
+          settings, std::make_shared<detail::typed_hooks<R, of_key>>(of_key(all, key)),
+          &detail::typed_block<R>::make);
+    };
+  }
+
+  /// Null: no such key.
+  template <class K>
+  share* claim_known(const K& key) {
+    typename table::const_accessor found;
+    if (!find(found, key)) {
+      return nullptr;
+    }
+    found->second->claim();  // while the bucket is locked, so that nobody forgets the key
+    return found->second;
+  }
+
+  template <class K>
+  share& claim(const K& key) {
+    if (share* const known = claim_known(key)) {
+      return *known;
+    }
+    typename table::accessor made;
+    if (keys_.insert(made, Key(key))) {
+      try {
+        made->second = static_cast<share*>(
+            &total_->add(std::make_unique<share>(made->first, make_core_(made->first))));
+      } catch (...) {
+        keys_.erase(made);
+        throw;
+      }
+    }
+    made->second->claim();
+    return *made->second;
+  }
+
+  template <class K>
+  bool find(typename table::const_accessor& found, const K& key) {
+    if constexpr (std::is_same_v<K, Key> || detail::is_transparent_hash<Hash>) {
+      return keys_.find(found, key);
+    } else {
+      return keys_.find(found, Key(key));
+    }
+  }
+
+  /// The key if nobody else is with it and it has nothing. False: it stays.
+  bool forget(share& one) {
+    typename table::accessor found;
+    if (!keys_.find(found, one.key)) {
+      return false;
+    }
+    const std::unique_ptr<detail::key_share> removed = total_->remove(one);
+    if (removed == nullptr) {
+      return false;
+    }
+    keys_.erase(found);
+    return true;
+  }
+
+  template <class F>
+  void visit(const F& f) {
+    for (detail::key_share* const one : total_->claim_all()) {
+      f(static_cast<share&>(*one));
+      total_->leave(*one);
+    }
+  }
+
+  template <class K>
+  lease_type acquire_at(const K& key, const detail::acquire_request& request) {
+    share& found = claim(key);
+    try {
+      return lease_type(total_, found, total_->take(found, request));
+    } catch (...) {
+      total_->leave(found);
+      throw;
+    }
+  }
+
+  const detail::pool_settings settings_;
+  const maker make_core_;
+  const std::shared_ptr<detail::total_share> total_;
+  table keys_;
+  std::optional<detail::tick_thread> thread_;
+};
+
+}  // namespace lido

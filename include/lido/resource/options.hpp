@@ -1,0 +1,114 @@
+/// @file
+/// Public. How a resource pool is set up at run time.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace lido {
+
+/// Who does what has to be done from time to time: creating, looking after idle resources,
+/// telling those whose time is up.
+enum class maintenance : std::uint8_t {
+  background,  ///< threads of the pool; an acquire never runs `create` itself
+  by_callers,  ///< the threads that acquire, when it is due
+  by_tick,     ///< whoever calls `tick()`; ages are counted in ticks
+};
+
+/// Which failures of `create` those who wait are told about at once.
+enum class create_errors : std::uint8_t {
+  retry,      ///< only a permanent_failure; after others it is tried again until they give up
+  fail_fast,  ///< each
+};
+
+/// What ages are counted by. Time-outs of those who wait are always real time.
+class time_source {
+ public:
+  time_source() = default;
+  time_source(const time_source&) = delete;
+  time_source& operator=(const time_source&) = delete;
+  virtual ~time_source() = default;
+
+  /// Since any fixed moment; never goes back. From any thread.
+  [[nodiscard]] virtual std::chrono::nanoseconds now() const noexcept = 0;
+};
+
+struct pool_event;
+
+/// Options of a `resource_pool`. Use designated initialisers: `{.max_size = 8, .name = "db"}`.
+/// Where a time of zero is allowed, it switches the limit off.
+struct resource_pool_options {
+  /// Most resources at once, those being made and being destroyed included. 0 to 65535.
+  std::size_t max_size = 10;
+
+  /// Made ahead, so that so many are idle, within max_size.
+  std::size_t min_idle = 0;
+
+  /// Most threads and callbacks that wait at once. One more gets an error at once.
+  std::size_t max_waiters = SIZE_MAX;
+
+  /// Copied; appears in errors and statistics.
+  std::string_view name = "unnamed";
+
+  /// Of an acquire that is given no time of its own. More than zero.
+  std::chrono::nanoseconds acquire_timeout = std::chrono::seconds(30);
+
+  /// What `create` is asked to keep to. More than zero.
+  std::chrono::nanoseconds create_timeout = std::chrono::seconds(30);
+
+  /// What `validate` is asked to keep to. More than zero.
+  std::chrono::nanoseconds validate_timeout = std::chrono::seconds(5);
+
+  /// An idle resource older than that goes, unless it is one of min_idle. Zero: never.
+  std::chrono::nanoseconds idle_timeout = std::chrono::minutes(10);
+
+  /// A resource older than that goes as soon as nobody uses it. Zero: never.
+  std::chrono::nanoseconds max_lifetime = std::chrono::minutes(30);
+
+  /// Part of max_lifetime, 0 to 1, up to which it is shortened, drawn once for each resource, so
+  /// that resources made together do not go together.
+  double lifetime_jitter = 0.25;
+
+  /// Times a resource is lent, at most. Zero: without end.
+  std::uint64_t max_uses = 0;
+
+  /// Idle resources are validated so often. Zero: never.
+  std::chrono::nanoseconds keepalive = std::chrono::minutes(2);
+
+  /// A resource idle for longer is validated before it is lent. Zero: each time.
+  std::chrono::nanoseconds validate_if_idle_longer_than = std::chrono::milliseconds(500);
+
+  /// Most calls of `create` at once. Zero: one for each four of max_size.
+  std::size_t max_creating = 0;
+
+  /// After a failed create the next one waits so long, twice as long after each further one.
+  std::chrono::nanoseconds retry_first = std::chrono::milliseconds(200);
+  std::chrono::nanoseconds retry_longest = std::chrono::seconds(5);
+
+  create_errors on_create_error = create_errors::retry;
+
+  /// The destructor waits so long for leases before it leaves them to themselves.
+  std::chrono::nanoseconds close_timeout = std::chrono::seconds(10);
+
+  /// A lease held for longer is reported once as slow, or as a suspected leak, and once more when
+  /// it comes back after all. Zero: never.
+  std::chrono::nanoseconds report_slow_after = std::chrono::nanoseconds(0);
+  std::chrono::nanoseconds report_leak_after = std::chrono::nanoseconds(0);
+
+  /// Told what happens. Called without locks, from any thread, also while the pool ends.
+  std::function<void(const pool_event&)> on_event = {};
+
+  /// Whether an acquire fails at once when all resources are held by threads that wait themselves.
+  /// A lease that was moved counts as held by nobody in particular.
+  bool detect_hold_and_wait = true;
+
+  maintenance upkeep = maintenance::background;
+
+  /// Must outlive the pool and its leases; null: std::chrono::steady_clock.
+  const time_source* clock = nullptr;
+};
+
+}  // namespace lido

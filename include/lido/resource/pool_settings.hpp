@@ -1,0 +1,46 @@
+/// @file
+/// Internal. Options, checked and in the units of the pool.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "lido/concurrency/parking.hpp"
+#include "lido/resource/limits.hpp"
+#include "lido/resource/options.hpp"
+
+namespace lido::detail {
+
+inline constexpr std::size_t most_resources = 65535;
+
+struct pool_settings {
+  /// Throws std::invalid_argument that names the pool, the option and its value.
+  explicit pool_settings(const resource_pool_options& options);
+
+  /// So many at once, for a pool of `max_size`.
+  [[nodiscard]] std::uint32_t creating_limit(std::uint32_t max_size) const noexcept;
+
+  std::string name;
+  std::uint32_t max_size;
+  std::uint32_t min_idle;
+  std::uint32_t max_creating;  ///< 0: by max_size
+  std::size_t max_waiters;
+  std::chrono::nanoseconds acquire_timeout;
+  std::chrono::nanoseconds create_timeout;
+  std::chrono::nanoseconds validate_timeout;
+  std::chrono::nanoseconds close_timeout;
+  life_limits life;
+  nanos retry_first;
+  nanos retry_longest;
+  nanos slow_after;
+  nanos leak_after;
+  nanos period;  ///< of maintenance: a quarter of the smallest limit
+  create_errors on_create_error;
+  bool detect_hold_and_wait;
+  maintenance upkeep;
+  std::function<void(const pool_event&)> on_event;
+  const time_source* clock;
+};
+
+}  // namespace lido::detail

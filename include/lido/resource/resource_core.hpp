@@ -1,0 +1,382 @@
+/// @file
+/// Internal. A resource pool without its R.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/mutex.hpp"
+#include "lido/concurrency/parking.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/debug/place.hpp"
+#include "lido/debug/thread_label.hpp"
+#include "lido/resource/acquire_error.hpp"
+#include "lido/resource/attention.hpp"
+#include "lido/resource/pool_settings.hpp"
+#include "lido/resource/refill.hpp"
+#include "lido/resource/resource_slot.hpp"
+#include "lido/resource/stats.hpp"
+#include "lido/resource/waiter.hpp"
+
+namespace lido::detail {
+
+class aftermath;
+class async_waiter;
+
+/// A mutex that counts.
+class counted_mutex {
+ public:
+  void lock() {
+    mutex_.lock();
+    ++locks_;
+  }
+  void unlock() { mutex_.unlock(); }
+  /// Under the mutex.
+  [[nodiscard]] std::uint64_t locks() const noexcept { return locks_; }
+
+ private:
+  plain_mutex mutex_;
+  std::uint64_t locks_ = 0;
+};
+
+/// One thread's corner of a pool: the resource it had last, which it will find warm, and whether it
+/// is about to leave a release.
+struct alignas(no_false_sharing) thread_corner {
+  atomic<resource_slot*> last{nullptr};
+  atomic<std::uint32_t> leaving{0};
+};
+
+/// What an acquire asks for.
+struct acquire_request {
+  deadline until;
+  std::stop_token stop;
+  place at;
+};
+
+/// Slots with their lives, the queue of those who wait, and who does what when.
+///
+/// The short way, which is that of idle and valid resources, changes one word of a slot and reads
+/// `attention_`. All else is under `mutex_`, but never a call of user code: what a function finds
+/// out under the mutex it does afterwards (`aftermath`).
+///
+/// Invariants
+///  I1 `live_` is the number of slots that are not empty; it changes under the mutex, and no create
+///     begins that would bring it over `max_size_`.
+///  I2 A slot that becomes idle is offered to those who wait by who put it there; who begins to
+///     wait looks at all slots, unless somebody in front of it has (see attention.hpp).
+///  I3 Whatever lowers `live_`, or raises a limit, asks `creates_wanted` again.
+///  I4 A waiter that was given something is in no queue; any other takes itself out.
+/// Lives as long as the pool, its threads, and leases that outlive it.
+class resource_core : public std::enable_shared_from_this<resource_core> {
+ public:
+  using hooks_pointer = std::shared_ptr<resource_hooks>;
+  /// The error is handed on, not shared: who gets it is the only one to end it.
+  using callback = std::function<void(const resource_grant&, std::exception_ptr)>;
+
+  resource_core(pool_settings settings, hooks_pointer hooks, block_maker make);
+  resource_core(const resource_core&) = delete;
+  resource_core& operator=(const resource_core&) = delete;
+  ~resource_core();
+
+  /// Starts threads where the pool has any. Throws std::system_error.
+  void start();
+
+  // ---- acquire ----------------------------------------------------------------------------------
+
+  /// The short way; an empty grant where it leads nowhere.
+  [[nodiscard]] resource_grant take_last(place at) noexcept;
+  /// The long way without waiting for a release. Empty: nothing is to be had.
+  [[nodiscard]] resource_grant take_now(place at) noexcept;
+  /// The long way. Throws acquire_error.
+  [[nodiscard]] resource_grant take(const acquire_request& request);
+  /// Calls `done` exactly once, perhaps before it returns.
+  void take_async(const acquire_request& request, callback done);
+
+  // ---- by who has a resource; none of them throws -----------------------------------------------
+
+  void give_back(const resource_grant& grant) noexcept;
+  void retire(const resource_grant& grant, destroy_reason why) noexcept;
+  /// The resource was moved out of its slot.
+  void forget(const resource_grant& grant) noexcept;
+
+  // ---- control ----------------------------------------------------------------------------------
+
+  bool kill(const resource_handle& handle) noexcept;
+  void flush() noexcept;
+  void replace_hooks(hooks_pointer hooks);
+  void resize(std::size_t max_size, std::size_t min_idle);
+  void suspend() noexcept;
+  void resume() noexcept;
+  void tick();
+  close_report close(const deadline& until);
+  /// The end of the pool: leases that are still out belong to themselves.
+  void let_go() noexcept;
+
+  // ---- numbers ----------------------------------------------------------------------------------
+
+  [[nodiscard]] const pool_settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] resource_pool_stats stats();
+  [[nodiscard]] std::vector<lease_info> leases() const;
+  void watch_leases(bool on) noexcept;
+
+ private:
+  friend class async_waiter;
+  friend class aftermath;
+  using lock = std::unique_lock<counted_mutex>;
+
+  struct job {
+    resource_slot* slot = nullptr;  ///< to be filled; null: a sweep
+    std::uint32_t epoch = 0;
+    double draw = 0;
+  };
+
+  /// What a thread of the pool does next.
+  struct errand {
+    job todo;
+    bool found = false;
+    bool end = false;        ///< the pool has ended
+    bool help = false;       ///< start one more thread
+    bool wake = false;       ///< there is work for another one, which sleeps
+    std::uint32_t seen = 0;  ///< of work_
+  };
+
+  // resource_acquire.cpp
+  [[nodiscard]] resource_grant checked(resource_grant grant, place at) noexcept;
+  [[nodiscard]] resource_grant take_idle(place at) noexcept;
+  [[nodiscard]] resource_grant scan(life_state to) noexcept;
+  [[nodiscard]] resource_grant create_for_try(place at) noexcept;
+  [[nodiscard]] bool make_fit(const resource_grant& grant) noexcept;
+  [[nodiscard]] resource_grant wait_in_line(const acquire_request& request, bool again);
+  [[nodiscard]] bool is_refused(bool again, acquire_failure& cause) const noexcept;
+  bool enqueue(resource_waiter& waiter, bool again, acquire_failure& cause);
+  void enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept;
+  void sleep_until_ended(resource_waiter& waiter) const noexcept;
+  void sleep_and_work(resource_waiter& waiter) noexcept;
+  void leave_queue(resource_waiter& waiter) noexcept;
+  void pass_on() noexcept;
+  void count_failure(acquire_failure cause) noexcept;
+  [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
+  [[nodiscard]] bool is_deadlock(std::uint32_t thread) const noexcept;
+  [[nodiscard]] bool is_waiting(std::uint32_t thread) const noexcept;
+  [[nodiscard]] acquire_error error(acquire_failure cause);
+  // resource_async.cpp
+  void begin_async(async_waiter& waiter, bool again) noexcept;
+  void stop_async(async_waiter& waiter) noexcept;
+  nanos expire_async(aftermath& after) noexcept;
+  // resource_serve.cpp
+  void give_back_with_care(const resource_grant& grant, bool last_use) noexcept;
+  void offer(const resource_grant& grant) noexcept;
+  void serve(resource_slot& released) noexcept;
+  void match(resource_slot* only, aftermath& after) noexcept;
+  [[nodiscard]] resource_waiter* first_open(aftermath& after) noexcept;
+  bool hand_over(resource_waiter& waiter, const resource_grant& grant, aftermath& after) noexcept;
+  [[nodiscard]] resource_grant lend_one(resource_slot* only) noexcept;
+  static void leave_idle(const resource_grant& grant, aftermath& after) noexcept;
+  void turn_away(resource_waiter& waiter, acquire_failure cause, aftermath& after) noexcept;
+  void unlink(resource_waiter& waiter) noexcept;
+  void cancel_all(acquire_failure cause, aftermath& after) noexcept;
+  void slot_emptied(resource_slot& slot, std::uint64_t& counter, bool was_surplus) noexcept;
+  void shed_one() noexcept;
+  void after_change(aftermath& after) noexcept;
+  /// Under the mutex. What is about to end as a surplus is none any more.
+  [[nodiscard]] bool has_surplus() const noexcept { return live_ - shedding_ > max_size_; }
+  // resource_upkeep.cpp
+  void refill(aftermath& after, std::uint32_t more_waiters = 0) noexcept;
+  void poke_waiters(aftermath& after) noexcept;
+  void reserve_one(resource_slot& slot) noexcept;
+  [[nodiscard]] resource_slot* find_empty() const noexcept;
+  [[nodiscard]] bool next_job(job& out) noexcept;
+  void run_job(const job& todo) noexcept;
+  void run_jobs_here() noexcept;
+  bool run_one_job() noexcept;
+  [[nodiscard]] resource_grant create(const job& todo) noexcept;
+  void end_create() noexcept;
+  void create_failed(resource_slot& slot, const std::exception_ptr& error, bool permanent) noexcept;
+  void sweep() noexcept;
+  [[nodiscard]] bool needs_care(const resource_slot& slot, nanos now) const noexcept;
+  void look_after(const resource_grant& grant) noexcept;
+  [[nodiscard]] std::uint32_t least_idle() noexcept;
+  void report_leases() noexcept;
+  void report_lease(resource_slot& slot, bool is_leak) noexcept;
+  void tell(const pool_event& event) const noexcept;
+  void tell_of(pool_event::kind what, const resource_slot& slot) const noexcept;
+  void tell_of_orphans() const noexcept;
+  void upkeep_by_caller() noexcept;
+  // resource_threads.cpp
+  void keep_time() noexcept;
+  [[nodiscard]] bool plan(deadline& until) noexcept;
+  void work() noexcept;
+  [[nodiscard]] errand next_errand() noexcept;
+  void run_errand(const errand& next) noexcept;
+  void start_helper() noexcept;
+  void wake_workers() noexcept;
+  void wake_timekeeper() noexcept;
+  void stop_threads(bool wait) noexcept;
+  // resource_control.cpp
+  void purge() noexcept;
+  void add_slots(std::uint32_t size);
+  void shrink() noexcept;
+  [[nodiscard]] resource_grant take_surplus() noexcept;
+  void drop_pending() noexcept;
+  void wait_until_drained(const deadline& until) noexcept;
+  [[nodiscard]] bool is_drained(std::uint32_t& seen) noexcept;
+  void quiesce() const noexcept;
+
+  /// The first slot for which `f(slot)` is true. From any thread, at any time.
+  template <class F>
+  resource_slot* find_slot(const F& f) const noexcept {
+    resource_slot* found = nullptr;
+    for (slot_block* block = first_block_.get(); block != nullptr && found == nullptr;
+         block = block->next()) {
+      found = block->find(f);
+    }
+    return found;
+  }
+  [[nodiscard]] std::uint32_t count(life_state state) const noexcept;
+  [[nodiscard]] thread_corner& corner() const noexcept {
+    return corners_[thread_offset / thread_stride];
+  }
+  static void begin_leaving(thread_corner& corner) noexcept;
+  static void end_leaving(thread_corner& corner) noexcept;
+
+  // relaxed (whole function): a number; whoever may not miss a flush looks again later
+  [[nodiscard]] std::uint32_t epoch() const noexcept {
+    return epoch_.load(std::memory_order_relaxed);
+  }
+  // relaxed (whole function): a number, as old as the last tick
+  [[nodiscard]] nanos now() const noexcept { return now_.load(std::memory_order_relaxed); }
+  [[nodiscard]] nanos read_clock() noexcept;
+
+  // Read by all, written rarely.
+  alignas(no_false_sharing) attention attention_;
+  atomic<nanos> now_{0};
+  atomic<std::uint32_t> epoch_{1};
+  const pool_settings settings_;
+  const bool by_callers_;
+  const std::unique_ptr<thread_corner[]> corners_;
+  const block_maker make_;
+  const std::unique_ptr<slot_block> first_block_;
+
+  // Under the mutex.
+  alignas(no_false_sharing) counted_mutex mutex_;
+  waiter_list queue_;
+  std::uint32_t async_waiters_ = 0;
+  nanos planned_ = 0;  // when the thread that keeps time looks for callbacks whose time is up
+  std::uint32_t max_size_;
+  std::uint32_t min_idle_;
+  std::uint32_t slots_;
+  std::uint32_t live_ = 0;
+  std::uint32_t shedding_ = 0;  // of these, those that end as a surplus
+  std::uint32_t creating_ = 0;
+  std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
+  bool sweep_due_ = false;
+  bool sweeping_ = false;
+  std::size_t running_ = 0;  // jobs
+  nanos retry_at_ = 0;
+  nanos retry_delay_ = 0;
+  bool hopeless_ = false;  // the last create failed for good
+  std::exception_ptr create_error_;
+  std::string create_error_text_;
+  resource_pool_stats totals_;
+  std::minstd_rand random_;
+  std::vector<hooks_pointer> hooks_;
+  std::shared_ptr<resource_core> self_;  // while leases outlive the pool
+  unsigned helpers_ = 0;
+  unsigned idle_helpers_ = 0;
+  bool stopping_ = false;
+
+  atomic<nanos> next_upkeep_{0};
+  atomic<std::uint32_t> work_{0};     // changes when there is work
+  atomic<std::uint32_t> timer_{0};    // changes when plans do
+  atomic<std::uint32_t> drained_{0};  // changes when a closed pool is empty
+  atomic<bool> watching_{true};
+  std::stop_source stop_;
+  plain_mutex growing_;  // one new block at a time; outside of mutex_
+  plain_mutex ending_;   // one close joins the threads; outside of all others
+  std::vector<std::thread> threads_;
+};
+
+/// What has to be done after the mutex was given back; does it at its end.
+class aftermath {
+ public:
+  explicit aftermath(resource_core& core) noexcept : core_(core) {}
+  aftermath(const aftermath&) = delete;
+  aftermath& operator=(const aftermath&) = delete;
+  ~aftermath();
+
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): a list of things to do
+  ended_waiters ended;
+  resource_grant unwanted;  ///< taken, and nobody needs it
+  destroy_reason why = destroy_reason::killed;
+  bool work = false;
+  bool plans = false;
+  bool drained = false;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+
+ private:
+  resource_core& core_;
+};
+
+// relaxed (whole function): the owner's corner; put_back (2) publishes it before anybody can need
+// it
+inline void resource_core::begin_leaving(thread_corner& corner) noexcept {
+  if (thread_offset != 0) {
+    corner.leaving.store(1, std::memory_order_relaxed);
+  } else {
+    corner.leaving.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+inline void resource_core::end_leaving(thread_corner& corner) noexcept {
+  if (thread_offset != 0) {
+    // (1) - this release-store synchronizes-with the acquire-load resource_control.cpp (1): the
+    // thread does not touch the core any more
+    corner.leaving.store(0, std::memory_order_release);
+  } else {
+    // (2) - this release-fetch-sub synchronizes-with the acquire-load resource_control.cpp (1)
+    corner.leaving.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+inline resource_grant resource_core::take_last(place at) noexcept {
+  if (by_callers_) {
+    upkeep_by_caller();
+  }
+  // relaxed: a hint
+  resource_slot* const slot = corner().last.load(std::memory_order_relaxed);
+  life_word ticket;
+  if (slot == nullptr || attention_.needed() || !slot->lend(ticket)) {
+    return {};
+  }
+  const nanos now = this->now();
+  if (slot->is_fresh(now, epoch()) && !ticket.doomed()) [[likely]] {
+    slot->note_holder(now, this_thread_id(), at);
+    return {slot, ticket};
+  }
+  return checked({slot, ticket}, at);
+}
+
+inline void resource_core::give_back(const resource_grant& grant) noexcept {
+  resource_slot& slot = *grant.slot;
+  const nanos now = by_callers_ ? read_clock() : this->now();
+  const bool more_uses = slot.count_use(settings_.life.max_uses);
+  if (!more_uses || slot.maker->can_reset() || slot.is_over(now, epoch()) || slot.marks() != 0)
+      [[unlikely]] {
+    give_back_with_care(grant, !more_uses);
+    return;
+  }
+  slot.used_until(now, settings_.life);
+  offer(grant);
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,236 @@
+/// @file
+/// Public. `resource_pool<R>`: connections and other things that are dear to make, can break and
+/// age, and are waited for.
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lido/resource/acquire_error.hpp"
+#include "lido/resource/factory.hpp"
+#include "lido/resource/options.hpp"
+#include "lido/resource/resource_core.hpp"
+#include "lido/resource/resource_lease.hpp"
+#include "lido/resource/stats.hpp"
+#include "lido/resource/typed_hooks.hpp"
+
+namespace lido {
+
+/// At most `max_size` resources, made when they are needed, lent to one user at a time.
+///
+/// A thread gets the resource that it had last, if that is idle, otherwise the idle one in the
+/// lowest place, so that surplus ones grow old. If none is idle, acquires wait: threads, callbacks
+/// and coroutines in one queue, first come, first served. A resource that comes back is handed to
+/// the first of them; who comes later does not overtake.
+///
+/// All functions are thread-safe. An acquire and release of an idle, valid resource takes no mutex
+/// and is wait-free if the thread had it last, otherwise lock-free; with a factory that has
+/// `reset`, that runs in between. Everything else blocks for as long as others hold the pool's
+/// mutex, under which no user code runs.
+///
+/// Not movable. The destructor closes the pool and waits up to `close_timeout` for leases; those
+/// that are still out then stay usable, and destroy their resources when they end. Requires: no
+/// other thread is in a call, but for waiting acquires, which get an error. Pools do not survive a
+/// fork.
+template <class R>
+class resource_pool {
+ public:
+  using value_type = R;
+  using lease_type = resource_lease<R>;
+
+  /// Throws std::invalid_argument that names the wrong option, std::bad_alloc, or
+  /// std::system_error if a thread cannot be started. Makes no resource itself.
+  template <resource_factory<R> F>
+  explicit resource_pool(F factory, const resource_pool_options& options = {})
+      : core_(std::make_shared<detail::resource_core>(detail::pool_settings(options),
+                                                      hooks_of(std::move(factory)),
+                                                      &detail::typed_block<R>::make)) {
+    core_->start();
+  }
+
+  resource_pool(const resource_pool&) = delete;
+  resource_pool& operator=(const resource_pool&) = delete;
+  ~resource_pool() {
+    (void)close(core_->settings().close_timeout);
+    core_->let_go();
+  }
+
+  // ---- acquire ----------------------------------------------------------------------------------
+
+  /// Waits up to `acquire_timeout`. Throws acquire_error, std::bad_alloc.
+  [[nodiscard, gnu::always_inline]] lease_type acquire() {
+    return acquire_at(detail::place::here(), core_->settings().acquire_timeout, {});
+  }
+
+  /// As `acquire`, and gives up as soon as `stop` is asked to stop.
+  [[nodiscard, gnu::always_inline]] lease_type acquire(std::stop_token stop) {
+    return acquire_at(detail::place::here(), core_->settings().acquire_timeout, std::move(stop));
+  }
+
+  /// As `acquire`, with a time of its own. Not positive: what can be had now.
+  template <class Rep, class Period>
+  [[nodiscard, gnu::always_inline]] lease_type acquire_for(
+      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
+    return acquire_at(detail::place::here(), timeout, std::move(stop));
+  }
+
+  /// As `acquire`, up to a moment of any clock.
+  template <class Clock, class Duration>
+  [[nodiscard, gnu::always_inline]] lease_type acquire_until(
+      std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
+    return acquire_at(detail::place::here(), moment, std::move(stop));
+  }
+
+  /// An empty lease if no resource is idle, or others wait. Waits for no release. One that the pool
+  /// may make is begun; with `maintenance::by_callers` made here.
+  [[nodiscard, gnu::always_inline]] lease_type try_acquire() noexcept {
+    return try_acquire_at(detail::place::here());
+  }
+
+  /// Calls `done(lease_type, std::exception_ptr)` exactly once, perhaps before it returns: with a
+  /// lease, or with an acquire_error. `done` must be copyable and not throw, and is called without
+  /// locks by whoever ends the wait: who releases a resource, stops the token, closes the pool, or
+  /// a thread of the pool. Time-outs need `maintenance::background`, or ticks. Throws
+  /// std::bad_alloc; then `done` is not called.
+  template <class Done>
+  void async_acquire(Done done, std::chrono::nanoseconds timeout, std::stop_token stop = {}) {
+    core_->take_async({detail::deadline::after(timeout), std::move(stop), detail::place::here()},
+                      [done = std::move(done)](const detail::resource_grant& grant,
+                                               std::exception_ptr error) mutable {
+                        done(lease_type(grant), std::move(error));
+                      });
+  }
+
+  template <class Done>
+  void async_acquire(Done done) {
+    async_acquire(std::move(done), core_->settings().acquire_timeout);
+  }
+
+  /// `co_await pool.co_acquire()` gives a lease or throws acquire_error. The coroutine goes on in
+  /// the thread that ends the wait; see async_acquire.
+  [[nodiscard]] auto co_acquire(std::chrono::nanoseconds timeout, std::stop_token stop = {}) {
+    return awaiter{*this, timeout, std::move(stop), {}, {}};
+  }
+  [[nodiscard]] auto co_acquire() { return co_acquire(core_->settings().acquire_timeout); }
+
+  /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
+  /// as `acquire`.
+  template <class F>
+  decltype(auto) with(F&& f) {
+    const lease_type lease = acquire();
+    return std::forward<F>(f)(*lease);
+  }
+
+  // ---- control ----------------------------------------------------------------------------------
+
+  /// Ends a resource: now if it is idle, when it comes back if it is in use. False: it is gone.
+  bool kill(const resource_handle& handle) noexcept { return core_->kill(handle); }
+
+  /// Ends all resources made so far: those in use when they come back.
+  void flush() noexcept { core_->flush(); }
+
+  /// From now on `factory` makes resources; all that are there are flushed, and ended by the one
+  /// that made them. Factories live as long as the pool. Throws std::bad_alloc.
+  template <resource_factory<R> F>
+  void replace_factory(F factory) {
+    core_->replace_hooks(hooks_of(std::move(factory)));
+  }
+
+  /// New limits. What is too many goes when it is idle; 0 is possible. Throws
+  /// std::invalid_argument, std::bad_alloc; then nothing has changed.
+  void resize(std::size_t max_size, std::size_t min_idle = 0) { core_->resize(max_size, min_idle); }
+
+  /// From now on acquires wait, though resources are idle; `resume` serves them in their order.
+  void suspend() noexcept { core_->suspend(); }
+  void resume() noexcept { core_->resume(); }
+
+  /// Counts time, and does what is due: with `maintenance::by_tick` all that the pool does.
+  void tick() { core_->tick(); }
+
+  /// Whether leases held for long are reported; on from the start where the options set a time.
+  void watch_leases(bool on) noexcept { core_->watch_leases(on); }
+
+  /// Refuses and wakes all who wait, ends idle resources, waits up to `timeout` until the others
+  /// have come back, and says what is left. May be called again. Requires: not called by user code
+  /// that the pool calls.
+  close_report close(std::chrono::nanoseconds timeout) {
+    return core_->close(detail::deadline::after(timeout));
+  }
+
+  // ---- numbers ----------------------------------------------------------------------------------
+
+  [[nodiscard]] const std::string& name() const noexcept { return core_->settings().name; }
+  [[nodiscard]] resource_pool_stats stats() const { return core_->stats(); }
+  /// Who has a resource just now. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<lease_info> leases() const { return core_->leases(); }
+
+ private:
+  struct awaiter {
+    resource_pool& pool;
+    std::chrono::nanoseconds timeout;
+    std::stop_token stop;
+    lease_type lease;
+    std::exception_ptr error;
+
+    [[nodiscard]] bool await_ready() noexcept {
+      lease = stop.stop_requested() ? lease_type() : pool.try_acquire_at(detail::place::here());
+      return static_cast<bool>(lease);
+    }
+    void await_suspend(std::coroutine_handle<> coroutine) {
+      pool.async_acquire(
+          [this, coroutine](lease_type got, std::exception_ptr why) {
+            lease = std::move(got);
+            error = std::move(why);
+            coroutine.resume();
+          },
+          timeout, stop);
+    }
+    [[nodiscard]] lease_type await_resume() {
+      if (error) {
+        std::rethrow_exception(error);
+      }
+      return std::move(lease);
+    }
+  };
+
+  template <class F>
+  static std::shared_ptr<detail::resource_hooks> hooks_of(F factory) {
+    return std::make_shared<detail::typed_hooks<R, F>>(std::move(factory));
+  }
+
+  template <class Rep, class Period>
+  static detail::deadline deadline_of(std::chrono::duration<Rep, Period> timeout) {
+    return detail::deadline::after(timeout);
+  }
+  template <class Clock, class Duration>
+  static detail::deadline deadline_of(std::chrono::time_point<Clock, Duration> moment) {
+    return detail::deadline::at(moment);
+  }
+
+  /// The clock is read only if there is something to wait for.
+  template <class When>
+  lease_type acquire_at(detail::place at, When when, std::stop_token stop) {
+    if (!stop.stop_requested()) [[likely]] {
+      const detail::resource_grant last = core_->take_last(at);
+      if (last.slot != nullptr) [[likely]] {
+        return lease_type(last);
+      }
+    }
+    return lease_type(core_->take({deadline_of(when), std::move(stop), at}));
+  }
+
+  lease_type try_acquire_at(detail::place at) noexcept {
+    const detail::resource_grant last = core_->take_last(at);
+    return lease_type(last.slot != nullptr ? last : core_->take_now(at));
+  }
+
+  std::shared_ptr<detail::resource_core> core_;
+};
+
+}  // namespace lido

@@ -1,0 +1,151 @@
+/// @file
+/// Internal. A place for a resource, who has it, and what can be done with it without knowing R.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/debug/place.hpp"
+#include "lido/resource/factory.hpp"
+#include "lido/resource/resource_life.hpp"
+#include "lido/resource/stats.hpp"
+
+namespace lido::detail {
+
+class resource_core;
+class resource_slot;
+
+/// A factory, whatever its type. Called without locks.
+class resource_hooks {
+ public:
+  resource_hooks(bool validates, bool resets) noexcept : validates_(validates), resets_(resets) {}
+  resource_hooks(const resource_hooks&) = delete;
+  resource_hooks& operator=(const resource_hooks&) = delete;
+  virtual ~resource_hooks() = default;
+
+  /// Throws what the factory throws.
+  virtual void create(resource_slot& slot, const create_context& context) = 0;
+  [[nodiscard]] virtual bool validate(resource_slot& slot,
+                                      const create_context& context) noexcept = 0;
+  [[nodiscard]] virtual bool reset(resource_slot& slot) noexcept = 0;
+  /// With the destructor of R.
+  virtual void destroy(resource_slot& slot, destroy_reason reason) noexcept = 0;
+
+  [[nodiscard]] bool can_validate() const noexcept { return validates_; }
+  [[nodiscard]] bool can_reset() const noexcept { return resets_; }
+
+ private:
+  bool validates_;
+  bool resets_;
+};
+
+/// Marks on a lease, in one word so that a new lease clears them at once.
+enum lease_mark : std::uint32_t { reported_slow = 1, reported_leak = 2, exempt_lease = 4 };
+
+class resource_slot : public resource_life {
+ public:
+  // ---- who has it: written by the holder, read by all as numbers --------------------------------
+
+  // relaxed (whole function): numbers for reports
+  void note_holder(nanos now, std::uint32_t thread, place at) noexcept {
+    held_since_.store(now, std::memory_order_relaxed);
+    thread_.store(thread, std::memory_order_relaxed);
+    address_.store(at.address, std::memory_order_relaxed);
+    marks_.store(0, std::memory_order_relaxed);
+  }
+  /// Before others may have it, so that nobody takes its next lease for this one.
+  // relaxed (whole function): as above; resource_life.hpp (2) publishes it
+  void forget_holder() noexcept {
+    held_since_.store(never, std::memory_order_relaxed);
+    thread_.store(0, std::memory_order_relaxed);
+  }
+  // relaxed (whole function): as above
+  void forget_thread() noexcept { thread_.store(0, std::memory_order_relaxed); }
+  // relaxed (whole function): as above
+  [[nodiscard]] std::uint32_t thread() const noexcept {
+    return thread_.load(std::memory_order_relaxed);
+  }
+  // relaxed (whole function): as above
+  [[nodiscard]] nanos held_since() const noexcept {
+    return held_since_.load(std::memory_order_relaxed);
+  }
+  // relaxed (whole function): as above
+  [[nodiscard]] std::uint32_t marks() const noexcept {
+    return marks_.load(std::memory_order_relaxed);
+  }
+  // relaxed (whole function): as above
+  void mark(std::uint32_t marks) noexcept {
+    (void)marks_.fetch_or(marks, std::memory_order_relaxed);
+  }
+  /// Of one in use, as far as can be told while it goes on being used.
+  [[nodiscard]] lease_info info(nanos now) const noexcept;
+  /// The same of one that may not be in use; false if it is not.
+  [[nodiscard]] bool is_lent(nanos now, lease_info& found) const noexcept;
+
+  // ---- of the pool: constant, or of who brought it into its state -------------------------------
+
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): the pool's, which the slot is part of
+  resource_core* core = nullptr;
+  resource_hooks* maker = nullptr;  ///< made what is here
+  std::uint32_t number = 0;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+
+ private:
+  atomic<nanos> held_since_{0};
+  atomic<const void*> address_{nullptr};
+  atomic<std::uint32_t> thread_{0};
+  atomic<std::uint32_t> marks_{0};
+};
+
+/// Slots that were made together. They stay where they are until the pool ends.
+class slot_block {
+ public:
+  // Slots lie as far apart as those of their R, which this class does not know.
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast)
+  slot_block(resource_slot* first, std::size_t stride, std::uint32_t size) noexcept
+      : first_(reinterpret_cast<std::byte*>(first)), stride_(stride), size_(size) {}
+  slot_block(const slot_block&) = delete;
+  slot_block& operator=(const slot_block&) = delete;
+  virtual ~slot_block() = default;
+
+  [[nodiscard]] resource_slot& operator[](std::uint32_t index) const noexcept {
+    return *reinterpret_cast<resource_slot*>(first_ + stride_ * index);
+  }
+  // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+
+  /// The first slot for which `f(slot)` is true, or null.
+  template <class F>
+  [[nodiscard]] resource_slot* find(const F& f) const noexcept {
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      if (f((*this)[i])) {
+        return &(*this)[i];
+      }
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] slot_block* next() const noexcept {
+    // (1) - this acquire-load synchronizes-with the release-store (2), so the slots are visible
+    return next_.load(std::memory_order_acquire);
+  }
+  /// Once.
+  void append(std::unique_ptr<slot_block> block) noexcept {
+    // (2) - this release-store synchronizes-with the acquire-load (1)
+    next_.store(block.get(), std::memory_order_release);
+    owned_ = std::move(block);
+  }
+
+ private:
+  std::byte* first_;
+  std::size_t stride_;
+  std::uint32_t size_;
+  atomic<slot_block*> next_{nullptr};
+  std::unique_ptr<slot_block> owned_;
+};
+
+using block_maker = std::unique_ptr<slot_block> (*)(std::uint32_t size);
+
+}  // namespace lido::detail

@@ -1,0 +1,95 @@
+/// @file
+/// Public. What a resource pool says about itself.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lido/resource/factory.hpp"
+
+namespace lido {
+
+/// Names one resource for as long as it lives, and nothing afterwards.
+struct resource_handle {
+  std::uint32_t place = 0;
+  std::uint64_t birth = 0;  ///< 0: none
+  friend bool operator==(const resource_handle&, const resource_handle&) noexcept = default;
+};
+
+/// One resource that is out.
+struct lease_info {
+  resource_handle resource;
+  std::chrono::nanoseconds held_for{0};
+  std::uint32_t thread = 0;       ///< who acquired it, as the system numbers threads; 0: not known
+  const void* address = nullptr;  ///< in the code that acquired it
+  bool exempt = false;            ///< from reports, by `lease.expect_long_use()`
+
+  /// Function, file and line of `address` as well as they can be had; slow.
+  [[nodiscard]] std::string where() const;
+};
+
+/// A snapshot. The resources are counted once each, so `live` is the sum of its parts.
+struct resource_pool_stats {
+  std::size_t max_size = 0;
+  std::size_t live = 0;  ///< idle + in_use + creating + checking + closing
+  std::size_t idle = 0;
+  std::size_t in_use = 0;
+  std::size_t creating = 0;
+  std::size_t checking = 0;
+  std::size_t closing = 0;
+  std::size_t waiters = 0;
+
+  std::uint64_t uses = 0;  ///< times a resource came back, or was taken out of the pool
+  std::uint64_t waits = 0;
+  std::uint64_t handed_over = 0;  ///< waits that ended with a resource
+  std::uint64_t timed_out = 0;
+  std::uint64_t cancelled = 0;
+  std::uint64_t refused = 0;  ///< too many waiters, pool closed, failed create, hold-and-wait
+  std::uint64_t created = 0;
+  std::uint64_t create_failures = 0;
+  std::uint64_t detached = 0;
+  std::array<std::uint64_t, destroy_reasons> destroyed{};
+  std::uint64_t suspected_leaks = 0;  ///< leases reported so far
+  std::uint64_t mutex_locks = 0;      ///< of the pool's mutex: none for idle, valid resources
+
+  /// Of the waits that ended with a resource, and of the creates that went well; real time.
+  std::chrono::nanoseconds waited_for{0};
+  std::chrono::nanoseconds longest_wait{0};
+  std::chrono::nanoseconds creating_for{0};
+  std::chrono::nanoseconds longest_create{0};
+
+  [[nodiscard]] std::uint64_t destroyed_for(destroy_reason reason) const noexcept {
+    return destroyed[static_cast<std::size_t>(reason)];
+  }
+};
+
+/// What `on_event` is told.
+struct pool_event {
+  enum class kind : std::uint8_t {
+    create_failed,
+    slow_lease,
+    suspected_leak,
+    returned_after_all,  ///< a lease that was reported before
+    orphaned             ///< the pool ended before these leases
+  };
+  kind what;
+  std::string_view pool;
+  std::exception_ptr error;        ///< of create_failed
+  std::vector<lease_info> leases;  ///< of the others
+};
+
+/// What was left when `close` returned.
+struct close_report {
+  std::vector<lease_info> holders;
+  std::size_t creating = 0;  ///< calls of `create` or `validate` that have not returned
+
+  [[nodiscard]] bool complete() const noexcept { return holders.empty() && creating == 0; }
+};
+
+}  // namespace lido

@@ -1,0 +1,168 @@
+/// @file
+/// Internal. One thread or callback that waits for a resource.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/parking.hpp"
+#include "lido/resource/acquire_error.hpp"
+#include "lido/resource/resource_life.hpp"
+
+namespace lido::detail {
+
+class resource_slot;
+
+/// A resource, and the ticket that says whose turn with it this is.
+struct resource_grant {
+  resource_slot* slot = nullptr;
+  life_word ticket;
+};
+
+/// waiting: awake. asleep: has to be woken. Both end in given or in cancelled, for good.
+enum class wait_state : std::uint32_t { waiting, asleep, given, cancelled };
+
+/// A place in the queue of a pool, for one wait.
+///
+/// Whoever decides how the wait ends does so by a compare-and-swap on one word: the giver, the
+/// waiter whose time is up, a stop token, or the end of the pool. So a resource is given exactly if
+/// the waiter knows that it has it, and who gave up cannot be given one.
+///
+/// Memory ordering: what happened to the resource before it was given, the waiter sees (1, 2).
+/// Progress: everything but `sleep` is lock-free.
+class resource_waiter {
+ public:
+  /// `tell` is called once the wait has ended, by who ended it, without locks; null: a thread
+  /// sleeps instead. `thread` is who waits, 0 for nobody.
+  using delivery = void (*)(resource_waiter&) noexcept;
+  explicit resource_waiter(deadline until, std::uint32_t thread, delivery tell = nullptr) noexcept
+      : until_(until), thread_(thread), deliver_(tell) {}
+  resource_waiter(const resource_waiter&) = delete;
+  resource_waiter& operator=(const resource_waiter&) = delete;
+  ~resource_waiter() = default;
+
+  /// The two ends of a wait. False: it had ended already. `was_asleep`: must be woken.
+  [[nodiscard]] bool give(const resource_grant& grant, bool& was_asleep) noexcept;
+  [[nodiscard]] bool cancel(acquire_failure cause, bool& was_asleep) noexcept;
+
+  /// Cancels, and wakes. Any thread, while the waiter lives.
+  bool cancel_and_wake(acquire_failure cause) noexcept;
+
+  /// Wakes it without an end, so that it looks around. Under the queue's mutex.
+  [[nodiscard]] bool poke() noexcept;
+
+  [[nodiscard]] bool open() const noexcept { return is_open(bits()); }
+  [[nodiscard]] bool asleep() const noexcept { return state_of(bits()) == wait_state::asleep; }
+  [[nodiscard]] bool given() const noexcept { return state_of(bits()) == wait_state::given; }
+
+  /// Waits once more. Only while it is in no queue and nobody else knows it.
+  // relaxed (whole function): the mutex of the queue publishes it
+  void reopen() noexcept {
+    state_.store(static_cast<std::uint32_t>(wait_state::waiting), std::memory_order_relaxed);
+  }
+
+  /// Announces that the thread is about to sleep, or that it does not after all.
+  void begin_sleep() noexcept { swap(wait_state::waiting, wait_state::asleep); }
+  void end_sleep() noexcept { swap(wait_state::asleep, wait_state::waiting); }
+
+  /// After begin_sleep: until somebody ends the wait or pokes; or for no reason. False: the time is
+  /// over.
+  [[nodiscard]] bool sleep(const deadline& until) const noexcept {
+    return park(state_, static_cast<std::uint32_t>(wait_state::asleep), until);
+  }
+
+  /// What was given. Requires: given().
+  [[nodiscard]] const resource_grant& grant() const noexcept { return grant_; }
+  /// Why nothing was. Requires: ended, not given.
+  [[nodiscard]] acquire_failure cause() const noexcept {
+    return static_cast<acquire_failure>(bits() >> cause_shift);
+  }
+
+  [[nodiscard]] const deadline& until() const noexcept { return until_; }
+  [[nodiscard]] std::uint32_t thread() const noexcept { return thread_; }
+  /// When it began to wait.
+  [[nodiscard]] std::chrono::steady_clock::time_point since() const noexcept { return since_; }
+  [[nodiscard]] delivery deliver() const noexcept { return deliver_; }
+  [[nodiscard]] const atomic<std::uint32_t>* sleep_word() const noexcept { return &state_; }
+
+ private:
+  friend class waiter_list;
+
+  static constexpr std::uint32_t state_mask = 0xFF;
+  static constexpr unsigned cause_shift = 8;
+
+  [[nodiscard]] static constexpr wait_state state_of(std::uint32_t bits) noexcept {
+    return static_cast<wait_state>(bits & state_mask);
+  }
+  [[nodiscard]] static constexpr bool is_open(std::uint32_t bits) noexcept {
+    return state_of(bits) == wait_state::waiting || state_of(bits) == wait_state::asleep;
+  }
+
+  [[nodiscard]] std::uint32_t bits() const noexcept {
+    // (1) - this acquire-load synchronizes-with the release-CAS (2), so the resource is visible
+    return state_.load(std::memory_order_acquire);
+  }
+
+  [[nodiscard]] bool end(std::uint32_t last, bool& was_asleep) noexcept;
+  bool swap(wait_state from, wait_state to) noexcept;
+
+  atomic<std::uint32_t> state_{static_cast<std::uint32_t>(wait_state::waiting)};
+  deadline until_;
+  std::uint32_t thread_;
+  delivery deliver_;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  resource_grant grant_;  // written under the mutex before (2)
+  // Of the list, under the mutex.
+  resource_waiter* next_ = nullptr;
+  resource_waiter* previous_ = nullptr;
+  bool linked_ = false;
+};
+
+/// First come, first served. Under the pool's mutex. Removing one from the middle is as cheap as
+/// from an end.
+class waiter_list {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  [[nodiscard]] resource_waiter* first() const noexcept { return first_; }
+  [[nodiscard]] static resource_waiter* after(const resource_waiter& waiter) noexcept {
+    return waiter.next_;
+  }
+
+  void push_back(resource_waiter& waiter) noexcept;
+  void push_front(resource_waiter& waiter) noexcept;
+  [[nodiscard]] static bool contains(const resource_waiter& waiter) noexcept {
+    return waiter.linked_;
+  }
+  /// False: it was not in the list.
+  bool remove(resource_waiter& waiter) noexcept;
+
+ private:
+  resource_waiter* first_ = nullptr;
+  resource_waiter* last_ = nullptr;
+  std::uint32_t size_ = 0;
+};
+
+/// Those whose wait was ended under the mutex, to be told outside of it. All but the last thread
+/// are woken at once, for want of a place to keep them: they may be gone as soon as they have
+/// ended.
+class ended_waiters {
+ public:
+  ended_waiters() noexcept = default;
+  ended_waiters(const ended_waiters&) = delete;
+  ended_waiters& operator=(const ended_waiters&) = delete;
+  /// Outside the mutex.
+  ~ended_waiters();
+
+  /// A thread that has to be woken. Only its address is kept.
+  void wake(const atomic<std::uint32_t>* word) noexcept;
+  /// A callback; kept in a list of their own.
+  void deliver(resource_waiter& waiter) noexcept { callbacks_.push_back(waiter); }
+
+ private:
+  const atomic<std::uint32_t>* last_ = nullptr;
+  waiter_list callbacks_;
+};
+
+}  // namespace lido::detail

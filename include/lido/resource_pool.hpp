@@ -1,0 +1,11 @@
+/// @file
+/// Public entry: `resource_pool<R>`, `resource_lease<R>`, what they are made with and what they
+/// say.
+#pragma once
+
+#include "lido/resource/acquire_error.hpp"
+#include "lido/resource/factory.hpp"
+#include "lido/resource/options.hpp"
+#include "lido/resource/resource_lease.hpp"
+#include "lido/resource/resource_pool.hpp"
+#include "lido/resource/stats.hpp"

@@ -1,0 +1,121 @@
+#include "lido/connect/postgres_factory.hpp"
+
+#include <libpq-fe.h>
+
+#include <new>
+#include <stdexcept>
+#include <string_view>
+
+#include "lido/connect/quiet_socket.hpp"
+
+namespace lido {
+
+namespace {
+
+using detail::wait_result;
+
+/// Refused for good: class 28, invalid authorization, or 3D, invalid catalog name. libpq gives the
+/// SQLSTATE of a failed connect only inside of its message, if that is verbose: "FATAL:  28P01: ".
+bool is_permanent(std::string_view message) {
+  const std::size_t at = message.find(":  ");
+  const std::string_view state = at == std::string_view::npos ? "" : message.substr(at + 3, 2);
+  return state == "28" || state == "3D";
+}
+
+[[noreturn]] void throw_failure(PGconn* connection) {
+  const std::string text = PQerrorMessage(connection);
+  if (is_permanent(text)) {
+    throw permanent_failure(text);
+  }
+  throw std::runtime_error(text);
+}
+
+void connect(PGconn* connection, const create_context& context) {
+  PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+  while (status != PGRES_POLLING_OK) {
+    if (status == PGRES_POLLING_FAILED) {
+      throw_failure(connection);
+    }
+    const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+    switch (detail::wait_for(PQsocket(connection), events, context)) {
+      case wait_result::late:
+        throw std::runtime_error("postgres: no connection in time");
+      case wait_result::stopped:
+        throw std::runtime_error("postgres: asked to stop");
+      case wait_result::ready:
+        status = PQconnectPoll(connection);
+    }
+  }
+}
+
+/// The next result, or null at the end of a command; `in_time` says which if it is null.
+PGresult* next_result(PGconn* connection, const create_context& context, bool& in_time) {
+  while (PQisBusy(connection) != 0) {
+    in_time = detail::wait_for(PQsocket(connection), POLLIN, context) == wait_result::ready &&
+              PQconsumeInput(connection) == 1;
+    if (!in_time) {
+      return nullptr;
+    }
+  }
+  return PQgetResult(connection);
+}
+
+/// Whether the command ended well, and as `expected`, in time.
+bool run(PGconn* connection, const char* command, ExecStatusType expected,
+         const create_context& context) {
+  if (PQsendQuery(connection, command) != 1) {
+    return false;
+  }
+  bool in_time = true;
+  bool is_good = true;
+  while (PGresult* const result = next_result(connection, context, in_time)) {
+    is_good = is_good && PQresultStatus(result) == expected;
+    PQclear(result);
+  }
+  return is_good && in_time;
+}
+
+/// Between commands, with nothing unread. Encrypted connections may have read ahead.
+bool is_idle(PGconn* connection) {
+  return PQstatus(connection) == CONNECTION_OK && PQpipelineStatus(connection) == PQ_PIPELINE_OFF &&
+         PQtransactionStatus(connection) == PQTRANS_IDLE && detail::is_quiet(PQsocket(connection));
+}
+
+}  // namespace
+
+void postgres_connection::closer::operator()(pg_conn* connection) const noexcept {
+  PQfinish(connection);
+}
+
+postgres_connection postgres_factory::create(const create_context& context) const {
+  postgres_connection made(PQconnectStart(target_.conninfo.c_str()));
+  PGconn* const raw = made.get();
+  if (raw == nullptr) {
+    throw std::bad_alloc();
+  }
+  if (PQstatus(raw) == CONNECTION_BAD) {
+    throw_failure(raw);
+  }
+  (void)PQsetErrorVerbosity(raw, PQERRORS_VERBOSE);
+  connect(raw, context);
+  (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
+  return made;
+}
+
+bool postgres_factory::validate(postgres_connection& idle, const create_context& context) noexcept {
+  return is_idle(idle.get()) && run(idle.get(), "", PGRES_EMPTY_QUERY, context);
+}
+
+bool postgres_factory::reset(postgres_connection& used) const noexcept {
+  PGconn* const raw = used.get();
+  const create_context limit{std::chrono::steady_clock::now() + target_.reset_timeout, {}};
+  const PGTransactionStatusType state = PQtransactionStatus(raw);
+  if ((state == PQTRANS_INTRANS || state == PQTRANS_INERROR) &&
+      PQpipelineStatus(raw) == PQ_PIPELINE_OFF && !run(raw, "ROLLBACK", PGRES_COMMAND_OK, limit)) {
+    return false;
+  }
+  return is_idle(raw) && (target_.on_reset == postgres_reset::rollback ||
+                          run(raw, "DISCARD ALL", PGRES_COMMAND_OK, limit));
+}
+
+}  // namespace lido

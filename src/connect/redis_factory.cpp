@@ -1,0 +1,207 @@
+#include "lido/connect/redis_factory.hpp"
+
+#include <hiredis/hiredis.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "lido/connect/quiet_socket.hpp"
+
+namespace lido {
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+timeval timeval_of(microseconds time) {
+  const auto positive = std::max(time, microseconds(1));  // hiredis waits for ever if it is zero
+  return {.tv_sec = static_cast<time_t>(positive.count() / 1'000'000),
+          .tv_usec = static_cast<suseconds_t>(positive.count() % 1'000'000)};
+}
+
+microseconds left_until(std::chrono::steady_clock::time_point deadline) {
+  return std::chrono::duration_cast<microseconds>(deadline - std::chrono::steady_clock::now());
+}
+
+/// Not exactly: each wait of a command may take that long.
+void limit_waits(redisContext* context, microseconds time) {
+  if (redisSetTimeout(context, timeval_of(time)) != REDIS_OK) {
+    throw std::runtime_error("redis: cannot set a time-out");
+  }
+}
+
+std::vector<std::string_view> words_of(std::string_view command) {
+  std::vector<std::string_view> words;
+  while (!command.empty()) {
+    const std::size_t end = std::min(command.find(' '), command.size());
+    if (end != 0) {
+      words.push_back(command.substr(0, end));
+    }
+    command.remove_prefix(std::min(end + 1, command.size()));
+  }
+  return words;
+}
+
+bool same_word(std::string_view left, std::string_view right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](char a, char b) {
+    return std::toupper(static_cast<unsigned char>(a)) == b;
+  });
+}
+
+/// Whether what a command does stays with the connection.
+bool changes_connection(std::string_view command) {
+  constexpr std::array<std::string_view, 12> all{"MULTI",      "WATCH",   "SUBSCRIBE", "PSUBSCRIBE",
+                                                 "SSUBSCRIBE", "MONITOR", "SELECT",    "AUTH",
+                                                 "HELLO",      "CLIENT",  "READONLY",  "SYNC"};
+  return std::any_of(all.begin(), all.end(),
+                     [command](std::string_view word) { return same_word(command, word); });
+}
+
+std::string text_of(const redisReply& reply);
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the answer, which hiredis has limited
+std::string text_of_elements(const redisReply& reply) {
+  std::string lines;
+  for (std::size_t i = 0; i < reply.elements; ++i) {
+    lines += (i == 0 ? "" : "\n") + text_of(*reply.element[i]);
+  }
+  return lines;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as above
+std::string text_of(const redisReply& reply) {
+  switch (reply.type) {
+    case REDIS_REPLY_INTEGER:
+      return std::to_string(reply.integer);
+    case REDIS_REPLY_ARRAY:
+      return text_of_elements(reply);
+    case REDIS_REPLY_NIL:
+      return {};
+    default:
+      return {reply.str, reply.len};
+  }
+}
+
+/// Throws if the connection breaks.
+redis_answer exchange(redisContext* context, const std::vector<std::string_view>& words) {
+  std::vector<const char*> texts;
+  std::vector<std::size_t> lengths;
+  for (const std::string_view word : words) {
+    texts.push_back(word.data());
+    lengths.push_back(word.size());
+  }
+  void* const raw =
+      redisCommandArgv(context, static_cast<int>(words.size()), texts.data(), lengths.data());
+  if (raw == nullptr) {
+    throw std::runtime_error(std::string("redis: ") + &context->errstr[0]);
+  }
+  const std::unique_ptr<void, void (*)(void*)> owner(raw, &freeReplyObject);
+  const auto& reply = *static_cast<const redisReply*>(raw);
+  return {.is_error = reply.type == REDIS_REPLY_ERROR,
+          .is_nil = reply.type == REDIS_REPLY_NIL,
+          .text = text_of(reply)};
+}
+
+/// Throws permanent_failure if the server refuses.
+void insist(redisContext* context, const std::vector<std::string_view>& words) {
+  const redis_answer answer = exchange(context, words);
+  if (!answer.is_error) {
+    return;
+  }
+  // Still reading its data: that passes.
+  if (answer.text.rfind("LOADING", 0) == 0 || answer.text.rfind("BUSY", 0) == 0) {
+    throw std::runtime_error("redis: " + answer.text);
+  }
+  throw permanent_failure("redis: " + answer.text);
+}
+
+void sign_in(redisContext* context, const redis_target& target) {
+  if (!target.password.empty() && target.user.empty()) {
+    insist(context, {"AUTH", target.password});
+  } else if (!target.password.empty()) {
+    insist(context, {"AUTH", target.user, target.password});
+  }
+  if (target.database != 0) {
+    insist(context, {"SELECT", std::to_string(target.database)});
+  }
+}
+
+}  // namespace
+
+void redis_connection::closer::operator()(redisContext* context) const noexcept {
+  redisFree(context);
+}
+
+redis_answer redis_connection::ask(std::string_view command) {
+  const std::vector<std::string_view> words = words_of(command);
+  if (words.empty()) {
+    throw std::invalid_argument("redis: an empty command");
+  }
+  changed_ = changed_ || changes_connection(words.front());
+  return exchange(context_.get(), words);
+}
+
+redis_connection redis_factory::create(const create_context& context) const {
+  const timeval limit = timeval_of(left_until(context.deadline));
+  redis_connection made(target_.path.empty()
+                            ? redisConnectWithTimeout(target_.host.c_str(), target_.port, limit)
+                            : redisConnectUnixWithTimeout(target_.path.c_str(), limit));
+  redisContext* const raw = made.context_.get();
+  if (raw == nullptr) {
+    throw std::bad_alloc();
+  }
+  if (raw->err != 0) {
+    throw std::runtime_error(std::string("redis: ") + &raw->errstr[0]);
+  }
+  limit_waits(raw, left_until(context.deadline));
+  if (target_.path.empty()) {
+    (void)redisEnableKeepAlive(raw);
+  }
+  sign_in(raw, target_);
+  // A server that wants a password says so only when it is asked something.
+  insist(raw, {"PING"});
+  limit_waits(raw, target_.command_timeout);
+  return made;
+}
+
+bool redis_factory::validate(redis_connection& idle, const create_context& context) const noexcept {
+  try {
+    redisContext* const raw = idle.context_.get();
+    if (raw->err != 0 || !detail::is_quiet(raw->fd)) {
+      return false;
+    }
+    limit_waits(raw, left_until(context.deadline));
+    const redis_answer answer = exchange(raw, {"PING"});
+    limit_waits(raw, target_.command_timeout);
+    return answer.text == "PONG";
+  } catch (...) {
+    return false;
+  }
+}
+
+bool redis_factory::reset(redis_connection& used) const noexcept {
+  try {
+    redisContext* const raw = used.context_.get();
+    const bool is_clean = raw->err == 0 && sdslen(raw->obuf) == 0 &&
+                          raw->reader->pos == raw->reader->len && raw->reader->ridx == -1;
+    if (!used.changed_) {
+      return is_clean && detail::is_quiet(raw->fd);
+    }
+    if (!is_clean || exchange(raw, {"RESET"}).text != "RESET") {
+      return false;
+    }
+    sign_in(raw, target_);
+    used.changed_ = false;
+    return detail::is_quiet(raw->fd);
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace lido

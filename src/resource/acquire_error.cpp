@@ -1,0 +1,74 @@
+#include "lido/resource/acquire_error.hpp"
+
+#include <array>
+#include <utility>
+
+#include "../debug/place_text.hpp"
+
+namespace lido {
+
+namespace {
+
+std::string milliseconds_of(std::chrono::nanoseconds time) {
+  return std::to_string(std::chrono::floor<std::chrono::milliseconds>(time).count()) + " ms";
+}
+
+std::string compose(const acquire_error::details& details) {
+  const resource_pool_stats& counts = details.counts;
+  std::string text = "lido: pool '" + details.pool + "': " + std::string(to_string(details.cause)) +
+                     "; " + std::to_string(counts.in_use) + " of " +
+                     std::to_string(counts.max_size) + " in use, " + std::to_string(counts.idle) +
+                     " idle, " + std::to_string(counts.creating) + " being made, " +
+                     std::to_string(counts.waiters) + " waiting";
+  if (details.create_error) {
+    text += "; the last create failed: " + details.create_error_text;
+  }
+  for (const lease_info& holder : details.holders) {
+    text += "; thread " + std::to_string(holder.thread) + " has held one for " +
+            milliseconds_of(holder.held_for);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_string(destroy_reason reason) noexcept {
+  constexpr std::array<std::string_view, destroy_reasons> texts{
+      "invalid",   "reset refused", "too old", "idle too long", "used up",
+      "discarded", "killed",        "flushed", "surplus",       "closed"};
+  return texts.at(static_cast<std::size_t>(reason));
+}
+
+std::string_view to_string(acquire_failure cause) noexcept {
+  constexpr std::array<std::string_view, 6> texts{
+      "timed out",          "cancelled",
+      "the pool is closed", "too many waiters",
+      "create failed",      "every resource is held by a thread that waits for this pool"};
+  return texts.at(static_cast<std::size_t>(cause));
+}
+
+acquire_error::acquire_error(details what_was)
+    : std::runtime_error(compose(what_was)),
+      details_(std::make_shared<const details>(std::move(what_was))) {}
+
+std::string lease_info::where() const {
+  detail::report_text text;
+  detail::describe(text, detail::place{.address = address});
+  return std::string(text.view());
+}
+
+std::string detail::text_of(const std::exception_ptr& error) noexcept {
+  try {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& known) {
+      return known.what();
+    } catch (...) {
+      return "an exception of unknown type";
+    }
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+}  // namespace lido

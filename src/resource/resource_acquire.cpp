@@ -1,0 +1,332 @@
+// How an acquire gets a resource, or an error.
+#include <algorithm>
+
+#include "lido/base/mutation.hpp"
+#include "lido/concurrency/backoff.hpp"
+#include "lido/resource/resource_core.hpp"
+
+namespace lido::detail {
+
+namespace {
+
+// Longer than it takes to hand over, shorter than to sleep and be woken.
+constexpr int spins_before_sleep = 64;
+constexpr std::size_t most_holders_in_errors = 8;
+
+}  // namespace
+
+resource_grant resource_core::take_now(place at) noexcept {
+  if (thread_offset == 0) {
+    assign_thread_number();
+  }
+  if (attention_.needed()) {
+    return {};  // those who wait come first
+  }
+  const resource_grant idle = take_idle(at);
+  return idle.slot != nullptr ? idle : create_for_try(at);
+}
+
+resource_grant resource_core::take(const acquire_request& request) {
+  const auto alive = shared_from_this();
+  if (thread_offset == 0) {
+    assign_thread_number();
+  }
+  if (request.stop.stop_requested()) {
+    {
+      const lock guard(mutex_);
+      count_failure(acquire_failure::cancelled);
+    }
+    throw error(acquire_failure::cancelled);
+  }
+  resource_grant taken = attention_.needed() ? resource_grant{} : take_idle(request.at);
+  for (bool again = false; taken.slot == nullptr; again = true) {
+    taken = checked(wait_in_line(request, again), request.at);
+  }
+  return taken;
+}
+
+/// The grant if its resource is fit, otherwise nothing.
+resource_grant resource_core::checked(resource_grant grant, place at) noexcept {
+  if (!make_fit(grant)) {
+    return {};
+  }
+  grant.slot->note_holder(now(), this_thread_id(), at);
+  return grant;
+}
+
+resource_grant resource_core::take_idle(place at) noexcept {
+  for (;;) {
+    const resource_grant grant = scan(life_state::in_use);
+    if (grant.slot == nullptr) {
+      return {};
+    }
+    const resource_grant fit = checked(grant, at);
+    if (fit.slot != nullptr) {
+      return fit;
+    }
+  }
+}
+
+/// Lowest slots first, so that those the load does not need grow old.
+resource_grant resource_core::scan(life_state to) noexcept {
+  resource_grant grant;
+  grant.slot = find_slot([&](resource_slot& slot) { return slot.lend(grant.ticket, to); });
+  return grant;
+}
+
+/// False: it was not fit, and is no more.
+bool resource_core::make_fit(const resource_grant& grant) noexcept {
+  resource_slot& slot = *grant.slot;
+  const verdict found = slot.judge(now(), epoch());
+  if (found.what == verdict::kind::retire) {
+    retire(grant, found.why);
+    return false;
+  }
+  if (found.what == verdict::kind::validate && slot.maker->can_validate()) {
+    const create_context context{std::chrono::steady_clock::now() + settings_.validate_timeout,
+                                 stop_.get_token()};
+    if (!slot.maker->validate(slot, context)) {
+      retire(grant, destroy_reason::invalid);
+      return false;
+    }
+    slot.validated(now(), settings_.life);
+  }
+  return true;
+}
+
+/// Without waiting for a release: by callers the create is run here, otherwise it is only begun.
+resource_grant resource_core::create_for_try(place at) noexcept {
+  job todo;
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    if (attention_.needed()) {
+      return {};
+    }
+    refill(after, 1);
+    if (!by_callers_ || !next_job(todo)) {
+      return {};
+    }
+    after.work = false;
+  }
+  if (todo.slot == nullptr) {
+    run_job(todo);
+    return {};
+  }
+  const resource_grant made = create(todo);
+  if (made.slot == nullptr) {
+    return {};
+  }
+  const resource_grant fit = checked(made, at);
+  end_create();
+  return fit;
+}
+
+resource_grant resource_core::wait_in_line(const acquire_request& request, bool again) {
+  resource_waiter waiter(request.until, this_thread_id());
+  acquire_failure cause{};
+  if (!enqueue(waiter, again, cause)) {
+    throw error(cause);
+  }
+  {
+    const std::stop_callback on_stop(
+        request.stop, [&waiter] { waiter.cancel_and_wake(acquire_failure::cancelled); });
+    if (by_callers_) {
+      sleep_and_work(waiter);
+    } else {
+      sleep_until_ended(waiter);
+    }
+  }
+  if (broken(mutation::swallow_resource) && waiter.given() && request.stop.stop_requested()) {
+    throw error(acquire_failure::cancelled);
+  }
+  if (!waiter.given()) {
+    leave_queue(waiter);
+    throw error(waiter.cause());
+  }
+  if (by_callers_) {
+    pass_on();
+  }
+  return waiter.grant();
+}
+
+/// Whether waiting is of no use from the start.
+bool resource_core::is_refused(bool again, acquire_failure& cause) const noexcept {
+  if (attention_.is(attention::closed)) {
+    cause = acquire_failure::closed;
+  } else if (!again && queue_.size() >= settings_.max_waiters) {
+    cause = acquire_failure::too_many_waiters;
+  } else if (hopeless_ && live_ == 0 && now() < retry_at_) {
+    cause = acquire_failure::create_failed;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// False: refused.
+bool resource_core::enqueue(resource_waiter& waiter, bool again, acquire_failure& cause) {
+  const bool holds = settings_.detect_hold_and_wait && holds_any(waiter.thread());
+  aftermath after(*this);
+  const lock guard(mutex_);
+  if (is_refused(again, cause)) {
+    count_failure(cause);
+    return false;
+  }
+  enqueue_locked(waiter, again, after);
+  if (holds && waiter.open() && is_deadlock(waiter.thread())) {
+    unlink(waiter);
+    cause = acquire_failure::self_deadlock;
+    count_failure(cause);
+    return false;
+  }
+  return true;
+}
+
+void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept {
+  const bool has_to_look = queue_.empty() || again;
+  if (again) {
+    queue_.push_front(waiter);
+  } else {
+    queue_.push_back(waiter);
+    ++totals_.waits;
+  }
+  attention_.one_waits();
+  if (has_to_look && !broken(mutation::wait_unlooked)) {
+    match(nullptr, after);
+  }
+  refill(after);
+}
+
+/// Only who is alone in the queue may hope for the next resource: others would spin in its way.
+void resource_core::sleep_until_ended(resource_waiter& waiter) const noexcept {
+  for (int spin = 0; spin < spins_before_sleep && attention_.waiters() <= 1; ++spin) {
+    if (!waiter.open()) {
+      return;
+    }
+    cpu_pause();
+  }
+  waiter.begin_sleep();
+  while (waiter.open()) {
+    if (!waiter.sleep(waiter.until())) {
+      bool asleep = false;
+      (void)waiter.cancel(acquire_failure::timed_out, asleep);
+    }
+  }
+}
+
+/// Where no thread of the pool does it, those who wait make the resources they wait for.
+void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
+  while (waiter.open()) {
+    job todo;
+    waiter.begin_sleep();  // before the look, so that who brings work later pokes
+    nanos wait = never;
+    bool found = false;
+    const nanos moment = read_clock();
+    {
+      aftermath after(*this);
+      const lock guard(mutex_);
+      refill(after);  // the next try may be due, and nobody else may look
+      found = next_job(todo);
+      wait = retry_at_ > moment ? retry_at_ - moment : never;
+    }
+    if (found) {
+      waiter.end_sleep();
+      run_job(todo);
+      continue;
+    }
+    const deadline until =
+        wait == never ? waiter.until() : waiter.until().but_within(std::max<nanos>(wait, 1));
+    if (waiter.sleep(until)) {
+      waiter.end_sleep();
+      continue;
+    }
+    bool asleep = false;
+    if (waiter.until().passed()) {
+      (void)waiter.cancel(acquire_failure::timed_out, asleep);
+    } else {
+      waiter.end_sleep();
+      upkeep_by_caller();
+    }
+  }
+}
+
+/// After the wait has ended without a resource.
+void resource_core::leave_queue(resource_waiter& waiter) noexcept {
+  {
+    const lock guard(mutex_);
+    unlink(waiter);
+    count_failure(waiter.cause());
+  }
+  if (by_callers_) {
+    pass_on();
+  }
+}
+
+/// By callers: whoever leaves the queue may have been woken for work that others now have to do.
+void resource_core::pass_on() noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  poke_waiters(after);
+}
+
+void resource_core::count_failure(acquire_failure cause) noexcept {
+  if (cause == acquire_failure::timed_out) {
+    ++totals_.timed_out;
+  } else if (cause == acquire_failure::cancelled) {
+    ++totals_.cancelled;
+  } else {
+    ++totals_.refused;
+  }
+}
+
+bool resource_core::holds_any(std::uint32_t thread) const noexcept {
+  return find_slot([&](const resource_slot& slot) {
+           return slot.thread() == thread && slot.state() == life_state::in_use;
+         }) != nullptr;
+}
+
+/// Whether all resources are held by threads that wait, `thread` among them. Only the last one to
+/// join such a ring can close it, and it holds something: nobody else pays for a walk of the queue.
+bool resource_core::is_deadlock(std::uint32_t thread) const noexcept {
+  if (live_ < max_size_) {
+    return false;
+  }
+  const resource_slot* const hope = find_slot([&](const resource_slot& slot) {
+    const life_state state = slot.state();
+    const std::uint32_t holder = slot.thread();
+    return state == life_state::in_use ? holder != thread && !is_waiting(holder)
+                                       : state != life_state::empty;
+  });
+  return hope == nullptr;
+}
+
+bool resource_core::is_waiting(std::uint32_t thread) const noexcept {
+  const resource_waiter* waiter = thread == 0 ? nullptr : queue_.first();
+  while (waiter != nullptr && waiter->thread() != thread) {
+    waiter = waiter_list::after(*waiter);
+  }
+  return waiter != nullptr;
+}
+
+acquire_error resource_core::error(acquire_failure cause) {
+  acquire_error::details found{.pool = settings_.name,
+                               .cause = cause,
+                               .counts = stats(),
+                               .create_error = nullptr,
+                               .create_error_text = {},
+                               .holders = leases()};
+  std::sort(found.holders.begin(), found.holders.end(),
+            [](const lease_info& left, const lease_info& right) {
+              return left.held_for > right.held_for;
+            });
+  found.holders.resize(std::min(found.holders.size(), most_holders_in_errors));
+  {
+    const lock guard(mutex_);
+    found.create_error = create_error_;
+    found.create_error_text = create_error_text_;
+  }
+  return acquire_error(std::move(found));
+}
+
+}  // namespace lido::detail

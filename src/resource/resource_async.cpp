@@ -1,0 +1,96 @@
+// Callbacks in the queue of a pool.
+#include "lido/resource/async_waiter.hpp"
+
+#include <algorithm>
+
+namespace lido::detail {
+
+void resource_core::take_async(const acquire_request& request, callback done) {
+  const auto alive = shared_from_this();
+  if (!request.stop.stop_requested()) {
+    const resource_grant last = take_last(request.at);
+    const resource_grant idle = last.slot != nullptr ? last : take_now(request.at);
+    if (idle.slot != nullptr) {
+      idle.slot->forget_thread();  // whoever uses it, it need not be this thread
+      done(idle, nullptr);
+      return;
+    }
+  }
+  auto waiter = std::make_unique<async_waiter>(alive, request, std::move(done));
+  waiter->listen(request.stop);
+  begin_async(*waiter.release(), /*again=*/false);
+  if (by_callers_) {
+    run_jobs_here();
+  }
+}
+
+void resource_core::begin_async(async_waiter& waiter, bool again) noexcept {
+  acquire_failure cause = acquire_failure::cancelled;
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    if (!waiter.stopped && !is_refused(again, cause)) {
+      waiter.reopen();
+      ++async_waiters_;
+      enqueue_locked(waiter, again, after);
+      after.plans = waiter.until().nanoseconds() < planned_;
+      return;
+    }
+    count_failure(cause);
+  }
+  waiter.finish({}, std::make_exception_ptr(error(cause)));
+}
+
+/// By its stop token, at any time in its life.
+void resource_core::stop_async(async_waiter& waiter) noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  waiter.stopped = true;
+  bool asleep = false;
+  // First the state: one that has ended may be in a list that is not under the mutex.
+  if (waiter.cancel(acquire_failure::cancelled, asleep) && waiter_list::contains(waiter)) {
+    unlink(waiter);
+    after.ended.deliver(waiter);
+  }
+}
+
+void async_waiter::ended(resource_waiter& waiter) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): only async waiters have this
+  auto& self = static_cast<async_waiter&>(waiter);
+  resource_core& core = *self.core_;
+  if (!self.given()) {
+    const acquire_failure cause = self.cause();
+    {
+      const resource_core::lock guard(core.mutex_);
+      core.count_failure(cause);
+    }
+    self.finish({}, std::make_exception_ptr(core.error(cause)));
+    return;
+  }
+  const resource_grant fit = core.checked(self.grant(), self.at_);
+  if (fit.slot == nullptr) {
+    core.begin_async(self, /*again=*/true);
+    return;
+  }
+  fit.slot->forget_thread();  // whoever uses it now, it is hardly this thread
+  self.finish(fit, nullptr);
+}
+
+/// Ends the waits of callbacks whose time is up. Returns when that of the next one is.
+nanos resource_core::expire_async(aftermath& after) noexcept {
+  nanos next = never;
+  resource_waiter* waiter = async_waiters_ == 0 ? nullptr : queue_.first();
+  while (waiter != nullptr) {
+    resource_waiter* const following = waiter_list::after(*waiter);
+    const bool is_callback = waiter->deliver() != nullptr && waiter->open();
+    if (is_callback && waiter->until().passed()) {
+      turn_away(*waiter, acquire_failure::timed_out, after);
+    } else if (is_callback) {
+      next = std::min(next, waiter->until().nanoseconds());
+    }
+    waiter = following;
+  }
+  return next;
+}
+
+}  // namespace lido::detail

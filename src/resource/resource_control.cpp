@@ -1,0 +1,238 @@
+// What is done to a pool as a whole.
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "lido/base/error.hpp"
+#include "lido/base/mutation.hpp"
+#include "lido/concurrency/backoff.hpp"
+#include "lido/resource/resource_core.hpp"
+
+namespace lido::detail {
+
+namespace {
+
+std::unique_ptr<slot_block> make_block(block_maker make, resource_core* core, std::uint32_t first,
+                                       std::uint32_t size) {
+  auto block = make(size);
+  for (std::uint32_t i = 0; i < size; ++i) {
+    (*block)[i].core = core;
+    (*block)[i].number = first + i;
+  }
+  return block;
+}
+
+}  // namespace
+
+resource_core::resource_core(pool_settings settings, hooks_pointer hooks, block_maker make)
+    : settings_(std::move(settings)),
+      by_callers_(settings_.upkeep == maintenance::by_callers),
+      corners_(std::make_unique<thread_corner[]>(max_thread_number + 1)),
+      make_(make),
+      first_block_(make_block(make, this, 0, std::max(1U, settings_.max_size))),
+      max_size_(settings_.max_size),
+      min_idle_(settings_.min_idle),
+      slots_(first_block_->size()),
+      random_(std::random_device{}()) {
+  pending_.reserve(slots_);
+  hooks_.push_back(std::move(hooks));
+  (void)read_clock();
+}
+
+resource_core::~resource_core() {
+  if (!broken(mutation::end_unwaited)) {
+    quiesce();
+  }
+}
+
+/// Until no thread is about to leave a release that has let go of its slot.
+void resource_core::quiesce() const noexcept {
+  for (std::uint32_t i = 0; i <= max_thread_number; ++i) {
+    // (1) - this acquire-load synchronizes-with the release-store resource_core.hpp (1) and the
+    // release-fetch-sub resource_core.hpp (2)
+    while (corners_[i].leaving.load(std::memory_order_acquire) != 0) {
+      yield_thread();
+    }
+  }
+}
+
+bool resource_core::kill(const resource_handle& handle) noexcept {
+  resource_slot* const slot =
+      find_slot([&](const resource_slot& candidate) { return candidate.number == handle.place; });
+  if (slot == nullptr || !slot->doom(handle.birth)) {
+    return false;
+  }
+  life_word ticket;
+  if (slot->word().doomed() && slot->lend(ticket, life_state::checking)) {
+    look_after({slot, ticket});
+  }
+  return true;
+}
+
+void resource_core::flush() noexcept {
+  // relaxed: who misses it now sees it when it next looks at a resource
+  epoch_.fetch_add(1, std::memory_order_relaxed);
+  purge();
+}
+
+/// Ends what is idle and over, and does not wait for maintenance.
+void resource_core::purge() noexcept {
+  find_slot([&](resource_slot& slot) {
+    resource_grant grant{&slot, {}};
+    if (slot.state() == life_state::idle && slot.is_over(now(), epoch()) &&
+        slot.lend(grant.ticket, life_state::checking)) {
+      look_after(grant);
+    }
+    return false;
+  });
+}
+
+void resource_core::replace_hooks(hooks_pointer hooks) {
+  {
+    const lock guard(mutex_);
+    hooks_.push_back(std::move(hooks));  // the old ones end what they made
+    retry_at_ = 0;
+    retry_delay_ = 0;
+    hopeless_ = false;
+  }
+  flush();
+  aftermath after(*this);
+  const lock guard(mutex_);
+  refill(after);
+}
+
+void resource_core::resize(std::size_t max_size, std::size_t min_idle) {
+  if (max_size > most_resources || min_idle > max_size) {
+    throw_invalid_option(settings_.name, "max_size " + std::to_string(max_size) +
+                                             " with min_idle " + std::to_string(min_idle) +
+                                             " is not possible");
+  }
+  const auto size = static_cast<std::uint32_t>(max_size);
+  {
+    aftermath after(*this);
+    const std::lock_guard one_at_a_time(growing_);
+    add_slots(size);
+    const lock guard(mutex_);
+    max_size_ = size;
+    min_idle_ = static_cast<std::uint32_t>(min_idle);
+    after_change(after);
+  }
+  shrink();
+}
+
+/// Under `growing_`: memory is not asked for under the mutex.
+void resource_core::add_slots(std::uint32_t size) {
+  if (size <= slots_) {  // only changed here
+    return;
+  }
+  slot_block* last = first_block_.get();
+  while (last->next() != nullptr) {
+    last = last->next();
+  }
+  auto block = make_block(make_, this, slots_, size - slots_);
+  const lock guard(mutex_);
+  pending_.reserve(size);
+  last->append(std::move(block));
+  slots_ = size;
+}
+
+/// Ends idle resources that are too many; those in use end when they come back. What ends them may
+/// change the size again.
+void resource_core::shrink() noexcept {
+  for (resource_grant grant = take_surplus(); grant.slot != nullptr; grant = take_surplus()) {
+    retire(grant, destroy_reason::surplus);
+  }
+}
+
+resource_grant resource_core::take_surplus() noexcept {
+  const lock guard(mutex_);
+  if (!has_surplus()) {
+    return {};
+  }
+  const resource_grant grant = scan(life_state::checking);
+  if (grant.slot != nullptr) {
+    shed_one();
+  }
+  return grant;
+}
+
+void resource_core::suspend() noexcept {
+  const lock guard(mutex_);
+  attention_.set(attention::suspended, /*on=*/true);
+}
+
+void resource_core::resume() noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  attention_.set(attention::suspended, /*on=*/false);
+  match(nullptr, after);
+  refill(after);
+}
+
+close_report resource_core::close(const deadline& until) {
+  const auto alive = shared_from_this();
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    attention_.set(attention::closed, /*on=*/true);
+    cancel_all(acquire_failure::closed, after);
+    drop_pending();
+    after_change(after);
+  }
+  (void)stop_.request_stop();
+  for (resource_grant grant = scan(life_state::checking); grant.slot != nullptr;
+       grant = scan(life_state::checking)) {
+    retire(grant, destroy_reason::closed);
+  }
+  wait_until_drained(until);
+  // Whoever these threads run code of may do anything with the pool, but not close it.
+  const std::lock_guard one_at_a_time(ending_);
+  std::size_t running = 0;
+  {
+    const lock guard(mutex_);
+    running = running_;
+  }
+  if (running == 0) {
+    stop_threads(/*wait=*/true);
+  }
+  return {.holders = leases(), .creating = running};
+}
+
+/// Creates that have not begun.
+void resource_core::drop_pending() noexcept {
+  for (resource_slot* const slot : pending_) {
+    slot->vanish();
+    --creating_;
+    --live_;
+  }
+  pending_.clear();
+}
+
+void resource_core::wait_until_drained(const deadline& until) noexcept {
+  std::uint32_t seen = 0;
+  while (!is_drained(seen)) {
+    if (!park(drained_, seen, until)) {
+      return;
+    }
+  }
+  unpark(&drained_);  // another thread may close, too
+}
+
+bool resource_core::is_drained(std::uint32_t& seen) noexcept {
+  const lock guard(mutex_);
+  // relaxed: changes under the mutex
+  seen = drained_.load(std::memory_order_relaxed);
+  return live_ == 0 && running_ == 0;
+}
+
+void resource_core::let_go() noexcept {
+  stop_threads(/*wait=*/false);
+  tell_of_orphans();
+  const auto alive = weak_from_this().lock();
+  const lock guard(mutex_);
+  if (live_ != 0) {
+    self_ = alive;
+  }
+}
+
+}  // namespace lido::detail

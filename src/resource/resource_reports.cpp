@@ -1,0 +1,127 @@
+// What a pool says about itself.
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "lido/resource/resource_core.hpp"
+
+namespace lido::detail {
+
+lease_info resource_slot::info(nanos now) const noexcept {
+  // relaxed: a number
+  const void* const address = address_.load(std::memory_order_relaxed);
+  return {.resource = {.place = number, .birth = word().birth()},
+          .held_for = std::chrono::nanoseconds(std::max<nanos>(now - held_since(), 0)),
+          .thread = thread(),
+          .address = address,
+          .exempt = (marks() & exempt_lease) != 0};
+}
+
+resource_pool_stats resource_core::stats() {
+  resource_pool_stats found;
+  {
+    const lock guard(mutex_);
+    found = totals_;
+    found.max_size = max_size_;
+    found.waiters = queue_.size();
+    found.mutex_locks = mutex_.locks() - 1;  // not this one
+  }
+  find_slot([&](const resource_slot& slot) {
+    const life_state state = slot.state();
+    found.idle += state == life_state::idle ? 1 : 0;
+    found.in_use += state == life_state::in_use ? 1 : 0;
+    found.creating += state == life_state::creating ? 1 : 0;
+    found.checking += state == life_state::checking ? 1 : 0;
+    found.closing += state == life_state::closing ? 1 : 0;
+    found.uses += state == life_state::empty || state == life_state::creating ? 0 : slot.uses();
+    return false;
+  });
+  found.live = found.idle + found.in_use + found.creating + found.checking + found.closing;
+  return found;
+}
+
+bool resource_slot::is_lent(nanos now, lease_info& found) const noexcept {
+  const life_word before = word();
+  if (before.state() != life_state::in_use) {
+    return false;
+  }
+  found = info(now);
+  return word() == before;
+}
+
+std::vector<lease_info> resource_core::leases() const {
+  std::vector<lease_info> found;
+  find_slot([&](const resource_slot& slot) {
+    lease_info info;
+    if (slot.is_lent(now(), info)) {
+      found.push_back(info);
+    }
+    return false;
+  });
+  return found;
+}
+
+void resource_core::watch_leases(bool on) noexcept {
+  // relaxed: a switch
+  watching_.store(on, std::memory_order_relaxed);
+}
+
+/// Each lease that is out for too long, once.
+void resource_core::report_leases() noexcept {
+  const nanos first = std::min(settings_.slow_after, settings_.leak_after);
+  // relaxed: a switch
+  if (first == never || !watching_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  find_slot([&](resource_slot& slot) {
+    const life_word before = slot.word();
+    const nanos held = now() - slot.held_since();
+    if (before.state() == life_state::in_use && held >= first && slot.word() == before) {
+      report_lease(slot, held >= settings_.leak_after);
+    }
+    return false;
+  });
+}
+
+void resource_core::report_lease(resource_slot& slot, bool is_leak) noexcept {
+  const std::uint32_t mark = is_leak ? reported_leak : reported_slow;
+  if ((slot.marks() & (mark | reported_leak | exempt_lease)) != 0) {
+    return;
+  }
+  slot.mark(mark);
+  if (is_leak) {
+    const lock guard(mutex_);
+    ++totals_.suspected_leaks;
+  }
+  tell_of(is_leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, slot);
+}
+
+void resource_core::tell(const pool_event& event) const noexcept {
+  if (settings_.on_event) {
+    settings_.on_event(event);
+  }
+}
+
+/// Of one lease. Nobody is told if there is no memory for that.
+void resource_core::tell_of(pool_event::kind what, const resource_slot& slot) const noexcept {
+  try {
+    tell({.what = what, .pool = settings_.name, .error = nullptr, .leases = {slot.info(now())}});
+  } catch (const std::bad_alloc&) {  // a release must not throw
+  }
+}
+
+/// Of all leases that the pool leaves behind.
+void resource_core::tell_of_orphans() const noexcept {
+  try {
+    std::vector<lease_info> orphans = leases();
+    if (!orphans.empty()) {
+      tell({.what = pool_event::kind::orphaned,
+            .pool = settings_.name,
+            .error = nullptr,
+            .leases = std::move(orphans)});
+    }
+  } catch (const std::bad_alloc&) {  // as above
+  }
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,243 @@
+// How a resource, or the room for one, gets to those who wait.
+#include <algorithm>
+
+#include "lido/base/mutation.hpp"
+#include "lido/resource/resource_core.hpp"
+
+namespace lido::detail {
+
+aftermath::~aftermath() {
+  if (work) {
+    core_.wake_workers();
+  }
+  if (plans) {
+    core_.wake_timekeeper();
+  }
+  if (drained) {
+    unpark(&core_.drained_);
+  }
+  if (unwanted.slot != nullptr) {
+    core_.retire(unwanted, why);
+  }
+}
+
+void resource_core::give_back_with_care(const resource_grant& grant, bool last_use) noexcept {
+  resource_slot& slot = *grant.slot;
+  if ((slot.marks() & (reported_slow | reported_leak)) != 0) {
+    tell_of(pool_event::kind::returned_after_all, slot);
+  }
+  const verdict found = slot.judge(now(), epoch());
+  if (found.what == verdict::kind::retire) {
+    retire(grant, found.why);
+  } else if (last_use) {
+    retire(grant, destroy_reason::used_up);
+  } else if (slot.maker->can_reset() && !slot.maker->reset(slot)) {
+    retire(grant, destroy_reason::reset_refused);
+  } else {
+    slot.used_until(now(), settings_.life);
+    offer(grant);
+  }
+}
+
+/// Makes a resource idle that the caller had, and sees to it that those who wait get it.
+void resource_core::offer(const resource_grant& grant) noexcept {
+  resource_slot& slot = *grant.slot;
+  thread_corner& corner = this->corner();
+  slot.forget_holder();
+  // As soon as the slot is idle another thread may end it, and with it the pool.
+  begin_leaving(corner);
+  if (!slot.put_back(grant.ticket)) {
+    end_leaving(corner);
+    retire(grant, destroy_reason::killed);
+    return;
+  }
+  if (!attention_.needed() || broken(mutation::return_unwatched)) [[likely]] {
+    if (thread_offset != 0) {  // what threads without a number share would keep them without one
+      // relaxed: a hint
+      corner.last.store(&slot, std::memory_order_relaxed);
+    }
+    end_leaving(corner);
+    return;
+  }
+  const auto alive = weak_from_this().lock();
+  end_leaving(corner);
+  if (alive != nullptr) {  // otherwise the slot has found its end already
+    serve(slot);
+  }
+}
+
+void resource_core::serve(resource_slot& released) noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  const bool is_closed = attention_.is(attention::closed);
+  if (is_closed || has_surplus()) {
+    life_word ticket;
+    if (released.lend(ticket)) {
+      after.unwanted = {&released, ticket};
+      after.why = is_closed ? destroy_reason::closed : destroy_reason::surplus;
+      if (!is_closed) {
+        shed_one();
+      }
+    }
+    return;
+  }
+  match(&released, after);
+}
+
+/// Gives idle resources to those who wait: `only` that one, or all.
+void resource_core::match(resource_slot* only, aftermath& after) noexcept {
+  if (attention_.is(attention::suspended)) {
+    return;
+  }
+  resource_grant grant;
+  while (resource_waiter* const waiter = first_open(after)) {
+    if (grant.slot == nullptr) {
+      grant = lend_one(only);
+    }
+    if (grant.slot == nullptr) {
+      return;
+    }
+    const bool given = hand_over(*waiter, grant, after);
+    if (given && only != nullptr) {
+      return;
+    }
+    grant = given ? resource_grant{} : grant;
+  }
+  if (grant.slot != nullptr && !broken(mutation::refused_resource)) {
+    leave_idle(grant, after);
+  }
+}
+
+resource_grant resource_core::lend_one(resource_slot* only) noexcept {
+  if (only == nullptr) {
+    return scan(life_state::in_use);
+  }
+  life_word ticket;
+  return only->lend(ticket) ? resource_grant{only, ticket} : resource_grant{};
+}
+
+/// Nobody is there any more who could be given it.
+void resource_core::leave_idle(const resource_grant& grant, aftermath& after) noexcept {
+  grant.slot->forget_holder();
+  if (!grant.slot->put_back(grant.ticket)) {
+    after.unwanted = grant;
+  }
+}
+
+/// The first waiter that still waits. Those that have ended, or whose time is up, leave the queue.
+resource_waiter* resource_core::first_open(aftermath& after) noexcept {
+  while (resource_waiter* const waiter = queue_.first()) {
+    if (waiter->open() && !waiter->until().passed()) {
+      return waiter;
+    }
+    turn_away(*waiter, acquire_failure::timed_out, after);
+  }
+  return nullptr;
+}
+
+/// Takes a waiter out of the queue and ends its wait, unless somebody else has.
+void resource_core::turn_away(resource_waiter& waiter, acquire_failure cause,
+                              aftermath& after) noexcept {
+  unlink(waiter);
+  const atomic<std::uint32_t>* const word = waiter.sleep_word();
+  const bool is_callback = waiter.deliver() != nullptr;
+  bool asleep = false;
+  if (!waiter.cancel(cause, asleep)) {
+    return;
+  }
+  if (is_callback) {
+    after.ended.deliver(waiter);
+  } else if (asleep) {
+    after.ended.wake(word);
+  }
+}
+
+/// False: the waiter was cancelled in this moment.
+bool resource_core::hand_over(resource_waiter& waiter, const resource_grant& grant,
+                              aftermath& after) noexcept {
+  unlink(waiter);
+  grant.slot->note_holder(now(), waiter.thread(), {});
+  const atomic<std::uint32_t>* const word = waiter.sleep_word();
+  const bool is_callback = waiter.deliver() != nullptr;
+  const auto waited = std::chrono::steady_clock::now() - waiter.since();
+  bool asleep = false;
+  if (!waiter.give(grant, asleep)) {
+    return false;
+  }
+  ++totals_.handed_over;
+  totals_.waited_for += waited;
+  totals_.longest_wait = std::max<std::chrono::nanoseconds>(totals_.longest_wait, waited);
+  if (is_callback) {
+    after.ended.deliver(waiter);
+  } else if (asleep) {
+    after.ended.wake(word);  // of the waiter only the address: it may be gone
+  }
+  return true;
+}
+
+void resource_core::unlink(resource_waiter& waiter) noexcept {
+  if (queue_.remove(waiter)) {
+    attention_.one_leaves();
+    async_waiters_ -= waiter.deliver() != nullptr ? 1 : 0;
+  }
+}
+
+void resource_core::cancel_all(acquire_failure cause, aftermath& after) noexcept {
+  while (resource_waiter* const waiter = queue_.first()) {
+    turn_away(*waiter, cause, after);
+  }
+}
+
+void resource_core::retire(const resource_grant& grant, destroy_reason why) noexcept {
+  const auto alive = weak_from_this().lock();  // until the end of this function
+  resource_slot& slot = *grant.slot;
+  if (!slot.begin_closing(grant.ticket)) {
+    return;  // a ticket of long ago
+  }
+  slot.maker->destroy(slot, why);
+  slot_emptied(slot, totals_.destroyed[static_cast<std::size_t>(why)],
+               why == destroy_reason::surplus);
+}
+
+void resource_core::forget(const resource_grant& grant) noexcept {
+  const auto alive = weak_from_this().lock();  // until the end of this function
+  if (grant.slot->begin_closing(grant.ticket)) {
+    slot_emptied(*grant.slot, totals_.detached, /*was_surplus=*/false);
+  }
+}
+
+/// There is room for another resource.
+void resource_core::slot_emptied(resource_slot& slot, std::uint64_t& counter,
+                                 bool was_surplus) noexcept {
+  std::shared_ptr<resource_core> last;  // after the lock and the aftermath
+  aftermath after(*this);
+  const lock guard(mutex_);
+  totals_.uses += slot.uses();
+  ++counter;
+  shedding_ -= was_surplus ? 1 : 0;
+  slot.vanish();
+  --live_;
+  after_change(after);
+  if (live_ == 0 && self_ != nullptr) {
+    last = std::move(self_);
+  }
+}
+
+/// One that was taken ends as a surplus, and the next may not be one.
+void resource_core::shed_one() noexcept {
+  ++shedding_;
+  attention_.set(attention::surplus, has_surplus());
+}
+
+/// Whatever has changed live_, max_size_ or a limit.
+void resource_core::after_change(aftermath& after) noexcept {
+  attention_.set(attention::surplus, has_surplus());
+  refill(after);
+  if (live_ == 0 && attention_.is(attention::closed)) {
+    // relaxed: the mutex orders it; who sleeps on it looks again
+    drained_.fetch_add(1, std::memory_order_relaxed);
+    after.drained = true;
+  }
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,155 @@
+// The threads of a pool: one that keeps time, and helpers that make and look after resources.
+#include <algorithm>
+#include <system_error>
+
+#include "lido/resource/resource_core.hpp"
+
+namespace lido::detail {
+
+void resource_core::start() {
+  if (settings_.upkeep != maintenance::background) {
+    return;
+  }
+  const auto alive = shared_from_this();
+  try {
+    const lock guard(mutex_);  // the first of them may start helpers at once
+    threads_.reserve(2);
+    threads_.emplace_back([alive] { alive->keep_time(); });
+    threads_.emplace_back([alive] { alive->work(); });
+  } catch (...) {
+    stop_threads(/*wait=*/true);
+    throw;
+  }
+}
+
+void resource_core::keep_time() noexcept {
+  for (;;) {
+    // relaxed: changes under the mutex, which plan() takes afterwards
+    const std::uint32_t seen = timer_.load(std::memory_order_relaxed);
+    (void)read_clock();
+    deadline until;
+    if (!plan(until)) {
+      return;
+    }
+    report_leases();
+    (void)park(timer_, seen, until);
+  }
+}
+
+/// What is due is begun; `until` is when to look again. False: the pool has ended.
+bool resource_core::plan(deadline& until) noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  if (stopping_) {
+    return false;
+  }
+  const nanos moment = now();
+  const nanos next_callback = expire_async(after);
+  refill(after);
+  // relaxed: under the mutex
+  if (moment >= next_upkeep_.load(std::memory_order_relaxed)) {
+    // relaxed: as above
+    next_upkeep_.store(later(moment, settings_.period), std::memory_order_relaxed);
+    sweep_due_ = true;
+    after.work = true;
+  }
+  nanos wait = settings_.period;
+  if (retry_at_ > moment) {
+    wait = std::min(wait, retry_at_ - moment);
+  }
+  until = deadline::after(std::chrono::nanoseconds(wait));
+  if (next_callback < until.nanoseconds()) {
+    until = deadline::at(
+        std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next_callback)));
+  }
+  planned_ = until.nanoseconds();
+  return true;
+}
+
+void resource_core::work() noexcept {
+  for (errand next = next_errand(); !next.end; next = next_errand()) {
+    if (next.found) {
+      run_errand(next);
+      continue;
+    }
+    (void)park(work_, next.seen, {});
+    const lock guard(mutex_);
+    --idle_helpers_;
+  }
+}
+
+resource_core::errand resource_core::next_errand() noexcept {
+  errand next;
+  const lock guard(mutex_);
+  // relaxed: changes after the mutex was given back
+  next.seen = work_.load(std::memory_order_relaxed);
+  next.found = next_job(next.todo);
+  next.end = !next.found && stopping_;
+  const bool more = next.found && !pending_.empty();
+  next.wake = more && idle_helpers_ != 0;
+  next.help =
+      more && idle_helpers_ == 0 && !stopping_ && helpers_ < settings_.creating_limit(max_size_);
+  helpers_ += next.help ? 1 : 0;
+  idle_helpers_ += next.found || next.end ? 0 : 1;
+  return next;
+}
+
+void resource_core::run_errand(const errand& next) noexcept {
+  if (next.help) {
+    start_helper();
+  } else if (next.wake) {
+    wake_workers();  // a wake-up reaches one, and this one is busy from now on
+  }
+  run_job(next.todo);
+}
+
+/// A slow create holds up nobody but those who wait for that resource.
+void resource_core::start_helper() noexcept {
+  const lock guard(mutex_);
+  if (stopping_) {
+    --helpers_;
+    return;
+  }
+  try {
+    threads_.emplace_back([alive = shared_from_this()] { alive->work(); });
+  } catch (const std::system_error&) {
+    --helpers_;  // then those that there are do it all
+  } catch (const std::bad_alloc&) {
+    --helpers_;
+  }
+}
+
+void resource_core::wake_workers() noexcept {
+  // relaxed: what there is to do is under the mutex
+  work_.fetch_add(1, std::memory_order_relaxed);
+  unpark(&work_);
+}
+
+void resource_core::wake_timekeeper() noexcept {
+  // relaxed: as above
+  timer_.fetch_add(1, std::memory_order_relaxed);
+  unpark(&timer_);
+}
+
+/// Ends the threads; those in the middle of user code only if `wait`.
+void resource_core::stop_threads(bool wait) noexcept {
+  std::vector<std::thread> ending;
+  {
+    const lock guard(mutex_);
+    stopping_ = true;
+    ending.swap(threads_);
+  }
+  wake_timekeeper();
+  for (std::size_t i = 0; i < ending.size(); ++i) {
+    wake_workers();
+  }
+  for (std::thread& thread : ending) {
+    if (wait && thread.get_id() != std::this_thread::get_id()) {
+      thread.join();
+    } else {
+      thread.detach();
+    }
+  }
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,301 @@
+// Making resources, and looking after idle ones.
+#include <algorithm>
+
+#include "lido/resource/resource_core.hpp"
+
+namespace lido::detail {
+
+namespace {
+
+nanos steady_now() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+nanos resource_core::read_clock() noexcept {
+  const nanos moment = settings_.clock != nullptr ? settings_.clock->now().count() : steady_now();
+  // relaxed: a number
+  now_.store(moment, std::memory_order_relaxed);
+  return moment;
+}
+
+/// Reserves slots for what should be made now, and says that there is work.
+void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcept {
+  if (live_ >= max_size_ || attention_.is(attention::closed) || now() < retry_at_) {
+    return;
+  }
+  const bool serves = !attention_.is(attention::suspended);
+  const refill_counts counts{.max_size = max_size_,
+                             .min_idle = min_idle_,
+                             .creating_limit = settings_.creating_limit(max_size_),
+                             .live = live_,
+                             .creating = creating_,
+                             .idle = min_idle_ == 0 ? 0 : count(life_state::idle),
+                             .waiters = serves ? queue_.size() + more_waiters : 0};
+  for (std::uint32_t wanted = creates_wanted(counts); wanted > 0; --wanted) {
+    if (resource_slot* const slot = find_empty()) {
+      reserve_one(*slot);
+      after.work = true;
+    }
+  }
+  if (by_callers_ && after.work) {
+    poke_waiters(after);
+  }
+}
+
+/// By callers, those who wait have to do what there is to do: make resources, or look at the clock
+/// until the next try is due.
+void resource_core::poke_waiters(aftermath& after) noexcept {
+  std::size_t jobs = std::max<std::size_t>(pending_.size(), retry_at_ != 0 ? 1 : 0);
+  for (resource_waiter* waiter = queue_.first(); waiter != nullptr && jobs > 0;
+       waiter = waiter_list::after(*waiter)) {
+    if (waiter->poke()) {
+      after.ended.wake(waiter->sleep_word());
+      --jobs;
+    }
+  }
+}
+
+void resource_core::reserve_one(resource_slot& slot) noexcept {
+  (void)slot.reserve();
+  slot.maker = hooks_.back().get();
+  ++live_;
+  ++creating_;
+  pending_.push_back(&slot);
+}
+
+resource_slot* resource_core::find_empty() const noexcept {
+  return find_slot([](const resource_slot& slot) { return slot.state() == life_state::empty; });
+}
+
+/// Under the mutex.
+bool resource_core::next_job(job& out) noexcept {
+  if (!pending_.empty()) {
+    out.slot = pending_.front();
+    pending_.erase(pending_.begin());
+    out.slot->maker = hooks_.back().get();
+    out.epoch = epoch();
+    out.draw = std::uniform_real_distribution<double>()(random_);
+    ++running_;
+    return true;
+  }
+  if (!sweep_due_ || sweeping_) {
+    return false;
+  }
+  out.slot = nullptr;
+  sweep_due_ = false;
+  sweeping_ = true;
+  ++running_;
+  return true;
+}
+
+void resource_core::run_job(const job& todo) noexcept {
+  if (todo.slot == nullptr) {
+    sweep();
+    aftermath after(*this);
+    const lock guard(mutex_);
+    sweeping_ = false;
+    --running_;
+    after_change(after);
+  } else if (const resource_grant made = create(todo); made.slot != nullptr) {
+    offer(made);
+    end_create();
+  }
+}
+
+/// Only now, so that nobody makes another one while this one is on its way.
+void resource_core::end_create() noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  --creating_;
+  --running_;
+  after_change(after);
+}
+
+void resource_core::run_jobs_here() noexcept {
+  while (run_one_job()) {
+  }
+}
+
+/// False: there is none.
+bool resource_core::run_one_job() noexcept {
+  job todo;
+  {
+    const lock guard(mutex_);
+    if (!next_job(todo)) {
+      return false;
+    }
+  }
+  run_job(todo);
+  return true;
+}
+
+/// A new resource, in use by the caller, who then calls `end_create`; nothing if the factory has
+/// thrown.
+resource_grant resource_core::create(const job& todo) noexcept {
+  resource_slot& slot = *todo.slot;
+  const auto begin = std::chrono::steady_clock::now();
+  std::exception_ptr error;
+  bool permanent = settings_.on_create_error == create_errors::fail_fast;
+  try {
+    slot.maker->create(slot, {begin + settings_.create_timeout, stop_.get_token()});
+  } catch (const permanent_failure&) {
+    error = std::current_exception();
+    permanent = true;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) {
+    create_failed(slot, error, permanent);
+    return {};
+  }
+  const auto took = std::chrono::steady_clock::now() - begin;
+  slot.forget_holder();
+  const life_word ticket = slot.be_born(read_clock(), settings_.life, todo.draw, todo.epoch);
+  const lock guard(mutex_);
+  ++totals_.created;
+  totals_.creating_for += took;
+  totals_.longest_create = std::max<std::chrono::nanoseconds>(totals_.longest_create, took);
+  create_error_.swap(error);  // to end it without the mutex
+  hopeless_ = false;
+  retry_at_ = 0;
+  retry_delay_ = 0;
+  return {&slot, ticket};
+}
+
+void resource_core::create_failed(resource_slot& slot, const std::exception_ptr& error,
+                                  bool permanent) noexcept {
+  const nanos moment = read_clock();
+  // Neither what() nor the end of the error before is called under the mutex.
+  std::string text = text_of(error);
+  std::exception_ptr latest = error;
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    slot.vanish();
+    --creating_;
+    --running_;
+    --live_;
+    ++totals_.create_failures;
+    create_error_.swap(latest);
+    create_error_text_.swap(text);
+    hopeless_ = permanent;
+    if (moment >= retry_at_) {
+      retry_delay_ = retry_delay_ == 0
+                         ? settings_.retry_first
+                         : std::min(later(retry_delay_, retry_delay_), settings_.retry_longest);
+      retry_at_ = later(moment, retry_delay_);
+    }
+    if (hopeless_ && live_ == 0) {  // nobody will bring anything back, either
+      cancel_all(acquire_failure::create_failed, after);
+    }
+    after.plans = true;
+    after_change(after);
+    if (by_callers_) {
+      poke_waiters(after);
+    }
+  }
+  tell({.what = pool_event::kind::create_failed,
+        .pool = settings_.name,
+        .error = error,
+        .leases = {}});
+}
+
+/// Looks after all idle resources that need it.
+void resource_core::sweep() noexcept {
+  find_slot([&](resource_slot& slot) {
+    resource_grant grant{&slot, {}};
+    if (needs_care(slot, now()) && slot.lend(grant.ticket, life_state::checking)) {
+      look_after(grant);
+    }
+    return false;
+  });
+}
+
+/// A first look, so that a resource that needs nothing can be had all the time.
+bool resource_core::needs_care(const resource_slot& slot, nanos now) const noexcept {
+  return slot.state() == life_state::idle && (slot.is_over(now, epoch()) || slot.word().doomed() ||
+                                              slot.idle_for(now) >= settings_.life.idle_timeout ||
+                                              slot.neglected_for(now) >= settings_.life.keepalive);
+}
+
+void resource_core::look_after(const resource_grant& grant) noexcept {
+  resource_slot& slot = *grant.slot;
+  const life_limits& limits = settings_.life;
+  const verdict found = slot.judge(now(), epoch());
+  if (found.what == verdict::kind::retire) {
+    retire(grant, found.why);
+    return;
+  }
+  if (slot.idle_for(now()) >= limits.idle_timeout && count(life_state::idle) >= least_idle()) {
+    retire(grant, destroy_reason::idle_too_long);
+    return;
+  }
+  // Not while others wait: it would be theirs.
+  if (slot.neglected_for(now()) >= limits.keepalive && attention_.waiters() == 0 &&
+      slot.maker->can_validate()) {
+    const create_context context{std::chrono::steady_clock::now() + settings_.validate_timeout,
+                                 stop_.get_token()};
+    if (!slot.maker->validate(slot, context)) {
+      retire(grant, destroy_reason::invalid);
+      return;
+    }
+    slot.validated(now(), limits);
+  }
+  offer(grant);
+}
+
+std::uint32_t resource_core::least_idle() noexcept {
+  const lock guard(mutex_);
+  return min_idle_;
+}
+
+std::uint32_t resource_core::count(life_state state) const noexcept {
+  std::uint32_t found = 0;
+  find_slot([&](const resource_slot& slot) {
+    found += slot.state() == state ? 1 : 0;
+    return false;
+  });
+  return found;
+}
+
+/// In threads that acquire: the clock, and what is due.
+void resource_core::upkeep_by_caller() noexcept {
+  const nanos moment = read_clock();
+  // relaxed: a hint; the mutex decides
+  if (moment < next_upkeep_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    // relaxed: as above
+    next_upkeep_.store(later(moment, settings_.period), std::memory_order_relaxed);
+    sweep_due_ = true;
+    (void)expire_async(after);
+    refill(after);
+  }
+  report_leases();
+  run_jobs_here();
+}
+
+void resource_core::tick() {
+  const auto alive = shared_from_this();
+  (void)read_clock();
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    sweep_due_ = settings_.upkeep != maintenance::background;
+    (void)expire_async(after);
+    refill(after);
+  }
+  report_leases();
+  if (settings_.upkeep != maintenance::background) {
+    run_jobs_here();
+  }
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,185 @@
+/// Keys that share one limit, as they are, without the table that finds them: whoever waits for
+/// room gets it, and there are never more resources than the limit allows.
+#include <array>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "checker/plain.hpp"
+#include "lido/resource/key_share.hpp"
+#include "lido/resource/typed_hooks.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace model {
+
+namespace {
+
+using lido::detail::key_share;
+using lido::detail::resource_grant;
+
+struct session {
+  plain<int> uses{0};
+};
+
+struct still_clock : lido::time_source {
+  [[nodiscard]] std::chrono::nanoseconds now() const noexcept override {
+    return std::chrono::nanoseconds(1);
+  }
+};
+const still_clock clock_of_all;
+
+/// The model runs one thread at a time.
+struct census {
+  int alive = 0;
+  int limit = 0;
+};
+
+struct dialer {
+  census* count;
+  [[nodiscard]] session create() const {
+    require(++count->alive <= count->limit, "more resources than the limit of all keys");
+    return {};
+  }
+  void destroy(session& /*ended*/, lido::destroy_reason /*why*/) const noexcept { --count->alive; }
+};
+
+/// Two keys, at most one resource of each.
+class keys {
+ public:
+  explicit keys(std::uint32_t max_total) : total_(max_total, 1, 0) {
+    census_.limit = static_cast<int>(max_total);
+    for (key_share*& share : shares_) {
+      share = &total_.add(std::make_unique<key_share>(make_core()));
+    }
+  }
+  keys(const keys&) = delete;
+  keys& operator=(const keys&) = delete;
+  ~keys() {
+    for (key_share* const share : shares_) {
+      (void)share->core().close(lido::detail::deadline::after(std::chrono::nanoseconds(0)));
+      share->core().let_go();
+    }
+  }
+
+  [[nodiscard]] resource_grant wait_for(std::size_t key) {
+    shares_.at(key)->claim();
+    return total_.take(*shares_.at(key), {});
+  }
+  void give_back(std::size_t key, const resource_grant& grant) {
+    use(grant);
+    total_.give_back(*shares_.at(key), grant);
+  }
+  void wait_and_use(std::size_t key) { give_back(key, wait_for(key)); }
+  void try_and_use(std::size_t key) {
+    shares_.at(key)->claim();
+    const resource_grant grant = total_.try_take(*shares_.at(key), {});
+    if (grant.slot != nullptr) {
+      give_back(key, grant);
+    } else {
+      total_.leave(*shares_.at(key));
+    }
+  }
+  /// What a tick does to a key.
+  void trim(std::size_t key) {
+    shares_.at(key)->claim();
+    total_.trim(*shares_.at(key));
+    total_.leave(*shares_.at(key));
+  }
+
+  /// After all threads: nobody waits, and either key can have all there is.
+  void check() {
+    require(total_.count().waiting == 0, "somebody is still in the queue");
+    in_threads([&] {
+      wait_and_use(0);
+      wait_and_use(1);
+    });
+  }
+
+ private:
+  static void use(const resource_grant& grant) {
+    auto& slot = static_cast<lido::detail::typed_slot<session>&>(*grant.slot);
+    slot.value().uses.write(slot.value().uses.read() + 1);
+  }
+  std::shared_ptr<lido::detail::resource_core> make_core() {
+    const lido::detail::pool_settings settings(
+        lido::resource_pool_options{.max_size = 1,
+                                    .idle_timeout = std::chrono::nanoseconds(0),
+                                    .max_lifetime = std::chrono::nanoseconds(0),
+                                    .keepalive = std::chrono::nanoseconds(0),
+                                    .detect_hold_and_wait = false,
+                                    .upkeep = lido::maintenance::by_callers,
+                                    .clock = &clock_of_all});
+    return std::make_shared<lido::detail::resource_core>(
+        settings, std::make_shared<lido::detail::typed_hooks<session, dialer>>(dialer{&census_}),
+        &lido::detail::typed_block<session>::make);
+  }
+
+  census census_;
+  lido::detail::total_share total_;
+  std::array<key_share*, 2> shares_{};
+};
+
+/// Runs `scene(keys)`. What has failed is left as it is.
+template <class Scene>
+void with_keys(std::uint32_t max_total, const Scene& scene) {
+  auto all = std::make_unique<keys>(max_total);
+  keys* const kept = all.release();
+  scene(*kept);
+  all.reset(kept);
+}
+
+// Who waits for room looks at who uses what, while that use ends.
+void wait_against_release() {
+  with_keys(1, [](keys& all) {
+    const resource_grant held = all.wait_for(0);
+    in_threads([&] { all.give_back(0, held); }, [&] { all.wait_and_use(1); });
+    all.check();
+  });
+}
+
+void wait_against_use() {
+  with_keys(1, [](keys& all) {
+    all.wait_and_use(0);
+    in_threads([&] { all.try_and_use(0); }, [&] { all.wait_and_use(1); });
+    all.check();
+  });
+}
+
+void wait_for_one_another() {
+  with_keys(1, [](keys& all) {
+    in_threads([&] { all.wait_and_use(0); }, [&] { all.wait_and_use(1); });
+    all.check();
+  });
+}
+
+// What nobody uses is taken back by a tick meanwhile.
+void wait_against_trim() {
+  with_keys(1, [](keys& all) {
+    all.wait_and_use(0);
+    in_threads([&] { all.trim(0); }, [&] { all.wait_and_use(1); });
+    all.check();
+  });
+}
+
+constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
+
+constexpr scenario shares(std::string_view name, std::string_view tells, void (*run)()) {
+  return {name, tells, run, /*must_fail=*/false, narrow, /*waits=*/true};
+}
+
+constexpr std::array scenarios{
+    shares("keys.wait_against_release", "room for one key as another's lease ends",
+           &wait_against_release),
+    shares("keys.wait_against_use", "room for one key beside a use of another", &wait_against_use),
+    shares("keys.wait_for_one_another", "two keys want the same room", &wait_for_one_another),
+    shares("keys.wait_against_trim", "room that is taken back from a key without users",
+           &wait_against_trim),
+};
+
+}  // namespace
+
+std::span<const scenario> key_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model

@@ -1,0 +1,392 @@
+/// A pool of resources as it is: whoever waits is served or told, nobody takes a resource along
+/// that it does not use, and no resource has two users.
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "checker/plain.hpp"
+#include "lido/resource/resource_pool.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace model {
+
+namespace {
+
+/// Says whether what one user did is visible to the next.
+struct resource {
+  plain<int> uses{0};
+};
+
+struct still_clock : lido::time_source {
+  [[nodiscard]] std::chrono::nanoseconds now() const noexcept override {
+    return std::chrono::nanoseconds(1);
+  }
+};
+const still_clock clock_of_all;
+
+/// What has become of resources; the model runs one thread at a time.
+struct toll {
+  int created = 0;
+  int destroyed = 0;
+};
+
+struct factory {
+  toll* count;
+  [[nodiscard]] resource create() const {
+    ++count->created;
+    return {};
+  }
+  void destroy(resource& /*ended*/, lido::destroy_reason /*why*/) const noexcept {
+    ++count->destroyed;
+  }
+};
+
+constexpr auto never = std::chrono::hours(24 * 365 * 200);
+constexpr auto some_time = std::chrono::nanoseconds(1);
+
+/// A pool with its resources made, and what its users do.
+class lending {
+ public:
+  using lease = lido::resource_lease<resource>;
+
+  explicit lending(std::size_t size) {
+    pool_.emplace(factory{&toll_},
+                  lido::resource_pool_options{.max_size = size,
+                                              .acquire_timeout = never,
+                                              .idle_timeout = std::chrono::nanoseconds(0),
+                                              .max_lifetime = std::chrono::nanoseconds(0),
+                                              .keepalive = std::chrono::nanoseconds(0),
+                                              .max_creating = size,
+                                              .upkeep = lido::maintenance::by_tick,
+                                              .clock = &clock_of_all});
+    std::array<lease, 4> all;
+    for (std::size_t i = 0; i < size; ++i) {
+      (void)pool_->try_acquire();
+      pool_->tick();
+      all.at(i) = pool_->try_acquire();
+      require(static_cast<bool>(all.at(i)), "a resource was not made");
+    }
+  }
+
+  [[nodiscard]] lido::resource_pool<resource>& pool() { return *pool_; }
+  [[nodiscard]] const toll& count() const { return toll_; }
+
+  [[nodiscard]] lease take() {
+    lease got = pool_->try_acquire();
+    require(static_cast<bool>(got), "an idle resource was not found");
+    return got;
+  }
+
+  static void use(lease got) {
+    got->uses.write(got->uses.read() + 1);
+    got.reset();
+  }
+
+  void try_and_use() {
+    if (lease got = pool_->try_acquire()) {
+      use(std::move(got));
+    }
+  }
+
+  /// Waits as long as it takes.
+  void wait_and_use() { use(pool_->acquire()); }
+
+  /// Waits until it is too late, or the pool is closed.
+  void wait_for_a_time() {
+    try {
+      use(pool_->acquire_for(some_time));
+    } catch (const lido::acquire_error& /*error*/) {
+    }
+  }
+  void wait_for_the_end() {
+    try {
+      use(pool_->acquire());
+    } catch (const lido::acquire_error& /*error*/) {
+    }
+  }
+
+  void end_pool() { pool_.reset(); }
+
+  /// After all threads: as many resources are idle, and nobody waits.
+  void check(std::size_t idle) {
+    const lido::resource_pool_stats stats = pool_->stats();
+    require(stats.waiters == 0, "somebody is still in the queue");
+    require(stats.in_use == 0 && stats.idle == idle && stats.live == idle,
+            "a resource is lost, or counted twice");
+    in_threads([&] {
+      std::array<lease, 4> all;
+      for (std::size_t i = 0; i < idle; ++i) {
+        all.at(i) = take();
+      }
+      for (lease& one : all) {
+        if (one) {
+          use(std::move(one));
+        }
+      }
+    });
+  }
+
+ private:
+  toll toll_;
+  std::optional<lido::resource_pool<resource>> pool_;
+};
+
+/// Runs `scene(pool)`. What has failed is left as it is: its threads stand still in the middle of
+/// the pool, whose end would wait for them.
+template <class Scene>
+void with_pool(std::size_t size, const Scene& scene) {
+  auto pool = std::make_unique<lending>(size);
+  lending* const kept = pool.release();
+  scene(*kept);
+  pool.reset(kept);
+}
+
+// Who waits looks while another puts a resource back, as a thread that has had it before, or not.
+void wait_against_use() {
+  with_pool(1, [](lending& pool) {
+    in_threads([&] { pool.try_and_use(); }, [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+void wait_against_release() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); }, [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// One who is in the queue already has looked for the other.
+void two_wait() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); }, [&] { pool.wait_and_use(); },
+               [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+void three_for_two() {
+  with_pool(2, [](lending& pool) {
+    in_threads([&] { pool.wait_and_use(); }, [&] { pool.wait_and_use(); },
+               [&] { pool.wait_and_use(); });
+    pool.check(2);
+  });
+}
+
+// The time of one is over in the moment of being served. Another behind it must be.
+void late_waiter() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); }, [&] { pool.wait_for_a_time(); });
+    pool.check(1);
+  });
+}
+
+void late_before_patient() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); }, [&] { pool.wait_for_a_time(); },
+               [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// A callback in the queue is told exactly once, by who releases or by the clock.
+void late_callback() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    int calls = 0;
+    in_threads([&] { lending::use(std::move(held)); }, [&] { pool.pool().tick(); },
+               [&] {
+                 pool.pool().async_acquire(
+                     [&calls](lending::lease got, const std::exception_ptr& error) {
+                       ++calls;
+                       require(static_cast<bool>(got) != static_cast<bool>(error),
+                               "a callback was told two things, or nothing");
+                       if (got) {
+                         lending::use(std::move(got));
+                       }
+                     },
+                     some_time);
+               });
+    while (calls == 0) {
+      pool.pool().tick();
+    }
+    require(calls == 1, "a callback was told twice");
+    pool.check(1);
+  });
+}
+
+// One wait, which a giver ends, or who stops it; std::stop_token is none of the model.
+void given_or_stopped() {
+  lido::detail::resource_waiter waiter({}, 1);
+  plain<int> parcel{0};
+  int ends = 0;
+  in_threads(
+      [&] {
+        bool asleep = false;
+        const auto* const word = waiter.sleep_word();
+        parcel.write(1);
+        if (waiter.give({}, asleep)) {
+          ++ends;
+          if (asleep) {
+            lido::detail::unpark(word);
+          }
+        }
+      },
+      [&] { ends += waiter.cancel_and_wake(lido::acquire_failure::cancelled) ? 1 : 0; },
+      [&] {
+        waiter.begin_sleep();
+        while (waiter.open()) {
+          (void)waiter.sleep(waiter.until());
+        }
+        if (waiter.given()) {
+          require(parcel.read() == 1, "who was given something does not see it");
+        } else {
+          require(waiter.cause() == lido::acquire_failure::cancelled, "the cause is lost");
+        }
+      });
+  require(ends == 1, "a wait has ended twice, or not at all");
+}
+
+// Killed as it comes back: it ends, once, and whoever waits gets the next one.
+void kill_against_release() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    const lido::resource_handle handle = held.handle();
+    bool killed = false;
+    in_threads([&] { lending::use(std::move(held)); }, [&] { killed = pool.pool().kill(handle); });
+    require(killed && pool.count().destroyed == 1, "what was killed lives, or has ended twice");
+    pool.check(0);
+  });
+}
+
+void kill_against_use() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    const lido::resource_handle handle = held.handle();
+    held.reset();
+    in_threads([&] { pool.try_and_use(); }, [&] { (void)pool.pool().kill(handle); });
+    require(pool.count().destroyed == 1, "what was killed lives, or has ended twice");
+    pool.pool().tick();  // who found none has asked for another
+    pool.check(pool.pool().stats().idle);
+  });
+}
+
+// Each of those who wait is told, and nothing stays behind.
+void close_against_waiter() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); },
+               [&] { (void)pool.pool().close(std::chrono::nanoseconds(0)); },
+               [&] { pool.wait_for_the_end(); });
+    pool.check(0);
+  });
+}
+
+// While the pool shrinks and grows again.
+void resize_against_use() {
+  with_pool(1, [](lending& pool) {
+    in_threads([&] { pool.try_and_use(); },
+               [&] {
+                 pool.pool().resize(0);
+                 pool.pool().resize(2);
+               },
+               [&] { pool.try_and_use(); });
+    (void)pool.pool().close(std::chrono::nanoseconds(0));
+    pool.check(0);
+  });
+}
+
+// What comes back as the pool becomes too small for it, or closes, is ended by one of the two.
+void resize_against_release() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); }, [&] { pool.pool().resize(0); });
+    pool.check(0);
+  });
+}
+
+void close_against_release() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); },
+               [&] { (void)pool.pool().close(std::chrono::nanoseconds(0)); });
+    pool.check(0);
+  });
+}
+
+// The pool ends while its last lease does; whoever comes last ends the rest. The thread has had the
+// resource before, or not.
+void pool_ends_beside_release() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); }, [&] { pool.end_pool(); });
+    require(pool.count().destroyed == 1, "a resource outlives its pool and its lease");
+  });
+}
+
+void pool_ends_beside_owner() {
+  with_pool(1, [](lending& pool) {
+    std::optional<lending::lease> held;
+    lido::detail::atomic<bool> there(false);
+    in_threads(
+        [&] {
+          pool.try_and_use();
+          held.emplace(pool.take());
+          there.store(true, std::memory_order_release);
+          lending::use(std::move(*held));
+        },
+        [&] {
+          while (!there.load(std::memory_order_acquire)) {
+            execution::now().rest();
+          }
+          pool.end_pool();
+        });
+    require(pool.count().destroyed == 1, "a resource outlives its pool and its lease");
+  });
+}
+
+constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
+
+constexpr scenario lends(std::string_view name, std::string_view tells, void (*run)()) {
+  return {name, tells, run, /*must_fail=*/false, narrow, /*waits=*/true};
+}
+
+constexpr std::array scenarios{
+    lends("resources.wait_against_use", "who waits looks beside a use", &wait_against_use),
+    lends("resources.wait_against_release", "who waits looks beside a release",
+          &wait_against_release),
+    lends("resources.two_wait", "two who wait for one", &two_wait),
+    lends("resources.three_for_two", "three threads, two resources", &three_for_two),
+    lends("resources.late_waiter", "a time that is over as it is served", &late_waiter),
+    lends("resources.late_before_patient", "somebody stands behind it", &late_before_patient),
+    lends("resources.late_callback", "a callback is told once", &late_callback),
+    lends("resources.given_or_stopped", "one wait has one end", &given_or_stopped),
+    lends("resources.kill_against_release", "killed as it comes back", &kill_against_release),
+    lends("resources.kill_against_use", "killed as it is taken", &kill_against_use),
+    lends("resources.close_against_waiter", "the end of a pool beside a wait and a release",
+          &close_against_waiter),
+    lends("resources.resize_against_use", "smaller and larger beside uses", &resize_against_use),
+    lends("resources.resize_against_release", "smaller as a resource comes back",
+          &resize_against_release),
+    lends("resources.close_against_release", "closed as a resource comes back",
+          &close_against_release),
+    lends("resources.pool_ends_beside_release", "a pool ends beside a thread without a number",
+          &pool_ends_beside_release),
+    lends("resources.pool_ends_beside_owner", "a pool ends beside a thread with a number",
+          &pool_ends_beside_owner),
+};
+
+}  // namespace
+
+std::span<const scenario> resource_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model

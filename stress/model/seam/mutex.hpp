@@ -1,0 +1,11 @@
+/// @file
+/// LIDO_MUTEX_SEAM of the model build.
+#pragma once
+
+#include "checker/sync.hpp"
+
+namespace lido::detail {
+
+using plain_mutex = model::mutex;
+
+}  // namespace lido::detail

@@ -1,0 +1,47 @@
+/// @file
+/// Backends that fail on demand, and connections to them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "harness/run.hpp"
+#include "lido/resource/factory.hpp"
+
+namespace chaos {
+
+/// One connection.
+class link {
+ public:
+  link() = default;
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+  virtual ~link() = default;
+
+  /// Asks, and gets the right answer within a fraction of a second. False: of no use any more.
+  [[nodiscard]] virtual bool ask(const std::string& word) = 0;
+  [[nodiscard]] virtual bool validate(const lido::create_context& context) = 0;
+  [[nodiscard]] virtual bool reset() = 0;
+};
+
+class backend {
+ public:
+  backend() = default;
+  backend(const backend&) = delete;
+  backend& operator=(const backend&) = delete;
+  virtual ~backend() = default;
+
+  /// Throws what the factory of its kind throws.
+  [[nodiscard]] virtual std::unique_ptr<link> connect(const lido::create_context& context) = 0;
+  /// Does something bad to it; from one thread. The backend may be down until `heal`.
+  virtual void harm(stress::random& random) = 0;
+  virtual void heal() = 0;
+};
+
+/// In this process: hangs up, falls silent, refuses, speaks unasked.
+[[nodiscard]] std::unique_ptr<backend> make_echo();
+
+/// A process: killed and started anew, stopped, its clients killed. Null where there is none.
+[[nodiscard]] std::unique_ptr<backend> make_redis();
+
+}  // namespace chaos

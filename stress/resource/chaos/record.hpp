@@ -1,0 +1,131 @@
+/// @file
+/// What happened in a run.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace chaos {
+
+using clock = std::chrono::steady_clock;
+
+/// A thread that does nothing but sleep for a millisecond at a time, and knows when that took much
+/// longer: then others had its processor, and every other thread of ours may have been as late.
+class heartbeat {
+ public:
+  heartbeat()
+      : thread_([this](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            beat();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+        }) {}
+
+  [[nodiscard]] clock::duration missed_between(clock::time_point begin, clock::time_point end) {
+    const std::lock_guard guard(mutex_);
+    clock::duration missed = overlap(last_, end, begin, end);  // it may be late just now
+    for (auto gap = gaps_.rbegin(); gap != gaps_.rend() && gap->second > begin; ++gap) {
+      missed += overlap(gap->first, gap->second, begin, end);
+    }
+    return missed;
+  }
+  [[nodiscard]] clock::duration worst() {
+    const std::lock_guard guard(mutex_);
+    return worst_;
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds much_longer{10};
+
+  static clock::duration overlap(clock::time_point first, clock::time_point last,
+                                 clock::time_point begin, clock::time_point end) {
+    const auto both = std::min(last, end) - std::max(first, begin);
+    return std::max(both, clock::duration::zero());
+  }
+  void beat() {
+    const std::lock_guard guard(mutex_);
+    const auto moment = clock::now();
+    if (moment - last_ > much_longer) {
+      gaps_.emplace_back(last_, moment);
+      worst_ = std::max(worst_, moment - last_);
+    }
+    last_ = moment;
+  }
+
+  std::mutex mutex_;
+  clock::time_point last_ = clock::now();
+  clock::duration worst_{0};
+  std::vector<std::pair<clock::time_point, clock::time_point>> gaps_;
+  std::jthread thread_;
+};
+
+struct record {
+  std::atomic<std::uint64_t> served{0};   ///< requests with the right answer
+  std::atomic<std::uint64_t> failed{0};   ///< with none, or a wrong one
+  std::atomic<std::uint64_t> refused{0};  ///< acquires that ended with an error
+  std::atomic<std::uint64_t> faults{0};   ///< injected
+  std::atomic<std::uint64_t> reopened{0};
+  std::atomic<std::uint64_t> callbacks{0};
+  std::atomic<std::uint64_t> called{0};
+  std::atomic<std::uint64_t> late{0};  ///< waits that ended later than the bound allows
+  std::atomic<std::int64_t> alive{0};  ///< connections that were made and not ended
+  std::atomic<std::int64_t> worst_late_us{0};
+  heartbeat pulse;
+
+  /// A wait that was to end by `deadline` has ended. What the machine stood still meanwhile does
+  /// not count.
+  void note_end(clock::time_point deadline, std::chrono::milliseconds bound) {
+    const auto moment = clock::now();
+    auto over = moment - deadline;
+    if (over > bound) {
+      over -= pulse.missed_between(deadline, moment);
+    }
+    const std::int64_t us = std::chrono::duration_cast<std::chrono::microseconds>(over).count();
+    std::int64_t worst = worst_late_us;
+    while (us > worst && !worst_late_us.compare_exchange_weak(worst, us)) {
+    }
+    late += over > bound ? 1 : 0;
+  }
+
+  void note_recovery(clock::duration took) {
+    const std::lock_guard guard(mutex_);
+    recoveries_.push_back(took);
+  }
+  /// In milliseconds.
+  [[nodiscard]] double recovery(double part) {
+    const std::lock_guard guard(mutex_);
+    if (recoveries_.empty()) {
+      return 0;
+    }
+    std::sort(recoveries_.begin(), recoveries_.end());
+    const auto index = static_cast<std::size_t>(part * static_cast<double>(recoveries_.size()));
+    const clock::duration found = recoveries_.at(std::min(index, recoveries_.size() - 1));
+    return std::chrono::duration<double, std::milli>(found).count();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<clock::duration> recoveries_;
+};
+
+inline std::int64_t count_entries(const char* folder) {
+  return std::distance(std::filesystem::directory_iterator(folder),
+                       std::filesystem::directory_iterator());
+}
+
+/// What a process has that it may leak.
+struct belongings {
+  std::int64_t threads = count_entries("/proc/self/task");
+  std::int64_t files = count_entries("/proc/self/fd");
+};
+
+}  // namespace chaos

@@ -1,0 +1,244 @@
+/// Tries to break: over all keys there are never more resources than the total allows, of one key
+/// never more than its own limit, and nobody waits for room that another key does not use.
+///
+/// More threads than resources, more keys than the total, factories that fail at random, waits that
+/// are cancelled or run out in the moment of being served, and one thread that ticks, kills,
+/// flushes.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "harness/ledger.hpp"
+#include "harness/run.hpp"
+#include "lido/keyed_resource_pool.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr unsigned most_keys = 16;
+
+struct settings {
+  stress::run_options run;
+  unsigned total = 3;
+  unsigned each = 2;
+  unsigned keys = 6;
+  unsigned faults = 16;
+  unsigned patience = 60;  // so long that who runs out of it has been forgotten
+};
+
+/// What is alive, counted from before a create to after a destroy.
+struct census {
+  std::atomic<unsigned> all{0};
+  std::array<std::atomic<unsigned>, most_keys> of_key{};
+  std::atomic<unsigned> calls{1};
+};
+
+struct keyed_resource : stress::owned {
+  unsigned key;
+};
+
+class random_factory {
+ public:
+  random_factory(stress::run& run, const settings& settings, census& census)
+      : run_(&run), settings_(&settings), census_(&census) {}
+
+  keyed_resource create(const unsigned& key) {
+    check(++census_->all, settings_->total, "in total");
+    check(++census_->of_key.at(key), settings_->each, "of one key");
+    if (fails()) {
+      --census_->of_key.at(key);
+      --census_->all;
+      throw std::runtime_error("no connection");
+    }
+    return {{}, key};
+  }
+  bool validate(keyed_resource& /*resource*/) { return !fails(); }
+  bool reset(keyed_resource& /*resource*/) { return !fails(); }
+  void destroy(keyed_resource& resource, lido::destroy_reason /*reason*/) noexcept {
+    std::this_thread::yield();
+    --census_->of_key.at(resource.key);
+    --census_->all;
+  }
+
+ private:
+  void check(unsigned count, unsigned limit, const char* where) {
+    if (count > limit) {
+      run_->broken(std::to_string(count) + " resources " + where);
+    }
+  }
+  [[nodiscard]] bool fails() {
+    return settings_->faults != 0 &&
+           (census_->calls++ * 0x9E3779B9U >> 16U) % settings_->faults == 0;
+  }
+
+  stress::run* run_;
+  const settings* settings_;
+  census* census_;
+};
+
+using pool_type = lido::keyed_resource_pool<unsigned, keyed_resource>;
+using lease_type = pool_type::lease_type;
+
+struct totals {
+  std::atomic<std::uint64_t> served{0}, timed_out{0}, cancelled{0};
+};
+
+class worker {
+ public:
+  worker(stress::run& run, pool_type& pool, totals& totals, const settings& settings, unsigned me)
+      : run_(run),
+        pool_(pool),
+        totals_(totals),
+        settings_(settings),
+        me_(me),
+        random_(run.generator(me)) {}
+
+  void work() {
+    std::uint64_t operations = 0;
+    for (; !run_.over(); ++operations) {
+      step();
+    }
+    run_.add_operations(operations);
+  }
+
+ private:
+  void step() {
+    const auto key = static_cast<unsigned>(random_() % settings_.keys);
+    switch (random_() % 8) {
+      case 0:
+        use(pool_.try_acquire(key), key);
+        break;
+      case 1:
+        wait(key, std::chrono::microseconds(random_() % 300), {});
+        break;
+      case 2:
+        cancelled_wait(key);
+        break;
+      default:
+        wait(key, std::chrono::seconds(settings_.patience), {});
+    }
+  }
+
+  template <class Time>
+  void wait(unsigned key, Time time, const std::stop_token& stop) {
+    try {
+      use(pool_.acquire_for(key, time, stop), key);
+      ++totals_.served;
+    } catch (const lido::acquire_error& error) {
+      if (error.cause() == lido::acquire_failure::cancelled) {
+        ++totals_.cancelled;
+      } else if (error.cause() != lido::acquire_failure::timed_out) {
+        run_.broken(std::string("refused: ") + error.what());
+      } else if (time >= std::chrono::seconds(settings_.patience)) {
+        run_.broken(std::string("forgotten: ") + error.what());
+      } else {
+        ++totals_.timed_out;
+      }
+    }
+  }
+
+  void cancelled_wait(unsigned key) {
+    std::stop_source stop;
+    std::thread canceller([&, delay = random_() % 100] {
+      std::this_thread::sleep_for(std::chrono::microseconds(delay));
+      stop.request_stop();
+    });
+    wait(key, std::chrono::seconds(settings_.patience), stop.get_token());
+    canceller.join();
+  }
+
+  void use(lease_type lease, unsigned key) {
+    if (!lease) {
+      return;
+    }
+    stress::take(run_, *lease, me_);
+    if (lease->key != key) {
+      run_.broken("a resource of another key");
+    }
+    const auto choice = random_() % 16;
+    stress::leave(run_, *lease, me_);
+    if (choice == 0) {
+      lease.discard();
+    } else if (choice == 1) {
+      (void)pool_.kill(key, lease.handle());
+    }
+  }
+
+  stress::run& run_;
+  pool_type& pool_;
+  totals& totals_;
+  const settings& settings_;
+  unsigned me_;
+  stress::random random_;
+};
+
+/// Until the workers have ended.
+void meddle(stress::run& run, pool_type& pool, const settings& settings) {
+  stress::random random = run.generator(0);
+  while (!run.over()) {
+    pool.tick();
+    if (random() % 4 == 0) {
+      pool.flush(static_cast<unsigned>(random() % settings.keys));
+    } else if (random() % 4 == 0) {
+      (void)pool.stats_by_key();
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
+  }
+}
+
+void check_end(const stress::run& run, pool_type& pool, const totals& totals) {
+  const lido::keyed_resource_pool_stats stats = pool.stats();
+  if (!pool.close(60s).complete() || stats.waiters != 0 || stats.in_use != 0) {
+    run.broken("something is left");
+  }
+  run.require(stats.moved > 0, "no room went from one key to another");
+  fmt::print("served {}, timed out {}, cancelled {}, moved {}\n", totals.served.load(),
+             totals.timed_out.load(), totals.cancelled.load(), stats.moved);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings settings;
+  stress::command_line line("Keys share one limit", settings.run);
+  line.add("--total", settings.total, "resources over all keys");
+  line.add("--each", settings.each, "resources of one key");
+  line.add("--keys", settings.keys, "keys, up to 16");
+  line.add("--faults", settings.faults, "one call of the factory in so many fails; 0: none");
+  line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
+  line.parse(argc, argv);
+  settings.keys = std::min(settings.keys, most_keys);
+
+  stress::run run(settings.run);
+  census census;
+  totals totals;
+  {
+    pool_type pool(random_factory(run, settings, census),
+                   {.max_total = settings.total,
+                    .prefer_same_key_for = 1ms,
+                    .each_key = {.max_size = settings.each,
+                                 .validate_if_idle_longer_than = 1ms,
+                                 .retry_first = 1ms,
+                                 .retry_longest = 2ms,
+                                 .upkeep = lido::maintenance::by_tick}});
+    do {
+      run.in_threads(run.options().threads + 1, [&](unsigned thread) {
+        if (thread == 0) {
+          meddle(run, pool, settings);
+        } else {
+          worker(run, pool, totals, settings, thread).work();
+        }
+      });
+    } while (run.goes_on(pool.stats().moved > 0));
+    check_end(run, pool, totals);
+  }
+  if (census.all != 0) {
+    run.broken(std::to_string(census.all) + " resources were not destroyed");
+  }
+  return run.held("keys_share_one_limit");
+}

@@ -1,0 +1,273 @@
+/// Tries to break: no resource has two users, none is lost, nobody who waits is forgotten.
+///
+/// More threads than resources, factories that fail at random, waits that are cancelled or run out
+/// in the moment of being served, callbacks, and one thread that kills, flushes, resizes, suspends.
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/ledger.hpp"
+#include "harness/run.hpp"
+#include "lido/resource_pool.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct settings {
+  stress::run_options run;
+  unsigned size = 3;
+  unsigned mode = 0;
+  unsigned faults = 16;
+  unsigned patience = 60;  // so long that who runs out of it has been forgotten
+};
+
+/// Fails in one of `faults` calls; counts what lives.
+class random_factory {
+ public:
+  explicit random_factory(unsigned faults) : faults_(faults) {}
+
+  stress::owned create() {
+    if (fails()) {
+      throw std::runtime_error("no connection");
+    }
+    ++*alive_;
+    return {};
+  }
+  bool validate(stress::owned& /*resource*/) { return !fails(); }
+  bool reset(stress::owned& /*resource*/) { return !fails(); }
+  void destroy(stress::owned& /*resource*/, lido::destroy_reason /*reason*/) noexcept { --*alive_; }
+
+  [[nodiscard]] std::shared_ptr<std::atomic<int>> alive() const { return alive_; }
+
+ private:
+  [[nodiscard]] bool fails() const {
+    return faults_ != 0 && ((*calls_)++ * 0x9E3779B9U >> 16U) % faults_ == 0;
+  }
+
+  unsigned faults_;
+  std::shared_ptr<std::atomic<unsigned>> calls_ = std::make_shared<std::atomic<unsigned>>(1);
+  std::shared_ptr<std::atomic<int>> alive_ = std::make_shared<std::atomic<int>>(0);
+};
+
+using pool_type = lido::resource_pool<stress::owned>;
+using lease_type = lido::resource_lease<stress::owned>;
+
+struct totals {
+  std::atomic<std::uint64_t> served{0}, timed_out{0}, cancelled{0}, callbacks{0}, called{0};
+};
+
+class worker {
+ public:
+  worker(stress::run& run, pool_type& pool, totals& totals, unsigned me,
+         std::chrono::seconds patience)
+      : run_(run),
+        pool_(pool),
+        totals_(totals),
+        me_(me),
+        patience_(patience),
+        random_(run.generator(me)) {}
+
+  void work() {
+    std::uint64_t operations = 0;
+    for (; !run_.over(); ++operations) {
+      step();
+    }
+    run_.add_operations(operations);
+  }
+
+ private:
+  void step() {
+    switch (random_() % 8) {
+      case 0:
+        use(pool_.try_acquire());
+        break;
+      case 1:
+        wait(std::chrono::microseconds(random_() % 300), {});
+        break;
+      case 2:
+        cancelled_wait();
+        break;
+      case 3:
+        by_callback();
+        break;
+      default:
+        wait(patience_, {});
+    }
+  }
+
+  template <class Time>
+  void wait(Time time, const std::stop_token& stop) {
+    try {
+      use(pool_.acquire_for(time, stop));
+      ++totals_.served;
+    } catch (const lido::acquire_error& error) {
+      if (error.cause() == lido::acquire_failure::timed_out && time >= patience_) {
+        run_.broken(std::string("forgotten: ") + error.what());
+      }
+      count(error);
+    }
+  }
+
+  /// Nothing else can go wrong here: nobody waits who has a resource.
+  void count(const lido::acquire_error& error) {
+    if (error.cause() == lido::acquire_failure::timed_out) {
+      ++totals_.timed_out;
+    } else if (error.cause() == lido::acquire_failure::cancelled) {
+      ++totals_.cancelled;
+    } else {
+      run_.broken(std::string("refused: ") + error.what());
+    }
+  }
+
+  void cancelled_wait() {
+    std::stop_source stop;
+    std::thread canceller([&, delay = random_() % 100] {
+      std::this_thread::sleep_for(std::chrono::microseconds(delay));
+      stop.request_stop();
+    });
+    wait(patience_, stop.get_token());
+    canceller.join();
+  }
+
+  void by_callback() {
+    ++totals_.callbacks;
+    // The callback may be called when this worker has ended.
+    pool_.async_acquire(
+        [&run = run_, &pool = pool_, &totals = totals_, user = 1000 + me_](
+            lease_type lease, const std::exception_ptr& /*error*/) {
+          use_as(run, pool, std::move(lease), user);
+          ++totals.called;
+        },
+        std::chrono::microseconds(random_() % 1000));
+  }
+
+  void use(lease_type lease) { use_as(run_, pool_, std::move(lease), me_); }
+
+  static void use_as(stress::run& run, pool_type& pool, lease_type lease, unsigned user) {
+    if (lease) {
+      stress::take(run, *lease, user);
+      const auto choice = lease->uses % 16;
+      stress::leave(run, *lease, user);
+      if (choice == 0) {
+        lease.discard();
+      } else if (choice == 1) {
+        (void)pool.kill(lease.handle());
+      }
+    }
+  }
+
+  stress::run& run_;
+  pool_type& pool_;
+  totals& totals_;
+  unsigned me_;
+  std::chrono::seconds patience_;
+  stress::random random_;
+};
+
+/// Does to the pool as a whole what can be done.
+void meddle(stress::run& run, pool_type& pool, unsigned size) {
+  stress::random random = run.generator(0);
+  while (!run.over()) {
+    switch (random() % 6) {
+      case 0:
+        pool.flush();
+        break;
+      case 1:
+        pool.resize(random() % (2UL * size));
+        break;
+      case 2:
+        pool.suspend();
+        std::this_thread::yield();
+        pool.resume();
+        break;
+      case 3:
+        (void)pool.stats();
+        (void)pool.leases();
+        break;
+      default:
+        pool.resize(size);
+    }
+    pool.tick();
+    std::this_thread::sleep_for(200us);
+  }
+  pool.resize(size);
+}
+
+/// Workers, the meddler, and somebody who ticks until all who wait are served.
+void load(stress::run& run, pool_type& pool, totals& totals, const settings& settings) {
+  const std::chrono::seconds patience(settings.patience);
+  std::atomic<bool> done{false};
+  std::thread ticker([&] {
+    while (!done) {
+      pool.tick();
+      std::this_thread::sleep_for(500us);
+    }
+  });
+  run.in_threads(run.options().threads + 1, [&](unsigned thread) {
+    if (thread == 0) {
+      meddle(run, pool, settings.size);
+    } else {
+      worker(run, pool, totals, thread, patience).work();
+    }
+  });
+  std::vector<lease_type> all;
+  try {
+    while (all.size() < settings.size) {
+      all.push_back(pool.acquire_for(patience));
+    }
+  } catch (const lido::acquire_error& error) {
+    run.broken(std::string("lost: ") + error.what());
+  }
+  done = true;
+  ticker.join();
+}
+
+void check_end(const stress::run& run, pool_type& pool, const totals& totals,
+               std::chrono::seconds patience) {
+  if (!pool.close(patience).complete()) {
+    run.broken("something is left");
+  }
+  const lido::resource_pool_stats stats = pool.stats();
+  if (stats.live != 0 || stats.waiters != 0 || totals.callbacks != totals.called) {
+    run.broken(std::to_string(stats.live) + " resources and " + std::to_string(stats.waiters) +
+               " waiters are left, " + std::to_string(totals.callbacks - totals.called) +
+               " callbacks were not called");
+  }
+  fmt::print("served {}, timed out {}, cancelled {}, callbacks {}, created {}, failed {}\n",
+             totals.served.load(), totals.timed_out.load(), totals.cancelled.load(),
+             totals.callbacks.load(), stats.created, stats.create_failures);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings settings;
+  stress::command_line line("No waiter is forgotten", settings.run);
+  line.add("--size", settings.size, "resources");
+  line.add("--mode", settings.mode, "0: background, 1: by callers, 2: by tick");
+  line.add("--faults", settings.faults, "one call of the factory in so many fails; 0: none");
+  line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
+  line.parse(argc, argv);
+
+  stress::run run(settings.run);
+  random_factory factory(settings.faults);
+  const auto alive = factory.alive();
+  totals totals;
+  {
+    pool_type pool(factory, {.max_size = settings.size,
+                             .validate_if_idle_longer_than = 1ms,
+                             .retry_first = 1ms,
+                             .retry_longest = 2ms,
+                             .upkeep = static_cast<lido::maintenance>(settings.mode % 3)});
+    load(run, pool, totals, settings);
+    check_end(run, pool, totals, std::chrono::seconds(settings.patience));
+  }
+  if (*alive != 0) {
+    run.broken(std::to_string(*alive) + " resources were not destroyed");
+  }
+  return run.held("no_waiter_is_forgotten");
+}

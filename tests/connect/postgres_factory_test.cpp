@@ -1,0 +1,171 @@
+#include <gtest/gtest.h>
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lido/libpq.hpp"
+#include "servers/known_servers.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using postgres_pool = resource_pool<postgres_connection>;
+
+/// The first value of the answer, or the error.
+std::string ask(const postgres_connection& connection, const char* query) {
+  PGresult* const result = PQexec(connection.get(), query);
+  const bool has_rows = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) > 0;
+  std::string text = has_rows ? PQgetvalue(result, 0, 0) : PQresultErrorMessage(result);
+  PQclear(result);
+  return text;
+}
+
+/// One server for all tests of the suite.
+class PostgresFactory : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (servers::postgres::program()) {
+      server().emplace();
+    }
+  }
+  static void TearDownTestSuite() { server().reset(); }
+  void SetUp() override {
+    if (!server()) {
+      GTEST_SKIP() << "PostgreSQL is not installed";
+    }
+  }
+
+  static std::optional<servers::postgres>& server() {
+    static std::optional<servers::postgres> shared;
+    return shared;
+  }
+  static postgres_pool make(resource_pool_options options,
+                            postgres_reset on_reset = postgres_reset::rollback) {
+    options.max_size = 1;
+    return postgres_pool(postgres_factory({.conninfo = server()->conninfo(), .on_reset = on_reset}),
+                         options);
+  }
+};
+
+TEST_F(PostgresFactory, AConnectionIsUsedManyTimes) {
+  postgres_pool pool = make({});
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(ask(*pool.acquire(), "SELECT 6 * 7"), "42");
+  }
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+std::string refusal_of(const std::string& conninfo) {
+  postgres_pool pool(postgres_factory({.conninfo = conninfo}), {.max_size = 1});
+  try {
+    (void)pool.acquire_for(30s);
+    return "none";
+  } catch (const acquire_error& error) {
+    EXPECT_EQ(error.cause(), acquire_failure::create_failed);
+    return error.what();
+  }
+}
+
+TEST_F(PostgresFactory, AWrongPasswordOrDatabaseIsToldAtOnce) {
+  const std::string password = refusal_of(server()->conninfo("guess"));
+  EXPECT_NE(password.find("28P01"), std::string::npos) << password;
+  const std::string database = refusal_of(server()->conninfo() + " dbname=nowhere");
+  EXPECT_NE(database.find("3D000"), std::string::npos) << database;
+}
+
+TEST_F(PostgresFactory, ATransactionDoesNotReachTheNextUser) {
+  postgres_pool pool = make({});
+  (void)ask(*pool.acquire(), "CREATE TABLE IF NOT EXISTS kept(n int)");
+  {
+    const auto careless = pool.acquire();
+    (void)ask(*careless, "BEGIN");
+    (void)ask(*careless, "INSERT INTO kept VALUES (1)");
+  }
+  EXPECT_EQ(ask(*pool.acquire(), "SELECT count(*) FROM kept"), "0");
+  {
+    const auto failed = pool.acquire();
+    (void)ask(*failed, "BEGIN");
+    (void)ask(*failed, "SELECT 1 / 0");
+  }
+  EXPECT_EQ(ask(*pool.acquire(), "SELECT 1"), "1");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+TEST_F(PostgresFactory, DiscardAllForgetsSettings) {
+  postgres_pool pool = make({}, postgres_reset::discard_all);
+  (void)ask(*pool.acquire(), "SET statement_timeout = 12345");
+  EXPECT_EQ(ask(*pool.acquire(), "SHOW statement_timeout"), "0");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+TEST_F(PostgresFactory, AConnectionInTheMiddleOfAQueryIsRefused) {
+  postgres_pool pool = make({});
+  {
+    const auto rude = pool.acquire();
+    EXPECT_EQ(PQsendQuery(rude->get(), "SELECT pg_sleep(0.2)"), 1);
+  }
+  EXPECT_EQ(ask(*pool.acquire(), "SELECT 1"), "1");
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+}
+
+TEST_F(PostgresFactory, ATerminatedBackendIsNotLent) {
+  postgres_pool pool = make({.validate_if_idle_longer_than = 0ns});
+  const std::string pid = ask(*pool.acquire(), "SELECT pg_backend_pid()");
+  const postgres_connection other = postgres_factory({.conninfo = server()->conninfo()})
+                                        .create({std::chrono::steady_clock::now() + 20s, {}});
+  EXPECT_EQ(ask(other, ("SELECT pg_terminate_backend(" + pid + ", 5000)").c_str()), "t");
+  EXPECT_EQ(ask(*pool.acquire(), "SELECT 1"), "1");
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
+}
+
+TEST_F(PostgresFactory, ABackendThatStandsStillFailsTheValidationInTime) {
+  postgres_pool pool = make({.validate_timeout = 100ms, .validate_if_idle_longer_than = 0ns});
+  const pid_t backend = std::stoi(ask(*pool.acquire(), "SELECT pg_backend_pid()"));
+  (void)::kill(backend, SIGSTOP);
+  EXPECT_EQ(ask(*pool.acquire_for(30s), "SELECT 1"), "1");  // of another backend
+  (void)::kill(backend, SIGCONT);
+  EXPECT_GE(pool.stats().destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
+}
+
+TEST_F(PostgresFactory, NothingThatListensIsAnErrorInTime) {
+  const postgres_factory nowhere(
+      {.conninfo = "host=127.0.0.1 port=" + std::to_string(servers::free_port())});
+  EXPECT_THROW((void)nowhere.create({std::chrono::steady_clock::now() + 5s, {}}),
+               std::runtime_error);
+}
+
+/// More leases than connections to the server, each transaction on any of them.
+TEST_F(PostgresFactory, ThroughPgBouncerInTransactionMode) {
+  if (!servers::pgbouncer::program()) {
+    GTEST_SKIP() << "pgbouncer is not installed";
+  }
+  const servers::pgbouncer bouncer(*server(), 2);
+  postgres_pool pool(postgres_factory({.conninfo = bouncer.conninfo()}),
+                     {.max_size = 6, .validate_if_idle_longer_than = 0ns});
+  std::vector<std::jthread> clients;
+  for (int client = 0; client < 6; ++client) {
+    clients.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        const auto lease = pool.acquire();
+        (void)ask(*lease, "BEGIN");
+        EXPECT_EQ(ask(*lease, "SELECT 2 + 2"), "4");
+        if (i % 2 == 0) {
+          (void)ask(*lease, "COMMIT");  // the others leave it to the pool
+        }
+      }
+    });
+  }
+  clients.clear();
+  EXPECT_EQ(ask(*pool.acquire(), "SELECT 1"), "1");
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 0U);
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 0U);
+}
+
+}  // namespace
+}  // namespace lido

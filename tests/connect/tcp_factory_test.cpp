@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "lido/tcp.hpp"
+#include "servers/echo_server.hpp"
+#include "servers/server_process.hpp"
+
+namespace lido {
+namespace {
+
+namespace net = boost::asio;
+using namespace std::chrono_literals;
+using tcp_pool = resource_pool<tcp_factory::socket>;
+
+class TcpFactory : public ::testing::Test {
+ protected:
+  [[nodiscard]] tcp_factory factory() const {
+    return tcp_factory(context_.get_executor(),
+                       {.host = "127.0.0.1", .port = std::to_string(server.port())});
+  }
+
+  static std::string ask(net::ip::tcp::socket& socket, std::string question) {
+    question += '\n';
+    net::write(socket, net::buffer(question));
+    std::string answer(question.size(), ' ');
+    net::read(socket, net::buffer(answer));
+    return answer.substr(0, answer.size() - 1);
+  }
+
+  /// Until the peer's doings have arrived here.
+  template <class Condition>
+  static bool eventually(const Condition& condition) {
+    for (int i = 0; i < 5000 && !condition(); ++i) {
+      std::this_thread::sleep_for(1ms);
+    }
+    return condition();
+  }
+
+  servers::echo_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
+
+ private:
+  mutable net::io_context context_;
+};
+
+TEST_F(TcpFactory, AConnectionIsUsedManyTimes) {
+  tcp_pool pool(factory(), {.max_size = 1});
+  for (int i = 0; i < 100; ++i) {
+    const auto lease = pool.acquire();
+    EXPECT_EQ(ask(*lease, "hello"), "hello");
+  }
+  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_EQ(server.accepted(), 1);
+}
+
+TEST_F(TcpFactory, AConnectionTheServerHasClosedIsNotLent) {
+  tcp_pool pool(factory(), {.max_size = 1, .validate_if_idle_longer_than = 0ns});
+  EXPECT_EQ(ask(*pool.acquire(), "before"), "before");
+  server.hang_up();
+  EXPECT_EQ(ask(*pool.acquire(), "after"), "after");
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
+}
+
+TEST_F(TcpFactory, AConnectionThatSpeaksUnaskedIsNotLent) {
+  tcp_pool pool(factory(), {.max_size = 1, .validate_if_idle_longer_than = 0ns});
+  (void)ask(*pool.acquire(), "before");
+  server.speak_unasked();
+  EXPECT_EQ(ask(*pool.acquire(), "after"), "after");
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
+}
+
+TEST_F(TcpFactory, NobodyReadsTheAnswerToAnothersQuestion) {
+  tcp_pool pool(factory(), {.max_size = 1});
+  {
+    const auto rude = pool.acquire();
+    net::write(*rude, net::buffer("question\n", 9));
+    ASSERT_TRUE(eventually([&] { return rude->available() != 0; }));
+  }
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(ask(*pool.acquire(), "mine"), "mine");
+}
+
+TEST_F(TcpFactory, ARefusedConnectIsAnErrorThatSaysSo) {
+  server.refuse(/*on=*/true);
+  tcp_pool pool(factory(), {.max_size = 1, .on_create_error = create_errors::fail_fast});
+  try {
+    (void)pool.acquire();
+    FAIL() << "the server does not listen";
+  } catch (const acquire_error& error) {
+    EXPECT_EQ(error.cause(), acquire_failure::create_failed);
+    EXPECT_NE(std::string(error.what()).find("refused"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(TcpFactory, WhoWaitsIsServedWhenTheServerIsBack) {
+  server.refuse(/*on=*/true);
+  tcp_pool pool(factory(), {.max_size = 1, .retry_first = 5ms, .retry_longest = 20ms});
+  std::jthread later([&] {
+    EXPECT_TRUE(eventually([&] { return pool.stats().create_failures >= 2; }));
+    server.refuse(/*on=*/false);
+  });
+  EXPECT_EQ(ask(*pool.acquire_for(30s), "at last"), "at last");
+}
+
+/// A listener whose queue is full lets further connects hang.
+class deaf_listener {
+ public:
+  deaf_listener() {
+    acceptor_.open(net::ip::tcp::v4());
+    acceptor_.bind({net::ip::address_v4::loopback(), 0});
+    acceptor_.listen(0);
+    for (auto& filler : fillers_) {
+      filler.async_connect(acceptor_.local_endpoint(), [](boost::system::error_code) {});
+    }
+  }
+  [[nodiscard]] std::string port() const {
+    return std::to_string(acceptor_.local_endpoint().port());
+  }
+
+ private:
+  net::io_context context_;
+  net::ip::tcp::acceptor acceptor_{context_};
+  std::array<net::ip::tcp::socket, 4> fillers_{
+      net::ip::tcp::socket(context_), net::ip::tcp::socket(context_),
+      net::ip::tcp::socket(context_), net::ip::tcp::socket(context_)};
+};
+
+TEST_F(TcpFactory, AConnectThatHangsEndsAtItsDeadline) {
+  const deaf_listener deaf;
+  net::io_context context;
+  const tcp_factory slow(context.get_executor(), {.host = "127.0.0.1", .port = deaf.port()});
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW((void)slow.create({begin + 50ms, {}}), boost::system::system_error);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(took, 50ms);
+  EXPECT_LT(took, 5s);
+}
+
+TEST_F(TcpFactory, AConnectThatHangsEndsWhenThePoolIsClosed) {
+  const deaf_listener deaf;
+  net::io_context context;
+  tcp_pool pool(tcp_factory(context.get_executor(), {.host = "127.0.0.1", .port = deaf.port()}),
+                {.max_size = 1, .min_idle = 1});
+  ASSERT_TRUE(eventually([&] { return pool.stats().creating == 1; }));
+  std::this_thread::sleep_for(20ms);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(pool.close(20s).complete());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+}
+
+TEST_F(TcpFactory, EveryConnectionIsClosedInTheEnd) {
+  {
+    tcp_pool pool(factory(), {.max_size = 4, .detect_hold_and_wait = false});
+    const std::array leases{pool.acquire(), pool.acquire(), pool.acquire(), pool.acquire()};
+    EXPECT_EQ(pool.stats().in_use, 4U);
+  }
+  EXPECT_TRUE(eventually([&] { return server.connections() == 0; }));
+}
+
+}  // namespace
+}  // namespace lido

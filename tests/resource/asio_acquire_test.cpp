@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <thread>
+
+#include "lido/asio.hpp"
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+namespace net = boost::asio;
+using namespace std::chrono_literals;
+using test::eventually;
+using test::fake_lease;
+using test::fake_pool;
+
+class AsioAcquire : public ::testing::Test {
+ protected:
+  void TearDown() override { EXPECT_EQ(server.alive, 0); }
+
+  test::fake_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
+};
+
+acquire_failure cause_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const acquire_error& known) {
+    return known.cause();
+  }
+}
+
+TEST_F(AsioAcquire, AHandlerRunsWhereItsExecutorSaysAndNotBefore) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  pool.acquire().reset();
+  net::io_context context;
+  bool called = false;
+  async_acquire(pool, 10s,
+                net::bind_executor(context, [&](const std::exception_ptr& error, fake_lease lease) {
+                  EXPECT_FALSE(error);
+                  EXPECT_TRUE(lease);
+                  called = true;
+                }));
+  EXPECT_FALSE(called);
+  context.run();
+  EXPECT_TRUE(called);
+}
+
+TEST_F(AsioAcquire, HandlersOfOneStrandDoNotOverlap) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 4});
+  net::thread_pool threads(4);
+  auto strand = net::make_strand(threads);
+  int served = 0;  // by the strand alone
+  for (int i = 0; i < 500; ++i) {
+    async_acquire(pool, 100s,
+                  net::bind_executor(strand, [&](const std::exception_ptr&, fake_lease lease) {
+                    EXPECT_TRUE(strand.running_in_this_thread());
+                    served += lease ? 1 : 0;
+                  }));
+  }
+  threads.join();
+  EXPECT_EQ(served, 500);
+}
+
+TEST_F(AsioAcquire, AFutureGetsALeaseOrTheError) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  const fake_lease lease = async_acquire(pool, 10s, net::use_future).get();
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(lease->id, 1);
+  auto late = async_acquire(pool, 2ms, net::use_future);
+  EXPECT_THROW((void)late.get(), acquire_error);
+}
+
+#if defined(BOOST_ASIO_HAS_CO_AWAIT)
+net::awaitable<void> use_once(fake_pool& pool, std::atomic<int>& out, std::atomic<int>& done) {
+  const fake_lease lease = co_await async_acquire(pool, 100s, net::use_awaitable);
+  EXPECT_LE(++out, 3);
+  EXPECT_TRUE(lease);
+  ++done;
+  --out;
+}
+
+TEST_F(AsioAcquire, CoroutinesOfSeveralThreadsTakeTurns) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 3});
+  std::atomic<int> out{0};
+  std::atomic<int> done{0};
+  net::thread_pool threads(4);
+  for (int i = 0; i < 1000; ++i) {
+    net::co_spawn(threads, use_once(pool, out, done), net::detached);
+  }
+  threads.join();
+  EXPECT_EQ(done, 1000);
+}
+#endif
+
+// djc/bb8 #67, boostorg/mysql #509: a cancelled operation swallows a resource, or a wake-up.
+TEST_F(AsioAcquire, A1A2AStoppedOperationSwallowsNothing) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  net::thread_pool threads(3);
+  for (int i = 0; i < 200; ++i) {
+    fake_lease held = pool.acquire();
+    std::stop_source stop;
+    std::atomic<int> ended{0};
+    async_acquire(
+        pool, 100s,
+        net::bind_executor(threads,
+                           [&](const std::exception_ptr& error, const fake_lease& lease) {
+                             EXPECT_NE(static_cast<bool>(error), static_cast<bool>(lease));
+                             EXPECT_TRUE(!error || cause_of(error) == acquire_failure::cancelled);
+                             ++ended;
+                           }),
+        stop.get_token());
+    async_acquire(
+        pool, 100s,
+        net::bind_executor(threads, [&](const std::exception_ptr& error, const fake_lease& lease) {
+          EXPECT_FALSE(error);
+          EXPECT_TRUE(lease);
+          ++ended;
+        }));
+    net::post(threads, [stop]() mutable { stop.request_stop(); });
+    held.reset();
+    ASSERT_TRUE(eventually([&] { return ended == 2; }));
+  }
+  threads.join();
+  EXPECT_TRUE(pool.acquire_for(10s));
+}
+
+// boostorg/mysql #370: the end of the pool left operations waiting.
+TEST_F(AsioAcquire, G2TheEndOfThePoolEndsOperations) {
+  net::thread_pool threads(2);
+  std::atomic<int> ended{0};
+  {
+    fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+    fake_lease held = pool.acquire();
+    for (int i = 0; i < 10; ++i) {
+      async_acquire(
+          pool, 100s,
+          net::bind_executor(threads, [&](const std::exception_ptr& error, const fake_lease&) {
+            EXPECT_EQ(cause_of(error), acquire_failure::closed);
+            ++ended;
+          }));
+    }
+    (void)pool.close(0s);
+  }
+  threads.join();
+  EXPECT_EQ(ended, 10);
+}
+
+TEST_F(AsioAcquire, AContextThatEndsFirstGivesTheLeaseBack) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  pool.acquire().reset();
+  {
+    net::io_context never_run;
+    async_acquire(pool, 10s,
+                  net::bind_executor(never_run, [](const std::exception_ptr&, const fake_lease&) {
+                    FAIL() << "nobody runs it";
+                  }));
+    EXPECT_FALSE(pool.try_acquire());
+  }
+  EXPECT_TRUE(pool.try_acquire());
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,201 @@
+// The letters and numbers are those of docs/explanation/resource-pool.md.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/crew.hpp"
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+using test::fake_lease;
+using test::fake_pool;
+
+class ResourceAges : public test::resource_by_tick {};
+
+// djc/bb8 #123: the reaper goes below min_idle.
+TEST_F(ResourceAges, D2IdleTimeoutKeepsMinIdle) {
+  fake_pool& pool = start({.max_size = 5, .min_idle = 2, .idle_timeout = 60s, .max_lifetime = 0s});
+  pool.tick();
+  EXPECT_EQ(pool.stats().idle, 2U);
+  std::vector<fake_lease> held;
+  while (held.size() < 5) {
+    if (fake_lease lease = pool.try_acquire()) {
+      held.push_back(std::move(lease));
+    }
+    pool.tick();
+  }
+  held.clear();
+  EXPECT_EQ(pool.stats().idle, 5U);
+  pass(61s);
+  EXPECT_EQ(pool.stats().idle, 2U);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::idle_too_long), 3);
+}
+
+TEST_F(ResourceAges, D4SurplusGoesWhenItWasIdleForTooLong) {
+  fake_pool& pool = start({.max_size = 5, .idle_timeout = 60s, .max_lifetime = 0s});
+  fill(pool, 5);
+  pass(59s);
+  EXPECT_EQ(pool.stats().idle, 5U);
+  pass(2s);
+  EXPECT_EQ(pool.stats().idle, 0U);
+}
+
+// djc/bb8 PR #158: a lifetime shorter than the reaper's period has no effect.
+// sidorares/node-mysql2 #4384: a busy pool never retires anything.
+TEST_F(ResourceAges, D3D5LifetimeCountsAtAcquireAndAtRelease) {
+  fake_pool& pool = start({.max_size = 2, .max_lifetime = 10s, .lifetime_jitter = 0});
+  fill(pool, 1);
+  fake_lease held = pool.try_acquire();
+  pass(11s);
+  held.reset();
+  EXPECT_EQ(server.destroyed_for(destroy_reason::too_old), 1);
+  EXPECT_EQ(pool.stats().idle, 0U);
+}
+
+TEST_F(ResourceAges, D5MaxUsesCountsHoweverBusy) {
+  fake_pool& pool = start({.max_size = 1, .max_uses = 3});
+  fill(pool, 1);
+  EXPECT_TRUE(pool.try_acquire());
+  EXPECT_TRUE(pool.try_acquire());
+  EXPECT_FALSE(pool.try_acquire());
+  EXPECT_EQ(server.destroyed_for(destroy_reason::used_up), 1);
+}
+
+// vitessio/vitess #20080: refreshing idle ones makes acquires wait.
+TEST_F(ResourceAges, D6UpkeepHoldsOneResourceAtATime) {
+  fake_pool& pool = start({.max_size = 2, .keepalive = 10s});
+  fill(pool, 2);
+  server.slow_validate = true;
+  clock.advance(11s);
+  std::jthread upkeep([&] { pool.tick(); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().checking == 1; }));
+  EXPECT_EQ(pool.stats().idle, 1U);
+  server.slow_validate = false;
+  upkeep.join();
+  EXPECT_EQ(server.validations, 2);
+  EXPECT_EQ(pool.stats().idle, 2U);
+}
+
+// golang/go #22950: what was pooled is gone after each collection.
+TEST_F(ResourceAges, D7NothingIsDroppedWithoutALimit) {
+  fake_pool& pool = start({.max_size = 3, .idle_timeout = 0s, .max_lifetime = 0s, .keepalive = 0s});
+  fill(pool, 3);
+  for (int day = 0; day < 1000; ++day) {
+    pass(24h);
+  }
+  EXPECT_EQ(pool.stats().idle, 3U);
+  EXPECT_EQ(server.creates, 3);
+}
+
+// golang/go #23199: one huge buffer is kept for ever.
+TEST_F(ResourceAges, D8ResetMayRefuse) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  server.refuse_reset = true;
+  (void)pool.try_acquire();
+  EXPECT_EQ(server.destroyed_for(destroy_reason::reset_refused), 1);
+  EXPECT_EQ(pool.stats().live, 0U);
+}
+
+// brettwooldridge/HikariCP #1208: the pool does not get smaller.
+TEST_F(ResourceAges, D9WhatALoadDoesNotNeedGrowsOld) {
+  fake_pool& pool = start({.max_size = 5, .idle_timeout = 60s, .max_lifetime = 0s});
+  fill(pool, 5);
+  for (int i = 0; i < 100; ++i) {
+    test::run_in_new_thread([&] { EXPECT_TRUE(pool.try_acquire()); });
+    pass(1s);
+  }
+  EXPECT_EQ(pool.stats().idle, 1U);
+}
+
+TEST_F(ResourceAges, IdleOnesAreValidatedAfterTheBypassWindowOnly) {
+  fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 500ms});
+  fill(pool, 1);
+  pass(499ms);
+  EXPECT_TRUE(pool.try_acquire());
+  EXPECT_EQ(server.validations, 0);
+  pass(500ms);
+  EXPECT_TRUE(pool.try_acquire());
+  EXPECT_EQ(server.validations, 1);
+  server.broken = true;
+  pass(500ms);
+  EXPECT_FALSE(pool.try_acquire());
+  EXPECT_EQ(server.destroyed_for(destroy_reason::invalid), 1);
+}
+
+TEST_F(ResourceAges, RetriesBackOffUpToTheLongest) {
+  fake_pool& pool = start({.max_size = 1, .min_idle = 1, .retry_first = 1s, .retry_longest = 4s});
+  server.down = true;
+  std::vector<int> seconds;
+  int last = 0;
+  for (int second = 0; second < 20; ++second) {
+    const int before = server.creates;
+    pool.tick();
+    if (server.creates != before) {
+      seconds.push_back(second - last);
+      last = second;
+    }
+    clock.advance(1s);
+  }
+  EXPECT_EQ(seconds, (std::vector<int>{0, 1, 2, 4, 4, 4, 4}));
+}
+
+// HikariCP #808 (E1): who has them, now. Vibur (E5): also in the error.
+TEST_F(ResourceAges, E1E5HoldersAreListed) {
+  fake_pool& pool = start({.max_size = 1, .detect_hold_and_wait = false});
+  fill(pool, 1);
+  const fake_lease held = pool.try_acquire();
+  pass(3s);
+  ASSERT_EQ(pool.leases().size(), 1U);
+  const lease_info info = pool.leases().front();
+  EXPECT_EQ(info.held_for, 3s);
+  EXPECT_EQ(info.resource, held.handle());
+  EXPECT_NE(info.thread, 0U);
+  EXPECT_NE(info.where().find("resource_ages_test.cpp"), std::string::npos) << info.where();
+  try {
+    (void)pool.acquire_for(1ms);
+    FAIL();
+  } catch (const acquire_error& error) {
+    ASSERT_EQ(error.holders().size(), 1U);
+    EXPECT_EQ(error.holders().front().resource, held.handle());
+    EXPECT_NE(std::string(error.what()).find("has held one for 3000 ms"), std::string::npos);
+  }
+}
+
+// HikariCP #653, #626 (E2): a count, a switch, exemption. #738 (E3): only slow, or a leak? And
+// (E4) all that in every build.
+TEST_F(ResourceAges, E2E3E4LongLeasesAreReportedOnceAndWhenTheyReturn) {
+  std::vector<pool_event::kind> told;
+  fake_pool& pool =
+      start({.max_size = 2,
+             .report_slow_after = 10s,
+             .report_leak_after = 60s,
+             .on_event = [&](const pool_event& event) { told.push_back(event.what); }});
+  fill(pool, 2);
+  fake_lease watched = pool.try_acquire();
+  fake_lease exempt = pool.try_acquire();
+  exempt.expect_long_use();
+  pass(11s);
+  pass(1s);
+  EXPECT_EQ(told, std::vector{pool_event::kind::slow_lease});
+  pool.watch_leases(/*on=*/false);
+  pass(60s);
+  EXPECT_EQ(told.size(), 1U);
+  pool.watch_leases(/*on=*/true);
+  pass(1s);
+  pass(1s);
+  EXPECT_EQ(pool.stats().suspected_leaks, 1U);
+  watched.reset();
+  exempt.reset();
+  EXPECT_EQ(told, (std::vector{pool_event::kind::slow_lease, pool_event::kind::suspected_leak,
+                               pool_event::kind::returned_after_all}));
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,183 @@
+// The letters and numbers are those of docs/explanation/resource-pool.md.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "support/crew.hpp"
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+using test::failure_of;
+using test::fake_lease;
+using test::fake_pool;
+using test::outcome;
+
+class ResourceCallbacks : public test::resource_in_each_mode {};
+
+struct detached {
+  struct promise_type {  // NOLINT(readability-identifier-naming): the language's
+    static detached get_return_object() { return {}; }
+    static std::suspend_never initial_suspend() { return {}; }
+    static std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    static void unhandled_exception() { std::terminate(); }
+  };
+};
+
+detached use_once(fake_pool& pool, std::atomic<int>& done) {
+  const fake_lease lease = co_await pool.co_acquire(10s);
+  EXPECT_TRUE(lease);
+  ++done;
+}
+
+// vitessio/vitess #20310: returned connections go to waiters whose time is over.
+TEST_P(ResourceCallbacks, A3AnExpiredWaiterIsNotServed) {
+  outcome expired;
+  outcome patient;
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  pool.async_acquire(expired.receiver(), 1ms);
+  pool.async_acquire(patient.receiver(), 10s);
+  std::this_thread::sleep_for(5ms);
+  held.reset();
+  ASSERT_TRUE(eventually([&] { return expired.calls == 1 && patient.calls == 1; }));
+  EXPECT_EQ(expired.failure, acquire_failure::timed_out);
+  EXPECT_TRUE(patient.lease);
+  patient.lease.reset();
+}
+
+// vitessio/vitess #16896: of many that expire at once only the first was removed.
+TEST_P(ResourceCallbacks, A4ManyExpireAtOnce) {
+  std::vector<outcome> expired(100);
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  for (outcome& one : expired) {
+    pool.async_acquire(one.receiver(), 1ms);
+  }
+  std::this_thread::sleep_for(2ms);
+  held.reset();
+  for (outcome& one : expired) {
+    ASSERT_TRUE(eventually([&] { return one.calls == 1; }));
+    EXPECT_EQ(one.failure, acquire_failure::timed_out);
+  }
+  EXPECT_EQ(pool.stats().waiters, 0U);
+  EXPECT_EQ(pool.stats().timed_out, 100U);
+}
+
+// transact-rs/sqlx #453: newcomers cut in line.
+TEST_P(ResourceCallbacks, A6NobodyOvertakesThoseWhoWait) {
+  outcome first;
+  outcome second;
+  fake_pool& pool = start({.max_size = 1});
+  pool.acquire().reset();
+  pool.suspend();
+  pool.async_acquire(first.receiver(), 10s);
+  pool.async_acquire(second.receiver(), 10s);
+  EXPECT_FALSE(pool.try_acquire());  // though one is idle
+  pool.resume();
+  EXPECT_EQ(first.calls, 1);
+  EXPECT_EQ(second.calls, 0);
+  EXPECT_FALSE(pool.try_acquire());
+  first.lease.reset();
+  EXPECT_EQ(second.calls, 1);
+  second.lease.reset();
+}
+
+// coopernurse/node-pool #108: the queue grows without bound.
+TEST_P(ResourceCallbacks, A10TheQueueHasALimit) {
+  outcome first;
+  fake_pool& pool = start({.max_size = 1, .max_waiters = 1});
+  fake_lease held = pool.acquire();
+  pool.async_acquire(first.receiver(), 10s);
+  EXPECT_EQ(failure_of(pool, 10s), acquire_failure::too_many_waiters);
+  held.reset();
+  first.lease.reset();
+}
+
+// boostorg/mysql #370: the destructor left operations waiting.
+TEST_P(ResourceCallbacks, G2CloseWakesEveryWaiter) {
+  outcome callback;
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  pool.async_acquire(callback.receiver(), 10s);
+  std::jthread waiting([&] { EXPECT_EQ(failure_of(pool, 10s), acquire_failure::closed); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+  EXPECT_EQ(pool.close(0ms).holders.size(), 1U);
+  waiting.join();
+  EXPECT_EQ(callback.failure, acquire_failure::closed);
+  EXPECT_EQ(failure_of(pool, 10s), acquire_failure::closed);
+  EXPECT_FALSE(pool.try_acquire());
+  held.reset();
+  EXPECT_TRUE(pool.close(10s).complete());
+}
+
+// brettwooldridge/HikariCP #343: one released, all woken.
+TEST_P(ResourceCallbacks, H4OneReleaseServesOneWaiter) {
+  std::vector<outcome> waiting(8);
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  for (outcome& one : waiting) {
+    pool.async_acquire(one.receiver(), 10s);
+  }
+  held.reset();
+  int served = 0;
+  for (const outcome& one : waiting) {
+    served += one.calls;
+  }
+  EXPECT_EQ(served, 1);
+  for (outcome& one : waiting) {
+    EXPECT_EQ(one.calls, 1);
+    one.lease.reset();
+  }
+}
+
+TEST_P(ResourceCallbacks, G5AStoppedTokenEndsTheWaitOfACallback) {
+  outcome stopped;
+  std::stop_source stop;
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  pool.async_acquire(stopped.receiver(), 10s, stop.get_token());
+  EXPECT_EQ(stopped.calls, 0);
+  stop.request_stop();
+  EXPECT_EQ(stopped.calls, 1);
+  EXPECT_EQ(stopped.failure, acquire_failure::cancelled);
+  held.reset();
+  EXPECT_TRUE(pool.try_acquire());
+}
+
+TEST_P(ResourceCallbacks, CoroutinesWaitInTheSameQueue) {
+  std::atomic<int> done{0};
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  for (int i = 0; i < 5; ++i) {
+    use_once(pool, done);
+  }
+  EXPECT_EQ(done, 0);
+  EXPECT_EQ(pool.stats().waiters, 5U);
+  held.reset();
+  EXPECT_TRUE(eventually([&] { return done == 5; }));
+}
+
+// Were each called by the release of the one before, the stack would not be deep enough.
+TEST_P(ResourceCallbacks, ManyCallbacksThatReleaseAtOnceAreServed) {
+  int served = 0;
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  for (int i = 0; i < 20'000; ++i) {
+    pool.async_acquire([&](const fake_lease& lease, const auto&) { served += lease ? 1 : 0; },
+                       100s);
+  }
+  held.reset();
+  EXPECT_EQ(served, 20'000);
+}
+
+LIDO_TEST_IN_ALL_MODES(ResourceCallbacks);
+
+}  // namespace
+}  // namespace lido

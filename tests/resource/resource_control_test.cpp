@@ -1,0 +1,173 @@
+// The letters and numbers are those of docs/explanation/resource-pool.md.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "support/crew.hpp"
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+using test::fake_lease;
+using test::fake_pool;
+
+class ResourceControl : public test::resource_by_tick {};
+
+// deadpool CHANGELOG 0.9.5: max_size exceeded after a failed recycle; #18: counts wrong when create
+// fails.
+TEST_F(ResourceControl, B2B4FailuresOfTheFactoryLeaveTheCountsRight) {
+  fake_pool& pool = start({.max_size = 2, .retry_first = 1ms});
+  server.down = true;
+  EXPECT_FALSE(pool.try_acquire());
+  pool.tick();
+  EXPECT_EQ(pool.stats().live, 0U);
+  EXPECT_EQ(pool.stats().create_failures, 1U);
+  server.down = false;
+  pass(10ms);
+  server.refuse_reset = true;
+  for (int i = 0; i < 5; ++i) {
+    (void)pool.try_acquire();
+    pool.tick();
+    EXPECT_LE(pool.stats().live, 2U);
+  }
+  EXPECT_LE(server.most_alive, 2);
+}
+
+TEST_F(ResourceControl, ResizeToZeroAndBack) {
+  fake_pool& pool = start({.max_size = 3});
+  fill(pool, 3);
+  fake_lease held = pool.try_acquire();
+  pool.resize(0);
+  EXPECT_EQ(pool.stats().live, 1U);
+  held.reset();
+  EXPECT_EQ(pool.stats().live, 0U);
+  EXPECT_FALSE(pool.try_acquire());
+  pool.tick();
+  EXPECT_FALSE(pool.try_acquire());
+  pool.resize(5);
+  fill(pool, 5);
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::surplus), 3U);
+}
+
+// brettwooldridge/HikariCP #1710, #1972: the pool falls to 0 and stays there.
+TEST_F(ResourceControl, B5RefillsAfterEverythingWasLost) {
+  fake_pool& pool = start({.max_size = 8, .min_idle = 4, .max_creating = 8, .retry_first = 100ms});
+  pool.tick();
+  EXPECT_EQ(pool.stats().idle, 4U);
+  server.down = true;
+  pool.flush();
+  pool.tick();
+  EXPECT_EQ(pool.stats().live, 0U);
+  server.down = false;
+  pool.tick();
+  EXPECT_EQ(pool.stats().live, 0U) << "backed off";
+  pass(200ms);
+  EXPECT_EQ(pool.stats().idle, 4U);
+}
+
+// jackc/pgx #1780: what is being closed is not counted, and connects run away.
+TEST_F(ResourceControl, B7WhatIsBeingClosedCounts) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  server.slow_destroy = true;
+  std::jthread closing([&] { pool.try_acquire().discard(); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().closing == 1; }));
+  EXPECT_FALSE(pool.try_acquire());
+  pool.tick();
+  EXPECT_EQ(server.creates, 1);
+  server.slow_destroy = false;
+  closing.join();
+  (void)pool.try_acquire();
+  pool.tick();
+  EXPECT_EQ(server.creates, 2);
+}
+
+// pocoproject/poco #2986: returned objects are not lent again when capacity == peak.
+TEST_F(ResourceControl, B8OneIsEnough) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(pool.try_acquire());
+  }
+  EXPECT_EQ(server.creates, 1);
+}
+
+// Stormpot BSlot.release: a resource that went to the thread's own cache is not offered to others.
+TEST_F(ResourceControl, C9WhatAThreadHadLastIsEverybodys) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  test::run_in_new_thread([&] { EXPECT_TRUE(pool.try_acquire()); });
+  EXPECT_TRUE(pool.try_acquire());
+}
+
+TEST_F(ResourceControl, KillReachesOneResourceAndNeverAnother) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  fake_lease held = pool.try_acquire();
+  const resource_handle handle = held.handle();
+  held.reset();
+  EXPECT_TRUE(pool.kill(handle));
+  EXPECT_EQ(server.destroyed_for(destroy_reason::killed), 1);
+  EXPECT_FALSE(pool.kill(handle));
+  fill(pool, 1);
+  EXPECT_FALSE(pool.kill(handle));
+  EXPECT_FALSE(pool.kill({.place = 99, .birth = 1}));
+  EXPECT_EQ(pool.stats().idle, 1U);
+}
+
+TEST_F(ResourceControl, AReplacedFactoryEndsWhatItMade) {
+  test::fake_server next;
+  fake_pool& pool = start({.max_size = 2});
+  fill(pool, 2);
+  fake_lease held = pool.try_acquire();
+  pool.replace_factory(test::fake_factory{&next});
+  EXPECT_EQ(server.destroyed_for(destroy_reason::flushed), 1);
+  held.reset();
+  EXPECT_EQ(server.destroyed_for(destroy_reason::flushed), 2);
+  fill(pool, 2);
+  EXPECT_EQ(next.creates, 2);
+  (void)pool.close(0s);
+  EXPECT_EQ(next.alive, 0);
+}
+
+// connectedhomeip #11880: objects outlive the pool, and crash.
+TEST_F(ResourceControl, G1ALeaseMayOutliveThePool) {
+  fake_lease held;
+  std::vector<pool_event::kind> told;
+  {
+    fake_pool pool(test::fake_factory{&server},
+                   {.max_size = 1, .close_timeout = 1ms, .on_event = [&](const pool_event& event) {
+                      told.push_back(event.what);
+                    }});
+    held = pool.acquire();
+  }
+  EXPECT_EQ(told, std::vector{pool_event::kind::orphaned});
+  EXPECT_EQ(server.alive, 1);
+  EXPECT_EQ(held->id, 1);
+  held.reset();
+  EXPECT_EQ(server.alive, 0);
+}
+
+// puddle Close: "blocks until all resources are returned".
+TEST_F(ResourceControl, G3CloseSaysWhoIsLeft) {
+  fake_pool& pool = start({.max_size = 2});
+  fill(pool, 2);
+  fake_lease held = pool.try_acquire();
+  const close_report report = pool.close(1ms);
+  ASSERT_EQ(report.holders.size(), 1U);
+  EXPECT_EQ(report.holders.front().resource, held.handle());
+  EXPECT_FALSE(report.complete());
+  EXPECT_EQ(server.alive, 1);
+  std::jthread late([&] {
+    std::this_thread::sleep_for(5ms);
+    held.reset();
+  });
+  EXPECT_TRUE(pool.close(10s).complete());
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,143 @@
+// The letters and numbers are those of docs/explanation/resource-pool.md.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "support/crew.hpp"
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+using test::fake_lease;
+using test::fake_pool;
+
+// POOL-419: counters corrupted when return and invalidate race.
+TEST(ResourceCounts, B1CountsSurviveKillsBesideReleases) {
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 2, .upkeep = maintenance::by_callers});
+  test::run_crew(3, [&](unsigned thread) {
+    for (int i = 0; i < 300; ++i) {
+      fake_lease lease = pool.acquire();
+      const resource_handle handle = lease.handle();
+      if (thread == 0) {
+        lease.reset();
+      }
+      (void)pool.kill(handle);
+    }
+  });
+  const resource_pool_stats stats = pool.stats();
+  EXPECT_EQ(stats.in_use, 0U);
+  EXPECT_EQ(stats.idle, static_cast<std::size_t>(server.alive.load()));
+  EXPECT_LE(server.most_alive, 2);
+  EXPECT_GT(stats.destroyed_for(destroy_reason::killed), 0U);
+}
+
+// deadpool-rs/deadpool #380: shrink, then grow, underflows.
+TEST(ResourceCounts, B3ResizesBesideUse) {
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 4});
+  test::run_crew(3, [&](unsigned thread) {
+    for (int i = 0; i < 200; ++i) {
+      if (thread == 0) {
+        pool.resize(static_cast<std::size_t>(i) % 7);
+      } else {
+        try {
+          (void)pool.acquire_for(1ms);
+        } catch (const acquire_error&) {
+        }
+      }
+    }
+  });
+  pool.resize(3);
+  EXPECT_TRUE(eventually([&] { return pool.stats().live <= 3 && pool.stats().in_use == 0; }));
+  EXPECT_LE(server.most_alive, 6);
+  EXPECT_TRUE(pool.acquire_for(10s));
+}
+
+// HikariCP #148 (C2), #1974, sharded-slab #62 (C4): threads that come and go, more than there are
+// places for.
+TEST(ResourceThreads, C2C4AnyNumberOfThreads) {
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 4});
+  const test::parked_crew crew(140, [&](unsigned) { EXPECT_TRUE(pool.acquire_for(20s)); });
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_LE(server.most_alive, 4);
+}
+
+// HikariCP #442 (A14): but who had a resource last is not taken for who has it.
+TEST(ResourceHolders, A14NobodyHoldsWhatTheyGaveBack) {
+  test::fake_server server;
+  fake_pool pool(
+      test::fake_factory{&server},
+      {.max_size = 1, .validate_if_idle_longer_than = 0s, .upkeep = maintenance::by_callers});
+  pool.acquire().reset();
+  const int before = server.validations;
+  server.slow_validate = true;
+  std::jthread other([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
+  ASSERT_TRUE(eventually([&] { return server.validations > before; }));
+  std::jthread later([&] {
+    EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    server.slow_validate = false;
+  });
+  EXPECT_TRUE(pool.acquire_for(10s));
+}
+
+// puddle initResourceValue (A8): the caller's time-out kills the connect.
+TEST(ResourceCreates, A8ACreateGoesOnWithoutItsWaiter) {
+  test::fake_server server;
+  server.slow = true;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  EXPECT_THROW((void)pool.acquire_for(10ms), acquire_error);
+  server.slow = false;
+  EXPECT_TRUE(eventually([&] { return pool.stats().idle == 1; }));
+  EXPECT_EQ(server.creates, 1);
+}
+
+// deadpool-rs/deadpool #462 (A9): who waits for a create cannot have what comes back meanwhile.
+TEST(ResourceCreates, A9AReturnServesWhoWaitsForACreate) {
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 2});
+  fake_lease held = pool.acquire();
+  const int id = held->id;
+  server.slow = true;
+  std::jthread waiting([&] { EXPECT_EQ(pool.acquire_for(10s)->id, id); });
+  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
+  held.reset();
+  waiting.join();
+  server.slow = false;
+  EXPECT_TRUE(eventually([&] { return pool.stats().idle == 2; }));
+}
+
+// apache/commons-pool PR #346 (A15): by callers, whoever sleeps while another makes the resource
+// has to go on with it if that fails.
+TEST(ResourceCreates, A15AFailureIsTakenOverByWhoWaits) {
+  test::fake_server server;
+  server.slow = true;
+  server.down = true;
+  fake_pool pool(test::fake_factory{&server},
+                 {.max_size = 1, .retry_first = 1ms, .upkeep = maintenance::by_callers});
+  std::jthread trying([&] { EXPECT_FALSE(pool.try_acquire()); });
+  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
+  std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  std::this_thread::sleep_for(5ms);  // it sleeps now
+  server.slow = false;
+  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures > 0; }));
+  server.down = false;
+}
+
+TEST(ResourceCreates, NoMoreAtOnceThanTheLimit) {
+  test::fake_server server;
+  server.slow = true;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 8, .min_idle = 8, .max_creating = 3});
+  EXPECT_TRUE(eventually([&] { return server.creating == 3; }));
+  EXPECT_EQ(pool.stats().creating, 3U);
+  server.slow = false;
+  EXPECT_TRUE(eventually([&] { return pool.stats().idle == 8; }));
+}
+
+}  // namespace
+}  // namespace lido

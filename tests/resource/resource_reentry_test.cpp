@@ -1,0 +1,346 @@
+// No code of the user runs under a lock: each function that a pool calls uses the pool in turn, and
+// from another thread, so that even a lock that may be taken twice would hold it up for ever.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "support/crew.hpp"
+#include "support/fake_server.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+
+struct nosy_factory;
+using nosy_pool = resource_pool<int>;
+using nosy_lease = resource_lease<int>;
+
+enum class call { create, validate, reset, destroy, event, done, stopped };
+
+/// What the functions of the user have in common.
+struct visitor {
+  nosy_pool* pool = nullptr;
+  std::set<call> seen;
+  std::set<call> ignored;
+  std::set<destroy_reason> reasons;
+  bool down = false;    // create throws
+  bool broken = false;  // validate says no
+  bool refuse = false;  // reset says no
+  bool flushes = false;
+
+  void visit(call from) {
+    if (pool == nullptr || inside_ || ignored.contains(from)) {
+      return;
+    }
+    inside_ = true;  // what this causes does not cause the same again
+    test::run_in_new_thread([this] { use(); });
+    inside_ = false;
+    seen.insert(from);
+  }
+
+  /// All that a pool offers to code it calls.
+  void use() const {
+    const resource_pool_stats stats = pool->stats();
+    (void)pool->leases();
+    pool->suspend();
+    pool->resize(stats.max_size + 1);
+    (void)pool->try_acquire();
+    pool->async_acquire([](const nosy_lease& /*lease*/, const std::exception_ptr& /*why*/) {}, 0ns);
+    pool->resume();
+    (void)pool->kill({.place = 0, .birth = 0});
+    pool->watch_leases(true);
+    if (flushes) {
+      pool->flush();
+    }
+    pool->tick();
+    pool->resize(stats.max_size);
+    try {
+      (void)pool->acquire_for(0ns);
+    } catch (const acquire_error&) {  // nothing may be there
+    }
+  }
+
+ private:
+  bool inside_ = false;
+};
+
+struct nosy_factory {
+  visitor* guest;
+
+  [[nodiscard]] int create() const {
+    guest->visit(call::create);
+    if (guest->down) {
+      throw std::runtime_error("refused");
+    }
+    return 1;
+  }
+  bool validate(int& /*resource*/) const {
+    guest->visit(call::validate);
+    return !guest->broken;
+  }
+  bool reset(int& /*resource*/) const {
+    guest->visit(call::reset);
+    return !guest->refuse;
+  }
+  void destroy(int& /*resource*/, destroy_reason reason) const noexcept {
+    guest->visit(call::destroy);
+    guest->reasons.insert(reason);
+  }
+};
+
+/// By ticks of this thread, with time that the test moves.
+class ResourceReentry : public ::testing::Test {
+ protected:
+  void start(resource_pool_options options) {
+    options.upkeep = maintenance::by_tick;
+    options.clock = &clock;
+    options.on_event = [this](const pool_event& /*event*/) { guest.visit(call::event); };
+    pool = std::make_unique<nosy_pool>(nosy_factory{&guest}, options);
+  }
+  /// Makes one, with nobody looking.
+  nosy_lease make() {
+    guest.pool = nullptr;
+    (void)pool->try_acquire();
+    pool->tick();
+    nosy_lease made = pool->try_acquire();
+    EXPECT_TRUE(made);
+    guest.pool = pool.get();
+    return made;
+  }
+  void TearDown() override {
+    guest.pool = nullptr;
+    pool.reset();
+  }
+  void pass(std::chrono::nanoseconds time) {
+    clock.advance(time);
+    pool->tick();
+  }
+  [[nodiscard]] bool was_destroyed(destroy_reason why) const {
+    return guest.seen.contains(call::destroy) && guest.reasons.contains(why);
+  }
+
+  // NOLINTBEGIN(*-non-private-member-*,readability-identifier-naming)
+  test::manual_clock clock;
+  visitor guest;
+  std::unique_ptr<nosy_pool> pool;
+  // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
+};
+
+TEST_F(ResourceReentry, CreateValidateAndReset) {
+  start({.max_size = 2});
+  guest.pool = pool.get();
+  (void)pool->try_acquire();
+  pool->tick();
+  EXPECT_TRUE(guest.seen.contains(call::create));
+  nosy_lease held = make();
+  held.reset();
+  EXPECT_TRUE(guest.seen.contains(call::reset));
+  pass(1s);
+  (void)pool->try_acquire();
+  EXPECT_TRUE(guest.seen.contains(call::validate));
+}
+
+TEST_F(ResourceReentry, DestroyAsThePoolIsMadeSmaller) {
+  start({.max_size = 2});
+  nosy_lease one = make();
+  nosy_lease other = make();
+  one.reset();
+  pool->resize(1);
+  EXPECT_TRUE(was_destroyed(destroy_reason::surplus)) << "idle";
+  pool->resize(0);
+  guest.seen.clear();
+  guest.reasons.clear();
+  other.reset();
+  EXPECT_TRUE(was_destroyed(destroy_reason::surplus)) << "in use until now";
+  EXPECT_EQ(pool->stats().max_size, 0U);
+}
+
+TEST_F(ResourceReentry, DestroyOfWhatWasFlushedKilledOrDiscarded) {
+  start({.max_size = 1});
+  nosy_lease held = make();
+  pool->flush();
+  held.reset();
+  EXPECT_TRUE(was_destroyed(destroy_reason::flushed));
+  held = make();
+  EXPECT_TRUE(pool->kill(held.handle()));
+  guest.seen.clear();
+  held.reset();
+  EXPECT_TRUE(was_destroyed(destroy_reason::killed));
+  guest.seen.clear();
+  make().discard();
+  EXPECT_TRUE(was_destroyed(destroy_reason::discarded));
+}
+
+TEST_F(ResourceReentry, DestroyOfWhatIsNotFitAnyMore) {
+  start({.max_size = 1});
+  nosy_lease held = make();
+  guest.refuse = true;
+  held.reset();
+  EXPECT_TRUE(was_destroyed(destroy_reason::reset_refused));
+  guest.refuse = false;
+  held = make();
+  guest.pool = nullptr;
+  held.reset();
+  guest.pool = pool.get();
+  guest.broken = true;
+  guest.seen.clear();
+  pass(1s);
+  (void)pool->try_acquire();
+  EXPECT_TRUE(was_destroyed(destroy_reason::invalid));
+}
+
+TEST_F(ResourceReentry, DestroyOfWhatIsTooOld) {
+  start({.max_size = 1, .idle_timeout = 10s, .max_lifetime = 60s, .lifetime_jitter = 0});
+  make().reset();
+  guest.flushes = true;
+  guest.seen.clear();
+  pass(11s);
+  EXPECT_TRUE(was_destroyed(destroy_reason::idle_too_long));
+  nosy_lease held = make();
+  pass(61s);
+  guest.seen.clear();
+  held.reset();
+  EXPECT_TRUE(was_destroyed(destroy_reason::too_old));
+}
+
+TEST_F(ResourceReentry, DestroyAsThePoolIsClosed) {
+  start({.max_size = 1});
+  make().reset();
+  guest.flushes = true;
+  EXPECT_TRUE(pool->close(10s).complete());
+  EXPECT_TRUE(was_destroyed(destroy_reason::closed));
+}
+
+TEST_F(ResourceReentry, Events) {
+  start({.max_size = 1, .report_slow_after = 1s, .report_leak_after = 2s});
+  guest.down = true;
+  guest.flushes = true;
+  guest.pool = pool.get();
+  (void)pool->try_acquire();
+  pool->tick();
+  EXPECT_TRUE(guest.seen.contains(call::event)) << "of a create that failed";
+  guest.down = false;
+  pass(1min);
+  nosy_lease held = make();
+  for (const auto* what : {"slow", "a leak"}) {
+    guest.seen.clear();
+    pass(1100ms);
+    EXPECT_TRUE(guest.seen.contains(call::event)) << "of a lease that is " << what;
+  }
+  guest.seen.clear();
+  held.reset();
+  EXPECT_TRUE(guest.seen.contains(call::event)) << "of a lease that is returned after all";
+}
+
+TEST_F(ResourceReentry, CallbacksOfThoseWhoWait) {
+  start({.max_size = 1});
+  guest.ignored = {call::reset};  // room for one more would serve whoever waits
+  std::stop_source stop;
+  const auto wait = [&](std::chrono::nanoseconds time) {
+    guest.seen.clear();
+    pool->async_acquire([this](const nosy_lease& /*lease*/,
+                               const std::exception_ptr& /*error*/) { guest.visit(call::done); },
+                        time, stop.get_token());
+  };
+  nosy_lease held = make();
+  wait(10s);
+  held.reset();
+  EXPECT_TRUE(guest.seen.contains(call::done)) << "served";
+  held = make();
+  wait(1ms);
+  std::this_thread::sleep_for(2ms);
+  pool->tick();
+  EXPECT_TRUE(guest.seen.contains(call::done)) << "too late";
+  wait(10s);
+  (void)stop.request_stop();
+  EXPECT_TRUE(guest.seen.contains(call::done)) << "stopped";
+  stop = {};
+  wait(10s);
+  (void)pool->close(0ns);
+  EXPECT_TRUE(guest.seen.contains(call::done)) << "closed";
+}
+
+// What the token of a create calls when the pool closes.
+TEST(ResourceReentryThreads, TheEndOfACreateThatIsStopped) {
+  struct patient_factory {
+    std::atomic<nosy_pool*>* pool;
+    std::atomic<bool>* creating;
+    [[nodiscard]] int create(const create_context& context) const {
+      const std::stop_callback on_stop(
+          context.stop, [this] { test::run_in_new_thread([this] { pool->load()->resize(3); }); });
+      *creating = true;
+      while (!context.stop.stop_requested()) {
+        std::this_thread::sleep_for(1ms);
+      }
+      throw std::runtime_error("stopped");
+    }
+  };
+  std::atomic<nosy_pool*> pool = nullptr;
+  std::atomic<bool> creating = false;
+  nosy_pool slow(patient_factory{&pool, &creating}, {.max_size = 1});
+  pool = &slow;
+  (void)slow.try_acquire();
+  ASSERT_TRUE(eventually([&] { return creating.load(); }));
+  EXPECT_TRUE(slow.close(10s).complete());
+  EXPECT_EQ(slow.stats().max_size, 3U);
+}
+
+// A close waits for the thread that keeps time, which may just tell somebody of a lease.
+TEST(ResourceReentryThreads, AnEventBesideAClose) {
+  std::atomic<nosy_pool*> pool = nullptr;
+  std::atomic<bool> told = false;
+  nosy_pool watched(
+      [] { return 1; },
+      {.max_size = 1, .report_slow_after = 1ms, .on_event = [&](const pool_event& event) {
+         if (event.what == pool_event::kind::slow_lease) {
+           told = true;
+           EXPECT_TRUE(eventually([&] { return pool.load()->stats().live == 0; }));
+           std::this_thread::sleep_for(20ms);  // for the close to get to its wait
+           pool.load()->resize(3);
+         }
+       }});
+  pool = &watched;
+  nosy_lease held = watched.acquire();
+  ASSERT_TRUE(eventually([&] { return told.load(); }));
+  held.reset();
+  EXPECT_TRUE(watched.close(10s).complete());
+  EXPECT_EQ(watched.stats().max_size, 3U);
+}
+
+// Of resources that are too many no more go than that, though several threads see them.
+TEST(ResourceReentryThreads, NoMoreGoThanAreTooMany) {
+  test::fake_server server;
+  {
+    test::fake_pool pool(test::fake_factory{&server},
+                         {.max_size = 4, .upkeep = maintenance::by_tick});
+    std::vector<test::fake_lease> held;
+    for (int i = 0; i < 4; ++i) {
+      (void)pool.try_acquire();
+      pool.tick();
+      held.push_back(pool.try_acquire());
+    }
+    server.slow_destroy = true;
+    pool.resize(3);
+    std::jthread first([&] { held[0].reset(); });
+    ASSERT_TRUE(eventually([&] { return pool.stats().closing == 1; }));
+    std::jthread second([&] { held[1].reset(); });
+    EXPECT_TRUE(eventually([&] { return pool.stats().idle == 1; }));
+    EXPECT_TRUE(pool.try_acquire());
+    server.slow_destroy = false;
+    first.join();
+    second.join();
+    EXPECT_EQ(server.destroyed_for(destroy_reason::surplus), 1);
+  }
+  EXPECT_EQ(server.alive, 0);
+}
+
+}  // namespace
+}  // namespace lido

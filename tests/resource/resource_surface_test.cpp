@@ -1,0 +1,235 @@
+// What else a pool of resources has, one fact a test. Letters and numbers are those of
+// docs/explanation/resource-pool.md.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+using test::fake_lease;
+using test::fake_pool;
+
+class ResourceSurface : public test::resource_by_tick {};
+
+/// What a factory was told.
+struct instructions {
+  std::chrono::nanoseconds create_within{0};
+  std::chrono::nanoseconds validate_within{0};
+  std::atomic<bool> creating{false};
+  std::atomic<bool> asked_to_stop{false};
+  std::atomic<bool> wait_for_stop{false};
+};
+
+struct attentive_factory {
+  instructions* told;
+
+  [[nodiscard]] int create(const create_context& context) const {
+    told->create_within = context.deadline - std::chrono::steady_clock::now();
+    told->creating = true;
+    while (told->wait_for_stop && !context.stop.stop_requested()) {
+      std::this_thread::sleep_for(1ms);
+    }
+    told->asked_to_stop = context.stop.stop_requested();
+    if (told->asked_to_stop) {
+      throw std::runtime_error("asked to stop");
+    }
+    return 1;
+  }
+  bool validate(int& /*resource*/, const create_context& context) const {
+    told->validate_within = context.deadline - std::chrono::steady_clock::now();
+    return true;
+  }
+};
+
+TEST(ResourceFactory, IsToldHowLongItMayTake) {
+  instructions told;
+  resource_pool<int> pool(attentive_factory{&told}, {.acquire_timeout = 1000s,
+                                                     .create_timeout = 300s,
+                                                     .validate_timeout = 100s,
+                                                     .validate_if_idle_longer_than = 0s,
+                                                     .upkeep = maintenance::by_callers});
+  (void)pool.acquire();
+  EXPECT_GT(told.create_within, 200s);
+  EXPECT_LE(told.create_within, 300s);
+  (void)pool.acquire();
+  EXPECT_GT(told.validate_within, 50s);
+  EXPECT_LE(told.validate_within, 100s);
+}
+
+TEST(ResourceFactory, IsAskedToStopWhenThePoolIsClosed) {
+  instructions told;
+  told.wait_for_stop = true;
+  resource_pool<int> pool(attentive_factory{&told}, {.min_idle = 1});
+  ASSERT_TRUE(eventually([&] { return told.creating.load(); }));
+  EXPECT_TRUE(pool.close(10s).complete());
+  EXPECT_TRUE(told.asked_to_stop);
+}
+
+// djc/bb8 #227, PR #147: in fail-fast mode any failure is told, not a permanent one only.
+TEST(ResourceFactory, D10FailFastTellsOfAnyFailure) {
+  test::fake_server server;
+  server.down = true;
+  fake_pool pool(
+      test::fake_factory{&server},
+      {.retry_first = 10s, .retry_longest = 10s, .on_create_error = create_errors::fail_fast});
+  EXPECT_EQ(test::failure_of(pool, 10'000ms), acquire_failure::create_failed);
+  // And those who come before the next attempt, at once.
+  EXPECT_EQ(test::failure_of(pool, 10'000ms), acquire_failure::create_failed);
+  EXPECT_EQ(server.creates, 1);
+}
+
+// netty/netty PR #13220, #15604: the guard against double returns costs so much that it is left
+// out. Here it is the word that a return changes in any case.
+TEST_F(ResourceSurface, F2TheGuardTakesNoMutex) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  resource_handle former;
+  {
+    fake_lease gone = pool.try_acquire();
+    former = gone.handle();
+    gone.discard();
+  }
+  fill(pool, 1);
+  const std::uint64_t before = pool.stats().mutex_locks;
+  for (int i = 0; i < 100; ++i) {
+    const fake_lease held = pool.try_acquire();
+    ASSERT_TRUE(held);
+    EXPECT_FALSE(pool.kill(former)) << "an old name reaches the next resource";
+  }
+  EXPECT_EQ(pool.stats().mutex_locks, before + 1);  // that of the first stats()
+}
+
+/// Counts its ends.
+class mortal {
+ public:
+  explicit mortal(int* ends) : ends_(ends) {}
+  mortal(mortal&& other) noexcept : ends_(std::exchange(other.ends_, nullptr)) {}
+  mortal(const mortal&) = delete;
+  mortal& operator=(const mortal&) = delete;
+  mortal& operator=(mortal&&) = delete;
+  ~mortal() {
+    if (ends_ != nullptr) {
+      ++*ends_;
+    }
+  }
+
+ private:
+  int* ends_;
+};
+
+struct mortal_factory {
+  int* ends;
+  int* destroys;
+  [[nodiscard]] mortal create() const { return mortal(ends); }
+  void destroy(mortal& /*resource*/, destroy_reason /*reason*/) const noexcept { ++*destroys; }
+};
+
+// siemens/embb #40: destructors are not run by the pool.
+TEST(ResourceEnd, G4EachResourceIsDestroyedOnce) {
+  int ends = 0;
+  int destroys = 0;
+  {
+    resource_pool<mortal> pool(mortal_factory{&ends, &destroys},
+                               {.max_size = 3, .upkeep = maintenance::by_callers});
+    auto first = pool.acquire();
+    auto second = pool.acquire();
+    auto third = pool.acquire();
+    second.discard();
+    EXPECT_EQ(ends, 1);
+    EXPECT_EQ(destroys, 1);
+    const mortal taken = third.detach();  // the caller's now, and no business of the factory
+    EXPECT_EQ(destroys, 1);
+  }
+  EXPECT_EQ(ends, 3);
+  EXPECT_EQ(destroys, 2);
+}
+
+TEST_F(ResourceSurface, ADetachedResourceMakesRoomForAnother) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  fake_lease held = pool.try_acquire();
+  const test::connection taken = held.detach();
+  EXPECT_FALSE(held);
+  EXPECT_GT(taken.id, 0);
+  EXPECT_EQ(pool.stats().live, 0U);
+  EXPECT_EQ(pool.stats().detached, 1U);
+  fill(pool, 1);
+  --server.alive;  // the one that was taken out
+}
+
+TEST_F(ResourceSurface, WithGivesTheResourceBackWhateverHappens) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  EXPECT_GT(pool.with([](const test::connection& connection) { return connection.id; }), 0);
+  EXPECT_THROW(pool.with([](const test::connection&) { throw std::runtime_error("no"); }),
+               std::runtime_error);
+  EXPECT_EQ(pool.stats().idle, 1U);
+}
+
+TEST_F(ResourceSurface, AStopThatCameBeforeIsHeeded) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  std::stop_source stop;
+  stop.request_stop();
+  try {
+    (void)pool.acquire(stop.get_token());
+    ADD_FAILURE() << "it was not heeded";
+  } catch (const acquire_error& error) {
+    EXPECT_EQ(error.cause(), acquire_failure::cancelled);
+  }
+  EXPECT_EQ(pool.stats().idle, 1U);
+}
+
+TEST_F(ResourceSurface, ALeaseThatIsReplacedGivesBackWhatItHad) {
+  fake_pool& pool = start({.max_size = 2});
+  fill(pool, 2);
+  fake_lease held = pool.try_acquire();
+  held = pool.try_acquire();
+  EXPECT_EQ(pool.stats().in_use, 1U);
+  held.reset();
+  held.reset();
+  EXPECT_EQ(pool.stats().idle, 2U);
+}
+
+// What a thread without a number gives back is no other such thread's last one: it would never get
+// a number, and share a corner of the pool with others for good.
+TEST_F(ResourceSurface, AThreadGetsItsNumberWithItsFirstResource) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  fake_lease held = pool.try_acquire();
+  std::thread([lease = std::move(held)]() mutable { lease.reset(); }).join();
+  std::thread([&] {
+    EXPECT_TRUE(pool.try_acquire());
+    EXPECT_NE(detail::thread_offset, 0U);
+  }).join();
+}
+
+// How long waits and creates take, as HikariCP's connection_acquired and connection_creation.
+TEST(ResourceTimes, WaitsAndCreatesAreTimed) {
+  test::fake_server server;
+  server.slow = true;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  std::jthread connect([&] {
+    std::this_thread::sleep_for(20ms);
+    server.slow = false;
+  });
+  fake_lease held = pool.acquire();
+  const resource_pool_stats made = pool.stats();
+  EXPECT_GE(made.longest_create, 10ms);
+  EXPECT_EQ(made.creating_for, made.longest_create);
+  EXPECT_GE(made.longest_wait, 10ms);
+  EXPECT_EQ(made.waited_for, made.longest_wait);
+  EXPECT_THROW((void)pool.acquire_for(5ms), acquire_error);
+  EXPECT_EQ(pool.stats().waited_for, made.waited_for) << "only those that were served count";
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,235 @@
+// The letters and numbers are those of docs/explanation/resource-pool.md.
+#include <gtest/gtest.h>
+
+#include <sys/resource.h>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/crew.hpp"
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+using test::failure_of;
+using test::fake_lease;
+using test::fake_pool;
+
+class ResourceWaiting : public test::resource_in_each_mode {};
+
+TEST_P(ResourceWaiting, LendsWhatItMadeAndLendsItAgain) {
+  fake_pool& pool = start({.max_size = 2});
+  const int id = pool.acquire()->id;
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(pool.acquire()->id, id);
+  }
+  EXPECT_EQ(server.creates, 1);
+  EXPECT_EQ(server.resets, 11);
+  EXPECT_EQ(pool.stats().uses, 11U);
+}
+
+TEST_P(ResourceWaiting, AllOfMaxSizeCanBeOutAndNotOneMore) {
+  fake_pool& pool = start({.max_size = 3, .detect_hold_and_wait = false});
+  const fake_lease first = pool.acquire();
+  const fake_lease second = pool.acquire();
+  const fake_lease third = pool.acquire();
+  EXPECT_FALSE(pool.try_acquire());
+  EXPECT_EQ(failure_of(pool, 5ms), acquire_failure::timed_out);
+  EXPECT_EQ(pool.stats().in_use, 3U);
+  EXPECT_EQ(pool.stats().live, 3U);
+}
+
+TEST_P(ResourceWaiting, AWaitingThreadIsHandedWhatComesBack) {
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  const int id = held->id;
+  std::jthread waiting([&] { EXPECT_EQ(pool.acquire()->id, id); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  held.reset();
+  waiting.join();
+  EXPECT_EQ(pool.stats().handed_over, 1U + (server.creates == 1 ? 1U : 0U));
+}
+
+// djc/bb8 #67: a cancelled `get` loses a connection. boostorg/mysql #509: or swallows a wake-up.
+TEST_P(ResourceWaiting, A1A2ACancelledWaiterLosesNothingAndSwallowsNothing) {
+  fake_pool& pool = start({.max_size = 1});
+  for (int i = 0; i < 200; ++i) {
+    fake_lease held = pool.acquire();
+    std::stop_source stop;
+    std::jthread cancelled([&] {
+      try {
+        (void)pool.acquire(stop.get_token());
+      } catch (const acquire_error& error) {
+        EXPECT_EQ(error.cause(), acquire_failure::cancelled);
+      }
+    });
+    std::jthread other([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
+    std::jthread canceller([&] { stop.request_stop(); });
+    held.reset();
+  }
+  EXPECT_TRUE(pool.try_acquire());
+}
+
+// vitessio/vitess #17662, djc/bb8 #122: returned between the look and the joining of the queue.
+TEST_P(ResourceWaiting, A5NobodySleepsBesideAnIdleResource) {
+  fake_pool& pool = start({.max_size = 1});
+  test::run_crew(3, [&](unsigned) {
+    for (int i = 0; i < 300; ++i) {
+      EXPECT_TRUE(pool.acquire_for(20s));
+    }
+  });
+}
+
+// djc/bb8 #167, POOL-424: nobody is told that there is room again.
+TEST_P(ResourceWaiting, A7EveryWayToFreeRoomServesAWaiter) {
+  using way = std::function<void(fake_pool&, fake_lease&)>;
+  const std::vector<way> ways{[](fake_pool&, fake_lease& lease) { lease.discard(); },
+                              [this](fake_pool&, fake_lease& lease) {
+                                (void)lease.detach();
+                                --server.alive;
+                              },
+                              [this](fake_pool&, fake_lease& lease) {
+                                server.refuse_reset = true;
+                                lease.reset();
+                                server.refuse_reset = false;
+                              },
+                              [](fake_pool& pool, fake_lease& lease) {
+                                EXPECT_TRUE(pool.kill(lease.handle()));
+                                lease.reset();
+                              },
+                              [](fake_pool& pool, fake_lease& lease) {
+                                pool.flush();
+                                lease.reset();
+                              },
+                              [](fake_pool& pool, fake_lease&) { pool.resize(2); }};
+  for (const way& free_room : ways) {
+    fake_pool& pool = start({.max_size = 1});
+    fake_lease held = pool.acquire();
+    std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    free_room(pool, held);
+    waiting.join();
+    held.reset();
+    end();
+  }
+}
+
+// jackc/pgx PR #2350, boostorg/mysql #487: no time-out, or none of one's own. POOL-418: too short.
+TEST_P(ResourceWaiting, A11A12TimesAreKept) {
+  fake_pool& pool = start({.max_size = 1, .acquire_timeout = 20ms, .detect_hold_and_wait = false});
+  const fake_lease held = pool.acquire_for(10s);  // the machine may be busy
+  auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW((void)pool.acquire(), acquire_error);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 20ms);
+  begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(failure_of(pool, 5ms), acquire_failure::timed_out);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 5ms);
+  EXPECT_EQ(failure_of(pool, -5ms), acquire_failure::timed_out);
+}
+
+TEST_P(ResourceWaiting, AnyMomentOfAnyClockIsATime) {
+  fake_pool& pool = start({.max_size = 1, .detect_hold_and_wait = false});
+  fake_lease held = pool.acquire_until(std::chrono::steady_clock::time_point::max());
+  EXPECT_TRUE(held);
+  for (const auto past :
+       {std::chrono::system_clock::time_point::min(), std::chrono::system_clock::now() - 1s}) {
+    EXPECT_THROW((void)pool.acquire_until(past), acquire_error);
+  }
+}
+
+// transact-rs/sqlx #2276, djc/bb8 #227: is it a leak, a slow query, a failing connect?
+TEST_P(ResourceWaiting, A13TheErrorSaysWhy) {
+  server.down = true;
+  fake_pool& pool = start({.max_size = 4, .name = "orders"});
+  ASSERT_TRUE(eventually([&] {
+    EXPECT_EQ(failure_of(pool, 5ms), acquire_failure::timed_out);
+    return pool.stats().create_failures > 0;
+  }));
+  try {
+    (void)pool.acquire_for(50ms);
+    FAIL();
+  } catch (const acquire_error& error) {
+    EXPECT_EQ(error.cause(), acquire_failure::timed_out);
+    EXPECT_TRUE(error.create_error());
+    EXPECT_EQ(error.counts().max_size, 4U);
+    const std::string what = error.what();
+    EXPECT_NE(what.find("'orders'"), std::string::npos) << what;
+    EXPECT_NE(what.find("connection refused"), std::string::npos) << what;
+  }
+}
+
+// brettwooldridge/HikariCP #442, aio-libs/aiopg #113: a thread waits for what it holds itself.
+TEST_P(ResourceWaiting, A14AThreadThatHasAllDoesNotWaitForMore) {
+  fake_pool& pool = start({.max_size = 2});
+  const fake_lease first = pool.acquire();
+  const fake_lease second = pool.acquire();
+  EXPECT_EQ(failure_of(pool, 10s), acquire_failure::self_deadlock);
+}
+
+TEST_P(ResourceWaiting, A14SeveralThreadsThatWaitForOneAnotherAreTold) {
+  fake_pool& pool = start({.max_size = 2});
+  std::atomic<int> told{0};
+  std::atomic<int> holding{0};
+  test::run_crew(2, [&](unsigned) {
+    const fake_lease mine = pool.acquire();
+    ++holding;
+    eventually([&] { return holding == 2; });
+    try {
+      (void)pool.acquire_for(10s);
+    } catch (const acquire_error& error) {
+      told += error.cause() == acquire_failure::self_deadlock ? 1 : 0;
+    }
+  });
+  EXPECT_EQ(told, 1);  // and the other then gets what that one gave back
+}
+
+TEST_P(ResourceWaiting, A14WhatWasPassedOnMayComeBack) {
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease mine = pool.acquire();
+  std::jthread other([theirs = std::move(mine)]() mutable {
+    std::this_thread::sleep_for(5ms);
+    theirs.reset();
+  });
+  EXPECT_TRUE(pool.acquire_for(10s));
+}
+
+// apache/commons-pool PR #346: nobody will ever return anything, and nothing is made.
+TEST_P(ResourceWaiting, A15AWaiterOfAnEmptyPoolIsServedOnceCreatesGoWell) {
+  server.down = true;
+  fake_pool& pool = start({.max_size = 1, .retry_first = 1ms, .retry_longest = 2ms});
+  std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
+  ASSERT_TRUE(eventually([&] { return server.creates >= 3; }));
+  server.down = false;
+}
+
+// djc/bb8 #227, PR #147: a wrong password is tried again for thirty seconds.
+TEST_P(ResourceWaiting, D10APermanentErrorIsToldAtOnce) {
+  server.wrong_password = true;
+  fake_pool& pool = start({.max_size = 4});
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(failure_of(pool, 20s), acquire_failure::create_failed);
+  EXPECT_EQ(failure_of(pool, 20s), acquire_failure::create_failed);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+  EXPECT_LE(server.creates, 2);  // the second acquire did not ask the server again
+}
+
+// globalsign/mgo PR #115: waiters that poll. HikariCP CHANGES 7.0.1: storms of yields.
+TEST_P(ResourceWaiting, H5H6AWaitingThreadSleeps) {
+  fake_pool& pool = start({.max_size = 1, .acquire_timeout = 100ms});
+  const fake_lease held = pool.acquire();
+  test::run_in_new_thread([&] {
+    EXPECT_THROW((void)pool.acquire(), acquire_error);
+    rusage used{};
+    ASSERT_EQ(::getrusage(RUSAGE_THREAD, &used), 0);
+    EXPECT_LT(used.ru_nvcsw, 20);  // NOLINT(cppcoreguidelines-pro-type-union-access): glibc's
+  });
+}
+
+LIDO_TEST_IN_ALL_MODES(ResourceWaiting);
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,56 @@
+/// @file
+/// A server of our own, in this process: sends back each line. With the faults that real ones have.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <memory>
+#include <set>
+#include <thread>
+
+namespace servers {
+
+class echo_server {
+ public:
+  using tcp = boost::asio::ip::tcp;
+
+  /// At a free port of 127.0.0.1, in a thread of its own.
+  echo_server();
+  echo_server(const echo_server&) = delete;
+  echo_server& operator=(const echo_server&) = delete;
+  ~echo_server();
+
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] int connections() const { return open_; }
+  [[nodiscard]] int accepted() const { return accepted_; }
+
+  /// Closes all connections there are.
+  void hang_up();
+  /// Sends a line to everybody that nobody has asked for.
+  void speak_unasked();
+  /// From now on, silently: takes what comes, answers nothing.
+  void fall_silent(bool on) { silent_ = on; }
+  /// Refuses connections, or takes them again at the same port.
+  void refuse(bool on);
+
+ private:
+  struct session;
+
+  void listen();
+  void accept();
+  template <class F>
+  void run(const F& f);
+
+  std::atomic<int> open_{0};
+  std::atomic<int> accepted_{0};
+  std::atomic<bool> silent_{false};
+  boost::asio::io_context context_{1};
+  tcp::acceptor acceptor_{context_};
+  int port_ = 0;
+  std::set<std::shared_ptr<session>> sessions_;  // of the thread
+  std::jthread thread_;
+};
+
+}  // namespace servers

@@ -1,0 +1,68 @@
+/// @file
+/// Redis, PostgreSQL and PgBouncer, each with a password, in a temporary folder, on a free port.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "server_process.hpp"
+
+namespace servers {
+
+inline constexpr const char* password = "open sesame";
+
+class redis {
+ public:
+  /// The program, or nothing where it is not installed.
+  [[nodiscard]] static std::optional<std::string> program() { return find_program("redis-server"); }
+
+  /// Accepts connections when this returns. Throws std::runtime_error.
+  redis();
+
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] server_process& process() { return *process_; }
+  /// At the same port, after its process was ended.
+  void restart();
+
+ private:
+  temporary_folder folder_{"redis"};
+  int port_ = free_port();
+  std::optional<server_process> process_;
+};
+
+/// The user and the database are called lido.
+class postgres {
+ public:
+  [[nodiscard]] static std::optional<std::string> program() { return find_program("initdb"); }
+
+  /// As above; makes a new database cluster, which takes seconds.
+  postgres();
+
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] std::string conninfo(const std::string& secret = password) const;
+  [[nodiscard]] server_process& process() { return *process_; }
+  void restart();
+
+ private:
+  temporary_folder folder_{"postgres"};
+  int port_ = free_port();
+  std::optional<server_process> process_;
+};
+
+/// In transaction mode, in front of a PostgreSQL.
+class pgbouncer {
+ public:
+  [[nodiscard]] static std::optional<std::string> program() { return find_program("pgbouncer"); }
+
+  /// With at most that many connections to the server.
+  pgbouncer(const postgres& server, int connections);
+
+  [[nodiscard]] std::string conninfo() const;
+
+ private:
+  temporary_folder folder_{"pgbouncer"};
+  int port_ = free_port();
+  std::optional<server_process> process_;
+};
+
+}  // namespace servers

@@ -1,0 +1,223 @@
+#include "server_process.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): not declared everywhere
+
+namespace servers {
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+constexpr const char* servant = "postgres";
+
+bool is_root() {
+  return ::geteuid() == 0;
+}
+
+void hand_to_servant(const fs::path& path) {
+  const passwd* const user = is_root() ? ::getpwnam(servant) : nullptr;
+  if (user != nullptr && ::chown(path.c_str(), user->pw_uid, user->pw_gid) != 0) {
+    throw std::runtime_error("cannot chown " + path.string());
+  }
+}
+
+class open_socket {
+ public:
+  open_socket() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+  open_socket(const open_socket&) = delete;
+  open_socket& operator=(const open_socket&) = delete;
+  ~open_socket() { ::close(fd_); }
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+/// Through setpriv(1), which also asks the kernel to end the child with its parent.
+pid_t spawn(const std::vector<std::string>& command, const fs::path& log) {
+  std::vector<std::string> words{"setpriv", "--pdeathsig", "KILL"};
+  if (is_root() && ::getpwnam(servant) != nullptr) {
+    words.insert(words.end(), {"--reuid", servant, "--regid", servant, "--init-groups"});
+  }
+  words.insert(words.end(), command.begin(), command.end());
+  std::vector<char*> arguments;
+  std::transform(words.begin(), words.end(), std::back_inserter(arguments),
+                 [](std::string& word) { return word.data(); });
+  arguments.push_back(nullptr);
+
+  posix_spawn_file_actions_t files{};
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(),
+                                     O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ::posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawnattr_t attributes{};
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  sigset_t none{};
+  ::sigemptyset(&none);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  pid_t child = -1;
+  const int failed =
+      ::posix_spawnp(&child, "setpriv", &files, &attributes, arguments.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&files);
+  if (failed != 0) {
+    throw std::runtime_error("cannot start " + command.front());
+  }
+  return child;
+}
+
+std::string text_of(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+temporary_folder::temporary_folder(const std::string& name) {
+  std::string pattern = (fs::temp_directory_path() / ("lido_" + name + "_XXXXXX")).string();
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    throw std::runtime_error("cannot make a folder like " + pattern);
+  }
+  path_ = pattern;
+  hand_to_servant(path_);
+}
+
+temporary_folder::~temporary_folder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+fs::path temporary_folder::write(const std::string& name, const std::string& text) const {
+  const fs::path file = path_ / name;
+  std::ofstream(file) << text;
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  hand_to_servant(file);
+  return file;
+}
+
+int free_port() {
+  const open_socket probe;
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof address;
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast): the interface of sockets
+  if (::bind(probe.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    throw std::runtime_error("no free port");
+  }
+  // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
+  return ntohs(address.sin_port);
+}
+
+std::optional<std::string> find_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  std::istringstream folders(std::string(path == nullptr ? "" : path) +
+                             ":/usr/sbin:/usr/local/sbin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path candidate = fs::path(folder) / name;
+    if (::access(candidate.c_str(), X_OK) == 0) {
+      return candidate.string();
+    }
+  }
+  std::optional<std::string> found;
+  std::error_code absent;
+  for (const auto& version : fs::directory_iterator("/usr/lib/postgresql", absent)) {
+    const std::string candidate = (version.path() / "bin" / name).string();
+    if (::access(candidate.c_str(), X_OK) == 0 && (!found || *found < candidate)) {
+      found = candidate;
+    }
+  }
+  return found;
+}
+
+server_process::server_process(const std::vector<std::string>& command, const fs::path& log)
+    : pid_(spawn(command, log)) {}
+
+server_process::~server_process() {
+  end(SIGTERM);
+}
+
+void server_process::signal(int number) const {
+  if (pid_ > 0) {
+    (void)::kill(pid_, number);
+  }
+}
+
+void server_process::end(int number) {
+  if (pid_ <= 0) {
+    return;
+  }
+  signal(number);
+  signal(SIGCONT);
+  if (!is_over(10s)) {
+    (void)::kill(-pid_, SIGKILL);
+    (void)is_over(10s);
+  }
+  pid_ = -1;
+}
+
+bool server_process::is_over(std::chrono::seconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > end) {
+      return false;
+    }
+    std::this_thread::sleep_for(2ms);
+  }
+  return true;
+}
+
+void run_program(const std::vector<std::string>& command, const fs::path& log) {
+  const pid_t child = spawn(command, log);
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child || status != 0) {
+    throw std::runtime_error(command.front() + " failed: " + text_of(log));
+  }
+}
+
+bool accepts(int port, std::chrono::seconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  const sockaddr_in address = loopback(port);
+  for (;;) {
+    const open_socket probe;
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the interface of sockets
+    if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+      return true;
+    }
+    if (std::chrono::steady_clock::now() > end) {
+      return false;
+    }
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+}  // namespace servers

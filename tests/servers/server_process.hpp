@@ -1,0 +1,68 @@
+/// @file
+/// Real servers on loopback, started and ended by who tests with them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace servers {
+
+/// A new folder below the system's for temporary files, that goes with everything in it. Belongs to
+/// the user that servers run as.
+class temporary_folder {
+ public:
+  explicit temporary_folder(const std::string& name);
+  temporary_folder(const temporary_folder&) = delete;
+  temporary_folder& operator=(const temporary_folder&) = delete;
+  ~temporary_folder();
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  /// A file with that text, owned like the folder, for nobody else to read.
+  std::filesystem::path write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A port of 127.0.0.1 that was free a moment ago.
+[[nodiscard]] int free_port();
+
+/// Where a program is: in PATH, in the folders for administrators, or in the newest
+/// /usr/lib/postgresql/*/bin.
+[[nodiscard]] std::optional<std::string> find_program(const std::string& name);
+
+/// One child. Killed with its process group when this object ends, and by the kernel when the
+/// thread that has started it does. As root it runs as the user postgres, since PostgreSQL insists
+/// on that.
+class server_process {
+ public:
+  /// Standard output and error go to `log`. Throws std::runtime_error if it cannot be started.
+  server_process(const std::vector<std::string>& command, const std::filesystem::path& log);
+  server_process(const server_process&) = delete;
+  server_process& operator=(const server_process&) = delete;
+  ~server_process();
+
+  void signal(int number) const;
+  /// Ends it and waits: by that signal, after ten seconds by SIGKILL.
+  void end(int number);
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  [[nodiscard]] bool is_over(std::chrono::seconds patience);
+
+  pid_t pid_ = -1;
+};
+
+/// Runs to its end. Throws std::runtime_error with what it wrote if that was bad.
+void run_program(const std::vector<std::string>& command, const std::filesystem::path& log);
+
+/// Whether anybody accepts connections at that port, within that time.
+[[nodiscard]] bool accepts(int port, std::chrono::seconds patience);
+
+}  // namespace servers

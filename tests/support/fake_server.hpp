@@ -1,0 +1,114 @@
+/// @file
+/// A server that does not exist, and connections to it: what a test of resource pools needs to
+/// make things go wrong.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "lido/resource_pool.hpp"
+
+namespace lido::test {
+
+/// Says what connections do, and counts them.
+struct fake_server {
+  std::atomic<int> next_id{1};
+  std::atomic<int> creates{0};
+  std::atomic<int> creating{0};
+  std::atomic<int> most_alive{0};
+  std::atomic<int> alive{0};
+  std::atomic<int> validations{0};
+  std::atomic<int> resets{0};
+  std::array<std::atomic<int>, destroy_reasons> destroyed{};
+
+  std::atomic<bool> down{false};            ///< create throws
+  std::atomic<bool> wrong_password{false};  ///< create throws for good
+  std::atomic<bool> slow{false};            ///< create waits until this is false
+  std::atomic<bool> slow_validate{false};
+  std::atomic<bool> slow_destroy{false};
+  std::atomic<bool> broken{false};        ///< validate says no
+  std::atomic<bool> refuse_reset{false};  ///< reset says no
+
+  [[nodiscard]] int destroyed_for(destroy_reason reason) const {
+    return destroyed.at(static_cast<std::size_t>(reason));
+  }
+};
+
+inline void wait_while(const std::atomic<bool>& held) {
+  while (held) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+/// Waits until `done()`; gives up after ten seconds. Returns whether it is.
+template <class Done>
+bool eventually(const Done& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > end) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+struct connection {
+  int id = 0;
+};
+
+struct fake_factory {
+  fake_server* server;
+
+  [[nodiscard]] connection create(const create_context& /*context*/) const {
+    ++server->creates;
+    ++server->creating;
+    wait_while(server->slow);
+    --server->creating;
+    if (server->wrong_password) {
+      throw permanent_failure("wrong password");
+    }
+    if (server->down) {
+      throw std::runtime_error("connection refused");
+    }
+    const int alive = ++server->alive;
+    int most = server->most_alive;
+    while (alive > most && !server->most_alive.compare_exchange_weak(most, alive)) {
+    }
+    return {.id = server->next_id++};
+  }
+  bool validate(connection& /*connection*/) const {
+    ++server->validations;
+    wait_while(server->slow_validate);
+    return !server->broken;
+  }
+  bool reset(connection& /*connection*/) const {
+    ++server->resets;
+    return !server->refuse_reset;
+  }
+  void destroy(connection& /*connection*/, destroy_reason reason) const noexcept {
+    wait_while(server->slow_destroy);
+    --server->alive;
+    ++server->destroyed.at(static_cast<std::size_t>(reason));
+  }
+};
+
+/// Time that stands still until it is told to go on.
+class manual_clock : public time_source {
+ public:
+  [[nodiscard]] std::chrono::nanoseconds now() const noexcept override {
+    return std::chrono::nanoseconds(now_.load());
+  }
+  void advance(std::chrono::nanoseconds by) { now_ += by.count(); }
+
+ private:
+  std::atomic<std::int64_t> now_{1'000'000'000'000};
+};
+
+using fake_pool = resource_pool<connection>;
+using fake_lease = resource_lease<connection>;
+
+}  // namespace lido::test

@@ -1,0 +1,132 @@
+/// @file
+/// Pools of fake connections, in each mode of maintenance and with time that a test moves.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/fake_server.hpp"
+
+namespace lido::test {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): literals
+
+/// What a callback was told.
+struct outcome {
+  std::atomic<int> calls{0};
+  fake_lease lease;
+  std::optional<acquire_failure> failure;
+
+  [[nodiscard]] auto receiver() {
+    return [this](fake_lease got, const std::exception_ptr& error) {
+      try {
+        if (error) {
+          std::rethrow_exception(error);
+        }
+        lease = std::move(got);
+      } catch (const acquire_error& known) {
+        failure = known.cause();
+      }
+      ++calls;
+    };
+  }
+};
+
+/// Why an acquire fails that has to.
+inline acquire_failure failure_of(fake_pool& pool, std::chrono::milliseconds timeout) {
+  try {
+    (void)pool.acquire_for(timeout);
+  } catch (const acquire_error& error) {
+    return error.cause();
+  }
+  ADD_FAILURE() << "the acquire went well";
+  return acquire_failure::closed;
+}
+
+/// In each mode; where somebody has to call tick(), a thread does.
+class resource_in_each_mode : public ::testing::TestWithParam<maintenance> {
+ protected:
+  fake_pool& start(resource_pool_options options) {
+    options.upkeep = GetParam();
+    pool_.emplace(fake_factory{&server}, options);
+    if (GetParam() == maintenance::by_tick) {
+      ticker_ = std::jthread([this](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          pool_->tick();
+          std::this_thread::sleep_for(1ms);
+        }
+      });
+    }
+    return *pool_;
+  }
+  void end() {
+    ticker_ = {};
+    pool_.reset();
+  }
+  void TearDown() override {
+    end();
+    EXPECT_EQ(server.alive, 0);
+  }
+
+  fake_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
+
+ private:
+  std::optional<fake_pool> pool_;
+  std::jthread ticker_;
+};
+
+/// By tick, with time that the test moves: nothing here sleeps.
+class resource_by_tick : public ::testing::Test {
+ protected:
+  fake_pool& start(resource_pool_options options) {
+    options.upkeep = maintenance::by_tick;
+    options.clock = &clock;
+    return pool_.emplace(fake_factory{&server}, options);
+  }
+  /// Makes `count` at once and puts them back.
+  void fill(fake_pool& pool, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_FALSE(pool.try_acquire()) << "so many are there already";
+      pool.tick();
+      held_.push_back(pool.try_acquire());
+      EXPECT_TRUE(held_.back());
+    }
+    held_.clear();
+  }
+  void pass(std::chrono::nanoseconds time) {
+    clock.advance(time);
+    pool_->tick();
+  }
+  void TearDown() override {
+    pool_.reset();
+    EXPECT_EQ(server.alive, 0);  // siemens/embb #40, G4: destructors not run
+  }
+
+  manual_clock clock;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
+  fake_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
+
+ private:
+  std::vector<fake_lease> held_;
+  std::optional<fake_pool> pool_;
+};
+
+/// How the parameter is called in the names of tests.
+inline std::string name_of(maintenance mode) {
+  const std::array names{"background", "by_callers", "by_tick"};
+  return names.at(static_cast<std::size_t>(mode));
+}
+
+#define LIDO_TEST_IN_ALL_MODES(suite)                                                            \
+  INSTANTIATE_TEST_SUITE_P(                                                                      \
+      Modes, suite,                                                                              \
+      ::testing::Values(maintenance::background, maintenance::by_callers, maintenance::by_tick), \
+      [](const auto& test) { return test::name_of(test.param); })
+
+}  // namespace lido::test
