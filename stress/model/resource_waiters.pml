@@ -1,6 +1,6 @@
 /* How those who wait for a resource, those who give one back, and those who stop a wait agree.
  *
- * The protocol of src/resource/waiter.cpp, resource_serve.cpp and resource_acquire.cpp, step by
+ * The protocol of src/resource/resource_waiter.cpp, resource_serve.cpp and resource_acquire.cpp, step by
  * step: one word for each resource, one for each wait, one that counts those who wait, and a mutex
  * for the queue. Memory is sequentially consistent here; what weaker memory does is for lido_model.
  * SPIN goes through every order of steps, for any number of preemptions.

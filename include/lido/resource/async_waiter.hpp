@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "lido/resource/resource_core.hpp"
-#include "lido/resource/waiter.hpp"
+#include "lido/resource/resource_waiter.hpp"
 
 namespace lido::detail {
 

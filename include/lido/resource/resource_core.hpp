@@ -25,8 +25,8 @@
 #include "lido/resource/pool_settings.hpp"
 #include "lido/resource/refill.hpp"
 #include "lido/resource/resource_slot.hpp"
+#include "lido/resource/resource_waiter.hpp"
 #include "lido/resource/stats.hpp"
-#include "lido/resource/waiter.hpp"
 
 namespace lido::detail {
 

@@ -1,4 +1,4 @@
-#include "lido/resource/waiter.hpp"
+#include "lido/resource/resource_waiter.hpp"
 
 namespace lido::detail {
 
