@@ -69,19 +69,19 @@ void resource_core::offer(const resource_grant& grant) noexcept {
 void resource_core::serve(resource_slot& released) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
-  const bool is_closed = attention_.is(attention::closed);
-  if (is_closed || has_surplus()) {
-    life_word ticket;
-    if (released.lend(ticket)) {
-      after.unwanted = {&released, ticket};
-      after.why = is_closed ? destroy_reason::closed : destroy_reason::surplus;
-      if (!is_closed) {
-        shed_one();
-      }
-    }
+  if (!attention_.is(attention::closed) && !has_surplus()) {
+    match(&released, after);
     return;
   }
-  match(&released, after);
+  life_word ticket;
+  if (released.lend(ticket)) {
+    after.unwanted = {&released, ticket};
+    after.why = destroy_reason::closed;
+    if (!attention_.is(attention::closed)) {
+      after.why = destroy_reason::surplus;
+      shed_one();
+    }
+  }
 }
 
 /// Gives idle resources to those who wait: `only` that one, or all.

@@ -32,7 +32,7 @@ class async_waiter : public resource_waiter {
     done_(grant, std::move(error));
   }
 
-  // Under the mutex.
+  // Under the mutex. NOLINTNEXTLINE(*-non-private-member-variables-in-classes): the core's note
   bool stopped = false;
 
  private:

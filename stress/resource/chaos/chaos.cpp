@@ -217,7 +217,7 @@ chaos::belongings at_rest() {
 /// word, and so do those of the kernel that close sockets.
 chaos::belongings settled(const chaos::belongings& expected) {
   chaos::belongings now;
-  const auto patience = clock::now() + 30s;
+  const auto patience = clock::now() + 10s;
   while ((now.threads != expected.threads || now.files != expected.files) &&
          clock::now() < patience) {
     std::this_thread::sleep_for(5ms);
