@@ -2,6 +2,8 @@
 /// order of events can be tried. Hard cases 1 to 6.
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "lido/concurrency/asymmetric_fence.hpp"
@@ -15,6 +17,7 @@ namespace {
 
 using lido::detail::cache_kind;
 using lido::detail::cache_state;
+using lido::detail::cell;
 using lido::detail::thread_cache;
 
 constexpr std::size_t nothing = ~std::size_t{0};
@@ -24,15 +27,21 @@ constexpr std::uint32_t limit = 4;
 class driven {
  public:
   driven(cache_kind kind, std::size_t items, std::size_t cached) : kind_(kind), books_(items) {
-    (void)cache_.settle(kind_);
-    cache_.use_cells(cells_);
-    cache_.open(kind_, 0, limit);
+    use(cells_, limit);
     for (std::size_t item = 0; item < items; ++item) {
       books_.got(item, books_.begin());
       if (item < cached) {
         push(item);
       }
     }
+  }
+
+  /// The owner's: other cells, for so many items. Requires: it holds all items.
+  void use(std::span<cell> cells, std::uint32_t most) {
+    (void)cache_.settle(kind_);
+    cache_.use_cells(cells);
+    limit_ = most;
+    cache_.open(kind_, 0, limit_);
   }
 
   /// The owner's: what slot_source does around the cache, with no depot to turn to.
@@ -114,7 +123,7 @@ class driven {
       return nullptr;
     }
     const thread_cache::settled found = cache_.settle_pop(kind_);
-    cache_.open(kind_, found.count, limit);
+    cache_.open(kind_, found.count, limit_);
     return found.item;
   }
 
@@ -128,11 +137,12 @@ class driven {
     if (found.item != nullptr) {
       cache_.cells()[found.count++].store(found.item, std::memory_order_relaxed);
     }
-    cache_.open(kind_, found.count, limit);
+    cache_.open(kind_, found.count, limit_);
   }
 
   cache_kind kind_;
-  std::array<lido::detail::cell, limit + 2> cells_;
+  std::uint32_t limit_ = limit;
+  std::array<cell, limit + 2> cells_;
   thread_cache cache_;
   ledger books_;
   std::size_t stolen_ = 0;
@@ -246,6 +256,43 @@ void exit_against_theft() {
   cache.check(home);
 }
 
+/// Cells for no item, but one that a push fills; those behind it have ended, so that a look there
+/// shows.
+class few_cells {
+ public:
+  few_cells() { std::destroy(all_.begin() + few, all_.end()); }
+  few_cells(const few_cells&) = delete;
+  few_cells& operator=(const few_cells&) = delete;
+  ~few_cells() {
+    for (auto ended = all_.begin() + few; ended != all_.end(); ++ended) {
+      std::construct_at(&*ended);
+    }
+  }
+  [[nodiscard]] std::span<cell> get() { return std::span(all_).first(few); }
+
+ private:
+  static constexpr std::size_t few = 2;
+  std::array<cell, limit + 2> all_;
+};
+
+// A cache grows while a thief reads it, which must not take the old cells for as many as the new
+// ones are, nor look at new ones that are not there yet.
+template <cache_kind Kind>
+void cells_replaced() {
+  few_cells few;
+  std::unique_ptr<cell[]> more;
+  driven cache(Kind, 2, 0);
+  cache.use(few.get(), 0);
+  in_threads([&] { (void)cache.rob(); },
+             [&] {
+               more = std::make_unique<cell[]>(limit);
+               cache.use({more.get(), limit}, limit - 2);
+               cache.push(0);
+               cache.push(1);
+             });
+  cache.check(0);
+}
+
 constexpr auto revocable = cache_kind::revocable;
 constexpr auto locked = cache_kind::locked;
 
@@ -267,6 +314,10 @@ constexpr std::array scenarios{
              &left_stolen<revocable>},
     scenario{"thread_cache.exit_against_theft", "an owner leaves while it is robbed",
              &exit_against_theft<revocable>},
+    scenario{"thread_cache.cells_replaced", "a cache grows while it is robbed",
+             &cells_replaced<revocable>},
+    scenario{"thread_cache.locked_cells_replaced", "a locked cache grows while it is robbed",
+             &cells_replaced<locked>},
     scenario{"thread_cache.locked_theft", "theft from a cache of the locked kind",
              &theft_against_both<locked>},
     scenario{"thread_cache.locked_two_thieves", "two thieves at a locked cache",
