@@ -82,7 +82,8 @@ bool resource_core::next_job(job& out) noexcept {
     ++running_;
     return true;
   }
-  if (!sweep_due_ || sweeping_) {
+  // A closed pool looks after its resources by itself; a sweep would count as work under way.
+  if (!sweep_due_ || sweeping_ || attention_.is(attention::closed)) {
     return false;
   }
   out.slot = nullptr;
