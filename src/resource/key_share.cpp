@@ -35,7 +35,8 @@ key_share& total_share::add(std::unique_ptr<key_share> share) {
 
 std::unique_ptr<key_share> total_share::remove(key_share& share) noexcept {
   const std::lock_guard guard(mutex_);
-  if (share.claims() != 1 || share.resizing_ || share.core().stats().live != 0) {
+  if (share.claims() != 0 || share.looks_ != 1 || share.resizing_ ||
+      share.core().stats().live != 0) {
     return nullptr;
   }
   const auto found = std::find_if(shares_.begin(), shares_.end(),
@@ -258,7 +259,7 @@ resource_grant total_share::take(key_share& share, const acquire_request& reques
   return share.core().take(request);
 }
 
-/// The end of a lease. What only looks at a key does not count as its use.
+/// The end of a lease.
 void total_share::end_use(key_share& share) noexcept {
   // relaxed (2x): a hint about which key was used last
   share.last_used_.store(era_.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -285,22 +286,42 @@ void total_share::forget(key_share& share, const resource_grant& grant) noexcept
 
 void total_share::leave(key_share& share) noexcept {
   share.unclaim();
-  if (anybody_waits() && !broken(mutation::key_unwatched)) {
+  if (!broken(mutation::key_unwatched)) {
+    look_again();
+  }
+}
+
+void total_share::look_again() noexcept {
+  if (anybody_waits()) {
     pump();
   }
 }
 
 // ---- all keys -----------------------------------------------------------------------------------
 
-std::vector<key_share*> total_share::claim_all() {
+void total_share::look_at(key_share& share) noexcept {
+  const std::lock_guard guard(mutex_);
+  ++share.looks_;
+}
+
+std::vector<key_share*> total_share::look_at_all() {
   const std::lock_guard guard(mutex_);
   std::vector<key_share*> all;
   all.reserve(shares_.size());
   for (const auto& share : shares_) {
-    share->claim();
+    ++share->looks_;
     all.push_back(share.get());
   }
   return all;
+}
+
+/// What was ended meanwhile may have made room.
+void total_share::end_look(key_share& share) noexcept {
+  {
+    const std::lock_guard guard(mutex_);
+    --share.looks_;
+  }
+  look_again();
 }
 
 void total_share::trim(key_share& share) noexcept {
@@ -310,7 +331,7 @@ void total_share::trim(key_share& share) noexcept {
   {
     const std::lock_guard guard(mutex_);
     const auto live = static_cast<std::uint32_t>(share.core().stats().live);
-    const std::uint32_t needed = std::max(share.claims() - 1, live);
+    const std::uint32_t needed = std::max(share.claims(), live);
     if (share.resizing_ || share.granted_ <= needed) {
       return;
     }

@@ -26,42 +26,52 @@ resource_grant resource_core::take_now(place at) noexcept {
   return idle.slot != nullptr ? idle : create_for_try(at);
 }
 
+void resource_core::refuse(acquire_failure cause) {
+  {
+    const lock guard(mutex_);
+    count_failure(cause);
+  }
+  throw error(cause);
+}
+
 resource_grant resource_core::take(const acquire_request& request) {
   const auto alive = shared_from_this();
   if (thread_offset == 0) {
     assign_thread_number();
   }
   if (request.stop.stop_requested()) {
-    {
-      const lock guard(mutex_);
-      count_failure(acquire_failure::cancelled);
-    }
-    throw error(acquire_failure::cancelled);
+    refuse(acquire_failure::cancelled);
   }
-  resource_grant taken = attention_.needed() ? resource_grant{} : take_idle(request.at);
+  resource_grant taken =
+      attention_.needed() ? resource_grant{} : take_idle(request.at, request.until);
   for (bool again = false; taken.slot == nullptr; again = true) {
-    taken = checked(wait_in_line(request, again), request.at);
+    if (again && request.until.passed()) {  // what it was given was not fit, and took its time
+      refuse(acquire_failure::timed_out);
+    }
+    taken = checked(wait_in_line(request, again), request.at, request.until);
   }
   return taken;
 }
 
 /// The grant if its resource is fit, otherwise nothing.
-resource_grant resource_core::checked(resource_grant grant, place at) noexcept {
-  if (!make_fit(grant)) {
+resource_grant resource_core::checked(resource_grant grant, place at,
+                                      const deadline& until) noexcept {
+  if (!make_fit(grant, until)) {
     return {};
   }
   grant.slot->note_holder(now(), this_thread_id(), at);
   return grant;
 }
 
-resource_grant resource_core::take_idle(place at) noexcept {
+/// Nothing if there is none that is fit, or no time to look for one.
+resource_grant resource_core::take_idle(place at, const deadline& until) noexcept {
   for (;;) {
     const resource_grant grant = scan(life_state::in_use);
     if (grant.slot == nullptr) {
       return {};
     }
-    const resource_grant fit = checked(grant, at);
-    if (fit.slot != nullptr) {
+    const resource_grant fit = checked(grant, at, until);
+    if (fit.slot != nullptr || until.passed()) {
       return fit;
     }
   }
@@ -75,7 +85,7 @@ resource_grant resource_core::scan(life_state to) noexcept {
 }
 
 /// False: it was not fit, and is no more.
-bool resource_core::make_fit(const resource_grant& grant) noexcept {
+bool resource_core::make_fit(const resource_grant& grant, const deadline& until) noexcept {
   resource_slot& slot = *grant.slot;
   const verdict found = slot.judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
@@ -83,8 +93,8 @@ bool resource_core::make_fit(const resource_grant& grant) noexcept {
     return false;
   }
   if (found.what == verdict::kind::validate && slot.maker->can_validate()) {
-    const create_context context{std::chrono::steady_clock::now() + settings_.validate_timeout,
-                                 stop_.get_token()};
+    const auto end = std::min(clock_after(settings_.validate_timeout), until.moment());
+    const create_context context{end, stop_.get_token()};
     if (!slot.maker->validate(slot, context)) {
       retire(grant, destroy_reason::invalid);
       return false;
@@ -206,6 +216,7 @@ void resource_core::sleep_until_ended(resource_waiter& waiter) const noexcept {
     }
     cpu_pause();
   }
+  ended_waiters::deliver_before_a_sleep();
   waiter.begin_sleep();
   while (waiter.open()) {
     if (!waiter.sleep(waiter.until())) {
@@ -215,36 +226,36 @@ void resource_core::sleep_until_ended(resource_waiter& waiter) const noexcept {
   }
 }
 
+/// False: there is none. `wait`: until the next try to create is due.
+bool resource_core::find_work(job& todo, nanos& wait) noexcept {
+  const nanos moment = read_clock();
+  aftermath after(*this);
+  const lock guard(mutex_);
+  refill(after);  // the next try may be due, and nobody else may look
+  wait = retry_at_ > moment ? retry_at_ - moment : never;
+  return next_job(todo);
+}
+
 /// Where no thread of the pool does it, those who wait make the resources they wait for.
 void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
   while (waiter.open()) {
+    ended_waiters::deliver_before_a_sleep();
     job todo;
     waiter.begin_sleep();  // before the look, so that who brings work later pokes
     nanos wait = never;
-    bool found = false;
-    const nanos moment = read_clock();
-    {
-      aftermath after(*this);
-      const lock guard(mutex_);
-      refill(after);  // the next try may be due, and nobody else may look
-      found = next_job(todo);
-      wait = retry_at_ > moment ? retry_at_ - moment : never;
-    }
-    if (found) {
+    const bool works = find_work(todo, wait);
+    if (works) {
       waiter.end_sleep();
       run_job(todo);
-      continue;
-    }
-    const deadline until =
-        wait == never ? waiter.until() : waiter.until().but_within(std::max<nanos>(wait, 1));
-    if (waiter.sleep(until)) {
+    } else if (waiter.sleep(wait == never ? waiter.until()
+                                          : waiter.until().but_within(std::max<nanos>(wait, 1)))) {
       waiter.end_sleep();
       continue;
     }
-    bool asleep = false;
-    if (waiter.until().passed()) {
+    if (waiter.until().passed()) {  // also behind work: creates may fail for ever
+      bool asleep = false;
       (void)waiter.cancel(acquire_failure::timed_out, asleep);
-    } else {
+    } else if (!works) {
       waiter.end_sleep();
       upkeep_by_caller();
     }

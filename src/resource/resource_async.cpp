@@ -38,7 +38,7 @@ void resource_core::begin_async(async_waiter& waiter, bool again) noexcept {
     }
     count_failure(cause);
   }
-  waiter.finish({}, std::make_exception_ptr(error(cause)));
+  waiter.finish({}, error_pointer(cause));
 }
 
 /// By its stop token, at any time in its life.
@@ -54,6 +54,15 @@ void resource_core::stop_async(async_waiter& waiter) noexcept {
   }
 }
 
+/// Where there is no memory for the error, std::bad_alloc.
+std::exception_ptr resource_core::error_pointer(acquire_failure cause) noexcept {
+  try {
+    return std::make_exception_ptr(error(cause));
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 void async_waiter::ended(resource_waiter& waiter) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): only async waiters have this
   auto& self = static_cast<async_waiter&>(waiter);
@@ -64,10 +73,10 @@ void async_waiter::ended(resource_waiter& waiter) noexcept {
       const resource_core::lock guard(core.mutex_);
       core.count_failure(cause);
     }
-    self.finish({}, std::make_exception_ptr(core.error(cause)));
+    self.finish({}, core.error_pointer(cause));
     return;
   }
-  const resource_grant fit = core.checked(self.grant(), self.at_);
+  const resource_grant fit = core.checked(self.grant(), self.at_, self.until());
   if (fit.slot == nullptr) {
     core.begin_async(self, /*again=*/true);
     return;

@@ -190,7 +190,7 @@ close_report resource_core::close(const deadline& until) {
   std::size_t running = 0;
   {
     const lock guard(mutex_);
-    running = running_;
+    running = running_ + (timing_ ? 1 : 0);
   }
   if (running == 0) {
     stop_threads(/*wait=*/true);
@@ -222,7 +222,7 @@ bool resource_core::is_drained(std::uint32_t& seen) noexcept {
   const lock guard(mutex_);
   // relaxed: changes under the mutex
   seen = drained_.load(std::memory_order_relaxed);
-  return live_ == 0 && running_ == 0;
+  return live_ == 0 && running_ == 0 && !timing_;
 }
 
 void resource_core::let_go() noexcept {

@@ -8,7 +8,7 @@ namespace lido::detail {
 
 aftermath::~aftermath() {
   if (work) {
-    core_.wake_workers();
+    core_.call_workers();
   }
   if (plans) {
     core_.wake_timekeeper();

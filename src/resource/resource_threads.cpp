@@ -32,6 +32,7 @@ void resource_core::keep_time() noexcept {
       return;
     }
     report_leases();
+    end_timing();
     (void)park(timer_, seen, until);
   }
 }
@@ -43,6 +44,7 @@ bool resource_core::plan(deadline& until) noexcept {
   if (stopping_) {
     return false;
   }
+  timing_ = true;
   const nanos moment = now();
   const nanos next_callback = expire_async(after);
   refill(after);
@@ -66,6 +68,16 @@ bool resource_core::plan(deadline& until) noexcept {
   return true;
 }
 
+/// The callbacks and events of this round have returned.
+void resource_core::end_timing() noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  timing_ = false;
+  if (attention_.is(attention::closed)) {
+    after_change(after);
+  }
+}
+
 void resource_core::work() noexcept {
   for (errand next = next_errand(); !next.end; next = next_errand()) {
     if (next.found) {
@@ -85,13 +97,18 @@ resource_core::errand resource_core::next_errand() noexcept {
   next.seen = work_.load(std::memory_order_relaxed);
   next.found = next_job(next.todo);
   next.end = !next.found && stopping_;
-  const bool more = next.found && !pending_.empty();
-  next.wake = more && idle_helpers_ != 0;
-  next.help =
-      more && idle_helpers_ == 0 && !stopping_ && helpers_ < settings_.creating_limit(max_size_);
+  next.wake = next.found && !pending_.empty() && idle_helpers_ != 0;
+  next.help = next.found && needs_helper();
   helpers_ += next.help ? 1 : 0;
   idle_helpers_ += next.found || next.end ? 0 : 1;
   return next;
+}
+
+/// Under the mutex: whether there is something to make, and nobody to do it but those who may take
+/// long over something else.
+bool resource_core::needs_helper() const noexcept {
+  return !pending_.empty() && idle_helpers_ == 0 && !stopping_ && !threads_.empty() &&
+         helpers_ < settings_.creating_limit(max_size_);
 }
 
 void resource_core::run_errand(const errand& next) noexcept {
@@ -117,6 +134,23 @@ void resource_core::start_helper() noexcept {
   } catch (const std::bad_alloc&) {
     --helpers_;
   }
+}
+
+/// There is work, and those who could do it may all be busy.
+void resource_core::call_workers() noexcept {
+  if (settings_.upkeep != maintenance::background) {
+    return;
+  }
+  bool help = false;
+  {
+    const lock guard(mutex_);
+    help = needs_helper();
+    helpers_ += help ? 1 : 0;
+  }
+  if (help) {
+    start_helper();
+  }
+  wake_workers();
 }
 
 void resource_core::wake_workers() noexcept {

@@ -142,7 +142,7 @@ resource_grant resource_core::create(const job& todo) noexcept {
   std::exception_ptr error;
   bool permanent = settings_.on_create_error == create_errors::fail_fast;
   try {
-    slot.maker->create(slot, {begin + settings_.create_timeout, stop_.get_token()});
+    slot.maker->create(slot, {clock_after(settings_.create_timeout), stop_.get_token()});
   } catch (const permanent_failure&) {
     error = std::current_exception();
     permanent = true;
@@ -176,6 +176,7 @@ void resource_core::create_failed(resource_slot& slot, const std::exception_ptr&
   {
     aftermath after(*this);
     const lock guard(mutex_);
+    const bool was_replaced = slot.maker != hooks_.back().get();  // says nothing about the new one
     slot.vanish();
     --creating_;
     --running_;
@@ -183,8 +184,8 @@ void resource_core::create_failed(resource_slot& slot, const std::exception_ptr&
     ++totals_.create_failures;
     create_error_.swap(latest);
     create_error_text_.swap(text);
-    hopeless_ = permanent;
-    if (moment >= retry_at_) {
+    hopeless_ = permanent && !was_replaced;
+    if (moment >= retry_at_ && !was_replaced) {
       retry_delay_ = retry_delay_ == 0
                          ? settings_.retry_first
                          : std::min(later(retry_delay_, retry_delay_), settings_.retry_longest);
@@ -238,8 +239,7 @@ void resource_core::look_after(const resource_grant& grant) noexcept {
   // Not while others wait: it would be theirs.
   if (slot.neglected_for(now()) >= limits.keepalive && attention_.waiters() == 0 &&
       slot.maker->can_validate()) {
-    const create_context context{std::chrono::steady_clock::now() + settings_.validate_timeout,
-                                 stop_.get_token()};
+    const create_context context{clock_after(settings_.validate_timeout), stop_.get_token()};
     if (!slot.maker->validate(slot, context)) {
       retire(grant, destroy_reason::invalid);
       return;

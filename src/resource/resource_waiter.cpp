@@ -97,6 +97,13 @@ void ended_waiters::wake(const atomic<std::uint32_t>* word) noexcept {
   last_ = word;
 }
 
+void ended_waiters::deliver_before_a_sleep() noexcept {
+  while (resource_waiter* const waiter = delivering != nullptr ? delivering->first() : nullptr) {
+    delivering->remove(*waiter);
+    waiter->deliver()(*waiter);
+  }
+}
+
 ended_waiters::~ended_waiters() {
   wake(nullptr);
   if (callbacks_.empty()) {

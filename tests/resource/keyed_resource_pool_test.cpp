@@ -263,6 +263,39 @@ TEST_F(KeyedResourcePool, AThreadOfThePoolEndsWhatWasIdleForTooLong) {
   EXPECT_TRUE(eventually([&] { return pool.stats().keys == 0; }));
 }
 
+/// One host answers a validation only when it is told to.
+struct patient_dialer {
+  std::atomic<bool>* hangs;
+  std::atomic<bool>* asked;
+
+  static session create(const std::string& host) { return {host, 1}; }
+  bool validate(session& idle) const {
+    *asked = *asked || idle.host == "slow";
+    while (idle.host == "slow" && *hangs) {
+      std::this_thread::sleep_for(1ms);
+    }
+    return true;
+  }
+};
+
+TEST_F(KeyedResourcePool, WhoLooksAtAKeyTakesNoRoomFromOthers) {
+  std::atomic<bool> hangs{true};
+  std::atomic<bool> asked{false};
+  keyed_resource_pool_options two = options(2, 2);
+  two.each_key.keepalive = 1ns;
+  keyed_pool pool(patient_dialer{&hangs, &asked}, two);
+  pool.acquire("slow").reset();
+  pool.acquire("idle").reset();
+  std::jthread ticking([&] {
+    for (int i = 0; i < 3; ++i) {
+      pool.tick();
+    }
+  });
+  ASSERT_TRUE(eventually([&] { return asked.load(); }));
+  EXPECT_EQ(pool.acquire_for("new", 5s)->host, "new");
+  hangs = false;
+}
+
 TEST_F(KeyedResourcePool, WrongOptionsAreNamed) {
   EXPECT_THROW(keyed_pool(dialer{&all}, options(0, 1)), std::invalid_argument);
   EXPECT_THROW(keyed_pool(dialer{&all}, options(1, 0)), std::invalid_argument);

@@ -58,6 +58,23 @@ TEST_F(ResourceAges, D3D5LifetimeCountsAtAcquireAndAtRelease) {
   EXPECT_EQ(pool.stats().idle, 0U);
 }
 
+// https://github.com/brettwooldridge/HikariCP/issues/2004: made together, they must not go
+// together.
+TEST_F(ResourceAges, D1ResourcesMadeTogetherGoOneAfterTheOther) {
+  fake_pool& pool = start({.max_size = 8, .idle_timeout = 0s, .max_lifetime = 100s});
+  fill(pool, 8);
+  pass(74s);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::too_old), 0);
+  int moments = 0;
+  for (int second = 75; second <= 101; ++second) {
+    const int before = server.destroyed_for(destroy_reason::too_old);
+    pass(1s);
+    moments += server.destroyed_for(destroy_reason::too_old) > before ? 1 : 0;
+  }
+  EXPECT_EQ(server.destroyed_for(destroy_reason::too_old), 8);
+  EXPECT_GE(moments, 3);
+}
+
 TEST_F(ResourceAges, D5MaxUsesCountsHoweverBusy) {
   fake_pool& pool = start({.max_size = 1, .max_uses = 3});
   fill(pool, 1);
@@ -152,6 +169,27 @@ TEST_F(ResourceAges, E1NamesFileAndLineOfAnAcquire) {
   const fake_lease held = pool.try_acquire();
   const std::string where = pool.leases().front().where();
   EXPECT_NE(where.find("resource_ages_test.cpp"), std::string::npos) << where;
+}
+
+TEST_F(ResourceAges, E1NamesFileAndLineOfEveryKindOfAcquire) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  const auto here = [&] { return pool.leases().front().where(); };
+  fake_lease held;
+  const auto keep = [&](fake_lease got, const std::exception_ptr& /*error*/) {
+    held = std::move(got);
+  };
+  std::vector<std::string> places;
+  pool.with([&](auto& /*connection*/) { places.push_back(here()); });
+  pool.async_acquire(keep);
+  places.push_back(here());
+  held.reset();
+  pool.async_acquire(keep, 1s);
+  places.push_back(here());
+  held.reset();
+  for (const std::string& place : places) {
+    EXPECT_NE(place.find("resource_ages_test.cpp"), std::string::npos) << place;
+  }
 }
 
 // HikariCP #808 (E1): who has them, now. Vibur (E5): also in the error.

@@ -117,6 +117,28 @@ TEST_P(ResourceCallbacks, G2CloseWakesEveryWaiter) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
+// What the second callback has been given must not wait for the first one, which waits for it.
+TEST_P(ResourceCallbacks, OneThatWaitsLetsTheNextGoFirst) {
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  bool first = false;
+  bool second = false;
+  pool.async_acquire(
+      [&](fake_lease got, const std::exception_ptr& /*error*/) {
+        got.reset();
+        first = static_cast<bool>(pool.acquire_for(10s));
+      },
+      10s);
+  pool.async_acquire([&](const fake_lease& got,
+                         const std::exception_ptr& /*error*/) { second = static_cast<bool>(got); },
+                     10s);
+  const auto begin = std::chrono::steady_clock::now();
+  held.reset();
+  EXPECT_TRUE(first);
+  EXPECT_TRUE(second);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);
+}
+
 // brettwooldridge/HikariCP #343: one released, all woken.
 TEST_P(ResourceCallbacks, H4OneReleaseServesOneWaiter) {
   std::vector<outcome> waiting(8);

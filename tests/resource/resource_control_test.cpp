@@ -134,6 +134,20 @@ TEST_F(ResourceControl, AReplacedFactoryEndsWhatItMade) {
   EXPECT_EQ(next.alive, 0);
 }
 
+TEST_F(ResourceControl, AFailureOfAReplacedFactoryIsNotTheNewOnes) {
+  test::fake_server next;
+  server.slow = true;
+  server.wrong_password = true;
+  fake_pool pool(test::fake_factory{&server},
+                 {.max_size = 1, .retry_first = 100s, .retry_longest = 100s});
+  std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
+  ASSERT_TRUE(test::eventually([&] { return server.creating == 1; }));
+  pool.replace_factory(test::fake_factory{&next});
+  server.slow = false;
+  waiting.join();
+  EXPECT_EQ(next.creates, 1);
+}
+
 // connectedhomeip #11880: objects outlive the pool, and crash.
 TEST_F(ResourceControl, G1ALeaseMayOutliveThePool) {
   fake_lease held;

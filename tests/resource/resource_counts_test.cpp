@@ -139,5 +139,30 @@ TEST(ResourceCreates, NoMoreAtOnceThanTheLimit) {
   EXPECT_TRUE(eventually([&] { return pool.stats().idle == 8; }));
 }
 
+// One that comes later is made beside one that hangs, not after it.
+TEST(ResourceCreates, ASlowOneHoldsUpNoOther) {
+  test::fake_server server;
+  server.slow = true;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 8, .max_creating = 2});
+  std::jthread first([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
+  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
+  std::jthread second([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
+  EXPECT_TRUE(eventually([&] { return server.creating == 2; }));
+  server.slow = false;
+}
+
+// Nor does an upkeep that waits for an answer.
+TEST(ResourceCreates, ASlowValidationHoldsUpNoOther) {
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server},
+                 {.max_size = 4, .min_idle = 1, .keepalive = 1ms, .max_creating = 1});
+  ASSERT_TRUE(eventually([&] { return pool.stats().idle == 1; }));
+  server.slow_validate = true;
+  const int before = server.validations;
+  ASSERT_TRUE(eventually([&] { return server.validations > before; }));
+  EXPECT_TRUE(pool.acquire_for(10s));
+  server.slow_validate = false;
+}
+
 }  // namespace
 }  // namespace lido

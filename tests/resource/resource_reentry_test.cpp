@@ -315,6 +315,26 @@ TEST(ResourceReentryThreads, AnEventBesideAClose) {
   EXPECT_EQ(watched.stats().max_size, 3U);
 }
 
+// An event that does not return must not hold up a close for longer than it was told to wait.
+TEST(ResourceReentryThreads, ACloseDoesNotWaitForAnEventForEver) {
+  std::atomic<bool> told = false;
+  std::atomic<bool> may_return = false;
+  nosy_pool watched(
+      [] { return 1; },
+      {.max_size = 1, .report_slow_after = 1ms, .on_event = [&](const pool_event& event) {
+         if (event.what == pool_event::kind::slow_lease) {
+           told = true;
+           EXPECT_TRUE(eventually([&] { return may_return.load(); }));
+         }
+       }});
+  nosy_lease held = watched.acquire();
+  ASSERT_TRUE(eventually([&] { return told.load(); }));
+  held.reset();
+  EXPECT_FALSE(watched.close(10ms).complete());
+  may_return = true;
+  EXPECT_TRUE(watched.close(10s).complete());
+}
+
 // Of resources that are too many no more go than that, though several threads see them.
 TEST(ResourceReentryThreads, NoMoreGoThanAreTooMany) {
   test::fake_server server;

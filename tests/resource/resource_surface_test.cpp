@@ -64,6 +64,55 @@ TEST(ResourceFactory, IsToldHowLongItMayTake) {
   EXPECT_LE(told.validate_within, 100s);
 }
 
+/// Once its server has died, it takes all the time it is given, and then says no.
+struct dying_factory {
+  std::atomic<bool>* dead;
+
+  static int create() { return 1; }
+  bool validate(int& /*resource*/, const create_context& context) const {
+    if (*dead) {
+      std::this_thread::sleep_until(context.deadline);
+    }
+    return !*dead;
+  }
+};
+
+// The time of an acquire is all its validations', too.
+TEST(ResourceFactory, A11ValidationsKeepToTheTimeOfTheAcquire) {
+  std::atomic<bool> dead{false};
+  resource_pool<int> pool(dying_factory{&dead}, {.max_size = 8,
+                                                 .validate_timeout = 10s,
+                                                 .validate_if_idle_longer_than = 0s,
+                                                 .upkeep = maintenance::by_tick});
+  {
+    std::vector<resource_lease<int>> all(8);
+    for (auto& one : all) {
+      while (!one) {
+        one = pool.try_acquire();
+        pool.tick();
+      }
+    }
+  }
+  dead = true;
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW((void)pool.acquire_for(50ms), acquire_error);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+}
+
+TEST(ResourceFactory, ATimeWithoutEndIsNoMomentInThePast) {
+  instructions told;
+  constexpr auto without_end = std::chrono::nanoseconds::max();
+  resource_pool<int> pool(attentive_factory{&told}, {.acquire_timeout = without_end,
+                                                     .create_timeout = without_end,
+                                                     .validate_timeout = without_end,
+                                                     .validate_if_idle_longer_than = 0s,
+                                                     .upkeep = maintenance::by_callers});
+  (void)pool.acquire();
+  (void)pool.acquire();
+  EXPECT_GT(told.create_within, 1000s);
+  EXPECT_GT(told.validate_within, 1000s);
+}
+
 TEST(ResourceFactory, IsAskedToStopWhenThePoolIsClosed) {
   instructions told;
   told.wait_for_stop = true;

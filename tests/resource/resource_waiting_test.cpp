@@ -131,6 +131,15 @@ TEST_P(ResourceWaiting, A11A12TimesAreKept) {
   EXPECT_EQ(failure_of(pool, -5ms), acquire_failure::timed_out);
 }
 
+TEST_P(ResourceWaiting, A11ATimeIsKeptThoughCreatesFailAllTheTime) {
+  fake_pool& pool = start({.max_size = 2, .retry_first = 1ns, .retry_longest = 1ns});
+  const auto held = pool.acquire();
+  server.down = true;
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(test::failure_of(pool, 20ms), acquire_failure::timed_out);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+}
+
 TEST_P(ResourceWaiting, AnyMomentOfAnyClockIsATime) {
   fake_pool& pool = start({.max_size = 1, .detect_hold_and_wait = false});
   fake_lease held = pool.acquire_until(std::chrono::steady_clock::time_point::max());

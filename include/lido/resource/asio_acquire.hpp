@@ -52,21 +52,24 @@ class asio_operation {
 /// Throws std::bad_alloc before the wait begins; memory that is missing at its end is fatal.
 /// Requires: the pool outlives the call, not the wait.
 template <class R, class CompletionToken>
-auto async_acquire(resource_pool<R>& pool, std::chrono::nanoseconds timeout,
-                   CompletionToken&& token, std::stop_token stop = {}) {
+[[gnu::always_inline]] inline auto async_acquire(resource_pool<R>& pool,
+                                                 std::chrono::nanoseconds timeout,
+                                                 CompletionToken&& token,
+                                                 std::stop_token stop = {}) {
   using signature = void(std::exception_ptr, resource_lease<R>);
   return boost::asio::async_initiate<CompletionToken, signature>(
-      [](auto handler, resource_pool<R>* from, std::chrono::nanoseconds wait,
+      [](auto handler, resource_pool<R>* from, detail::place at, std::chrono::nanoseconds wait,
          std::stop_token until_asked) {
         using operation = detail::asio_operation<R, decltype(handler)>;
         const auto waiting = std::make_shared<operation>(std::move(handler));
-        from->async_acquire(
+        from->async_acquire_at(
+            at,
             [waiting](resource_lease<R> lease, std::exception_ptr error) {
               waiting->complete(std::move(lease), std::move(error));
             },
             wait, std::move(until_asked));
       },
-      token, &pool, timeout, std::move(stop));
+      token, &pool, detail::place::here(), timeout, std::move(stop));
 }
 
 }  // namespace lido

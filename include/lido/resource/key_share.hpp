@@ -23,8 +23,8 @@ class alignas(no_false_sharing) key_share {
 
   [[nodiscard]] resource_core& core() const noexcept { return *core_; }
 
-  /// One more acquire, lease, or look at this key: it stays, and its grants are in use as far as
-  /// they go. Only while the key cannot be removed.
+  /// One more acquire or lease of this key: it stays, and its grants are in use as far as they go.
+  /// Only while the key cannot be removed.
   void claim() noexcept {
     // (1) - this seq_cst-fetch-add synchronizes-with the seq_cst-load (3), and is in one total
     // order with it: a grant is not taken away from who uses it
@@ -50,6 +50,7 @@ class alignas(no_false_sharing) key_share {
   atomic<std::uint32_t> claims_{0};
   atomic<std::uint64_t> last_used_{0};
   // Under the mutex of the total.
+  std::uint32_t looks_ = 0;    // that keep the key, but need no room
   std::uint32_t granted_ = 0;  // the size that the core has, or is about to have
   std::uint32_t owed_ = 0;     // taken back, and perhaps still alive
   std::uint32_t waiting_ = 0;
@@ -82,7 +83,8 @@ class total_share {
 
   /// A new key. Throws std::bad_alloc.
   key_share& add(std::unique_ptr<key_share> share);
-  /// The key if it has nothing and nobody else is with it; then it is not in the total any more.
+  /// The key if it has nothing and nobody is with it but one look; then it is not in the total any
+  /// more.
   [[nodiscard]] std::unique_ptr<key_share> remove(key_share& share) noexcept;
 
   // ---- by who has claimed the share -------------------------------------------------------------
@@ -96,12 +98,18 @@ class total_share {
   void forget(key_share& share, const resource_grant& grant) noexcept;
   /// The end of a claim. The share may be gone afterwards.
   void leave(key_share& share) noexcept;
+  /// After a key has gone: its room is there for those who wait.
+  void look_again() noexcept;
 
   // ---- all keys ---------------------------------------------------------------------------------
 
-  /// All shares, claimed. Throws std::bad_alloc.
-  [[nodiscard]] std::vector<key_share*> claim_all();
-  /// Takes back what a claimed key does not need.
+  /// Looks at a share, which stays until the look ends. Only while the key cannot be removed.
+  void look_at(key_share& share) noexcept;
+  /// The same for all. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<key_share*> look_at_all();
+  /// The share may be gone afterwards.
+  void end_look(key_share& share) noexcept;
+  /// Takes back what a key does not need that is looked at.
   void trim(key_share& share) noexcept;
   /// From now on new keys are closed.
   void close() noexcept;

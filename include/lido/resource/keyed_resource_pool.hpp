@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lido/base/error.hpp"
+#include "lido/base/scope_exit.hpp"
 #include "lido/resource/key_share.hpp"
 #include "lido/resource/keyed_factory.hpp"
 #include "lido/resource/keyed_lease.hpp"
@@ -109,12 +110,12 @@ class keyed_resource_pool {
   /// is gone.
   template <class K>
   bool kill(const K& key, const resource_handle& handle) {
-    share* const found = claim_known(key);
+    share* const found = look_at(key);
     if (found == nullptr) {
       return false;
     }
     const bool is_killed = found->core().kill(handle);
-    total_->leave(*found);
+    total_->end_look(*found);
     return is_killed;
   }
 
@@ -122,9 +123,9 @@ class keyed_resource_pool {
   /// std::bad_alloc.
   template <class K>
   void flush(const K& key) {
-    if (share* const found = claim_known(key)) {
+    if (share* const found = look_at(key)) {
       found->core().flush();
-      total_->leave(*found);
+      total_->end_look(*found);
     }
   }
   void flush() {
@@ -134,11 +135,13 @@ class keyed_resource_pool {
   /// Counts time, ends what is too old, reports long leases, forgets keys that have nothing. Throws
   /// std::bad_alloc; then it is done the next time.
   void tick() {
-    for (detail::key_share* const one : total_->claim_all()) {
-      one->core().tick();
-      total_->trim(*one);
+    visit([this](share& one) {
+      one.core().tick();
+      total_->trim(one);
+    });
+    for (detail::key_share* const one : total_->look_at_all()) {
       if (!forget(static_cast<share&>(*one))) {
-        total_->leave(*one);
+        total_->end_look(*one);
       }
     }
   }
@@ -185,13 +188,12 @@ class keyed_resource_pool {
   /// Of one key; `max_size` is what it has been granted. Nothing if the pool knows no such key.
   template <class K>
   [[nodiscard]] std::optional<resource_pool_stats> stats(const K& key) {
-    share* const found = claim_known(key);
+    share* const found = look_at(key);
     if (found == nullptr) {
       return std::nullopt;
     }
-    const resource_pool_stats stats = found->core().stats();
-    total_->leave(*found);
-    return stats;
+    const detail::scope_exit leave([&] { total_->end_look(*found); });
+    return found->core().stats();
   }
 
   /// Of all keys.
@@ -258,10 +260,21 @@ class keyed_resource_pool {
   template <class K>
   share* claim_known(const K& key) {
     typename table::const_accessor found;
-    if (!find(found, key)) {
+    if (!find(found, key) || found->second == nullptr) {
       return nullptr;
     }
     found->second->claim();  // while the bucket is locked, so that nobody forgets the key
+    return found->second;
+  }
+
+  /// The same for who wants no resource.
+  template <class K>
+  share* look_at(const K& key) {
+    typename table::const_accessor found;
+    if (!find(found, key) || found->second == nullptr) {
+      return nullptr;
+    }
+    total_->look_at(*found->second);
     return found->second;
   }
 
@@ -271,7 +284,9 @@ class keyed_resource_pool {
       return *known;
     }
     typename table::accessor made;
-    if (keys_.insert(made, Key(key))) {
+    (void)keys_.insert(made, Key(key));
+    // Also where the table had no memory to grow when it had inserted the key.
+    if (made->second == nullptr) {
       try {
         made->second = static_cast<share*>(
             &total_->add(std::make_unique<share>(made->first, make_core_(made->first))));
@@ -294,7 +309,7 @@ class keyed_resource_pool {
   }
 
   /// The key if nobody else is with it and it has nothing. False: it stays.
-  bool forget(share& one) {
+  bool forget(share& one) noexcept {
     typename table::accessor found;
     if (!keys_.find(found, one.key)) {
       return false;
@@ -304,14 +319,23 @@ class keyed_resource_pool {
       return false;
     }
     keys_.erase(found);
+    total_->look_again();
     return true;
   }
 
+  /// Calls `f` with each key. If that throws, no key is looked at for ever.
   template <class F>
   void visit(const F& f) {
-    for (detail::key_share* const one : total_->claim_all()) {
-      f(static_cast<share&>(*one));
-      total_->leave(*one);
+    const std::vector<detail::key_share*> all = total_->look_at_all();
+    auto next = all.begin();
+    const detail::scope_exit leave_rest([&] {
+      for (; next != all.end(); ++next) {
+        total_->end_look(**next);
+      }
+    });
+    while (next != all.end()) {
+      f(static_cast<share&>(**next));
+      total_->end_look(**next++);
     }
   }
 

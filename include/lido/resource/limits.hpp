@@ -2,6 +2,7 @@
 /// Internal. How old and how used a resource may become, in the units that its life is counted in.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 
@@ -25,6 +26,14 @@ struct life_limits {
 /// A moment so long after another, without overflow. Requires: both >= 0.
 [[nodiscard]] constexpr nanos later(nanos moment, nanos by) noexcept {
   return by >= never - moment ? never : moment + by;
+}
+
+/// That moment of the clock, or its last one.
+[[nodiscard]] inline std::chrono::steady_clock::time_point clock_after(
+    std::chrono::nanoseconds by) noexcept {
+  using clock = std::chrono::steady_clock;
+  const auto now = clock::now();
+  return by >= clock::time_point::max() - now ? clock::time_point::max() : now + by;
 }
 
 /// When a resource born at `now` has to go. `draw` is from [0, 1): 0 keeps the whole lifetime.

@@ -151,16 +151,18 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   };
 
   // resource_acquire.cpp
-  [[nodiscard]] resource_grant checked(resource_grant grant, place at) noexcept;
-  [[nodiscard]] resource_grant take_idle(place at) noexcept;
+  [[nodiscard]] resource_grant checked(resource_grant grant, place at,
+                                       const deadline& until = {}) noexcept;
+  [[nodiscard]] resource_grant take_idle(place at, const deadline& until = {}) noexcept;
   [[nodiscard]] resource_grant scan(life_state to) noexcept;
   [[nodiscard]] resource_grant create_for_try(place at) noexcept;
-  [[nodiscard]] bool make_fit(const resource_grant& grant) noexcept;
+  [[nodiscard]] bool make_fit(const resource_grant& grant, const deadline& until) noexcept;
   [[nodiscard]] resource_grant wait_in_line(const acquire_request& request, bool again);
   [[nodiscard]] bool is_refused(bool again, acquire_failure& cause) const noexcept;
   bool enqueue(resource_waiter& waiter, bool again, acquire_failure& cause);
   void enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept;
   void sleep_until_ended(resource_waiter& waiter) const noexcept;
+  bool find_work(job& todo, nanos& wait) noexcept;
   void sleep_and_work(resource_waiter& waiter) noexcept;
   void leave_queue(resource_waiter& waiter) noexcept;
   void pass_on() noexcept;
@@ -168,7 +170,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
   [[nodiscard]] bool is_deadlock(std::uint32_t thread) const noexcept;
   [[nodiscard]] bool is_waiting(std::uint32_t thread) const noexcept;
+  [[noreturn]] void refuse(acquire_failure cause);
   [[nodiscard]] acquire_error error(acquire_failure cause);
+  [[nodiscard]] std::exception_ptr error_pointer(acquire_failure cause) noexcept;
   // resource_async.cpp
   void begin_async(async_waiter& waiter, bool again) noexcept;
   void stop_async(async_waiter& waiter) noexcept;
@@ -215,11 +219,14 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   // resource_threads.cpp
   void keep_time() noexcept;
   [[nodiscard]] bool plan(deadline& until) noexcept;
+  void end_timing() noexcept;
   void work() noexcept;
   [[nodiscard]] errand next_errand() noexcept;
   void run_errand(const errand& next) noexcept;
   void start_helper() noexcept;
+  void call_workers() noexcept;
   void wake_workers() noexcept;
+  [[nodiscard]] bool needs_helper() const noexcept;
   void wake_timekeeper() noexcept;
   void stop_threads(bool wait) noexcept;
   // resource_control.cpp
@@ -294,6 +301,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   unsigned helpers_ = 0;
   unsigned idle_helpers_ = 0;
   bool stopping_ = false;
+  bool timing_ = false;  // the timekeeper is not at rest, and may be in user code
 
   atomic<nanos> next_upkeep_{0};
   atomic<std::uint32_t> work_{0};     // changes when there is work
@@ -363,7 +371,8 @@ inline resource_grant resource_core::take_last(place at) noexcept {
     slot->note_holder(now, this_thread_id(), at);
     return {slot, ticket};
   }
-  return checked({slot, ticket}, at);
+  offer({slot, ticket});  // what it needs may take time, and only take() knows how much there is
+  return {};
 }
 
 inline void resource_core::give_back(const resource_grant& grant) noexcept {

@@ -94,35 +94,44 @@ class resource_pool {
   }
 
   /// Calls `done(lease_type, std::exception_ptr)` exactly once, perhaps before it returns: with a
-  /// lease, or with an acquire_error. `done` must be copyable and not throw, and is called without
-  /// locks by whoever ends the wait: who releases a resource, stops the token, closes the pool, or
-  /// a thread of the pool. Time-outs need `maintenance::background`, or ticks. Throws
-  /// std::bad_alloc; then `done` is not called.
+  /// lease, or with an acquire_error (or std::bad_alloc if there is no memory for one). `done` must
+  /// be copyable and not throw, and is called without locks by whoever ends the wait: who releases
+  /// a resource, stops the token, closes the pool, or a thread of the pool. Time-outs need
+  /// `maintenance::background`, or ticks. Throws std::bad_alloc; then `done` is not called.
   template <class Done>
-  void async_acquire(Done done, std::chrono::nanoseconds timeout, std::stop_token stop = {}) {
-    core_->take_async({detail::deadline::after(timeout), std::move(stop), detail::place::here()},
+  [[gnu::always_inline]] void async_acquire(Done done, std::chrono::nanoseconds timeout,
+                                            std::stop_token stop = {}) {
+    async_acquire_at(detail::place::here(), std::move(done), timeout, std::move(stop));
+  }
+  template <class Done>
+  [[gnu::always_inline]] void async_acquire(Done done) {
+    async_acquire_at(detail::place::here(), std::move(done), core_->settings().acquire_timeout, {});
+  }
+  /// For who calls it on behalf of another place.
+  template <class Done>
+  void async_acquire_at(detail::place at, Done done, std::chrono::nanoseconds timeout,
+                        std::stop_token stop) {
+    core_->take_async({detail::deadline::after(timeout), std::move(stop), at},
                       [done = std::move(done)](const detail::resource_grant& grant,
                                                std::exception_ptr error) mutable {
                         done(lease_type(grant), std::move(error));
                       });
   }
 
-  template <class Done>
-  void async_acquire(Done done) {
-    async_acquire(std::move(done), core_->settings().acquire_timeout);
-  }
-
   /// `co_await pool.co_acquire()` gives a lease or throws acquire_error. The coroutine goes on in
   /// the thread that ends the wait; see async_acquire.
-  [[nodiscard]] auto co_acquire(std::chrono::nanoseconds timeout, std::stop_token stop = {}) {
-    return awaiter{*this, timeout, std::move(stop), {}, {}};
+  [[nodiscard, gnu::always_inline]] auto co_acquire(std::chrono::nanoseconds timeout,
+                                                    std::stop_token stop = {}) {
+    return awaiter{*this, detail::place::here(), timeout, std::move(stop), {}, {}};
   }
-  [[nodiscard]] auto co_acquire() { return co_acquire(core_->settings().acquire_timeout); }
+  [[nodiscard, gnu::always_inline]] auto co_acquire() {
+    return co_acquire(core_->settings().acquire_timeout);
+  }
 
   /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
   /// as `acquire`.
   template <class F>
-  decltype(auto) with(F&& f) {
+  [[gnu::always_inline]] decltype(auto) with(F&& f) {
     const lease_type lease = acquire();
     return std::forward<F>(f)(*lease);
   }
@@ -173,17 +182,19 @@ class resource_pool {
  private:
   struct awaiter {
     resource_pool& pool;
+    detail::place at;
     std::chrono::nanoseconds timeout;
     std::stop_token stop;
     lease_type lease;
     std::exception_ptr error;
 
     [[nodiscard]] bool await_ready() noexcept {
-      lease = stop.stop_requested() ? lease_type() : pool.try_acquire_at(detail::place::here());
+      lease = stop.stop_requested() ? lease_type() : pool.try_acquire_at(at);
       return static_cast<bool>(lease);
     }
     void await_suspend(std::coroutine_handle<> coroutine) {
-      pool.async_acquire(
+      pool.async_acquire_at(
+          at,
           [this, coroutine](lease_type got, std::exception_ptr why) {
             lease = std::move(got);
             error = std::move(why);

@@ -157,6 +157,10 @@ class ended_waiters {
 
   /// A thread that has to be woken. Only its address is kept.
   void wake(const atomic<std::uint32_t>* word) noexcept;
+  /// Calls the callbacks that wait for the one that this thread is in: it is about to sleep, and
+  /// might sleep for what they have been given.
+  static void deliver_before_a_sleep() noexcept;
+
   /// A callback; kept in a list of their own.
   void deliver(resource_waiter& waiter) noexcept { callbacks_.push_back(waiter); }
 

@@ -87,7 +87,9 @@ struct pool_event {
 /// What was left when `close` returned.
 struct close_report {
   std::vector<lease_info> holders;
-  std::size_t creating = 0;  ///< calls of `create` or `validate` that have not returned
+  /// Calls of `create`, `validate`, `on_event` or a callback, by threads of the pool, that have not
+  /// returned.
+  std::size_t creating = 0;
 
   [[nodiscard]] bool complete() const noexcept { return holders.empty() && creating == 0; }
 };

@@ -3,6 +3,7 @@
 ///
 /// Threads ask a real server through one pool, with short deadlines and stop tokens; others wait by
 /// the thousand; one thread harms the server and heals it, one meddles with the pool.
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -29,6 +30,7 @@ struct settings {
   unsigned faults = 16;
   unsigned bound = 500;
   unsigned sabotage = 0;
+  unsigned outage = 200;
 };
 
 class asker {
@@ -160,13 +162,14 @@ void meddle(stress::run& run, subject& of, record& all) {
 }
 
 /// In the main thread: a server goes when the thread that started it does.
-void harm(stress::run& run, chaos::backend& server, record& all) {
+void harm(stress::run& run, chaos::backend& server, record& all, unsigned outage) {
   stress::random random = run.generator(1002);
   while (!run.over()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 100));
     server.harm(random);
     ++all.faults;
-    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 200));
+    const unsigned longest = random() % 8 == 0 ? outage : std::min(outage, 200U);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % longest));
     server.heal();
     const auto healed = clock::now();
     const std::uint64_t served = all.served;
@@ -267,7 +270,7 @@ void put_under_load(stress::run& run, chaos::backend& server, subject& of, recor
   }
   threads.emplace_back([&] { crowd(run, of, all, settings); });
   threads.emplace_back([&] { meddle(run, of, all); });
-  harm(run, server, all);
+  harm(run, server, all, settings.outage);
 }
 
 }  // namespace
@@ -281,6 +284,7 @@ int main(int argc, char** argv) {
   line.add("--crowd", settings.crowd, "waiters at once");
   line.add("--faults", settings.faults, "one create in so many throws; 0: none");
   line.add("--bound", settings.bound, "milliseconds by which a wait may end late");
+  line.add("--outage", settings.outage, "milliseconds that a fault lasts at most, 1 or more");
   line.add("--sabotage", settings.sabotage, "1: lose some connections, to see that it is noticed");
   line.parse(argc, argv);
 
