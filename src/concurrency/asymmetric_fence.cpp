@@ -7,6 +7,7 @@
 #endif
 
 #include "lido/base/mutation.hpp"
+#include "lido/concurrency/asked_once.hpp"
 
 namespace lido::detail {
 
@@ -26,8 +27,8 @@ bool register_process() noexcept {
 }  // namespace
 
 bool heavy_fence_available() noexcept {
-  static const bool available = register_process();
-  return available;
+  static constinit asked_once available;
+  return available.answer(register_process);
 }
 
 bool heavy_fence() noexcept {

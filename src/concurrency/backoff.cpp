@@ -3,6 +3,8 @@
 #include <chrono>
 #include <thread>
 
+#include "lido/concurrency/asked_once.hpp"
+
 namespace lido::detail {
 
 void yield_thread() noexcept {
@@ -14,8 +16,8 @@ void nap_thread() noexcept {
 }
 
 bool several_processors() noexcept {
-  static const bool several = std::thread::hardware_concurrency() != 1;
-  return several;
+  static constinit asked_once several;
+  return several.answer([] { return std::thread::hardware_concurrency() != 1; });
 }
 
 }  // namespace lido::detail

@@ -152,6 +152,10 @@ void thread_registry::leave() noexcept {
   const auto number = static_cast<std::uint32_t>(thread_offset / thread_stride);
   mark_thread_ending();
   thread_offset = 0;
+  if (broken(mutation::early_number)) {
+    const std::lock_guard lock(mutex_);
+    used_[number] = false;
+  }
   const std::lock_guard lock(mutex_);
   for (thread_exit_listener* listener = first_; listener != nullptr; listener = listener->next_) {
     listener->on_thread_exit(number);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
-#include <new>
+#include <type_traits>
 #include <vector>
 
 namespace lido::detail {
@@ -21,19 +21,14 @@ auto find(Traces& traces, const checked_slots* pool) noexcept {
                       [pool](const pool_trace& one) { return one.pool == pool; });
 }
 
-/// Under one mutex, and never destroyed: pools may outlive every static object.
+/// Under one mutex, and never destroyed: pools may outlive every static object. Nor is it made at
+/// the first use, where the child of a fork could wait for a thread that it does not have.
 class registry {
  public:
-  static registry& instance() noexcept {
-    alignas(registry) static std::array<std::byte, sizeof(registry)> storage;
-    // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
-    static auto* const one = ::new (storage.data()) registry;
-    return *one;
-  }
-
   void add(const pool_trace& pool) {
     const std::lock_guard lock(mutex_);
-    live_.push_back(pool);
+    prepare();
+    live_->push_back(pool);
     // What was there before has gone; a pointer to it cannot be told from one to the new pool.
     for (pool_trace& dead : dead_) {
       if (dead.pool == pool.pool || overlap(dead, pool)) {
@@ -44,25 +39,28 @@ class registry {
 
   void remove(const checked_slots* pool) noexcept {
     const std::lock_guard lock(mutex_);
-    const auto found = find(live_, pool);
-    if (found != live_.end()) {
+    const auto found = find(*live_, pool);
+    if (found != live_->end()) {
       dead_[next_dead_++ % dead_.size()] = *found;
-      *found = live_.back();
-      live_.pop_back();
+      *found = live_->back();
+      live_->pop_back();
     }
   }
 
   [[nodiscard]] pool_lookup look_up(const checked_slots* pool, const void* address) noexcept {
     const std::lock_guard lock(mutex_);
     pool_lookup result;
-    if (const auto self = find(live_, pool); self != live_.end()) {
+    if (live_ == nullptr) {
+      return result;
+    }
+    if (const auto self = find(*live_, pool); self != live_->end()) {
       result.pool_alive = true;
       result.self = *self;
     } else if (auto* const dead = find(dead_, pool); dead != dead_.end()) {
       result.self = *dead;
     }
     const auto has = [address](const pool_trace& one) { return one.contains(address); };
-    if (const auto live = std::find_if(live_.begin(), live_.end(), has); live != live_.end()) {
+    if (const auto live = std::find_if(live_->begin(), live_->end(), has); live != live_->end()) {
       result.owner_found = result.owner_alive = true;
       result.owner = *live;
     } else if (auto* const gone = std::find_if(dead_.begin(), dead_.end(), has);
@@ -74,17 +72,31 @@ class registry {
   }
 
  private:
-  registry() noexcept {
-    // A child must not inherit the mutex locked by a thread that it does not have.
-    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                   [] { instance().mutex_.unlock(); });
-  }
+  void prepare();
 
   std::mutex mutex_;
-  std::vector<pool_trace> live_;
+  std::vector<pool_trace>* live_ = nullptr;  // a pointer, because a vector has a destructor
   std::array<pool_trace, remembered_pools> dead_{};
   std::size_t next_dead_ = 0;
+  bool has_fork_handlers_ = false;
 };
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
+constinit registry checked_pools;
+static_assert(std::is_trivially_destructible_v<registry>);
+
+/// What the first pool needs; again if it could not be had.
+void registry::prepare() {
+  if (live_ == nullptr) {
+    live_ = new std::vector<pool_trace>;
+  }
+  if (!has_fork_handlers_) {
+    // A child must not inherit the mutex locked by a thread that it does not have.
+    has_fork_handlers_ =
+        pthread_atfork([] { checked_pools.mutex_.lock(); }, [] { checked_pools.mutex_.unlock(); },
+                       [] { checked_pools.mutex_.unlock(); }) == 0;
+  }
+}
 
 }  // namespace
 
@@ -96,15 +108,15 @@ bool pool_trace::contains(const void* address) const noexcept {
 }
 
 void register_checked(const pool_trace& pool) {
-  registry::instance().add(pool);
+  checked_pools.add(pool);
 }
 
 void unregister_checked(const checked_slots* pool) noexcept {
-  registry::instance().remove(pool);
+  checked_pools.remove(pool);
 }
 
 pool_lookup look_up(const checked_slots* pool, const void* address) noexcept {
-  return registry::instance().look_up(pool, address);
+  return checked_pools.look_up(pool, address);
 }
 
 }  // namespace lido::detail

@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <new>
 #include <string_view>
+#include <type_traits>
 
+#include "lido/concurrency/asked_once.hpp"
 #include "lido/debug/slot_record.hpp"
 #include "lido/debug/valgrind.hpp"
 #include "report_text.hpp"
@@ -37,16 +38,10 @@ std::string_view read_name(std::uint32_t id, std::span<char> out) noexcept {
   return name.substr(0, name.find('\n'));
 }
 
-/// Names of the last threads that ended. Never destroyed.
+/// Names of the last threads that ended. Never destroyed, nor made at the first use, where the
+/// child of a fork could wait for a thread that it does not have.
 class ended_threads {
  public:
-  static ended_threads& instance() noexcept {
-    alignas(ended_threads) static std::array<std::byte, sizeof(ended_threads)> storage;
-    // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one table
-    static auto* const one = ::new (storage.data()) ended_threads;
-    return *one;
-  }
-
   void remember(std::uint32_t id) noexcept {
     entry now{id, {}};
     (void)read_name(id, now.name);
@@ -84,6 +79,10 @@ class ended_threads {
   std::size_t next_ = 256;
 };
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one table
+constinit ended_threads last_ended;
+static_assert(std::is_trivially_destructible_v<ended_threads>);
+
 /// Writes the name down when its thread ends.
 struct last_words {
   std::uint32_t id = 0;
@@ -92,7 +91,7 @@ struct last_words {
   last_words& operator=(const last_words&) = delete;
   ~last_words() {
     if (id != 0) {
-      ended_threads::instance().remember(id);
+      last_ended.remember(id);
     }
   }
 };
@@ -101,8 +100,9 @@ struct last_words {
 
 std::uint32_t learn_thread_id() noexcept {
   // A forked child has the variable of the thread that forked, but not its id.
-  [[maybe_unused]] static const int forks =
-      pthread_atfork(nullptr, nullptr, [] { checked_thread_id = 0; });
+  static constinit asked_once watches_forks;
+  (void)watches_forks.answer(
+      [] { return pthread_atfork(nullptr, nullptr, [] { checked_thread_id = 0; }) == 0; });
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
   thread_local last_words words;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): older C libraries have no function for it
@@ -115,7 +115,7 @@ std::uint32_t learn_thread_id() noexcept {
 
 std::string_view thread_name(std::uint32_t id, std::span<char> out) noexcept {
   const std::string_view name = read_name(id, out);
-  return !name.empty() ? name : ended_threads::instance().find(id, out);
+  return !name.empty() ? name : last_ended.find(id, out);
 }
 
 }  // namespace lido::detail

@@ -143,7 +143,8 @@ void thread_cache::close() noexcept {
 bool thread_cache::forget_operation_if_idle() noexcept {
   // relaxed: in state frozen only the owner changes the word
   const cache_control now(control_.load(std::memory_order_relaxed));
-  if (now.state() != cache_state::frozen || position_of_top() != nowhere) {
+  if (now.state() != cache_state::frozen ||
+      (position_of_top() != nowhere && !broken(mutation::forget_position))) {
     return false;
   }
   // relaxed: the owner alone uses the top of a frozen cache

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Nothing is left out: every scenario is a test of ctest, every ordered access a mutant.
+"""Nothing is left out: every scenario is a test of ctest, every ordered access a mutant, every rule is broken.
 
-Usage: complete.py <lido_model> <names of the scenarios that are tests>...
+Usage: complete.py <lido_model> <build folder> <names of the scenarios that are tests>...
 The scenarios are asked of the program, the accesses are read from the sources by the checker of the
 notes, and the mutants are those that the program finds by running: an ordered access that no
-scenario reaches shows here.
+scenario reaches shows here. A rule that can be broken is in the program's table, or a test of ctest breaks it
+in a build of its own.
 """
 import re
 import subprocess
@@ -16,9 +17,10 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from check_atomics import Source  # noqa: E402
 
 # What the model stands in for, or has no use for: the seam itself, the fences, Boost's list,
-# the marks of for_each_in_use, and the layer that looks for misuse.
-OUTSIDE = {"atomic.hpp", "asymmetric_fence.cpp", "full_fence.cpp", "boost_stack.hpp", "use_tracking.hpp", "rmw_counter.cpp"}
+# and of the layer that looks for misuse all but the records of its slots.
+OUTSIDE = {"atomic.hpp", "asymmetric_fence.cpp", "full_fence.cpp", "boost_stack.hpp", "rmw_counter.cpp"}
 OUTSIDE_LAYERS = {"debug", "testing"}
+INSIDE = {"release_bias.cpp", "release_bias.hpp", "slot_record.hpp"}
 ORDERED = {"acquire", "release", "acq_rel", "seq_cst"}
 
 
@@ -31,7 +33,7 @@ def ordered_notes() -> set[str]:
     found = set()
     for folder in ("include/lido", "src"):
         for path in sorted((ROOT / folder).rglob("*.?pp")):
-            if path.name in OUTSIDE or path.parent.name in OUTSIDE_LAYERS:
+            if path.name not in INSIDE and (path.name in OUTSIDE or path.parent.name in OUTSIDE_LAYERS):
                 continue
             source = Source(ROOT, path.relative_to(ROOT))
             for statement in source.statements:
@@ -40,8 +42,21 @@ def ordered_notes() -> set[str]:
     return found
 
 
+def breakable_rules() -> set[str]:
+    """The enumerators of mutation.hpp but `none`."""
+    text = (ROOT / "include/lido/base/mutation.hpp").read_text(encoding="utf-8")
+    body = re.sub(r"//.*", "", text.partition("enum class mutation {")[2].partition("};")[0])
+    return set(re.findall(r"\w+", body)) - {"none"}
+
+
+def broken_by_tests(build: str) -> set[str]:
+    """Parts of the names of the negative controls: 'no_tag' of mutant.no_tag.history."""
+    names = [match[1] for line in lines("ctest", "--test-dir", build, "--show-only") if (match := re.search(r": (mutant\.\S+)", line))]
+    return {part for name in names if not name.startswith(("mutant.model", "mutant.spin")) for part in name.split(".")}
+
+
 def main() -> int:
-    program, *tests = sys.argv[1:]
+    program, build, *tests = sys.argv[1:]
     scenarios = {line.split()[0] for line in lines(program, "run", "--list")}
     mutants = {
         match[1] for line in lines(program, "mutants", "--kind", "order", "--list") if (match := re.match(r"(\S+ \(\d+\))", line))
@@ -50,8 +65,15 @@ def main() -> int:
     errors += [f"{name} is a test but no scenario" for name in sorted(set(tests) - scenarios)]
     notes = ordered_notes()
     errors += [f"{name}: no scenario reaches this access" for name in sorted(notes - mutants)]
+    table = {line.split()[0] for line in lines(program, "mutants", "--kind", "rule", "--list")}
+    rules = breakable_rules()
+    tested = broken_by_tests(build)
+    unbroken = rules - table - tested if tested else set()  # a build to count coverage has none of these tests
+    errors += [f"{name}: a rule that nobody breaks: neither rules.cpp nor a test mutant.*" for name in sorted(unbroken)]
+    errors += [f"{name}: in rules.cpp, and not in mutation.hpp" for name in sorted(table - rules)]
     errors += ["no ordered access found: the checker has changed"] if not notes else []
-    print("\n".join(errors) or f"complete: {len(scenarios)} scenarios, {len(notes)} ordered accesses, {len(mutants)} notes with mutants")
+    print("\n".join(errors) or f"complete: {len(scenarios)} scenarios, {len(notes)} ordered accesses, "
+          f"{len(mutants)} notes with mutants, {len(rules)} rules")
     return 1 if errors else 0
 
 

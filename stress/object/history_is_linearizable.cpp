@@ -221,7 +221,6 @@ int drive(const settings& settings, const lido::object_pool_options& options) {
       .add("refusals", refusals)
       .add("excused", excused)
       .add("growths", stats.growths)
-      .add("impossible", 0)
       .print();
   run.require(refusals > 0, "no acquire was refused");
   if (excused > 3 + refusals * settings.excuses / 100) {

@@ -29,26 +29,38 @@ enum class mutation {
   bounds_after_open,    ///< an owner sets the bounds when thieves may already come
   hits_when_closed,     ///< a closed cache keeps the bounds it had
   // owner's side of the slot source
-  forget_flush,    ///< an ending thread leaves its cached slots behind
-  flush_twice,     ///< an ending thread gives its cached slots away twice
-  unsettled_exit,  ///< an ending thread does not take hold of its cache first
-  keep_flushed,    ///< what a flush gave away stays in the cache
-  lose_surplus,    ///< of a whole magazine for a small cache the rest is dropped
-  no_donation,     ///< an owner gives a thief nothing whose theft it cancels
-  hide_cache,      ///< the highest number in use is not raised
+  forget_flush,     ///< an ending thread leaves its cached slots behind
+  flush_twice,      ///< an ending thread gives its cached slots away twice
+  unsettled_exit,   ///< an ending thread does not take hold of its cache first
+  keep_flushed,     ///< what a flush gave away stays in the cache
+  lose_surplus,     ///< of a whole magazine for a small cache the rest is dropped
+  no_donation,      ///< an owner gives a thief nothing whose theft it cancels
+  hide_cache,       ///< the highest number in use is not raised
+  hold_anyway,      ///< an owner of a locked cache does not look whether it was robbed
+  forget_position,  ///< an owner that finds its closed cache robbed forgets its operation
   // shared side
-  unmarked_take,   ///< who takes from the depot does not say that it carries
-  unmarked_loot,   ///< a thief does not say that it carries
-  one_look,        ///< one look suffices to report exhaustion
-  ignore_version,  ///< two looks are equal whatever was pushed between them
-  ignore_terms,    ///< two looks are equal whatever was done to caches between them
-  careless_look,   ///< the depot is looked at last, and what the caches did meanwhile is ignored
-  skip_busy,       ///< a busy cache is taken for one without slots
-  skip_revoking,   ///< a cache that is being robbed is taken for one without slots
-  lose_loot,       ///< a thief keeps one slot and forgets the others
+  unmarked_take,      ///< who takes from the depot does not say that it carries
+  unmarked_loot,      ///< a thief does not say that it carries
+  one_look,           ///< one look suffices to report exhaustion
+  ignore_version,     ///< two looks are equal whatever was pushed between them
+  ignore_terms,       ///< two looks are equal whatever was done to caches between them
+  careless_look,      ///< the depot is looked at last, and what the caches did meanwhile is ignored
+  skip_busy,          ///< a busy cache is taken for one without slots
+  skip_revoking,      ///< a cache that is being robbed is taken for one without slots
+  lose_loot,          ///< a thief keeps one slot and forgets the others
+  keep_too_much,      ///< of a whole magazine for one who wants less the rest is dropped
+  late_take_mark,     ///< who takes from the depot says that it carries when it has taken
+  early_take_unmark,  ///< who takes from the depot carries no more before the rest is back
+  late_loot_mark,     ///< a thief says that it carries when it has claimed
+  early_loot_unmark,  ///< a thief carries no more before the rest of its loot is in the depot
+  skip_empty,         ///< an open cache that looks empty is taken for one without slots
+  no_take_over,       ///< nobody takes over from a thief that stands still
+  refused_fence_ignored,  ///< a thief goes on although its heavy fence was refused
+  no_withdrawal,          ///< a thief whose heavy fence was refused leaves its announcement
   // growth
   lose_census,       ///< a shrink forgets one of the slots that it has looked at
   early_retirement,  ///< a segment is given back although one of its slots is out
+  early_slots,       ///< slots join before the capacity tells of them
   ignore_resize,     ///< exhaustion is reported whatever happened to the capacity meanwhile
   // waiters
   no_second_look,     ///< who has begun to wait does not look for slots once more
@@ -56,18 +68,25 @@ enum class mutation {
   open_unwatched,     ///< an owner that has opened its cache does not look for waiters
   give_unwatched,     ///< a release past the cache does not look for waiters
   surplus_unwatched,  ///< who took too much from the depot does not look for waiters
+  bulk_unwatched,     ///< a release of many does not look for waiters
   unmarked_service,   ///< who serves waiters does not say that it carries
   plain_cancel,       ///< a waiter whose time is up is cancelled whatever a giver does
   swallow_late,       ///< a waiter given a slot as its time was up leaves without it
   stay_linked,        ///< a cancelled waiter stays in the queue
   lose_refused,       ///< a slot that a waiter could no longer be given is forgotten
   ask_ignored,        ///< who leaves the queue does not look whether it was asked to serve
+  quiet_cancel,       ///< a waiter that sleeps is stopped and not woken
+  late_unlink,        ///< a waiter is taken out of the queue after it has been told
   no_wake_up,         ///< a waiter that sleeps is given a slot and not woken
   early_watch,        ///< a waiter says that it keeps watch before it has looked
   watch_for_ever,     ///< the watch does not end with the last waiter
   // threads and pools
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads
+  early_number,     ///< an ending thread frees its number before its caches are flushed
+  early_put,        ///< a slot is put back before its object is destroyed
+  keep_made,        ///< of many at once those made before one throws are kept
+  lose_unmade,      ///< of many at once the slots behind one that throws are not put back
   lose_on_throw,    ///< a slot whose constructor throws is not put back
   keep_refused,     ///< an object is kept although its deactivation has refused it
   // slot maps
@@ -84,6 +103,11 @@ enum class mutation {
   leave_doomed,           ///< the last one to leave an erased value does not end it
   ignore_census,          ///< a map is said to be full whatever was taken out to lower its end
   late_end,               ///< the end is lowered when the slots behind it have been given back
+  // checked pools
+  unfenced_sharing,  ///< who is the first to release what another thread acquired runs no fence
+  early_sharing,     ///< others are told that the fence has run before it has
+  share_ignored,     ///< a holder does not look whether releases are shared
+  late_end_ignored,  ///< who releases what another acquired does not look again after the fence
   // resource pools
   return_unwatched,  ///< who puts a resource back does not look whether anybody waits
   swallow_resource,  ///< a waiter given a resource as it was cancelled leaves without it

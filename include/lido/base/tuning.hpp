@@ -19,7 +19,9 @@ struct tuning {
   static constexpr std::uint32_t magazine_size = 32;      ///< slots: two cache lines of indices
   static constexpr std::uint32_t magazines_per_trip = 8;  ///< most that one change of a head moves
   static constexpr std::uint32_t smallest_cache = 4;      ///< less is not worth its theft
-  static constexpr std::uint32_t patience = 32;         ///< operations before a closed cache opens
+  static constexpr std::size_t first_cache_bytes =
+      1024;                                      ///< of a cache and its cells, before it grows
+  static constexpr std::uint32_t patience = 32;  ///< operations before a closed cache opens
   static constexpr std::uint32_t most_patience = 4096;  ///< after many exhaustions
   static constexpr std::uint32_t most_pauses = 64;      ///< after a failed compare-and-swap
   // How often an acquire looks again while another thread is in transit. Naps are about 60

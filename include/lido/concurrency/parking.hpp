@@ -42,6 +42,11 @@ class deadline {
   [[nodiscard]] constexpr bool is_never() const noexcept { return nanoseconds_ == never; }
   [[nodiscard]] constexpr std::int64_t nanoseconds() const noexcept { return nanoseconds_; }
 
+  /// As a moment of the clock, its last one for never.
+  [[nodiscard]] constexpr std::chrono::steady_clock::time_point moment() const noexcept {
+    return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(nanoseconds_));
+  }
+
   /// Whether it is over.
   [[nodiscard]] bool passed() const noexcept;
 

@@ -33,7 +33,7 @@ class waiter {
   /// lives.
   bool cancel() noexcept {
     const waiter_state before = end(waiter_state::cancelled);
-    if (before == waiter_state::asleep) {
+    if (before == waiter_state::asleep && !broken(mutation::quiet_cancel)) {
       unpark(&state_);
     }
     return is_open(before);

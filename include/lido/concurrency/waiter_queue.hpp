@@ -281,10 +281,15 @@ inline waiter* waiter_queue::first_open() noexcept {
 }
 
 inline bool waiter_queue::give(waiter& first, void* item, wake_up_call& call) noexcept {
-  remove(first);  // before it may go its way
+  if (!broken(mutation::late_unlink)) {
+    remove(first);  // before it may go its way
+  }
   // relaxed: published by (2) of waiter.hpp
   first.item_.store(item, std::memory_order_relaxed);
   const waiter_state before = first.end(waiter_state::given);
+  if (broken(mutation::late_unlink)) {
+    remove(first);
+  }
   if (before == waiter_state::asleep) {
     call.next(&first.state_);
   }

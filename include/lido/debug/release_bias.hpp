@@ -3,6 +3,7 @@
 /// still of any number of releases exactly one counts.
 #pragma once
 
+#include "lido/base/mutation.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/place.hpp"
@@ -32,7 +33,8 @@ class release_bias {
     light_fence();
     schedule_point();
     // relaxed: the light fence keeps the order, the heavy fence of others does the rest
-    if (hardly_ever(sharing_.load(std::memory_order_relaxed) != sharing::none)) {
+    if (hardly_ever(sharing_.load(std::memory_order_relaxed) != sharing::none) &&
+        !broken(mutation::share_ignored)) {
       return false;
     }
     record.note_release(use, at);

@@ -145,6 +145,7 @@ class slot_source final : private thread_exit_listener {
   /// Looks into the depot alone.
   [[nodiscard]] void* acquire_from_depot() noexcept;
   void count_exhausted() noexcept;
+  void misplace_mark(int by) noexcept;
   /// `waits` waits of this kind came before.
   static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
 
@@ -205,6 +206,7 @@ class slot_source final : private thread_exit_listener {
   struct announcements;
   void withdraw_all(const announcements& made) noexcept;
   [[nodiscard]] bool revoke_all(announcements& made, bool take_over) noexcept;
+  void give_loot(thread_cache* self, std::span<void* const> rest) noexcept;
   [[nodiscard]] bool harvest_all(thread_cache* self, void** slot,
                                  const announcements& made) noexcept;
 
@@ -233,8 +235,11 @@ class slot_source final : private thread_exit_listener {
   void adopt_first_cells(thread_cache& cache) noexcept;
   void raise_highest(std::uint32_t number) noexcept;
 
-  /// Room of a cache before it grows: cells and thread_cache together are 1 KiB.
-  static constexpr std::uint32_t first_room = (1024 - sizeof(thread_cache)) / sizeof(cell);
+  /// Cells of a cache before it grows.
+  [[nodiscard]] static std::uint32_t first_room() noexcept {
+    return static_cast<std::uint32_t>((tuning::first_cache_bytes - sizeof(thread_cache)) /
+                                      sizeof(cell));
+  }
   /// Cells beyond the limit of a cache: one that a failing pop reads, one that a failing push
   /// fills.
   static constexpr std::uint32_t spare_cells = 2;

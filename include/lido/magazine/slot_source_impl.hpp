@@ -28,7 +28,7 @@ slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cac
     : slots_(slots),
       capacity_(grows ? 0 : capacity),
       max_cached_(std::min(max_cached, most_cached)),
-      first_room_(std::min(first_room, std::min(capacity / 2, max_cached_) + spare_cells)),
+      first_room_(std::min(first_room(), std::min(capacity / 2, max_cached_) + spare_cells)),
       has_caches_(caches != cache_choice::none && first_room_ > cache_sizing::smallest + 1),
       kind_(caches == cache_choice::automatic && heavy_fence_available() ? cache_kind::revocable
                                                                          : cache_kind::locked),
@@ -356,7 +356,9 @@ void slot_source<Stack>::release_n(std::span<void* const> slots) noexcept {
   while (slots.size() >= (cached ? most_per_trip : 1)) {
     const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
     give(self, slots.first(size));
-    serve_waiters(self);
+    if (!broken(mutation::bulk_unwatched)) {
+      serve_waiters(self);
+    }
     slots = slots.subspan(size);
   }
   for (void* const slot : slots) {

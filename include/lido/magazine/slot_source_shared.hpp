@@ -89,6 +89,22 @@ void slot_source<Stack>::release_past_cache(thread_cache* self, void* slot) noex
   }
 }
 
+/// In builds that are wrong on purpose: how many marks of a thief come too late, or go too early.
+inline int misplaced_loot_mark() noexcept {
+  const int late = broken(mutation::late_loot_mark) ? 1 : 0;
+  return broken(mutation::early_loot_unmark) ? -1 : late;
+}
+
+/// In builds that are wrong on purpose: the mark of who carries, where it does not belong.
+template <index_stack Stack>
+void slot_source<Stack>::misplace_mark([[maybe_unused]] int by) noexcept {
+  if (broken(mutation::late_take_mark) || broken(mutation::early_take_unmark) ||
+      broken(mutation::late_loot_mark) || broken(mutation::early_loot_unmark)) {
+    // relaxed: this build is wrong on purpose
+    carrying_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
+  }
+}
+
 /// Takes up to out.size() slots from the depot in one trip.
 template <index_stack Stack>
 std::size_t slot_source<Stack>::take_shared(thread_cache* self, std::span<void*> out) noexcept {
@@ -99,14 +115,21 @@ std::size_t slot_source<Stack>::take_shared(thread_cache* self, std::span<void*>
   const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
   count_shared_rmw();
   // relaxed: shown to others by the pop's release half before the slots are missed
-  carrying_.fetch_add(broken(mutation::unmarked_take) ? 0 : 1, std::memory_order_relaxed);
+  carrying_.fetch_add(broken(mutation::unmarked_take) || broken(mutation::late_take_mark) ? 0 : 1,
+                      std::memory_order_relaxed);
   const std::uint32_t count = depot_.take(slots, want);
+  misplace_mark(broken(mutation::late_take_mark) ? 1 : 0);
   const std::uint32_t kept = std::min(count, want);
-  depot_.give(std::span(slots).subspan(kept, count - kept));
+  misplace_mark(broken(mutation::early_take_unmark) ? -1 : 0);
+  if (!broken(mutation::keep_too_much)) {
+    depot_.give(std::span(slots).subspan(kept, count - kept));
+  }
   count_shared_rmw();
   // (1) - this release-fetch-sub synchronizes-with the acquire-load (2), so whoever sees nobody
   // carrying sees in the depot what was carried
-  carrying_.fetch_sub(broken(mutation::unmarked_take) ? 0 : 1, std::memory_order_release);
+  carrying_.fetch_sub(
+      broken(mutation::unmarked_take) || broken(mutation::early_take_unmark) ? 0 : 1,
+      std::memory_order_release);
   count_drawn(self, kept);
   for (std::uint32_t i = 0; i < kept; ++i) {
     out[i] = slots_.address_of(slots[i]);
@@ -131,7 +154,8 @@ typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noex
   for (std::uint32_t number = 1; number <= highest; ++number) {
     const cache_control control = caches_[number].control();
     seen.generations += control.generation();
-    seen.open |= control.state() == cache_state::open;
+    seen.open |= control.state() == cache_state::open &&
+                 !(broken(mutation::skip_empty) && caches_[number].visible_count(kind_) == 0);
     seen.revoking |= control.state() == cache_state::revoking && !broken(mutation::skip_revoking);
     seen.transit |= control.state() == cache_state::busy && !broken(mutation::skip_busy);
   }
@@ -158,7 +182,8 @@ typename slot_source<Stack>::finding slot_source<Stack>::search(thread_cache* se
   exponential_backoff backoff;
   for (int waits = 0; waits < tuning::most_waits;) {
     const survey first = look_around();
-    const bool take_over = first.revoking && waits >= tuning::waits_before_take_over;
+    const bool take_over = first.revoking && waits >= tuning::waits_before_take_over &&
+                           !broken(mutation::no_take_over);
     bool found = false;
     if (!first.depot_empty) {
       found = slot == nullptr || take_shared(self, {slot, 1}) != 0;
@@ -220,7 +245,7 @@ bool slot_source<Stack>::steal(thread_cache* self, void** slot, bool take_over) 
     count_shared_rmw();
     // relaxed: a number for statistics
     heavy_fences_.fetch_add(1, std::memory_order_relaxed);
-    if (!heavy_fence()) {
+    if (!heavy_fence() && !broken(mutation::refused_fence_ignored)) {
       withdraw_all(made);
       return false;
     }
@@ -231,7 +256,7 @@ bool slot_source<Stack>::steal(thread_cache* self, void** slot, bool take_over) 
 template <index_stack Stack>
 void slot_source<Stack>::withdraw_all(const announcements& made) noexcept {
   for (std::uint32_t number = 1; number <= made.highest; ++number) {
-    if (made.valid[number]) {
+    if (made.valid[number] && !broken(mutation::no_withdrawal)) {
       caches_[number].withdraw(made.made[number]);
     }
   }
@@ -257,14 +282,29 @@ bool slot_source<Stack>::revoke_all(announcements& made, bool take_over) noexcep
   return any;
 }
 
+/// What a thief does not keep of one cache.
+template <index_stack Stack>
+void slot_source<Stack>::give_loot(thread_cache* self, std::span<void* const> rest) noexcept {
+  count_shared_rmw();
+  // relaxed: a number for statistics
+  thefts_.fetch_add(1, std::memory_order_relaxed);
+  misplace_mark(misplaced_loot_mark());
+  if (!broken(mutation::lose_loot)) {
+    give(self, rest);
+  }
+  misplace_mark(-misplaced_loot_mark());
+}
+
 template <index_stack Stack>
 bool slot_source<Stack>::harvest_all(thread_cache* self, void** slot,
                                      const announcements& made) noexcept {
   bool any = false;
   std::array<void*, most_cached + 1> loot;
+  const std::uint32_t mark =
+      broken(mutation::unmarked_loot) || broken(mutation::late_loot_mark) ? 0 : 1;
   count_shared_rmw();
   // relaxed: shown to others by the claim, before the slots are missed
-  carrying_.fetch_add(broken(mutation::unmarked_loot) ? 0 : 1, std::memory_order_relaxed);
+  carrying_.fetch_add(mark, std::memory_order_relaxed);
   for (std::uint32_t number = 1; number <= made.highest; ++number) {
     if (!made.valid[number]) {
       continue;
@@ -273,22 +313,17 @@ bool slot_source<Stack>::harvest_all(thread_cache* self, void** slot,
     if (!count.has_value() || *count == 0) {
       continue;
     }
-    count_shared_rmw();
-    // relaxed: a number for statistics
-    thefts_.fetch_add(1, std::memory_order_relaxed);
     std::span<void* const> rest = std::span<void* const>(loot).first(*count);
     if (slot != nullptr && !any) {
       *slot = rest.back();
       rest = rest.first(rest.size() - 1);
     }
     any = true;
-    if (!broken(mutation::lose_loot)) {
-      give(self, rest);
-    }
+    give_loot(self, rest);
   }
   count_shared_rmw();
   // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as (1) does
-  carrying_.fetch_sub(broken(mutation::unmarked_loot) ? 0 : 1, std::memory_order_release);
+  carrying_.fetch_sub(mark, std::memory_order_release);
   serve_waiters(self);
   return any;
 }

@@ -215,7 +215,7 @@ class alignas(no_false_sharing) thread_cache {
     schedule_point();
     // (14) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (11, 13) and the acquire-load (7),
     // as (3) does. relaxed on failure: a thief is here, and (3) will see it
-    return seen.state() == cache_state::open &&
+    return (seen.state() == cache_state::open || broken(mutation::hold_anyway)) &&
            control_.compare_exchange_strong(word, held.word(), std::memory_order_acq_rel,
                                             std::memory_order_relaxed);
   }

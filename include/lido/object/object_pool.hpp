@@ -175,6 +175,10 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
       release_beside_others(object, found, at);
       return;
     }
+    if (detail::broken(detail::mutation::early_put)) {
+      put_slot(object);
+      return destroy(object, /*as_holder=*/true);
+    }
     destroy(object, /*as_holder=*/true);
     put_slot(object);
   }

@@ -122,8 +122,11 @@ void hunt(const mutant& fault, const reporter& parent, std::uint64_t most,
   constexpr std::uint64_t growth = 6;
   for (std::uint64_t round = first_round; round / growth < most; round *= growth) {
     for (const scenario& each : all_scenarios()) {
-      for (const mode how : {mode::depth_first, mode::priority, mode::chance, mode::interludes}) {
-        if (each.must_fail || !each.name.starts_with(within) || !may_show(fault, each)) {
+      for (const mode how :
+           {mode::depth_first, mode::priority, mode::chance, mode::interludes, mode::solo}) {
+        const bool alone_for_nothing = how == mode::solo && each.waits;
+        if (each.must_fail || alone_for_nothing || !each.name.starts_with(within) ||
+            !may_show(fault, each)) {
           continue;
         }
         parent.tell({"at", each.name, name_of(how), done});
@@ -184,9 +187,10 @@ std::vector<mutant> all_mutants(const std::string& sources, std::string_view wit
   }
   for (const auto& [each, scenarios] : visit_sites(within)) {
     const std::string_view file(each.file);
+    const std::string note = note_above(sources, each);
     all.push_back(
         {each.text(),
-         fmt::format("{} {}", file.substr(file.rfind('/') + 1), note_above(sources, each)),
+         fmt::format("{}{}{}", file.substr(file.rfind('/') + 1), note.empty() ? "" : " ", note),
          /*is_order=*/true, scenarios});
   }
   return all;

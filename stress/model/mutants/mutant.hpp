@@ -31,8 +31,9 @@ struct verdict {
   std::uint64_t at_last = 0;     ///< of the scenario that showed it, in that mode and run alone
 };
 
-/// Every rule of mutation.hpp, and every ordered access reached by the scenarios whose names begin
-/// with `within`. `sources`: the folder of include/ and src/, for the notes above the accesses.
+/// Every rule of the table in rules.cpp, and every ordered access reached by the scenarios whose
+/// names begin with `within`. `sources`: the folder of include/ and src/, for the notes above the
+/// accesses.
 [[nodiscard]] std::vector<mutant> all_mutants(const std::string& sources, std::string_view within);
 
 /// Runs the scenarios that come by on the library with this fault, in a process of its own: a

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "scenarios/pooled.hpp"
+#include "seam/system.hpp"
 
 namespace model {
 
@@ -81,6 +82,42 @@ void robbed_for_two() {
         await(ready, 2);
         pool.release(pool.must_acquire());
         done.fetch_add(1, std::memory_order_acq_rel);
+      });
+  pool.check();
+}
+
+// A thief stands still between its announcement and its claim. Who needs what its victim has takes
+// over and is not refused, however long that lasts.
+void thief_stands_still() {
+  const slow_heavy_fence fence;
+  pooled pool(2);
+  atomic<int> ready(0);
+  atomic<int> done(0);
+  const auto await = [](const auto& holds) {
+    while (!holds()) {
+      execution::now().rest();
+    }
+  };
+  in_threads(
+      [&] {
+        const std::size_t kept = pool.must_acquire();
+        pool.release(pool.must_acquire());
+        ready.store(1, std::memory_order_release);
+        await([&] { return done.load(std::memory_order_acquire) == 2; });
+        pool.release(kept);
+      },
+      [&] {
+        await([&] { return ready.load(std::memory_order_acquire) == 1; });
+        pool.acquire_and_release();
+        done.fetch_add(1, std::memory_order_acq_rel);
+      },
+      [&] {
+        await([&] {
+          return ready.load(std::memory_order_acquire) == 1 && slow_heavy_fence::was_reached();
+        });
+        pool.release(pool.must_acquire());
+        done.fetch_add(1, std::memory_order_acq_rel);
+        slow_heavy_fence::go_on();
       });
   pool.check();
 }
@@ -234,6 +271,8 @@ constexpr std::array scenarios{
              &two_thieves_at_capacity, false, narrow},
     scenario{"exhaustion.robbed_for_two", "two need what one cache has", &robbed_for_two, false,
              narrow, /*waits=*/true},
+    scenario{"exhaustion.thief_stands_still", "a thief that does not go on (no excuse)",
+             &thief_stands_still, false, narrow, /*waits=*/true},
     scenario{"exhaustion.slots_change_caches", "free slots on their way from cache to cache",
              &slots_change_caches, false, narrow, /*waits=*/true},
     scenario{"exhaustion.moving_slot", "a slot that moves while somebody looks",

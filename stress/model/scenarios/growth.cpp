@@ -6,11 +6,13 @@
 #include "lido/magazine/growing_source_impl.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
+#include "seam/system.hpp"
 
 namespace model {
 
 namespace {
 
+using lido::detail::atomic;
 using lido::detail::cache_choice;
 using lido::detail::slot_index;
 
@@ -109,6 +111,8 @@ class grown {
 
   void reserve(std::uint32_t slots) { require(source_.reserve(slots) == 0, "no memory"); }
   void shrink_to(std::uint32_t slots) { (void)source_.shrink_to(slots); }
+
+  [[nodiscard]] std::uint32_t capacity() const { return source_.capacity(); }
 
   /// After all threads: everything there may be can be acquired, and then all of it goes.
   void check() {
@@ -217,6 +221,50 @@ void exhausted_beside_shrink() {
   pool.check();
 }
 
+// Who has more slots than there were finds the capacity changed: it comes before the slots.
+void capacity_before_slots() {
+  grown pool(none, 2);
+  in_threads([&] { pool.reserve(most_slots); },
+             [&] {
+               std::vector<std::size_t> held;
+               while (held.size() < 3) {
+                 held.push_back(pool.must_acquire());
+               }
+               require(pool.capacity() >= held.size(), "more slots are in use than there are");
+               for (const std::size_t slot : held) {
+                 pool.release(slot);
+               }
+             });
+  pool.check();
+}
+
+// The kernel refuses the heavy fence to a shrink, which takes its announcement back: what the cache
+// of a thread that does nothing holds is there for the next.
+void shrink_with_refused_fence() {
+  grown pool(automatic, most_slots);
+  atomic<int> turn(0);
+  const auto await = [&](int value) {
+    while (turn.load(std::memory_order_acquire) != value) {
+      execution::now().rest();
+    }
+  };
+  in_threads(
+      [&] {
+        pool.use(1);
+        turn.store(1, std::memory_order_release);
+        await(2);
+      },
+      [&] {
+        await(1);
+        refuse_next_heavy_fence();
+        pool.shrink_to(0);
+        pool.shrink_to(0);
+        require(pool.capacity() == 0, "a shrink has left free slots in a cache");
+        turn.store(2, std::memory_order_release);
+      });
+  pool.check();
+}
+
 constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
 
 // Who changes the capacity is waited for.
@@ -239,6 +287,10 @@ constexpr std::array scenarios{
           &reserve_against_refusal<automatic>),
     grows("growth.two_grow", "two who add slots at once", &two_grow<none>),
     grows("growth.two_change_capacity", "a shrink beside a reserve", &two_change_capacity),
+    grows("growth.capacity_before_slots", "slots that join beside one who takes them",
+          &capacity_before_slots),
+    grows("growth.shrink_with_refused_fence", "a shrink whose heavy fence is refused",
+          &shrink_with_refused_fence),
     grows("growth.exhausted_beside_shrink", "a refusal beside a shrink", &exhausted_beside_shrink),
 };
 

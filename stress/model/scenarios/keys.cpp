@@ -81,9 +81,9 @@ class keys {
   }
   /// What a tick does to a key.
   void trim(std::size_t key) {
-    shares_.at(key)->claim();
+    total_.look_at(*shares_.at(key));
     total_.trim(*shares_.at(key));
-    total_.leave(*shares_.at(key));
+    total_.end_look(*shares_.at(key));
   }
 
   /// After all threads: nobody waits, and either key can have all there is.

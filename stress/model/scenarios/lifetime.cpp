@@ -165,6 +165,41 @@ void objects_between_threads() {
   check(pool);
 }
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the only thread that uses
+// it
+int made_before_one_throws = 0;
+
+class counted {
+ public:
+  counted() {
+    if (made_before_one_throws-- == 0) {
+      throw std::runtime_error("not this one");
+    }
+  }
+};
+
+// Of several at once one is not made: those before it are destroyed, the slots behind it put back.
+void bulk_constructor_throws() {
+  constexpr std::size_t capacity = 4;
+  lido::object_pool<counted> pool(capacity);
+  in_threads([&] {
+    std::array<counted*, capacity> all{};
+    for (int before = 0; before < static_cast<int>(capacity); ++before) {
+      made_before_one_throws = before;
+      try {
+        (void)pool.try_acquire_n(all);
+        require(false, "a constructor has thrown and nobody heard of it");
+      } catch (const std::runtime_error&) {
+        require(pool.stats().in_use == 0,
+                "of several objects some are kept though one was not made");
+      }
+    }
+    made_before_one_throws = capacity;
+    require(pool.try_acquire_n(all) == capacity, "a slot is lost");
+    pool.release_n(all);
+  });
+}
+
 constexpr bounds narrow{2, 1, 1};
 
 constexpr std::array scenarios{
@@ -181,6 +216,8 @@ constexpr std::array scenarios{
              &one_of_two_pools_ends, false, narrow, /*waits=*/true},
     scenario{"lifetime.constructor_throws", "a slot whose object is not made (S15)",
              &constructor_throws, false, narrow},
+    scenario{"lifetime.bulk_constructor_throws", "one of several objects is not made (S15)",
+             &bulk_constructor_throws},
     scenario{"lifetime.objects_between_threads", "an object is whole for its next owner",
              &objects_between_threads, false, narrow},
 };

@@ -36,7 +36,9 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> exhaustion_scenarios();
 [[nodiscard]] std::span<const scenario> evasion_scenarios();
 [[nodiscard]] std::span<const scenario> lifetime_scenarios();
+[[nodiscard]] std::span<const scenario> checked_scenarios();
 [[nodiscard]] std::span<const scenario> waiting_scenarios();
+[[nodiscard]] std::span<const scenario> waiting_for_loot_scenarios();
 [[nodiscard]] std::span<const scenario> growth_scenarios();
 [[nodiscard]] std::span<const scenario> slot_state_scenarios();
 [[nodiscard]] std::span<const scenario> slot_supply_scenarios();

@@ -142,8 +142,38 @@ void bulk_against_bulk() {
   pool.check();
 }
 
-// Bursts larger than the cache beside a thief. That a cache takes more cells meanwhile is in
-// thread_cache.cells_replaced: here the first ones suffice.
+/// While it lives, a new cache has cells for one slot and the two that operations may fail at.
+class few_first_cells {
+ public:
+  few_first_cells() {
+    tuning::first_cache_bytes = sizeof(lido::detail::thread_cache) + 3 * sizeof(lido::detail::cell);
+  }
+  few_first_cells(const few_first_cells&) = delete;
+  few_first_cells& operator=(const few_first_cells&) = delete;
+  ~few_first_cells() { tuning::first_cache_bytes = usual_; }
+
+ private:
+  using tuning = lido::detail::tuning;
+  std::size_t usual_ = tuning::first_cache_bytes;
+};
+
+// A cache that is too small gets more cells while somebody robs it.
+void cells_added_beside_theft() {
+  const few_first_cells now;
+  pooled pool(8);
+  const auto burst = [&pool] {
+    pool.acquire_and_release();
+    raid(pool, 3);
+    raid(pool, 3);
+  };
+  in_threads(burst, [&] { raid(pool, 8); });
+  const auto stats = pool.stats();
+  constexpr std::size_t grown = 6 * sizeof(lido::detail::cell);
+  require(stats.thefts > 0 || stats.bookkeeping_bytes >= grown, "the cache has not grown");
+  pool.check();
+}
+
+// Bursts larger than the cache beside a thief.
 void bursts_against_theft() {
   pooled pool(8);
   in_threads(
@@ -234,6 +264,8 @@ constexpr std::array scenarios{
              false, narrow},
     scenario{"source.bursts_against_theft", "more than a cache may hold, beside a thief",
              &bursts_against_theft, false, narrow},
+    scenario{"source.cells_added_beside_theft", "a cache grows while it is robbed",
+             &cells_added_beside_theft, false, narrow},
     scenario{"source.refused_fence", "the kernel refuses the heavy fence", &refused_fence, false,
              narrow},
     scenario{"source.more_threads_than_numbers", "a thread without a number",

@@ -2,7 +2,7 @@
 /// S11, S12, S13, S14; hard case 28.
 #include <array>
 
-#include "scenarios/pooled.hpp"
+#include "scenarios/waited_for.hpp"
 #include "seam/system.hpp"
 
 namespace model {
@@ -18,15 +18,6 @@ constexpr auto automatic = cache_choice::automatic;
 constexpr auto locked = cache_choice::locked;
 constexpr auto none = cache_choice::none;
 
-class waited_for : public pooled {
- public:
-  explicit waited_for(std::uint32_t capacity, cache_choice caches = automatic,
-                      std::uint32_t max_cached = 8)
-      : pooled(capacity, caches, max_cached, waiting_choice::allowed) {}
-
-  void wait_and_release() { release(wait()); }
-};
-
 deadline some_time() {
   return deadline::after(std::chrono::nanoseconds(1));
 }
@@ -39,14 +30,6 @@ class without_heavy_fence {
   without_heavy_fence& operator=(const without_heavy_fence&) = delete;
   ~without_heavy_fence() { take_heavy_fence_away(/*yes=*/false); }
 };
-
-/// Lets others run until it is so.
-template <class Condition>
-void await(const Condition& holds) {
-  while (!holds()) {
-    execution::now().rest();
-  }
-}
 
 // One slot, or two and a thread that wants both, against whoever releases them.
 template <cache_choice Caches>
@@ -280,54 +263,6 @@ void first_come_first_served() {
   pool.check();
 }
 
-// One that does not wait overtakes, takes a whole magazine, and gives back what it does not need.
-void surplus_for_waiter() {
-  waited_for pool(6, none);
-  auto held = pool.acquire_n(6);
-  const std::vector<std::size_t> kept(held.begin() + 4, held.end());
-  held.resize(4);
-  atomic<int> served(0);
-  in_threads(
-      [&] {
-        const std::size_t slot = pool.wait();
-        served.store(1, std::memory_order_release);
-        pool.release(slot);
-      },
-      [&] { pool.release_n(held); },
-      [&] {
-        const std::size_t slot = pool.acquire();
-        await([&] { return served.load(std::memory_order_acquire) == 1; });
-        pool.release(slot);
-      });
-  pool.release_n(kept);
-  pool.check();
-}
-
-// Of what a thief takes from a cache that has just been opened.
-void loot_for_waiter() {
-  waited_for pool(2);
-  in_threads(
-      [&] {
-        const std::size_t first = pool.acquire();
-        const std::size_t second = pool.acquire();
-        pool.release(first);
-        pool.release(second);
-      },
-      [&] {
-        pool.acquire_and_release();
-        pool.acquire_and_release();
-      },
-      [&] { pool.wait_and_release(); });
-  pool.check();
-}
-
-void bulk_for_waiters() {
-  waited_for pool(4);
-  const auto body = [&] { pool.wait_and_release(); };
-  in_threads([&] { pool.release_n(pool.acquire_n(4)); }, body, body);
-  pool.check();
-}
-
 // The kernel refuses the heavy fence: who waits looks again from time to time.
 void refused_fence() {
   let_heavy_fence_fail(/*yes=*/true);
@@ -345,10 +280,6 @@ void refused_fence() {
 }
 
 constexpr bounds narrow{2, 1, 1};
-
-constexpr scenario waits(std::string_view name, std::string_view tells, void (*run)()) {
-  return {name, tells, run, /*must_fail=*/false, narrow, /*waits=*/true};
-}
 
 constexpr std::array scenarios{
     waits("waiting.register_against_release",
@@ -384,9 +315,6 @@ constexpr std::array scenarios{
     waits("waiting.stopped_before_patient", "a stop in front of one who waits (S14)",
           &stopped_before_patient),
     waits("waiting.first_come_first_served", "the order of the queue", &first_come_first_served),
-    waits("waiting.surplus_for_waiter", "what is too much for another", &surplus_for_waiter),
-    waits("waiting.loot_for_waiter", "what a thief does not keep", &loot_for_waiter),
-    waits("waiting.bulk_for_waiters", "many slots at once for several", &bulk_for_waiters),
     waits("waiting.refused_fence", "the kernel refuses the heavy fence", &refused_fence),
 };
 

@@ -1,6 +1,8 @@
 /// What the library asks of the system, in the model: the heavy fence, and ways to wait.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "checker/access.hpp"
 #include "lido/base/mutation.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
@@ -15,16 +17,49 @@ namespace {
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): switches of a scenario
 bool may_fail = false;
 bool taken_away = false;
+bool refused_once = false;
+bool slow = false;
+bool reached = false;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 
-bool heavy_fence_may_fail() noexcept {
-  return may_fail;
-}
-
 void let_heavy_fence_fail(bool yes) noexcept {
   may_fail = yes;
+}
+
+void refuse_next_heavy_fence() noexcept {
+  refused_once = true;
+}
+
+slow_heavy_fence::slow_heavy_fence() noexcept {
+  slow = true;
+  reached = false;
+}
+
+slow_heavy_fence::~slow_heavy_fence() {
+  slow = false;
+}
+
+bool slow_heavy_fence::was_reached() noexcept {
+  return reached;
+}
+
+void slow_heavy_fence::go_on() noexcept {
+  slow = false;
+  execution::now().wake(&slow);
+}
+
+/// Where the calling thread stands still, if it is the one.
+void pass_slow_heavy_fence() {
+  if (slow && !std::exchange(reached, true)) {
+    (void)execution::now().block(&slow, /*timed=*/false);
+  }
+}
+
+bool heavy_fence_is_refused() {
+  return std::exchange(refused_once, false) ||
+         (may_fail && execution::now().choose(question::failure, 2) == 1);
 }
 
 void take_heavy_fence_away(bool yes) noexcept {
@@ -40,8 +75,8 @@ bool heavy_fence_available() noexcept {
 }
 
 bool heavy_fence() noexcept {
-  if (model::heavy_fence_may_fail() &&
-      model::execution::now().choose(model::question::failure, 2) == 1) {
+  model::pass_slow_heavy_fence();
+  if (model::heavy_fence_is_refused()) {
     return false;
   }
   if (!broken(mutation::no_heavy_fence)) {

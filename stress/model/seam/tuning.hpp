@@ -12,6 +12,8 @@ struct tuning {
   static constexpr std::uint32_t magazine_size = 4;
   static constexpr std::uint32_t magazines_per_trip = 2;
   static constexpr std::uint32_t smallest_cache = 1;
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
+  static inline std::size_t first_cache_bytes = 1024;
   static constexpr std::uint32_t patience = 1;
   static constexpr std::uint32_t most_patience = 2;
   static constexpr std::uint32_t most_pauses = 1;

@@ -1,0 +1,36 @@
+/// @file
+/// Internal. What the system is asked once.
+#pragma once
+
+#include <cstdint>
+
+#include "lido/concurrency/atomic.hpp"
+
+namespace lido::detail {
+
+/// A yes or no that does not change. Threads that need it at the same time may each ask; a variable
+/// with an initializer would let them wait for one, which the child of a fork may not have.
+/// Progress: wait-free, but for `ask`.
+class asked_once {
+ public:
+  template <class Ask>
+  [[nodiscard]] bool answer(const Ask& ask) noexcept {
+    // relaxed: nothing else is read because of it
+    std::uint8_t seen = answer_.load(std::memory_order_relaxed);
+    if (seen == unknown) {
+      seen = ask() ? yes : no;
+      // relaxed: as above; all who ask are told the same
+      answer_.store(seen, std::memory_order_relaxed);
+    }
+    return seen == yes;
+  }
+
+ private:
+  static constexpr std::uint8_t unknown = 0;
+  static constexpr std::uint8_t no = 1;
+  static constexpr std::uint8_t yes = 2;
+
+  atomic<std::uint8_t> answer_{unknown};
+};
+
+}  // namespace lido::detail

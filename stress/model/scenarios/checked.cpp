@@ -1,0 +1,152 @@
+/// The records of checked pools and the marks of pools that are walked: of any number of releases
+/// of one object exactly one counts, and who finds an object in use finds it complete.
+#include <array>
+#include <cstdint>
+
+#include "checker/plain.hpp"
+#include "lido/debug/release_bias.hpp"
+#include "lido/debug/slot_record.hpp"
+#include "lido/object/use_tracking.hpp"
+#include "scenarios/scenario.hpp"
+#include "seam/system.hpp"
+
+namespace model {
+
+namespace {
+
+using lido::detail::place;
+using lido::detail::release_bias;
+using lido::detail::slot_record;
+
+constexpr std::uint32_t anna = 1;
+constexpr std::uint32_t ben = 2;
+constexpr std::uint32_t cleo = 3;
+
+/// A slot and what a checked pool does with its record; threads go by names of their own.
+class watched {
+ public:
+  void acquire(std::uint32_t me) {
+    ++uses_;
+    record_.begin_use(place{}, me);
+  }
+
+  /// Whether this release counts.
+  bool release(std::uint32_t me) {
+    const std::uint64_t use = record_.last_use();
+    const bool counts = record_.is_held_by(me, use) ? bias_.end_alone(record_, use, place{}) ||
+                                                          release_bias::settle(record_, use, {})
+                                                    : bias_.end_as_other(record_, place{});
+    ended_ += counts ? 1 : 0;
+    return counts;
+  }
+
+  /// A release that counts frees the slot, and this thread is the next to have it.
+  void release_and_use_again(std::uint32_t me) {
+    if (release(me)) {
+      acquire(me);
+      (void)release(me);
+    }
+  }
+
+  /// After all threads.
+  void check() const {
+    require(ended_ >= uses_, "an object was released, and each release was refused");
+    require(ended_ <= uses_, "an object was released twice, and each release believed");
+    require(!record_.is_used(), "an object that was released is taken for one in use");
+  }
+
+  [[nodiscard]] const slot_record& record() const { return record_; }
+
+ private:
+  slot_record record_;
+  release_bias bias_;
+  int uses_ = 0;  // the model runs one thread at a time
+  int ended_ = 0;
+};
+
+// Two threads believe to own an object: the one that acquired it, and another.
+void holder_against_other() {
+  watched slot;
+  slot.acquire(anna);
+  in_threads([&] { slot.release(anna); }, [&] { slot.release(ben); });
+  slot.check();
+}
+
+void holder_against_other_without_fence() {
+  take_heavy_fence_away(/*yes=*/true);
+  holder_against_other();
+  take_heavy_fence_away(/*yes=*/false);
+}
+
+// The second of the others may find that releases are shared already.
+void holder_against_two() {
+  watched slot;
+  slot.acquire(anna);
+  in_threads([&] { slot.release(anna); }, [&] { slot.release(ben); }, [&] { slot.release(cleo); });
+  slot.check();
+}
+
+// One of them may be the first to share releases, or both are.
+void others_only() {
+  watched slot;
+  slot.acquire(anna);
+  in_threads([&] { slot.release(ben); }, [&] { slot.release(cleo); });
+  slot.check();
+}
+
+// The release that is too late meets the slot in its next use.
+void late_release() {
+  watched slot;
+  slot.acquire(anna);
+  in_threads([&] { slot.release_and_use_again(anna); }, [&] { slot.release_and_use_again(ben); });
+  slot.check();
+}
+
+// Somebody walks over the objects in use.
+void walk_beside_acquire() {
+  watched slot;
+  plain<int> object;
+  in_threads(
+      [&] {
+        object.write(1);
+        slot.acquire(anna);
+      },
+      [&] {
+        require(!slot.record().is_used() || object.read() == 1, "an object is not made yet");
+      });
+}
+
+void walk_beside_mark() {
+  lido::detail::use_tracking<true> marks(1);
+  plain<int> object;
+  in_threads(
+      [&] {
+        object.write(1);
+        marks.mark_used(0);
+      },
+      [&] { require(!marks.is_used(0) || object.read() == 1, "an object is not made yet"); });
+}
+
+constexpr std::array scenarios{
+    scenario{"checked.holder_against_other", "an object is released by two threads at once",
+             &holder_against_other},
+    scenario{"checked.holder_against_other_without_fence", "the same without the heavy fence",
+             &holder_against_other_without_fence},
+    scenario{"checked.holder_against_two", "an object is released by three threads at once",
+             &holder_against_two},
+    scenario{"checked.others_only", "an object is released by two that did not acquire it",
+             &others_only},
+    scenario{"checked.late_release", "a second release meets the next use", &late_release},
+    scenario{"checked.walk_beside_acquire", "a walk over a checked pool meets a new object",
+             &walk_beside_acquire},
+    scenario{"checked.walk_beside_mark", "a walk over a pool meets a new object",
+             &walk_beside_mark},
+};
+
+}  // namespace
+
+std::span<const scenario> checked_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model

@@ -1,0 +1,35 @@
+/// @file
+/// A slot source that may be waited for, and scenarios of threads that do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "scenarios/pooled.hpp"
+
+namespace model {
+
+class waited_for : public pooled {
+ public:
+  explicit waited_for(std::uint32_t capacity, cache_choice caches = cache_choice::automatic,
+                      std::uint32_t max_cached = 8)
+      : pooled(capacity, caches, max_cached, lido::detail::waiting_choice::allowed) {}
+
+  void wait_and_release() { release(wait()); }
+};
+
+/// Lets others run until it is so.
+template <class Condition>
+void await(const Condition& holds) {
+  while (!holds()) {
+    execution::now().rest();
+  }
+}
+
+[[nodiscard]] constexpr scenario waits(std::string_view name, std::string_view tells,
+                                       void (*run)()) {
+  return {name, tells, run, /*must_fail=*/false, bounds{2, 1, 1}, /*waits=*/true};
+}
+
+}  // namespace model
