@@ -1,6 +1,7 @@
 /// Tries to break: whatever other threads are doing at the moment of a fork, the child finds free
 /// slots only, waits for nobody, and can end its pools and make new ones; the parent notices
-/// nothing. `--pool grow`: beside a thread that gives segments back and takes new ones.
+/// nothing. `--pool grow`: beside a thread that gives segments back and takes new ones. `--pool
+/// block`: while threads wait for slots, which the child must not give to them.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -9,7 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <concepts>
+#include <chrono>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
@@ -17,6 +19,7 @@
 
 #include "harness/ledger.hpp"
 #include "harness/pools.hpp"
+#include "harness/pools_that_change.hpp"
 #include "harness/report.hpp"
 #include "harness/run.hpp"
 
@@ -24,30 +27,16 @@ namespace {
 
 constexpr std::size_t capacity = 512;
 constexpr unsigned hold = 60;
+constexpr unsigned waiters = 4;
+constexpr unsigned forker = 999;
+constexpr unsigned child_seconds = 60;
 constexpr long most_waits = 100;  // a bounded wait to its end makes some two thousand
 
-/// An object of a page, so that the pool has many segments.
-struct page : stress::owned {
-  std::array<std::byte, 4096 - sizeof(stress::owned)> rest;
-};
-
-class growing : public lido::object_pool<page, lido::policy::grow> {
- public:
-  explicit growing(std::size_t slots) : object_pool({.max_capacity = slots}) {}
-};
-
-template <class Pool>
-struct element_of {
-  using type = stress::owned;
-};
-template <>
-struct element_of<growing> {
-  using type = page;
-};
-template <class Pool>
-using element = typename element_of<Pool>::type;
-template <class Pool>
-inline constexpr bool grows = std::same_as<Pool, growing>;
+using stress::blocking;
+using stress::blocks;
+using stress::element;
+using stress::growing;
+using stress::grows;
 
 /// What children tell their parent.
 struct told {
@@ -94,6 +83,24 @@ void work(stress::run& run, Pool& pool, unsigned me, const std::atomic<bool>& ov
   run.add_operations(operations);
 }
 
+/// Waits for one slot after another, each time for a moment.
+template <class Pool>
+void wait_again_and_again(stress::run& run, Pool& pool, unsigned me,
+                          const std::atomic<bool>& over) {
+  if constexpr (blocks<Pool>) {
+    stress::random random = run.generator(me);
+    std::uint64_t operations = 0;
+    for (; !over; ++operations) {
+      if (const auto mine =
+              pool.acquire_for(std::chrono::microseconds(random() % 2000), lido::default_init)) {
+        stress::take(run, *mine, me);
+        stress::leave(run, *mine, me);
+      }
+    }
+    run.add_operations(operations);
+  }
+}
+
 long voluntary_waits() {
   rusage usage{};
   (void)::getrusage(RUSAGE_THREAD, &usage);
@@ -135,17 +142,80 @@ void tell(told& told, unsigned missing) {
   }
 }
 
+/// Takes slots until others wait, or a moment has passed.
+template <class Pool>
+std::vector<element<Pool>*> hoard(stress::run& run, Pool& pool) {
+  std::vector<element<Pool>*> hoarded;
+  if constexpr (blocks<Pool>) {
+    for (int looks = 0; looks < 10'000 && pool.stats().waiting == 0; ++looks) {
+      if (element<Pool>* const object = pool.try_acquire_ptr(lido::default_init)) {
+        stress::take(run, *object, forker);
+        hoarded.push_back(object);
+      }
+    }
+  }
+  return hoarded;
+}
+
+template <class Pool>
+void let_go(stress::run& run, Pool& pool, const std::vector<element<Pool>*>& hoarded) {
+  for (element<Pool>* const object : hoarded) {
+    stress::leave(run, *object, forker);
+    pool.release(object);
+  }
+}
+
+/// The same in the child, where nobody waits.
+template <class Pool>
+void let_go_as_child(stress::run& run, Pool& pool, const std::vector<element<Pool>*>& hoarded) {
+  const lido::pool_stats before = pool.stats();
+  let_go(run, pool, hoarded);
+  if (before.waiting != 0 || pool.stats().handed_over != before.handed_over) {
+    run.broken("the child has waiters of its parent");
+  }
+}
+
+/// `all` slots are out; a thread of the child waits for one of them, and is served.
+template <class Pool>
+void wait_as_child(stress::run& run, Pool& pool, std::vector<element<Pool>*>& all) {
+  if constexpr (blocks<Pool>) {
+    std::atomic<bool> served{false};
+    element<Pool>* const last = all.back();
+    all.pop_back();
+    std::thread waiter([&] {
+      all.push_back(pool.acquire(lido::default_init).detach());
+      served = true;
+    });
+    while (pool.stats().waiting == 0) {
+      if (served) {
+        run.broken("the child was refused a slot that was free");
+      }
+      std::this_thread::yield();
+    }
+    pool.release(last);
+    waiter.join();
+  }
+}
+
 template <class Pool>
 void live_as_child(stress::run& run, std::unique_ptr<Pool>& pool, const element<Pool>* first,
-                   told& told) {
-  const std::size_t owned = count_owned<Pool>(first);
+                   const std::vector<element<Pool>*>& hoarded, told& told) {
+  (void)::alarm(child_seconds);
   const long before = voluntary_waits();
-  const std::vector<element<Pool>*> all = drain(run, *pool);
+  let_go_as_child(run, *pool, hoarded);
+  const std::size_t owned = count_owned<Pool>(first);
+  std::vector<element<Pool>*> all = drain(run, *pool);
   if (voluntary_waits() - before > most_waits) {
     run.broken("the child waits for threads that it does not have");
   }
+  if (all.size() < hoarded.size()) {
+    run.broken("the child has lost what it released");
+  }
   if constexpr (!grows<Pool>) {
     tell(told, static_cast<unsigned>(capacity - owned - all.size()));
+  }
+  if (!all.empty()) {
+    wait_as_child(run, *pool, all);
   }
   pool->release_n(all);
   run.in_threads(3, [&](unsigned /*thread*/) { (void)stress::count_acquirable(*pool); });
@@ -187,22 +257,40 @@ void resize(stress::random random, Pool& pool, const std::atomic<bool>& over) {
   }
 }
 
+struct fork_counts {
+  unsigned all = 0;
+  unsigned beside_waiters = 0;
+};
+
 template <class Pool>
-unsigned fork_until_over(stress::run& run, std::unique_ptr<Pool>& pool, told& told) {
+fork_counts fork_until_over(stress::run& run, std::unique_ptr<Pool>& pool, told& told) {
   const element<Pool>* const first = lowest_address(*pool);
   std::atomic<bool> over{false};
-  unsigned forks = 0;
+  fork_counts counts;
+  const unsigned crowd = blocks<Pool> ? waiters : 0;
+  // A child that makes threads must not be forked while its parent makes some.
+  std::latch begun(run.options().threads + crowd);
   std::thread workers([&] {
-    run.in_threads(run.options().threads,
-                   [&](unsigned thread) { work(run, *pool, thread + 1, over); });
+    run.in_threads(run.options().threads + crowd, [&](unsigned thread) {
+      begun.count_down();
+      if (thread < crowd) {
+        wait_again_and_again(run, *pool, thread + 1, over);
+      } else {
+        work(run, *pool, thread + 1, over);
+      }
+    });
   });
   std::thread resizer([&] { resize(run.generator(1000), *pool, over); });
-  for (; !run.over(); ++forks) {
+  begun.wait();
+  for (; run.goes_on(!blocks<Pool> || counts.beside_waiters > 0); ++counts.all) {
+    const std::vector<element<Pool>*> hoarded = hoard(run, *pool);
+    counts.beside_waiters += pool->stats().waiting > 0 ? 1 : 0;
     const pid_t child = ::fork();
     if (child == 0) {
-      live_as_child(run, pool, first, told);
+      live_as_child(run, pool, first, hoarded, told);
       std::_Exit(EXIT_SUCCESS);
     }
+    let_go(run, *pool, hoarded);
     int status = 0;
     if (child < 0 || ::waitpid(child, &status, 0) != child || status != 0) {
       run.broken("a child ended with status " + std::to_string(status));
@@ -211,7 +299,7 @@ unsigned fork_until_over(stress::run& run, std::unique_ptr<Pool>& pool, told& to
   over = true;
   workers.join();
   resizer.join();
-  return forks;
+  return counts;
 }
 
 template <class Pool>
@@ -220,18 +308,19 @@ int drive(const stress::run_options& options, const std::string& name) {
   auto pool = std::make_unique<Pool>(capacity);
   stress::clear_owners(*pool);
   told& told = shared_page();
-  const unsigned forks = fork_until_over(run, pool, told);
+  const fork_counts forks = fork_until_over(run, pool, told);
+  run.require(!blocks<Pool> || forks.beside_waiters > 0, "nobody waited at the moment of a fork");
   if (const std::size_t count = stress::count_acquirable(*pool); count != capacity) {
     run.broken("the parent has " + std::to_string(count) + " slots left");
   }
   stress::figures("forked_child_has_what_was_free")
       .add("pool", name)
       .add("threads", options.threads)
-      .add("forks", forks)
+      .add("forks", forks.all)
+      .add("forks_beside_waiters", forks.beside_waiters)
       .add("nothing_missing", told.complete.load())
       .add("most_missing", told.most_missing.load())
       .add("capacity", capacity)
-      .add("two_owners", 0)
       .print();
   return run.held("forked_child_has_what_was_free");
 }
@@ -242,11 +331,14 @@ int main(int argc, char** argv) {
   stress::run_options options;
   std::string name = "revocable";
   stress::command_line line("A forked child has what was free", options);
-  line.add_pool(name, {"grow"});
+  line.add_pool(name, {"grow", "block"});
   line.parse(argc, argv);
 
   if (name == "grow") {
     return drive<growing>(options, name);
+  }
+  if (name == "block") {
+    return drive<blocking>(options, name);
   }
   return stress::with_pool(name, [&]<class Pool>() { return drive<Pool>(options, name); });
 }

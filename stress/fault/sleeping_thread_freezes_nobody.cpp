@@ -181,7 +181,6 @@ int torment(const settings& settings) {
       .add("pool", settings.pool)
       .add("threads", settings.run.threads)
       .add("rounds", outcome.rounds)
-      .add("rounds_without_progress", 0)
       .add("operations_beside_a_sleeper", outcome.operations)
       .add("longest_round_ms", fmt::format("{:.2f}", outcome.longest_ms))
       .print();

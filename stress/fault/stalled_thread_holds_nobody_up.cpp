@@ -5,7 +5,8 @@
 /// with the victim stopped there for good: other threads must get and give slots as long as there
 /// are free ones; what is left must be refused in bounded time; a forked child must find the same
 /// slots without waiting for threads that it does not have. Then the victim goes on, and all slots
-/// must be there.
+/// must be there. `--pool grow`: the script also adds segments and gives them back. `--pool block`:
+/// while somebody waits for what the victim releases; that one alone has to wait for it.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,17 +16,19 @@
 #include <barrier>
 #include <chrono>
 #include <latch>
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "harness/ledger.hpp"
 #include "harness/pools.hpp"
+#include "harness/pools_that_change.hpp"
 #include "harness/report.hpp"
 #include "harness/run.hpp"
 #include "harness/stall.hpp"
+#include "lido/checked.hpp"
 
 namespace {
 
@@ -36,6 +39,9 @@ constexpr std::size_t reserve = 8;  // kept free for the others while the victim
 constexpr unsigned others = 2;
 constexpr unsigned pairs = 2'000;
 
+using stress::blocks;
+using stress::grows;
+
 struct settings {
   stress::run_options run;
   std::string pool = "revocable";
@@ -45,6 +51,7 @@ struct settings {
 
 struct results {
   unsigned stalls = 0;
+  unsigned missed = 0;
   std::size_t windows = 0;
   unsigned frozen = 0;
   std::uint64_t pairs = 0;
@@ -61,17 +68,26 @@ double milliseconds_since(steady_clock::time_point start) {
 /// Owns the pool, the threads with full caches, and the victim.
 template <class Pool>
 class scene {
+  using element = stress::element<Pool>;
+
  public:
   /// The victim stops at its `stop_at`-th schedule point, or writes all of them down.
   scene(stress::run& run, results& results, std::uint32_t stop_at,
         std::vector<std::uintptr_t>* places = nullptr)
       : run_(run), results_(results), pool_(std::make_unique<Pool>(capacity)) {
     stress::clear_owners(*pool_);
+    if constexpr (grows<Pool>) {
+      (void)pool_->shrink_to(0);
+    }
     for (std::size_t i = 0; i < reserve; ++i) {
       reserve_.push_back(pool_->try_acquire_ptr(lido::default_init));
     }
+    gift_ = pool_->try_acquire_ptr(lido::default_init);
     neighbour_ = std::thread([this] { keep_a_full_cache(); });
     both_.arrive_and_wait();
+    if constexpr (blocks<Pool>) {
+      customer_ = std::thread([this] { wait_for_a_slot(); });
+    }
     victim_ = std::thread([this, stop_at, places] {
       if (places != nullptr) {
         stress::stall::record(*places);
@@ -88,14 +104,16 @@ class scene {
   void rehearse() { finish(); }
 
   void check(bool with_fork) {
-    if (!stress::stall::wait_for_one()) {
-      run_.broken("the victim did not come to its window");
+    // What a victim meets in the queue of those who wait depends on who is there.
+    if (!stress::stall::wait_for_one(blocks<Pool> ? &script_over_ : nullptr)) {
+      if (!blocks<Pool>) {
+        run_.broken("the victim did not come to its window");
+      }
+      ++results_.missed;
+      return finish();
     }
     ++results_.stalls;
-    for (stress::owned* const object : reserve_) {
-      pool_->release(object);
-    }
-    reserve_.clear();
+    pool_->release_n(std::exchange(reserve_, {}));
     let_others_work();
     const std::size_t found = drain_and_time();
     results_.most_in_transit =
@@ -112,6 +130,9 @@ class scene {
     stress::stall::end();
     victim_.join();
     stress::stall::reset();
+    if (customer_.joinable()) {
+      customer_.join();
+    }
     leave_.count_down();
     for (std::thread& other : others_) {
       other.join();
@@ -125,7 +146,7 @@ class scene {
   }
 
   void keep_a_full_cache() {
-    std::vector<stress::owned*> held;
+    std::vector<element*> held;
     for (int round = 0; round < 3; ++round) {
       for (int i = 0; i < 12; ++i) {
         held.push_back(pool_->try_acquire_ptr(lido::default_init));
@@ -137,24 +158,48 @@ class scene {
     both_.arrive_and_wait();
   }
 
+  /// Waits when the victim has them all, for one that the victim releases.
+  void wait_for_a_slot() {
+    if constexpr (blocks<Pool>) {
+      exhausted_.wait(false);
+      (void)pool_->acquire(lido::default_init);
+    }
+  }
+
+  void let_customer_wait() {
+    if constexpr (blocks<Pool>) {
+      exhausted_ = true;
+      exhausted_.notify_one();
+      while (pool_->stats().waiting == 0) {
+        std::this_thread::yield();
+      }
+    }
+  }
+
   /// The script of the victim: hits, refills, flushes, a theft, a refusal, many at once.
   void play() {
     victims_.reserve(capacity);
+    pool_->release(std::exchange(gift_, nullptr));
     for (const std::size_t height : {std::size_t{6}, std::size_t{20}, std::size_t{60}}) {
       climb(height);
       descend();
     }
     climb(capacity + 1);  // robs the neighbour, and is refused at the end
-    std::vector<stress::owned*> back(victims_.end() - 20, victims_.end());
+    let_customer_wait();
+    std::vector<element*> back(victims_.end() - 20, victims_.end());
     victims_.resize(victims_.size() - 20);
     pool_->release_n(back);
     back.resize(pool_->try_acquire_n(back));
     victims_.insert(victims_.end(), back.begin(), back.end());
     descend();
+    if constexpr (grows<Pool>) {
+      (void)pool_->shrink_to(capacity / 2);
+      pool_->reserve(capacity);
+    }
   }
 
   void climb(std::size_t height) {
-    stress::owned* object = nullptr;
+    element* object = nullptr;
     do {
       object = pool_->try_acquire_ptr(lido::default_init);
       if (object != nullptr) {
@@ -165,7 +210,7 @@ class scene {
 
   void descend() {
     while (!victims_.empty()) {
-      stress::owned* const object = victims_.back();
+      element* const object = victims_.back();
       victims_.pop_back();
       pool_->release(object);
     }
@@ -183,7 +228,7 @@ class scene {
       others_.emplace_back([this, &own, &done] {
         for (unsigned i = 0; i < pairs; ++i) {
           const auto start = steady_clock::now();
-          stress::owned* const object = pool_->try_acquire_ptr(lido::default_init);
+          element* const object = pool_->try_acquire_ptr(lido::default_init);
           own.refused += object == nullptr ? 1 : 0;
           pool_->release(object);
           own.longest = std::max(own.longest, milliseconds_since(start));
@@ -208,11 +253,11 @@ class scene {
 
   /// Takes all there is; the refusal at the end may have to wait for the victim, but not for long.
   std::size_t drain_and_time() {
-    std::vector<stress::owned*> all;
+    std::vector<element*> all;
     steady_clock::time_point start;
     for (;;) {
       start = steady_clock::now();
-      stress::owned* const object = pool_->try_acquire_ptr(lido::default_init);
+      element* const object = pool_->try_acquire_ptr(lido::default_init);
       if (object == nullptr) {
         break;
       }
@@ -224,7 +269,7 @@ class scene {
     return all.size();
   }
 
-  void require_distinct(std::vector<stress::owned*> all) const {
+  void require_distinct(std::vector<element*> all) const {
     all.insert(all.end(), victims_.begin(), victims_.end());
     std::sort(all.begin(), all.end());
     if (std::adjacent_find(all.begin(), all.end()) != all.end()) {
@@ -253,8 +298,8 @@ class scene {
 
   void live_as_child(std::size_t found) {
     const long before = waits();
-    std::vector<stress::owned*> all;
-    while (stress::owned* const object = pool_->try_acquire_ptr(lido::default_init)) {
+    std::vector<element*> all;
+    while (element* const object = pool_->try_acquire_ptr(lido::default_init)) {
       all.push_back(object);
       if (all.size() > capacity) {
         break;  // require_distinct says why
@@ -273,7 +318,16 @@ class scene {
     if (stress::count_acquirable(*pool_) != all.size()) {
       run_.broken("the child has lost slots");
     }
+    // What the victim had, or was just putting back, is nobody's here: a checked pool says so when
+    // it ends.
+    (void)lido::set_misuse_handler([](const lido::misuse& what) noexcept {
+      if (what.kind != lido::misuse_kind::leak &&
+          what.kind != lido::misuse_kind::write_after_release) {
+        std::abort();
+      }
+    });
     pool_ = std::make_unique<Pool>(capacity);
+    (void)lido::set_misuse_handler(nullptr);
     run_.in_threads(2, [&](unsigned /*thread*/) { (void)stress::count_acquirable(*pool_); });
     if (stress::count_acquirable(*pool_) != capacity) {
       run_.broken("the child's own pool has lost slots");
@@ -283,38 +337,18 @@ class scene {
   stress::run& run_;
   results& results_;
   std::unique_ptr<Pool> pool_;
-  std::vector<stress::owned*> reserve_;
-  std::vector<stress::owned*> victims_;
+  std::vector<element*> reserve_;
+  std::vector<element*> victims_;
+  element* gift_ = nullptr;  ///< released by the victim, which did not acquire it
   std::barrier<> both_{2};
   std::thread neighbour_;
+  std::thread customer_;
   std::thread victim_;
   std::atomic<bool> script_over_{false};
+  std::atomic<bool> exhausted_{false};
   std::vector<std::thread> others_;
   std::latch leave_{1};
 };
-
-/// Which schedule points to stop at: of each place in the code some of its occurrences, the first
-/// and the last among them.
-std::vector<std::uint32_t> choose(const std::vector<std::uintptr_t>& places, unsigned per_window) {
-  std::map<std::uintptr_t, std::vector<std::uint32_t>> by_place;
-  for (std::uint32_t i = 0; i < places.size(); ++i) {
-    by_place[places[i]].push_back(i + 1);
-  }
-  std::vector<std::uint32_t> chosen;
-  for (const auto& [place, at] : by_place) {
-    const std::size_t last = at.size() - 1;
-    const std::size_t parts = std::max<std::size_t>(std::min<std::size_t>(per_window - 1, last), 1);
-    for (std::size_t i = 0; i <= std::min<std::size_t>(parts, last); ++i) {
-      chosen.push_back(at[last * i / parts]);
-    }
-  }
-  return chosen;
-}
-
-std::size_t count_distinct(std::vector<std::uintptr_t> places) {
-  std::sort(places.begin(), places.end());
-  return static_cast<std::size_t>(std::unique(places.begin(), places.end()) - places.begin());
-}
 
 template <class Pool>
 int sweep(const settings& settings) {
@@ -322,8 +356,8 @@ int sweep(const settings& settings) {
   results results;
   std::vector<std::uintptr_t> places;
   scene<Pool>(run, results, stress::stall::never, &places).rehearse();
-  results.windows = count_distinct(places);
-  for (const std::uint32_t stop_at : choose(places, settings.per_window)) {
+  results.windows = stress::stall::count_windows(places);
+  for (const std::uint32_t stop_at : stress::stall::choose(places, settings.per_window)) {
     scene<Pool>(run, results, stop_at).check(settings.fork != 0);
   }
   stress::figures("stalled_thread_holds_nobody_up")
@@ -337,6 +371,7 @@ int sweep(const settings& settings) {
       .add("forks", results.forks)
       .add("most_slots_in_transit", results.most_in_transit)
       .print();
+  run.require(results.missed * 4 <= results.stalls, "the victim hardly ever came to its window");
   if (results.frozen > 0) {
     run.broken("a thread was held up by one that stood still");
   }
@@ -349,10 +384,17 @@ int sweep(const settings& settings) {
 int main(int argc, char** argv) {
   settings settings;
   stress::command_line line("A stalled thread holds nobody up", settings.run);
-  line.add_pool(settings.pool);
+  line.add_pool(settings.pool, {"grow", "block", "checked"});
   line.add("--per-window", settings.per_window, "stalls at each place in the code");
   line.add("--fork", settings.fork, "0: without forks");
   line.parse(argc, argv);
 
+  if (settings.pool == "grow" || settings.pool == "block") {
+    return settings.pool == "grow" ? sweep<stress::growing>(settings)
+                                   : sweep<stress::blocking>(settings);
+  }
+  if (settings.pool == "checked") {
+    return sweep<lido::object_pool<stress::owned, lido::policy::checked>>(settings);
+  }
   return stress::with_pool(settings.pool, [&]<class Pool>() { return sweep<Pool>(settings); });
 }

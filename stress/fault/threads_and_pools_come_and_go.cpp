@@ -134,7 +134,6 @@ int main(int argc, char** argv) {
         .add("pool", name)
         .add("threads_born", born)
         .add("pools_made", pools)
-        .add("slots_lost", 0)
         .print();
     return run.held("threads_and_pools_come_and_go");
   });

@@ -112,6 +112,15 @@ class run {
       std::_Exit(EXIT_FAILURE);
     });
     (void)::alarm(static_cast<unsigned>(seconds) + seconds_to_end);
+#ifdef LIDO_MUTATION  // a library that is wrong on purpose may break anything before it shows
+    for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) {
+      (void)std::signal(number, [](int /*signal*/) {
+        constexpr std::string_view text = "BROKEN: a crash\n";
+        [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+        std::_Exit(EXIT_FAILURE);
+      });
+    }
+#endif
   }
 
   run_options options_;

@@ -1,7 +1,9 @@
 #include "harness/stall.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <thread>
 
 #include "lido/concurrency/atomic.hpp"
@@ -35,8 +37,10 @@ void stall::record(std::vector<std::uintptr_t>& places) noexcept {
   record_in = &places;
 }
 
-bool stall::wait_for_one() noexcept {
-  for (int waits = 0; waits < 100'000 && now == stage::running; ++waits) {
+bool stall::wait_for_one(const std::atomic<bool>* over) noexcept {
+  int left = 100'000;
+  for (; left > 0 && now == stage::running; --left) {
+    left = over != nullptr && *over ? std::min(left, 10'000) : left;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   return now == stage::stopped;
@@ -50,6 +54,28 @@ void stall::reset() noexcept {
   change(stage::running);
 }
 
+std::vector<std::uint32_t> stall::choose(const std::vector<std::uintptr_t>& places,
+                                         unsigned per_window) {
+  std::map<std::uintptr_t, std::vector<std::uint32_t>> by_place;
+  for (std::uint32_t i = 0; i < places.size(); ++i) {
+    by_place[places[i]].push_back(i + 1);
+  }
+  std::vector<std::uint32_t> chosen;
+  for (const auto& [place, at] : by_place) {
+    const std::size_t last = at.size() - 1;
+    const std::size_t parts = std::max<std::size_t>(std::min<std::size_t>(per_window - 1, last), 1);
+    for (std::size_t i = 0; i <= std::min<std::size_t>(parts, last); ++i) {
+      chosen.push_back(at[last * i / parts]);
+    }
+  }
+  return chosen;
+}
+
+std::size_t stall::count_windows(std::vector<std::uintptr_t> places) {
+  std::sort(places.begin(), places.end());
+  return static_cast<std::size_t>(std::unique(places.begin(), places.end()) - places.begin());
+}
+
 }  // namespace stress
 
 namespace lido::detail {
@@ -59,7 +85,7 @@ namespace lido::detail {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a name for the caller's place
     record_in->push_back(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
   }
-  if (++count == stop_at) {
+  if (++count == stop_at && now == stage::running) {
     change(stage::stopped);
     now.wait(stage::stopped);
   }

@@ -3,6 +3,8 @@
 /// stall.cpp and a library built with LIDO_FUZZ_SCHEDULE.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,8 +21,15 @@ class stall {
   /// The calling thread writes down where each of them is: an address in the code.
   static void record(std::vector<std::uintptr_t>& places) noexcept;
 
-  /// Waits until a thread has stopped; false: none has in ten seconds.
-  [[nodiscard]] static bool wait_for_one() noexcept;
+  /// Which of them to stop at: of each place in the code some of its occurrences, the first and the
+  /// last among them.
+  [[nodiscard]] static std::vector<std::uint32_t> choose(const std::vector<std::uintptr_t>& places,
+                                                         unsigned per_window);
+  /// Places in the code.
+  [[nodiscard]] static std::size_t count_windows(std::vector<std::uintptr_t> places);
+
+  /// Waits until a thread has stopped; false: none has in ten seconds, or in one after `over`.
+  [[nodiscard]] static bool wait_for_one(const std::atomic<bool>* over = nullptr) noexcept;
 
   /// Lets the stopped thread go on.
   static void end() noexcept;

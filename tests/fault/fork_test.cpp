@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
@@ -44,6 +46,35 @@ TEST(Fork, ObjectsOfMissingThreadsStayInUse) {
                                      test::count_acquirable(pool) == 252;
                             }),
             0);
+}
+
+using waited_for = object_pool<int, policy::block>;
+
+/// What the child of a fork beside two waiters finds; it has both slots of the pool.
+bool waits_for_itself_alone(std::unique_ptr<waited_for>& pool, std::vector<int*> held) {
+  bool good = pool->stats().waiting == 0 && !pool->acquire_for(std::chrono::milliseconds(1));
+  test::release_all(*pool, held);
+  good = good && pool->stats().handed_over == 0 && test::count_acquirable(*pool) == held.size();
+  good = good && pool->acquire_for(std::chrono::hours(1));
+  pool.reset();  // which ends the program while anybody waits
+  return good;
+}
+
+TEST(Fork, SlotsAreNotGivenToMissingWaiters) {
+  auto pool = std::make_unique<waited_for>(2);
+  const std::vector<int*> held = test::drain(*pool);
+  const auto wait = [&] { EXPECT_TRUE(pool->acquire_for(std::chrono::hours(1))); };
+  std::jthread first(wait);
+  std::jthread second(wait);
+  while (pool->stats().waiting != 2) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(status_of_child(::fork, [&] { return waits_for_itself_alone(pool, held); }), 0);
+  EXPECT_EQ(pool->stats().waiting, 2U);
+  test::release_all(*pool, held);
+  first.join();
+  second.join();
+  EXPECT_EQ(test::count_acquirable(*pool), 2U);
 }
 
 #if !LIDO_TEST_TSAN  // which allows no threads in the child of a process with threads

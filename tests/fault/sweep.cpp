@@ -20,6 +20,8 @@
 #include <vector>
 
 #include "fault/injected.hpp"
+#include "lido/checked.hpp"
+#include "lido/debug/pool_registry.hpp"
 #include "lido/object_pool.hpp"
 #include "support/drain.hpp"
 #include "support/failing_new.hpp"
@@ -75,6 +77,8 @@ struct throwing_hooks {
 
 using kept_pool = object_pool<fragile, throwing_hook, policy::keep_constructed<throwing_hooks>>;
 using waiting_pool = object_pool<fragile, policy::block>;
+using growing_pool = object_pool<fragile, policy::grow>;
+using checked_pool = object_pool<fragile, throwing_hook, policy::checked>;
 
 void require(bool held, std::string_view what) {
   if (!held) {
@@ -229,10 +233,14 @@ template <class Pool>
 void one_life(std::size_t capacity) {
   std::unique_ptr<Pool> pool;
   attempt([&] {
-    pool = std::make_unique<Pool>(object_pool_options{
+    object_pool_options options{
         .capacity = capacity,
         .name = "a name too long for the small string optimisation",
-        .creation = std::same_as<Pool, kept_pool> ? creation::eager : creation::lazy});
+        .creation = std::same_as<Pool, kept_pool> ? creation::eager : creation::lazy};
+    if (std::same_as<Pool, growing_pool>) {
+      options.max_capacity = capacity;
+    }
+    pool = std::make_unique<Pool>(options);
   });
   if (pool == nullptr) {
     return;
@@ -260,6 +268,8 @@ int run_with(fault what, long first, bool sticky) {
   const std::size_t capacity = what == fault::allocation ? 600 : 40;
   bool still_pending = false;
   long before = 0;
+  detail::register_checked({});  // the registry of checked pools keeps its memory
+  detail::unregister_checked(nullptr);
   {
     before = allocations().outstanding;
     plan().armed = true;
@@ -306,8 +316,8 @@ const char* why_never(fault what, std::string_view pool) {
   if (fences && (pool == "locked" || pool == "none")) {
     return "only caches that owners use without read-modify-writes need the fence";
   }
-  if (what == fault::hook && pool == "block") {
-    return "who waits asks no hook";
+  if (what == fault::hook && (pool == "block" || pool == "grow")) {
+    return "who waits, or grows, asks no hook";
   }
   return nullptr;
 }
@@ -321,8 +331,8 @@ void sweep_all(std::string_view pool) {
       sweep<Pool>(what, sticky, sum);
     }
     const char* const reason = why_never(what, pool);
-    fmt::print("report: fault_sweep pool={} fault={} points={} runs={} leaks=0 slots_lost=0\n",
-               pool, name_of(what), sum.points, sum.runs);
+    fmt::print("report: fault_sweep pool={} fault={} points={} runs={}\n", pool, name_of(what),
+               sum.points, sum.runs);
     if (reason != nullptr) {
       fmt::print("none of {}: {}\n", name_of(what), reason);
     }
@@ -345,5 +355,7 @@ int main() {
   test::sweep_all<object_pool<test::fragile, hook, policy::no_cache, policy::track_in_use>>("none");
   test::sweep_all<test::kept_pool>("kept");
   test::sweep_all<test::waiting_pool>("block");
+  test::sweep_all<test::growing_pool>("grow");
+  test::sweep_all<test::checked_pool>("checked");
   return EXIT_SUCCESS;
 }

@@ -1,0 +1,344 @@
+// Lets the first, second, third ... allocation fail, once and for good, in the lives of slot maps,
+// block resources and resource pools, until a life has none left to fail. After each: nothing but
+// the errors that are documented, every place, block and resource there, and no memory left.
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <list>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lido/block_resource.hpp"
+#include "lido/keyed_resource_pool.hpp"
+#include "lido/resource_pool.hpp"
+#include "lido/slot_map.hpp"
+#include "support/failing_new.hpp"
+
+namespace lido::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct {
+  std::string_view life;
+  long first = 0;
+  bool sticky = false;
+} now;
+
+void require(bool held, std::string_view what) {
+  if (!held) {
+    fmt::print("BROKEN: {}: {}: allocation {}{} failed\n", now.life, what, now.first,
+               now.sticky ? " and later" : "");
+    (void)std::fflush(stdout);
+    std::_Exit(EXIT_FAILURE);
+  }
+}
+
+/// A value that needs memory, and counts.
+struct thing {
+  explicit thing(int number) : memory(std::make_unique<int>(number)) { ++live; }
+  thing(thing&& other) noexcept : memory(std::move(other.memory)) { ++live; }
+  thing& operator=(thing&& other) noexcept = default;
+  ~thing() { --live; }
+  std::unique_ptr<int> memory;
+  static inline int live = 0;
+};
+
+/// Runs one step, which may say that there is no memory if there was none. Returns whether it came
+/// to its end.
+template <class Step>
+bool attempt(Step step) {
+  const long before = allocations().refused;
+  try {
+    step();
+    return true;
+  } catch (const std::bad_alloc&) {
+    require(allocations().refused > before, "an unexpected bad_alloc");
+  } catch (const acquire_error& error) {
+    require(allocations().refused > before, error.what());
+  }
+  return false;
+}
+
+// ---- slot maps
+// ------------------------------------------------------------------------------------
+
+constexpr int most_values = 200;
+using thing_map = slot_map<thing>;
+using shared_map = concurrent_slot_map<thing>;
+
+template <class Map>
+using handles = std::array<typename Map::handle_type, most_values>;
+
+template <class Map>
+int number_of(Map& map, typename Map::handle_type handle) {
+  int found = -1;
+  if constexpr (std::same_as<Map, shared_map>) {
+    map.read(handle, [&found](const thing& value) { found = *value.memory; });
+  } else if (const thing* const value = map.find(handle); value != nullptr) {
+    found = *value->memory;
+  }
+  return found;
+}
+
+/// Inserts what is not there; returns how many there are then.
+template <class Map>
+std::size_t fill(Map& map, handles<Map>& all) {
+  std::size_t there = 0;
+  for (int number = 0; number < most_values; ++number) {
+    auto& handle = all.at(static_cast<std::size_t>(number));
+    if (!map.contains(handle)) {
+      attempt([&] { handle = map.emplace(number); });
+    }
+    there += map.contains(handle) ? 1 : 0;
+    require(!map.contains(handle) || number_of(map, handle) == number, "another one's value");
+  }
+  require(map.size() == there, "the size is wrong");
+  return there;
+}
+
+template <class Map>
+void erase_some(Map& map, const handles<Map>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i % 3 != 0) {
+      (void)map.erase(all.at(i));
+    }
+  }
+}
+
+void rearrange(thing_map& map) {
+  attempt([&] { map.reserve(150); });
+  attempt([&] { map.compact(); });
+  attempt([&] { map.shrink_to_fit(); });
+  attempt([&] { map.for_each([](thing& /*value*/) {}); });
+}
+
+void rearrange(shared_map& map) {
+  map.shrink_to_fit();
+  map.for_each([](thing& /*value*/) {});
+}
+
+template <class Map, class Options>
+void live_in_map(const Options& options) {
+  std::optional<Map> map;
+  if (!attempt([&] { map.emplace(options); })) {
+    return;
+  }
+  handles<Map> all{};
+  for (int round = 0; round < 2; ++round) {
+    (void)fill(*map, all);
+    erase_some(*map, all);
+    rearrange(*map);
+  }
+  // The one with the lowest number goes, unless there is room.
+  typename Map::handle_type last{};
+  (void)fill(*map, all);
+  const std::size_t before = map->size();
+  const bool came = attempt([&] {
+    if constexpr (std::same_as<Map, shared_map>) {
+      last = map->emplace_or_evict([](const thing& value) { return *value.memory; }, 1000);
+    } else {
+      last = map->emplace_or_evict(
+          [](const thing& left, const thing& right) { return *left.memory < *right.memory; }, 1000);
+    }
+  });
+  require(came == (number_of(*map, last) == 1000), "an insert that is half done");
+  require(map->size() + 1 >= before, "an insert that failed has cost more than its victim");
+  failing_allocations::stop();
+  (void)map->erase(last);
+  require(fill(*map, all) == most_values, "places are lost");
+}
+
+void live_in_slot_map() {
+  live_in_map<thing_map>(slot_map_options{.max_size = most_values, .shrink_threshold = 20});
+}
+void live_in_compact_slot_map() {
+  live_in_map<thing_map>(slot_map_options{
+      .max_size = most_values, .shrink_threshold = 20, .compaction = compaction_mode::immediate});
+}
+void live_in_concurrent_slot_map() {
+  live_in_map<shared_map>(concurrent_slot_map_options{.max_size = most_values});
+}
+
+// ---- block resources
+// ------------------------------------------------------------------------------
+
+void live_on_blocks() {
+  constexpr std::size_t blocks = 40;
+  std::optional<block_resource> resource;
+  if (!attempt([&] {
+        resource.emplace(block_resource_options{.block_size = sizeof(int) + 3 * sizeof(void*),
+                                                .capacity = blocks,
+                                                .upstream = std::pmr::new_delete_resource()});
+      })) {
+    return;
+  }
+  const auto count = [&](std::pmr::list<int>& nodes) {
+    nodes.clear();
+    attempt([&] {
+      while (nodes.size() < blocks) {
+        nodes.push_back(1);
+      }
+    });
+    return nodes.size();
+  };
+  std::pmr::list<int> nodes(&*resource);
+  require(count(nodes) == blocks, "a block is not to be had, though it needs no memory");
+  attempt([&] { resource->deallocate(resource->allocate(1000), 1000); });
+  failing_allocations::stop();
+  require(count(nodes) == blocks, "blocks are lost");
+}
+
+// ---- resource pools
+// -------------------------------------------------------------------------------
+
+constexpr std::size_t most_resources = 3;
+
+resource_pool_options options_of(maintenance upkeep) {
+  return {.max_size = most_resources,
+          .name = "a name too long for the small string optimisation",
+          .acquire_timeout = 20ms,
+          .retry_first = 1ns,
+          .retry_longest = 1ns,
+          .on_create_error = create_errors::fail_fast,
+          .close_timeout = 1s,
+          .upkeep = upkeep};
+}
+
+/// What a pool with one key, or none, is asked for.
+template <class Acquire>
+void acquire_all(const Acquire& acquire) {
+  using lease = decltype(acquire());
+  std::array<std::optional<lease>, most_resources> held;
+  for (auto& one : held) {
+    attempt([&] { one.emplace(acquire()); });
+  }
+}
+
+void live_with_resources() {
+  std::optional<resource_pool<thing>> pool;
+  if (!attempt(
+          [&] { pool.emplace([] { return thing(1); }, options_of(maintenance::by_callers)); })) {
+    return;
+  }
+  const auto acquire = [&] { return pool->acquire(); };
+  acquire_all(acquire);
+  attempt([&] {
+    const auto lease = pool->acquire();
+    (void)pool->kill(lease.handle());
+  });
+  pool->flush();
+  int answers = 0;
+  int asked = 0;
+  attempt([&] {
+    pool->async_acquire(
+        [&answers](auto /*lease*/, const std::exception_ptr& /*error*/) noexcept { ++answers; });
+    ++asked;
+  });
+  attempt([&] { pool->resize(1); });
+  attempt([&] { pool->tick(); });
+  attempt([&] { pool->replace_factory([] { return thing(2); }); });
+  attempt([&] { (void)pool->stats(); });
+  attempt([&] { (void)pool->leases(); });
+  failing_allocations::stop();
+  pool->resize(most_resources);
+  pool->tick();
+  std::array<resource_lease<thing>, most_resources> held;
+  for (auto& one : held) {
+    attempt([&] { one = pool->acquire(); });
+    require(static_cast<bool>(one), "a resource is lost");
+  }
+  for (auto& one : held) {
+    one = {};
+  }
+  require(pool->close(1s).complete(), "something is left of a pool that was closed");
+  require(answers == asked, "a callback was forgotten, or called though its request failed");
+}
+
+void live_with_keys() {
+  using pool_type = keyed_resource_pool<std::string, thing>;
+  std::optional<pool_type> pool;
+  if (!attempt([&] {
+        pool.emplace([](const std::string& /*key*/) { return thing(1); },
+                     keyed_resource_pool_options{.max_total = most_resources,
+                                                 .each_key = options_of(maintenance::by_tick)});
+      })) {
+    return;
+  }
+  constexpr std::array<std::string_view, 3> keys{"one", "two", "a third one that needs memory"};
+  const auto acquire = [&](std::string_view key) { return pool->acquire(std::string(key)); };
+  for (const std::string_view key : keys) {
+    acquire_all([&] { return acquire(key); });
+  }
+  attempt([&] { pool->flush(std::string(keys[0])); });
+  attempt([&] { pool->tick(); });
+  attempt([&] { (void)pool->stats_by_key(); });
+  failing_allocations::stop();
+  for (const std::string_view key : keys) {
+    std::array<std::optional<keyed_lease<thing>>, most_resources> held;
+    for (auto& one : held) {
+      attempt([&] { one.emplace(acquire(key)); });
+      require(one.has_value(), "a resource is lost");
+    }
+  }
+  require(pool->stats().live <= most_resources, "more resources than the limit of all keys");
+  require(pool->close(1s).complete(), "something is left of a pool that was closed");
+}
+
+// ---- the sweep
+// ------------------------------------------------------------------------------------
+
+/// Whether an allocation failed.
+bool run(void (*life)()) {
+  const long before = allocations().outstanding;
+  const long refused = allocations().refused;
+  {
+    const failing_allocations memory(now.first, now.sticky);
+    life();
+  }
+  require(allocations().outstanding == before, "memory is left");
+  require(thing::live == 0, "values are left");
+  return allocations().refused > refused;
+}
+
+void sweep(std::string_view name, void (*life)()) {
+  now = {name, 0, false};
+  require(!run(life), "memory has run out by itself");  // and what happens once in a process
+  long points = 0;
+  for (const bool sticky : {false, true}) {
+    for (now = {name, 1, sticky}; run(life); ++now.first) {
+      ++points;
+    }
+  }
+  require(points > 0, "nothing could fail");
+  fmt::print("report: allocation_sweep of={} points={}\n", name, points);
+}
+
+}  // namespace
+}  // namespace lido::test
+
+int main(int argc, char** argv) {
+  using namespace lido::test;
+  struct subject {
+    std::string_view name;
+    void (*life)();
+  };
+  constexpr std::array subjects{subject{"slot_map", live_in_slot_map},
+                                subject{"compact_slot_map", live_in_compact_slot_map},
+                                subject{"concurrent_slot_map", live_in_concurrent_slot_map},
+                                subject{"block_resource", live_on_blocks},
+                                subject{"resource_pool", live_with_resources},
+                                subject{"keyed_resource_pool", live_with_keys}};
+  for (const auto& [name, life] : subjects) {
+    if (argc < 2 || name == argv[1]) {  // one by its name, for a debugger
+      sweep(name, life);
+    }
+  }
+  return EXIT_SUCCESS;
+}
