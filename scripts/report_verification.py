@@ -2,9 +2,9 @@
 """Writes docs/verification.md from what the last runs of the tests left behind.
 
 Reads, of each preset, the results that scripts/test.sh lets ctest write (build/<preset>/junit.xml), and the
-branches that scripts/coverage.sh counted (build/coverage/<layer>.json); and what scripts/stress_mutants.py found
-(docs/plain_stress.json). Nothing is computed here that a run did
-not print; what did not run is said to be missing.
+branches that scripts/coverage.sh counted (build/coverage/<layer>.json); and what scripts/stress_mutants.py and
+scripts/soak_chaos.py found (docs/plain_stress.json, docs/chaos.json). Nothing is computed here that a run did not
+print; what did not run is said to be missing, down to the single test.
 
 usage: report_verification.py [--output FILE]
 """
@@ -15,64 +15,43 @@ import platform
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as xml
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-PRESETS = {
-    "gcc": "GCC",
-    "clang": "Clang",
-    "tsan": "Clang, ThreadSanitizer",
-    "asan": "Clang, AddressSanitizer and UndefinedBehaviorSanitizer",
-    "arm64": "GCC for arm64, emulated",
-}
+from report_runs import PRESETS, ROOT, read_preset, table
+
 LABELS = ["unit", "death", "stress", "model", "mutant", "fault", "fuzz", "server", "chaos", "report", "package", "docs", "house"]
+MOST_NAMED = 30
 LAYERS = ["freelist", "magazine", "concurrency", "object"]
 
 
-class Test:
-    """One test of ctest as it ran."""
-
-    def __init__(self, case, labels):
-        self.name = case.attrib["name"]
-        self.seconds = float(case.attrib.get("time", 0))
-        self.label = next(iter(labels), "unlabelled")
-        self.output = (case.findtext("system-out") or "").strip()
-        skipped = case.find("skipped") is not None
-        self.result = "passed" if case.attrib["status"] == "run" else "skipped" if skipped else "failed"
+def git(*arguments):
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def labels_of(preset):
-    """Labels of each test; ctest leaves them out of its results."""
-    done = subprocess.run(["ctest", "--preset", preset, "--show-only=json-v1"], cwd=ROOT, check=True,
-                          capture_output=True, text=True)
-    return {test["name"]: next((p["value"] for p in test.get("properties", []) if p["name"] == "LABELS"), [])
-            for test in json.loads(done.stdout)["tests"]}
-
-
-class Run:
-    """The tests of one preset, and when they ran."""
-
-    def __init__(self, preset, results):
-        root = xml.parse(results).getroot()
-        labels = labels_of(preset)
-        self.date = datetime.date.fromisoformat(root.attrib["timestamp"][:10])
-        self.tests = [Test(case, labels.get(case.attrib["name"], [])) for case in root.iter("testcase")]
-
-
-def read_preset(preset):
-    results = ROOT / "build" / preset / "junit.xml"
-    return Run(preset, results) if results.exists() else None
-
-
-def table(header, rows, align=None):
-    align = align or ["---"] + ["--:"] * (len(header) - 1)
-    yield "| " + " | ".join(header) + " |"
-    yield "|" + "|".join(align) + "|"
-    for row in rows:
-        yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |"
+def tree_lines(runs):
+    """Which sources these are, and which runs may be of older ones."""
+    dirty = " with changes that are not committed" if git("status", "--porcelain", "--untracked-files=no") else ""
+    yield f"Commit {git('rev-parse', '--short=12', 'HEAD')}{dirty}."
+    committed = int(git("show", "--no-patch", "--format=%ct", "HEAD"))
+    old = [PRESETS[preset] for preset, run in runs.items() if run and run.ended < committed]
+    if old:
+        yield f"**Ran before that commit: {'; '.join(old)}.**"
     yield ""
+
+
+def missing_lines(runs):
+    for preset, run in runs.items():
+        if run and run.left_out:
+            kinds = ", ".join(f"{count} {label}" for label, count in sorted(run.left_out.items()))
+            yield f"{PRESETS[preset]}, left out: {kinds}."
+            yield ""
+        if run and run.missing:
+            some = ", ".join(f"`{name}`" for name in run.missing[:MOST_NAMED])
+            more = len(run.missing) - MOST_NAMED
+            yield (f"**{PRESETS[preset]}: {len(run.missing)} tests did not run:** {some}"
+                   f"{f' and {more} more' if more > 0 else ''}.")
+            yield ""
 
 
 def machine():
@@ -99,6 +78,7 @@ def tests_section(runs):
         rows.append([title, runs[preset].date, results["passed"], results["failed"], results["skipped"], kinds])
     yield from table(["build", "run", "passed", "failed", "skipped", "of which"], rows,
                      ["---", "---", "--:", "--:", "--:", "---"])
+    yield from missing_lines(runs)
 
 
 def operations_of(test):
@@ -159,17 +139,17 @@ def numbers_section(runs):
         ["slots lost, or handed out twice", failures(gcc, r"^(stress|model|fuzz)\."),
          f"{sum(map(operations_of, gcc)):,} operations on threads; model checker and fuzzing below"],
         ["wake-ups lost", failures(gcc, r"blocked_acquire_wakes|^model\.waiting"), "stress and model"],
-        ["histories that are not linearizable", figure(gcc, "history", "impossible"),
+        ["histories that are not linearizable", failures(gcc, r"^stress\..*history_is_linearizable"),
          f"{figure(gcc, 'history', 'operations'):,} operations, {figure(gcc, 'history', 'refusals'):,} refusals"],
         ["rounds without progress beside a stalled thread",
-         figure(gcc, "stalled_thread|sleeping_thread", "rounds_without_progress"),
+         failures(gcc, r"^fault\.(stalled|sleeping)_thread_"),
          f"{figure(gcc, 'stalled_thread', 'stalls')} stalls in {figure(gcc, 'stalled_thread', 'windows')} windows, "
          f"{figure(gcc, 'sleeping_thread', 'rounds')} sleeps anywhere"],
         ["leaks and slots lost after an injected fault",
-         figure(gcc, r"fault\.(sweep|growth)", "leaks") + figure(gcc, r"fault\.(sweep|growth)", "slots_lost"),
-         f"{figure(gcc, r'fault.(sweep|growth)', 'points')} faults"],
+         failures(gcc, r"^fault\.(sweep|growth|allocations)"),
+         f"{figure(gcc, r'fault.(sweep|growth|allocations)', 'points')} faults"],
         ["slots lost by threads that end, pools that end, forks",
-         figure(gcc, "come_and_go|late_use", "slots_lost") + figure(gcc, "forked_child", "two_owners"),
+         failures(gcc, r"^fault\.(threads_and_pools|late_use|forked_child)|^Fork\."),
          f"{figure(gcc, 'come_and_go', 'threads_born'):,} threads, {figure(gcc, 'come_and_go', 'pools_made'):,} pools, "
          f"{figure(gcc, 'forked_child', 'forks')} forks"],
         ["mutants killed", f"{dead} of {len(mutants) - alike}", f"model checker; {alike} more are equivalent"],
@@ -188,6 +168,26 @@ def figures_section(tests):
             rows.append([f"`{test.name}`", ", ".join(part.replace("=", " ").replace("_", " ") for part in line.split()
                                                      if "=" in part), test.result])
     yield from table(["test", "figures", "result"], rows, ["---"] * 3)
+
+
+def chaos_section():
+    path = ROOT / "docs" / "chaos.json"
+    yield "## Chaos"
+    yield ""
+    if not path.exists():
+        yield "For seconds in the tests above; for minutes: not run (`scripts/soak_chaos.py`)."
+        yield ""
+        return
+    soak = json.loads(path.read_text(encoding="utf-8"))
+    yield (f"For minutes, by `scripts/soak_chaos.py`, {soak['date']}, commit {soak['commit']}, at a load of "
+           f"{soak['load']:g} on {soak['cores']} cores before it began:")
+    yield ""
+    runs = soak["runs"]
+    figures = list(dict.fromkeys(name for run in runs.values() for name in run["figures"] if name != "backend"))
+    yield from table(["", *runs], [["seconds", *(run["seconds"] for run in runs.values())],
+                                   *([name.replace("_", " "), *(run["figures"].get(name, "-") for run in runs.values())]
+                                     for name in figures),
+                                   ["end", *(run["end"] for run in runs.values())]])
 
 
 def lines_of(tests, name, pattern):
@@ -231,6 +231,8 @@ def plain_word(plain, rule):
     found = plain.get("rules", {}).get(rule)
     if found is None:
         return "not tried"
+    if found["runs"] == 0:
+        return "no driver"
     if found["noticed_by"] is None:
         return "**missed**"
     return f"`{found['noticed_by'].removeprefix('stress.')}`, run {found['runs']}"
@@ -239,7 +241,7 @@ def plain_word(plain, rule):
 def plain_summary(plain):
     if not plain:
         return "Plain stress has not been tried on them: `scripts/stress_mutants.py`."
-    missed = sum(found["noticed_by"] is None for found in plain["rules"].values())
+    missed = sum(found["noticed_by"] is None and found["runs"] > 0 for found in plain["rules"].values())
     return (f"Plain stress alone, {len(plain['drivers'])} runs of the drivers of {plain['seconds']:g} s each until one "
             f"notices: {missed} of {len(plain['rules'])} rules missed (`scripts/stress_mutants.py`, {plain['date']}, "
             f"at a load of {plain['load']:g} on {plain['cores']} cores).")
@@ -309,13 +311,15 @@ def coverage_section():
     for layer in LAYERS:
         path = ROOT / "build" / "coverage" / f"{layer}.json"
         if not path.exists():
-            rows.append([layer, "not measured", "", ""])
+            rows.append([layer, "", "not measured", "", ""])
             continue
         branches = [branch for file in json.loads(path.read_text(encoding="utf-8"))["files"]
                     for line in file["lines"] for branch in line.get("branches", [])]
         taken = sum(branch["count"] > 0 for branch in branches)
-        rows.append([layer, taken, len(branches), f"{100 * taken / len(branches):.1f} %"])
-    yield from table(["layer", "taken", "branches", "share"], rows)
+        rows.append([layer, datetime.date.fromtimestamp(path.stat().st_mtime), taken, len(branches),
+                     f"{100 * taken / len(branches):.1f} %"])
+    yield from table(["layer", "counted", "taken", "branches", "share"], rows)
+    yield "`scripts/coverage.sh` counts them; `scripts/test.sh` does not run it."
     yield ("Left out, and nothing else: the ways of exceptions, since every call that may throw has one whatever the "
            "source says. The instances of a template count as one.")
     yield ""
@@ -331,13 +335,14 @@ def document(runs):
     yield "[guarantees](reference/guarantees.md)."
     yield ""
     yield f"{runs['gcc'].date:%d %B %Y}; {machine()}."
-    yield ""
+    yield from tree_lines(runs)
     yield from numbers_section(runs)
     yield from tests_section(runs)
     yield from model_section(gcc)
     yield from mutants_section(gcc)
     yield from stress_section(gcc)
     yield from figures_section(gcc)
+    yield from chaos_section()
     yield from fuzz_section(runs)
     yield from coverage_section()
 

@@ -3,7 +3,8 @@
 
 Plain: the stress drivers on real threads, without schedule points, with the arguments of ctest, for a few
 seconds each. One build serves all rules: its library asks at run time which rule is broken (LIDO_BROKEN_RULE).
-For each rule the drivers run one after another until one notices it; several rules are tried at once.
+For each rule the drivers that come by run one after another until one notices it, or "no driver" is printed;
+several rules are tried at once.
 scripts/report_verification.py reads the result, which says how busy the machine was.
 
 usage: stress_mutants.py [--seconds N] [--jobs N] [--only REGEX] [--no-build] [--output FILE] [RULE...]
@@ -22,6 +23,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "gcc"
 UNBROKEN = "none"
+# The tests that come by where a group of rules of mutation.hpp is broken: of other groups, all do.
+COME_BY = {
+    "slot maps": r"^stress\.slot_map\.",
+    "concurrent slot maps": r"^stress\.slot_map\.",
+    "resource pools": r"^stress\.resource\.",
+    "keyed resource pools": r"^stress\.resource\.keys",
+}
 
 
 def build():
@@ -36,8 +44,19 @@ def all_rules():
     return [line.split()[0] for line in listed.stdout.splitlines()]
 
 
+def groups_of(text):
+    """The heading in mutation.hpp above each rule."""
+    group, groups = "", {}
+    for line in text.partition("enum class mutation")[2].partition("};")[0].splitlines():
+        if heading := re.match(r"\s*// (.*)", line):
+            group = heading[1]
+        elif rule := re.match(r"\s*(\w+),", line):
+            groups[rule[1]] = group
+    return groups
+
+
 def plain_drivers(only):
-    """Name and arguments of each plain stress test that matches, those of the usual pool first."""
+    """Name and arguments of each plain stress test that matches, those of the usual pool, and the impatient, first."""
     # Not from ctest, which names no command of a program that is not built.
     listed = (BUILD / "stress" / "CTestTestfile.cmake").read_text(encoding="utf-8")
     drivers = []
@@ -51,7 +70,7 @@ def plain_drivers(only):
             continue
         at = arguments.index("--seconds")
         drivers.append((name, [str(plain), *arguments[:at], *arguments[at + 2:]]))
-    return sorted(drivers, key=lambda driver: not driver[0].endswith((".revocable", ".treiber")))
+    return sorted(drivers, key=lambda driver: not driver[0].endswith((".revocable", ".treiber", ".impatient")))
 
 
 def run_driver(command, rule, seconds):
@@ -71,14 +90,15 @@ def run_driver(command, rule, seconds):
 
 def try_rule(rule, drivers, seconds):
     start = time.monotonic()
+    runs, noticed_by, said = 0, None, None
     for runs, (name, command) in enumerate(drivers, start=1):
         if (said := run_driver(command, rule, seconds)) is not None:
+            noticed_by = name
             break
-    else:
-        name, said = None, None
     seconds = round(time.monotonic() - start, 1)
-    print(f"{rule:<22} {name or 'missed':<50} {seconds:>6} s  {said or ''}", flush=True)
-    return {"noticed_by": name, "said": said, "runs": runs, "seconds": seconds}
+    end = noticed_by or ("missed" if drivers else "no driver")
+    print(f"{rule:<22} {end:<50} {seconds:>6} s  {said or ''}", flush=True)
+    return {"noticed_by": noticed_by, "said": said, "runs": runs, "seconds": seconds}
 
 
 def main():
@@ -97,9 +117,15 @@ def main():
     if whole["noticed_by"] is not None:
         sys.exit(f"{whole['noticed_by']} fails with no rule broken: {whole['said']}; its word counts for nothing")
     rules = arguments.rules or all_rules()
+    groups = groups_of((ROOT / "include/lido/base/mutation.hpp").read_text(encoding="utf-8"))
+
+    def try_one(rule):
+        come_by = COME_BY.get(groups.get(rule), "")
+        return try_rule(rule, [driver for driver in drivers if re.search(come_by, driver[0])], arguments.seconds)
+
     load = round(os.getloadavg()[0], 1)
     with ThreadPoolExecutor(arguments.jobs) as crew:
-        results = dict(zip(rules, crew.map(lambda rule: try_rule(rule, drivers, arguments.seconds), rules)))
+        results = dict(zip(rules, crew.map(try_one, rules)))
     written = {"date": datetime.date.today().isoformat(), "seconds": arguments.seconds,
                "drivers": [name for name, _ in drivers], "cores": os.cpu_count(), "load": load, "rules": results}
     Path(arguments.output).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
