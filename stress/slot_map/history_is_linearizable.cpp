@@ -228,7 +228,6 @@ int main(int argc, char** argv) {
       .add("rounds", round)
       .add("operations", operations)
       .add("refused", refused)
-      .add("impossible", 0)
       .print();
   return run.held("history_is_linearizable");
 }

@@ -145,8 +145,12 @@ class worker {
 
 void check(stress::run& run, map& values, const std::vector<handle>& kept, long alive) {
   for (const handle where : kept) {
-    if (!values.read(where, [](const ranked& value) { return value.is_whole(); })) {
+    bool whole = false;
+    if (!values.read(where, [&whole](const ranked& value) { whole = value.is_whole(); })) {
       run.broken("the most important value was evicted");
+    }
+    if (!whole) {
+      run.broken("the most important value was overwritten");
     }
   }
   long met = 0;

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
+#include <thread>
+
+#include "lido/concurrency/asked_once.hpp"
+
 namespace lido::detail {
 namespace {
 
@@ -18,6 +23,28 @@ TEST(YieldThread, ReturnsToTheCaller) {
 
 TEST(NapThread, ReturnsToTheCaller) {
   nap_thread();
+}
+
+TEST(AskedOnce, AsksNoMoreThanNeeded) {
+  asked_once question;
+  EXPECT_TRUE(question.answer([] { return true; }));
+  EXPECT_TRUE(question.answer([] { return false; }));
+}
+
+TEST(AskedOnce, NobodyWaitsForAnotherThatAsks) {
+  asked_once question;
+  std::latch asking(1);
+  std::latch answered(1);
+  std::jthread other([&] {
+    EXPECT_FALSE(question.answer([&] {
+      asking.count_down();
+      answered.wait();
+      return false;
+    }));
+  });
+  asking.wait();
+  EXPECT_FALSE(question.answer([] { return false; }));
+  answered.count_down();
 }
 
 }  // namespace

@@ -188,6 +188,22 @@ TEST_F(WaiterQueue, SleeperIsWokenWhenCancelled) {
   EXPECT_EQ(me.item(), nullptr);
 }
 
+TEST_F(WaiterQueue, ForgetsItsWaitersAndWhoWasInside) {
+  std::array<waiter, 3> waiters;
+  append(waiters[0]);
+  queue_.enter();
+  EXPECT_FALSE(queue_.append(waiters[1]));
+  queue_.keep_watch(waiters[1]);
+  queue_.forget_all();  // as in the child of a fork: whoever is inside does not leave
+  EXPECT_FALSE(queue_.any());
+  EXPECT_EQ(enter_and_serve(items_.data()), 0U);
+  EXPECT_THAT(free_, ElementsAre(items_.data()));
+  queue_.enter();
+  EXPECT_FALSE(queue_.append(waiters[2]));  // nobody keeps watch
+  EXPECT_EQ(serve(nullptr), 1U);
+  EXPECT_EQ(waiters[2].item(), items_.data());
+}
+
 TEST(UnusedWaiterQueue, IsAlwaysEmpty) {
   waiter_queue queue(/*used=*/false);
   EXPECT_FALSE(queue.any());

@@ -8,6 +8,7 @@
 #include <ranges>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace lido {
@@ -95,13 +96,28 @@ TEST(SlotMap, BadOptionsAreRefused) {
 
 TEST(SlotMap, ReservedMapDoesNotMoveItsValues) {
   map words({.max_size = 100, .reserve = 100});
-  const std::string* const first = words.find(words.insert("first"));
+  const handle one = words.insert("first");
+  const std::string* const first = words.find(one);
   const std::size_t memory = words.bookkeeping_bytes();
   for (int i = 1; i < 100; ++i) {
     (void)words.insert("more");
   }
-  EXPECT_EQ(words.handle_of(*first).index(), 0U);
+  EXPECT_EQ(words.find(one), first);
   EXPECT_EQ(words.bookkeeping_bytes(), memory);
+}
+
+TEST(SlotMap, WhatWasReservedStaysUntilShrinkToFit) {
+  for (const compaction_mode mode : {compaction_mode::immediate, compaction_mode::deferred}) {
+    map words({.shrink_threshold = 8, .compaction = mode});
+    words.reserve(1000);
+    words.for_each([](std::string& /*word*/) {});
+    (void)words.values();
+    words.erase(words.insert("gone"));
+    words.clear();
+    EXPECT_EQ(words.capacity(), 1000U);
+    words.shrink_to_fit();
+    EXPECT_EQ(words.capacity(), 0U);
+  }
 }
 
 TEST(SlotMap, BookkeepingTakesTwelveBytesAndABitAPlace) {
@@ -121,6 +137,14 @@ TEST(SlotMap, HandleOfAValueFindsIt) {
   (void)words.insert("one");
   const handle two = words.insert("two");
   EXPECT_EQ(words.handle_of(*words.find(two)), two);
+}
+
+TEST(SlotMap, AnIteratorBecomesOneThatOnlyReads) {
+  map words;
+  (void)words.insert("one");
+  const map::const_iterator first = words.begin();
+  EXPECT_EQ(*first, "one");
+  static_assert(!std::is_convertible_v<map::const_iterator, map::iterator>);
 }
 
 TEST(SlotMap, IteratorsGoOverAllValuesAndStepOverHoles) {

@@ -39,7 +39,7 @@ namespace lido {
 /// to grow: no value is lost, but some have been moved from.
 ///
 /// For one thread at a time, as std::vector: several may call const functions beside one another.
-/// `Hooks`: see slot_map_hooks.hpp.
+/// T's own functions must not use the map; hooks: see slot_map_hooks.hpp.
 template <class T, class Hooks = no_hooks, class Generations = detail::all_generations>
 class slot_map {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
@@ -74,6 +74,7 @@ class slot_map {
       : name_(std::move(other.name_)),
         max_size_(other.max_size_),
         reserve_(other.reserve_),
+        kept_(std::exchange(other.kept_, other.reserve_)),
         shrink_threshold_(other.shrink_threshold_),
         mode_(other.mode_),
         store_(std::move(other.store_)),
@@ -238,7 +239,7 @@ class slot_map {
     }
   }
 
-  /// Room for `count` values, `max_size()` at most, without another allocation. Throws
+  /// Room for `count` values, `max_size()` at most, kept until shrink_to_fit. Throws
   /// std::bad_alloc, std::bad_array_new_length, std::invalid_argument (above 2^32 - 2).
   void reserve(std::size_t count) {
     const std::size_t wanted = std::min(count, max_size_);
@@ -250,6 +251,7 @@ class slot_map {
       store_.relocate(static_cast<std::uint32_t>(wanted));
       announce_move_of_all();
     }
+    kept_ = std::max(kept_, static_cast<std::uint32_t>(wanted));
   }
 
   /// Closes holes and gives all memory back that is not in use, but for what `reserve` of the
@@ -258,6 +260,7 @@ class slot_map {
   void shrink_to_fit() {
     compact();
     if (walks_ == 0) {
+      kept_ = reserve_;
       store_.shrink_table(reserve_);
       shrink_places_to(std::max(store_.end(), reserve_));
     }
@@ -340,7 +343,7 @@ class slot_map {
     if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
         capacity() - used > shrink_threshold_) [[unlikely]] {
       try {
-        shrink_places_to(static_cast<std::uint32_t>(std::max<std::size_t>(2 * used, reserve_)));
+        shrink_places_to(static_cast<std::uint32_t>(std::max<std::size_t>(2 * used, kept_)));
       } catch (...) {  // NOLINT(bugprone-empty-catch): then the memory stays
       }
     }
@@ -374,10 +377,8 @@ class slot_map {
   }
 
   void announce_move_of_all(std::uint32_t but = detail::null_slot) noexcept {
-    if (!detail::has_on_move<Hooks, T>) {
-      return;
-    }
-    for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
+    std::uint32_t p = detail::has_on_move<Hooks, T> ? store_.next_value(0) : store_.end();
+    for (; p < store_.end(); p = store_.next_value(p + 1)) {
       if (p != but) {
         announce_move(p);
       }
@@ -386,7 +387,8 @@ class slot_map {
 
   std::string name_;
   std::size_t max_size_;
-  std::uint32_t reserve_;
+  std::uint32_t reserve_;   ///< of the options
+  std::uint32_t kept_ = 0;  ///< places that are not given back by themselves
   std::size_t shrink_threshold_;
   compaction_mode mode_;
   bool compact_later_ = false;

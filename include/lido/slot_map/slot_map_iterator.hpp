@@ -25,6 +25,13 @@ class slot_map_iterator {
   slot_map_iterator() noexcept = default;
   slot_map_iterator(Map* map, std::uint32_t place) noexcept : map_(map), place_(place) {}
 
+  /// One that only reads, from one that may write.
+  // NOLINTNEXTLINE(google-explicit-constructor): that is what it is for
+  explicit(false) operator slot_map_iterator<const Map>() const noexcept
+      requires(!std::is_const_v<Map>) {
+    return {map_, place_};
+  }
+
   [[nodiscard]] reference operator*() const noexcept { return map_->value_at(place_); }
   [[nodiscard]] pointer operator->() const noexcept { return &map_->value_at(place_); }
 
