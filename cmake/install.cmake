@@ -13,20 +13,13 @@ if(TARGET lido_tbb)
     FILE_SET HEADERS)
   install(EXPORT lido-tbb-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
 endif()
-if(TARGET lido_asio)
-  install(
-    TARGETS lido_asio
-    EXPORT lido-asio-targets
-    FILE_SET HEADERS)
-  install(EXPORT lido-asio-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
-endif()
-foreach(factory IN ITEMS tcp hiredis libpq)
-  if(TARGET lido_${factory})
+foreach(component IN ITEMS asio standalone_asio tcp hiredis libpq)
+  if(TARGET lido_${component})
     install(
-      TARGETS lido_${factory}
-      EXPORT lido-${factory}-targets
+      TARGETS lido_${component}
+      EXPORT lido-${component}-targets
       FILE_SET HEADERS)
-    install(EXPORT lido-${factory}-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+    install(EXPORT lido-${component}-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
   endif()
 endforeach()
 install(EXPORT lido-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)

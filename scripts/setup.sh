@@ -11,7 +11,7 @@ arm64=(g++-aarch64-linux-gnu qemu-user-static googletest)
 pictures=(libpng-dev libwebp-dev)
 # Clients and servers for the tests of connections, and for the gateway demo; what is missing is skipped there. Only
 # the programs are wanted: no service is started now or with the machine.
-connections=(pkg-config libhiredis-dev libpq-dev)
+connections=(pkg-config libasio-dev libhiredis-dev libpq-dev)
 servers=(redis-server postgresql pgbouncer)
 # Peers of the benches: a missing one is skipped there with a message.
 optional=(libmimalloc-dev libjemalloc-dev libgoogle-perftools-dev libconcurrentqueue-dev

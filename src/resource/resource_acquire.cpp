@@ -166,7 +166,7 @@ bool resource_core::is_refused(bool again, acquire_failure& cause) const noexcep
     cause = acquire_failure::closed;
   } else if (!again && queue_.size() >= settings_.max_waiters) {
     cause = acquire_failure::too_many_waiters;
-  } else if (hopeless_ && live_ == 0 && now() < retry_at_) {
+  } else if (is_hopeless()) {
     cause = acquire_failure::create_failed;
   } else {
     return false;

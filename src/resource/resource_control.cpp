@@ -184,14 +184,9 @@ close_report resource_core::close(const deadline& until) {
        grant = scan(life_state::checking)) {
     retire(grant, destroy_reason::closed);
   }
-  wait_until_drained(until);
+  const std::size_t running = wait_until_drained(until);
   // Whoever these threads run code of may do anything with the pool, but not close it.
   const std::lock_guard one_at_a_time(ending_);
-  std::size_t running = 0;
-  {
-    const lock guard(mutex_);
-    running = running_ + (timing_ ? 1 : 0);
-  }
   if (running == 0) {
     stop_threads(/*wait=*/true);
   }
@@ -208,21 +203,26 @@ void resource_core::drop_pending() noexcept {
   pending_.clear();
 }
 
-void resource_core::wait_until_drained(const deadline& until) noexcept {
+/// Returns what was still under way when it last looked. A pool that was seen drained stays so: its
+/// threads have rounds to come, but no code of users to run in them.
+std::size_t resource_core::wait_until_drained(const deadline& until) noexcept {
   std::uint32_t seen = 0;
-  while (!is_drained(seen)) {
+  std::size_t running = 0;
+  while (!is_drained(seen, running)) {
     if (!park(drained_, seen, until)) {
-      return;
+      return running;
     }
   }
   unpark(&drained_);  // another thread may close, too
+  return 0;
 }
 
-bool resource_core::is_drained(std::uint32_t& seen) noexcept {
+bool resource_core::is_drained(std::uint32_t& seen, std::size_t& running) noexcept {
   const lock guard(mutex_);
   // relaxed: changes under the mutex
   seen = drained_.load(std::memory_order_relaxed);
-  return live_ == 0 && running_ == 0 && !timing_;
+  running = running_ + (timing_ ? 1 : 0);
+  return live_ == 0 && running == 0;
 }
 
 void resource_core::let_go() noexcept {

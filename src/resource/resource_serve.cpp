@@ -233,6 +233,9 @@ void resource_core::shed_one() noexcept {
 void resource_core::after_change(aftermath& after) noexcept {
   attention_.set(attention::surplus, has_surplus());
   refill(after);
+  if (is_hopeless()) {
+    cancel_all(acquire_failure::create_failed, after);
+  }
   if (live_ == 0 && attention_.is(attention::closed)) {
     // relaxed: the mutex orders it; who sleeps on it looks again
     drained_.fetch_add(1, std::memory_order_relaxed);

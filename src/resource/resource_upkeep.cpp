@@ -191,9 +191,6 @@ void resource_core::create_failed(resource_slot& slot, const std::exception_ptr&
                          : std::min(later(retry_delay_, retry_delay_), settings_.retry_longest);
       retry_at_ = later(moment, retry_delay_);
     }
-    if (hopeless_ && live_ == 0) {  // nobody will bring anything back, either
-      cancel_all(acquire_failure::create_failed, after);
-    }
     after.plans = true;
     after_change(after);
     if (by_callers_) {

@@ -1,23 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
 #include <thread>
 
 #include "lido/asio.hpp"
+#include "support/asio.hpp"
 #include "support/resource_fixtures.hpp"
 
 namespace lido {
 namespace {
 
-namespace net = boost::asio;
+namespace net = detail::net;
 using namespace std::chrono_literals;
 using test::eventually;
 using test::fake_lease;
@@ -79,7 +72,7 @@ TEST_F(AsioAcquire, AFutureGetsALeaseOrTheError) {
   EXPECT_THROW((void)late.get(), acquire_error);
 }
 
-#if defined(BOOST_ASIO_HAS_CO_AWAIT)
+#if defined(LIDO_TEST_ASIO_COROUTINES)
 net::awaitable<void> use_once(fake_pool& pool, std::atomic<int>& out, std::atomic<int>& done) {
   const fake_lease lease = co_await async_acquire(pool, 100s, net::use_awaitable);
   EXPECT_LE(++out, 3);

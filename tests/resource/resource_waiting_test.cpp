@@ -226,6 +226,20 @@ TEST_P(ResourceWaiting, D10APermanentErrorIsToldAtOnce) {
   EXPECT_LE(server.creates, 2);  // the second acquire did not ask the server again
 }
 
+// The same, of those who waited for what another thread had, which is then gone.
+TEST_P(ResourceWaiting, D10ThePermanentErrorIsToldWhenTheLastResourceGoes) {
+  fake_pool& pool = start({.max_size = 2, .retry_first = 100s, .retry_longest = 100s});
+  fake_lease held = pool.acquire();
+  server.wrong_password = true;
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread waiting([&] { EXPECT_EQ(failure_of(pool, 50s), acquire_failure::create_failed); });
+  EXPECT_TRUE(
+      eventually([&] { return pool.stats().create_failures == 1 && pool.stats().waiters == 1; }));
+  held.discard();
+  waiting.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 40s);
+}
+
 // globalsign/mgo PR #115: waiters that poll. HikariCP CHANGES 7.0.1: storms of yields.
 TEST_P(ResourceWaiting, H5H6AWaitingThreadSleeps) {
   fake_pool& pool = start({.max_size = 1, .acquire_timeout = 100ms});

@@ -192,6 +192,10 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void slot_emptied(resource_slot& slot, std::uint64_t& counter, bool was_surplus) noexcept;
   void shed_one() noexcept;
   void after_change(aftermath& after) noexcept;
+  /// Under the mutex. Nothing can be made for a while, and nobody has anything to bring back.
+  [[nodiscard]] bool is_hopeless() const noexcept {
+    return hopeless_ && live_ == 0 && now() < retry_at_;
+  }
   /// Under the mutex. What is about to end as a surplus is none any more.
   [[nodiscard]] bool has_surplus() const noexcept { return live_ - shedding_ > max_size_; }
   // resource_upkeep.cpp
@@ -235,8 +239,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void shrink() noexcept;
   [[nodiscard]] resource_grant take_surplus() noexcept;
   void drop_pending() noexcept;
-  void wait_until_drained(const deadline& until) noexcept;
-  [[nodiscard]] bool is_drained(std::uint32_t& seen) noexcept;
+  [[nodiscard]] std::size_t wait_until_drained(const deadline& until) noexcept;
+  [[nodiscard]] bool is_drained(std::uint32_t& seen, std::size_t& running) noexcept;
   void quiesce() const noexcept;
 
   /// The first slot for which `f(slot)` is true. From any thread, at any time.

@@ -1,0 +1,44 @@
+/// @file
+/// Internal. Which Asio is meant: that of Boost, or, with LIDO_STANDALONE_ASIO, the one without.
+/// Both may be in one program, so what is made for either is in a namespace of its own.
+#pragma once
+
+#if defined(LIDO_STANDALONE_ASIO)
+
+#include <asio/associated_executor.hpp>
+#include <asio/async_result.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/post.hpp>
+
+#define LIDO_ASIO_NAMESPACE standalone_asio
+namespace lido::detail {
+inline namespace standalone_asio {
+namespace net = ::asio;
+}  // namespace standalone_asio
+}  // namespace lido::detail
+
+#if __has_include(<asio/associated_cancellation_slot.hpp>)
+#include <asio/associated_cancellation_slot.hpp>
+#define LIDO_ASIO_HAS_CANCELLATION
+#endif
+
+#else
+
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#define LIDO_ASIO_NAMESPACE boost_asio
+namespace lido::detail {
+inline namespace boost_asio {
+namespace net = ::boost::asio;
+}  // namespace boost_asio
+}  // namespace lido::detail
+
+#if __has_include(<boost/asio/associated_cancellation_slot.hpp>)
+#include <boost/asio/associated_cancellation_slot.hpp>
+#define LIDO_ASIO_HAS_CANCELLATION
+#endif
+
+#endif

@@ -1,0 +1,165 @@
+// Per-operation cancellation, which Asio has since 1.19 and Boost since 1.77.
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/experimental/awaitable_operators.hpp>
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "lido/asio.hpp"
+#include "support/asio.hpp"
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fake_lease;
+using test::fake_pool;
+
+class AsioCancellation : public ::testing::Test {
+ protected:
+  void TearDown() override { EXPECT_EQ(server.alive, 0); }
+
+  // NOLINTBEGIN(*-non-private-member-*,readability-identifier-naming)
+  test::fake_server server;
+  asio::io_context context;
+  asio::cancellation_signal signal;
+  // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
+
+  /// What the handler of one acquire has got.
+  struct outcome {
+    int calls = 0;
+    fake_lease lease;
+    std::optional<acquire_failure> failure;
+  };
+
+  void begin(fake_pool& pool, outcome& out, std::stop_token stop = {}) {
+    auto handler = [&out](const std::exception_ptr& error, fake_lease lease) {
+      ++out.calls;
+      out.lease = std::move(lease);
+      try {
+        if (error) {
+          std::rethrow_exception(error);
+        }
+      } catch (const acquire_error& known) {
+        out.failure = known.cause();
+      }
+    };
+    async_acquire(pool, 100s,
+                  asio::bind_cancellation_slot(signal.slot(),
+                                               asio::bind_executor(context, std::move(handler))),
+                  std::move(stop));
+  }
+};
+
+TEST_F(AsioCancellation, ASignalOfAnyTypeEndsTheWait) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  const fake_lease held = pool.acquire();
+  for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                          asio::cancellation_type::total}) {
+    outcome out;
+    begin(pool, out);
+    EXPECT_EQ(pool.stats().waiters, 1U);
+    signal.emit(asio::cancellation_type::none);
+    EXPECT_EQ(pool.stats().waiters, 1U);
+    signal.emit(type);
+    EXPECT_EQ(pool.stats().waiters, 0U);
+    EXPECT_EQ(out.calls, 0);
+    context.restart();
+    context.run();
+    EXPECT_EQ(out.calls, 1);
+    EXPECT_EQ(out.failure, acquire_failure::cancelled);
+  }
+}
+
+TEST_F(AsioCancellation, WhatIsGivenAlreadyIsNotTakenAway) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  fake_lease held = pool.acquire();
+  outcome out;
+  begin(pool, out);
+  held.reset();
+  signal.emit(asio::cancellation_type::terminal);
+  context.run();
+  EXPECT_TRUE(out.lease);
+  EXPECT_FALSE(out.failure);
+  // The slot has been cleared, for the next operation.
+  signal.emit(asio::cancellation_type::terminal);
+  out.lease.reset();
+  EXPECT_TRUE(pool.try_acquire());
+}
+
+TEST_F(AsioCancellation, AStopTokenIsHeardBesideTheSlot) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  const fake_lease held = pool.acquire();
+  std::stop_source stop;
+  outcome out;
+  begin(pool, out, stop.get_token());
+  stop.request_stop();
+  context.run();
+  EXPECT_EQ(out.failure, acquire_failure::cancelled);
+  signal.emit(asio::cancellation_type::terminal);
+  EXPECT_EQ(out.calls, 1);
+}
+
+// djc/bb8 #67: a cancelled operation swallows a resource.
+TEST_F(AsioCancellation, A1SignalsBesideReleasesSwallowNothing) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  int given = 0;
+  int cancelled = 0;
+  for (int i = 0; i < 500; ++i) {
+    fake_lease held = pool.acquire_for(100s);
+    outcome out;
+    begin(pool, out);
+    std::jthread releaser([&held] { held.reset(); });
+    for (int spin = 0; spin < i % 50 * 20; ++spin) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    signal.emit(asio::cancellation_type::total);
+    releaser.join();
+    context.restart();
+    context.run();
+    ASSERT_EQ(out.calls, 1);
+    ASSERT_NE(static_cast<bool>(out.lease), out.failure.has_value());
+    ++(out.lease ? given : cancelled);
+  }
+  EXPECT_EQ(given + cancelled, 500);
+  EXPECT_TRUE(pool.acquire_for(10s));
+  EXPECT_EQ(pool.stats().waiters, 0U);
+}
+
+#if defined(LIDO_TEST_ASIO_COROUTINES)
+asio::awaitable<bool> served_within(fake_pool& pool, std::chrono::milliseconds time) {
+  using namespace asio::experimental::awaitable_operators;
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  const auto first = co_await (async_acquire(pool, 100s, asio::use_awaitable) ||
+                               timer.async_wait(asio::use_awaitable));
+  co_return first.index() == 0;
+}
+
+TEST_F(AsioCancellation, TheFirstOfSeveralAwaitedEndsTheOthers) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  std::optional<bool> served;
+  const auto note = [&served](const std::exception_ptr& error, bool was) {
+    EXPECT_FALSE(error);
+    served = was;
+  };
+  fake_lease held = pool.acquire();
+  asio::co_spawn(context, served_within(pool, 5ms), note);
+  context.run();
+  EXPECT_EQ(served, false);
+  EXPECT_EQ(pool.stats().waiters, 0U);
+
+  held.reset();
+  asio::co_spawn(context, served_within(pool, 100s), note);
+  context.restart();
+  context.run();
+  EXPECT_EQ(served, true);
+  EXPECT_TRUE(pool.try_acquire());
+}
+#endif
+
+}  // namespace
+}  // namespace lido
