@@ -182,7 +182,7 @@ std::optional<std::uint32_t> thread_cache::harvest(cache_kind kind, cache_contro
   // relaxed: where the kind is locked, ordered by the owner's (9, 15), which (11) has read
   const std::uint32_t count = kind == cache_kind::locked ? count_.load(std::memory_order_relaxed)
                                                          : count_from(position_in(from, top));
-  if (count > std::min(from.size(), out.size())) {
+  if (count > std::min(from.size(), out.size()) && !broken(mutation::wild_count)) {
     return std::nullopt;  // the owner is replacing its cells
   }
   for (std::uint32_t i = 0; i < count; ++i) {

@@ -210,6 +210,7 @@ std::size_t resource_core::wait_until_drained(const deadline& until) noexcept {
   std::size_t running = 0;
   while (!is_drained(seen, running)) {
     if (!park(drained_, seen, until)) {
+      (void)is_drained(seen, running);
       return running;
     }
   }

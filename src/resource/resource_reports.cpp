@@ -66,11 +66,21 @@ void resource_core::watch_leases(bool on) noexcept {
   watching_.store(on, std::memory_order_relaxed);
 }
 
+nanos resource_core::first_report() const noexcept {
+  // relaxed: a switch
+  return watching_.load(std::memory_order_relaxed)
+             ? std::min(settings_.slow_after, settings_.leak_after)
+             : never;
+}
+
+bool resource_core::reports_leases() const noexcept {
+  return first_report() != never;
+}
+
 /// Each lease that is out for too long, once.
 void resource_core::report_leases() noexcept {
-  const nanos first = std::min(settings_.slow_after, settings_.leak_after);
-  // relaxed: a switch
-  if (first == never || !watching_.load(std::memory_order_relaxed)) {
+  const nanos first = first_report();
+  if (first == never) {
     return;
   }
   find_slot([&](resource_slot& slot) {

@@ -26,8 +26,11 @@ void resource_core::keep_time() noexcept {
   for (;;) {
     // relaxed: changes under the mutex, which plan() takes afterwards
     const std::uint32_t seen = timer_.load(std::memory_order_relaxed);
-    (void)read_clock();
     deadline until;
+    if (stopping()) {
+      return;
+    }
+    (void)read_clock();
     if (!plan(until)) {
       return;
     }
@@ -37,6 +40,12 @@ void resource_core::keep_time() noexcept {
   }
 }
 
+/// Asked before the clock is: once the pool has ended, that may be gone.
+bool resource_core::stopping() noexcept {
+  const lock guard(mutex_);
+  return stopping_;
+}
+
 /// What is due is begun; `until` is when to look again. False: the pool has ended.
 bool resource_core::plan(deadline& until) noexcept {
   aftermath after(*this);
@@ -44,7 +53,7 @@ bool resource_core::plan(deadline& until) noexcept {
   if (stopping_) {
     return false;
   }
-  timing_ = true;
+  timing_ = async_waiters_ != 0 || reports_leases();  // what else it does calls nobody
   const nanos moment = now();
   const nanos next_callback = expire_async(after);
   refill(after);

@@ -179,7 +179,6 @@ void resource_core::create_failed(resource_slot& slot, const std::exception_ptr&
     const bool was_replaced = slot.maker != hooks_.back().get();  // says nothing about the new one
     slot.vanish();
     --creating_;
-    --running_;
     --live_;
     ++totals_.create_failures;
     create_error_.swap(latest);
@@ -201,6 +200,15 @@ void resource_core::create_failed(resource_slot& slot, const std::exception_ptr&
         .pool = settings_.name,
         .error = error,
         .leases = {}});
+  end_job();
+}
+
+/// Only now, so that a closed pool does not join a thread that is still in code of users.
+void resource_core::end_job() noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  --running_;
+  after_change(after);
 }
 
 /// Looks after all idle resources that need it.

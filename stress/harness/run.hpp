@@ -100,7 +100,7 @@ class run {
   }
 
  private:
-  static constexpr unsigned seconds_to_end = 100;
+  static constexpr unsigned seconds_to_end = 150;
   static constexpr unsigned most_repeats = 10;
 
   /// A run that does not end is broken, too: a list that goes round in circles shows in nothing

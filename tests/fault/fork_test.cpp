@@ -13,6 +13,7 @@
 #include "support/crew.hpp"
 #include "support/drain.hpp"
 #include "support/sanitizers.hpp"
+#include "support/take_number.hpp"
 
 namespace lido {
 namespace {
@@ -81,8 +82,10 @@ TEST(Fork, SlotsAreNotGivenToMissingWaiters) {
 
 TEST(Fork, NumbersOfMissingThreadsAreFreeAgain) {
   object_pool<int> pool(256);
-  const test::parked_crew crew(detail::max_thread_number,
-                               [&](unsigned /*index*/) { pool.release(pool.try_acquire_ptr()); });
+  const test::parked_crew crew(detail::max_thread_number, [&](unsigned /*index*/) {
+    (void)test::take_thread_number();
+    pool.release(pool.try_acquire_ptr());
+  });
   const auto number_of_new_thread = [&] {
     bool numbered = false;
     test::run_in_new_thread([&] {

@@ -98,11 +98,11 @@ TEST_F(HookOfAShrink, IsWaitedForAsLongAsObjectAfterObjectEnds) {
     if (!std::exchange(called_, true)) {
       begun.count_down();
     }
-    std::this_thread::sleep_for(25ms);
+    std::this_thread::sleep_for(10ms);
   };
   std::jthread shrinker([&] { (void)pool_.shrink_to(one_); });
   begun.wait();
-  // More than the segment that stays: this needs the one whose objects are ended, for 0.4 s.
+  // More than the segment that stays: this needs the one whose objects are ended, one after the other.
   std::vector<kept_pool::lease_type> leases;
   while (leases.size() < 2 * one_) {
     leases.push_back(pool_.try_acquire(default_init));

@@ -186,7 +186,7 @@ TEST_F(ResourceControl, G3CloseSaysWhoIsLeft) {
 // The thread that keeps time has rounds in closed pools, too. That is nothing under way. One close
 // in a thousand is beside such a round here, and more are in the chaos driver.
 TEST_F(ResourceControl, ARoundOfTheTimekeeperDoesNotMakeACloseIncomplete) {
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 50; ++round) {
     fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .idle_timeout = 1ms});
     std::vector<std::jthread> wakers;  // each wait that ends in time wants another round
     for (int i = 0; i < 3; ++i) {

@@ -157,8 +157,8 @@ TEST(ResourceCreates, ASlowValidationHoldsUpNoOther) {
   fake_pool pool(test::fake_factory{&server},
                  {.max_size = 4, .min_idle = 1, .keepalive = 1ms, .max_creating = 1});
   ASSERT_TRUE(eventually([&] { return pool.stats().idle == 1; }));
-  server.slow_validate = true;
   const int before = server.validations;
+  server.slow_validate = true;
   ASSERT_TRUE(eventually([&] { return server.validations > before; }));
   EXPECT_TRUE(pool.acquire_for(10s));
   server.slow_validate = false;

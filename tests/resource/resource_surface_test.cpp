@@ -267,6 +267,7 @@ TEST(ResourceTimes, WaitsAndCreatesAreTimed) {
   server.slow = true;
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   std::jthread connect([&] {
+    EXPECT_TRUE(eventually([&] { return server.creating == 1; }));
     std::this_thread::sleep_for(20ms);
     server.slow = false;
   });

@@ -243,7 +243,7 @@ TEST_P(ResourceWaiting, D10ThePermanentErrorIsToldWhenTheLastResourceGoes) {
 // globalsign/mgo PR #115: waiters that poll. HikariCP CHANGES 7.0.1: storms of yields.
 TEST_P(ResourceWaiting, H5H6AWaitingThreadSleeps) {
   fake_pool& pool = start({.max_size = 1, .acquire_timeout = 100ms});
-  const fake_lease held = pool.acquire();
+  const fake_lease held = pool.acquire_for(10s);
   test::run_in_new_thread([&] {
     EXPECT_THROW((void)pool.acquire(), acquire_error);
     rusage used{};

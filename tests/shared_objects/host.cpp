@@ -52,16 +52,25 @@ void meet_in_opposite_orders(const plugin& a, const plugin& b) {
   void* const pool_b = b.make_pool(capacity);
   std::size_t numbers[2][2] = {};
   std::barrier both(2);
+  // A thread that meets another at the registry does without a number for once.
+  const auto number_in = [](const plugin& object, void* pool) {
+    std::size_t number = 0;
+    for (int tries = 0; number == 0 && tries < 1000; ++tries) {
+      number = object.use_once(pool);
+      std::this_thread::yield();
+    }
+    return number;
+  };
   std::thread first([&] {
-    numbers[0][0] = a.use_once(pool_a);
+    numbers[0][0] = number_in(a, pool_a);
     both.arrive_and_wait();
-    numbers[0][1] = b.use_once(pool_b);
+    numbers[0][1] = number_in(b, pool_b);
     both.arrive_and_wait();
   });
   std::thread second([&] {
-    numbers[1][1] = b.use_once(pool_b);
+    numbers[1][1] = number_in(b, pool_b);
     both.arrive_and_wait();
-    numbers[1][0] = a.use_once(pool_a);
+    numbers[1][0] = number_in(a, pool_a);
     both.arrive_and_wait();
   });
   first.join();

@@ -29,15 +29,17 @@ enum class mutation {
   bounds_after_open,    ///< an owner sets the bounds when thieves may already come
   hits_when_closed,     ///< a closed cache keeps the bounds it had
   // owner's side of the slot source
-  forget_flush,     ///< an ending thread leaves its cached slots behind
-  flush_twice,      ///< an ending thread gives its cached slots away twice
-  unsettled_exit,   ///< an ending thread does not take hold of its cache first
-  keep_flushed,     ///< what a flush gave away stays in the cache
-  lose_surplus,     ///< of a whole magazine for a small cache the rest is dropped
-  no_donation,      ///< an owner gives a thief nothing whose theft it cancels
-  hide_cache,       ///< the highest number in use is not raised
-  hold_anyway,      ///< an owner of a locked cache does not look whether it was robbed
-  forget_position,  ///< an owner that finds its closed cache robbed forgets its operation
+  forget_flush,      ///< an ending thread leaves its cached slots behind
+  flush_twice,       ///< an ending thread gives its cached slots away twice
+  unsettled_exit,    ///< an ending thread does not take hold of its cache first
+  keep_flushed,      ///< what a flush gave away stays in the cache
+  lose_surplus,      ///< of a whole magazine for a small cache the rest is dropped
+  no_donation,       ///< an owner gives a thief nothing whose theft it cancels
+  hide_cache,        ///< the highest number in use is not raised
+  unmarked_open,     ///< an owner fills a closed cache without taking hold of it
+  drop_older_cells,  ///< a cache that grows gives the cells back that a thief may still read
+  hold_anyway,       ///< an owner of a locked cache does not look whether it was robbed
+  forget_position,   ///< an owner that finds its closed cache robbed forgets its operation
   // shared side
   unmarked_take,      ///< who takes from the depot does not say that it carries
   unmarked_loot,      ///< a thief does not say that it carries
@@ -47,6 +49,8 @@ enum class mutation {
   careless_look,      ///< the depot is looked at last, and what the caches did meanwhile is ignored
   skip_busy,          ///< a busy cache is taken for one without slots
   skip_revoking,      ///< a cache that is being robbed is taken for one without slots
+  overwrite_loot,     ///< the slot that a thief keeps is that of the last cache it emptied
+  wild_count,         ///< a thief believes a count that is larger than the room it has seen
   lose_loot,          ///< a thief keeps one slot and forgets the others
   keep_too_much,      ///< of a whole magazine for one who wants less the rest is dropped
   late_take_mark,     ///< who takes from the depot says that it carries when it has taken
@@ -63,23 +67,27 @@ enum class mutation {
   early_slots,       ///< slots join before the capacity tells of them
   ignore_resize,     ///< exhaustion is reported whatever happened to the capacity meanwhile
   // waiters
-  no_second_look,     ///< who has begun to wait does not look for slots once more
-  quiet_waiter,       ///< who has begun to wait runs no fence before it looks
-  open_unwatched,     ///< an owner that has opened its cache does not look for waiters
-  give_unwatched,     ///< a release past the cache does not look for waiters
-  surplus_unwatched,  ///< who took too much from the depot does not look for waiters
-  bulk_unwatched,     ///< a release of many does not look for waiters
-  unmarked_service,   ///< who serves waiters does not say that it carries
-  plain_cancel,       ///< a waiter whose time is up is cancelled whatever a giver does
-  swallow_late,       ///< a waiter given a slot as its time was up leaves without it
-  stay_linked,        ///< a cancelled waiter stays in the queue
-  lose_refused,       ///< a slot that a waiter could no longer be given is forgotten
-  ask_ignored,        ///< who leaves the queue does not look whether it was asked to serve
-  quiet_cancel,       ///< a waiter that sleeps is stopped and not woken
-  late_unlink,        ///< a waiter is taken out of the queue after it has been told
-  no_wake_up,         ///< a waiter that sleeps is given a slot and not woken
-  early_watch,        ///< a waiter says that it keeps watch before it has looked
-  watch_for_ever,     ///< the watch does not end with the last waiter
+  no_second_look,    ///< who has begun to wait does not look for slots once more
+  quiet_waiter,      ///< who has begun to wait runs no fence before it looks
+  trust_uncertain,   ///< who could not look everywhere relies on being woken
+  push_unwatched,    ///< an owner whose release has opened its cache does not look for waiters
+  refill_unwatched,  ///< an owner that has filled its cache does not look for waiters
+  pop_unwatched,     ///< an owner whose cache was shut beside an acquire does not look for waiters
+  bulk_pop_unwatched,  ///< an owner that has taken several from its cache does not look for waiters
+  give_unwatched,      ///< a release past the cache does not look for waiters
+  surplus_unwatched,   ///< who took too much from the depot does not look for waiters
+  bulk_unwatched,      ///< a release of many does not look for waiters
+  unmarked_service,    ///< who serves waiters does not say that it carries
+  plain_cancel,        ///< a waiter whose time is up is cancelled whatever a giver does
+  swallow_late,        ///< a waiter given a slot as its time was up leaves without it
+  stay_linked,         ///< a cancelled waiter stays in the queue
+  lose_refused,        ///< a slot that a waiter could no longer be given is forgotten
+  ask_ignored,         ///< who leaves the queue does not look whether it was asked to serve
+  quiet_cancel,        ///< a waiter that sleeps is stopped and not woken
+  late_unlink,         ///< a waiter is taken out of the queue after it has been told
+  no_wake_up,          ///< a waiter that sleeps is given a slot and not woken
+  early_watch,         ///< a waiter says that it keeps watch before it has looked
+  watch_for_ever,      ///< the watch does not end with the last waiter
   // threads and pools
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads

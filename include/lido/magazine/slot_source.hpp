@@ -213,6 +213,7 @@ class slot_source final : private thread_exit_listener {
   // Those who wait. Who has put slots where others find them calls one of the first two.
   // NOLINTBEGIN(misc-no-recursion): as above
   void serve_waiters(thread_cache* self) noexcept;
+  template <mutation Unwatched>
   void close_for_waiters(thread_cache& cache) noexcept;
   [[nodiscard]] bool hand_over(thread_cache* self, void* slot) noexcept;
   void serve_and_leave(thread_cache* self, void* slot) noexcept;

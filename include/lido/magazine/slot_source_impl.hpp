@@ -61,13 +61,13 @@ void* slot_source<Stack>::acquire_slow(thread_cache& cache) noexcept {
     const thread_cache::settled found = cache.settle_pop(kind_);
     if (found.item != nullptr) {
       resume(cache, found);
-      close_for_waiters(cache);
+      close_for_waiters<mutation::pop_unwatched>(cache);
       return found.item;
     }
     size_for_refill(cache, found.robbed || found.contested);
   }
   void* const slot = refill(cache);
-  close_for_waiters(cache);
+  close_for_waiters<mutation::refill_unwatched>(cache);
   return slot != nullptr ? slot : acquire_past_cache(&cache);
 }
 
@@ -90,7 +90,7 @@ void slot_source<Stack>::release_slow(thread_cache& cache, void* slot) noexcept 
     cache.cells()[found.count++].store(found.item, std::memory_order_relaxed);
   }
   resume(cache, found);
-  close_for_waiters(cache);
+  close_for_waiters<mutation::push_unwatched>(cache);
 }
 
 template <index_stack Stack>
@@ -127,7 +127,9 @@ bool slot_source<Stack>::try_open(thread_cache& cache) noexcept {
     raise_highest(
         broken(mutation::hide_cache) ? 0 : static_cast<std::uint32_t>(&cache - caches_.data()));
   }
-  (void)cache.settle(kind_);
+  if (!broken(mutation::unmarked_open)) {
+    (void)cache.settle(kind_);
+  }
   adopt_first_cells(cache);
   notes.sizing.grow(limit_for(cache));
   return true;
@@ -305,7 +307,9 @@ void slot_source<Stack>::enlarge(thread_cache& cache) noexcept {
     return;
   }
   cache.use_cells({block->cells.get(), wanted});
-  block->older = std::move(cache.notes().grown);
+  if (!broken(mutation::drop_older_cells)) {
+    block->older = std::move(cache.notes().grown);  // a slow thief may still read them
+  }
   cache.notes().grown = std::move(block);
   // relaxed: a number for statistics
   grown_bytes_.fetch_add(wanted * sizeof(cell), std::memory_order_relaxed);
@@ -325,7 +329,7 @@ std::size_t slot_source<Stack>::take_own(thread_cache& cache, std::span<void*> o
     out[count++] = cells[--found.count].load(std::memory_order_relaxed);
   }
   resume(cache, found);
-  close_for_waiters(cache);
+  close_for_waiters<mutation::bulk_pop_unwatched>(cache);
   return count;
 }
 

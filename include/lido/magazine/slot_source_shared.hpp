@@ -314,7 +314,7 @@ bool slot_source<Stack>::harvest_all(thread_cache* self, void** slot,
       continue;
     }
     std::span<void* const> rest = std::span<void* const>(loot).first(*count);
-    if (slot != nullptr && !any) {
+    if (slot != nullptr && (!any || broken(mutation::overwrite_loot))) {
       *slot = rest.back();
       rest = rest.first(rest.size() - 1);
     }

@@ -26,8 +26,9 @@ void slot_source<Stack>::serve_waiters(thread_cache* self) noexcept {
 /// After an owner may have opened its cache, or refused to. Either it sees that somebody waits, or
 /// that thread sees the cache open and empties it.
 template <index_stack Stack>
+template <mutation Unwatched>
 void slot_source<Stack>::close_for_waiters(thread_cache& cache) noexcept {
-  if (broken(mutation::open_unwatched) || !waiters_.any_after_change()) {
+  if (broken(Unwatched) || !waiters_.any_after_change()) {
     return;
   }
   if (!cache.notes().sizing.closed()) {
@@ -109,7 +110,7 @@ bool slot_source<Stack>::look_again(thread_cache* self, const waiter& me) noexce
       serve_and_leave(self, nullptr);
     }
   }
-  const bool certain = found == finding::exhausted;
+  const bool certain = found == finding::exhausted || broken(mutation::trust_uncertain);
   if (certain) {
     waiters_.enter();
     waiters_.keep_watch(me);

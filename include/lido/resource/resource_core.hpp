@@ -209,11 +209,14 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   bool run_one_job() noexcept;
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
   void end_create() noexcept;
+  void end_job() noexcept;
   void create_failed(resource_slot& slot, const std::exception_ptr& error, bool permanent) noexcept;
   void sweep() noexcept;
   [[nodiscard]] bool needs_care(const resource_slot& slot, nanos now) const noexcept;
   void look_after(const resource_grant& grant) noexcept;
   [[nodiscard]] std::uint32_t least_idle() noexcept;
+  [[nodiscard]] nanos first_report() const noexcept;
+  [[nodiscard]] bool reports_leases() const noexcept;
   void report_leases() noexcept;
   void report_lease(resource_slot& slot, bool is_leak) noexcept;
   void tell(const pool_event& event) const noexcept;
@@ -222,6 +225,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void upkeep_by_caller() noexcept;
   // resource_threads.cpp
   void keep_time() noexcept;
+  [[nodiscard]] bool stopping() noexcept;
   [[nodiscard]] bool plan(deadline& until) noexcept;
   void end_timing() noexcept;
   void work() noexcept;

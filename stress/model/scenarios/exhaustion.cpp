@@ -238,6 +238,27 @@ void truly_exhausted() {
   pool.check();
 }
 
+// Nothing but a magazine is left, and an owner fills its closed cache with it: the rest of it is on
+// its way.
+void magazine_for_cache() {
+  pooled pool(6, automatic, 1);
+  std::vector<std::size_t> held;
+  while (held.size() < 6) {
+    held.push_back(pool.acquire_past_caches());
+  }
+  pool.release_n({held.begin(), held.begin() + 4});
+  held.erase(held.begin(), held.begin() + 4);
+  in_threads([&] { pool.release(pool.must_acquire()); },
+             [&] {
+               const std::size_t slot = pool.acquire_past_caches();
+               require(slot != pooled::nothing || execution::now().had_solo(),
+                       "an acquire failed although there are slots for all");
+               pool.release(slot);
+             });
+  pool.release_n(held);
+  pool.check();
+}
+
 // A thief whose theft is cancelled finds something in the depot instead: it pays for few fences,
 // however long the owner goes on.
 void theft_ends() {
@@ -285,6 +306,8 @@ constexpr std::array scenarios{
              false, narrow},
     scenario{"exhaustion.truly_exhausted", "refusals that are right", &truly_exhausted, false,
              narrow},
+    scenario{"exhaustion.magazine_for_cache", "a cache is filled while somebody looks",
+             &magazine_for_cache, false, narrow},
     scenario{"exhaustion.theft_ends", "an owner cannot put a thief off for ever", &theft_ends,
              false, narrow},
     scenario{"exhaustion.locked_demand_equals_capacity", "two threads, two slots, locked caches",

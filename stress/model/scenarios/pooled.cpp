@@ -35,6 +35,17 @@ std::size_t pooled::acquire() {
   return number(slot);
 }
 
+std::size_t pooled::acquire_past_caches() {
+  const auto began = books_.begin();
+  const void* const slot = source_.acquire_shared();
+  if (slot == nullptr) {
+    books_.refused(began);
+    return nothing;
+  }
+  books_.got(number(slot), began);
+  return number(slot);
+}
+
 std::size_t pooled::must_acquire() {
   const std::size_t slot = acquire();
   // One that stands still with slots in transit may make others give up.

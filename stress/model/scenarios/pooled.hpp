@@ -28,6 +28,8 @@ class pooled {
   std::size_t acquire();
   void release(std::size_t slot);
   void acquire_and_release() { release(acquire()); }
+  /// The same without a cache of one's own, which would change the shares of others.
+  std::size_t acquire_past_caches();
   /// Acquires or says what is wrong: where demand never exceeds the capacity.
   std::size_t must_acquire();
 

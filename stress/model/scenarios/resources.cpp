@@ -1,148 +1,14 @@
 /// A pool of resources as it is: whoever waits is served or told, nobody takes a resource along
 /// that it does not use, and no resource has two users.
 #include <array>
-#include <chrono>
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <utility>
 
-#include "checker/plain.hpp"
-#include "lido/resource/resource_pool.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/lending.hpp"
 
 namespace model {
 
 namespace {
-
-/// Says whether what one user did is visible to the next.
-struct resource {
-  plain<int> uses{0};
-};
-
-struct still_clock : lido::time_source {
-  [[nodiscard]] std::chrono::nanoseconds now() const noexcept override {
-    return std::chrono::nanoseconds(1);
-  }
-};
-const still_clock clock_of_all;
-
-/// What has become of resources; the model runs one thread at a time.
-struct toll {
-  int created = 0;
-  int destroyed = 0;
-};
-
-struct factory {
-  toll* count;
-  [[nodiscard]] resource create() const {
-    ++count->created;
-    return {};
-  }
-  void destroy(resource& /*ended*/, lido::destroy_reason /*why*/) const noexcept {
-    ++count->destroyed;
-  }
-};
-
-constexpr auto never = std::chrono::hours(24 * 365 * 200);
-constexpr auto some_time = std::chrono::nanoseconds(1);
-
-/// A pool with its resources made, and what its users do.
-class lending {
- public:
-  using lease = lido::resource_lease<resource>;
-
-  explicit lending(std::size_t size) {
-    pool_.emplace(factory{&toll_},
-                  lido::resource_pool_options{.max_size = size,
-                                              .acquire_timeout = never,
-                                              .idle_timeout = std::chrono::nanoseconds(0),
-                                              .max_lifetime = std::chrono::nanoseconds(0),
-                                              .keepalive = std::chrono::nanoseconds(0),
-                                              .max_creating = size,
-                                              .upkeep = lido::maintenance::by_tick,
-                                              .clock = &clock_of_all});
-    std::array<lease, 4> all;
-    for (std::size_t i = 0; i < size; ++i) {
-      (void)pool_->try_acquire();
-      pool_->tick();
-      all.at(i) = pool_->try_acquire();
-      require(static_cast<bool>(all.at(i)), "a resource was not made");
-    }
-  }
-
-  [[nodiscard]] lido::resource_pool<resource>& pool() { return *pool_; }
-  [[nodiscard]] const toll& count() const { return toll_; }
-
-  [[nodiscard]] lease take() {
-    lease got = pool_->try_acquire();
-    require(static_cast<bool>(got), "an idle resource was not found");
-    return got;
-  }
-
-  static void use(lease got) {
-    got->uses.write(got->uses.read() + 1);
-    got.reset();
-  }
-
-  void try_and_use() {
-    if (lease got = pool_->try_acquire()) {
-      use(std::move(got));
-    }
-  }
-
-  /// Waits as long as it takes.
-  void wait_and_use() { use(pool_->acquire()); }
-
-  /// Waits until it is too late, or the pool is closed.
-  void wait_for_a_time() {
-    try {
-      use(pool_->acquire_for(some_time));
-    } catch (const lido::acquire_error& /*error*/) {
-    }
-  }
-  void wait_for_the_end() {
-    try {
-      use(pool_->acquire());
-    } catch (const lido::acquire_error& /*error*/) {
-    }
-  }
-
-  void end_pool() { pool_.reset(); }
-
-  /// After all threads: as many resources are idle, and nobody waits.
-  void check(std::size_t idle) {
-    const lido::resource_pool_stats stats = pool_->stats();
-    require(stats.waiters == 0, "somebody is still in the queue");
-    require(stats.in_use == 0 && stats.idle == idle && stats.live == idle,
-            "a resource is lost, or counted twice");
-    in_threads([&] {
-      std::array<lease, 4> all;
-      for (std::size_t i = 0; i < idle; ++i) {
-        all.at(i) = take();
-      }
-      for (lease& one : all) {
-        if (one) {
-          use(std::move(one));
-        }
-      }
-    });
-  }
-
- private:
-  toll toll_;
-  std::optional<lido::resource_pool<resource>> pool_;
-};
-
-/// Runs `scene(pool)`. What has failed is left as it is: its threads stand still in the middle of
-/// the pool, whose end would wait for them.
-template <class Scene>
-void with_pool(std::size_t size, const Scene& scene) {
-  auto pool = std::make_unique<lending>(size);
-  lending* const kept = pool.release();
-  scene(*kept);
-  pool.reset(kept);
-}
 
 // Who waits looks while another puts a resource back, as a thread that has had it before, or not.
 void wait_against_use() {
@@ -321,6 +187,29 @@ void close_against_release() {
   });
 }
 
+// Both return, and neither before the resource has ended.
+void close_twice() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    const auto close = [&] {
+      require(pool.pool().close(never).complete(), "closed, and something is left");
+      require(pool.count().destroyed == 1, "closed before its last resource has ended");
+    };
+    in_threads([&] { lending::use(std::move(held)); }, close, close);
+    pool.check(0);
+  });
+}
+
+// Who does not wait gets the resource, and it ends afterwards, or is told.
+void close_against_try() {
+  with_pool(1, [](lending& pool) {
+    in_threads([&] { pool.try_and_use(); }, [&] { pool.try_and_use(); },
+               [&] { (void)pool.pool().close(std::chrono::nanoseconds(0)); });
+    require(!pool.pool().try_acquire(), "a closed pool lends something");
+    pool.check(0);
+  });
+}
+
 // The pool ends while its last lease does; whoever comes last ends the rest. The thread has had the
 // resource before, or not.
 void pool_ends_beside_release() {
@@ -377,6 +266,9 @@ constexpr std::array scenarios{
           &resize_against_release),
     lends("resources.close_against_release", "closed as a resource comes back",
           &close_against_release),
+    lends("resources.close_twice", "two close at once (S14)", &close_twice),
+    lends("resources.close_against_try", "closed beside those who do not wait (S14)",
+          &close_against_try),
     lends("resources.pool_ends_beside_release", "a pool ends beside a thread without a number",
           &pool_ends_beside_release),
     lends("resources.pool_ends_beside_owner", "a pool ends beside a thread with a number",

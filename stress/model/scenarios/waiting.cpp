@@ -279,6 +279,18 @@ void refused_fence() {
   let_heavy_fence_fail(/*yes=*/false);
 }
 
+// It refuses until who waits has given up looking for the first time: such a one looks again later.
+void refused_for_long() {
+  waited_for pool(2);
+  const std::size_t held = pool.acquire();
+  pool.acquire_and_release();
+  require(pool.stats().cached == 1, "the slot is not where it is to be looked for");
+  refuse_heavy_fences_until_sleep();
+  in_threads([&] { pool.release(pool.wait_in_line()); });
+  pool.release(held);
+  pool.check();
+}
+
 constexpr bounds narrow{2, 1, 1};
 
 constexpr std::array scenarios{
@@ -316,6 +328,7 @@ constexpr std::array scenarios{
           &stopped_before_patient),
     waits("waiting.first_come_first_served", "the order of the queue", &first_come_first_served),
     waits("waiting.refused_fence", "the kernel refuses the heavy fence", &refused_fence),
+    waits("waiting.refused_for_long", "it does so all the time, then no more", &refused_for_long),
 };
 
 }  // namespace

@@ -61,7 +61,101 @@ void bulk_for_waiters() {
   pool.check();
 }
 
+// An owner that was robbed comes back while somebody waits and a slot is put back: it must not put
+// what it overtakes there where who waits does not look any more.
+template <bool Bulk>
+void robbed_owner_overtakes() {
+  waited_for pool(6);
+  atomic<int> turn(0);
+  const auto await_turn = [&turn](int now) {
+    await([&] { return turn.load(std::memory_order_acquire) >= now; });
+  };
+  const auto await_waiter = [&] {
+    await([&] { return pool.stats().waiting == 1 || turn.load(std::memory_order_acquire) == 3; });
+  };
+  in_threads(
+      [&] {
+        pool.release_n(pool.acquire_n(3));
+        const std::array<std::size_t, 3> used{pool.acquire(), pool.acquire(), pool.acquire()};
+        for (const std::size_t slot : used) {
+          pool.release(slot);
+        }
+        turn.store(1, std::memory_order_release);
+        await_turn(2);
+        await_waiter();
+        if (Bulk) {
+          for (const std::size_t slot : pool.acquire_n(1)) {
+            pool.release(slot);
+          }
+        } else {
+          pool.acquire_and_release();
+        }
+        await_turn(3);
+      },
+      [&] {
+        await_turn(1);
+        std::vector<std::size_t> taken;
+        while (taken.size() < 6) {
+          taken.push_back(pool.acquire_past_caches());
+        }
+        turn.store(2, std::memory_order_release);
+        await_waiter();
+        pool.release_n({taken.back()});
+        taken.pop_back();
+        await_turn(3);
+        pool.release_n(taken);
+      },
+      [&] {
+        await_turn(2);
+        const std::size_t slot = pool.wait_in_line();
+        turn.store(3, std::memory_order_release);
+        pool.release(slot);
+      });
+  pool.check();
+}
+
+// An acquire that was under way as another looked everywhere opens the cache again, and what is
+// released into it must not stay there.
+void acquire_beside_look() {
+  waited_for pool(16);
+  std::vector<std::size_t> kept;
+  while (kept.size() < 12) {
+    kept.push_back(pool.acquire_past_caches());
+  }
+  atomic<int> served(0);
+  in_threads(
+      [&] {
+        std::vector<std::size_t> mine;
+        for (int burst = 0; burst < 3; ++burst) {
+          while (mine.size() < 4) {
+            mine.push_back(pool.acquire());
+          }
+          while (mine.size() > (burst == 2 ? 3 : 0)) {
+            pool.release(mine.back());
+            mine.pop_back();
+          }
+        }
+        await([&] { return served.load(std::memory_order_acquire) == 1; });
+        for (const std::size_t slot : mine) {
+          pool.release(slot);
+        }
+      },
+      [&] {
+        const std::size_t slot = pool.wait_in_line();
+        served.store(1, std::memory_order_release);
+        pool.release(slot);
+      });
+  pool.release_n(kept);
+  pool.check();
+}
+
 constexpr std::array scenarios{
+    waits("waiting.acquire_beside_look", "an acquire straddles the look of one who waits",
+          &acquire_beside_look),
+    waits("waiting.robbed_owner_overtakes", "an owner comes back to a cache that was robbed",
+          &robbed_owner_overtakes<false>),
+    waits("waiting.robbed_owner_overtakes_bulk", "the same, many at once",
+          &robbed_owner_overtakes<true>),
     waits("waiting.surplus_for_waiter", "what is too much for another", &surplus_for_waiter),
     waits("waiting.loot_for_waiter", "what a thief does not keep", &loot_for_waiter),
     waits("waiting.bulk_for_waiters", "many slots at once for several", &bulk_for_waiters),

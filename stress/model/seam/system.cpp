@@ -18,6 +18,7 @@ namespace {
 bool may_fail = false;
 bool taken_away = false;
 bool refused_once = false;
+bool refused_until_sleep = false;
 bool slow = false;
 bool reached = false;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
@@ -30,6 +31,10 @@ void let_heavy_fence_fail(bool yes) noexcept {
 
 void refuse_next_heavy_fence() noexcept {
   refused_once = true;
+}
+
+void refuse_heavy_fences_until_sleep() noexcept {
+  refused_until_sleep = true;
 }
 
 slow_heavy_fence::slow_heavy_fence() noexcept {
@@ -58,8 +63,12 @@ void pass_slow_heavy_fence() {
 }
 
 bool heavy_fence_is_refused() {
-  return std::exchange(refused_once, false) ||
+  return refused_until_sleep || std::exchange(refused_once, false) ||
          (may_fail && execution::now().choose(question::failure, 2) == 1);
+}
+
+void begin_sleep() noexcept {
+  refused_until_sleep = false;
 }
 
 void take_heavy_fence_away(bool yes) noexcept {
@@ -113,6 +122,7 @@ bool park(const atomic<std::uint32_t>& word, std::uint32_t expected,
           const deadline& until) noexcept {
   auto& here = model::execution::now();
   here.point();
+  model::begin_sleep();
   if (here.memory().stores(word.location()).back().value != expected) {
     return true;
   }

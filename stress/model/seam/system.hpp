@@ -10,6 +10,9 @@ void let_heavy_fence_fail(bool yes) noexcept;
 /// The next heavy fence is refused, and no other.
 void refuse_next_heavy_fence() noexcept;
 
+/// Heavy fences are refused until a thread goes to sleep.
+void refuse_heavy_fences_until_sleep() noexcept;
+
 /// While it lives, the first thread that asks for a heavy fence stands still there until `go_on`.
 class slow_heavy_fence {
  public:
