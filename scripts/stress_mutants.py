@@ -3,8 +3,8 @@
 
 Plain: the stress drivers on real threads, without schedule points, with the arguments of ctest, for a few
 seconds each. One build serves all rules: its library asks at run time which rule is broken (LIDO_BROKEN_RULE).
-For each rule the drivers that come by run one after another until one notices it, or "no driver" is printed;
-several rules are tried at once.
+For each rule the drivers run one after another until one notices it; "no driver" means that none has come by
+where it is broken. Several rules are tried at once.
 scripts/report_verification.py reads the result, which says how busy the machine was.
 
 usage: stress_mutants.py [--seconds N] [--jobs N] [--only REGEX] [--no-build] [--output FILE] [RULE...]
@@ -74,31 +74,33 @@ def plain_drivers(only):
 
 
 def run_driver(command, rule, seconds):
-    """What the driver said against the library, or nothing."""
+    """What the driver said against the library, or nothing; and whether it came by the rule."""
     try:
         done = subprocess.run([*command, "--seconds", str(seconds)], capture_output=True, text=True, check=False,
                               timeout=10 * seconds + 20, env=dict(os.environ, LIDO_BROKEN_RULE=rule))
     except subprocess.TimeoutExpired:
-        return "no end"
+        return "no end", True
     if done.returncode == 0:
-        return None
+        return None, "the broken rule was met" in done.stdout
     if done.returncode < 0:
-        return f"signal {-done.returncode}"
+        return f"signal {-done.returncode}", True
     said = re.search(r"^(?:BROKEN|VACUOUS): (.*?)(?: \(seed \d+\))?$", done.stdout, re.M)
-    return said[1] if said else f"exit status {done.returncode}"
+    return said[1] if said else f"exit status {done.returncode}", True
 
 
 def try_rule(rule, drivers, seconds):
     start = time.monotonic()
-    runs, noticed_by, said = 0, None, None
+    runs, noticed_by, said, met = 0, None, None, False
     for runs, (name, command) in enumerate(drivers, start=1):
-        if (said := run_driver(command, rule, seconds)) is not None:
+        said, met_here = run_driver(command, rule, seconds)
+        met |= met_here
+        if said is not None:
             noticed_by = name
             break
     seconds = round(time.monotonic() - start, 1)
-    end = noticed_by or ("missed" if drivers else "no driver")
+    end = noticed_by or ("missed" if met else "no driver")
     print(f"{rule:<22} {end:<50} {seconds:>6} s  {said or ''}", flush=True)
-    return {"noticed_by": noticed_by, "said": said, "runs": runs, "seconds": seconds}
+    return {"noticed_by": noticed_by, "said": said, "runs": runs if met else 0, "seconds": seconds}
 
 
 def main():

@@ -2,7 +2,7 @@
 # All tests: GCC with everything, then Clang with ThreadSanitizer and with AddressSanitizer and
 # UndefinedBehaviorSanitizer, Clang, arm64 where there are a cross compiler and an emulator, clang-tidy and
 # clang-format. With --soak the stress drivers and the fuzz targets run for minutes instead of seconds; with
-# --billion the model checker tries about a billion executions instead of six million, which takes a night.
+# --billion the model checker tries about a billion executions instead of a few million, which takes a night.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

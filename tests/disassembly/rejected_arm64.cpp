@@ -41,6 +41,12 @@ extern "C" bool rejected_relaxed_pop(stack& from) {
                                          std::memory_order_relaxed);
 }
 
+extern "C" bool rejected_acquire_pop(stack& from) {
+  std::uint64_t head = from.head.load(std::memory_order_relaxed);
+  return from.head.compare_exchange_weak(head, head + 1, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+}
+
 extern "C" bool rejected_relaxed_push(stack& to) {
   std::uint64_t head = to.head.load(std::memory_order_relaxed);
   return to.head.compare_exchange_weak(head, head + 1, std::memory_order_relaxed,

@@ -53,7 +53,7 @@ struct thing {
 /// Runs one step, which may say that there is no memory if there was none. Returns whether it came
 /// to its end.
 template <class Step>
-bool attempt(Step step) {
+[[gnu::noinline]] bool attempt(Step step) {  // or GCC 12 takes an optional in it for uninitialized
   const long before = allocations().refused;
   for (int late = 0; late < 100; ++late) {
     try {
