@@ -11,7 +11,7 @@ namespace {
 
 /// At the end of a run that has noticed nothing: whether it could have.
 void say_whether_met() {
-  if (lido::detail::broken_rule_was_met) {
+  if (lido::detail::was_met(lido::detail::active_mutation)) {
     (void)std::puts("the broken rule was met");
   }
 }

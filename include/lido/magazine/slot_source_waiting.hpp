@@ -28,7 +28,7 @@ void slot_source<Stack>::serve_waiters(thread_cache* self) noexcept {
 template <index_stack Stack>
 template <mutation Unwatched>
 void slot_source<Stack>::close_for_waiters(thread_cache& cache) noexcept {
-  if (broken(Unwatched) || !waiters_.any_after_change()) {
+  if (!waiters_.any_after_change() || broken(Unwatched)) {
     return;
   }
   if (!cache.notes().sizing.closed()) {

@@ -15,6 +15,7 @@
 #include <regex>
 
 #include "checker/weakening.hpp"
+#include "lido/base/mutation.hpp"
 #include "mutants/rules.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -40,21 +41,32 @@ std::string note_above(const std::string& sources, const site& where) {
   return note;
 }
 
-/// The sites, each with the scenarios that come by.
-std::map<site, std::vector<std::string_view>> visit_sites(std::string_view within) {
-  std::map<site, std::vector<std::string_view>> found;
+/// What can be broken, each with the scenarios that come by.
+struct visits {
+  std::map<site, std::vector<std::string_view>> sites;
+  std::map<lido::detail::mutation, std::vector<std::string_view>> rules;
+};
+
+visits visit_all(std::string_view within) {
+  visits found;
   for (const scenario& each : all_scenarios()) {
     if (!each.name.starts_with(within)) {
       continue;
     }
     weakening::now().collect(/*on=*/true);
+    lido::detail::forget_rules_met();
     for (const mode how : {mode::depth_first, mode::priority, mode::chance}) {
       constexpr std::uint64_t enough = 500;
       (void)explore(each.run, {how, enough, 1, each.limits, 4});
     }
     weakening::now().collect(/*on=*/false);
     for (const site& one : weakening::now().collected()) {
-      found[one].push_back(each.name);
+      found.sites[one].push_back(each.name);
+    }
+    for (const rule& one : all_rules()) {
+      if (lido::detail::was_met(one.which)) {
+        found.rules[one.which].push_back(each.name);
+      }
     }
   }
   return found;
@@ -182,10 +194,12 @@ verdict listen(int pipe) {
 
 std::vector<mutant> all_mutants(const std::string& sources, std::string_view within) {
   std::vector<mutant> all;
+  visits found = visit_all(within);
   for (const rule& each : all_rules()) {
-    all.push_back({std::string(each.name), std::string(each.says), /*is_order=*/false, {}});
+    all.push_back({std::string(each.name), std::string(each.says), /*is_order=*/false,
+                   std::move(found.rules[each.which])});
   }
-  for (const auto& [each, scenarios] : visit_sites(within)) {
+  for (const auto& [each, scenarios] : found.sites) {
     const std::string_view file(each.file);
     const std::string note = note_above(sources, each);
     all.push_back(

@@ -16,7 +16,8 @@ struct mutant {
   std::string name;    ///< of the rule, or the site
   std::string breaks;  ///< in words
   bool is_order = false;
-  std::vector<std::string_view> scenarios;  ///< that come by; none: not known
+  std::vector<std::string_view>
+      scenarios;  ///< that come by, as far as a short look tells; none: not known
 };
 
 /// What became of it.

@@ -1,6 +1,7 @@
 /// Many slots at once past those who wait: what a thief, a refill or a bulk release leaves over is
 /// given to them.
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "scenarios/waited_for.hpp"
@@ -63,55 +64,70 @@ void bulk_for_waiters() {
 
 // An owner that was robbed comes back while somebody waits and a slot is put back: it must not put
 // what it overtakes there where who waits does not look any more.
+class overtaking {
+ public:
+  template <bool Bulk>
+  void own() {
+    pool_.release_n(pool_.acquire_n(3));
+    const std::array<std::size_t, 3> used{pool_.acquire(), pool_.acquire(), pool_.acquire()};
+    for (const std::size_t slot : used) {
+      pool_.release(slot);
+    }
+    turn_.store(1, std::memory_order_release);
+    await_waiter();
+    if (Bulk) {
+      for (const std::size_t slot : pool_.acquire_n(1)) {
+        pool_.release(slot);
+      }
+    } else {
+      pool_.acquire_and_release();
+    }
+    await_turn(3);
+  }
+
+  void rob_and_put_back() {
+    await_turn(1);
+    std::vector<std::size_t> taken;
+    while (taken.size() < slots) {
+      taken.push_back(pool_.acquire_past_caches());
+    }
+    turn_.store(2, std::memory_order_release);
+    await_waiter();
+    pool_.release_n({taken.back()});
+    taken.pop_back();
+    await_turn(3);
+    pool_.release_n(taken);
+  }
+
+  void wait() {
+    await_turn(2);
+    const std::size_t slot = pool_.wait_in_line();
+    turn_.store(3, std::memory_order_release);
+    pool_.release(slot);
+  }
+
+  void check() { pool_.check(); }
+
+ private:
+  static constexpr std::uint32_t slots = 6;
+
+  void await_turn(int now) {
+    await([&] { return turn_.load(std::memory_order_acquire) >= now; });
+  }
+  void await_waiter() {
+    await_turn(2);
+    await([&] { return pool_.stats().waiting == 1 || turn_.load(std::memory_order_acquire) == 3; });
+  }
+
+  waited_for pool_{slots};
+  atomic<int> turn_{0};
+};
+
 template <bool Bulk>
 void robbed_owner_overtakes() {
-  waited_for pool(6);
-  atomic<int> turn(0);
-  const auto await_turn = [&turn](int now) {
-    await([&] { return turn.load(std::memory_order_acquire) >= now; });
-  };
-  const auto await_waiter = [&] {
-    await([&] { return pool.stats().waiting == 1 || turn.load(std::memory_order_acquire) == 3; });
-  };
-  in_threads(
-      [&] {
-        pool.release_n(pool.acquire_n(3));
-        const std::array<std::size_t, 3> used{pool.acquire(), pool.acquire(), pool.acquire()};
-        for (const std::size_t slot : used) {
-          pool.release(slot);
-        }
-        turn.store(1, std::memory_order_release);
-        await_turn(2);
-        await_waiter();
-        if (Bulk) {
-          for (const std::size_t slot : pool.acquire_n(1)) {
-            pool.release(slot);
-          }
-        } else {
-          pool.acquire_and_release();
-        }
-        await_turn(3);
-      },
-      [&] {
-        await_turn(1);
-        std::vector<std::size_t> taken;
-        while (taken.size() < 6) {
-          taken.push_back(pool.acquire_past_caches());
-        }
-        turn.store(2, std::memory_order_release);
-        await_waiter();
-        pool.release_n({taken.back()});
-        taken.pop_back();
-        await_turn(3);
-        pool.release_n(taken);
-      },
-      [&] {
-        await_turn(2);
-        const std::size_t slot = pool.wait_in_line();
-        turn.store(3, std::memory_order_release);
-        pool.release(slot);
-      });
-  pool.check();
+  overtaking scene;
+  in_threads([&] { scene.own<Bulk>(); }, [&] { scene.rob_and_put_back(); }, [&] { scene.wait(); });
+  scene.check();
 }
 
 // An acquire that was under way as another looked everywhere opens the cache again, and what is
