@@ -102,7 +102,8 @@ TEST_F(HookOfAShrink, IsWaitedForAsLongAsObjectAfterObjectEnds) {
   };
   std::jthread shrinker([&] { (void)pool_.shrink_to(one_); });
   begun.wait();
-  // More than the segment that stays: this needs the one whose objects are ended, one after the other.
+  // More than the segment that stays: this needs the one whose objects are ended, one after the
+  // other.
   std::vector<kept_pool::lease_type> leases;
   while (leases.size() < 2 * one_) {
     leases.push_back(pool_.try_acquire(default_init));
