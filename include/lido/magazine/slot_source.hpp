@@ -213,8 +213,9 @@ class slot_source final : private thread_exit_listener {
   // Those who wait. Who has put slots where others find them calls one of the first two.
   // NOLINTBEGIN(misc-no-recursion): as above
   void serve_waiters(thread_cache* self) noexcept;
-  template <mutation Unwatched>
-  void close_for_waiters(thread_cache& cache) noexcept;
+  /// After which kind of operation an owner may have opened its cache.
+  enum class opened_by : std::uint8_t { push, refill, pop, bulk_pop };
+  void close_for_waiters(thread_cache& cache, opened_by how) noexcept;
   [[nodiscard]] bool hand_over(thread_cache* self, void* slot) noexcept;
   void serve_and_leave(thread_cache* self, void* slot) noexcept;
   [[nodiscard]] void* take_one(thread_cache* self) noexcept;

@@ -61,13 +61,13 @@ void* slot_source<Stack>::acquire_slow(thread_cache& cache) noexcept {
     const thread_cache::settled found = cache.settle_pop(kind_);
     if (found.item != nullptr) {
       resume(cache, found);
-      close_for_waiters<mutation::pop_unwatched>(cache);
+      close_for_waiters(cache, opened_by::pop);
       return found.item;
     }
     size_for_refill(cache, found.robbed || found.contested);
   }
   void* const slot = refill(cache);
-  close_for_waiters<mutation::refill_unwatched>(cache);
+  close_for_waiters(cache, opened_by::refill);
   return slot != nullptr ? slot : acquire_past_cache(&cache);
 }
 
@@ -90,7 +90,7 @@ void slot_source<Stack>::release_slow(thread_cache& cache, void* slot) noexcept 
     cache.cells()[found.count++].store(found.item, std::memory_order_relaxed);
   }
   resume(cache, found);
-  close_for_waiters<mutation::push_unwatched>(cache);
+  close_for_waiters(cache, opened_by::push);
 }
 
 template <index_stack Stack>
@@ -329,7 +329,7 @@ std::size_t slot_source<Stack>::take_own(thread_cache& cache, std::span<void*> o
     out[count++] = cells[--found.count].load(std::memory_order_relaxed);
   }
   resume(cache, found);
-  close_for_waiters<mutation::bulk_pop_unwatched>(cache);
+  close_for_waiters(cache, opened_by::bulk_pop);
   return count;
 }
 

@@ -26,9 +26,12 @@ void slot_source<Stack>::serve_waiters(thread_cache* self) noexcept {
 /// After an owner may have opened its cache, or refused to. Either it sees that somebody waits, or
 /// that thread sees the cache open and empties it.
 template <index_stack Stack>
-template <mutation Unwatched>
-void slot_source<Stack>::close_for_waiters(thread_cache& cache) noexcept {
-  if (!waiters_.any_after_change() || broken(Unwatched)) {
+void slot_source<Stack>::close_for_waiters(thread_cache& cache, opened_by how) noexcept {
+  if (!waiters_.any_after_change() ||
+      (how == opened_by::push && broken(mutation::push_unwatched)) ||
+      (how == opened_by::refill && broken(mutation::refill_unwatched)) ||
+      (how == opened_by::pop && broken(mutation::pop_unwatched)) ||
+      (how == opened_by::bulk_pop && broken(mutation::bulk_pop_unwatched))) {
     return;
   }
   if (!cache.notes().sizing.closed()) {
