@@ -1,7 +1,6 @@
 // Per-operation cancellation, which Asio has since 1.19 and Boost since 1.77.
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/experimental/awaitable_operators.hpp>
 #include <atomic>
 #include <optional>
 #include <thread>
@@ -11,6 +10,9 @@
 #include "lido/asio.hpp"
 #include "support/asio.hpp"
 #include "support/resource_fixtures.hpp"
+#if defined(LIDO_TEST_ASIO_COROUTINES)
+#include <asio/experimental/awaitable_operators.hpp>
+#endif
 
 namespace lido {
 namespace {
