@@ -1,15 +1,16 @@
 // Per-operation cancellation, which Asio has since 1.19 and Boost since 1.77.
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <optional>
 #include <thread>
 
-#include <gtest/gtest.h>
-
 #include "lido/asio.hpp"
 #include "support/asio.hpp"
 #include "support/resource_fixtures.hpp"
+// After headers of the standard library, by whose macros Asio 1.22 chooses how it allocates.
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
 #if defined(LIDO_TEST_ASIO_COROUTINES)
 #include <asio/experimental/awaitable_operators.hpp>
 #endif

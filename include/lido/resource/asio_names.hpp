@@ -3,6 +3,8 @@
 /// Both may be in one program, so what is made for either is in a namespace of its own.
 #pragma once
 
+#include <cstddef>  // first: by the standard library's macros Asio 1.22 chooses how it allocates
+
 #if defined(LIDO_STANDALONE_ASIO)
 
 #include <asio/associated_executor.hpp>
