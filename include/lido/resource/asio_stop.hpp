@@ -25,12 +25,7 @@ class asio_stop {
     if (slot_.is_connected()) {
       source_ = std::stop_source();
       forward_.emplace(asked_, forwarder{source_});
-      slot_.assign([stop = forwarder{source_}](net::cancellation_type type) {
-        // An acquire has no partial results: whatever kind is asked for, it stops.
-        if (type != net::cancellation_type::none) {
-          stop();
-        }
-      });
+      slot_.assign(signalled{{source_}});
     }
   }
 
@@ -53,6 +48,16 @@ class asio_stop {
     void operator()() const {
       std::stop_source alive = source;  // the operation may end in here, and this object with it
       (void)alive.request_stop();
+    }
+  };
+
+  struct signalled {
+    forwarder stop;
+    void operator()(net::cancellation_type type) const {
+      // An acquire has no partial results: whatever kind is asked for, it stops.
+      if (type != net::cancellation_type::none) {
+        stop();
+      }
     }
   };
 
