@@ -115,6 +115,7 @@ void resource_core::resize(std::size_t max_size, std::size_t min_idle) {
     const lock guard(mutex_);
     max_size_ = size;
     min_idle_ = static_cast<std::uint32_t>(min_idle);
+    drop_pending(size);
     after_change(after);
   }
   shrink();
@@ -176,7 +177,7 @@ close_report resource_core::close(const deadline& until) {
     const lock guard(mutex_);
     attention_.set(attention::closed, /*on=*/true);
     cancel_all(acquire_failure::closed, after);
-    drop_pending();
+    drop_pending(0);
     after_change(after);
   }
   (void)stop_.request_stop();
@@ -193,14 +194,15 @@ close_report resource_core::close(const deadline& until) {
   return {.holders = leases(), .creating = running};
 }
 
-/// Creates that have not begun.
-void resource_core::drop_pending() noexcept {
-  for (resource_slot* const slot : pending_) {
-    slot->vanish();
+/// Creates that have not begun and would bring the pool over `most`. By callers nobody may be there
+/// to begin them: who was to do it may have given up.
+void resource_core::drop_pending(std::uint32_t most) noexcept {
+  while (!pending_.empty() && live_ - shedding_ > most) {
+    pending_.back()->vanish();
+    pending_.pop_back();
     --creating_;
     --live_;
   }
-  pending_.clear();
 }
 
 /// Returns what was still under way when it last looked. A pool that was seen drained stays so: its

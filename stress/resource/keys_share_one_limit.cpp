@@ -28,6 +28,7 @@ struct settings {
   unsigned each = 2;
   unsigned keys = 6;
   unsigned faults = 16;
+  unsigned ticks = 1;      // without them nobody comes by who was not asked
   unsigned patience = 60;  // so long that who runs out of it has been forgotten
 };
 
@@ -181,7 +182,9 @@ class worker {
 void meddle(stress::run& run, pool_type& pool, const settings& settings) {
   stress::random random = run.generator(0);
   while (!run.over()) {
-    pool.tick();
+    if (settings.ticks != 0) {
+      pool.tick();
+    }
     if (random() % 4 == 0) {
       pool.flush(static_cast<unsigned>(random() % settings.keys));
     } else if (random() % 4 == 0) {
@@ -210,6 +213,7 @@ int main(int argc, char** argv) {
   line.add("--each", settings.each, "resources of one key");
   line.add("--keys", settings.keys, "keys, up to 16");
   line.add("--faults", settings.faults, "one call of the factory in so many fails; 0: none");
+  line.add("--ticks", settings.ticks, "0: nobody calls tick");
   line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
   line.parse(argc, argv);
   settings.keys = std::min(settings.keys, most_keys);

@@ -53,6 +53,19 @@ TEST_F(ResourceControl, ResizeToZeroAndBack) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::surplus), 3U);
 }
 
+// Nobody may come by any more who would begin it.
+TEST_F(ResourceControl, ResizeTakesBackACreateThatHasNotBegun) {
+  fake_pool& pool = start({.max_size = 2});
+  EXPECT_FALSE(pool.try_acquire());
+  EXPECT_EQ(pool.stats().creating, 1U);
+  pool.resize(0);
+  EXPECT_EQ(pool.stats().live, 0U);
+  pool.tick();
+  EXPECT_EQ(pool.stats().created, 0U);
+  pool.resize(1);
+  fill(pool, 1);
+}
+
 // brettwooldridge/HikariCP #1710, #1972: the pool falls to 0 and stays there.
 TEST_F(ResourceControl, B5RefillsAfterEverythingWasLost) {
   fake_pool& pool = start({.max_size = 8, .min_idle = 4, .max_creating = 8, .retry_first = 100ms});

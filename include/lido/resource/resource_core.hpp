@@ -242,7 +242,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void add_slots(std::uint32_t size);
   void shrink() noexcept;
   [[nodiscard]] resource_grant take_surplus() noexcept;
-  void drop_pending() noexcept;
+  void drop_pending(std::uint32_t most) noexcept;
   [[nodiscard]] std::size_t wait_until_drained(const deadline& until) noexcept;
   [[nodiscard]] bool is_drained(std::uint32_t& seen, std::size_t& running) noexcept;
   void quiesce() const noexcept;
