@@ -90,10 +90,24 @@ double time_per_use(unsigned threads, std::chrono::milliseconds length, const Us
   return wall / static_cast<double>(std::max<std::uint64_t>(uses, 1));
 }
 
+/// The thread that calls it runs on one processor only.
+void stay_on(int processor) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(processor), &one);
+  (void)pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+}
+
+struct latency {
+  double half = 0;  ///< the 50th percentile
+  double most = 0;  ///< the 99th
+};
+
 /// Nanoseconds from the moment one thread gives a resource back to the moment that the next one,
-/// which sleeps, has it. The 99th percentile.
+/// which waits on `processor`, has it. Where both run is not left to chance: to wake a processor
+/// takes ten times as long as to switch threads.
 template <class Pool>
-double hand_over_latency(int samples) {
+latency hand_over_latency(int samples, int processor) {
   Pool pool(1);
   std::vector<double> waits;
   waits.reserve(static_cast<std::size_t>(samples));
@@ -102,6 +116,7 @@ double hand_over_latency(int samples) {
     std::latch held(1);
     std::latch waiting(1);
     std::thread other([&] {
+      stay_on(processor);
       held.wait();
       waiting.count_down();
       pool.with_one([&](stub_connection& connection) {
@@ -120,14 +135,32 @@ double hand_over_latency(int samples) {
     other.join();
   }
   std::sort(waits.begin(), waits.end());
-  return waits[waits.size() * 99 / 100];
+  return {waits[waits.size() / 2], waits[waits.size() * 99 / 100]};
+}
+
+/// From a thread that stays on the first processor to one on the same, or on the last.
+template <class Pool>
+latency hand_over(int samples, bool to_another) {
+  cpu_set_t before;
+  (void)pthread_getaffinity_np(pthread_self(), sizeof before, &before);
+  std::vector<int> processors;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(static_cast<std::size_t>(i), &before)) {
+      processors.push_back(i);
+    }
+  }
+  stay_on(processors.front());
+  const latency found =
+      hand_over_latency<Pool>(samples, to_another ? processors.back() : processors.front());
+  (void)pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+  return found;
 }
 
 /// What is measured; all of it unless the command line names parts.
 struct plan {
   std::chrono::milliseconds length = 300ms;
   int rounds = 5;
-  int samples = 200;
+  int samples = 2000;
   bool pairs = true;
   bool waiting = true;
   bool crowd = true;  ///< ten thousand threads
@@ -136,7 +169,7 @@ struct plan {
 
 template <class Pool>
 struct runner {
-  result pairs[3], brief[3], lengthy[2], latency;
+  result pairs[3], brief[3], lengthy[2], hand_half[2], hand_most[2];
 
   void round(const plan& todo) {
     const unsigned threads[] = {1, 2, 8};
@@ -153,14 +186,19 @@ struct runner {
     brief[2].values.push_back(busy(todo.crowd && Pool::sleeps, 10'000, query<2>));
     lengthy[0].values.push_back(busy(todo.waiting, 16, query<20>));
     lengthy[1].values.push_back(busy(todo.waiting, 1000, query<20>));
-    latency.values.push_back(todo.handing ? hand_over_latency<Pool>(todo.samples) : 0);
+    for (int i = 0; i < 2; ++i) {
+      const latency found = todo.handing ? hand_over<Pool>(todo.samples, i == 1) : latency{};
+      hand_half[i].values.push_back(found.half);
+      hand_most[i].values.push_back(found.most);
+    }
   }
 
   void print() {
-    std::printf("%-18s %8.1f %8.1f %8.1f %8.0f %8.0f %8.0f %9.0f %9.0f %14.0f\n", Pool::name.data(),
-                pairs[0].median(), pairs[1].median(), pairs[2].median(), brief[0].median(),
-                brief[1].median(), brief[2].median(), lengthy[0].median(), lengthy[1].median(),
-                latency.median());
+    std::printf("%-18s %8.1f %8.1f %8.1f %8.0f %8.0f %8.0f %9.0f %9.0f %8.0f %8.0f %8.0f %8.0f\n",
+                Pool::name.data(), pairs[0].median(), pairs[1].median(), pairs[2].median(),
+                brief[0].median(), brief[1].median(), brief[2].median(), lengthy[0].median(),
+                lengthy[1].median(), hand_half[0].median(), hand_most[0].median(),
+                hand_half[1].median(), hand_most[1].median());
   }
 };
 
@@ -169,6 +207,7 @@ bool read_option(const std::string& option, plan& todo) {
   if (option == "--short") {
     todo.length = 20ms;
     todo.rounds = 1;
+    todo.samples = 200;
     todo.crowd = false;
     return true;
   }
@@ -192,8 +231,12 @@ void print_ratios(Lido& lido, Bare& bare, Peer&... peers) {
   std::printf("lido with 1000 threads: %.0f %% of its throughput with 16; %.0f %% in long uses\n",
               100 * lido.brief[0].median() / lido.brief[1].median(),
               100 * lido.lengthy[0].median() / lido.lengthy[1].median());
-  std::printf("hand-over p99: %.2f of the best peer's\n",
-              lido.latency.median() / std::min({bare.latency.median(), peers.latency.median()...}));
+  for (int i = 0; i < 2; ++i) {
+    std::printf("hand-over on %s: p50 %.2f, p99 %.2f of the best peer's that sleeps\n",
+                i == 0 ? "the same processor" : "another processor",
+                lido.hand_half[i].median() / std::min({peers.hand_half[i].median()...}),
+                lido.hand_most[i].median() / std::min({peers.hand_most[i].median()...}));
+  }
 }
 
 /// Contenders take turns in every round.
@@ -205,9 +248,10 @@ void compare(const plan& todo, Contender... contenders) {
   std::printf(
       "%zu resources; wall time of all threads for one use, nanoseconds; medians of %d\n"
       "pair: nothing is done with a resource; 2us, 20us: so much work is; 0: not measured\n"
-      "%-18s %8s %8s %8s %8s %8s %8s %9s %9s %14s\n",
+      "same, other: p50 and p99 of a hand-over to a thread on that processor\n"
+      "%-18s %8s %8s %8s %8s %8s %8s %9s %9s %8s %8s %8s %8s\n",
       resources, todo.rounds, "contender", "pair/1", "pair/2", "pair/8", "2us/16", "2us/1000",
-      "2us/1e4", "20us/16", "20us/1000", "hand-over p99");
+      "2us/1e4", "20us/16", "20us/1000", "same/p50", "p99", "oth/p50", "p99");
   (contenders.print(), ...);
   print_ratios(contenders...);
 }
