@@ -115,7 +115,9 @@ void resource_core::resize(std::size_t max_size, std::size_t min_idle) {
     const lock guard(mutex_);
     max_size_ = size;
     min_idle_ = static_cast<std::uint32_t>(min_idle);
-    drop_pending(size);
+    if (!broken(mutation::keep_pending)) {
+      drop_pending(size);
+    }
     after_change(after);
   }
   shrink();

@@ -88,6 +88,10 @@ enum class mutation {
   no_wake_up,          ///< a waiter that sleeps is given a slot and not woken
   early_watch,         ///< a waiter says that it keeps watch before it has looked
   watch_for_ever,      ///< the watch does not end with the last waiter
+  // forks
+  trust_busy,      ///< the child believes a cache whose missing owner was in the middle of it
+  carry_for_ever,  ///< threads that the child has not got go on carrying
+  keep_waiters,    ///< threads that the child has not got go on waiting
   // threads and pools
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads
@@ -121,6 +125,7 @@ enum class mutation {
   swallow_resource,  ///< a waiter given a resource as it was cancelled leaves without it
   refused_resource,  ///< a resource that a waiter could no longer be given is forgotten
   wait_unlooked,     ///< who has begun to wait does not look for idle resources
+  keep_pending,      ///< a create that nobody has begun stays when its room is taken back
   end_unwaited,      ///< a pool ends although somebody is about to leave it
   // keyed resource pools
   key_unwatched,     ///< who leaves a key does not look whether others wait for room

@@ -23,7 +23,7 @@ void slot_source<Stack>::on_thread_exit(std::uint32_t number) noexcept {
 template <index_stack Stack>
 void slot_source<Stack>::empty_and_close(thread_cache& cache) noexcept {
   // A busy cache is one whose owner a fork has left behind, and what is in it, nobody knows.
-  if (cache.control().state() != cache_state::busy) {
+  if (cache.control().state() != cache_state::busy || broken(mutation::trust_busy)) {
     thread_cache::settled found{nullptr, cache.visible_count(kind_), false, false};
     if (!broken(mutation::unsettled_exit)) {
       found = cache.settle(kind_);
@@ -53,8 +53,12 @@ void slot_source<Stack>::on_fork(std::uint32_t survivor) noexcept {
       empty_and_close(caches_[number]);
     }
   }
-  carrying_.store(0, std::memory_order_relaxed);
-  waiters_.forget_all();
+  if (!broken(mutation::carry_for_ever)) {
+    carrying_.store(0, std::memory_order_relaxed);
+  }
+  if (!broken(mutation::keep_waiters)) {
+    waiters_.forget_all();
+  }
   open_caches_.store(caches_[survivor].notes().active ? 1 : 0, std::memory_order_relaxed);
 }
 

@@ -184,6 +184,8 @@ constexpr std::array rules{
     rule{mutation::hoarding_key, "hoarding_key", "what a key does not use is not taken back"},
     rule{mutation::early_settlement, "early_settlement",
          "what was taken back is granted anew before it is gone"},
+    rule{mutation::keep_pending, "keep_pending",
+         "a create that nobody has begun stays when its room is taken back"},
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ struct still_clock : lido::time_source {
   }
 };
 const still_clock clock_of_all;
+constexpr auto some_time = std::chrono::seconds(1);  // over whenever the model wants
 
 /// The model runs one thread at a time.
 struct census {
@@ -70,6 +71,18 @@ class keys {
     total_.give_back(*shares_.at(key), grant);
   }
   void wait_and_use(std::size_t key) { give_back(key, wait_for(key)); }
+  /// Waits for a time that may be over at any moment.
+  void wait_for_a_time(std::size_t key) {
+    shares_.at(key)->claim();
+    resource_grant grant;
+    try {
+      grant = total_.take(*shares_.at(key), {lido::detail::deadline::after(some_time), {}, {}});
+    } catch (const lido::acquire_error&) {
+      total_.leave(*shares_.at(key));
+      return;
+    }
+    give_back(key, grant);
+  }
   void try_and_use(std::size_t key) {
     shares_.at(key)->claim();
     const resource_grant grant = total_.try_take(*shares_.at(key), {});
@@ -161,6 +174,19 @@ void wait_against_trim() {
   });
 }
 
+// Who was to make the resource gives up, and another key needs the room.
+void late_against_wait() {
+  with_keys(1, [](keys& all) {
+    const resource_grant held = all.wait_for(1);
+    in_threads([&] { all.wait_for_a_time(0); },
+               [&] {
+                 all.give_back(1, held);
+                 all.wait_and_use(1);
+               });
+    all.check();
+  });
+}
+
 constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
 
 constexpr scenario shares(std::string_view name, std::string_view tells, void (*run)()) {
@@ -174,6 +200,8 @@ constexpr std::array scenarios{
     shares("keys.wait_for_one_another", "two keys want the same room", &wait_for_one_another),
     shares("keys.wait_against_trim", "room that is taken back from a key without users",
            &wait_against_trim),
+    shares("keys.late_against_wait", "who was given room gives up before the use of it",
+           &late_against_wait),
 };
 
 }  // namespace
