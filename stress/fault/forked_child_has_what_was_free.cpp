@@ -32,6 +32,9 @@ constexpr unsigned forker = 999;
 constexpr unsigned child_seconds = 60;
 constexpr long most_waits = 100;  // a bounded wait to its end makes some two thousand
 
+// By its address: the fork that gcov puts in its place forgets what the child's handlers counted.
+pid_t (*const volatile fork_process)() = &::fork;
+
 using stress::blocking;
 using stress::blocks;
 using stress::element;
@@ -285,7 +288,7 @@ fork_counts fork_until_over(stress::run& run, std::unique_ptr<Pool>& pool, told&
   for (; run.goes_on(!blocks<Pool> || counts.beside_waiters > 0); ++counts.all) {
     const std::vector<element<Pool>*> hoarded = hoard(run, *pool);
     counts.beside_waiters += pool->stats().waiting > 0 ? 1 : 0;
-    const pid_t child = ::fork();
+    const pid_t child = fork_process();
     if (child == 0) {
       live_as_child(run, pool, first, hoarded, told);
       std::_Exit(EXIT_SUCCESS);

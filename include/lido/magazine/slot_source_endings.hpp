@@ -23,7 +23,9 @@ void slot_source<Stack>::on_thread_exit(std::uint32_t number) noexcept {
 template <index_stack Stack>
 void slot_source<Stack>::empty_and_close(thread_cache& cache) noexcept {
   // A busy cache is one whose owner a fork has left behind, and what is in it, nobody knows.
-  if (cache.control().state() != cache_state::busy || broken(mutation::trust_busy)) {
+  const cache_state left_in =
+      broken(mutation::trust_busy) ? cache_state::frozen : cache.control().state();
+  if (left_in != cache_state::busy) {
     thread_cache::settled found{nullptr, cache.visible_count(kind_), false, false};
     if (!broken(mutation::unsettled_exit)) {
       found = cache.settle(kind_);
