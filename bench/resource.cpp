@@ -222,15 +222,19 @@ bool read_option(const std::string& option, plan& todo) {
 }
 
 /// The numbers that the pool is held to, as ratios of this run. What was not measured is nan.
-template <class Lido, class Bare, class... Peer>
-void print_ratios(Lido& lido, Bare& bare, Peer&... peers) {
+template <class Lido, class Overtaking, class Bare, class... Peer>
+void print_ratios(Lido& lido, Overtaking& overtaking, Bare& bare, Peer&... peers) {
   std::printf("mutex_vector / lido: %.2f, %.2f, %.2f for pairs of 1, 2, 8 threads\n",
               bare.pairs[0].median() / lido.pairs[0].median(),
               bare.pairs[1].median() / lido.pairs[1].median(),
               bare.pairs[2].median() / lido.pairs[2].median());
-  std::printf("lido with 1000 threads: %.0f %% of its throughput with 16; %.0f %% in long uses\n",
-              100 * lido.brief[0].median() / lido.brief[1].median(),
-              100 * lido.lengthy[0].median() / lido.lengthy[1].median());
+  const auto crowd = [](const char* name, auto& one) {
+    std::printf("%s with 1000 threads: %.0f %% of its throughput with 16; %.0f %% in long uses\n",
+                name, 100 * one.brief[0].median() / one.brief[1].median(),
+                100 * one.lengthy[0].median() / one.lengthy[1].median());
+  };
+  crowd("lido", lido);
+  crowd("lido_overtaking", overtaking);
   for (int i = 0; i < 2; ++i) {
     std::printf("hand-over on %s: p50 %.2f, p99 %.2f of the best peer's that sleeps\n",
                 i == 0 ? "the same processor" : "another processor",
@@ -271,7 +275,8 @@ int main(int argc, char** argv) {
   pthread_attr_setstacksize(&small, std::size_t{64} * 1024);
   pthread_setattr_default_np(&small);
 
-  compare(todo, runner<lido_bench::lido_resources>(), runner<lido_bench::bare_mutex>(),
+  compare(todo, runner<lido_bench::lido_resources>(), runner<lido_bench::lido_overtaking>(),
+          runner<lido_bench::bare_mutex>(),
 #if LIDO_BENCH_TBB
           runner<lido_bench::tbb_bounded>(),
 #endif

@@ -31,9 +31,11 @@ class lido_resources {
  public:
   static constexpr std::string_view name = "lido";
   static constexpr bool sleeps = true;
-  explicit lido_resources(std::size_t size)
-      : pool_([] { return stub_connection(); },
-              {.max_size = size, .min_idle = size, .max_creating = size}) {
+  explicit lido_resources(std::size_t size, std::chrono::nanoseconds overtake_for = {})
+      : pool_([] { return stub_connection(); }, {.max_size = size,
+                                                 .min_idle = size,
+                                                 .max_creating = size,
+                                                 .overtake_for = overtake_for}) {
     std::vector<lido::resource_lease<stub_connection>> all;
     for (std::size_t i = 0; i < size; ++i) {
       all.push_back(pool_.acquire());
@@ -48,6 +50,14 @@ class lido_resources {
 
  private:
   lido::resource_pool<stub_connection> pool_;
+};
+
+/// The same, where who runs may go first.
+class lido_overtaking : public lido_resources {
+ public:
+  static constexpr std::string_view name = "lido_overtaking";
+  explicit lido_overtaking(std::size_t size)
+      : lido_resources(size, std::chrono::milliseconds(10)) {}
 };
 
 /// No checks at all, and who finds it empty yields: the least that can be called a pool.

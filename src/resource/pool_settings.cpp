@@ -41,6 +41,7 @@ void check_times(const resource_pool_options& options) {
   require_not_negative(options, "validate_if_idle_longer_than",
                        options.validate_if_idle_longer_than);
   require_not_negative(options, "close_timeout", options.close_timeout);
+  require_not_negative(options, "overtake_for", options.overtake_for);
   require_not_negative(options, "report_slow_after", options.report_slow_after);
   require_not_negative(options, "report_leak_after", options.report_leak_after);
   if (options.retry_longest < options.retry_first) {
@@ -117,6 +118,7 @@ pool_settings::pool_settings(const resource_pool_options& options)
       leak_after(or_never(options.report_leak_after)),
       period(period_of(options)),
       on_create_error(options.on_create_error),
+      overtake_for(options.overtake_for),
       detect_hold_and_wait(options.detect_hold_and_wait),
       upkeep(options.upkeep),
       on_event(options.on_event),

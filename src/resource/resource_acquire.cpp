@@ -19,7 +19,7 @@ resource_grant resource_core::take_now(place at) noexcept {
   if (thread_offset == 0) {
     assign_thread_number();
   }
-  if (attention_.needed()) {
+  if (stands_back()) {
     return {};  // those who wait come first
   }
   const resource_grant idle = take_idle(at);
@@ -42,8 +42,7 @@ resource_grant resource_core::take(const acquire_request& request) {
   if (request.stop.stop_requested()) {
     refuse(acquire_failure::cancelled);
   }
-  resource_grant taken =
-      attention_.needed() ? resource_grant{} : take_idle(request.at, request.until);
+  resource_grant taken = stands_back() ? resource_grant{} : take_idle(request.at, request.until);
   for (bool again = false; taken.slot == nullptr; again = true) {
     if (again && request.until.passed()) {  // what it was given was not fit, and took its time
       refuse(acquire_failure::timed_out);
@@ -143,6 +142,8 @@ resource_grant resource_core::wait_in_line(const acquire_request& request, bool 
         request.stop, [&waiter] { waiter.cancel_and_wake(acquire_failure::cancelled); });
     if (by_callers_) {
       sleep_and_work(waiter);
+    } else if (overtaking_) {
+      sleep_and_look(waiter);
     } else {
       sleep_until_ended(waiter);
     }
@@ -226,11 +227,40 @@ void resource_core::sleep_until_ended(resource_waiter& waiter) const noexcept {
   }
 }
 
+/// Where others may overtake: who was woken looks for itself, and falls asleep under the mutex, so
+/// that who wakes it next finds it asleep.
+void resource_core::sleep_and_look(resource_waiter& waiter) noexcept {
+  ended_waiters::deliver_before_a_sleep();
+  while (waiter.open()) {
+    look_around(waiter);
+    if (waiter.open() && !waiter.sleep(waiter.until())) {
+      bool asleep = false;
+      (void)waiter.cancel(acquire_failure::timed_out, asleep);
+    }
+  }
+}
+
+void resource_core::look_around(resource_waiter& waiter) noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  waiter.end_sleep();  // nobody has to wake it for what it finds itself
+  if (!broken(mutation::called_unlooked)) {
+    match(nullptr, after);
+  }
+  waiter.begin_sleep();
+}
+
 /// False: there is none. `wait`: until the next try to create is due.
-bool resource_core::find_work(job& todo, nanos& wait) noexcept {
+bool resource_core::find_work(const resource_waiter& waiter, job& todo, nanos& wait) noexcept {
   const nanos moment = read_clock();
   aftermath after(*this);
   const lock guard(mutex_);
+  if (overtaking_) {
+    match(nullptr, after);
+    if (!waiter.open()) {
+      return false;
+    }
+  }
   refill(after);  // the next try may be due, and nobody else may look
   wait = retry_at_ > moment ? retry_at_ - moment : never;
   return next_job(todo);
@@ -243,7 +273,7 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     job todo;
     waiter.begin_sleep();  // before the look, so that who brings work later pokes
     nanos wait = never;
-    const bool works = find_work(todo, wait);
+    const bool works = find_work(waiter, todo, wait);
     if (works) {
       waiter.end_sleep();
       run_job(todo);
@@ -265,9 +295,13 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
 /// After the wait has ended without a resource.
 void resource_core::leave_queue(resource_waiter& waiter) noexcept {
   {
+    aftermath after(*this);
     const lock guard(mutex_);
     unlink(waiter);
     count_failure(waiter.cause());
+    if (overtaking_ && !broken(mutation::keep_call)) {
+      match(nullptr, after);  // others wait for what it was woken for
+    }
   }
   if (by_callers_) {
     pass_on();

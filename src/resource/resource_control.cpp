@@ -27,6 +27,7 @@ std::unique_ptr<slot_block> make_block(block_maker make, resource_core* core, st
 resource_core::resource_core(pool_settings settings, hooks_pointer hooks, block_maker make)
     : settings_(std::move(settings)),
       by_callers_(settings_.upkeep == maintenance::by_callers),
+      overtaking_(settings_.overtake_for.count() != 0),
       corners_(std::make_unique<thread_corner[]>(max_thread_number + 1)),
       make_(make),
       first_block_(make_block(make, this, 0, std::max(1U, settings_.max_size))),

@@ -70,7 +70,9 @@ void resource_core::serve(resource_slot& released) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
   if (!attention_.is(attention::closed) && !has_surplus()) {
-    match(&released, after);
+    if (!call_first(after)) {
+      match(overtaking_ && !broken(mutation::serve_one) ? nullptr : &released, after);
+    }
     return;
   }
   life_word ticket;
@@ -82,6 +84,24 @@ void resource_core::serve(resource_slot& released) noexcept {
       shed_one();
     }
   }
+}
+
+/// Where others may overtake: wakes the first who waits, instead of giving it anything. False: it
+/// has let others go first for long enough, or cannot be woken.
+bool resource_core::call_first(aftermath& after) noexcept {
+  if (!overtaking_ || attention_.is(attention::suspended)) {
+    return false;
+  }
+  resource_waiter* const waiter = first_open(after);
+  if (waiter == nullptr || waiter->deliver() != nullptr ||
+      !waiter->may_be_overtaken(settings_.overtake_for)) {
+    return false;
+  }
+  const atomic<std::uint32_t>* const word = waiter->sleep_word();
+  if (waiter->poke()) {
+    after.ended.wake(word);
+  }
+  return true;
 }
 
 /// Gives idle resources to those who wait: `only` that one, or all.

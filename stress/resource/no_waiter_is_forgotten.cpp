@@ -22,6 +22,7 @@ struct settings {
   unsigned size = 3;
   unsigned mode = 0;
   unsigned faults = 16;
+  unsigned overtaking = 0;
   unsigned patience = 60;  // so long that who runs out of it has been forgotten
 };
 
@@ -250,6 +251,7 @@ int main(int argc, char** argv) {
   line.add("--size", settings.size, "resources");
   line.add("--mode", settings.mode, "0: background, 1: by callers, 2: by tick");
   line.add("--faults", settings.faults, "one call of the factory in so many fails; 0: none");
+  line.add("--overtaking", settings.overtaking, "microseconds for which others may; 0: nobody");
   line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
   line.parse(argc, argv);
 
@@ -262,6 +264,7 @@ int main(int argc, char** argv) {
                              .validate_if_idle_longer_than = 1ms,
                              .retry_first = 1ms,
                              .retry_longest = 2ms,
+                             .overtake_for = std::chrono::microseconds(settings.overtaking),
                              .upkeep = static_cast<lido::maintenance>(settings.mode % 3)});
     load(run, pool, totals, settings);
     check_end(run, pool, totals, std::chrono::seconds(settings.patience));

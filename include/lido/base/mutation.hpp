@@ -125,8 +125,11 @@ enum class mutation {
   swallow_resource,  ///< a waiter given a resource as it was cancelled leaves without it
   refused_resource,  ///< a resource that a waiter could no longer be given is forgotten
   wait_unlooked,     ///< who has begun to wait does not look for idle resources
-  keep_pending,      ///< a create that nobody has begun stays when its room is taken back
-  end_unwaited,      ///< a pool ends although somebody is about to leave it
+  called_unlooked,   ///< a waiter that was only woken sleeps again without a look
+  keep_call,         ///< who gives up does not look what it was woken for
+  serve_one,     ///< a waiter that may no longer be overtaken is given one, whatever else is idle
+  keep_pending,  ///< a create that nobody has begun stays when its room is taken back
+  end_unwaited,  ///< a pool ends although somebody is about to leave it
   // keyed resource pools
   key_unwatched,     ///< who leaves a key does not look whether others wait for room
   hoarding_key,      ///< what a key does not use is not taken back

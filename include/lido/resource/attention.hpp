@@ -15,6 +15,8 @@ class attention {
   enum flag : std::uint64_t { closed = 1, suspended = 2, surplus = 4 };
 
   [[nodiscard]] bool needed() const noexcept { return bits() != 0; }
+  /// Whatever it is, but that somebody waits.
+  [[nodiscard]] bool flagged() const noexcept { return (bits() & flags) != 0; }
   [[nodiscard]] bool is(flag what) const noexcept { return (bits() & what) != 0; }
   [[nodiscard]] std::uint64_t waiters() const noexcept { return bits() >> shift; }
 
@@ -30,6 +32,7 @@ class attention {
 
  private:
   static constexpr unsigned shift = 8;
+  static constexpr std::uint64_t flags = (std::uint64_t{1} << shift) - 1;
   static constexpr std::uint64_t one = std::uint64_t{1} << shift;
 
   [[nodiscard]] std::uint64_t bits() const noexcept {

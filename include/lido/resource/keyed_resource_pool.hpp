@@ -236,6 +236,9 @@ class keyed_resource_pool {
     if (each.max_size == 0 || each.min_idle != 0) {
       refuse("a key needs a max_size of at least 1 and a min_idle of 0");
     }
+    if (each.overtake_for != std::chrono::nanoseconds::zero()) {
+      refuse("overtake_for is not for keyed pools: see prefer_same_key_for");
+    }
     if (options.prefer_same_key_for < std::chrono::nanoseconds::zero()) {
       refuse("prefer_same_key_for is negative");
     }

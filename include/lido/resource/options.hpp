@@ -102,6 +102,12 @@ struct resource_pool_options {
   /// throw: that would end the program, since a release may be what calls it.
   std::function<void(const pool_event&)> on_event = {};
 
+  /// Who asks for a resource while others wait may take one that has just come back, before them;
+  /// the first of those that wait is woken to look for itself. Who was woken so long ago, and found
+  /// none, is handed the next one. With many more threads than resources that saves most uses a
+  /// switch between threads. Zero: whatever comes back is handed to the first who waits.
+  std::chrono::nanoseconds overtake_for = std::chrono::nanoseconds(0);
+
   /// Whether an acquire fails at once when all resources are held by threads that wait themselves.
   /// A lease that was moved counts as held by nobody in particular.
   bool detect_hold_and_wait = true;

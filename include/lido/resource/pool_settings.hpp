@@ -37,6 +37,7 @@ struct pool_settings {
   nanos leak_after;
   nanos period;  ///< of maintenance: a quarter of the smallest limit
   create_errors on_create_error;
+  std::chrono::nanoseconds overtake_for;
   bool detect_hold_and_wait;
   maintenance upkeep;
   std::function<void(const pool_event&)> on_event;

@@ -15,6 +15,7 @@
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/counted_mutex.hpp"
 #include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/concurrency/thread_number.hpp"
@@ -32,22 +33,6 @@ namespace lido::detail {
 
 class aftermath;
 class async_waiter;
-
-/// A mutex that counts.
-class counted_mutex {
- public:
-  void lock() {
-    mutex_.lock();
-    ++locks_;
-  }
-  void unlock() { mutex_.unlock(); }
-  /// Under the mutex.
-  [[nodiscard]] std::uint64_t locks() const noexcept { return locks_; }
-
- private:
-  plain_mutex mutex_;
-  std::uint64_t locks_ = 0;
-};
 
 /// One thread's corner of a pool: the resource it had last, which it will find warm, and whether it
 /// is about to leave a release.
@@ -73,7 +58,8 @@ struct acquire_request {
 ///  I1 `live_` is the number of slots that are not empty; it changes under the mutex, and no create
 ///     begins that would bring it over `max_size_`.
 ///  I2 A slot that becomes idle is offered to those who wait by who put it there; who begins to
-///     wait looks at all slots, unless somebody in front of it has (see attention.hpp).
+///     wait looks at all slots, unless somebody in front of it has (see attention.hpp). Where
+///     others may overtake, it may only have woken the first, who then looks for all that wait.
 ///  I3 Whatever lowers `live_`, or raises a limit, asks `creates_wanted` again.
 ///  I4 A waiter that was given something is in no queue; any other takes itself out.
 /// Lives as long as the pool, its threads, and leases that outlive it.
@@ -162,7 +148,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   bool enqueue(resource_waiter& waiter, bool again, acquire_failure& cause);
   void enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept;
   void sleep_until_ended(resource_waiter& waiter) const noexcept;
-  bool find_work(job& todo, nanos& wait) noexcept;
+  void sleep_and_look(resource_waiter& waiter) noexcept;
+  void look_around(resource_waiter& waiter) noexcept;
+  bool find_work(const resource_waiter& waiter, job& todo, nanos& wait) noexcept;
   void sleep_and_work(resource_waiter& waiter) noexcept;
   void leave_queue(resource_waiter& waiter) noexcept;
   void pass_on() noexcept;
@@ -181,6 +169,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void give_back_with_care(const resource_grant& grant, bool last_use) noexcept;
   void offer(const resource_grant& grant) noexcept;
   void serve(resource_slot& released) noexcept;
+  [[nodiscard]] bool call_first(aftermath& after) noexcept;
   void match(resource_slot* only, aftermath& after) noexcept;
   [[nodiscard]] resource_waiter* first_open(aftermath& after) noexcept;
   bool hand_over(resource_waiter& waiter, const resource_grant& grant, aftermath& after) noexcept;
@@ -261,6 +250,10 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] thread_corner& corner() const noexcept {
     return corners_[thread_offset / thread_stride];
   }
+  /// Whether who asks now has to leave idle resources to others.
+  [[nodiscard]] bool stands_back() const noexcept {
+    return overtaking_ ? attention_.flagged() : attention_.needed();
+  }
   static void begin_leaving(thread_corner& corner) noexcept;
   static void end_leaving(thread_corner& corner) noexcept;
 
@@ -278,6 +271,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   atomic<std::uint32_t> epoch_{1};
   const pool_settings settings_;
   const bool by_callers_;
+  const bool overtaking_;
   const std::unique_ptr<thread_corner[]> corners_;
   const block_maker make_;
   const std::unique_ptr<slot_block> first_block_;
@@ -371,7 +365,7 @@ inline resource_grant resource_core::take_last(place at) noexcept {
   // relaxed: a hint
   resource_slot* const slot = corner().last.load(std::memory_order_relaxed);
   life_word ticket;
-  if (slot == nullptr || attention_.needed() || !slot->lend(ticket)) {
+  if (slot == nullptr || stands_back() || !slot->lend(ticket)) {
     return {};
   }
   const nanos now = this->now();

@@ -56,6 +56,16 @@ class resource_waiter {
   [[nodiscard]] bool asleep() const noexcept { return state_of(bits()) == wait_state::asleep; }
   [[nodiscard]] bool given() const noexcept { return state_of(bits()) == wait_state::given; }
 
+  /// Under the queue's mutex: whether the time is not over that begins with the first such
+  /// question.
+  [[nodiscard]] bool may_be_overtaken(std::chrono::nanoseconds time) noexcept {
+    if (!called_) {
+      called_ = true;
+      overtaken_until_ = deadline::after(time);
+    }
+    return !overtaken_until_.passed();
+  }
+
   /// Waits once more. Only while it is in no queue and nobody else knows it.
   // relaxed (whole function): the mutex of the queue publishes it
   void reopen() noexcept {
@@ -117,6 +127,8 @@ class resource_waiter {
   resource_waiter* next_ = nullptr;
   resource_waiter* previous_ = nullptr;
   bool linked_ = false;
+  bool called_ = false;
+  deadline overtaken_until_;
 };
 
 /// First come, first served. Under the pool's mutex. Removing one from the middle is as cheap as

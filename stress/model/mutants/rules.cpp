@@ -184,6 +184,11 @@ constexpr std::array rules{
     rule{mutation::hoarding_key, "hoarding_key", "what a key does not use is not taken back"},
     rule{mutation::early_settlement, "early_settlement",
          "what was taken back is granted anew before it is gone"},
+    rule{mutation::called_unlooked, "called_unlooked",
+         "a waiter that was only woken sleeps again without a look"},
+    rule{mutation::keep_call, "keep_call", "who gives up does not look what it was woken for"},
+    rule{mutation::serve_one, "serve_one",
+         "a waiter that may no longer be overtaken is given one, whatever else is idle"},
     rule{mutation::keep_pending, "keep_pending",
          "a create that nobody has begun stays when its room is taken back"},
 };

@@ -52,7 +52,8 @@ class lending {
  public:
   using lease = lido::resource_lease<resource>;
 
-  explicit lending(std::size_t size) {
+  /// `overtake_for`: as in the options.
+  explicit lending(std::size_t size, std::chrono::nanoseconds overtake_for = {}) {
     pool_.emplace(factory{&toll_},
                   lido::resource_pool_options{.max_size = size,
                                               .acquire_timeout = never,
@@ -60,6 +61,7 @@ class lending {
                                               .max_lifetime = std::chrono::nanoseconds(0),
                                               .keepalive = std::chrono::nanoseconds(0),
                                               .max_creating = size,
+                                              .overtake_for = overtake_for,
                                               .upkeep = lido::maintenance::by_tick,
                                               .clock = &clock_of_all});
     std::array<lease, 4> all;
@@ -137,8 +139,8 @@ class lending {
 /// Runs `scene(pool)`. What has failed is left as it is: its threads stand still in the middle of
 /// the pool, whose end would wait for them.
 template <class Scene>
-void with_pool(std::size_t size, const Scene& scene) {
-  auto pool = std::make_unique<lending>(size);
+void with_pool(std::size_t size, const Scene& scene, std::chrono::nanoseconds overtake_for = {}) {
+  auto pool = std::make_unique<lending>(size, overtake_for);
   lending* const kept = pool.release();
   scene(*kept);
   pool.reset(kept);

@@ -1,0 +1,107 @@
+/// A pool of resources whose waiters may be overtaken: who was woken finds what it was woken for,
+/// or is served all the same, and whoever gives up leaves nothing behind that another waits for.
+#include <array>
+#include <utility>
+
+#include "scenarios/lending.hpp"
+
+namespace model {
+
+namespace {
+
+template <class Scene>
+void with_overtaking(std::size_t size, const Scene& scene) {
+  with_pool(size, scene, some_time);  // over whenever the model wants
+}
+
+// Who is woken finds nothing left, or takes it before a newcomer does.
+void newcomer() {
+  with_overtaking(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads(
+        [&] {
+          lending::use(std::move(held));
+          pool.try_and_use();
+        },
+        [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+void two_newcomers() {
+  with_overtaking(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); }, [&] { pool.wait_and_use(); },
+               [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// The time of who was woken is over before it has looked, and another waits behind it.
+void late_when_called() {
+  with_overtaking(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); }, [&] { pool.wait_for_a_time(); },
+               [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// One is left for who was woken, and the next is handed to it: then the first is there for another.
+// Either keeps its own until both have one.
+void two_come_back() {
+  with_overtaking(2, [](lending& pool) {
+    lending::lease first = pool.take();
+    lending::lease second = pool.take();
+    lido::detail::atomic<int> served(0);
+    const auto wait_for_both = [&] {
+      lending::lease got = pool.pool().acquire();
+      (void)served.fetch_add(1, std::memory_order_release);
+      while (served.load(std::memory_order_acquire) != 2) {
+        execution::now().rest();
+      }
+      lending::use(std::move(got));
+    };
+    in_threads(
+        [&] {
+          lending::use(std::move(first));
+          lending::use(std::move(second));
+        },
+        wait_for_both, wait_for_both);
+    pool.check(2);
+  });
+}
+
+// Beside the end of the pool, and one that becomes too small.
+void close_when_called() {
+  with_overtaking(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    in_threads([&] { lending::use(std::move(held)); },
+               [&] { (void)pool.pool().close(std::chrono::nanoseconds(0)); },
+               [&] { pool.wait_for_the_end(); });
+    pool.check(0);
+  });
+}
+
+constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
+
+constexpr scenario overtakes(std::string_view name, std::string_view tells, void (*run)()) {
+  return {name, tells, run, /*must_fail=*/false, narrow, /*waits=*/true};
+}
+
+constexpr std::array scenarios{
+    overtakes("overtaking.newcomer", "who was woken, and who comes again", &newcomer),
+    overtakes("overtaking.two_newcomers", "two ask while one comes back", &two_newcomers),
+    overtakes("overtaking.late_when_called", "who was woken gives up", &late_when_called),
+    overtakes("overtaking.two_come_back", "two come back for two who wait", &two_come_back),
+    overtakes("overtaking.close_when_called", "a pool closes as somebody is woken",
+              &close_when_called),
+};
+
+}  // namespace
+
+std::span<const scenario> overtaking_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model
