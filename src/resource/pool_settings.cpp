@@ -70,6 +70,10 @@ const resource_pool_options& checked(const resource_pool_options& options) {
                                            " is more than " + std::to_string(most_resources));
   }
   check_times(options);
+  if (options.overtake_for != nanoseconds::zero() && options.upkeep == maintenance::by_callers) {
+    throw_invalid_option(
+        options.name, "overtake_for is not for by_callers: who waits may be busy making resources");
+  }
   return options;
 }
 

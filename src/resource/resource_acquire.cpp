@@ -106,6 +106,9 @@ bool resource_core::make_fit(const resource_grant& grant, const deadline& until)
 /// Without waiting for a release: by callers the create is run here, otherwise it is only begun.
 resource_grant resource_core::create_for_try(place at) noexcept {
   job todo;
+  if (attention_.needed()) {
+    return {};
+  }
   {
     aftermath after(*this);
     const lock guard(mutex_);
@@ -227,40 +230,41 @@ void resource_core::sleep_until_ended(resource_waiter& waiter) const noexcept {
   }
 }
 
-/// Where others may overtake: who was woken looks for itself, and falls asleep under the mutex, so
-/// that who wakes it next finds it asleep.
+/// Where others may overtake: who was woken looks for itself.
 void resource_core::sleep_and_look(resource_waiter& waiter) noexcept {
-  ended_waiters::deliver_before_a_sleep();
   while (waiter.open()) {
-    look_around(waiter);
-    if (waiter.open() && !waiter.sleep(waiter.until())) {
+    ended_waiters::deliver_before_a_sleep();
+    if (look_around(waiter) && !waiter.sleep(waiter.until())) {
       bool asleep = false;
       (void)waiter.cancel(acquire_failure::timed_out, asleep);
     }
   }
 }
 
-void resource_core::look_around(resource_waiter& waiter) noexcept {
+/// Gives what is idle to those who wait. True: there was none for the caller, who is about to
+/// sleep: that is said under the mutex, so that who wakes it next finds it asleep. Who has
+/// callbacks to call first is not.
+bool resource_core::look_around(resource_waiter& waiter) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
   waiter.end_sleep();  // nobody has to wake it for what it finds itself
+  waiter.has_looked();
   if (!broken(mutation::called_unlooked)) {
     match(nullptr, after);
   }
+  refill(after);  // what it was not counted for may have gone to somebody else
+  if (!waiter.open() || after.ended.has_callbacks()) {
+    return false;
+  }
   waiter.begin_sleep();
+  return true;
 }
 
 /// False: there is none. `wait`: until the next try to create is due.
-bool resource_core::find_work(const resource_waiter& waiter, job& todo, nanos& wait) noexcept {
+bool resource_core::find_work(job& todo, nanos& wait) noexcept {
   const nanos moment = read_clock();
   aftermath after(*this);
   const lock guard(mutex_);
-  if (overtaking_) {
-    match(nullptr, after);
-    if (!waiter.open()) {
-      return false;
-    }
-  }
   refill(after);  // the next try may be due, and nobody else may look
   wait = retry_at_ > moment ? retry_at_ - moment : never;
   return next_job(todo);
@@ -273,7 +277,7 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     job todo;
     waiter.begin_sleep();  // before the look, so that who brings work later pokes
     nanos wait = never;
-    const bool works = find_work(waiter, todo, wait);
+    const bool works = find_work(todo, wait);
     if (works) {
       waiter.end_sleep();
       run_job(todo);

@@ -200,7 +200,7 @@ close_report resource_core::close(const deadline& until) {
 /// Creates that have not begun and would bring the pool over `most`. By callers nobody may be there
 /// to begin them: who was to do it may have given up.
 void resource_core::drop_pending(std::uint32_t most) noexcept {
-  while (!pending_.empty() && live_ - shedding_ > most) {
+  while (!pending_.empty() && live_ > most) {
     pending_.back()->vanish();
     pending_.pop_back();
     --creating_;

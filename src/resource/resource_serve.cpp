@@ -51,11 +51,13 @@ void resource_core::offer(const resource_grant& grant) noexcept {
     retire(grant, destroy_reason::killed);
     return;
   }
-  if (!attention_.needed() || broken(mutation::return_unwatched)) [[likely]] {
-    if (thread_offset != 0) {  // what threads without a number share would keep them without one
-      // relaxed: a hint
-      corner.last.store(&slot, std::memory_order_relaxed);
-    }
+  const bool unwatched = !attention_.needed() || broken(mutation::return_unwatched);
+  // What threads without a number share would keep them without one.
+  if ((unwatched || overtaking_) && thread_offset != 0) {
+    // relaxed: a hint
+    corner.last.store(&slot, std::memory_order_relaxed);
+  }
+  if (unwatched) [[likely]] {
     end_leaving(corner);
     return;
   }
@@ -70,8 +72,10 @@ void resource_core::serve(resource_slot& released) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
   if (!attention_.is(attention::closed) && !has_surplus()) {
-    if (!call_first(after)) {
-      match(overtaking_ && !broken(mutation::serve_one) ? nullptr : &released, after);
+    if (!overtaking_) {
+      match(&released, after);
+    } else if (!call_first(after)) {
+      serve_all(released, after);
     }
     return;
   }
@@ -87,9 +91,9 @@ void resource_core::serve(resource_slot& released) noexcept {
 }
 
 /// Where others may overtake: wakes the first who waits, instead of giving it anything. False: it
-/// has let others go first for long enough, or cannot be woken.
+/// has let others go first for long enough, or will not come.
 bool resource_core::call_first(aftermath& after) noexcept {
-  if (!overtaking_ || attention_.is(attention::suspended)) {
+  if (attention_.is(attention::suspended)) {
     return false;
   }
   resource_waiter* const waiter = first_open(after);
@@ -98,10 +102,19 @@ bool resource_core::call_first(aftermath& after) noexcept {
     return false;
   }
   const atomic<std::uint32_t>* const word = waiter->sleep_word();
-  if (waiter->poke()) {
+  bool must_wake = false;
+  const bool comes = waiter->call(must_wake);
+  if (must_wake) {
     after.ended.wake(word);
   }
-  return true;
+  return comes;
+}
+
+/// Where others may overtake: idle resources are for those who wait, and where there was none for
+/// the first of them, nobody takes the next one before it.
+void resource_core::serve_all(resource_slot& released, aftermath& after) noexcept {
+  match(broken(mutation::serve_one) ? &released : nullptr, after);
+  attention_.set(attention::overdue, !queue_.empty() && !attention_.is(attention::suspended));
 }
 
 /// Gives idle resources to those who wait: `only` that one, or all.
@@ -198,6 +211,7 @@ bool resource_core::hand_over(resource_waiter& waiter, const resource_grant& gra
 void resource_core::unlink(resource_waiter& waiter) noexcept {
   if (queue_.remove(waiter)) {
     attention_.one_leaves();
+    attention_.set(attention::overdue, /*on=*/false);  // of the next in the queue nothing is known
     async_waiters_ -= waiter.deliver() != nullptr ? 1 : 0;
   }
 }

@@ -28,13 +28,16 @@ void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcep
     return;
   }
   const bool serves = !attention_.is(attention::suspended);
+  const std::uint32_t idle = min_idle_ == 0 && !overtaking_ ? 0 : count(life_state::idle);
+  const std::uint32_t waiters = queue_.size() + more_waiters;
+  const std::uint32_t called = overtaking_ ? std::min(idle, waiters) : 0;  // to what is idle
   const refill_counts counts{.max_size = max_size_,
                              .min_idle = min_idle_,
                              .creating_limit = settings_.creating_limit(max_size_),
                              .live = live_,
                              .creating = creating_,
-                             .idle = min_idle_ == 0 ? 0 : count(life_state::idle),
-                             .waiters = serves ? queue_.size() + more_waiters : 0};
+                             .idle = idle,
+                             .waiters = serves ? waiters - called : 0};
   for (std::uint32_t wanted = creates_wanted(counts); wanted > 0; --wanted) {
     if (resource_slot* const slot = find_empty()) {
       reserve_one(*slot);

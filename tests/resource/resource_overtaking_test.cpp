@@ -81,6 +81,46 @@ TEST_P(ResourceOvertaking, A2WhoGivesUpPassesOnWhatItWasWokenFor) {
   }
 }
 
+// Who would have to look may be in a callback; what comes back is then given to it as without the
+// option.
+TEST_P(ResourceOvertaking, WhoCallsACallbackIsNotWaitedFor) {
+  fake_pool& pool = start({.max_size = 3, .overtake_for = for_ever, .detect_hold_and_wait = false});
+  fake_lease one = pool.acquire();
+  fake_lease two = pool.acquire();
+  fake_lease last = pool.acquire();
+  bool first = false;
+  bool second = false;
+  const std::uint64_t waits = pool.stats().waits;
+  pool.async_acquire(
+      [&](fake_lease got, const std::exception_ptr& /*error*/) {
+        got.reset();
+        first = static_cast<bool>(pool.acquire_for(10s));  // calls the other one before it sleeps
+      },
+      10s);
+  pool.async_acquire(
+      [&](const fake_lease& got, const std::exception_ptr& /*error*/) {
+        second = got && pool.acquire_for(10s);
+      },
+      10s);
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread releasing([&] { last.reset(); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waits == waits + 4; }));
+  one.reset();
+  two.reset();
+  releasing.join();
+  EXPECT_TRUE(first);
+  EXPECT_TRUE(second);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);
+}
+
+// Who was woken for a new resource needs no other.
+TEST_P(ResourceOvertaking, NoMoreAreMadeThanAreWaitedFor) {
+  fake_pool& pool = start({.max_size = 10, .overtake_for = for_ever});
+  pool.acquire().reset();
+  ASSERT_TRUE(eventually([&] { return pool.stats().creating == 0; }));
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
 // A callback cannot be woken to look.
 TEST_P(ResourceOvertaking, ACallbackIsHandedWhatComesBack) {
   outcome first;
@@ -112,7 +152,17 @@ TEST(ResourceOvertakingOptions, ATimeThatIsNegativeIsRefused) {
                std::invalid_argument);
 }
 
-LIDO_TEST_IN_ALL_MODES(ResourceOvertaking);
+// By callers, who waits may be making a resource, and not looking.
+TEST(ResourceOvertakingOptions, ByCallersNobodyMayOvertake) {
+  test::fake_server server;
+  EXPECT_THROW(fake_pool(test::fake_factory{&server},
+                         {.overtake_for = 1ms, .upkeep = maintenance::by_callers}),
+               std::invalid_argument);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ResourceOvertaking,
+                         ::testing::Values(maintenance::background, maintenance::by_tick),
+                         [](const auto& test) { return test::name_of(test.param); });
 
 }  // namespace
 }  // namespace lido

@@ -12,7 +12,8 @@ namespace lido::detail {
 /// and a released one goes back to its place.
 class attention {
  public:
-  enum flag : std::uint64_t { closed = 1, suspended = 2, surplus = 4 };
+  /// overdue: who is first in the queue may not be overtaken any more.
+  enum flag : std::uint64_t { closed = 1, suspended = 2, surplus = 4, overdue = 8 };
 
   [[nodiscard]] bool needed() const noexcept { return bits() != 0; }
   /// Whatever it is, but that somebody waits.

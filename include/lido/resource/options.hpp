@@ -104,8 +104,10 @@ struct resource_pool_options {
 
   /// Who asks for a resource while others wait may take one that has just come back, before them;
   /// the first of those that wait is woken to look for itself. Who was woken so long ago, and found
-  /// none, is handed the next one. With many more threads than resources that saves most uses a
-  /// switch between threads. Zero: whatever comes back is handed to the first who waits.
+  /// none, is handed the next one; then the time of the next in the queue begins. With many more
+  /// threads than resources that saves most uses a switch between threads. Callbacks may then also
+  /// be called by threads that wait. Not with maintenance::by_callers. Zero: whatever comes back is
+  /// handed to the first who waits.
   std::chrono::nanoseconds overtake_for = std::chrono::nanoseconds(0);
 
   /// Whether an acquire fails at once when all resources are held by threads that wait themselves.

@@ -149,8 +149,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept;
   void sleep_until_ended(resource_waiter& waiter) const noexcept;
   void sleep_and_look(resource_waiter& waiter) noexcept;
-  void look_around(resource_waiter& waiter) noexcept;
-  bool find_work(const resource_waiter& waiter, job& todo, nanos& wait) noexcept;
+  [[nodiscard]] bool look_around(resource_waiter& waiter) noexcept;
+  bool find_work(job& todo, nanos& wait) noexcept;
   void sleep_and_work(resource_waiter& waiter) noexcept;
   void leave_queue(resource_waiter& waiter) noexcept;
   void pass_on() noexcept;
@@ -170,6 +170,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void offer(const resource_grant& grant) noexcept;
   void serve(resource_slot& released) noexcept;
   [[nodiscard]] bool call_first(aftermath& after) noexcept;
+  void serve_all(resource_slot& released, aftermath& after) noexcept;
   void match(resource_slot* only, aftermath& after) noexcept;
   [[nodiscard]] resource_waiter* first_open(aftermath& after) noexcept;
   bool hand_over(resource_waiter& waiter, const resource_grant& grant, aftermath& after) noexcept;

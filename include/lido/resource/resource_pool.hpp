@@ -27,7 +27,7 @@ namespace lido {
 /// A thread gets the resource that it had last, if that is idle, otherwise the idle one in the
 /// lowest place, so that surplus ones grow old. If none is idle, acquires wait: threads, callbacks
 /// and coroutines in one queue, first come, first served. A resource that comes back is handed to
-/// the first of them; who comes later does not overtake.
+/// the first of them; who comes later does not overtake, unless `overtake_for` lets it.
 ///
 /// All functions are thread-safe. An acquire and release of an idle, valid resource takes no mutex
 /// and is wait-free if the thread had it last, otherwise lock-free; with a factory that has
@@ -87,8 +87,8 @@ class resource_pool {
     return acquire_at(detail::place::here(), moment, std::move(stop));
   }
 
-  /// An empty lease if no resource is idle, or others wait. Waits for no release. One that the pool
-  /// may make is begun; with `maintenance::by_callers` made here.
+  /// An empty lease if no resource is idle, or others wait who may not be overtaken. Waits for no
+  /// release. One that the pool may make is begun; with `maintenance::by_callers` made here.
   [[nodiscard, gnu::always_inline]] lease_type try_acquire() noexcept {
     return try_acquire_at(detail::place::here());
   }

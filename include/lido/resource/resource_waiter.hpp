@@ -66,6 +66,16 @@ class resource_waiter {
     return !overtaken_until_.passed();
   }
 
+  /// Under the queue's mutex: wakes who sleeps, so that it looks around. False: it is busy with
+  /// something else, and will not. `must_wake`: the caller has to wake it.
+  [[nodiscard]] bool call(bool& must_wake) noexcept {
+    must_wake = poke();
+    on_its_way_ |= must_wake;
+    return on_its_way_;
+  }
+  /// Under the queue's mutex, by itself.
+  void has_looked() noexcept { on_its_way_ = false; }
+
   /// Waits once more. Only while it is in no queue and nobody else knows it.
   // relaxed (whole function): the mutex of the queue publishes it
   void reopen() noexcept {
@@ -128,6 +138,7 @@ class resource_waiter {
   resource_waiter* previous_ = nullptr;
   bool linked_ = false;
   bool called_ = false;
+  bool on_its_way_ = false;  // to look around
   deadline overtaken_until_;
 };
 
@@ -172,6 +183,9 @@ class ended_waiters {
   /// Calls the callbacks that wait for the one that this thread is in: it is about to sleep, and
   /// might sleep for what they have been given.
   static void deliver_before_a_sleep() noexcept;
+
+  /// Whether there are callbacks to be called.
+  [[nodiscard]] bool has_callbacks() const noexcept { return !callbacks_.empty(); }
 
   /// A callback; kept in a list of their own.
   void deliver(resource_waiter& waiter) noexcept { callbacks_.push_back(waiter); }
