@@ -37,12 +37,30 @@ void two_newcomers() {
   });
 }
 
-// The time of who was woken is over before it has looked, and another waits behind it.
+// The time of who was woken is over before it has looked, and another waits behind it. Both are in
+// the queue when the resource comes back, unless the time is over before.
 void late_when_called() {
   with_overtaking(1, [](lending& pool) {
     lending::lease held = pool.take();
-    in_threads([&] { lending::use(std::move(held)); }, [&] { pool.wait_for_a_time(); },
-               [&] { pool.wait_and_use(); });
+    lido::detail::atomic<bool> late(false);
+    const auto wait_until_there_are = [&](std::size_t waiters) {
+      while (pool.pool().stats().waiters != waiters && !late.load(std::memory_order_acquire)) {
+        execution::now().rest();
+      }
+    };
+    in_threads(
+        [&] {
+          wait_until_there_are(2);
+          lending::use(std::move(held));
+        },
+        [&] {
+          pool.wait_for_a_time();
+          late.store(true, std::memory_order_release);
+        },
+        [&] {
+          wait_until_there_are(1);
+          pool.wait_and_use();
+        });
     pool.check(1);
   });
 }
