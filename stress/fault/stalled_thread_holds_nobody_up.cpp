@@ -46,18 +46,15 @@ struct settings {
   stress::run_options run;
   std::string pool = "revocable";
   unsigned per_window = 3;
+  unsigned windows = 1;
   unsigned fork = 1;
 };
 
 struct results {
-  unsigned stalls = 0;
-  unsigned missed = 0;
+  unsigned stalls = 0, missed = 0, frozen = 0, forks = 0;
   std::size_t windows = 0;
-  unsigned frozen = 0;
   std::uint64_t pairs = 0;
-  double longest_pair_ms = 0;
-  double longest_refusal_ms = 0;
-  unsigned forks = 0;
+  double longest_pair_ms = 0, longest_refusal_ms = 0;
   std::size_t most_in_transit = 0;
 };
 
@@ -371,6 +368,8 @@ int sweep(const settings& settings) {
       .add("forks", results.forks)
       .add("most_slots_in_transit", results.most_in_transit)
       .print();
+  run.require(results.windows >= settings.windows, "the script misses windows");
+  run.require(results.longest_refusal_ms < 20'000, "a refusal waited without a bound");
   run.require(results.missed * 4 <= results.stalls, "the victim hardly ever came to its window");
   if (results.frozen > 0) {
     run.broken("a thread was held up by one that stood still");
@@ -385,6 +384,7 @@ int main(int argc, char** argv) {
   settings settings;
   stress::command_line line("A stalled thread holds nobody up", settings.run);
   line.add_pool(settings.pool, {"grow", "block", "checked"});
+  line.add("--windows", settings.windows, "places in the code that the script comes by at least");
   line.add("--per-window", settings.per_window, "stalls at each place in the code");
   line.add("--fork", settings.fork, "0: without forks");
   line.parse(argc, argv);

@@ -2,7 +2,9 @@
 /// nothing with them; and pools that come and go by the thousand beside living threads leave
 /// nothing behind.
 #include <array>
+#include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -41,15 +43,18 @@ template <class Pool>
 void churn_threads(stress::run& run, unsigned count) {
   Pool pool(capacity);
   stress::clear_owners(pool);
-  std::thread robber([&] {  // takes all now and then, so that caches are robbed while they end
-    for (unsigned born = 0; born < count; born += 200) {
+  std::atomic<bool> over{false};
+  std::thread robber([&] {  // takes all now and then, also what is in caches that are about to end
+    while (!over) {
       (void)stress::count_acquirable(pool);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // in want, caches stay closed
     }
   });
   const unsigned at_once = run.options().threads;
   for (unsigned born = 0; born < count; born += at_once) {
     run.in_threads(at_once, [&](unsigned thread) { live(run, pool, thread + 1); });
   }
+  over = true;
   robber.join();
   if (const std::size_t found = stress::count_acquirable(pool); found != capacity) {
     run.broken(std::to_string(found) + " of " + std::to_string(capacity) + " slots are left");

@@ -11,7 +11,7 @@ alignas(64) std::array<std::byte, 64 * pooled::most_slots> storage;
 
 pooled::pooled(std::uint32_t capacity, cache_choice caches, std::uint32_t max_cached,
                lido::detail::waiting_choice waiting)
-    : caches_(caches != cache_choice::none),
+    : caches_(caches),
       source_(lido::detail::slot_geometry(storage.data(), stride), capacity, caches, max_cached,
               waiting),
       books_(capacity) {}
@@ -24,9 +24,31 @@ void* pooled::address(std::size_t number) {
   return storage.data() + number * stride;
 }
 
+void* pooled::take() {
+  void* slot = nullptr;
+  if (caches_ == cache_choice::none) {
+    slot = source_.acquire_shared();
+  } else if (caches_ == cache_choice::locked) {
+    slot = source_.acquire_locked();
+  } else {
+    slot = source_.acquire();
+  }
+  return slot;
+}
+
+void pooled::put(void* slot) {
+  if (caches_ == cache_choice::none) {
+    source_.release_shared(slot);
+  } else if (caches_ == cache_choice::locked) {
+    source_.release_locked(slot);
+  } else {
+    source_.release(slot);
+  }
+}
+
 std::size_t pooled::acquire() {
   const auto began = books_.begin();
-  const void* const slot = caches_ ? source_.acquire() : source_.acquire_shared();
+  const void* const slot = take();
   if (slot == nullptr) {
     books_.refused(began);
     return nothing;
@@ -56,7 +78,7 @@ std::size_t pooled::must_acquire() {
 
 std::size_t pooled::wait(lido::detail::waiter& me, const lido::detail::deadline& until) {
   const auto began = books_.begin();
-  const void* slot = caches_ ? source_.acquire() : source_.acquire_shared();
+  const void* slot = take();
   if (slot == nullptr) {
     slot = source_.wait_for_slot(me, until);
   }
@@ -96,11 +118,7 @@ void pooled::release(std::size_t slot) {
     return;
   }
   books_.gives(slot);
-  if (caches_) {
-    source_.release(address(slot));
-  } else {
-    source_.release_shared(address(slot));
-  }
+  put(address(slot));
   books_.gave(slot);
 }
 

@@ -56,7 +56,11 @@ class pooled {
   [[nodiscard]] static std::size_t number(const void* slot);
   [[nodiscard]] static void* address(std::size_t number);
 
-  bool caches_;
+  /// As an object pool with such caches does.
+  [[nodiscard]] void* take();
+  void put(void* slot);
+
+  cache_choice caches_;
   lido::detail::slot_source<> source_;
   ledger books_;
 };

@@ -1,0 +1,161 @@
+// Lets the first, second, third ... thread that a resource pool starts not come into being, once
+// and for good, until a run has none left to fail. After each: std::system_error from a constructor
+// or a pool that does its work with the threads it has, no thread left, and no resource.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "lido/resource_pool.hpp"
+#if LIDO_TEST_KEYED
+#include "lido/keyed_resource_pool.hpp"
+#endif
+
+namespace lido::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Which start of a thread fails; 0: none.
+struct {
+  std::string_view life;
+  std::atomic<long> first{0};
+  std::atomic<bool> sticky{false};
+  std::atomic<long> asked{0};
+  std::atomic<long> refused{0};
+} plan;
+
+[[nodiscard]] bool fails_now() {
+  const long number = ++plan.asked;
+  const bool fails =
+      plan.first != 0 && (number == plan.first || (plan.sticky && number > plan.first));
+  plan.refused += fails ? 1 : 0;
+  return fails;
+}
+
+void require(bool held, std::string_view what) {
+  if (!held) {
+    fmt::print("BROKEN: {}: {}: thread {}{} was not started\n", plan.life, what, plan.first.load(),
+               plan.sticky ? " and later" : "");
+    (void)std::fflush(stdout);
+    std::_Exit(EXIT_FAILURE);
+  }
+}
+
+[[nodiscard]] long threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+/// Makes slowly, so that a pool wants helpers.
+struct slow_factory {
+  static inline std::atomic<int> live{0};
+
+  template <class... Key>
+  int create(const Key&... /*key*/) {
+    std::this_thread::sleep_for(2ms);
+    ++live;
+    return 1;
+  }
+  static void destroy(int& /*resource*/, destroy_reason /*why*/) noexcept { --live; }
+};
+
+/// All resources at once, by callbacks, so that several are made at a time.
+template <class Pool>
+void use(Pool& pool) {
+  constexpr int wanted = 4;
+  std::atomic<int> served{0};
+  std::vector<typename Pool::lease_type> leases(wanted);
+  for (auto& lease : leases) {
+    pool.async_acquire(
+        [&](typename Pool::lease_type got, const std::exception_ptr& error) {
+          require(!error, "a pool with a thread left could not make a resource");
+          lease = std::move(got);
+          ++served;
+        },
+        60s);
+  }
+  while (served != wanted) {
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+void resource_life() {
+  resource_pool<int> pool(slow_factory(), {.max_size = 4, .min_idle = 2, .max_creating = 4});
+  use(pool);
+}
+
+#if LIDO_TEST_KEYED
+void keyed_life() {
+  keyed_resource_pool<int, int> pool(slow_factory(), {.max_total = 4, .each_key = {.max_size = 2}});
+  const auto one = pool.acquire(1);
+  const auto two = pool.acquire(2);
+  require(one && two, "a keyed pool lends nothing");
+}
+#endif
+
+/// False: nothing was left to fail.
+template <class Life>
+bool run(const Life& life, long first, bool sticky) {
+  const long before = threads();
+  plan.refused = 0;
+  plan.asked = 0;
+  plan.sticky = sticky;
+  plan.first = first;
+  try {
+    life();
+  } catch (const std::system_error& error) {
+    require(error.code() == std::errc::resource_unavailable_try_again && plan.refused > 0,
+            "an unexpected system_error");
+  }
+  plan.first = 0;
+  // The kernel may take a moment to forget a thread that was joined.
+  for (int late = 0; threads() != before && late < 10'000; ++late) {
+    std::this_thread::sleep_for(1ms);
+  }
+  require(threads() == before, "threads are left");
+  require(slow_factory::live == 0, "resources are left");
+  return plan.refused > 0;
+}
+
+template <class Life>
+void sweep(std::string_view name, const Life& life) {
+  plan.life = name;
+  long points = 0;
+  for (const bool sticky : {false, true}) {
+    for (long first = 1; run(life, first, sticky); ++first) {
+      ++points;
+    }
+  }
+  require(points > 0, "no thread could fail");
+  fmt::print("report: thread_sweep life={} points={}\n", name, points);
+}
+
+}  // namespace
+}  // namespace lido::test
+
+// Before that of the C library: std::thread asks for it by name.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*routine)(void*), void* argument) {
+  using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static const auto real = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "pthread_create"));
+  return lido::test::fails_now() ? EAGAIN : real(thread, attributes, routine, argument);
+}
+
+int main() {
+  lido::test::sweep("resource_pool", &lido::test::resource_life);
+#if LIDO_TEST_KEYED
+  lido::test::sweep("keyed_resource_pool", &lido::test::keyed_life);
+#endif
+  return EXIT_SUCCESS;
+}
