@@ -53,7 +53,7 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   # What somebody waits for in vain shows at the end of the run, when nobody else comes by.
   lido_mutant(return_unwatched resource/no_waiter_is_forgotten OFF --patience 3 --seconds 5)
   lido_mutant(swallow_resource resource/no_waiter_is_forgotten OFF --patience 3)
-  lido_mutant(refused_resource resource/no_waiter_is_forgotten ON --patience 3)
+  lido_mutant(refused_resource resource/no_waiter_is_forgotten ON --size 2 --threads 3 --faults 0 --patience 3)
   if(TARGET lido_test_servers)
     lido_chaos_driver(mutant_swallow_resource.chaos lido_mutant_swallow_resource)
     lido_mutant_test(swallow_resource.chaos swallow_resource mutant_swallow_resource.chaos --seconds 10)

@@ -113,8 +113,10 @@ bool resource_core::call_first(aftermath& after) noexcept {
 /// Where others may overtake: idle resources are for those who wait, and where there was none for
 /// the first of them, nobody takes the next one before it.
 void resource_core::serve_all(resource_slot& released, aftermath& after) noexcept {
+  const resource_waiter* const first = queue_.first();
   match(broken(mutation::serve_one) ? &released : nullptr, after);
-  attention_.set(attention::overdue, !queue_.empty() && !attention_.is(attention::suspended));
+  const bool unserved = first != nullptr && first == queue_.first();
+  attention_.set(attention::overdue, unserved && !attention_.is(attention::suspended));
 }
 
 /// Gives idle resources to those who wait: `only` that one, or all.
