@@ -9,9 +9,15 @@ namespace lido::detail {
 
 // relaxed (whole function): for the owner alone, or repaired by it when a thief's late store shows
 void thread_cache::close_bounds() noexcept {
-  low_.store(std::numeric_limits<std::uintptr_t>::max(), std::memory_order_relaxed);
-  high_.store(0, std::memory_order_relaxed);
-  top_.store(&guard_[1], std::memory_order_relaxed);
+  if (!broken(mutation::low_when_closed)) {
+    low_.store(std::numeric_limits<std::uintptr_t>::max(), std::memory_order_relaxed);
+  }
+  if (!broken(mutation::high_when_closed)) {
+    high_.store(0, std::memory_order_relaxed);
+  }
+  if (!broken(mutation::keep_top)) {
+    top_.store(&guard_[1], std::memory_order_relaxed);
+  }
 }
 
 // relaxed (whole function): a thief sets the bounds only after it has seen (9); one that comes too
@@ -129,9 +135,7 @@ void thread_cache::open(cache_kind kind, std::uint32_t count, std::uint32_t limi
 }
 
 void thread_cache::close() noexcept {
-  if (!broken(mutation::hits_when_closed)) {
-    close_bounds();
-  }
+  close_bounds();
   // relaxed (2x): written by the owner alone; published by (10)
   count_.store(0, std::memory_order_relaxed);
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
@@ -164,12 +168,13 @@ std::optional<cache_control> thread_cache::revoke(cache_control seen) noexcept {
                                         std::memory_order_relaxed)) {
     return std::nullopt;
   }
-  if (broken(mutation::open_bounds)) {
-    return announced;
-  }
   // relaxed (2x): the heavy fence that follows makes them visible to the owner
-  low_.store(std::numeric_limits<std::uintptr_t>::max(), std::memory_order_relaxed);
-  high_.store(0, std::memory_order_relaxed);
+  if (!broken(mutation::open_low)) {
+    low_.store(std::numeric_limits<std::uintptr_t>::max(), std::memory_order_relaxed);
+  }
+  if (!broken(mutation::open_high)) {
+    high_.store(0, std::memory_order_relaxed);
+  }
   return announced;
 }
 

@@ -116,7 +116,8 @@ void resource_core::serve_all(resource_slot& released, aftermath& after) noexcep
   const resource_waiter* const first = queue_.first();
   match(broken(mutation::serve_one) ? &released : nullptr, after);
   const bool unserved = first != nullptr && first == queue_.first();
-  attention_.set(attention::overdue, unserved && !attention_.is(attention::suspended));
+  const bool has_to_wait = attention_.is(attention::suspended) || broken(mutation::ignore_overdue);
+  attention_.set(attention::overdue, unserved && !has_to_wait);
 }
 
 /// Gives idle resources to those who wait: `only` that one, or all.
@@ -211,9 +212,13 @@ bool resource_core::hand_over(resource_waiter& waiter, const resource_grant& gra
 }
 
 void resource_core::unlink(resource_waiter& waiter) noexcept {
+  const bool was_first = queue_.first() == &waiter;
   if (queue_.remove(waiter)) {
     attention_.one_leaves();
-    attention_.set(attention::overdue, /*on=*/false);  // of the next in the queue nothing is known
+    if (was_first) {
+      attention_.set(attention::overdue,
+                     /*on=*/false);  // of the next in the queue nothing is known
+    }
     async_waiters_ -= waiter.deliver() != nullptr ? 1 : 0;
   }
 }

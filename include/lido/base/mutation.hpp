@@ -22,12 +22,15 @@ enum class mutation {
   pop_takes_boundary,   ///< a pop at the position of the last item taken is believed lost
   push_keeps_boundary,  ///< a push that was the last item taken is believed kept
   robbed_ignored,       ///< an owner does not look whether its cache was emptied
-  open_bounds,          ///< a thief does not close the bounds
+  open_low,             ///< a thief does not close the bound of pops
+  open_high,            ///< a thief does not close the bound of pushes
   blind_claim,          ///< a thief claims whatever the owner did meanwhile
   blind_hold,           ///< an owner takes hold of its cache whatever a thief did meanwhile
   same_generation,      ///< a change of the control word leaves its generation alone
   bounds_after_open,    ///< an owner sets the bounds when thieves may already come
-  hits_when_closed,     ///< a closed cache keeps the bounds it had
+  low_when_closed,      ///< a closed cache keeps its bound of pops
+  high_when_closed,     ///< a closed cache keeps its bound of pushes
+  keep_top,             ///< a closed cache keeps its top
   // owner's side of the slot source
   forget_flush,      ///< an ending thread leaves its cached slots behind
   flush_twice,       ///< an ending thread gives its cached slots away twice
@@ -97,6 +100,8 @@ enum class mutation {
   stay_registered,  ///< a pool that ends is still told about ending threads
   early_number,     ///< an ending thread frees its number before its caches are flushed
   early_put,        ///< a slot is put back before its object is destroyed
+  destroy_twice,    ///< an object is destroyed twice
+  skip_destroy,     ///< an object is not destroyed
   keep_made,        ///< of many at once those made before one throws are kept
   lose_unmade,      ///< of many at once the slots behind one that throws are not put back
   lose_on_throw,    ///< a slot whose constructor throws is not put back
@@ -127,6 +132,7 @@ enum class mutation {
   wait_unlooked,     ///< who has begun to wait does not look for idle resources
   called_unlooked,   ///< a waiter that was only woken sleeps again without a look
   keep_call,         ///< who gives up does not look what it was woken for
+  ignore_overdue,    ///< who was overtaken for too long may be overtaken once more
   serve_one,     ///< a waiter that may no longer be overtaken is given one, whatever else is idle
   keep_pending,  ///< a create that nobody has begun stays when its room is taken back
   end_unwaited,  ///< a pool ends although somebody is about to leave it

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,8 +54,6 @@ struct cell_block {
 ///   allocation.
 class alignas(no_false_sharing) thread_cache {
  public:
-  thread_cache() noexcept { close_bounds(); }
-
   // ---- the owner's hit path -------------------------------------------------------------------
 
   /// Pops into `item`; false: not settled, call settle_pop.
@@ -237,9 +236,11 @@ class alignas(no_false_sharing) thread_cache {
 
   static constexpr std::int64_t nowhere = -1;
 
-  atomic<cell*> top_;            ///< one past the last item
-  atomic<std::uintptr_t> low_;   ///< a pop below this has failed
-  atomic<std::uintptr_t> high_;  ///< a push above this has failed
+  // As closed as close_bounds leaves them.
+  atomic<cell*> top_{&guard_[1]};  ///< one past the last item
+  /// a pop below this has failed
+  atomic<std::uintptr_t> low_{std::numeric_limits<std::uintptr_t>::max()};
+  atomic<std::uintptr_t> high_{0};  ///< a push above this has failed
   atomic<std::uint64_t> control_{cache_control{}.word()};
   atomic<cell*> base_{nullptr};     ///< the cells; room for one item more than any limit
   atomic<std::uint32_t> room_{0};   ///< number of cells

@@ -45,7 +45,8 @@ struct factory {
 };
 
 inline constexpr auto never = std::chrono::hours(24 * 365 * 200);
-inline constexpr auto some_time = std::chrono::nanoseconds(1);
+inline constexpr auto some_time = std::chrono::microseconds(1);  // over whenever the model wants
+inline constexpr auto no_time = std::chrono::nanoseconds(1);
 
 /// A pool with its resources made, and what its users do.
 class lending {
@@ -87,10 +88,14 @@ class lending {
     got.reset();
   }
 
-  void try_and_use() {
-    if (lease got = pool_->try_acquire()) {
+  /// Returns whether there was one.
+  bool try_and_use() {
+    lease got = pool_->try_acquire();
+    const bool had_one = static_cast<bool>(got);
+    if (had_one) {
       use(std::move(got));
     }
+    return had_one;
   }
 
   /// Waits as long as it takes.

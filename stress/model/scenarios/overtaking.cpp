@@ -11,7 +11,7 @@ namespace {
 
 template <class Scene>
 void with_overtaking(std::size_t size, const Scene& scene) {
-  with_pool(size, scene, some_time);  // over whenever the model wants
+  with_pool(size, scene, some_time);
 }
 
 // Who is woken finds nothing left, or takes it before a newcomer does.
@@ -21,7 +21,7 @@ void newcomer() {
     in_threads(
         [&] {
           lending::use(std::move(held));
-          pool.try_and_use();
+          (void)pool.try_and_use();
         },
         [&] { pool.wait_and_use(); });
     pool.check(1);
@@ -90,6 +90,38 @@ void two_come_back() {
   });
 }
 
+// Two use one resource in turns, each time before it can be given to who waits: once, and not
+// again.
+void overdue() {
+  with_pool(
+      1,
+      [](lending& pool) {
+        lending::lease held = pool.take();
+        int overtook = 0;
+        const auto try_again_and_again = [&] {
+          for (int i = 0; i < 3; ++i) {
+            const bool before = pool.pool().stats().waiters == 1;
+            overtook += before && pool.try_and_use() && pool.pool().stats().waiters == 1 ? 1 : 0;
+          }
+        };
+        const auto wait_for_the_waiter = [&] {
+          while (pool.pool().stats().waiters != 1) {
+            execution::now().rest();
+          }
+        };
+        in_threads(
+            [&] {
+              wait_for_the_waiter();
+              lending::use(std::move(held));
+              try_again_and_again();
+            },
+            try_again_and_again, [&] { pool.wait_and_use(); });
+        require(overtook <= 1, "who waits is overtaken again and again");
+        pool.check(1);
+      },
+      no_time);
+}
+
 // Beside the end of the pool, and one that becomes too small.
 void close_when_called() {
   with_overtaking(1, [](lending& pool) {
@@ -112,6 +144,7 @@ constexpr std::array scenarios{
     overtakes("overtaking.two_newcomers", "two ask while one comes back", &two_newcomers),
     overtakes("overtaking.late_when_called", "who was woken gives up", &late_when_called),
     overtakes("overtaking.two_come_back", "two come back for two who wait", &two_come_back),
+    overtakes("overtaking.overdue", "who was overtaken for too long is the next", &overdue),
     overtakes("overtaking.close_when_called", "a pool closes as somebody is woken",
               &close_when_called),
 };

@@ -226,7 +226,7 @@ void pool_ends_beside_owner() {
     lido::detail::atomic<bool> there(false);
     in_threads(
         [&] {
-          pool.try_and_use();
+          (void)pool.try_and_use();
           held.emplace(pool.take());
           there.store(true, std::memory_order_release);
           lending::use(std::move(*held));

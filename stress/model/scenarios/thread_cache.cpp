@@ -293,6 +293,30 @@ void cells_replaced() {
   cache.check(0);
 }
 
+// The operations of a closed cache must fail wherever the cells are that it had: a bound that was
+// kept would let those through that go to addresses above it, or below.
+void closed_takes_no_hits() {
+  constexpr auto kind = cache_kind::revocable;
+  struct {
+    std::array<cell, limit> below;
+    thread_cache cache;
+    std::array<cell, limit> above;
+  } line;
+  int item = 0;
+  for (const std::span<cell> cells : {std::span(line.below), std::span(line.above)}) {
+    (void)line.cache.settle(kind);
+    line.cache.use_cells(cells);
+    line.cache.open(kind, 0, limit - 2);
+    (void)line.cache.settle(kind);
+    line.cache.close();
+    require(!line.cache.push(&item), "a closed cache takes an item");
+    (void)line.cache.settle_push(kind, &item);
+    line.cache.close();
+    void* popped = nullptr;
+    require(!line.cache.pop(popped), "a closed cache gives an item away");
+  }
+}
+
 constexpr auto revocable = cache_kind::revocable;
 constexpr auto locked = cache_kind::locked;
 
@@ -318,6 +342,8 @@ constexpr std::array scenarios{
              &cells_replaced<revocable>},
     scenario{"thread_cache.locked_cells_replaced", "a locked cache grows while it is robbed",
              &cells_replaced<locked>},
+    scenario{"thread_cache.closed_takes_no_hits", "cells below a closed cache, and above",
+             &closed_takes_no_hits},
     scenario{"thread_cache.locked_theft", "theft from a cache of the locked kind",
              &theft_against_both<locked>},
     scenario{"thread_cache.locked_two_thieves", "two thieves at a locked cache",

@@ -19,7 +19,7 @@ constexpr auto locked = cache_choice::locked;
 constexpr auto none = cache_choice::none;
 
 deadline some_time() {
-  return deadline::after(std::chrono::nanoseconds(1));
+  return deadline::after(std::chrono::microseconds(1));
 }
 
 /// While it lives, pools find no heavy fence.
