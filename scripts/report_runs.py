@@ -16,6 +16,10 @@ PRESETS = {
 }
 
 
+def git(*arguments):
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+
 class Test:
     """One test of ctest as it ran."""
 

@@ -9,7 +9,6 @@ print; what did not run is said to be missing, down to the single test.
 usage: report_verification.py [--output FILE]
 """
 import argparse
-import datetime
 import json
 import platform
 import re
@@ -18,15 +17,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from report_runs import PRESETS, ROOT, read_preset, table
+from report_measured import checked_row, coverage_row, coverage_section
+from report_runs import PRESETS, ROOT, git, read_preset, table
 
 LABELS = ["unit", "death", "stress", "model", "mutant", "fault", "fuzz", "server", "chaos", "report", "package", "docs", "house"]
 MOST_NAMED = 30
-LAYERS = ["freelist", "magazine", "concurrency", "object"]
-
-
-def git(*arguments):
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def tree_lines(runs):
@@ -247,34 +242,6 @@ def plain_word(plain, rule):
     return f"`{found['noticed_by'].removeprefix('stress.')}`, run {found['runs']}"
 
 
-def layer_branches(layer):
-    """Taken branches and all of them, and when they were counted; nothing if they were not."""
-    path = ROOT / "build" / "coverage" / f"{layer}.json"
-    if not path.exists():
-        return None
-    branches = [branch for file in json.loads(path.read_text(encoding="utf-8"))["files"]
-                for line in file["lines"] for branch in line.get("branches", [])]
-    return sum(branch["count"] > 0 for branch in branches), len(branches), path.stat().st_mtime
-
-
-def coverage_row():
-    shares = [(layer, layer_branches(layer)) for layer in LAYERS]
-    said = ", ".join(f"{layer} {100 * found[0] / found[1]:.1f} %" if found else f"{layer} not measured"
-                     for layer, found in shares)
-    return ["branches taken by the tests", said, "`scripts/coverage.sh`, asked 95 %"]
-
-
-def checked_row():
-    """What a checked pool takes beside one without checks, of the last run of the bench that had both."""
-    path = ROOT / "docs" / "checked_cost.json"
-    if not path.exists():
-        return ["time of a pair, checked : not", "not measured", "`scripts/measure_checked.py`"]
-    found = json.loads(path.read_text(encoding="utf-8"))
-    said = ", ".join(f"{row['bytes']} bytes, {row['threads']} threads {row['ratio']:.1f}" for row in found["rows"])
-    return ["time of a pair, checked : not", said,
-            f"`scripts/measure_checked.py`, {found['date']}, load {found['load']:g} before it; asked 4"]
-
-
 def plain_summary(plain):
     if not plain:
         return "Plain stress has not been tried on them: `scripts/stress_mutants.py`."
@@ -341,27 +308,6 @@ def fuzz_section(runs):
             what = f"{int(units[1]):,} inputs tried" if units else f"{inputs[1]} inputs replayed" if inputs else "-"
             rows.append([f"`{test.name}`", PRESETS[preset], what, test.result])
     yield from table(["test", "build", "inputs", "result"], rows, ["---", "---", "--:", "---"])
-
-
-def coverage_section():
-    yield "## Branch coverage"
-    yield ""
-    rows = []
-    committed = int(git("show", "--no-patch", "--format=%ct", "HEAD"))
-    for layer in LAYERS:
-        found = layer_branches(layer)
-        if found is None:
-            rows.append([layer, "", "not measured", "", ""])
-            continue
-        taken, branches, counted = found
-        old = ", before this commit" if counted < committed else ""
-        rows.append([layer, f"{datetime.date.fromtimestamp(counted)}{old}", taken, branches,
-                     f"{100 * taken / branches:.1f} %"])
-    yield from table(["layer", "counted", "taken", "branches", "share"], rows)
-    yield "`scripts/coverage.sh` counts them; `scripts/test.sh` does not run it."
-    yield ("Left out, and nothing else: the ways of exceptions, since every call that may throw has one whatever the "
-           "source says. The instances of a template count as one.")
-    yield ""
 
 
 def document(runs):

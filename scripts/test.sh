@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # All tests: GCC with everything, then Clang with ThreadSanitizer and with AddressSanitizer and
 # UndefinedBehaviorSanitizer, Clang, arm64 where there are a cross compiler and an emulator, clang-tidy and
-# clang-format. With --soak the stress drivers and the fuzz targets run for minutes instead of seconds; with
-# --billion the model checker tries about a billion executions instead of a few million, which takes a night.
+# clang-format. With --soak the stress drivers and the fuzz targets run for minutes instead of seconds, and then
+# docs/verification.md is written anew, with what else it shows: the branches taken, the cost of checked pools, and
+# what plain stress misses. With --billion the model checker tries about a billion executions instead of a few
+# million, which takes a night.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+soak=no
 stress_seconds=1
 fuzz_seconds=12
 executions=300000 # of a small scenario; a large one gets a tenth
@@ -13,6 +16,7 @@ most_seconds=300  # for a test that does not say so itself
 while [ $# -gt 0 ]; do
   case $1 in
     --soak)
+      soak=yes
       if [[ ${2:-} =~ ^[0-9]+$ ]]; then stress_seconds=$2 && shift; else stress_seconds=120; fi
       fuzz_seconds=$stress_seconds most_seconds=$((most_seconds + 10 * stress_seconds)) ;;
     --billion) executions=40000000 most_seconds=40000 ;;
@@ -54,4 +58,12 @@ else
 fi
 step "clang-tidy and clang-format"
 scripts/tidy.sh build/clang src
+if [ "$soak" = yes ]; then
+  step "branches, checked pools, plain stress, chaos"
+  scripts/coverage.sh
+  scripts/measure_checked.py
+  scripts/stress_mutants.py
+  scripts/soak_chaos.py
+  scripts/report_verification.py
+fi
 step "done"

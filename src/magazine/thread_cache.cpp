@@ -168,11 +168,12 @@ std::optional<cache_control> thread_cache::revoke(cache_control seen) noexcept {
                                         std::memory_order_relaxed)) {
     return std::nullopt;
   }
-  // relaxed (2x): the heavy fence that follows makes them visible to the owner
   if (!broken(mutation::open_low)) {
+    // relaxed: the heavy fence that follows makes it visible to the owner
     low_.store(std::numeric_limits<std::uintptr_t>::max(), std::memory_order_relaxed);
   }
   if (!broken(mutation::open_high)) {
+    // relaxed: as low_
     high_.store(0, std::memory_order_relaxed);
   }
   return announced;

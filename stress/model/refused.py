@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `lido_model mutants` refuses: names that are not one mutant's own, and one that dies only by luck.
+"""What `lido_model` refuses: mutants whose names are not their own, one that dies only by luck, a fault nobody meets.
 
 Usage: refused.py <lido_model>
 """
@@ -70,6 +70,27 @@ class Margin(unittest.TestCase):
         run = mutants(*self.ORDER, "--margin", "20")
         self.assertIn("was nearly missed", run.stdout)
         self.assertEqual(run.returncode, 1)
+
+
+class FaultsThatNobodyMeets(unittest.TestCase):
+    """A scenario that holds says nothing of a fault that it does not come by."""
+
+    def run_with(self, *fault: str) -> subprocess.CompletedProcess[str]:
+        command = [PROGRAM, "run", "freelist.pop_against_push", "--executions", "50", *fault]
+        return subprocess.run(command, check=False, capture_output=True, text=True)
+
+    def test_rule_of_another_layer(self) -> None:
+        run = self.run_with("--mutation", "keep_top")
+        self.assertIn("VACUOUS", run.stdout)
+        self.assertEqual(run.returncode, 1)
+
+    def test_order_at_a_line_without_one(self) -> None:
+        run = self.run_with("--weaken", "include/lido/freelist/treiber_stack.hpp:1 load acquire")
+        self.assertIn("VACUOUS", run.stdout)
+        self.assertEqual(run.returncode, 1)
+
+    def test_without_a_fault_it_holds(self) -> None:
+        self.assertEqual(self.run_with().returncode, 0)
 
 
 if __name__ == "__main__":

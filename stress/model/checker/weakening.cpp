@@ -73,10 +73,11 @@ void weakening::note(std::memory_order order, const char* access, place from) {
   }
 }
 
-std::memory_order weakening::weaker(std::memory_order order, const char* access, place from) const {
+std::memory_order weakening::weaker(std::memory_order order, const char* access, place from) {
   if (weakened_.access != access || weakened_.file != inside_library(from.file)) {
     return order;
   }
+  met_ = true;
   if (order != std::memory_order_acq_rel) {
     return std::memory_order_relaxed;
   }

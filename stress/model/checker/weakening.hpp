@@ -47,7 +47,10 @@ class weakening {
   void weaken(site which) {
     weakened_ = std::move(which);
     line_ = weakened_.line;
+    met_ = false;
   }
+  /// Whether anybody has come by the weakened site.
+  [[nodiscard]] bool met() const noexcept { return met_; }
   void restore() noexcept { line_ = 0; }
 
   /// What remains of `order`.
@@ -65,13 +68,13 @@ class weakening {
 
  private:
   void note(std::memory_order order, const char* access, place from);
-  [[nodiscard]] std::memory_order weaker(std::memory_order order, const char* access,
-                                         place from) const;
+  [[nodiscard]] std::memory_order weaker(std::memory_order order, const char* access, place from);
 
   std::set<site> sites_;
   site weakened_{};
   int line_ = 0;
   bool collects_ = false;
+  bool met_ = false;
 };
 
 }  // namespace model
