@@ -48,7 +48,8 @@ class Run:
         self.date = datetime.date.fromisoformat(root.attrib["timestamp"][:10])
         self.ended = results.stat().st_mtime
         self.tests = [Test(case, labels.get(case.attrib["name"], [])) for case in root.iter("testcase")]
-        missing = set(labels) - {test.name for test in self.tests}
+        self.listed = set(labels)
+        missing = self.listed - {test.name for test in self.tests}
         ran = {test.label for test in self.tests}
         label = {name: next(iter(labels[name]), "unlabelled") for name in missing}
         self.left_out = Counter(label[name] for name in missing if label[name] not in ran)  # whole labels

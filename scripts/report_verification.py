@@ -49,6 +49,21 @@ def missing_lines(runs):
             yield ""
 
 
+def absent_lines(runs):
+    """What GCC runs and a sanitizer's build does not even have."""
+    for preset in ("tsan", "asan"):
+        run = runs[preset]
+        if run is None:
+            continue
+        labels = {test.label for test in run.tests}
+        absent = sorted(test.name for test in runs["gcc"].tests if test.label in labels and test.name not in run.listed)
+        programs = Counter(re.split(r"[./]", name.removeprefix("Modes/"))[0] if ".." not in name else name for name in absent)
+        if absent:
+            yield (f"{PRESETS[preset]}, not built there: {len(absent)} tests, of "
+                   f"{', '.join(f'`{name}` {count}' for name, count in sorted(programs.items()))}.")
+            yield ""
+
+
 def machine():
     model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
                   if line.startswith("model name")), platform.machine())
@@ -74,6 +89,7 @@ def tests_section(runs):
     yield from table(["build", "run", "passed", "failed", "skipped", "of which"], rows,
                      ["---", "---", "--:", "--:", "--:", "---"])
     yield from missing_lines(runs)
+    yield from absent_lines(runs)
 
 
 def operations_of(test):

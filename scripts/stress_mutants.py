@@ -84,8 +84,10 @@ def run_driver(command, rule, seconds):
         return None, "the broken rule was met" in done.stdout
     if done.returncode < 0:
         return f"signal {-done.returncode}", True
-    said = re.search(r"^(?:BROKEN|VACUOUS): (.*?)(?: \(seed \d+\))?$", done.stdout, re.M)
-    return said[1] if said else f"exit status {done.returncode}", True
+    said = re.search(r"^(BROKEN|VACUOUS): (.*?)(?: \(seed \d+\))?$", done.stdout, re.M)
+    if said and said[1] == "VACUOUS":  # too little happened to say anything
+        return None, "the broken rule was met" in done.stdout
+    return said[2] if said else f"exit status {done.returncode}", True
 
 
 def try_rule(rule, drivers, seconds):

@@ -60,10 +60,11 @@ step "clang-tidy and clang-format"
 scripts/tidy.sh build/clang src
 if [ "$soak" = yes ]; then
   step "branches, checked pools, plain stress, chaos"
-  scripts/coverage.sh
-  scripts/measure_checked.py
-  scripts/stress_mutants.py
-  scripts/soak_chaos.py
+  missed=() # goes into the report, too
+  for script in coverage.sh measure_checked.py stress_mutants.py soak_chaos.py; do
+    "scripts/$script" || missed+=("$script")
+  done
   scripts/report_verification.py
+  [ ${#missed[@]} -eq 0 ] || { echo "missed: ${missed[*]}" >&2; exit 1; }
 fi
 step "done"

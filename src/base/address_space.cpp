@@ -20,9 +20,9 @@ constexpr std::size_t round_up(std::size_t size, std::size_t unit) noexcept {
 
 }  // namespace
 
+// No variable that is initialised once: the child of a fork might wait for who does it.
 std::size_t page_size() noexcept {
-  static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return size;
+  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 address_space::address_space(std::size_t size, std::size_t alignment) : size_(size) {

@@ -36,7 +36,7 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
   set(push --need "casa?l|__aarch64_cas8_(acq_)?rel")
   set(rejected $<TARGET_OBJECTS:lido_rejected_arm64_${processor}> --expect-rejected)
 
-  lido_arm64_test(${processor}.hit_path $<TARGET_OBJECTS:lido_probe_${processor}> --hit probe_acquire probe_release)
+  lido_arm64_test(${processor}.hit_path $<TARGET_OBJECTS:lido_probe_${processor}> --hit --bound-after-top probe_acquire probe_release)
   lido_arm64_test(${processor}.pop $<TARGET_OBJECTS:lido_stack_probe_${processor}> ${pop} probe_pop)
   lido_arm64_test(${processor}.push $<TARGET_OBJECTS:lido_stack_probe_${processor}> ${push} probe_push)
   lido_arm64_test(
@@ -52,6 +52,9 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
   lido_arm64_test(
     ${processor}.rejects_common $<TARGET_OBJECTS:lido_rejected_${processor}> --expect-rejected --hit
     rejected_mutex rejected_fetch_sub rejected_compare_exchange rejected_fence rejected_call)
+  lido_arm64_test(
+    ${processor}.rejects_bounds $<TARGET_OBJECTS:lido_rejected_${processor}> --expect-rejected --hit --bound-after-top
+    rejected_early_bound rejected_without_bound)
 
   # No barrier anywhere in the library but in full_fence, which slow paths of pools call that threads may wait
   # for: the heavy fence is the kernel's, the light one the compiler's.

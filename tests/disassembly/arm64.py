@@ -65,10 +65,11 @@ def called(objdump: str, path: str) -> dict[str, set[str]]:
     return calls
 
 
-def judge_hit(body: list[Instruction] | None, limit: int) -> list[str]:
+def judge_hit(body: list[Instruction] | None, limit: int, with_bound: bool) -> list[str]:
     path, faults = hit_path.judge(body, limit)
     if path and not any(one.name.startswith("stlr") for one in path):
         faults.append("nothing is published by stlr")
+    faults += hit_path.misplaced_bound(path) if path and with_bound else []
     return faults
 
 
@@ -91,6 +92,7 @@ def main() -> int:
     parser.add_argument("--objdump", default="aarch64-linux-gnu-objdump")
     parser.add_argument("--limit", type=int, default=24)
     parser.add_argument("--hit", action="store_true", help="look at the hit path")
+    parser.add_argument("--bound-after-top", action="store_true", help="as in hit_path.py")
     parser.add_argument("--need", action="append", default=[], help="pattern of an instruction or a called function")
     parser.add_argument("--expect-rejected", action="store_true", help="fail for functions that pass")
     options = parser.parse_intermixed_args()  # options may stand between the file and the functions
@@ -103,7 +105,10 @@ def main() -> int:
     failed = False
     for name in options.functions:
         body = bodies.get(name)
-        faults = judge_hit(body, options.limit) if options.hit else judge_whole(body, calls.get(name, set()), options.need)
+        if options.hit:
+            faults = judge_hit(body, options.limit, options.bound_after_top)
+        else:
+            faults = judge_whole(body, calls.get(name, set()), options.need)
         print(f"{name}: {'rejected' if faults else 'as it should be'}" + "".join(f"\n  {fault}" for fault in faults))
         failed |= bool(faults) != options.expect_rejected or body is None
     return 1 if failed else 0

@@ -5,7 +5,9 @@ The hit path is the shortest way from a function's entry to a `ret` that makes n
 memory beyond the stack: a hit takes or gives an object, so it stores, while an early return for
 null or empty does not, and everything slow is out of line behind a call.
 It must have no locked instruction, no fence, at most one access to thread-local storage and at
-most a given number of instructions.
+most a given number of instructions. With --bound-after-top one of the two words behind the one
+that is stored last must be read after that store, and not before: a thief's heavy fence stands in
+for a fence between the two only if they are in this order.
 """
 import argparse
 import heapq
@@ -17,6 +19,8 @@ from dataclasses import dataclass
 LABEL = re.compile(r"^[0-9a-f]+ <(.+)>:$")
 INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(.*?)\s*$")
 RELOCATION = re.compile(r"\t[0-9a-f]+: R_(?:X86_64|AARCH64)_")
+PLACE = re.compile(r"\[([^\]]*?)(?:(?:\+0x|, #(?:0x)?)([0-9a-f]+))?\]")
+SUM = re.compile(r"add\s+(\w+), (\w+), #0x([0-9a-f]+)$")
 TARGET = re.compile(r"^([0-9a-f]+)\b")
 PREFIXES = {"bnd", "notrack", "data16", "rep", "repz", "repnz", "cs", "ds", "es", "addr32"}
 FENCES = {"mfence", "lfence", "sfence", "cpuid", "serialize", "syscall"}
@@ -52,6 +56,13 @@ class Instruction:
     def stores(self) -> bool:
         place = self.destination
         return "[" in place and "[rsp" not in place and self.name not in READS_ONLY and not self.jumps
+
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """The register that an access goes by, and the distance."""
+        match = PLACE.search(self.text) if self.touches_memory else None
+        decimal = match is not None and "#" in match[0] and "0x" not in match[0]
+        return (match[1], int(match[2] or "0", 10 if decimal else 16)) if match else None
 
     @property
     def jumps(self) -> bool:
@@ -91,7 +102,7 @@ def disassemble(
         code, *relocation = RELOCATION.split(line, maxsplit=1)
         if label := LABEL.match(line):
             current = functions.setdefault(label[1], [])
-        elif match := INSTRUCTION.match(code.split("#")[0]):
+        elif match := INSTRUCTION.match(code.split(" # ")[0]):
             current.append(kind(int(match[1], 16), match[2], bool(relocation)))
     return functions
 
@@ -126,6 +137,31 @@ def hit_path(body: list[Instruction]) -> list[Instruction] | None:
     return None
 
 
+def places_of(path: list[Instruction]) -> list[tuple[str, int] | None]:
+    """The same for each access; arm64 has the sum of a register and a distance in another register."""
+    sums: dict[str, tuple[str, int]] = {}
+    places = []
+    for one in path:
+        base, distance = one.place or ("", 0)
+        origin, more = sums.get(base, (base, 0))
+        places.append((origin, more + distance) if one.place else None)
+        if match := SUM.match(one.text):
+            sums[match[1]] = (match[2], int(match[3], 16))
+        else:
+            sums.pop(one.destination, None)
+    return places
+
+
+def misplaced_bound(path: list[Instruction]) -> list[str]:
+    last = max(at for at, one in enumerate(path) if one.stores)
+    places = places_of(path)
+    base, distance = places[last] or ("", 0)
+    reads = [at for at, place in enumerate(places) if place in ((base, distance + 8), (base, distance + 16))]
+    if not reads:
+        return ["no bound is looked at"]
+    return ["a bound is looked at before the top is stored"] if reads[0] < last else []
+
+
 def judge(body: list[Instruction] | None, limit: int) -> tuple[list[Instruction], list[str]]:
     if not body:
         return [], ["the function is not in the object file"]
@@ -147,12 +183,14 @@ def main() -> int:
     parser.add_argument("functions", nargs="+")
     parser.add_argument("--objdump", default="objdump")
     parser.add_argument("--limit", type=int, default=24)
+    parser.add_argument("--bound-after-top", action="store_true")
     parser.add_argument("--expect-rejected", action="store_true", help="fail for functions that pass")
     options = parser.parse_args()
     bodies = disassemble(options.objdump, options.object_file)
     failed = False
     for name in options.functions:
         path, faults = judge(bodies.get(name), options.limit)
+        faults += misplaced_bound(path) if path and options.bound_after_top else []
         print(f"{name}: {len(path)} instructions on the hit path" + "".join(f"\n  {fault}" for fault in faults))
         rejected = bool(faults) and name in bodies
         if rejected != options.expect_rejected or (faults and name not in bodies):

@@ -1,7 +1,9 @@
 // Stacks whose hit path is not what Lido promises. hit_path.py must reject each of them.
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 
 namespace {
@@ -12,6 +14,16 @@ struct stack {
   std::size_t top;
   std::array<void*, 64> items;
 };
+
+struct cache {
+  std::atomic<void**> top;
+  std::atomic<std::uintptr_t> low;
+  std::atomic<std::uintptr_t> high;
+};
+
+[[gnu::noinline, gnu::cold]] void* slow_pop(cache& from) {
+  return from.top.load(std::memory_order_relaxed);
+}
 
 [[gnu::noinline, gnu::cold]] void* slow(stack& from) {
   return from.items[0];
@@ -63,4 +75,19 @@ extern "C" void* rejected_call(stack& from) {
   }
   --from.top;
   return slow(from);
+}
+
+// A thief that closes the bounds between the two accesses is not noticed.
+extern "C" void* rejected_early_bound(cache& from) {
+  void** const top = from.top.load(std::memory_order_relaxed) - 1;
+  const std::uintptr_t low = from.low.load(std::memory_order_relaxed);
+  asm volatile("" : : "r"(low) : "memory");
+  from.top.store(top, std::memory_order_release);
+  return std::bit_cast<std::uintptr_t>(top) >= low ? *top : slow_pop(from);
+}
+
+extern "C" void* rejected_without_bound(cache& from) {
+  void** const top = from.top.load(std::memory_order_relaxed) - 1;
+  from.top.store(top, std::memory_order_release);
+  return *top;
 }

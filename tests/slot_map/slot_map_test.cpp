@@ -206,6 +206,35 @@ TEST(SlotMap, MovedMapTakesTheHandlesAlong) {
   EXPECT_TRUE(words.empty() && !words.contains(one));
 }
 
+// They may name values that this map has yet to have.
+TEST(SlotMap, AHandleOfAnotherMapLeadsToNoValueThatIsGone) {
+  map here;
+  map there;
+  const handle first = here.insert("first");
+  const handle second = here.insert("second");
+  here.erase(second);
+  here.erase(first);
+  there.erase(there.insert("gone"));
+  const handle foreign = there.insert("of another map");
+  EXPECT_FALSE(here.contains(foreign));
+  EXPECT_FALSE(here.erase(foreign));
+  const handle third = here.insert("third");
+  const handle fourth = here.insert("fourth");
+  EXPECT_NE(third, fourth);
+  EXPECT_EQ(here[third], "third");
+  EXPECT_EQ(here[fourth], "fourth");
+}
+
+TEST(SlotMap, AMapThatWasMovedFromIsANewOne) {
+  map words;
+  words.erase(words.insert("one"));
+  const map others(std::move(words));
+  // NOLINTNEXTLINE(bugprone-use-after-move): what it does then is what is tested
+  const handle two = words.insert("two");
+  EXPECT_EQ(words[two], "two");
+  EXPECT_TRUE(others.empty());
+}
+
 TEST(SlotMap, PointerFollowsItsValueAndIsNullWhenThatIsGone) {
   map words({.compaction = compaction_mode::immediate});
   const handle one = words.insert("one");

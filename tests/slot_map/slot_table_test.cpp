@@ -52,6 +52,21 @@ TEST(SlotTable, GivesNoPairOfSlotAndGenerationTwice) {
   }
 }
 
+// As a handle of another map may be.
+TEST(SlotTable, AFreeSlotIsFoundByNoGeneration) {
+  few table;
+  const slot_index first = take(table, 0);
+  const slot_index second = take(table, 1);
+  table.give_back(second);
+  table.give_back(first);
+  for (std::uint32_t generation = 0; generation < 4; ++generation) {
+    EXPECT_EQ(table.find(first, generation), null_slot);
+    EXPECT_EQ(table.find(second, generation), null_slot);
+  }
+  EXPECT_EQ(take(table, 2), first);
+  EXPECT_EQ(table.find(first, 2), 2U);
+}
+
 TEST(SlotTable, RetiresASlotAfterItsLastGeneration) {
   few table;
   for (int i = 0; i < 3; ++i) {

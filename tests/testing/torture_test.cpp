@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -131,6 +132,31 @@ TEST(MissingCache, RefusesAsOftenAsTold) {
     refused += pool.try_acquire() ? 0 : 1;
   }
   EXPECT_NEAR(refused, 2500, 250);
+}
+
+// Several at once are refused together.
+TEST(MissingCache, RefusesSeveralAtOnceAsOftenAsTold) {
+  const torture_scope scope({.delays = 0, .refusals = 250});
+  object_pool<int, missing_cache> pool(10);
+  std::array<int*, 4> some{};
+  int refused = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::size_t got = pool.try_acquire_n(some);
+    ASSERT_TRUE(got == 0 || got == some.size());
+    refused += got == 0 ? 1 : 0;
+    pool.release_n(std::span(some).first(got));
+  }
+  EXPECT_NEAR(refused, 2500, 250);
+}
+
+TEST(MissingCache, MissesWithSeveralAtOnceIfTold) {
+  const torture_scope scope({.cache_misses = 1000, .delays = 0});
+  object_pool<int, missing_cache> pool(1000);
+  std::array<int*, 300> some{};
+  ASSERT_EQ(pool.try_acquire_n(some), some.size());
+  EXPECT_EQ(pool.stats().refills, 0U);
+  pool.release_n(some);
+  EXPECT_EQ(pool.stats().cached, 0U);
 }
 
 TEST(Torture, WithoutRefusalsFailsNobodyWhoMayNotFail) {

@@ -54,6 +54,12 @@ struct cell_block {
 ///   allocation.
 class alignas(no_false_sharing) thread_cache {
  public:
+  /// Closed, as close_bounds leaves it.
+  thread_cache() noexcept {
+    // relaxed: nobody else knows it yet
+    top_.store(&guard_[1], std::memory_order_relaxed);
+  }
+
   // ---- the owner's hit path -------------------------------------------------------------------
 
   /// Pops into `item`; false: not settled, call settle_pop.
@@ -236,8 +242,7 @@ class alignas(no_false_sharing) thread_cache {
 
   static constexpr std::int64_t nowhere = -1;
 
-  // As closed as close_bounds leaves them.
-  atomic<cell*> top_{&guard_[1]};  ///< one past the last item
+  atomic<cell*> top_;  ///< one past the last item
   /// a pop below this has failed
   atomic<std::uintptr_t> low_{std::numeric_limits<std::uintptr_t>::max()};
   atomic<std::uintptr_t> high_{0};  ///< a push above this has failed

@@ -10,6 +10,7 @@
 #include "lido/base/mutation.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/magazine/depot.hpp"
+#include "lido/object/slot_route.hpp"
 
 namespace lido::detail {
 
@@ -18,6 +19,7 @@ namespace lido::detail {
 template <class Pool, class Place>
 struct bulk {
   using object = typename Pool::value_type;
+  using route = slot_route<typename Pool::cache_policy>;
   static constexpr std::size_t chunk = most_per_trip;
 
   /// See `try_acquire_n`.
@@ -31,7 +33,7 @@ struct bulk {
     while (count < out.size()) {
       std::array<void*, chunk> slots;
       const std::size_t wanted = std::min(out.size() - count, slots.size());
-      const std::size_t taken = pool.source_.acquire_n(std::span(slots).first(wanted));
+      const std::size_t taken = route::take_n(pool.source_, std::span(slots).first(wanted));
       construct(pool, at, std::span<void* const>(slots).first(taken), out, count);
       if (taken < wanted) {
         break;
@@ -50,7 +52,7 @@ struct bulk {
         slots[admitted] = objects.front();
         admitted += pool.destroy_if_admitted(objects.front(), at) ? 1 : 0;
       }
-      pool.source_.release_n(std::span<void* const>(slots).first(admitted));
+      route::put_n(pool.source_, std::span<void* const>(slots).first(admitted));
     }
   }
 
@@ -60,7 +62,7 @@ struct bulk {
     for (std::size_t i = 0; i < slots.size(); ++i) {
       // What is in `out` is the caller's to undo; the slots not yet used are this function's.
       const std::size_t unused = broken(mutation::lose_unmade) ? slots.size() : i + 1;
-      scope_exit give_back([&] { pool.source_.release_n(slots.subspan(unused)); });
+      scope_exit give_back([&] { route::put_n(pool.source_, slots.subspan(unused)); });
       out[count] = pool.construct(at, slots[i]);
       ++count;
       give_back.dismiss();

@@ -2,6 +2,9 @@
 /// Internal. Which way slots go between an object_pool and its source, by the cache policy.
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 #include "lido/object/policy.hpp"
 
 namespace lido::detail {
@@ -38,7 +41,47 @@ struct slot_route {
     }
   }
 
+  /// Slots into the front of `out`; how many: fewer than out.size() only when exhausted.
+  template <class Source>
+  [[nodiscard]] static std::size_t take_n(Source& source, std::span<void*> out) noexcept {
+    if constexpr (detouring_policy<CachePolicy>) {
+      const detour way = CachePolicy::before_acquire();
+      if (way != detour::none) {
+        return way == detour::refused ? 0 : take_past_the_cache(source, out);
+      }
+    }
+    return source.acquire_n(out);
+  }
+
+  /// As `slot_source::release_n`.
+  template <class Source>
+  static void put_n(Source& source, std::span<void* const> slots) noexcept {
+    if constexpr (detouring_policy<CachePolicy>) {
+      if (CachePolicy::before_release() != detour::none) {
+        for (void* const slot : slots) {
+          source.release_shared(slot);
+        }
+        return;
+      }
+    }
+    source.release_n(slots);
+  }
+
  private:
+  template <class Source>
+  [[nodiscard]] static std::size_t take_past_the_cache(Source& source,
+                                                       std::span<void*> out) noexcept {
+    std::size_t count = 0;
+    while (count < out.size()) {
+      void* const slot = source.acquire_shared();
+      if (slot == nullptr) {
+        break;
+      }
+      out[count++] = slot;
+    }
+    return count;
+  }
+
   template <class Source>
   [[nodiscard]] static void* take_by_detour(Source& source, detour way) noexcept {
     if (way == detour::refused) {

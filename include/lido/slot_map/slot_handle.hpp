@@ -15,8 +15,8 @@ namespace lido {
 /// value is gone the handle is stale, and no later value gets an equal one: a slot that has no
 /// generation left is not used again.
 ///
-/// A plain number, to be copied, compared, stored and sent. The map it came from is not in it: a
-/// handle of another map of the same type is not noticed.
+/// A plain number, to be copied, compared, stored and sent. The map it came from is not in it: in
+/// another map of the same type it is stale, or names a value of that one.
 template <class T>
 class slot_handle {
  public:

@@ -16,13 +16,13 @@ namespace lido::detail {
 /// Generations of a slot: 1 to `last`. After the last one the slot is used up.
 template <std::uint32_t Last>
 struct generations {
-  static_assert(Last >= 1 && Last < 0xFFFF'FFFF, "lido: generations are 1 to 2^32 - 2");
+  static_assert(Last >= 1 && Last < 0x8000'0000, "lido: generations are 1 to 2^31 - 1");
   static constexpr std::uint32_t first = 1;
   static constexpr std::uint32_t last = Last;
   static constexpr std::uint32_t used_up = 0xFFFF'FFFF;  ///< of a slot; no handle has it
 };
 
-using all_generations = generations<0xFFFF'FFFE>;
+using all_generations = generations<0x7FFF'FFFF>;
 
 /// Slots for one thread. A slot that is free is in a list through the table itself.
 ///
@@ -30,6 +30,8 @@ using all_generations = generations<0xFFFF'FFFE>;
 ///  I1 The generation of a slot only grows, and so does the least one that a new slot may begin
 ///     with: no pair of slot and generation is given out twice.
 ///  I2 A slot whose generation is used up is in no list.
+///  I3 The generation of a free slot carries a mark that no handle has. So a handle of another map,
+///     which may name a generation that this slot has yet to give, leads nowhere.
 template <class Generations>
 class slot_table {
  public:
@@ -41,6 +43,7 @@ class slot_table {
     return null_slot;
   }
 
+  /// Of a slot with a value.
   [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
     return entries_[slot].generation;
   }
@@ -56,7 +59,7 @@ class slot_table {
       if (entries_.size() >= max_capacity) {
         throw std::length_error("lido: the indices of a slot map are used up");
       }
-      entries_.push_back({first_generation_, null_slot});
+      entries_.push_back({first_generation_ | unused, null_slot});
       first_free_ = static_cast<slot_index>(entries_.size() - 1);
     }
   }
@@ -65,6 +68,7 @@ class slot_table {
   [[nodiscard]] slot_index take(std::uint32_t place) noexcept {
     const slot_index slot = first_free_;
     first_free_ = entries_[slot].place;
+    entries_[slot].generation &= ~unused;
     entries_[slot].place = place;
     return slot;
   }
@@ -83,6 +87,7 @@ class slot_table {
     if (!broken(mutation::same_slot_generation)) {
       freed.generation = freed.generation == Generations::last ? 1 : freed.generation + 1;
     }
+    freed.generation |= unused;
     freed.place = first_free_;
     first_free_ = slot;
   }
@@ -99,7 +104,7 @@ class slot_table {
     std::uint32_t least = first_generation_;
     while (keep > 0 && !taken(static_cast<slot_index>(keep - 1)) &&
            entries_[keep - 1].generation != Generations::used_up) {
-      least = std::max(least, entries_[--keep].generation);
+      least = std::max(least, entries_[--keep].generation & ~unused);
     }
     const auto middle = entries_.begin() + static_cast<std::ptrdiff_t>(keep);
     std::vector<entry> kept;
@@ -123,9 +128,11 @@ class slot_table {
   [[nodiscard]] std::size_t memory() const noexcept { return entries_.capacity() * sizeof(entry); }
 
  private:
+  static constexpr std::uint32_t unused = 0x8000'0000;
+
   struct entry {
-    std::uint32_t generation;
-    std::uint32_t place;  ///< of the value; of a free slot: the next free one
+    std::uint32_t generation;  ///< of a free slot the next one, marked `unused`
+    std::uint32_t place;       ///< of the value; of a free slot: the next free one
   };
 
   std::vector<entry> entries_;

@@ -91,7 +91,7 @@ class atomic {
     return stored;
   }
 
-  alignas(T) model::location_id id_;
+  alignas(T) alignas(model::location_id) model::location_id id_;
 };
 
 inline void light_fence(model::place from = model::place::here()) noexcept {
