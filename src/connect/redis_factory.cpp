@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -108,17 +109,33 @@ redis_answer exchange(redisContext* context, const std::vector<std::string_view>
           .text = text_of(reply)};
 }
 
-/// Throws permanent_failure if the server refuses.
+/// Whether the next try would be refused, too. All else may pass: data being read, too many
+/// clients, a master that is away.
+bool is_permanent(std::string_view refusal) {
+  constexpr std::array<std::string_view, 10> wrong_target{"WRONGPASS",
+                                                          "NOAUTH",
+                                                          "NOPERM",
+                                                          "DENIED",
+                                                          "ERR invalid password",
+                                                          "ERR DB index",
+                                                          "ERR invalid DB index",
+                                                          "ERR AUTH",
+                                                          "ERR Client sent AUTH",
+                                                          "ERR SELECT"};
+  return std::any_of(wrong_target.begin(), wrong_target.end(),
+                     [&](std::string_view words) { return refusal.starts_with(words); });
+}
+
+/// Throws permanent_failure if the server refuses for good.
 void insist(redisContext* context, const std::vector<std::string_view>& words) {
   const redis_answer answer = exchange(context, words);
   if (!answer.is_error) {
     return;
   }
-  // Still reading its data: that passes.
-  if (answer.text.rfind("LOADING", 0) == 0 || answer.text.rfind("BUSY", 0) == 0) {
-    throw std::runtime_error("redis: " + answer.text);
+  if (is_permanent(answer.text)) {
+    throw permanent_failure("redis: " + answer.text);
   }
-  throw permanent_failure("redis: " + answer.text);
+  throw std::runtime_error("redis: " + answer.text);
 }
 
 void sign_in(redisContext* context, const redis_target& target) {

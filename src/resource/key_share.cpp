@@ -249,7 +249,7 @@ resource_grant total_share::take(key_share& share, const acquire_request& reques
   if (!request.stop.stop_requested()) {
     resource_grant taken = share.core().take_last(request.at);
     if (taken.slot == nullptr) {
-      taken = share.core().take_now(request.at);
+      taken = share.core().take_now(request.at, request.until);
     }
     if (taken.slot != nullptr) {
       return taken;

@@ -15,14 +15,14 @@ constexpr std::size_t most_holders_in_errors = 8;
 
 }  // namespace
 
-resource_grant resource_core::take_now(place at) noexcept {
+resource_grant resource_core::take_now(place at, const deadline& until) noexcept {
   if (thread_offset == 0) {
     assign_thread_number();
   }
   if (stands_back()) {
     return {};  // those who wait come first
   }
-  const resource_grant idle = take_idle(at);
+  const resource_grant idle = take_idle(at, until);
   return idle.slot != nullptr ? idle : create_for_try(at);
 }
 
@@ -62,8 +62,9 @@ resource_grant resource_core::checked(resource_grant grant, place at,
   return grant;
 }
 
-/// Nothing if there is none that is fit, or no time to look for one.
-resource_grant resource_core::take_idle(place at, const deadline& until) noexcept {
+/// Nothing if there is none that is fit, or no time to look for one. Who gives no time has that of
+/// one validation once one has failed.
+resource_grant resource_core::take_idle(place at, deadline until) noexcept {
   for (;;) {
     const resource_grant grant = scan(life_state::in_use);
     if (grant.slot == nullptr) {
@@ -72,6 +73,9 @@ resource_grant resource_core::take_idle(place at, const deadline& until) noexcep
     const resource_grant fit = checked(grant, at, until);
     if (fit.slot != nullptr || until.passed()) {
       return fit;
+    }
+    if (until.is_never()) {
+      until = deadline::after(std::chrono::nanoseconds(settings_.validate_timeout));
     }
   }
 }
@@ -352,7 +356,9 @@ bool resource_core::is_deadlock(std::uint32_t thread) const noexcept {
 
 bool resource_core::is_waiting(std::uint32_t thread) const noexcept {
   const resource_waiter* waiter = thread == 0 ? nullptr : queue_.first();
-  while (waiter != nullptr && waiter->thread() != thread) {
+  // Who gives up is about to leave, and to release what it holds.
+  while (waiter != nullptr &&
+         (waiter->thread() != thread || !waiter->open() || waiter->until().passed())) {
     waiter = waiter_list::after(*waiter);
   }
   return waiter != nullptr;

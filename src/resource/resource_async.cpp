@@ -9,7 +9,7 @@ void resource_core::take_async(const acquire_request& request, callback done) {
   const auto alive = shared_from_this();
   if (!request.stop.stop_requested()) {
     const resource_grant last = take_last(request.at);
-    const resource_grant idle = last.slot != nullptr ? last : take_now(request.at);
+    const resource_grant idle = last.slot != nullptr ? last : take_now(request.at, request.until);
     if (idle.slot != nullptr) {
       idle.slot->forget_thread();  // whoever uses it, it need not be this thread
       done(idle, nullptr);

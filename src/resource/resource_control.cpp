@@ -175,6 +175,12 @@ void resource_core::resume() noexcept {
 
 close_report resource_core::close(const deadline& until) {
   const auto alive = shared_from_this();
+  const std::size_t running = end(until);
+  return {.holders = leases(), .creating = running};
+}
+
+/// All of a close but the report, which takes memory. Returns what is still under way.
+std::size_t resource_core::end(const deadline& until) noexcept {
   {
     aftermath after(*this);
     const lock guard(mutex_);
@@ -194,7 +200,7 @@ close_report resource_core::close(const deadline& until) {
   if (running == 0) {
     stop_threads(/*wait=*/true);
   }
-  return {.holders = leases(), .creating = running};
+  return running;
 }
 
 /// Creates that have not begun and would bring the pool over `most`. By callers nobody may be there

@@ -18,14 +18,13 @@ lease_info resource_slot::info(nanos now) const noexcept {
 }
 
 resource_pool_stats resource_core::stats() {
-  resource_pool_stats found;
-  {
-    const lock guard(mutex_);
-    found = totals_;
-    found.max_size = max_size_;
-    found.waiters = queue_.size();
-    found.mutex_locks = mutex_.locks() - 1;  // not this one
-  }
+  // All of it under the mutex, under which slots are filled and emptied: or one would be missed,
+  // and its uses, or counted twice.
+  const lock guard(mutex_);
+  resource_pool_stats found = totals_;
+  found.max_size = max_size_;
+  found.waiters = queue_.size();
+  found.mutex_locks = mutex_.locks() - 1;  // not this one
   find_slot([&](const resource_slot& slot) {
     const life_state state = slot.state();
     found.idle += state == life_state::idle ? 1 : 0;
@@ -85,7 +84,7 @@ void resource_core::report_leases() noexcept {
   }
   find_slot([&](resource_slot& slot) {
     const life_word before = slot.word();
-    const nanos held = now() - slot.held_since();
+    const nanos held = now() - slot.held_since() - slot.extension();
     if (before.state() == life_state::in_use && held >= first && slot.word() == before) {
       report_lease(slot, held >= settings_.leak_after);
     }

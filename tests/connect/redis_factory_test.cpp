@@ -78,6 +78,21 @@ TEST_F(RedisFactory, AMissingPasswordIsToldAtOnce) {
   }
 }
 
+// What passes by itself is no reason to send everybody away.
+TEST_F(RedisFactory, AServerWithTooManyClientsIsTriedAgain) {
+  redis_connection other =
+      redis_factory(target()).create({std::chrono::steady_clock::now() + 5s, {}});
+  EXPECT_EQ(other.ask("CONFIG SET maxclients 1").text, "OK");
+  redis_pool pool = make({.retry_first = 1ms, .retry_longest = 10ms});
+  std::jthread room([&] {
+    while (pool.stats().create_failures == 0) {
+      std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_EQ(other.ask("CONFIG SET maxclients 1000").text, "OK");
+  });
+  EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
+}
+
 TEST_F(RedisFactory, AKilledConnectionIsNotLent) {
   redis_pool pool = make({.validate_if_idle_longer_than = 0ns});
   (void)pool.acquire()->ask("PING");

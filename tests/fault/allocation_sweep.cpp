@@ -229,6 +229,22 @@ void acquire_all(const Acquire& acquire) {
   }
 }
 
+void report_on(resource_pool<thing>& pool) {
+  attempt([&] { (void)pool.stats(); });
+  attempt([&] {
+    const auto lease = pool.acquire();
+    (void)pool.leases();
+  });
+  attempt([&] {  // of one resource: refused, with an error that names who holds it
+    const auto lease = pool.acquire();
+    try {
+      (void)pool.acquire_for(1ns);
+    } catch (const acquire_error& error) {
+      require(error.holders().size() == 1, error.what());
+    }
+  });
+}
+
 void live_with_resources() {
   std::optional<resource_pool<thing>> pool;
   if (!attempt(
@@ -252,8 +268,7 @@ void live_with_resources() {
   attempt([&] { pool->resize(1); });
   attempt([&] { pool->tick(); });
   attempt([&] { pool->replace_factory([] { return thing(2); }); });
-  attempt([&] { (void)pool->stats(); });
-  attempt([&] { (void)pool->leases(); });
+  report_on(*pool);
   failing_allocations::stop();
   pool->resize(most_resources);
   pool->tick();

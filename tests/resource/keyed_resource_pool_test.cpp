@@ -114,16 +114,24 @@ TEST_F(KeyedResourcePool, AnIdleResourceOfAnotherKeyMakesRoom) {
 
 // POOL-391, POOL-401: freed capacity of one key is not usable by waiters of another key.
 TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
-  using way = void (*)(keyed&);
-  const std::array<way, 3> ways{[](keyed& lease) { lease.reset(); },
-                                [](keyed& lease) { lease.discard(); },
-                                [](keyed& lease) { (void)lease.detach(); }};
+  using way = void (*)(keyed_pool&, keyed&);
+  const std::array<way, 5> ways{[](keyed_pool& /*pool*/, keyed& lease) { lease.reset(); },
+                                [](keyed_pool& /*pool*/, keyed& lease) { lease.discard(); },
+                                [](keyed_pool& pool, keyed& lease) {
+                                  (void)pool.kill(std::string("a"), lease.handle());
+                                  lease.reset();
+                                },
+                                [](keyed_pool& pool, keyed& lease) {
+                                  pool.flush(std::string("a"));
+                                  lease.reset();
+                                },
+                                [](keyed_pool& /*pool*/, keyed& lease) { (void)lease.detach(); }};
   keyed_pool pool(dialer{&all}, options(1, 1));
   for (const way free : ways) {
     keyed held = pool.acquire("a");
     std::jthread waiting([&] { EXPECT_EQ(pool.acquire_for("b", 20s)->host, "b"); });
     ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
-    free(held);
+    free(pool, held);
     waiting.join();
   }
   --all.alive;  // the detached one

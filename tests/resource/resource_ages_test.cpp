@@ -242,5 +242,34 @@ TEST_F(ResourceAges, E2E3E4LongLeasesAreReportedOnceAndWhenTheyReturn) {
                                pool_event::kind::returned_after_all}));
 }
 
+TEST_F(ResourceAges, AnExtendedLeaseIsReportedLater) {
+  std::vector<pool_event::kind> told;
+  fake_pool& pool =
+      start({.max_size = 1,
+             .report_slow_after = 10s,
+             .report_leak_after = 60s,
+             .on_event = [&](const pool_event& event) { told.push_back(event.what); }});
+  fill(pool, 1);
+  fake_lease held = pool.try_acquire();
+  held.extend(5s);
+  held.extend(-1h);
+  held.extend(15s);
+  pass(29s);
+  EXPECT_TRUE(told.empty());
+  pass(2s);
+  EXPECT_EQ(told, std::vector{pool_event::kind::slow_lease});
+  pass(48s);
+  EXPECT_EQ(told.size(), 1U);
+  pass(2s);
+  EXPECT_EQ(told.size(), 2U);
+  held.reset();
+  held = pool.try_acquire();
+  pass(11s);
+  EXPECT_EQ(told.back(), pool_event::kind::slow_lease);  // the next lease has its own time
+  held.extend(std::chrono::hours(24 * 365));
+  pass(std::chrono::hours(24 * 5));
+  EXPECT_EQ(told.back(), pool_event::kind::slow_lease);
+}
+
 }  // namespace
 }  // namespace lido

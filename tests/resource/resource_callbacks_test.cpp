@@ -36,6 +36,34 @@ detached use_once(fake_pool& pool, std::atomic<int>& done) {
   ++done;
 }
 
+struct task {
+  struct promise_type {  // NOLINT(readability-identifier-naming): the language's
+    task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    static std::suspend_never initial_suspend() { return {}; }
+    static std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    static void unhandled_exception() { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+task wait_in_vain(fake_pool& pool, bool& served) {
+  (void)co_await pool.co_acquire(10s);
+  served = true;
+}
+
+// As a future that is dropped (A1).
+TEST_P(ResourceCallbacks, A1ACoroutineThatIsDestroyedWhileItWaitsTakesNothing) {
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  bool served = false;
+  wait_in_vain(pool, served).handle.destroy();
+  held.reset();
+  held = pool.acquire_for(5s);
+  EXPECT_TRUE(held);
+  EXPECT_FALSE(served);
+}
+
 // vitessio/vitess #20310: returned connections go to waiters whose time is over.
 TEST_P(ResourceCallbacks, A3AnExpiredWaiterIsNotServed) {
   outcome expired;
@@ -139,7 +167,7 @@ TEST_P(ResourceCallbacks, OneThatWaitsLetsTheNextGoFirst) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);
 }
 
-// brettwooldridge/HikariCP #343: one released, all woken.
+// brettwooldridge/HikariCP #343: one released, all woken. Of threads: ResourceWaiting.H4*.
 TEST_P(ResourceCallbacks, H4OneReleaseServesOneWaiter) {
   std::vector<outcome> waiting(8);
   fake_pool& pool = start({.max_size = 1});

@@ -114,7 +114,11 @@ TEST_F(ResourceControl, C9WhatAThreadHadLastIsEverybodys) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);
   test::run_in_new_thread([&] { EXPECT_TRUE(pool.try_acquire()); });
-  EXPECT_TRUE(pool.try_acquire());
+  fake_lease held = pool.try_acquire();
+  EXPECT_TRUE(held);
+  std::jthread blocked([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  held.reset();
 }
 
 TEST_F(ResourceControl, KillReachesOneResourceAndNeverAnother) {

@@ -99,6 +99,36 @@ TEST(ResourceFactory, A11ValidationsKeepToTheTimeOfTheAcquire) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
 }
 
+// Who does not wait has the time of one validation once one has failed, however many are to come.
+TEST(ResourceFactory, A11ValidationsTakeNotMuchMoreThanOneOfWhoDoesNotWait) {
+  std::atomic<bool> dead{false};
+  constexpr std::size_t size = 40;
+  resource_pool<int> pool(dying_factory{&dead}, {.max_size = size,
+                                                 .validate_timeout = 100ms,
+                                                 .validate_if_idle_longer_than = 0s,
+                                                 .upkeep = maintenance::by_tick});
+  const auto fill = [&] {
+    dead = false;
+    std::vector<resource_lease<int>> all(size);
+    for (auto& one : all) {
+      while (!one) {
+        one = pool.try_acquire();
+        pool.tick();
+      }
+    }
+    dead = true;
+  };
+  fill();
+  auto begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(pool.try_acquire());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 2s);
+  fill();
+  begin = std::chrono::steady_clock::now();
+  pool.async_acquire(
+      [](const resource_lease<int>& /*lease*/, const std::exception_ptr& /*error*/) {}, 50ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 2s);
+}
+
 TEST(ResourceFactory, ATimeWithoutEndIsNoMomentInThePast) {
   instructions told;
   constexpr auto without_end = std::chrono::nanoseconds::max();

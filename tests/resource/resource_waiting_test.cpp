@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
+#include <time.h>
+
 #include <functional>
 #include <string>
 #include <thread>
@@ -18,6 +20,18 @@ using test::eventually;
 using test::failure_of;
 using test::fake_lease;
 using test::fake_pool;
+
+long sleeps_of_this_thread() {
+  rusage used{};
+  EXPECT_EQ(::getrusage(RUSAGE_THREAD, &used), 0);
+  return used.ru_nvcsw;  // NOLINT(cppcoreguidelines-pro-type-union-access): glibc's
+}
+
+std::chrono::nanoseconds processor_time_of_this_thread() {
+  timespec used{};
+  EXPECT_EQ(::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used), 0);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
 
 class ResourceWaiting : public test::resource_in_each_mode {};
 
@@ -246,10 +260,32 @@ TEST_P(ResourceWaiting, H5H6AWaitingThreadSleeps) {
   const fake_lease held = pool.acquire_for(10s);
   test::run_in_new_thread([&] {
     EXPECT_THROW((void)pool.acquire(), acquire_error);
-    rusage used{};
-    ASSERT_EQ(::getrusage(RUSAGE_THREAD, &used), 0);
-    EXPECT_LT(used.ru_nvcsw, 20);  // NOLINT(cppcoreguidelines-pro-type-union-access): glibc's
+    EXPECT_LT(sleeps_of_this_thread(), 20);
+    EXPECT_LT(processor_time_of_this_thread(), 50ms);  // which yields take, and are no sleeps
   });
+}
+
+// brettwooldridge/HikariCP #343: one released, all woken. Then the last one served would have been
+// woken eight times.
+TEST_P(ResourceWaiting, H4OneReleaseWakesOneThread) {
+  constexpr int crowd = 8;
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  std::atomic<long> sleeps{0};
+  std::vector<std::jthread> waiting;
+  for (int i = 0; i < crowd; ++i) {
+    waiting.emplace_back([&] {
+      const long before = sleeps_of_this_thread();
+      const fake_lease mine = pool.acquire_for(30s);
+      sleeps += sleeps_of_this_thread() - before;
+      EXPECT_TRUE(mine);
+      std::this_thread::sleep_for(5ms);  // who was woken for nothing sleeps again
+    });
+  }
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == crowd; }));
+  held.reset();
+  waiting.clear();
+  EXPECT_LT(sleeps, 3 * crowd);
 }
 
 LIDO_TEST_IN_ALL_MODES(ResourceWaiting);

@@ -59,11 +59,12 @@ inline namespace LIDO_ASIO_NAMESPACE {
 /// that comes when the wait is over changes nothing: the handler gets the lease.
 ///
 /// The handler is posted to its associated executor, Asio's system executor if it has none, and
-/// never called by this function. If the executor's context ends first, the lease that the handler
-/// did not get goes back to the pool. Thread-safe, but for the slot, which Asio wants used by the
+/// never called by this function. If the executor's context ends before a posted handler has run,
+/// its lease goes back to the pool. Thread-safe, but for the slot, which Asio wants used by the
 /// handler's executor alone; blocks as `resource_pool::async_acquire` does.
 /// Throws std::bad_alloc before the wait begins; memory that is missing at its end is fatal.
-/// Requires: the pool outlives the call, not the wait.
+/// Requires: the pool outlives the call, not the wait; the executor's context outlives the wait,
+/// which `stop`, a cancellation, and the end of the pool end early.
 template <class R, class CompletionToken>
 [[gnu::always_inline]] inline auto async_acquire(resource_pool<R>& pool,
                                                  std::chrono::nanoseconds timeout,

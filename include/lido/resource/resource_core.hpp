@@ -82,7 +82,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   /// The short way; an empty grant where it leads nowhere.
   [[nodiscard]] resource_grant take_last(place at) noexcept;
   /// The long way without waiting for a release. Empty: nothing is to be had.
-  [[nodiscard]] resource_grant take_now(place at) noexcept;
+  [[nodiscard]] resource_grant take_now(place at, const deadline& until = {}) noexcept;
   /// The long way. Throws acquire_error.
   [[nodiscard]] resource_grant take(const acquire_request& request);
   /// Calls `done` exactly once, perhaps before it returns.
@@ -105,6 +105,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void resume() noexcept;
   void tick();
   close_report close(const deadline& until);
+  std::size_t end(const deadline& until) noexcept;
   /// The end of the pool: leases that are still out belong to themselves.
   void let_go() noexcept;
 
@@ -139,7 +140,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   // resource_acquire.cpp
   [[nodiscard]] resource_grant checked(resource_grant grant, place at,
                                        const deadline& until = {}) noexcept;
-  [[nodiscard]] resource_grant take_idle(place at, const deadline& until = {}) noexcept;
+  [[nodiscard]] resource_grant take_idle(place at, deadline until) noexcept;
   [[nodiscard]] resource_grant scan(life_state to) noexcept;
   [[nodiscard]] resource_grant create_for_try(place at) noexcept;
   [[nodiscard]] bool make_fit(const resource_grant& grant, const deadline& until) noexcept;
@@ -239,7 +240,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
 
   /// The first slot for which `f(slot)` is true. From any thread, at any time.
   template <class F>
-  resource_slot* find_slot(const F& f) const noexcept {
+  resource_slot* find_slot(const F& f) const {
     resource_slot* found = nullptr;
     for (slot_block* block = first_block_.get(); block != nullptr && found == nullptr;
          block = block->next()) {

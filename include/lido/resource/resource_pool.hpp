@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/concurrency/atomic.hpp"
 #include "lido/resource/acquire_error.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/options.hpp"
@@ -57,7 +58,7 @@ class resource_pool {
   resource_pool(const resource_pool&) = delete;
   resource_pool& operator=(const resource_pool&) = delete;
   ~resource_pool() {
-    (void)close(core_->settings().close_timeout);
+    (void)core_->end(detail::deadline::after(core_->settings().close_timeout));
     core_->let_go();
   }
 
@@ -119,10 +120,11 @@ class resource_pool {
   }
 
   /// `co_await pool.co_acquire()` gives a lease or throws acquire_error. The coroutine goes on in
-  /// the thread that ends the wait; see async_acquire.
+  /// the thread that ends the wait; see async_acquire. It may be destroyed while it waits, but not
+  /// beside that thread: what it would have been given goes back.
   [[nodiscard, gnu::always_inline]] auto co_acquire(std::chrono::nanoseconds timeout,
                                                     std::stop_token stop = {}) {
-    return awaiter{*this, detail::place::here(), timeout, std::move(stop), {}, {}};
+    return awaiter{*this, detail::place::here(), timeout, std::move(stop), {}, {}, {}};
   }
   [[nodiscard, gnu::always_inline]] auto co_acquire() {
     return co_acquire(core_->settings().acquire_timeout);
@@ -180,6 +182,12 @@ class resource_pool {
   [[nodiscard]] std::vector<lease_info> leases() const { return core_->leases(); }
 
  private:
+  struct awaiter;
+  /// From a callback in the queue to what it is for; null once that has gone.
+  struct lifeline {
+    explicit lifeline(awaiter* from) noexcept : waiting(from) {}
+    detail::atomic<awaiter*> waiting;
+  };
   struct awaiter {
     resource_pool& pool;
     detail::place at;
@@ -187,17 +195,33 @@ class resource_pool {
     std::stop_token stop;
     lease_type lease;
     std::exception_ptr error;
+    std::shared_ptr<lifeline> line;
+
+    ~awaiter() {
+      if (line != nullptr) {
+        // relaxed: what a callback finds here it may not touch
+        line->waiting.store(nullptr, std::memory_order_relaxed);
+      }
+    }
 
     [[nodiscard]] bool await_ready() noexcept {
-      lease = stop.stop_requested() ? lease_type() : pool.try_acquire_at(at);
+      if (!stop.stop_requested()) {
+        lease = lease_type(pool.core_->take_last(at));
+      }
       return static_cast<bool>(lease);
     }
     void await_suspend(std::coroutine_handle<> coroutine) {
+      line = std::make_shared<lifeline>(this);
       pool.async_acquire_at(
           at,
-          [this, coroutine](lease_type got, std::exception_ptr why) {
-            lease = std::move(got);
-            error = std::move(why);
+          [line = line, coroutine](lease_type got, std::exception_ptr why) {
+            // relaxed: the awaiter was there before the callback
+            awaiter* const self = line->waiting.exchange(nullptr, std::memory_order_relaxed);
+            if (self == nullptr) {
+              return;  // with the lease
+            }
+            self->lease = std::move(got);
+            self->error = std::move(why);
             coroutine.resume();
           },
           timeout, stop);

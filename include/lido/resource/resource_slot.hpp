@@ -2,6 +2,8 @@
 /// Internal. A place for a resource, who has it, and what can be done with it without knowing R.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,8 +43,11 @@ class resource_hooks {
   bool resets_;
 };
 
-/// Marks on a lease, in one word so that a new lease clears them at once.
+/// Marks on a lease, in one word so that a new lease clears them at once. The bits above them count
+/// the milliseconds that its holder has asked for.
 enum lease_mark : std::uint32_t { reported_slow = 1, reported_leak = 2, exempt_lease = 4 };
+inline constexpr unsigned extension_shift = 3;
+inline constexpr std::int64_t longest_extension = 0xFFFF'FFFFU >> extension_shift;
 
 class resource_slot : public resource_life {
  public:
@@ -78,6 +83,18 @@ class resource_slot : public resource_life {
   // relaxed (whole function): as above
   void mark(std::uint32_t marks) noexcept {
     (void)marks_.fetch_or(marks, std::memory_order_relaxed);
+  }
+  /// Only the holder: reports of this lease come so much later.
+  void extend(std::chrono::nanoseconds by) noexcept {
+    const std::int64_t before = marks() >> extension_shift;
+    const std::int64_t more = std::chrono::ceil<std::chrono::milliseconds>(by).count();
+    const std::int64_t most = longest_extension - before;
+    const auto added = static_cast<std::uint32_t>(std::clamp<std::int64_t>(more, 0, most));
+    // relaxed: as above; others only set the marks below
+    (void)marks_.fetch_add(added << extension_shift, std::memory_order_relaxed);
+  }
+  [[nodiscard]] nanos extension() const noexcept {
+    return nanos{marks() >> extension_shift} * 1'000'000;
   }
   /// Of one in use, as far as can be told while it goes on being used.
   [[nodiscard]] lease_info info(nanos now) const noexcept;
@@ -118,7 +135,7 @@ class slot_block {
 
   /// The first slot for which `f(slot)` is true, or null.
   template <class F>
-  [[nodiscard]] resource_slot* find(const F& f) const noexcept {
+  [[nodiscard]] resource_slot* find(const F& f) const {
     for (std::uint32_t i = 0; i < size_; ++i) {
       if (f((*this)[i])) {
         return &(*this)[i];
