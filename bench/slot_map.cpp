@@ -134,11 +134,22 @@ void insert_erase(benchmark::State& state) {
   per_object(state, burst);
 }
 
+/// As many as there are objects, drawn before: a generator takes longer than a look-up in the
+/// cache.
 template <class Container>
 void look_up_in(benchmark::State& state, filled<Container>& all, dice& random) {
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(all.container.find(all.any(random))->hp);
+  std::vector<typename Container::handle> wanted;
+  for (std::int64_t i = 0; i < state.range(0); ++i) {
+    wanted.push_back(all.any(random));
   }
+  for (auto _ : state) {
+    std::int64_t sum = 0;  // so that the objects are read, and not only found
+    for (const auto& where : wanted) {
+      sum += all.container.find(where)->hp;
+    }
+    benchmark::DoNotOptimize(sum);
+  }
+  per_object(state, wanted.size());
 }
 
 template <class Container>
@@ -161,6 +172,29 @@ void look_up_after_churn(benchmark::State& state) {
   look_up_in(state, all, random);
 }
 
+/// All are updated, and those whose time is up are removed in the same walk; as many come. About
+/// one in a hundred goes each time.
+template <class Container>
+void walk_and_remove(benchmark::State& state) {
+  filled<Container> all(0);
+  dice random;
+  const auto add_some = [&](std::size_t missing) {
+    for (; missing != 0; --missing) {
+      all.container.add(1 + static_cast<int>(random(200)));
+    }
+  };
+  const auto wanted = static_cast<std::size_t>(state.range(0));
+  add_some(wanted);
+  for (auto _ : state) {
+    all.container.prune([](object& value) {
+      value.move();
+      return --value.hp == 0;
+    });
+    add_some(wanted - all.container.size());
+  }
+  per_object(state, wanted);
+}
+
 /// A frame: a hundred go and fifty come, so that there are holes when all are walked; sixteen are
 /// looked up; then another fifty come.
 template <class Container>
@@ -175,9 +209,11 @@ void mixed(benchmark::State& state) {
       all.add(1);
     }
     all.container.walk([](object& value) { value.move(); });
+    std::int64_t sum = 0;
     for (int i = 0; i < 16; ++i) {
-      benchmark::DoNotOptimize(all.container.find(all.any(random))->hp);
+      sum += all.container.find(all.any(random))->hp;
     }
+    benchmark::DoNotOptimize(sum);
     for (int i = 0; i < 50; ++i) {
       all.add(1);
     }
@@ -198,6 +234,7 @@ void register_container() {
   register_workload<Container>("insert_erase", insert_erase<Container>);
   register_workload<Container>("look_up", look_up<Container>);
   register_workload<Container>("look_up_after_churn", look_up_after_churn<Container>);
+  register_workload<Container>("walk_and_remove", walk_and_remove<Container>);
   register_workload<Container>("mixed", mixed<Container>);
 }
 

@@ -2,8 +2,9 @@
 /// The contenders of the slot map benches: every one can add, remove, find and walk. `add` makes
 /// the object where it is to be, as far as the container can: a copy of one that was made on the
 /// stack a moment ago waits for older stores, and that would be most of what is measured. `walk(f)`
-/// calls f(object&); `walk_and_collect(f)` remembers those for which f returns true, and `release`
-/// then removes these. Where `keeps_handles` is false, a handle is good until the next removal.
+/// calls f(object&); `prune(f)` does, too, and removes on the way those for which f returns true;
+/// `walk_and_collect(f)` remembers those, and `release` then removes them. Where `keeps_handles` is
+/// false, a handle is good until the next removal.
 #pragma once
 
 #include <boost/container/stable_vector.hpp>
@@ -39,6 +40,10 @@ class lido_map {
   template <class F>
   void walk(F f) {
     map_.for_each(f);
+  }
+  template <class F>
+  void prune(F f) {
+    map_.for_each([&f](object& value) { return f(value) ? lido::step::erase : lido::step::next; });
   }
   template <class F>
   void walk_and_collect(F f) {
@@ -84,6 +89,16 @@ class swap_and_pop {
     }
   }
   template <class F>
+  void prune(F f) {
+    for (std::size_t index = 0; index != values_.size();) {
+      if (f(values_[index])) {
+        remove(index);
+      } else {
+        ++index;
+      }
+    }
+  }
+  template <class F>
   void walk_and_collect(F f) {
     std::size_t index = 0;
     for (object& value : values_) {
@@ -126,6 +141,12 @@ class node_container {
   void walk(F f) {
     for (object& value : values_) {
       f(value);
+    }
+  }
+  template <class F>
+  void prune(F f) {
+    for (auto it = values_.begin(); it != values_.end();) {
+      it = f(*it) ? values_.erase(it) : std::next(it);
     }
   }
   template <class F>
@@ -204,6 +225,11 @@ class hash_map_pool {
     for (node& each : nodes_) {
       f(each.value);
     }
+  }
+  template <class F>
+  void prune(F f) {
+    walk_and_collect(f);
+    release();
   }
   template <class F>
   void walk_and_collect(F f) {
