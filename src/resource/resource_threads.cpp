@@ -1,5 +1,6 @@
 // The threads of a pool: one that keeps time, and helpers that make and look after resources.
 #include <algorithm>
+#include <exception>
 #include <system_error>
 
 #include "lido/resource/resource_core.hpp"
@@ -11,14 +12,21 @@ void resource_core::start() {
     return;
   }
   const auto alive = shared_from_this();
-  try {
-    const lock guard(mutex_);  // the first of them may start helpers at once
-    threads_.reserve(2);
-    threads_.emplace_back([alive] { alive->keep_time(); });
-    threads_.emplace_back([alive] { alive->work(); });
-  } catch (...) {
+  std::exception_ptr failed;
+  {
+    const lock guard(mutex_);  // none of them does anything until all have been started
+    try {
+      threads_.reserve(2);
+      threads_.emplace_back([alive] { alive->keep_time(); });
+      threads_.emplace_back([alive] { alive->work(); });
+    } catch (...) {
+      failed = std::current_exception();
+      stopping_ = true;
+    }
+  }
+  if (failed != nullptr) {
     stop_threads(/*wait=*/true);
-    throw;
+    std::rethrow_exception(failed);
   }
 }
 

@@ -161,5 +161,50 @@ TEST_F(AsioAcquire, AContextThatEndsFirstGivesTheLeaseBack) {
   EXPECT_TRUE(pool.try_acquire());
 }
 
+TEST_F(AsioAcquire, AContextMayEndBeforeTheWait) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  fake_lease held = pool.acquire();
+  const auto kept = std::make_shared<int>(1);
+  {
+    net::io_context gone;
+    for (int i = 0; i < 3; ++i) {
+      async_acquire(pool, 10s,
+                    net::bind_executor(gone, [kept](const std::exception_ptr&, const fake_lease&) {
+                      FAIL() << "nobody runs it";
+                    }));
+    }
+    EXPECT_EQ(kept.use_count(), 4);
+  }
+  EXPECT_EQ(kept.use_count(), 1);  // handlers go with their context
+  held.reset();
+  EXPECT_TRUE(pool.acquire_for(10s));
+  EXPECT_TRUE(pool.close(10s).complete());
+}
+
+// Each handler is either run, or destroyed with its context; nothing is lost.
+TEST_F(AsioAcquire, AContextMayEndBesideTheEndOfTheWait) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 2});
+  for (int round = 0; round < 200; ++round) {
+    fake_lease held = pool.acquire_for(10s);
+    fake_lease other = pool.acquire_for(10s);
+    std::jthread releasing;
+    {
+      net::io_context context;
+      for (int i = 0; i < 4; ++i) {
+        async_acquire(pool, 10s,
+                      net::bind_executor(context, [](const std::exception_ptr&, fake_lease) {}));
+      }
+      releasing = std::jthread([held = std::move(held), other = std::move(other)]() mutable {
+        held.reset();
+        other.reset();
+      });
+      if (round % 2 == 0) {
+        context.poll();
+      }
+    }
+  }
+  EXPECT_TRUE(pool.acquire_for(10s));
+}
+
 }  // namespace
 }  // namespace lido

@@ -5,11 +5,13 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
 #include "lido/resource/asio_names.hpp"
 #include "lido/resource/asio_stop.hpp"
+#include "lido/resource/asio_waits.hpp"
 #include "lido/resource/resource_pool.hpp"
 
 namespace lido {
@@ -19,30 +21,48 @@ inline namespace LIDO_ASIO_NAMESPACE {
 
 /// One operation: a handler, and the promise to its executor that it will be called.
 template <class R, class Handler>
-class asio_operation {
+class asio_operation final : public asio_wait {
  public:
   asio_operation(Handler handler, std::stop_token stop)
-      : work_(net::get_associated_executor(handler)),
+      : waits_(waits_beside(net::get_associated_executor(handler))),
+        work_(net::get_associated_executor(handler)),
         stop_(handler, std::move(stop)),
-        handler_(std::move(handler)) {}
+        handler_(std::move(handler)) {
+    waits_->add(*this);
+  }
+  asio_operation(const asio_operation&) = delete;
+  asio_operation& operator=(const asio_operation&) = delete;
+  ~asio_operation() override { (void)waits_->claim(*this); }
 
   [[nodiscard]] std::stop_token stop_token() const { return stop_.token(); }
 
-  /// Once. Posted, since whoever ends the wait may be anybody: no handler runs in a release.
+  /// Once. Posted, since whoever ends the wait may be anybody: no handler runs in a release. Where
+  /// the context has ended the lease goes back.
   void complete(resource_lease<R> lease, std::exception_ptr error) {
-    auto executor = work_.get_executor();
-    net::post(executor, [handler = std::move(handler_), lease = std::move(lease),
+    const asio_waits::lock still_there = waits_->claim(*this);
+    if (!still_there.owns_lock()) {
+      return;
+    }
+    auto executor = work_->get_executor();
+    net::post(executor, [handler = std::move(*handler_), lease = std::move(lease),
                          error = std::move(error), clear_slot = stop_.clearer()]() mutable {
       clear_slot();
       handler(std::move(error), std::move(lease));
     });
+    handler_.reset();
+    work_.reset();
+  }
+
+  void abandon() noexcept override {
+    handler_.reset();
     work_.reset();
   }
 
  private:
-  net::executor_work_guard<net::associated_executor_t<Handler>> work_;
+  std::shared_ptr<asio_waits> waits_;
+  std::optional<net::executor_work_guard<net::associated_executor_t<Handler>>> work_;
   asio_stop<Handler> stop_;
-  Handler handler_;
+  std::optional<Handler> handler_;
 };
 
 }  // namespace LIDO_ASIO_NAMESPACE
@@ -59,12 +79,11 @@ inline namespace LIDO_ASIO_NAMESPACE {
 /// that comes when the wait is over changes nothing: the handler gets the lease.
 ///
 /// The handler is posted to its associated executor, Asio's system executor if it has none, and
-/// never called by this function. If the executor's context ends before a posted handler has run,
-/// its lease goes back to the pool. Thread-safe, but for the slot, which Asio wants used by the
-/// handler's executor alone; blocks as `resource_pool::async_acquire` does.
+/// never called by this function. If the executor's context ends first, the handler is destroyed,
+/// and what it was to be given goes back to the pool. Thread-safe, but for the slot, which Asio
+/// wants used by the handler's executor alone; blocks as `resource_pool::async_acquire` does.
 /// Throws std::bad_alloc before the wait begins; memory that is missing at its end is fatal.
-/// Requires: the pool outlives the call, not the wait; the executor's context outlives the wait,
-/// which `stop`, a cancellation, and the end of the pool end early.
+/// Requires: the pool outlives the call, not the wait.
 template <class R, class CompletionToken>
 [[gnu::always_inline]] inline auto async_acquire(resource_pool<R>& pool,
                                                  std::chrono::nanoseconds timeout,

@@ -9,8 +9,11 @@
 
 #include <asio/associated_executor.hpp>
 #include <asio/async_result.hpp>
+#include <asio/execution.hpp>
+#include <asio/execution_context.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
+#include <asio/query.hpp>
 
 #define LIDO_ASIO_NAMESPACE standalone_asio
 namespace lido::detail {
@@ -28,8 +31,11 @@ namespace net = ::asio;
 
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/execution.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
 
 #define LIDO_ASIO_NAMESPACE boost_asio
 namespace lido::detail {
