@@ -256,12 +256,12 @@ TEST_P(ResourceWaiting, D10ThePermanentErrorIsToldWhenTheLastResourceGoes) {
 
 // globalsign/mgo PR #115: waiters that poll. HikariCP CHANGES 7.0.1: storms of yields.
 TEST_P(ResourceWaiting, H5H6AWaitingThreadSleeps) {
-  fake_pool& pool = start({.max_size = 1, .acquire_timeout = 100ms});
+  fake_pool& pool = start({.max_size = 1, .acquire_timeout = 1s});
   const fake_lease held = pool.acquire_for(10s);
   test::run_in_new_thread([&] {
     EXPECT_THROW((void)pool.acquire(), acquire_error);
     EXPECT_LT(sleeps_of_this_thread(), 20);
-    EXPECT_LT(processor_time_of_this_thread(), 50ms);  // which yields take, and are no sleeps
+    EXPECT_LT(processor_time_of_this_thread(), 500ms);  // which yields take, and are no sleeps
   });
 }
 
