@@ -11,23 +11,25 @@ void resource_core::start() {
   if (settings_.upkeep != maintenance::background) {
     return;
   }
-  const auto alive = shared_from_this();
-  std::exception_ptr failed;
-  {
-    const lock guard(mutex_);  // none of them does anything until all have been started
-    try {
-      threads_.reserve(2);
-      threads_.emplace_back([alive] { alive->keep_time(); });
-      threads_.emplace_back([alive] { alive->work(); });
-    } catch (...) {
-      failed = std::current_exception();
-      stopping_ = true;
-    }
-  }
-  if (failed != nullptr) {
+  if (const std::exception_ptr failed = start_threads(); failed != nullptr) {
     stop_threads(/*wait=*/true);
     std::rethrow_exception(failed);
   }
+}
+
+/// None of them does anything until all have been started, or then.
+std::exception_ptr resource_core::start_threads() {
+  const auto alive = shared_from_this();
+  const lock guard(mutex_);
+  try {
+    threads_.reserve(2);
+    threads_.emplace_back([alive] { alive->keep_time(); });
+    threads_.emplace_back([alive] { alive->work(); });
+  } catch (...) {
+    stopping_ = true;
+    return std::current_exception();
+  }
+  return nullptr;
 }
 
 void resource_core::keep_time() noexcept {

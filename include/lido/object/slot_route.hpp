@@ -58,10 +58,7 @@ struct slot_route {
   static void put_n(Source& source, std::span<void* const> slots) noexcept {
     if constexpr (detouring_policy<CachePolicy>) {
       if (CachePolicy::before_release() != detour::none) {
-        for (void* const slot : slots) {
-          source.release_shared(slot);
-        }
-        return;
+        return put_past_the_cache(source, slots);
       }
     }
     source.release_n(slots);
@@ -80,6 +77,13 @@ struct slot_route {
       out[count++] = slot;
     }
     return count;
+  }
+
+  template <class Source>
+  static void put_past_the_cache(Source& source, std::span<void* const> slots) noexcept {
+    for (void* const slot : slots) {
+      source.release_shared(slot);
+    }
   }
 
   template <class Source>

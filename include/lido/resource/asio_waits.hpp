@@ -95,6 +95,7 @@ class asio_waits {
 class asio_waits_service : public net::execution_context::service {
  public:
   using key_type = asio_waits_service;
+  // NOLINTNEXTLINE(*-avoid-non-const-global-variables,cert-err58-cpp): as Asio wants it
   static inline net::execution_context::id id;
 
   explicit asio_waits_service(net::execution_context& context)

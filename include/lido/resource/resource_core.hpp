@@ -227,6 +227,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void wake_workers() noexcept;
   [[nodiscard]] bool needs_helper() const noexcept;
   void wake_timekeeper() noexcept;
+  std::exception_ptr start_threads();
   void stop_threads(bool wait) noexcept;
   // resource_control.cpp
   void purge() noexcept;

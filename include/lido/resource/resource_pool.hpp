@@ -188,6 +188,7 @@ class resource_pool {
     explicit lifeline(awaiter* from) noexcept : waiting(from) {}
     detail::atomic<awaiter*> waiting;
   };
+  // NOLINTNEXTLINE(*-special-member-functions): an aggregate that stays where it is made
   struct awaiter {
     resource_pool& pool;
     detail::place at;
@@ -214,14 +215,14 @@ class resource_pool {
       line = std::make_shared<lifeline>(this);
       pool.async_acquire_at(
           at,
-          [line = line, coroutine](lease_type got, std::exception_ptr why) {
+          [line = line, coroutine](lease_type got, const std::exception_ptr& why) {
             // relaxed: the awaiter was there before the callback
             awaiter* const self = line->waiting.exchange(nullptr, std::memory_order_relaxed);
             if (self == nullptr) {
               return;  // with the lease
             }
             self->lease = std::move(got);
-            self->error = std::move(why);
+            self->error = why;
             coroutine.resume();
           },
           timeout, stop);
