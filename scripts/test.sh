@@ -3,8 +3,8 @@
 # UndefinedBehaviorSanitizer, Clang, arm64 where there are a cross compiler and an emulator, clang-tidy and
 # clang-format. With --soak the stress drivers and the fuzz targets run for minutes instead of seconds, and then
 # docs/verification.md is written anew, with what else it shows: the branches taken, the cost of checked pools, and
-# what plain stress misses. With --billion the model checker tries about a billion executions instead of a few
-# million, which takes a night.
+# what plain stress misses. With --billion the model checker may try 40 million executions of a scenario instead of
+# 300,000.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
