@@ -61,8 +61,8 @@ template <class Visitor>
 }
 
 /// Which bytes of a free slot are watched, and how. All of a slot of up to `whole` bytes. Of a
-/// larger one the first and the last sixteen, and a window of 32 between them that is elsewhere
-/// after each use, until it has been everywhere and begins again.
+/// larger one the first and the last sixteen, and a window of 32 that is elsewhere after each use,
+/// until it has been everywhere and begins again.
 ///
 /// A slot is read in the same widths as it was written in, since it often is soon after, and a
 /// processor passes a write on to a read of the same width only. Inlined, because sizes are
@@ -100,7 +100,7 @@ class fill_pattern {
 
  private:
   static constexpr std::size_t edge = 16;
-  static constexpr std::size_t window = 32;
+  static constexpr std::size_t window = 2 * sizeof(fill_block);
 
   struct writer {
     std::byte* slot;
@@ -151,12 +151,14 @@ class fill_pattern {
     if (watches_all_) {
       visit_fill_words(0, size_, visit);
     } else {
-      const std::size_t between = size_ - 2 * edge;
-      // A power of two, so that no division is needed; those too many are the last one once more.
-      const std::size_t windows = std::bit_ceil((between + window - 1) / window);
-      const std::size_t start = edge + std::min(use % windows * window, between - window);
+      // All masks and shifts, because it is done for each acquire and each release. Of a size that
+      // is no power of two the windows too many are the last one once more.
+      const std::size_t mask = std::bit_ceil(size_) - window;
+      const std::size_t start = std::min(use * window & mask, size_ - window);
       visit_fill_words(0, edge, visit);
-      visit_fill_words(start, window, visit);
+      // Written out: of a loop whose beginning is no constant GCC keeps the branches.
+      visit(start, whole_fill_block);
+      visit(start + window / 2, whole_fill_block);
       visit_fill_words(size_ - edge, edge, visit);
     }
   }

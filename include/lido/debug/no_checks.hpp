@@ -48,7 +48,7 @@ struct no_checks {
   [[nodiscard]] static constexpr bool end_as_other(const void* /*object*/, place /*at*/) noexcept {
     return true;
   }
-  constexpr void after_destruction(void* /*slot*/, bool /*as_holder*/) const noexcept {}
+  constexpr void after_destruction(void* /*slot*/, holding /*found*/) const noexcept {}
   constexpr void after_failed_construction(void* /*slot*/) const noexcept {}
 };
 

@@ -76,10 +76,10 @@ class slot_checks : public checked_slots {
     record_of(object).begin_use(at, me);
   }
 
-  /// What `end_as_holder` needs to know.
+  /// What ends the use of a slot by its holder; empty for anybody else.
   struct holding {
-    slot_record* record;
-    std::uint64_t use;
+    slot_record* record = nullptr;
+    std::uint64_t use = 0;
   };
 
   /// Whether `object` is this pool's, in use, and was acquired by this thread. Also works, as far
@@ -122,16 +122,18 @@ class slot_checks : public checked_slots {
   }
 
   /// The slot is about to go to the free list.
-  [[gnu::always_inline]] void after_destruction(void* slot, bool as_holder) const noexcept {
+  [[gnu::always_inline]] void after_destruction(void* slot, holding found) const noexcept {
+    if (found.record != nullptr) {
+      pattern.fill(slot, found.use);  // the last one still, and at hand
+      return;
+    }
     pattern.fill(slot, use_of(slot));
     // Under Valgrind nobody knows to be a holder.
-    if (!as_holder && valgrind_) {
+    if (valgrind_) {
       valgrind_release(this, slot, Size);
     }
   }
-  void after_failed_construction(void* slot) const noexcept {
-    after_destruction(slot, /*as_holder=*/false);
-  }
+  void after_failed_construction(void* slot) const noexcept { after_destruction(slot, {}); }
 
  private:
   static constexpr fill_pattern pattern{Size, Whole};
@@ -151,22 +153,39 @@ class slot_checks : public checked_slots {
   }
   // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
 
-  /// Records lie beside one another as slots do. Where a record is as large as a number of slots,
-  /// the origin is where that of a slot at address 0 would be, and the distance is not needed.
+  /// Records lie beside one another as slots do. Where one is a number of times as large as the
+  /// other, the origin is where that of a slot at address 0 would be, and the distance is not
+  /// needed.
   [[nodiscard, gnu::always_inline]] std::uintptr_t record_address(
       const void* object) const noexcept {
-    if constexpr (sizeof(slot_record) % Size == 0) {
-      return records_origin_ + address_as_number(object) * (sizeof(slot_record) / Size);
+    if constexpr (origin_at_zero) {
+      return records_origin_ + scaled(address_as_number(object));
     } else {
       return records_origin_ + exact_quotient(distance_to(object)) * sizeof(slot_record);
     }
   }
   [[nodiscard]] std::uintptr_t find_records_origin() const noexcept {
     const std::uintptr_t records = address_as_number(&record(0));
-    if constexpr (sizeof(slot_record) % Size == 0) {
-      return records - address_as_number(address_of(0)) * (sizeof(slot_record) / Size);
+    if constexpr (origin_at_zero) {
+      return records - scaled(address_as_number(address_of(0)));
     } else {
       return records;
+    }
+  }
+
+  static constexpr bool records_are_larger = sizeof(slot_record) % Size == 0;
+  static constexpr bool origin_at_zero =
+      records_are_larger ||
+      (Size % sizeof(slot_record) == 0 && std::has_single_bit(Size / sizeof(slot_record)));
+
+  /// An address of slots, by as much as records are larger or smaller. Rounds all slots alike,
+  /// since they are whole multiples of the divisor apart.
+  [[nodiscard, gnu::always_inline]] static constexpr std::uintptr_t scaled(
+      std::uintptr_t address) noexcept {
+    if constexpr (records_are_larger) {
+      return address * (sizeof(slot_record) / Size);
+    } else {
+      return address / (Size / sizeof(slot_record));
     }
   }
 

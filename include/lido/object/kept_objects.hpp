@@ -190,7 +190,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
   void end_one(void* slot, const Slots& slots, Checks& checks, Shadow& shadow) noexcept {
     if (const slot_index index = index_in(slots, slot); held_[index]) {
       destroy(index, object_in(slot));
-      checks.after_destruction(slot, /*as_holder=*/false);
+      checks.after_destruction(slot, {});
       shadow.close(slot);
     }
   }

@@ -177,9 +177,9 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     }
     if (detail::broken(detail::mutation::early_put)) {
       put_slot(object);
-      return destroy(object, /*as_holder=*/true);
+      return destroy(object, found);
     }
-    destroy(object, /*as_holder=*/true);
+    destroy(object, found);
     put_slot(object);
   }
 
@@ -319,12 +319,12 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     return object;
   }
 
-  [[gnu::always_inline]] void destroy(T* object, bool as_holder) noexcept {
+  [[gnu::always_inline]] void destroy(T* object, typename checks::holding found) noexcept {
     if constexpr (tracking_policy::tracks && !checks::active) {
       tracking_.mark_free(slots_.index_of(object));
     }
     if (life_.finish(slots_, object)) {
-      checks_.after_destruction(object, as_holder);
+      checks_.after_destruction(object, found);
       shadow_.close(object);
     }
   }
@@ -336,14 +336,14 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   }
   [[gnu::noinline]] void release_as_other(T* object, place at) noexcept {
     if (checks_.end_as_other(object, at)) {
-      destroy(object, /*as_holder=*/false);
+      destroy(object, {});
       put_slot(object);
     }
   }
   [[gnu::noinline]] void release_beside_others(T* object, typename checks::holding found,
                                                place at) noexcept {
     if (checks_.settle(object, found, at)) {
-      destroy(object, /*as_holder=*/true);
+      destroy(object, found);
       put_slot(object);
     }
   }
@@ -358,7 +358,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
                               ? checks_.end_alone(found, at) || checks_.settle(object, found, at)
                               : checks_.end_as_other(object, at);
     if (admitted) {
-      destroy(object, as_holder);
+      destroy(object, as_holder ? found : typename checks::holding{});
     }
     return admitted;
   }
