@@ -4,7 +4,7 @@
 
 # A list without its tag, or with links in memory that was given back, may go round in circles, and of a value that
 # two have ended the slot may stay locked; of others a run without end says nothing.
-set(endless_mutants no_tag early_retirement erase_beside_visit)
+set(endless_mutants no_tag early_retirement erase_beside_visit claim_ignored)
 
 function(lido_mutant_test name mutation program) # further arguments: of the driver
   add_test(NAME mutant.${name} COMMAND ${program} --seconds ${LIDO_MUTANT_SECONDS} ${ARGN})
@@ -50,6 +50,8 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   lido_mutant(enter_anyway slot_map/stale_handle_never_resolves OFF)
   lido_mutant(same_state_generation slot_map/history_is_linearizable OFF)
   lido_mutant(leave_doomed slot_map/history_is_linearizable ON)
+  # Few slots, so that evictors choose the same victim; not fewer than values that are kept and threads together.
+  lido_mutant(claim_ignored slot_map/important_value_stays ON --slots 8 --keep 1)
   # What somebody waits for in vain shows at the end of the run, when nobody else comes by.
   lido_mutant(return_unwatched resource/no_waiter_is_forgotten OFF --patience 3 --seconds 5)
   lido_mutant(swallow_resource resource/no_waiter_is_forgotten OFF --patience 3)

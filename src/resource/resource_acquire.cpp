@@ -58,7 +58,7 @@ resource_grant resource_core::checked(resource_grant grant, place at,
   if (!make_fit(grant, until)) {
     return {};
   }
-  grant.slot->note_holder(now(), this_thread_id(), at);
+  grant.slot->note_holder(now(), this_thread_id(), at, grant.ticket);
   return grant;
 }
 

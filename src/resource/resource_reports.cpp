@@ -11,7 +11,7 @@ lease_info resource_slot::info(nanos now) const noexcept {
   // relaxed: a number
   const void* const address = address_.load(std::memory_order_relaxed);
   return {.resource = {.place = number, .birth = word().birth()},
-          .held_for = std::chrono::nanoseconds(std::max<nanos>(now - held_since(), 0)),
+          .held_for = std::chrono::nanoseconds(held_for(now)),
           .thread = thread(),
           .address = address,
           .exempt = (marks() & exempt_lease) != 0};
@@ -39,20 +39,19 @@ resource_pool_stats resource_core::stats() {
   return found;
 }
 
-bool resource_slot::is_lent(nanos now, lease_info& found) const noexcept {
-  const life_word before = word();
-  if (before.state() != life_state::in_use) {
+bool resource_slot::is_lent(life_word lease, nanos now, lease_info& found) const noexcept {
+  if (lease.state() != life_state::in_use) {
     return false;
   }
   found = info(now);
-  return word() == before;
+  return word() == lease;
 }
 
 std::vector<lease_info> resource_core::leases() const {
   std::vector<lease_info> found;
   find_slot([&](const resource_slot& slot) {
     lease_info info;
-    if (slot.is_lent(now(), info)) {
+    if (slot.is_lent(slot.word(), now(), info)) {
       found.push_back(info);
     }
     return false;
@@ -83,26 +82,27 @@ void resource_core::report_leases() noexcept {
     return;
   }
   find_slot([&](resource_slot& slot) {
-    const life_word before = slot.word();
-    const nanos held = now() - slot.held_since() - slot.extension();
-    if (before.state() == life_state::in_use && held >= first && slot.word() == before) {
-      report_lease(slot, held >= settings_.leak_after);
+    const life_word lease = slot.word();
+    const nanos held = slot.held_for(now()) - slot.extension();
+    lease_info found;
+    if (held >= first && slot.is_lent(lease, now(), found)) {
+      report_lease(slot, lease, found, held >= settings_.leak_after);
     }
     return false;
   });
 }
 
-void resource_core::report_lease(resource_slot& slot, bool is_leak) noexcept {
+void resource_core::report_lease(resource_slot& slot, life_word lease, const lease_info& found,
+                                 bool is_leak) noexcept {
   const std::uint32_t mark = is_leak ? reported_leak : reported_slow;
-  if ((slot.marks() & (mark | reported_leak | exempt_lease)) != 0) {
+  if (!slot.mark(lease, mark, mark | reported_leak | exempt_lease)) {
     return;
   }
-  slot.mark(mark);
   if (is_leak) {
     const lock guard(mutex_);
     ++totals_.suspected_leaks;
   }
-  tell_of(is_leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, slot);
+  tell_of(is_leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, found);
 }
 
 void resource_core::tell(const pool_event& event) const noexcept {
@@ -112,9 +112,9 @@ void resource_core::tell(const pool_event& event) const noexcept {
 }
 
 /// Of one lease. Nobody is told if there is no memory for that.
-void resource_core::tell_of(pool_event::kind what, const resource_slot& slot) const noexcept {
+void resource_core::tell_of(pool_event::kind what, const lease_info& lease) const noexcept {
   try {
-    tell({.what = what, .pool = settings_.name, .error = nullptr, .leases = {slot.info(now())}});
+    tell({.what = what, .pool = settings_.name, .error = nullptr, .leases = {lease}});
   } catch (const std::bad_alloc&) {  // a release must not throw
   }
 }

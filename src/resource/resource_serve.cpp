@@ -24,7 +24,7 @@ aftermath::~aftermath() {
 void resource_core::give_back_with_care(const resource_grant& grant, bool last_use) noexcept {
   resource_slot& slot = *grant.slot;
   if ((slot.marks() & (reported_slow | reported_leak)) != 0) {
-    tell_of(pool_event::kind::returned_after_all, slot);
+    tell_of(pool_event::kind::returned_after_all, slot.info(now()));
   }
   const verdict found = slot.judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
@@ -192,7 +192,7 @@ void resource_core::turn_away(resource_waiter& waiter, acquire_failure cause,
 bool resource_core::hand_over(resource_waiter& waiter, const resource_grant& grant,
                               aftermath& after) noexcept {
   unlink(waiter);
-  grant.slot->note_holder(now(), waiter.thread(), {});
+  grant.slot->note_receiver(waiter.thread());
   const atomic<std::uint32_t>* const word = waiter.sleep_word();
   const bool is_callback = waiter.deliver() != nullptr;
   const auto waited = std::chrono::steady_clock::now() - waiter.since();

@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 using test::eventually;
 using test::fake_lease;
 using test::fake_pool;
+using test::outcome;
 
 class ResourceAges : public test::resource_by_tick {};
 
@@ -37,6 +38,7 @@ TEST_F(ResourceAges, D2IdleTimeoutKeepsMinIdle) {
   EXPECT_EQ(server.destroyed_for(destroy_reason::idle_too_long), 3);
 }
 
+// deadpool-rs/deadpool #178, sidorares/node-mysql2 #1797: no idle timeout, and no lifetime.
 TEST_F(ResourceAges, D4SurplusGoesWhenItWasIdleForTooLong) {
   fake_pool& pool = start({.max_size = 5, .idle_timeout = 60s, .max_lifetime = 0s});
   fill(pool, 5);
@@ -48,7 +50,7 @@ TEST_F(ResourceAges, D4SurplusGoesWhenItWasIdleForTooLong) {
 
 // djc/bb8 PR #158: a lifetime shorter than the reaper's period has no effect.
 // sidorares/node-mysql2 #4384: a busy pool never retires anything.
-TEST_F(ResourceAges, D3D5LifetimeCountsAtAcquireAndAtRelease) {
+TEST_F(ResourceAges, D3D5LifetimeCountsAtRelease) {
   fake_pool& pool = start({.max_size = 2, .max_lifetime = 10s, .lifetime_jitter = 0});
   fill(pool, 1);
   fake_lease held = pool.try_acquire();
@@ -56,6 +58,26 @@ TEST_F(ResourceAges, D3D5LifetimeCountsAtAcquireAndAtRelease) {
   held.reset();
   EXPECT_EQ(server.destroyed_for(destroy_reason::too_old), 1);
   EXPECT_EQ(pool.stats().idle, 0U);
+}
+
+// djc/bb8 PR #158 once more, between two sweeps of a pool whose callers do its work.
+TEST(ResourceAgesOfCallers, D3AnAcquireSeesAnAgeThatNoSweepHasSeen) {
+  test::fake_server server;
+  test::manual_clock clock;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1,
+                                               .idle_timeout = 0s,
+                                               .max_lifetime = 10s,
+                                               .lifetime_jitter = 0,
+                                               .keepalive = 0s,
+                                               .validate_if_idle_longer_than = 1h,
+                                               .upkeep = maintenance::by_callers,
+                                               .clock = &clock});
+  const int first = pool.acquire()->id;
+  clock.advance(9500ms);
+  EXPECT_EQ(pool.acquire()->id, first);  // sweeps; the next sweep is due at 10.5 s
+  clock.advance(600ms);                  // too old, and nobody has swept
+  EXPECT_NE(pool.acquire()->id, first);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::too_old), 1);
 }
 
 // https://github.com/brettwooldridge/HikariCP/issues/2004: made together, they must not go
@@ -97,6 +119,39 @@ TEST_F(ResourceAges, D6UpkeepHoldsOneResourceAtATime) {
   upkeep.join();
   EXPECT_EQ(server.validations, 2);
   EXPECT_EQ(pool.stats().idle, 2U);
+}
+
+TEST_F(ResourceAges, D6AnAcquireBesideUpkeepDoesNotWait) {
+  fake_pool& pool = start({.max_size = 2, .keepalive = 10s, .validate_if_idle_longer_than = 1h});
+  fill(pool, 2);
+  server.slow_validate = true;
+  clock.advance(11s);
+  std::jthread upkeep([&] { pool.tick(); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().checking == 1; }));
+  const fake_lease other = pool.try_acquire();
+  EXPECT_TRUE(other);
+  outcome waiting;
+  pool.async_acquire(waiting.receiver(), 1h);  // for the one in upkeep
+  EXPECT_EQ(waiting.calls, 0);
+  server.slow_validate = false;
+  upkeep.join();
+  EXPECT_EQ(waiting.calls, 1);
+  EXPECT_TRUE(waiting.lease);
+  EXPECT_EQ(server.validations, 1) << "once more for who waited";
+  waiting.lease.reset();
+}
+
+TEST_F(ResourceAges, D6UpkeepYieldsToThoseWhoWait) {
+  fake_pool& pool = start({.max_size = 1, .keepalive = 10s, .validate_if_idle_longer_than = 1h});
+  fill(pool, 1);
+  outcome waiting;
+  pool.suspend();  // the one way to have idle ones beside those who wait
+  pool.async_acquire(waiting.receiver(), 1h);
+  pass(11s);
+  EXPECT_EQ(server.validations, 0);
+  pool.resume();
+  EXPECT_EQ(waiting.calls, 1);
+  waiting.lease.reset();
 }
 
 // golang/go #22950: what was pooled is gone after each collection.

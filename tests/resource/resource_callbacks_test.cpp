@@ -36,6 +36,13 @@ detached use_once(fake_pool& pool, std::atomic<int>& done) {
   ++done;
 }
 
+detached use_often(fake_pool& pool, std::atomic<int>& done, int turns) {
+  for (int i = 0; i < turns; ++i) {
+    const fake_lease lease = co_await pool.co_acquire(10s);
+    done += lease ? 1 : 0;
+  }
+}
+
 struct task {
   struct promise_type {  // NOLINT(readability-identifier-naming): the language's
     task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -187,6 +194,8 @@ TEST_P(ResourceCallbacks, H4OneReleaseServesOneWaiter) {
   }
 }
 
+// boostorg/mysql #402: a time-out put around an operation (cancel_after) is a data race of its
+// user.
 TEST_P(ResourceCallbacks, G5AStoppedTokenEndsTheWaitOfACallback) {
   outcome stopped;
   std::stop_source stop;
@@ -212,6 +221,15 @@ TEST_P(ResourceCallbacks, CoroutinesWaitInTheSameQueue) {
   EXPECT_EQ(pool.stats().waiters, 5U);
   held.reset();
   EXPECT_TRUE(eventually([&] { return done == 5; }));
+}
+
+// Each turn has to validate, so each is a callback; were it called inside the one before, the stack
+// would not be deep enough.
+TEST_P(ResourceCallbacks, ACoroutineThatNeverHasToWaitDoesNotNest) {
+  std::atomic<int> done{0};
+  fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 0s});
+  use_often(pool, done, 100'000);
+  EXPECT_TRUE(eventually([&] { return done == 100'000; }));
 }
 
 // Were each called by the release of the one before, the stack would not be deep enough.

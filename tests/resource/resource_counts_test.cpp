@@ -1,6 +1,7 @@
 // The letters and numbers are those of docs/explanation/resource-pool.md.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <thread>
 
 #include "support/crew.hpp"
@@ -65,6 +66,15 @@ TEST(ResourceThreads, C2C4AnyNumberOfThreads) {
   const test::parked_crew crew(140, [&](unsigned) { EXPECT_TRUE(pool.acquire_for(20s)); });
   EXPECT_EQ(pool.stats().in_use, 0U);
   EXPECT_LE(server.most_alive, 4);
+}
+
+TEST(ResourceThreads, C2ThreadsThatStayKeepNothingOfAPoolThatHasGone) {
+  test::fake_server server;
+  std::optional<fake_pool> pool(std::in_place, test::fake_factory{&server},
+                                resource_pool_options{.max_size = 4});
+  const test::parked_crew crew(140, [&](unsigned) { EXPECT_TRUE(pool->acquire_for(20s)); });
+  pool.reset();
+  EXPECT_EQ(server.alive, 0) << "with all threads alive";
 }
 
 // HikariCP #442 (A14): but who had a resource last is not taken for who has it.

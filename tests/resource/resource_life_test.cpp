@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
 #include <set>
 
 #include "lido/resource/refill.hpp"
+#include "lido/resource/resource_slot.hpp"
 
 namespace lido::detail {
 namespace {
@@ -231,6 +233,44 @@ TEST(Refill, WhatIsMadeForWaitersIsNotIdle) {
                              .idle = 0,
                              .waiters = 2};
   EXPECT_EQ(creates_wanted(counts), 2U);
+}
+
+TEST(ResourceSlot, AMarkReachesTheLeaseItIsMeantForOnly) {
+  resource_slot slot;
+  ASSERT_TRUE(slot.reserve());
+  const life_word first = slot.be_born(0, limits, 0, epoch);
+  slot.note_holder(0, 1, {}, first);
+  EXPECT_TRUE(slot.mark(first, reported_slow, reported_slow));
+  EXPECT_FALSE(slot.mark(first, reported_slow, reported_slow)) << "twice";
+  EXPECT_EQ(slot.marks(), reported_slow);
+  ASSERT_TRUE(slot.put_back(first));
+  life_word next;
+  ASSERT_TRUE(slot.lend(next));
+  slot.note_holder(5, 2, {}, next);
+  EXPECT_FALSE(slot.mark(first, reported_leak, reported_leak));
+  EXPECT_EQ(slot.marks(), 0U);
+}
+
+TEST(ResourceSlot, AnExtensionStaysBesideTheLeaseInItsWord) {
+  resource_slot slot;
+  ASSERT_TRUE(slot.reserve());
+  const life_word lease = slot.be_born(0, limits, 0, epoch);
+  slot.note_holder(0, 1, {}, lease);
+  slot.extend(std::chrono::hours(24 * 365 * 100));
+  slot.extend(std::chrono::hours(1));
+  EXPECT_EQ(slot.extension(), nanos{longest_extension} * 1'000'000);
+  EXPECT_TRUE(slot.mark(lease, reported_slow, reported_slow));
+}
+
+TEST(ResourceSlot, NobodyHoldsForLongWhatIsOnItsWay) {
+  resource_slot slot;
+  EXPECT_EQ(slot.held_for(1000), 0);
+  slot.note_holder(10, 1, {}, {});
+  EXPECT_EQ(slot.held_for(1000), 990);
+  slot.forget_holder();
+  slot.note_receiver(2);
+  EXPECT_EQ(slot.held_for(1000), 0);
+  EXPECT_EQ(slot.thread(), 2U);
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ TEST(SlotState, EraserMayClaimTheSlotFromTheLastReader) {
   state.publish();
   EXPECT_TRUE(state.enter_shared(1));
   EXPECT_EQ(state.erase_and_claim(1), fate::theirs);
+  EXPECT_EQ(state.erase_and_claim(1), fate::stale) << "it is claimed already";
   EXPECT_TRUE(state.leave_shared());
   EXPECT_TRUE(state.is_claimed());
   EXPECT_TRUE(state.retire_value(9));

@@ -2,6 +2,7 @@
 /// Internal. Addresses that are kept from the start, with memory behind some of them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace lido::detail {
@@ -37,7 +38,23 @@ class address_space {
   /// zeros when they are used again. Without an effect where the system refuses.
   void discard(std::size_t offset, std::size_t size) const noexcept;
 
+  /// The same in pieces that take some milliseconds at most each. Calls `after_each()`, which must
+  /// not throw.
+  template <class Note>
+  void discard(std::size_t offset, std::size_t size, const Note& after_each) const noexcept {
+    const std::size_t end = offset + size;
+    while (offset < end) {
+      // At multiples, so that no page lies across the end of a piece.
+      const std::size_t next = std::min((offset / piece + 1) * piece, end);
+      discard(offset, next - offset);
+      after_each();
+      offset = next;
+    }
+  }
+
  private:
+  static constexpr std::size_t piece = std::size_t{32} << 20U;  ///< a multiple of any page size
+
   std::byte* mapping_;
   std::size_t mapped_;
   std::byte* data_;

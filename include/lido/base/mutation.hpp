@@ -117,6 +117,7 @@ enum class mutation {
   erase_beside_visit,     ///< who erases ends the value although somebody is with it
   enter_anyway,           ///< a visit does not look at the generation
   same_state_generation,  ///< a slot goes back with the generation it had
+  claim_ignored,          ///< an evictor takes a victim that another has claimed
   leave_doomed,           ///< the last one to leave an erased value does not end it
   ignore_census,          ///< a map is said to be full whatever was taken out to lower its end
   late_end,               ///< the end is lowered when the slots behind it have been given back

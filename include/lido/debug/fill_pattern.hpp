@@ -154,7 +154,9 @@ class fill_pattern {
       // All masks and shifts, because it is done for each acquire and each release. Of a size that
       // is no power of two the windows too many are the last one once more.
       const std::size_t mask = std::bit_ceil(size_) - window;
-      const std::size_t start = std::min(use * window & mask, size_ - window);
+      // Behind the last word the pattern is out of step with the last sixteen bytes.
+      const std::size_t last = size_ - window - (size_ % sizeof(fill_word) == 0 ? 0 : edge);
+      const std::size_t start = std::min(use * window & mask, last);
       visit_fill_words(0, edge, visit);
       // Written out: of a loop whose beginning is no constant GCC keeps the branches.
       visit(start, whole_fill_block);

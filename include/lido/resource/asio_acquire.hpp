@@ -39,7 +39,7 @@ class asio_operation final : public asio_wait {
   /// Once. Posted, since whoever ends the wait may be anybody: no handler runs in a release. Where
   /// the context has ended the lease goes back.
   void complete(resource_lease<R> lease, std::exception_ptr error) {
-    const asio_waits::lock still_there = waits_->claim(*this);
+    asio_waits::lock still_there = waits_->claim(*this);
     if (!still_there.owns_lock()) {
       return;
     }
@@ -49,8 +49,9 @@ class asio_operation final : public asio_wait {
       clear_slot();
       handler(std::move(error), std::move(lease));
     });
-    handler_.reset();
     work_.reset();
+    still_there.unlock();
+    handler_.reset();  // the user's, who may begin another operation there
   }
 
   void abandon() noexcept override {

@@ -82,7 +82,7 @@ class [[nodiscard]] keyed_lease {
   void extend(std::chrono::nanoseconds by) noexcept { grant_.slot->extend(by); }
 
   /// This lease is not reported as slow or leaked. Requires: not empty.
-  void expect_long_use() noexcept { grant_.slot->mark(detail::exempt_lease); }
+  void expect_long_use() noexcept { grant_.slot->exempt(); }
 
  private:
   template <class Key, class Resource, class Hash>

@@ -209,9 +209,10 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] nanos first_report() const noexcept;
   [[nodiscard]] bool reports_leases() const noexcept;
   void report_leases() noexcept;
-  void report_lease(resource_slot& slot, bool is_leak) noexcept;
+  void report_lease(resource_slot& slot, life_word lease, const lease_info& found,
+                    bool is_leak) noexcept;
   void tell(const pool_event& event) const noexcept;
-  void tell_of(pool_event::kind what, const resource_slot& slot) const noexcept;
+  void tell_of(pool_event::kind what, const lease_info& lease) const noexcept;
   void tell_of_orphans() const noexcept;
   void upkeep_by_caller() noexcept;
   // resource_threads.cpp
@@ -373,7 +374,7 @@ inline resource_grant resource_core::take_last(place at) noexcept {
   }
   const nanos now = this->now();
   if (slot->is_fresh(now, epoch()) && !ticket.doomed()) [[likely]] {
-    slot->note_holder(now, this_thread_id(), at);
+    slot->note_holder(now, this_thread_id(), at, ticket);
     return {slot, ticket};
   }
   offer({slot, ticket});  // what it needs may take time, and only take() knows how much there is

@@ -88,7 +88,7 @@ class [[nodiscard]] resource_lease {
   void extend(std::chrono::nanoseconds by) noexcept { grant_.slot->extend(by); }
 
   /// This lease is not reported as slow or leaked. Requires: not empty.
-  void expect_long_use() noexcept { grant_.slot->mark(detail::exempt_lease); }
+  void expect_long_use() noexcept { grant_.slot->exempt(); }
 
  private:
   friend class resource_pool<R>;

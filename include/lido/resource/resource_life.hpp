@@ -28,6 +28,10 @@ class life_word {
   }
   [[nodiscard]] constexpr bool doomed() const noexcept { return (bits_ & doom_bit) != 0; }
   [[nodiscard]] constexpr std::uint64_t birth() const noexcept { return bits_ >> birth_shift; }
+  /// Which lease this is, as far as 32 bits go: all of the turn, and the low bits of the birth.
+  [[nodiscard]] constexpr std::uint32_t lease() const noexcept {
+    return static_cast<std::uint32_t>(bits_ / one_turn);
+  }
 
   [[nodiscard]] constexpr life_word in(life_state state) const noexcept {
     return life_word((bits_ & ~state_mask) | static_cast<std::uint64_t>(state));

@@ -183,10 +183,19 @@ class resource_pool {
 
  private:
   struct awaiter;
-  /// From a callback in the queue to what it is for; null once that has gone.
+  /// From a callback in the queue to what it is for.
   struct lifeline {
     explicit lifeline(awaiter* from) noexcept : waiting(from) {}
-    detail::atomic<awaiter*> waiting;
+    /// Whether it is the second of the two that meet here: the callback, and who is about to
+    /// suspend the coroutine. The second one goes on with it, so that of callbacks that come at
+    /// once none is called inside the one before.
+    [[nodiscard]] bool comes_second() noexcept {
+      // (1) - this acq_rel-exchange synchronizes-with the acq_rel-exchange (1) of the first
+      return one_came.exchange(true, std::memory_order_acq_rel);
+    }
+
+    detail::atomic<awaiter*> waiting;  ///< null once it has gone
+    detail::atomic<bool> one_came{false};
   };
   // NOLINTNEXTLINE(*-special-member-functions): an aggregate that stays where it is made
   struct awaiter {
@@ -211,8 +220,9 @@ class resource_pool {
       }
       return static_cast<bool>(lease);
     }
-    void await_suspend(std::coroutine_handle<> coroutine) {
+    bool await_suspend(std::coroutine_handle<> coroutine) {
       line = std::make_shared<lifeline>(this);
+      const std::shared_ptr<lifeline> mine = line;  // the awaiter may be gone at the end
       pool.async_acquire_at(
           at,
           [line = line, coroutine](lease_type got, const std::exception_ptr& why) {
@@ -223,9 +233,12 @@ class resource_pool {
             }
             self->lease = std::move(got);
             self->error = why;
-            coroutine.resume();
+            if (line->comes_second()) {
+              coroutine.resume();
+            }
           },
           timeout, stop);
+      return !mine->comes_second();
     }
     [[nodiscard]] lease_type await_resume() {
       if (error) {

@@ -43,9 +43,11 @@ class resource_hooks {
   bool resets_;
 };
 
-/// Marks on a lease, in one word so that a new lease clears them at once. The bits above them count
-/// the milliseconds that its holder has asked for.
+/// Marks on a lease. They lie in one word with the lease they are of, so that a new lease clears
+/// them at once, and what is meant for one lease does not reach the next. The bits above them, up
+/// to half of the word, count the milliseconds that its holder has asked for.
 enum lease_mark : std::uint32_t { reported_slow = 1, reported_leak = 2, exempt_lease = 4 };
+inline constexpr unsigned lease_shift = 32;
 inline constexpr unsigned extension_shift = 3;
 inline constexpr std::int64_t longest_extension = 0xFFFF'FFFFU >> extension_shift;
 
@@ -54,11 +56,17 @@ class resource_slot : public resource_life {
   // ---- who has it: written by the holder, read by all as numbers --------------------------------
 
   // relaxed (whole function): numbers for reports
-  void note_holder(nanos now, std::uint32_t thread, place at) noexcept {
+  void note_holder(nanos now, std::uint32_t thread, place at, life_word ticket) noexcept {
     held_since_.store(now, std::memory_order_relaxed);
     thread_.store(thread, std::memory_order_relaxed);
     address_.store(at.address, std::memory_order_relaxed);
-    marks_.store(0, std::memory_order_relaxed);
+    marks_.store(std::uint64_t{ticket.lease()} << lease_shift, std::memory_order_relaxed);
+  }
+  /// On its way to who waits, who holds it once it is fit; no lease is too long until then.
+  // relaxed (whole function): as above
+  void note_receiver(std::uint32_t thread) noexcept {
+    thread_.store(thread, std::memory_order_relaxed);
+    address_.store(nullptr, std::memory_order_relaxed);
   }
   /// Before others may have it, so that nobody takes its next lease for this one.
   // relaxed (whole function): as above; resource_life.hpp (2) publishes it
@@ -73,23 +81,36 @@ class resource_slot : public resource_life {
     return thread_.load(std::memory_order_relaxed);
   }
   // relaxed (whole function): as above
-  [[nodiscard]] nanos held_since() const noexcept {
-    return held_since_.load(std::memory_order_relaxed);
+  [[nodiscard]] nanos held_for(nanos now) const noexcept {
+    const nanos since = held_since_.load(std::memory_order_relaxed);
+    return since == never ? 0 : std::max<nanos>(now - since, 0);
   }
   // relaxed (whole function): as above
   [[nodiscard]] std::uint32_t marks() const noexcept {
-    return marks_.load(std::memory_order_relaxed);
+    return static_cast<std::uint32_t>(marks_.load(std::memory_order_relaxed));
   }
+  /// Only the holder: no reports of this lease.
   // relaxed (whole function): as above
-  void mark(std::uint32_t marks) noexcept {
-    (void)marks_.fetch_or(marks, std::memory_order_relaxed);
+  void exempt() noexcept { (void)marks_.fetch_or(exempt_lease, std::memory_order_relaxed); }
+  /// Marks that lease. False: it has ended, or bears one of `unless` already.
+  // relaxed (whole function): as above; which lease it is of is in the word itself
+  [[nodiscard]] bool mark(life_word lease, std::uint32_t marks, std::uint32_t unless) noexcept {
+    std::uint64_t seen = marks_.load(std::memory_order_relaxed);
+    while (seen >> lease_shift == lease.lease() && (seen & unless) == 0) {
+      schedule_point();
+      if (marks_.compare_exchange_weak(seen, seen | marks, std::memory_order_relaxed,
+                                       std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
   }
   /// Only the holder: reports of this lease come so much later.
   void extend(std::chrono::nanoseconds by) noexcept {
     const std::int64_t before = marks() >> extension_shift;
     const std::int64_t more = std::chrono::ceil<std::chrono::milliseconds>(by).count();
     const std::int64_t most = longest_extension - before;
-    const auto added = static_cast<std::uint32_t>(std::clamp<std::int64_t>(more, 0, most));
+    const auto added = static_cast<std::uint64_t>(std::clamp<std::int64_t>(more, 0, most));
     // relaxed: as above; others only set the marks below
     (void)marks_.fetch_add(added << extension_shift, std::memory_order_relaxed);
   }
@@ -98,8 +119,8 @@ class resource_slot : public resource_life {
   }
   /// Of one in use, as far as can be told while it goes on being used.
   [[nodiscard]] lease_info info(nanos now) const noexcept;
-  /// The same of one that may not be in use; false if it is not.
-  [[nodiscard]] bool is_lent(nanos now, lease_info& found) const noexcept;
+  /// The same of one that may not be in use; false if it is not, or in another lease by now.
+  [[nodiscard]] bool is_lent(life_word lease, nanos now, lease_info& found) const noexcept;
 
   // ---- of the pool: constant, or of who brought it into its state -------------------------------
 
@@ -110,10 +131,10 @@ class resource_slot : public resource_life {
   // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
-  atomic<nanos> held_since_{0};
+  atomic<nanos> held_since_{never};
   atomic<const void*> address_{nullptr};
   atomic<std::uint32_t> thread_{0};
-  atomic<std::uint32_t> marks_{0};
+  atomic<std::uint64_t> marks_{0};
 };
 
 /// Slots that were made together. They stay where they are until the pool ends.

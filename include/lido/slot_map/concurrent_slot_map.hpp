@@ -38,11 +38,12 @@ namespace lido {
 /// one another, unless they say otherwise.
 ///
 /// A value is touched only inside a callback: `visit` is alone with it, `read` among readers. To
-/// enter waits while others are with the same value (spins, then yields); nothing else waits but
-/// what `object_pool` waits for. `erase` never waits: from its return on nobody enters, and the
-/// last one who is with the value ends it. Hence a callback may erase any value, its own too, and
-/// insert; it must not enter the value it is with, which a walk and emplace_or_evict would, nor may
-/// two callbacks enter each other's.
+/// enter waits while others are with the same value (spins, then yields), and nobody stands in
+/// line: as long as readers of one value overlap, a `visit` of it and a walk that is not const
+/// wait. Nothing else waits but what `object_pool` waits for. `erase` never waits: from its return
+/// on nobody enters, and the last one who is with the value ends it. Hence a callback may erase any
+/// value, its own too, and insert; it must not enter the value it is with, which a walk and
+/// emplace_or_evict would, nor may two callbacks enter each other's.
 ///
 /// insert, erase, visit, read and contains are linearizable for each handle: they take effect at
 /// one moment between call and return, in one order for all threads. Not linearizable: a walk (it
@@ -210,9 +211,9 @@ class concurrent_slot_map {
   /// for each of `max_size()` slots, a few nanoseconds at most; nothing if another thread is at it.
   /// Progress: blocking for nobody who is with a value or finds a slot.
   void shrink_to_fit() noexcept {
-    slots_.lower_end([this](std::uint32_t end) noexcept {
+    slots_.lower_end([this](std::uint32_t end, const auto& note) noexcept {
       const std::size_t used = std::size_t{end} * sizeof(T);
-      values_.storage().discard(used, values_.storage().size() - used);
+      values_.storage().discard(used, values_.storage().size() - used, note);
     });
   }
 
@@ -269,10 +270,10 @@ class concurrent_slot_map {
       hooks_.on_insert(*value, handle);
       take_back.dismiss();
     }
+    slots_.raise_end(slot);  // before others can reach the value: who has met it may walk
     if (!detail::broken(detail::mutation::publish_early)) {
       states_[slot].publish();
     }
-    slots_.raise_end(slot);
     return handle;
   }
 

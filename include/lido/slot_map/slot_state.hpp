@@ -24,7 +24,9 @@ namespace lido::detail {
 /// Memory ordering: an atomic word alone decides who may touch the value, so what one does with it
 ///   is visible to the next; see the notes. Between a value and the next one in the slot the free
 ///   list orders.
-/// Progress: to enter waits for those who are with the value; the rest is lock-free.
+/// Progress: to enter waits for those who are with the value, and nobody stands in line: readers
+/// who
+///   overlap without end keep out who wants to be alone. The rest is lock-free.
 class slot_state {
  public:
   /// What becomes of an erased value.
@@ -187,7 +189,9 @@ class slot_state {
         return visited && !broken(mutation::erase_beside_visit) ? fate::theirs : fate::ours;
       }
     }
-    return fate::stale;
+    // Nobody else takes what is claimed, unless this build is wrong on purpose.
+    const bool taken = (before & claim) != 0 && before >> generation_shift == generation;
+    return taken && broken(mutation::claim_ignored) ? fate::theirs : fate::stale;
   }
 
   static bool has_value(std::uint64_t word, std::uint64_t generation) noexcept {

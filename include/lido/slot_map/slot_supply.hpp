@@ -69,12 +69,12 @@ class slot_supply final : private thread_exit_listener {
   [[nodiscard]] pool_stats stats() const noexcept { return source_.stats(); }
 
   [[nodiscard]] std::uint32_t end() const noexcept {
-    // relaxed: an insert that is over before a walk begins has raised it, and while its value is
-    // there it stays above (I2); what is in a slot says the slot's own word
+    // relaxed: raised before the value is published, so who has met the value sees that, and while
+    // it is there it stays above (I2); what is in a slot says the slot's own word
     return end_.load(std::memory_order_relaxed);
   }
 
-  /// There is a value. Requires: the slot is the caller's, or its value is not erased.
+  /// There will be a value. Requires: the slot is the caller's.
   // relaxed (whole function): see end()
   void raise_end(std::uint32_t slot) noexcept {
     std::uint32_t before = end_.load(std::memory_order_relaxed);
@@ -87,8 +87,9 @@ class slot_supply final : private thread_exit_listener {
     }
   }
 
-  /// Lowers the end as far as slots are free, and calls `discard(end)` while those behind it are
-  /// nobody's. Nothing if another thread is doing that.
+  /// Lowers the end as far as slots are free, and calls `discard(end, note)` while those behind it
+  /// are nobody's; it calls `note()` every few milliseconds (I3). Nothing if another thread is
+  /// doing that.
   template <class Discard>
   void lower_end(Discard discard) noexcept {
     if (!try_hold()) {
@@ -104,7 +105,7 @@ class slot_supply final : private thread_exit_listener {
       // relaxed: see end()
       end_.store(end, std::memory_order_relaxed);
     }
-    discard(end);
+    discard(end, [this]() noexcept { note_progress(); });
     put_back_census();
     let_go();
   }
@@ -191,12 +192,16 @@ class slot_supply final : private thread_exit_listener {
   }
 
   /// Behind the last slot that is not in the census.
-  [[nodiscard]] std::uint32_t end_of_taken() const noexcept {
+  [[nodiscard]] std::uint32_t end_of_taken() noexcept {
+    constexpr std::uint32_t slots_between_notes = std::uint32_t{1} << 26U;  // some milliseconds
     constexpr auto word_size = static_cast<std::uint32_t>(slot_census::most_at_once);
     std::uint32_t end = capacity_;
     while (end != 0 && census_.holds_all(end - 1, end)) {
       const bool whole = end % word_size == 0 && census_.holds_all(end - word_size, end);
       end -= whole ? word_size : 1;
+      if (end % slots_between_notes == 0) {
+        note_progress();
+      }
     }
     return end;
   }

@@ -145,6 +145,8 @@ constexpr std::array rules{
     rule{mutation::enter_anyway, "enter_anyway", "a visit does not look at the generation"},
     rule{mutation::same_state_generation, "same_state_generation",
          "a slot of a map goes back with the generation it had"},
+    rule{mutation::claim_ignored, "claim_ignored",
+         "an evictor takes a victim that another has claimed"},
     rule{mutation::leave_doomed, "leave_doomed",
          "the last one to leave an erased value does not end it"},
     rule{mutation::ask_ignored, "ask_ignored",

@@ -63,9 +63,10 @@ class supplied {
   }
 
   void shrink() {
-    supply_.lower_end([this](std::uint32_t end) {
+    supply_.lower_end([this](std::uint32_t end, const auto& note) {
       for (std::size_t slot = end; slot < books_.capacity(); ++slot) {
         memory_.at(slot).write(false);
+        note();
       }
     });
   }
