@@ -2,7 +2,8 @@
 # Runs clang-tidy over our sources and over each header by itself, and clang-format over all of them.
 # Usage: scripts/tidy.sh [build-dir [folder...]]    the build directory must be configured; default
 # build/clang and all folders. clang-tidy takes minutes for the unit tests, so scripts/test.sh names
-# only the folders of the library; clang-format always sees everything.
+# only the folders of the library; clang-format always sees everything. A source that was clean, and of which
+# nothing has changed that it includes, is not looked at again (LIDO_TIDY_CACHE, as ccache does for compilers).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -60,12 +61,21 @@ sources | xargs -0 "$format" --dry-run -Werror || status=1
 # The generated files may lie outside the source tree, where clang-tidy finds no configuration. The
 # database of a g++ build names warnings that clang does not know.
 check() { # file
-  local options=(-p "$database" --quiet "-warnings-as-errors=*" --extra-arg=-Wno-unknown-warning-option)
+  local options=(-p "$database" --quiet "-warnings-as-errors=*" --extra-arg=-Wno-unknown-warning-option) key
   [[ $1 != *_verify_interface_header_sets/* ]] || options+=("--config-file=$root/.clang-tidy")
-  "$tidy" "${options[@]}" "$1" 2> >(grep -v ' warnings\? generated\.$' >&2)
+  key=$(python3 "$root/scripts/tidy_key.py" "$database" "$1" "$tidy") || key=
+  if [ -n "$key" ] && [ -e "$clean/$key" ]; then
+    touch "$clean/$key"
+    return 0
+  fi
+  "$tidy" "${options[@]}" "$1" 2> >(grep -v ' warnings\? generated\.$' >&2) || return 1
+  [ -z "$key" ] || touch "$clean/$key"
 }
+clean=${LIDO_TIDY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lido-tidy}
+mkdir -p "$clean"
+find "$clean" -type f -mtime +30 -delete # what nobody has asked for
 export -f check
-export tidy database root
+export tidy database root clean
 printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'check "$1"' check || status=1
 [ $status -eq 0 ] && echo "tidy: ok (${#files[@]} files, $headers of them one header each)"
 exit $status

@@ -1,15 +1,22 @@
 /// @file
-/// Four ways for a request to come by a connection. Each has `with(f)`, which calls `f(connection)`
-/// and returns what that returns.
+/// Ways for a request to come by a connection. Each has `with(f)`, which calls `f(connection)` and
+/// returns what that returns; `awaited` hands it on.
 #pragma once
 
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "lido/asio.hpp"
 #include "lido/resource_pool.hpp"
 
 namespace gateway {
@@ -41,6 +48,55 @@ class pooled {
   lido::resource_pool<typename Backend::connection> pool_;
 };
 // [/snippet]
+
+/// The same pool, for more requests than connections: they wait in its queue, and no thread does.
+template <class Backend>
+class awaited {
+ public:
+  using lease = lido::resource_lease<typename Backend::connection>;
+
+  awaited(Backend& backend, unsigned connections)
+      : pool_(backend.factory(), {.max_size = connections, .name = "backend"}) {
+    std::vector<lease> all;  // made ahead, so that only waits for one another count
+    while (all.size() < connections) {
+      all.push_back(pool_.acquire());
+    }
+    waits_before_ = pool_.stats().waits;
+  }
+
+  /// Calls `reply(text)` in a thread of `context` with what f returns, or what went wrong.
+  template <class F, class Reply>
+  void with(boost::asio::io_context& context, F f, Reply reply) {
+    const auto then = [f = std::move(f), reply = std::move(reply)](
+                          const std::exception_ptr& refused, lease connection) {
+      std::string text;
+      try {
+        if (refused) {
+          std::rethrow_exception(refused);
+        }
+        text = f(*connection);
+        connection.reset();  // before the client is answered
+      } catch (const std::exception& problem) {
+        connection.discard();  // nothing if it is empty
+        text = std::string("ERROR ") + problem.what();
+      }
+      reply(std::move(text));
+    };
+    lido::async_acquire(pool_, std::chrono::seconds(5), boost::asio::bind_executor(context, then));
+  }
+
+  /// Requests that had to wait.
+  [[nodiscard]] std::uint64_t waits() const { return pool_.stats().waits - waits_before_; }
+
+ private:
+  lido::resource_pool<typename Backend::connection> pool_;
+  std::uint64_t waits_before_ = 0;
+};
+
+template <class Lender>
+concept hands_on = requires(const Lender& lender) {
+  lender.waits();
+};
 
 /// The best that can be had: each thread has one of its own, and nothing is lent.
 template <class Backend>

@@ -21,6 +21,7 @@ struct tally {
   clock::time_point end;
   std::vector<clock::duration> times;
   std::uint64_t wrong = 0;
+  std::uint64_t lost = 0;
 };
 
 class client {
@@ -39,6 +40,8 @@ class client {
     net::async_write(socket_, net::buffer(question_), [this](error_code failed, std::size_t) {
       if (!failed) {
         read();
+      } else {
+        ++all_.lost;
       }
     });
   }
@@ -49,6 +52,8 @@ class client {
                           [this](error_code failed, std::size_t) {
                             if (!failed) {
                               count();
+                            } else {
+                              ++all_.lost;
                             }
                           });
   }
@@ -98,7 +103,9 @@ load_result put_load_on(int port, unsigned clients, std::chrono::nanoseconds war
   return {.per_second = static_cast<double>(all.times.size()) / seconds,
           .median = at(0.5),
           .p99 = at(0.99),
-          .wrong = all.wrong};
+          .served = all.times.size(),
+          .wrong = all.wrong,
+          .lost = all.lost};
 }
 
 }  // namespace gateway

@@ -12,7 +12,10 @@ struct load_result {
   double per_second = 0;
   std::chrono::microseconds median{0};
   std::chrono::microseconds p99{0};
-  std::uint64_t wrong = 0;  ///< answers that were not what was asked for
+  std::uint64_t served = 0;  ///< answers in time
+  std::uint64_t wrong = 0;   ///< answers that were not what was asked for
+  std::uint64_t lost = 0;    ///< clients whose connection broke
+  std::uint64_t waits = 0;   ///< requests that had to wait for a connection, where that is known
 };
 
 /// So many clients ask, each its next question as soon as it has an answer; the first `warm_up`

@@ -6,7 +6,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,7 +19,9 @@ namespace gateway {
 class server {
  public:
   using tcp = boost::asio::ip::tcp;
-  using answerer = std::function<std::string(const std::string&)>;
+  using reply = std::function<void(std::string)>;
+  /// Calls the reply once, now or later, in a thread of the server.
+  using answerer = std::function<void(boost::asio::io_context&, const std::string&, reply)>;
 
   server(unsigned threads, answerer answer) : answer_(std::move(answer)) {
     accept();
@@ -40,25 +41,28 @@ class server {
  private:
   /// One client. Its handlers follow one another.
   struct session : std::enable_shared_from_this<session> {
-    session(const answerer& by, tcp::socket connected) : answer(by), socket(std::move(connected)) {}
+    session(boost::asio::io_context& in, const answerer& by, tcp::socket connected)
+        : context(in), answer(by), socket(std::move(connected)) {}
 
     void read() {
       boost::asio::async_read_until(
           socket, boost::asio::dynamic_buffer(input), '\n',
           [self = shared_from_this()](boost::system::error_code failed, std::size_t size) {
             if (!failed) {
-              self->reply(size);
+              self->respond(size);
             }
           });
     }
 
-    void reply(std::size_t size) {
-      try {
-        output = answer(input.substr(0, size - 1)) + '\n';
-      } catch (const std::exception& problem) {
-        output = std::string("ERROR ") + problem.what() + '\n';
-      }
+    void respond(std::size_t size) {
+      const std::string question = input.substr(0, size - 1);
       input.erase(0, size);
+      answer(context, question,
+             [self = shared_from_this()](const std::string& text) { self->write(text); });
+    }
+
+    void write(const std::string& text) {
+      output = text + '\n';
       boost::asio::async_write(
           socket, boost::asio::buffer(output),
           [self = shared_from_this()](boost::system::error_code failed, std::size_t /*sent*/) {
@@ -68,6 +72,7 @@ class server {
           });
     }
 
+    boost::asio::io_context& context;
     const answerer& answer;
     tcp::socket socket;
     std::string input;
@@ -80,7 +85,7 @@ class server {
         return;
       }
       connected.set_option(tcp::no_delay(true));
-      std::make_shared<session>(answer_, std::move(connected))->read();
+      std::make_shared<session>(context_, answer_, std::move(connected))->read();
       accept();
     });
   }
