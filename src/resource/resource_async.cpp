@@ -31,7 +31,7 @@ void resource_core::begin_async(async_waiter& waiter, bool again) noexcept {
     const lock guard(mutex_);
     if (!waiter.stopped && !is_refused(again, cause)) {
       waiter.reopen();
-      ++async_waiters_;
+      callbacks_.push(waiter);
       enqueue_locked(waiter, again, after);
       after.plans = waiter.until().nanoseconds() < planned_;
       return;
@@ -87,19 +87,13 @@ void async_waiter::ended(resource_waiter& waiter) noexcept {
 
 /// Ends the waits of callbacks whose time is up. Returns when that of the next one is.
 nanos resource_core::expire_async(aftermath& after) noexcept {
-  nanos next = never;
-  resource_waiter* waiter = async_waiters_ == 0 ? nullptr : queue_.first();
-  while (waiter != nullptr) {
-    resource_waiter* const following = waiter_list::after(*waiter);
-    const bool is_callback = waiter->deliver() != nullptr && waiter->open();
-    if (is_callback && waiter->until().passed()) {
-      turn_away(*waiter, acquire_failure::timed_out, after);
-    } else if (is_callback) {
-      next = std::min(next, waiter->until().nanoseconds());
+  while (resource_waiter* const waiter = callbacks_.first()) {
+    if (!waiter->until().passed()) {
+      return waiter->until().nanoseconds();
     }
-    waiter = following;
+    turn_away(*waiter, acquire_failure::timed_out, after);  // takes it out
   }
-  return next;
+  return never;
 }
 
 }  // namespace lido::detail

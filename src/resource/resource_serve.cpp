@@ -219,8 +219,8 @@ void resource_core::unlink(resource_waiter& waiter) noexcept {
       attention_.set(attention::overdue,
                      /*on=*/false);  // of the next in the queue nothing is known
     }
-    async_waiters_ -= waiter.deliver() != nullptr ? 1 : 0;
   }
+  callbacks_.remove(waiter);
 }
 
 void resource_core::cancel_all(acquire_failure cause, aftermath& after) noexcept {

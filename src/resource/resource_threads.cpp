@@ -63,7 +63,7 @@ bool resource_core::plan(deadline& until) noexcept {
   if (stopping_) {
     return false;
   }
-  timing_ = async_waiters_ != 0 || reports_leases();  // what else it does calls nobody
+  timing_ = callbacks_.first() != nullptr || reports_leases();  // what else it does calls nobody
   const nanos moment = now();
   const nanos next_callback = expire_async(after);
   refill(after);

@@ -283,7 +283,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   // Under the mutex.
   alignas(no_false_sharing) counted_mutex mutex_;
   waiter_list queue_;
-  std::uint32_t async_waiters_ = 0;
+  soonest_first<resource_waiter, ends_sooner> callbacks_;  ///< in the queue
   nanos planned_ = 0;  // when the thread that keeps time looks for callbacks whose time is up
   std::uint32_t max_size_;
   std::uint32_t min_idle_;

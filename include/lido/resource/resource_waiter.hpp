@@ -9,6 +9,7 @@
 #include "lido/concurrency/parking.hpp"
 #include "lido/resource/acquire_error.hpp"
 #include "lido/resource/resource_life.hpp"
+#include "lido/resource/soonest_first.hpp"
 
 namespace lido::detail {
 
@@ -31,7 +32,7 @@ enum class wait_state : std::uint32_t { waiting, asleep, given, cancelled };
 ///
 /// Memory ordering: what happened to the resource before it was given, the waiter sees (1, 2).
 /// Progress: everything but `sleep` is lock-free.
-class resource_waiter {
+class resource_waiter : public heap_links<resource_waiter> {
  public:
   /// `tell` is called once the wait has ended, by who ended it, without locks; null: a thread
   /// sleeps instead. `thread` is who waits, 0 for nobody.
@@ -193,6 +194,12 @@ class ended_waiters {
  private:
   const atomic<std::uint32_t>* last_ = nullptr;
   waiter_list callbacks_;
+};
+
+struct ends_sooner {
+  bool operator()(const resource_waiter& left, const resource_waiter& right) const noexcept {
+    return left.until().nanoseconds() < right.until().nanoseconds();
+  }
 };
 
 }  // namespace lido::detail
