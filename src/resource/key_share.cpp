@@ -18,17 +18,28 @@ nanos waiting_clock() noexcept {
 
 }  // namespace
 
+total_share::~total_share() {
+  while (shares_ != nullptr) {
+    const std::unique_ptr<key_share> gone(shares_);
+    shares_ = gone->next_;
+  }
+}
+
 key_share& total_share::add(std::unique_ptr<key_share> share) {
   share->core().resize(0, 0);  // its slots are made: no resize allocates from now on
   key_share& added = *share;
   bool is_closed = false;
   {
     const std::lock_guard guard(mutex_);
-    shares_.push_back(std::move(share));
+    added.next_ = shares_;
+    if (shares_ != nullptr) {
+      shares_->previous_ = &added;
+    }
+    shares_ = share.release();
     is_closed = closed_;
   }
   if (is_closed) {
-    (void)added.core().close(deadline::after(std::chrono::nanoseconds(0)));
+    (void)added.core().end(deadline::after(std::chrono::nanoseconds(0)));
   }
   return added;
 }
@@ -39,14 +50,13 @@ std::unique_ptr<key_share> total_share::remove(key_share& share) noexcept {
       share.core().stats().live != 0) {
     return nullptr;
   }
-  const auto found = std::find_if(shares_.begin(), shares_.end(),
-                                  [&](const auto& candidate) { return candidate.get() == &share; });
   used_ -= share.granted_ + share.owed_;
   owed_ -= share.owed_;
-  std::unique_ptr<key_share> out = std::move(*found);
-  *found = std::move(shares_.back());
-  shares_.pop_back();
-  return out;
+  (share.previous_ != nullptr ? share.previous_->next_ : shares_) = share.next_;
+  if (share.next_ != nullptr) {
+    share.next_->previous_ = share.previous_;
+  }
+  return std::unique_ptr<key_share>(&share);
 }
 
 // ---- the queue ----------------------------------------------------------------------------------
@@ -151,9 +161,10 @@ key_share* total_share::plan() noexcept {
     first->share_.granted_waits_ += std::exchange(first->granted_, true) ? 0 : 1;
     return &first->share_;
   }
-  const auto coming = std::count_if(shares_.begin(), shares_.end(), [](const auto& share) {
-    return share->resizing_ && share->owed_ != 0;
-  });
+  std::uint32_t coming = 0;
+  for (const key_share* share = shares_; share != nullptr; share = share->next_) {
+    coming += share->resizing_ && share->owed_ != 0 ? 1 : 0;
+  }
   key_share* const source = needy() > coming ? least_needed() : nullptr;
   if (source != nullptr) {
     take_back(*source, 1);
@@ -169,11 +180,11 @@ key_share* total_share::least_needed() const noexcept {
   }
   key_share* found = nullptr;
   std::uint64_t oldest = 0;
-  for (const auto& share : shares_) {
+  for (key_share* share = shares_; share != nullptr; share = share->next_) {
     // relaxed: a hint about which one is best
     const std::uint64_t used = share->last_used_.load(std::memory_order_relaxed);
     if (share->granted_ > share->claims() && (found == nullptr || used < oldest)) {
-      found = share.get();
+      found = share;
       oldest = used;
     }
   }
@@ -192,7 +203,7 @@ void total_share::settle() noexcept {
   if (owed_ == 0) {
     return;
   }
-  for (const auto& share : shares_) {
+  for (key_share* share = shares_; share != nullptr; share = share->next_) {
     if (share->owed_ == 0 || share->resizing_) {
       continue;
     }
@@ -304,15 +315,13 @@ void total_share::look_at(key_share& share) noexcept {
   ++share.looks_;
 }
 
-std::vector<key_share*> total_share::look_at_all() {
+key_share* total_share::look_behind(const key_share* before) noexcept {
   const std::lock_guard guard(mutex_);
-  std::vector<key_share*> all;
-  all.reserve(shares_.size());
-  for (const auto& share : shares_) {
-    ++share->looks_;
-    all.push_back(share.get());
+  key_share* const found = before != nullptr ? before->next_ : shares_;
+  if (found != nullptr) {
+    ++found->looks_;
   }
-  return all;
+  return found;
 }
 
 /// What was ended meanwhile may have made room.

@@ -314,6 +314,26 @@ void live_with_keys() {
   require(pool->close(1s).complete(), "something is left of a pool that was closed");
 }
 
+/// Without any memory a pool ends all that is idle, and a lease that outlives it the rest.
+void end_without_memory() {
+  now = {"the end of a keyed pool", 1, true};
+  auto each = options_of(maintenance::by_tick);
+  each.close_timeout = 0ns;
+  each.on_event = [](const pool_event&) {};
+  std::optional<keyed_resource_pool<std::string, thing>> pool;
+  pool.emplace([](const std::string& /*key*/) { return thing(1); },
+               keyed_resource_pool_options{.max_total = 3, .each_key = each});
+  (void)pool->acquire(std::string("idle"));
+  auto out = pool->acquire(std::string("out"));
+  {
+    const failing_allocations none(now.first, now.sticky);
+    pool.reset();
+  }
+  require(thing::live == 1, "an idle one is left of a pool that has ended");
+  out = {};
+  require(thing::live == 0, "what was out is left");
+}
+
 // ---- the sweep
 // ------------------------------------------------------------------------------------
 
@@ -358,6 +378,7 @@ int main(int argc, char** argv) {
                                 subject{"block_resource", live_on_blocks},
                                 subject{"resource_pool", live_with_resources},
                                 subject{"keyed_resource_pool", live_with_keys}};
+  end_without_memory();
   for (const auto& [name, life] : subjects) {
     if (argc < 2 || name == argv[1]) {  // one by its name, for a debugger
       sweep(name, life);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
@@ -57,6 +56,8 @@ class alignas(no_false_sharing) key_share {
   std::uint32_t granted_waits_ = 0;  // of these, those that something was granted for
   bool resizing_ = false;
   bool again_ = false;  // what is granted has changed meanwhile
+  key_share* next_ = nullptr;
+  key_share* previous_ = nullptr;
 };
 
 /// The limit over all keys, and the one queue of those who wait for room under it.
@@ -79,7 +80,7 @@ class total_share {
       : max_total_(max_total), max_per_key_(max_per_key), patience_(patience) {}
   total_share(const total_share&) = delete;
   total_share& operator=(const total_share&) = delete;
-  ~total_share() = default;
+  ~total_share();
 
   /// A new key. Throws std::bad_alloc.
   key_share& add(std::unique_ptr<key_share> share);
@@ -105,8 +106,9 @@ class total_share {
 
   /// Looks at a share, which stays until the look ends. Only while the key cannot be removed.
   void look_at(key_share& share) noexcept;
-  /// The same for all. Throws std::bad_alloc.
-  [[nodiscard]] std::vector<key_share*> look_at_all();
+  /// The same for the share behind one that is looked at, or for the first; null behind the last.
+  /// New shares come before all others, so a walk ends. Allocates nothing.
+  [[nodiscard]] key_share* look_behind(const key_share* before) noexcept;
   /// The share may be gone afterwards.
   void end_look(key_share& share) noexcept;
   /// Takes back what a key does not need that is looked at.
@@ -166,7 +168,7 @@ class total_share {
   atomic<std::uint64_t> era_{1};
 
   mutable plain_mutex mutex_;
-  std::vector<std::unique_ptr<key_share>> shares_;
+  key_share* shares_ = nullptr;  // owned
   wait* first_ = nullptr;
   wait* last_ = nullptr;
   std::uint32_t used_ = 0;

@@ -62,7 +62,13 @@ class keyed_resource_pool {
   keyed_resource_pool& operator=(const keyed_resource_pool&) = delete;
   ~keyed_resource_pool() {
     thread_.reset();
-    (void)close(settings_.close_timeout);
+    // Not close(), whose report takes memory.
+    const auto until = detail::deadline::after(settings_.close_timeout);
+    total_->close();
+    visit([](share& one) {
+      (void)one.core().end(detail::deadline::after(std::chrono::nanoseconds(0)));
+    });
+    visit([&](share& one) { (void)one.core().end(until); });
     visit([](share& one) { one.core().let_go(); });
   }
 
@@ -119,8 +125,8 @@ class keyed_resource_pool {
     return is_killed;
   }
 
-  /// Ends all resources made so far, of one key or of all: those in use when they come back. Throws
-  /// std::bad_alloc.
+  /// Ends all resources made so far, of one key or of all: those in use when they come back. Of one
+  /// key: throws what making a Key throws.
   template <class K>
   void flush(const K& key) {
     if (share* const found = look_at(key)) {
@@ -132,17 +138,19 @@ class keyed_resource_pool {
     visit([](share& one) { one.core().flush(); });
   }
 
-  /// Counts time, ends what is too old, reports long leases, forgets keys that have nothing. Throws
-  /// std::bad_alloc; then it is done the next time.
+  /// Counts time, ends what is too old, reports long leases, forgets keys that have nothing.
   void tick() {
     visit([this](share& one) {
       one.core().tick();
       total_->trim(one);
     });
-    for (detail::key_share* const one : total_->look_at_all()) {
+    detail::key_share* one = total_->look_behind(nullptr);
+    while (one != nullptr) {
+      detail::key_share* const next = total_->look_behind(one);
       if (!forget(static_cast<share&>(*one))) {
         total_->end_look(*one);
       }
+      one = next;
     }
   }
 
@@ -329,16 +337,16 @@ class keyed_resource_pool {
   /// Calls `f` with each key. If that throws, no key is looked at for ever.
   template <class F>
   void visit(const F& f) {
-    const std::vector<detail::key_share*> all = total_->look_at_all();
-    auto next = all.begin();
-    const detail::scope_exit leave_rest([&] {
-      for (; next != all.end(); ++next) {
-        total_->end_look(**next);
+    detail::key_share* one = total_->look_behind(nullptr);
+    const detail::scope_exit leave([&] {
+      if (one != nullptr) {
+        total_->end_look(*one);
       }
     });
-    while (next != all.end()) {
-      f(static_cast<share&>(**next));
-      total_->end_look(**next++);
+    while (one != nullptr) {
+      f(static_cast<share&>(*one));
+      detail::key_share* const next = total_->look_behind(one);
+      total_->end_look(*std::exchange(one, next));
     }
   }
 
