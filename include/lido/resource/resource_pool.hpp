@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/meeting.hpp"
 #include "lido/resource/acquire_error.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/options.hpp"
@@ -186,16 +187,10 @@ class resource_pool {
   /// From a callback in the queue to what it is for.
   struct lifeline {
     explicit lifeline(awaiter* from) noexcept : waiting(from) {}
-    /// Whether it is the second of the two that meet here: the callback, and who is about to
-    /// suspend the coroutine. The second one goes on with it, so that of callbacks that come at
-    /// once none is called inside the one before.
-    [[nodiscard]] bool comes_second() noexcept {
-      // (1) - this acq_rel-exchange synchronizes-with the acq_rel-exchange (1) of the first
-      return one_came.exchange(true, std::memory_order_acq_rel);
-    }
-
     detail::atomic<awaiter*> waiting;  ///< null once it has gone
-    detail::atomic<bool> one_came{false};
+    /// Of the callback and who is about to suspend the coroutine the second one goes on with it, so
+    /// that of callbacks that come at once none is called inside the one before.
+    detail::meeting both;
   };
   // NOLINTNEXTLINE(*-special-member-functions): an aggregate that stays where it is made
   struct awaiter {
@@ -233,12 +228,12 @@ class resource_pool {
             }
             self->lease = std::move(got);
             self->error = why;
-            if (line->comes_second()) {
+            if (line->both.comes_second()) {
               coroutine.resume();
             }
           },
           timeout, stop);
-      return !mine->comes_second();
+      return !mine->both.comes_second();
     }
     [[nodiscard]] lease_type await_resume() {
       if (error) {

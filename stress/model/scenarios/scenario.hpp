@@ -30,6 +30,7 @@ struct scenario {
 [[nodiscard]] const scenario* find_scenario(std::string_view name);
 
 // One list a file.
+[[nodiscard]] std::span<const scenario> meeting_scenarios();
 [[nodiscard]] std::span<const scenario> freelist_scenarios();
 [[nodiscard]] std::span<const scenario> thread_cache_scenarios();
 [[nodiscard]] std::span<const scenario> source_scenarios();

@@ -1,0 +1,25 @@
+/// @file
+/// Internal. Two threads of which the second goes on with what both have done.
+#pragma once
+
+#include "lido/concurrency/atomic.hpp"
+
+namespace lido::detail {
+
+/// One of two comes first, whichever it is, and leaves; what it did before, the second one sees.
+///
+/// Progress: wait-free.
+class meeting {
+ public:
+  /// Once by each of the two.
+  [[nodiscard]] bool comes_second() noexcept {
+    schedule_point();
+    // (1) - this acq_rel-exchange synchronizes-with the acq_rel-exchange (1) of the first
+    return one_came_.exchange(true, std::memory_order_acq_rel);
+  }
+
+ private:
+  atomic<bool> one_came_{false};
+};
+
+}  // namespace lido::detail
