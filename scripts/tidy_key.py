@@ -34,7 +34,8 @@ def main() -> None:
     options = [word.replace(str(ROOT), "") for word in command if word != source]
     version = subprocess.run([tool, "--version"], check=True, capture_output=True, text=True).stdout
     key = hashlib.sha256("\0".join([version, *options]).encode())
-    for path in [ROOT / ".clang-tidy", *sorted(ROOT.glob("*/.clang-tidy")), *read]:
+    settings = [ROOT / "scripts" / "tidy.sh", ROOT / ".clang-tidy", *sorted(ROOT.glob("*/.clang-tidy"))]
+    for path in [*settings, *read]:
         key.update(hashlib.sha256(Path(folder, path).read_bytes()).digest())
     print(key.hexdigest())
 

@@ -243,6 +243,8 @@ TEST(ResourceSlot, AMarkReachesTheLeaseItIsMeantForOnly) {
   EXPECT_TRUE(slot.mark(first, reported_slow, reported_slow));
   EXPECT_FALSE(slot.mark(first, reported_slow, reported_slow)) << "twice";
   EXPECT_EQ(slot.marks(), reported_slow);
+  slot.forget_holder();
+  EXPECT_FALSE(slot.mark(first, reported_leak, reported_leak)) << "it has ended";
   ASSERT_TRUE(slot.put_back(first));
   life_word next;
   ASSERT_TRUE(slot.lend(next));

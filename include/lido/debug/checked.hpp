@@ -21,7 +21,7 @@ struct checked_up_to {
 
 /// Every release is checked, free slots are watched, and the end of the pool reports what is still
 /// in use; see set_misuse_handler. The same in every build type. Of a free slot of more than 64
-/// bytes the first and last sixteen are watched, and 32 between them that are others after each
+/// bytes the first and last sixteen are watched, and a window of 32 that is elsewhere after each
 /// use.
 struct checked : checked_up_to<detail::fill_pattern::least_whole> {};
 

@@ -27,7 +27,7 @@ class asio_operation final : public asio_wait {
       : waits_(waits_beside(net::get_associated_executor(handler))),
         work_(net::get_associated_executor(handler)),
         stop_(handler, std::move(stop)),
-        handler_(std::move(handler)) {
+        handler_(std::make_unique<Handler>(std::move(handler))) {
     waits_->add(*this);
   }
   asio_operation(const asio_operation&) = delete;
@@ -39,19 +39,18 @@ class asio_operation final : public asio_wait {
   /// Once. Posted, since whoever ends the wait may be anybody: no handler runs in a release. Where
   /// the context has ended the lease goes back.
   void complete(resource_lease<R> lease, std::exception_ptr error) {
-    asio_waits::lock still_there = waits_->claim(*this);
+    const asio_waits::lock still_there = waits_->claim(*this);
     if (!still_there.owns_lock()) {
       return;
     }
-    auto executor = work_->get_executor();
-    net::post(executor, [handler = std::move(*handler_), lease = std::move(lease),
-                         error = std::move(error), clear_slot = stop_.clearer()]() mutable {
-      clear_slot();
-      handler(std::move(error), std::move(lease));
-    });
+    // Nothing of the handler is left behind, and no executor outlives the lock.
+    net::post(work_->get_executor(),
+              [handler = std::move(handler_), lease = std::move(lease), error = std::move(error),
+               clear_slot = stop_.clearer()]() mutable {
+                clear_slot();
+                (*handler)(std::move(error), std::move(lease));
+              });
     work_.reset();
-    still_there.unlock();
-    handler_.reset();  // the user's, who may begin another operation there
   }
 
   void abandon() noexcept override {
@@ -63,7 +62,7 @@ class asio_operation final : public asio_wait {
   std::shared_ptr<asio_waits> waits_;
   std::optional<net::executor_work_guard<net::associated_executor_t<Handler>>> work_;
   asio_stop<Handler> stop_;
-  std::optional<Handler> handler_;
+  std::unique_ptr<Handler> handler_;
 };
 
 }  // namespace LIDO_ASIO_NAMESPACE

@@ -121,8 +121,9 @@ class resource_pool {
   }
 
   /// `co_await pool.co_acquire()` gives a lease or throws acquire_error. The coroutine goes on in
-  /// the thread that ends the wait; see async_acquire. It may be destroyed while it waits, but not
-  /// beside that thread: what it would have been given goes back.
+  /// the thread that ends the wait, see async_acquire, or in its own if the wait ends before it is
+  /// suspended. It may be destroyed while it waits, but not beside that thread and not before it is
+  /// suspended: what it would have been given goes back.
   [[nodiscard, gnu::always_inline]] auto co_acquire(std::chrono::nanoseconds timeout,
                                                     std::stop_token stop = {}) {
     return awaiter{*this, detail::place::here(), timeout, std::move(stop), {}, {}, {}};

@@ -73,6 +73,7 @@ class resource_slot : public resource_life {
   void forget_holder() noexcept {
     held_since_.store(never, std::memory_order_relaxed);
     thread_.store(0, std::memory_order_relaxed);
+    marks_.store(0, std::memory_order_relaxed);
   }
   // relaxed (whole function): as above
   void forget_thread() noexcept { thread_.store(0, std::memory_order_relaxed); }
