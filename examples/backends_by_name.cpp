@@ -35,6 +35,7 @@ int main() try {
     const auto blue = backends.acquire("blue");  // there is no room for a third: red makes it
     std::cout << "room moved " << backends.stats().moved << " time\n";
   }
+  // The pool ends its newest key first, as objects end.
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';
   return 1;
@@ -45,5 +46,5 @@ int main() try {
 //   red answers
 //   red ends: surplus
 //   room moved 1 time
-//   green ends: closed
 //   blue ends: closed
+//   green ends: closed

@@ -60,6 +60,7 @@ class keyed_resource_pool {
 
   keyed_resource_pool(const keyed_resource_pool&) = delete;
   keyed_resource_pool& operator=(const keyed_resource_pool&) = delete;
+  /// Waits up to `close_timeout` for leases, and ends the newest key first. Takes no memory.
   ~keyed_resource_pool() {
     thread_.reset();
     // Not close(), whose report takes memory.
