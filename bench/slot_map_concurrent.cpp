@@ -63,9 +63,20 @@ class concurrent_map {
   }
 #endif
 
- private:
+ protected:
   lido::concurrent_slot_map<object> map_{most_objects};
 };
+
+#ifdef LIDO_BENCH_TBB
+/// The same at a time when nobody else is in the map, as between two frames.
+class lonely_map : public concurrent_map {
+ public:
+  static constexpr std::string_view name = "lido_concurrent_alone";
+  void move_all() {
+    map_.for_each_alone(lido::par, [](object& value) { value.move(); });
+  }
+};
+#endif
 
 class locked_map {
  public:
@@ -257,14 +268,19 @@ void register_map() {
   }
   on_threads(benchmark::RegisterBenchmark(("concurrent_look_up/" + name).c_str(), look_up<Map>));
   on_threads(benchmark::RegisterBenchmark(("concurrent_walk/" + name).c_str(), walk<Map>));
+}
+
 #ifdef LIDO_BENCH_TBB
-  benchmark::RegisterBenchmark(("parallel_walk/" + name).c_str(), parallel_walk<Map>)
+template <class Map>
+void register_parallel_walk() {
+  const std::string name = "parallel_walk/" + std::string(Map::name);
+  benchmark::RegisterBenchmark(name.c_str(), parallel_walk<Map>)
       ->Arg(1)
       ->Arg(2)
       ->Arg(8)
       ->UseRealTime();
-#endif
 }
+#endif
 
 }  // namespace
 
@@ -274,5 +290,9 @@ void register_concurrent() {
   register_map<locked_map>();
 #ifdef LIDO_BENCH_TBB
   register_map<hash_map>();
+  register_parallel_walk<concurrent_map>();
+  register_parallel_walk<lonely_map>();
+  register_parallel_walk<locked_map>();
+  register_parallel_walk<hash_map>();
 #endif
 }

@@ -3,8 +3,9 @@
 # ---- negative controls: each breaks one rule, and must be caught ----------------------------------
 
 # A list without its tag, or with links in memory that was given back, may go round in circles, and of a value that
-# two have ended the slot may stay locked; of others a run without end says nothing.
-set(endless_mutants no_tag early_retirement erase_beside_visit claim_ignored)
+# two have ended the slot may stay locked, and a child may look for a segment that is not there; of others a run without
+# end says nothing.
+set(endless_mutants no_tag early_retirement erase_beside_visit claim_ignored trust_moving)
 
 function(lido_mutant_test name mutation program) # further arguments: of the driver
   add_test(NAME mutant.${name} COMMAND ${program} --seconds ${LIDO_MUTANT_SECONDS} ${ARGN})
@@ -70,9 +71,20 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
     endforeach()
   endif()
   # No rule that the model knows: it has no processes. Fuzzed, for where all threads get but one processor.
+  lido_mutant(survivor_forgotten fault/forked_child_has_what_was_free ON --pool revocable)
   lido_mutant(trust_busy fault/forked_child_has_what_was_free ON --pool revocable)
   lido_mutant(carry_for_ever fault/forked_child_has_what_was_free ON --pool revocable)
   lido_mutant(keep_waiters fault/forked_child_has_what_was_free ON --pool block)
+  # The windows of this driver are its own. A child that looks for slots without end is ended by an alarm.
+  foreach(rule_and_pool IN ITEMS lose_missing:revocable trust_moving:grow)
+    string(REPLACE ":" ";" rule_and_pool ${rule_and_pool})
+    list(POP_FRONT rule_and_pool rule)
+    lido_variant(lido_mutant_${rule} LIDO_MUTATION=${rule} LIDO_FUZZ_SCHEDULE)
+    target_sources(lido_mutant_${rule} PRIVATE harness/stall.cpp)
+    target_include_directories(lido_mutant_${rule} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    lido_driver(mutant_${rule} fault/stalled_thread_holds_nobody_up lido_mutant_${rule})
+    lido_mutant_test(${rule} ${rule} mutant_${rule} --pool ${rule_and_pool})
+  endforeach()
   lido_mutant(skip_busy magazine/capacity_is_exact ON)
   lido_mutant(hide_cache magazine/capacity_is_exact OFF)
   lido_mutant(stay_registered object/teardown_in_either_order OFF)

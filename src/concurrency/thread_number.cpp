@@ -184,7 +184,7 @@ void thread_registry::after_fork_in_child() noexcept {
     listener->on_fork(survivor);
   }
   used_.fill(false);
-  used_[survivor] = true;  // number 0 is never given out
+  used_[survivor] = !broken(mutation::survivor_forgotten);  // number 0 is never given out
   // relaxed: there is one thread
   full_.store(false, std::memory_order_relaxed);
   after_fork();

@@ -161,6 +161,10 @@ std::optional<cache_control> thread_cache::revoke(cache_control seen) noexcept {
   std::uint64_t expected = seen.word();
   schedule_point();
   count_shared_rmw();
+  if (broken(mutation::blind_revoke)) {
+    // relaxed: this build is wrong on purpose
+    expected = control_.load(std::memory_order_relaxed);
+  }
   // (11) - this acq_rel-CAS synchronizes-with the release-store (9, 15), so the bounds below are
   // stored after the owner's, and with the acq_rel-CAS (3, 14)
   // relaxed on failure: nothing is read
@@ -214,6 +218,10 @@ std::optional<std::uint32_t> thread_cache::harvest(cache_kind kind, cache_contro
 void thread_cache::withdraw(cache_control announced) noexcept {
   std::uint64_t expected = announced.word();
   schedule_point();
+  if (broken(mutation::blind_withdraw)) {
+    // relaxed: this build is wrong on purpose
+    expected = control_.load(std::memory_order_relaxed);
+  }
   // relaxed (2x): nothing was read or written under the announcement; if it fails, the owner has
   // cancelled it
   control_.compare_exchange_strong(expected, announced.next(cache_state::open).word(),

@@ -137,11 +137,52 @@ std::size_t count_owned(const element<Pool>* first) {
   }
 }
 
+/// Uses the pool beside others in the same process.
+template <class Pool>
+void share(stress::run& run, Pool& pool, unsigned me) {
+  std::vector<element<Pool>*> held;
+  for (int round = 0; round < 50; ++round) {
+    while (held.size() < 20) {
+      element<Pool>* const object = pool.try_acquire_ptr(lido::default_init);
+      if (object == nullptr) {
+        break;
+      }
+      stress::take(run, *object, me);
+      held.push_back(object);
+    }
+    for (element<Pool>* const object : held) {
+      stress::leave(run, *object, me);
+      pool.release(object);
+    }
+    held.clear();
+  }
+}
+
+/// The thread that forked, and new ones, at the same time.
+template <class Pool>
+void share_as_child(stress::run& run, Pool& pool) {
+  std::thread others(
+      [&] { run.in_threads(3, [&](unsigned thread) { share(run, pool, forker + 2 + thread); }); });
+  share(run, pool, forker);
+  others.join();
+}
+
 // Missing are slots between two places, or between the pool and an owner's first write.
 void tell(told& told, unsigned missing) {
   told.complete += missing == 0 ? 1 : 0;
   unsigned most = told.most_missing;
   while (most < missing && !told.most_missing.compare_exchange_weak(most, missing)) {
+  }
+}
+
+template <class Pool>
+void judge_missing(stress::run& run, std::size_t missing, told& told) {
+  if constexpr (!grows<Pool>) {
+    // At most half of the slots are in caches, and a thread moves as many as a trip has.
+    if (missing > capacity / 2 + (run.options().threads + waiters) * 33) {
+      run.broken(std::to_string(missing) + " slots are missing in the child");
+    }
+    tell(told, static_cast<unsigned>(missing));
   }
 }
 
@@ -214,14 +255,12 @@ void live_as_child(stress::run& run, std::unique_ptr<Pool>& pool, const element<
   if (all.size() < hoarded.size()) {
     run.broken("the child has lost what it released");
   }
-  if constexpr (!grows<Pool>) {
-    tell(told, static_cast<unsigned>(capacity - owned - all.size()));
-  }
+  judge_missing<Pool>(run, capacity - owned - all.size(), told);
   if (!all.empty()) {
     wait_as_child(run, *pool, all);
   }
   pool->release_n(all);
-  run.in_threads(3, [&](unsigned /*thread*/) { (void)stress::count_acquirable(*pool); });
+  share_as_child(run, *pool);
   if (stress::count_acquirable(*pool) != all.size()) {
     run.broken("the child has lost slots of an old pool");
   }

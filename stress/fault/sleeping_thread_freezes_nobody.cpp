@@ -11,12 +11,12 @@
 #include <chrono>
 #include <ctime>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "harness/ledger.hpp"
+#include "harness/mutex_pool.hpp"
 #include "harness/pools.hpp"
 #include "harness/report.hpp"
 #include "harness/run.hpp"
@@ -45,39 +45,6 @@ void sleep_in_handler(int /*signal*/) {
   }
   asleep = false;
 }
-
-/// The control: nothing but a mutex.
-class mutex_pool {
- public:
-  explicit mutex_pool(std::size_t slots) : slots_(slots) {
-    for (stress::owned& slot : slots_) {
-      free_.push_back(&slot);
-    }
-  }
-  stress::owned* try_acquire_ptr(lido::default_init_t = lido::default_init) {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) {
-      return nullptr;
-    }
-    stress::owned* const object = free_.back();
-    free_.pop_back();
-    return object;
-  }
-  void release(stress::owned* object) {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(object);
-  }
-  void release_n(const std::vector<stress::owned*>& all) {
-    for (stress::owned* const object : all) {
-      release(object);
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<stress::owned> slots_;
-  std::vector<stress::owned*> free_;
-};
 
 struct alignas(128) progress {
   std::atomic<std::uint64_t> operations{0};
@@ -210,7 +177,7 @@ int main(int argc, char** argv) {
   action.sa_flags = SA_RESTART;
   (void)::sigaction(SIGUSR1, &action, nullptr);
   if (settings.pool == "mutex") {
-    return torment<mutex_pool>(settings);
+    return torment<stress::mutex_pool>(settings);
   }
   return stress::with_pool(settings.pool, [&]<class Pool>() { return torment<Pool>(settings); });
 }

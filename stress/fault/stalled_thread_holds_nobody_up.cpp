@@ -7,11 +7,12 @@
 /// slots without waiting for threads that it does not have. Then the victim goes on, and all slots
 /// must be there. `--pool grow`: the script also adds segments and gives them back. `--pool block`:
 /// while somebody waits for what the victim releases; that one alone has to wait for it.
-#include <sys/resource.h>
+/// `--pool mutex` is the control: a list behind a mutex, where all others are held up.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -22,13 +23,14 @@
 #include <utility>
 #include <vector>
 
+#include "fault/child_of_stall.hpp"
 #include "harness/ledger.hpp"
+#include "harness/mutex_pool.hpp"
 #include "harness/pools.hpp"
 #include "harness/pools_that_change.hpp"
 #include "harness/report.hpp"
 #include "harness/run.hpp"
 #include "harness/stall.hpp"
-#include "lido/checked.hpp"
 
 namespace {
 
@@ -110,7 +112,7 @@ class scene {
       return finish();
     }
     ++results_.stalls;
-    pool_->release_n(std::exchange(reserve_, {}));
+    let_others(1, [this](unsigned /*other*/) { pool_->release_n(std::exchange(reserve_, {})); });
     let_others_work();
     const std::size_t found = drain_and_time();
     results_.most_in_transit =
@@ -213,23 +215,13 @@ class scene {
     }
   }
 
-  /// There are free slots, so each acquire must succeed.
-  void let_others_work() {
-    struct account {
-      double longest = 0;
-      unsigned refused = 0;
-    };
-    std::vector<account> accounts(others);
-    std::latch done(others);
-    for (account& own : accounts) {
-      others_.emplace_back([this, &own, &done] {
-        for (unsigned i = 0; i < pairs; ++i) {
-          const auto start = steady_clock::now();
-          element* const object = pool_->try_acquire_ptr(lido::default_init);
-          own.refused += object == nullptr ? 1 : 0;
-          pool_->release(object);
-          own.longest = std::max(own.longest, milliseconds_since(start));
-        }
+  /// Runs `body` in threads that must end it soon, whatever the victim does.
+  template <class Body>
+  void let_others(unsigned count, const Body& body) {
+    std::latch done(count);
+    for (unsigned other = 0; other < count; ++other) {
+      others_.emplace_back([this, &body, &done, other] {
+        body(other);
         done.count_down();
         leave_.wait();  // a thread that ends may have to wait for the victim
       });
@@ -241,6 +233,26 @@ class scene {
       }
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
+  }
+
+  /// There are free slots, so each acquire must succeed.
+  void let_others_work() {
+    struct account {
+      double longest = 0;
+      unsigned refused = 0;
+    };
+    std::array<account, others> accounts{};
+    let_others(others, [&](unsigned other) {
+      account own;
+      for (unsigned i = 0; i < pairs; ++i) {
+        const auto start = steady_clock::now();
+        element* const object = pool_->try_acquire_ptr(lido::default_init);
+        own.refused += object == nullptr ? 1 : 0;
+        pool_->release(object);
+        own.longest = std::max(own.longest, milliseconds_since(start));
+      }
+      accounts[other] = own;
+    });
     results_.pairs += std::uint64_t{others} * pairs;
     for (const account& own : accounts) {
       results_.longest_pair_ms = std::max(results_.longest_pair_ms, own.longest);
@@ -261,73 +273,21 @@ class scene {
       all.push_back(object);
     }
     results_.longest_refusal_ms = std::max(results_.longest_refusal_ms, milliseconds_since(start));
-    require_distinct(all);
+    stress::require_distinct(run_, all, victims_);
     pool_->release_n(all);
     return all.size();
-  }
-
-  void require_distinct(std::vector<element*> all) const {
-    all.insert(all.end(), victims_.begin(), victims_.end());
-    std::sort(all.begin(), all.end());
-    if (std::adjacent_find(all.begin(), all.end()) != all.end()) {
-      run_.broken("a slot was handed out twice");
-    }
   }
 
   void fork_and_judge(std::size_t found) {
     ++results_.forks;
     const pid_t child = ::fork();
     if (child == 0) {
-      live_as_child(found);
+      stress::live_as_child(run_, pool_, capacity, victims_, found);
       std::_Exit(EXIT_SUCCESS);
     }
     int status = 0;
     if (::waitpid(child, &status, 0) != child || status != 0) {
       run_.broken("the child ended with status " + std::to_string(status));
-    }
-  }
-
-  static long waits() {
-    rusage usage{};
-    (void)::getrusage(RUSAGE_THREAD, &usage);
-    return usage.ru_nvcsw;
-  }
-
-  void live_as_child(std::size_t found) {
-    const long before = waits();
-    std::vector<element*> all;
-    while (element* const object = pool_->try_acquire_ptr(lido::default_init)) {
-      all.push_back(object);
-      if (all.size() > capacity) {
-        break;  // require_distinct says why
-      }
-    }
-    if (waits() - before > 100) {
-      run_.broken("the child waits for threads that it does not have");
-    }
-    require_distinct(all);
-    if (all.size() < found) {
-      run_.broken("the child finds " + std::to_string(all.size()) + " slots, its parent " +
-                  std::to_string(found));
-    }
-    pool_->release_n(all);
-    run_.in_threads(4, [&](unsigned /*thread*/) { (void)stress::count_acquirable(*pool_); });
-    if (stress::count_acquirable(*pool_) != all.size()) {
-      run_.broken("the child has lost slots");
-    }
-    // What the victim had, or was just putting back, is nobody's here: a checked pool says so when
-    // it ends.
-    (void)lido::set_misuse_handler([](const lido::misuse& what) noexcept {
-      if (what.kind != lido::misuse_kind::leak &&
-          what.kind != lido::misuse_kind::write_after_release) {
-        std::abort();
-      }
-    });
-    pool_ = std::make_unique<Pool>(capacity);
-    (void)lido::set_misuse_handler(nullptr);
-    run_.in_threads(2, [&](unsigned /*thread*/) { (void)stress::count_acquirable(*pool_); });
-    if (stress::count_acquirable(*pool_) != capacity) {
-      run_.broken("the child's own pool has lost slots");
     }
   }
 
@@ -383,18 +343,23 @@ int sweep(const settings& settings) {
 int main(int argc, char** argv) {
   settings settings;
   stress::command_line line("A stalled thread holds nobody up", settings.run);
-  line.add_pool(settings.pool, {"grow", "block", "checked"});
+  line.add_pool(settings.pool, {"grow", "block", "checked", "mutex"});
   line.add("--windows", settings.windows, "places in the code that the script comes by at least");
   line.add("--per-window", settings.per_window, "stalls at each place in the code");
   line.add("--fork", settings.fork, "0: without forks");
   line.parse(argc, argv);
 
-  if (settings.pool == "grow" || settings.pool == "block") {
-    return settings.pool == "grow" ? sweep<stress::growing>(settings)
-                                   : sweep<stress::blocking>(settings);
+  if (settings.pool == "grow") {
+    return sweep<stress::growing>(settings);
+  }
+  if (settings.pool == "block") {
+    return sweep<stress::blocking>(settings);
   }
   if (settings.pool == "checked") {
     return sweep<lido::object_pool<stress::owned, lido::policy::checked>>(settings);
+  }
+  if (settings.pool == "mutex") {
+    return sweep<stress::mutex_pool>(settings);
   }
   return stress::with_pool(settings.pool, [&]<class Pool>() { return sweep<Pool>(settings); });
 }

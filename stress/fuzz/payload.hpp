@@ -15,7 +15,8 @@ class payload {
  public:
   struct tally {
     long live = 0;
-    std::uint32_t refuse_in = 0;  ///< the how-manieth construction from now throws; 0: none
+    /// The how-manieth construction or activation from now throws; 0: none.
+    std::uint32_t refuse_in = 0;
   };
 
   static tally& counts() noexcept {
@@ -25,9 +26,7 @@ class payload {
 
   payload() : payload(0) {}
   explicit payload(std::uint32_t stamp) : stamp_(stamp), complement_(~stamp) {
-    if (counts().refuse_in > 0 && --counts().refuse_in == 0) {
-      throw refused{};
-    }
+    count_down();
     ++counts().live;
   }
   payload(const payload&) = delete;
@@ -36,6 +35,13 @@ class payload {
     check(complement_ == ~stamp_, "an object is destroyed that nobody has made");
     complement_ = stamp_;
     --counts().live;
+  }
+
+  /// Throws if it is time to.
+  static void count_down() {
+    if (counts().refuse_in > 0 && --counts().refuse_in == 0) {
+      throw refused{};
+    }
   }
 
   [[nodiscard]] std::uint32_t stamp() const noexcept { return stamp_; }

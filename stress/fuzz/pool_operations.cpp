@@ -3,6 +3,7 @@
 // The first three bytes choose policies, capacity and the largest cache, the rest are operations.
 #include <span>
 
+#include "fuzz/pool_kind.hpp"
 #include "fuzz/pool_session.hpp"
 #include "fuzz/target.hpp"
 #include "lido/concurrency/thread_number.hpp"
@@ -14,9 +15,7 @@ namespace policy = lido::policy;
 
 template <class... Policies>
 void play(fuzz::byte_reader& input, const lido::object_pool_options& options) {
-  constexpr bool tracked = (... || std::is_same_v<Policies, policy::track_in_use>);
-  fuzz::pool_session<lido::object_pool<fuzz::payload, Policies...>, tracked> session(input,
-                                                                                     options);
+  fuzz::pool_session<fuzz::pool_kind<fuzz::payload, Policies...>> session(input, options);
   session.play();
 }
 

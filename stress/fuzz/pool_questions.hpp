@@ -14,6 +14,14 @@
 namespace fuzz {
 
 template <class Pool>
+using element = typename Pool::value_type;
+
+template <class Pool>
+inline constexpr bool grows = requires(Pool& pool) {
+  pool.shrink_to(std::size_t{});
+};
+
+template <class Pool>
 void check_walk(Pool& pool, const pool_model& model) {
   const payload* last = nullptr;
   std::size_t count = 0;
@@ -28,29 +36,33 @@ void check_walk(Pool& pool, const pool_model& model) {
 
 /// `object` is of the pool; what lies `offset` beside it is not. `offset` 0 is the object itself.
 template <class Pool>
-void check_ownership(const Pool& pool, const pool_model& model, const payload& object,
+void check_ownership(const Pool& pool, const pool_model& model, const element<Pool>& object,
                      std::size_t offset) {
   const auto owns = [&](std::uintptr_t address) {
-    return pool.owns(std::bit_cast<const payload*>(address));
+    return pool.owns(std::bit_cast<const element<Pool>*>(address));
   };
   const auto address = std::bit_cast<std::uintptr_t>(&object);
-  const std::size_t beyond = offset * model.capacity() * sizeof(payload);
-  const std::size_t middle = offset % sizeof(payload);
+  const std::size_t beyond = offset * model.capacity() * sizeof(object);
+  const std::size_t middle = offset % sizeof(object);
   check(!owns(0), "the pool owns a null pointer");
   check(owns(address + beyond) == (offset == 0), "the pool errs about a pointer past its end");
   check(owns(address - beyond) == (offset == 0), "the pool errs about a pointer before its start");
   check(owns(address + middle) == (middle == 0), "the pool errs about the middle of an object");
 }
 
-template <class Pool>
+template <bool Keeps, class Pool>
 void check_stats(const Pool& pool, const pool_model& model, std::size_t threads) {
   const lido::pool_stats stats = pool.stats();
-  check(stats.capacity == model.capacity(), "the capacity changed");
+  check(grows<Pool> ? stats.capacity <= model.capacity() : stats.capacity == model.capacity(),
+        "the capacity changed");
   check(stats.in_use == model.out(), "in_use is wrong at rest");
   check(stats.in_use + stats.cached + stats.shared == stats.capacity, "the numbers do not add up");
   check(stats.open_caches <= threads, "a cache is open that no thread has");
-  check(payload::counts().live == static_cast<long>(model.out()),
+  check(payload::counts().live == static_cast<long>(stats.created),
         "objects made and destroyed differ");
+  check(Keeps ? stats.created >= model.out() && stats.created <= stats.capacity
+              : stats.created == model.out(),
+        "objects exist that should not, or do not that should");
 }
 
 }  // namespace fuzz

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,8 +11,11 @@
 #include <vector>
 
 #include "fuzz/byte_reader.hpp"
+#include "fuzz/calls.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/crew.hpp"
+#include "fuzz/misuse_watch.hpp"
+#include "fuzz/pool_extras.hpp"
 #include "fuzz/pool_model.hpp"
 #include "fuzz/pool_questions.hpp"
 #include "fuzz/windows.hpp"
@@ -22,11 +26,16 @@ namespace fuzz {
 /// Operations run one at a time, in threads that take turns; in a build with windows, also one in
 /// the middle of another. As long as none comes into the middle, the model says every result
 /// beforehand.
-template <class Pool, bool Tracked>
+template <class Kind>
 class pool_session {
+  using pool = typename Kind::pool;
+  using object_type = typename Kind::object;
+
  public:
   pool_session(byte_reader& input, const lido::object_pool_options& options)
-      : input_(input), model_(options.capacity), pool_(std::make_unique<Pool>(options)) {
+      : input_(input),
+        model_(Kind::grows ? options.max_capacity : options.capacity),
+        pool_(std::make_unique<pool>(options)) {
     on_window([this] { come_between(); });
   }
   pool_session(const pool_session&) = delete;
@@ -48,25 +57,8 @@ class pool_session {
   }
 
  private:
-  using lease = typename Pool::lease_type;
-
-  /// One call of the pool. `alone`: nothing else is in the middle of one, and nothing came between.
-  class call {
-   public:
-    explicit call(pool_session& session) : session_(session), between_(session.between_) {
-      ++session_.depth_;
-    }
-    call(const call&) = delete;
-    call& operator=(const call&) = delete;
-    ~call() { --session_.depth_; }
-    [[nodiscard]] bool alone() const {
-      return session_.depth_ == 1 && between_ == session_.between_;
-    }
-
-   private:
-    pool_session& session_;
-    unsigned between_;
-  };
+  using lease = typename pool::lease_type;
+  using call = calls::one;
 
   void step() {
     switch (input_.below(18)) {
@@ -105,7 +97,7 @@ class pool_session {
       case 16:
         return make_pairs(input_.below(64));
       default:
-        return arm_window(1 + static_cast<unsigned>(input_.below(64)));
+        return do_extra(input_.byte());
     }
   }
 
@@ -113,13 +105,13 @@ class pool_session {
 
   void pass_turn() {
     const std::size_t member = input_.below(crew::size);
-    turn_ = depth_ == 0 ? member : turn_;
+    turn_ = calls_.none() ? member : turn_;
   }
 
   /// A thread cannot end itself: `play` does it, when this stretch is over.
   void end_a_thread() {
     const std::size_t member = 1 + input_.below(crew::size - 1);
-    to_end_ = depth_ == 0 ? member : 0;
+    to_end_ = calls_.none() ? member : 0;
   }
 
   void end_thread(std::size_t member) {
@@ -129,14 +121,14 @@ class pool_session {
 
   /// In a window: another thread does up to four things, while this one stands still.
   void come_between() {
-    if (depth_ == 0 || payload::counts().refuse_in > 0) {
+    if (calls_.none() || payload::counts().refuse_in > 0) {
       return;
     }
     const std::size_t first = input_.below(crew::size - 1);
     for (std::size_t i = 0; i + 1 < crew::size; ++i) {
       const std::size_t member = 1 + (first + i) % (crew::size - 1);
       if (!crew_.busy(member)) {
-        ++between_;
+        calls_.note_interruption();
         crew_.run_as(member, [this] {
           for (std::size_t steps = 1 + input_.below(4); steps > 0; --steps) {
             step();
@@ -147,11 +139,10 @@ class pool_session {
     }
   }
 
-  // ---- acquire
-  // ------------------------------------------------------------------------------------
+  // ---- acquire ----------------------------------------------------------------------------------
 
   /// What every acquire must fulfil.
-  void judge(const call& now, payload* object) {
+  void judge(const call& now, object_type* object) {
     if (object == nullptr) {
       check(!now.alone() || model_.free() == 0, "an acquire failed with a slot free");
       return;
@@ -161,11 +152,9 @@ class pool_session {
   }
 
   void acquire() {
-    const call now(*this);
+    const call now(calls_);
     try {
-      lease object = pool_->acquire(1U);
-      judge(now, object.get());
-      leases_.push_back(std::move(object));
+      keep(now, acquire_or_throw());
     } catch (const lido::pool_exhausted& error) {
       judge(now, nullptr);
       check(error.capacity() == model_.capacity(), "an error names the wrong capacity");
@@ -173,19 +162,29 @@ class pool_session {
     }
   }
 
-  void try_acquire() {
-    const call now(*this);
-    if (lease object = pool_->try_acquire(2U)) {
-      judge(now, object.get());
-      leases_.push_back(std::move(object));
+  lease acquire_or_throw() {
+    if constexpr (Kind::waits) {
+      return pool_->acquire_for(std::chrono::seconds(0), 1U);  // one thread runs at a time
     } else {
-      judge(now, nullptr);
+      return pool_->acquire(1U);
     }
   }
 
+  void keep(const call& now, lease object) {
+    judge(now, object.get());
+    if (object) {
+      leases_.push_back(std::move(object));
+    }
+  }
+
+  void try_acquire() {
+    const call now(calls_);
+    keep(now, pool_->try_acquire(2U));
+  }
+
   bool acquire_pointer() {
-    const call now(*this);
-    payload* const object = pool_->try_acquire_ptr();
+    const call now(calls_);
+    object_type* const object = pool_->try_acquire_ptr();
     judge(now, object);
     if (object != nullptr) {
       pointers_.push_back(object);
@@ -199,9 +198,9 @@ class pool_session {
     }
   }
 
-  void take_bulk(const call& now, std::span<payload* const> got, std::size_t wanted) {
+  void take_bulk(const call& now, std::span<object_type* const> got, std::size_t wanted) {
     const std::size_t expected = std::min(wanted, model_.free());
-    for (payload* const object : got) {
+    for (object_type* const object : got) {
       judge(now, object);
       pointers_.push_back(object);
     }
@@ -209,17 +208,17 @@ class pool_session {
   }
 
   void acquire_bulk(std::size_t wanted) {
-    const call now(*this);
-    std::vector<payload*> out(wanted);
+    const call now(calls_);
+    std::vector<object_type*> out(wanted);
     const std::size_t count = pool_->try_acquire_n(out);
-    take_bulk(now, std::span<payload* const>(out).first(count), wanted);
+    take_bulk(now, std::span<object_type* const>(out).first(count), wanted);
   }
 
   void acquire_refused() {
-    const call now(*this);
+    const call now(calls_);
     payload::counts().refuse_in = 1;
     try {
-      payload* const object = pool_->try_acquire_ptr(3U);
+      object_type* const object = pool_->try_acquire_ptr(3U);
       payload::counts().refuse_in = 0;
       check(object == nullptr, "a constructor that throws made an object");
       judge(now, nullptr);
@@ -229,15 +228,16 @@ class pool_session {
   }
 
   void acquire_bulk_refused(std::size_t wanted) {
-    const call now(*this);
-    std::vector<payload*> out(wanted);
+    const call now(calls_);
+    std::vector<object_type*> out(wanted);
     payload::counts().refuse_in = static_cast<std::uint32_t>(1 + wanted / 2);
     try {
       const std::size_t count = pool_->try_acquire_n(out);
       payload::counts().refuse_in = 0;
-      take_bulk(now, std::span<payload* const>(out).first(count), wanted);
+      take_bulk(now, std::span<object_type* const>(out).first(count), wanted);
     } catch (const refused&) {
-      check(!now.alone() || std::min(wanted, model_.free()) > wanted / 2,
+      constexpr std::size_t calls_each = Kind::keeps ? 2 : 1;  // a constructor and an activation
+      check(!now.alone() || calls_each * std::min(wanted, model_.free()) > wanted / 2,
             "a constructor ran in vain");
     }
   }
@@ -249,16 +249,16 @@ class pool_session {
     }
   }
 
-  // ---- release
-  // ------------------------------------------------------------------------------------
+  // ---- release ----------------------------------------------------------------------------------
 
   // An object leaves the model before the call: in a window, another thread may get its slot.
   void release_pointers(std::size_t count) {
     while (count > 0 && !pointers_.empty()) {
-      const call now(*this);
-      payload* const object = pointers_.back();
+      const call now(calls_);
+      object_type* const object = pointers_.back();
       pointers_.pop_back();
       model_.remove(*object);
+      last_released_ = object;
       pool_->release(object);
       --count;
     }
@@ -267,9 +267,9 @@ class pool_session {
 
   /// The oldest first, where the other takes the newest.
   void release_bulk(std::size_t wanted) {
-    const call now(*this);
+    const call now(calls_);
     const auto count = static_cast<std::ptrdiff_t>(std::min(wanted, pointers_.size()));
-    const std::vector<payload*> objects(pointers_.begin(), pointers_.begin() + count);
+    const std::vector<object_type*> objects(pointers_.begin(), pointers_.begin() + count);
     pointers_.erase(pointers_.begin(), pointers_.begin() + count);
     for (const payload* const object : objects) {
       model_.remove(*object);
@@ -288,7 +288,7 @@ class pool_session {
   }
 
   void drop_lease(std::size_t which) {
-    const call now(*this);
+    const call now(calls_);
     lease dropped = take_lease(which);
     if (dropped) {
       model_.remove(*dropped);
@@ -307,7 +307,7 @@ class pool_session {
   }
 
   void move_lease(std::size_t which) {
-    const call now(*this);
+    const call now(calls_);
     lease target = take_lease(which);
     lease source = take_lease(which / 16);
     const payload* const expected = source.get();
@@ -322,14 +322,26 @@ class pool_session {
     }
   }
 
-  // ---- questions, and the end
-  // ---------------------------------------------------------------------
+  // ---- questions, and the end -------------------------------------------------------------------
 
   void walk() {
-    if constexpr (Tracked) {
-      if (depth_ == 0) {
+    if constexpr (Kind::walks) {
+      if (calls_.none()) {
         check_walk(*pool_, model_);
       }
+    }
+  }
+
+  /// What this kind of pool has beside acquire and release; otherwise somebody comes between.
+  void do_extra(std::size_t how) {
+    if constexpr (Kind::grows) {
+      how % 2 == 0 ? reserve_some(*pool_, model_, how) : shrink_some(*pool_, model_, how);
+    } else if constexpr (Kind::checks) {
+      object_type* const used = pointers_.empty() ? nullptr : pointers_.back();
+      object_type* const released = model_.has(last_released_) ? nullptr : last_released_;
+      misuse(watch_, *pool_, used, released, how);
+    } else {
+      arm_window(1 + static_cast<unsigned>(how % 64));
     }
   }
 
@@ -340,8 +352,8 @@ class pool_session {
   }
 
   void check_numbers() {
-    if (depth_ == 0) {
-      check_stats(*pool_, model_, crew_.alive());
+    if (calls_.none()) {
+      check_stats<Kind::keeps>(*pool_, model_, crew_.alive());
     }
   }
 
@@ -371,15 +383,16 @@ class pool_session {
   [[nodiscard]] bool capacity_is_odd() const { return model_.capacity() % 2 == 1; }
 
   byte_reader& input_;
+  misuse_watch watch_;  // hears of leaks at the end, too
   pool_model model_;
   crew crew_;
-  std::unique_ptr<Pool> pool_;
-  std::vector<payload*> pointers_;
+  std::unique_ptr<pool> pool_;
+  std::vector<object_type*> pointers_;
+  object_type* last_released_ = nullptr;
   std::vector<lease> leases_;
   std::size_t turn_ = 0;
   std::size_t to_end_ = 0;  ///< a member whose thread is to end; 0: none
-  unsigned depth_ = 0;      ///< calls of the pool that have begun and not ended
-  unsigned between_ = 0;    ///< how often a call came into the middle of another
+  calls calls_;
 };
 
 }  // namespace fuzz

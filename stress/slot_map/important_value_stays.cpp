@@ -172,6 +172,8 @@ int main(int argc, char** argv) {
   line.parse(argc, argv);
 
   stress::run run(settings.run);
+  // Each thread may have an important value under way beside those that are kept.
+  run.require(settings.slots >= settings.keep + settings.run.threads, "there are too few slots");
   std::atomic<long> alive = 0;
   counts totals;
   {

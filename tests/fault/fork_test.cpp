@@ -98,6 +98,22 @@ TEST(Fork, NumbersOfMissingThreadsAreFreeAgain) {
   EXPECT_EQ(status_of_child(::fork, number_of_new_thread), 0);
 }
 
+TEST(Fork, ThreadThatForkedKeepsItsNumber) {
+  object_pool<int> pool(256);
+  pool.release(pool.try_acquire_ptr());
+  const std::size_t own = detail::thread_offset;
+  ASSERT_NE(own, 0U);
+  const auto next_has_another = [&] {
+    std::size_t next = 0;
+    test::run_in_new_thread([&] {
+      pool.release(pool.try_acquire_ptr());
+      next = detail::thread_offset;
+    });
+    return detail::thread_offset == own && next != 0 && next != own;
+  };
+  EXPECT_EQ(status_of_child(::fork, next_has_another), 0);
+}
+
 #endif
 
 /// Handlers that use pools, registered before the library's own.

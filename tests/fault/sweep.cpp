@@ -50,6 +50,11 @@ struct fragile {
   static inline std::atomic<long> live{0};
 };
 
+/// As large as a page, so that a pool has many segments.
+struct page : fragile {
+  std::array<std::byte, 4000> rest;
+};
+
 /// A hook that may be told to throw something of its own; otherwise it returns, and the pool
 /// throws.
 struct throwing_hook {
@@ -61,24 +66,33 @@ struct throwing_hook {
 };
 
 /// Hooks of a pool that keeps its objects, which may be told to throw.
+template <class T = fragile>
 struct throwing_hooks {
   static void fail_if_due() {
     if (fails(fault::hook)) {
       throw hook_refused();
     }
   }
-  static fragile create() {
+  static T create() {
     fail_if_due();
-    return {};
+    return T();
   }
-  static void activate(fragile& /*object*/) { fail_if_due(); }
-  static void deactivate(fragile& /*object*/) { fail_if_due(); }
+  static void activate(T& /*object*/) { fail_if_due(); }
+  static void deactivate(T& /*object*/) { fail_if_due(); }
 };
 
-using kept_pool = object_pool<fragile, throwing_hook, policy::keep_constructed<throwing_hooks>>;
+using kept_pool = object_pool<fragile, throwing_hook, policy::keep_constructed<throwing_hooks<>>>;
 using waiting_pool = object_pool<fragile, policy::block>;
-using growing_pool = object_pool<fragile, policy::grow>;
+using growing_pool = object_pool<page, policy::grow>;
+using growing_kept_pool =
+    object_pool<page, policy::grow, policy::keep_constructed<throwing_hooks<page>>>;
 using checked_pool = object_pool<fragile, throwing_hook, policy::checked>;
+
+template <class Pool>
+using element = typename Pool::value_type;
+template <class Pool>
+inline constexpr bool grows =
+    std::same_as<Pool, growing_pool> || std::same_as<Pool, growing_kept_pool>;
 
 void require(bool held, std::string_view what) {
   if (!held) {
@@ -133,11 +147,11 @@ class neighbour {
 
   void live() {
     for (int round = 0; round < 2; ++round) {
-      std::array<fragile*, 12> held{};
-      for (fragile*& object : held) {
+      std::array<element<Pool>*, 12> held{};
+      for (element<Pool>*& object : held) {
         attempt([&] { object = pool_.try_acquire_ptr(); });
       }
-      for (fragile* const object : held) {
+      for (element<Pool>* const object : held) {
         pool_.release(object);
       }
     }
@@ -202,13 +216,13 @@ bool is_refused(Pool& pool) {
 /// Everything a pool does: hits, refills, flushes, growth, thefts, refusals, bulk, the hook.
 template <class Pool>
 void use(Pool& pool) {
-  static std::array<fragile*, 1000> places;
+  static std::array<element<Pool>*, 1000> places;
   std::size_t count = 0;
   // A cache needs many bursts to ask for more memory.
   const int bursts = plan().what == fault::allocation ? 12 : 2;
   for (int burst = 0; burst < bursts; ++burst) {
     for (std::size_t i = 0; i <= pool.capacity(); ++i) {
-      fragile* object = nullptr;
+      element<Pool>* object = nullptr;
       attempt([&] { object = pool.try_acquire_ptr(); });
       if (object != nullptr) {
         places[count++] = object;
@@ -224,7 +238,7 @@ void use(Pool& pool) {
     }
     pool.release_n(std::span(places).first(count));
     count = 0;
-    std::array<fragile*, 12> many{};
+    std::array<element<Pool>*, 12> many{};
     attempt([&] { pool.release_n(std::span(many).first(pool.try_acquire_n(many))); });
   }
 }
@@ -237,8 +251,9 @@ void one_life(std::size_t capacity) {
         .capacity = capacity,
         .name = "a name too long for the small string optimisation",
         .creation = std::same_as<Pool, kept_pool> ? creation::eager : creation::lazy};
-    if (std::same_as<Pool, growing_pool>) {
+    if (grows<Pool>) {
       options.max_capacity = capacity;
+      options.capacity = 0;
     }
     pool = std::make_unique<Pool>(options);
   });
@@ -356,6 +371,7 @@ int main() {
   test::sweep_all<test::kept_pool>("kept");
   test::sweep_all<test::waiting_pool>("block");
   test::sweep_all<test::growing_pool>("grow");
+  test::sweep_all<test::growing_kept_pool>("grow_kept");
   test::sweep_all<test::checked_pool>("checked");
   return EXIT_SUCCESS;
 }

@@ -291,6 +291,53 @@ TEST(ConcurrentSlotMap, ParallelWalkMeetsEachValueOnce) {
   numbers.for_each([](int& value) { EXPECT_EQ(value, 1); });
 }
 
+TEST(ConcurrentSlotMap, ParallelWalkOverAConstMapReads) {
+  concurrent_slot_map<int> numbers(1000);
+  for (int i = 0; i < 1000; ++i) {
+    (void)numbers.insert(i);
+  }
+  std::atomic<int> sum = 0;
+  std::as_const(numbers).for_each(test::two_threads(), [&](const int& value) { sum += value; });
+  EXPECT_EQ(sum, 1000 * 999 / 2);
+}
+
+TEST(ConcurrentSlotMap, WalkAloneMeetsEachValueOnceAndMayEraseInsertAndStop) {
+  concurrent_slot_map<int> numbers(300);
+  for (int i = 0; i < 200; ++i) {
+    (void)numbers.insert(i);
+  }
+  std::set<int> met;
+  EXPECT_TRUE(numbers.for_each_alone([&](int& value, slot_handle<int> own) {
+    EXPECT_TRUE(numbers.contains(own));
+    if (value < 0) {
+      return step::next;  // a new one, which it may meet or not
+    }
+    EXPECT_TRUE(met.insert(value).second);
+    (void)numbers.try_emplace(-1);
+    return value % 2 == 1 ? step::erase : step::next;
+  }));
+  EXPECT_EQ(met.size(), 200U);
+  int old = 0;
+  EXPECT_TRUE(numbers.for_each_alone([&](const int& value) { old += value >= 0 ? 1 : 0; }));
+  EXPECT_EQ(old, 100);
+  const std::size_t before = numbers.size();
+  EXPECT_FALSE(numbers.for_each_alone([](int&) { return step::erase_and_stop; }));
+  EXPECT_EQ(numbers.size(), before - 1);
+}
+
+TEST(ConcurrentSlotMap, WalkAloneOnSeveralThreadsErasesWhatTheCallbackSays) {
+  concurrent_slot_map<int> numbers(1000);
+  for (int i = 0; i < 1000; ++i) {
+    (void)numbers.insert(i);
+  }
+  numbers.for_each_alone(test::two_threads(), [](int& value) {
+    value += 1;
+    return value % 2 == 0 ? step::erase : step::next;
+  });
+  EXPECT_EQ(numbers.size(), 500U);
+  numbers.for_each([](int& value) { EXPECT_EQ(value % 2, 1); });
+}
+
 TEST(ConcurrentSlotMap, VisitorsAreAloneAndReadersNeverSeeHalfAChange) {
   struct pair {
     long first = 0;

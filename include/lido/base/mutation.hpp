@@ -26,6 +26,10 @@ enum class mutation {
   open_high,            ///< a thief does not close the bound of pushes
   blind_claim,          ///< a thief claims whatever the owner did meanwhile
   blind_hold,           ///< an owner takes hold of its cache whatever a thief did meanwhile
+  blind_revoke,         ///< a thief announces its theft whatever became of the cache meanwhile
+  blind_withdraw,       ///< a thief that gives up opens the cache whatever became of it meanwhile
+  hold_keeps_top,       ///< an owner of a locked cache leaves its failed operation on the guard
+  keep_unmoved,         ///< what a flush keeps stays where it was
   same_generation,      ///< a change of the control word leaves its generation alone
   bounds_after_open,    ///< an owner sets the bounds when thieves may already come
   low_when_closed,      ///< a closed cache keeps its bound of pops
@@ -80,6 +84,8 @@ enum class mutation {
   give_unwatched,      ///< a release past the cache does not look for waiters
   surplus_unwatched,   ///< who took too much from the depot does not look for waiters
   bulk_unwatched,      ///< a release of many does not look for waiters
+  watched_unclosed,    ///< an owner whose cache has opened beside a waiter leaves it open
+  closed_unwatched,    ///< such an owner closes its cache and does not look for waiters
   unmarked_service,    ///< who serves waiters does not say that it carries
   plain_cancel,        ///< a waiter whose time is up is cancelled whatever a giver does
   swallow_late,        ///< a waiter given a slot as its time was up leaves without it
@@ -92,9 +98,12 @@ enum class mutation {
   early_watch,         ///< a waiter says that it keeps watch before it has looked
   watch_for_ever,      ///< the watch does not end with the last waiter
   // forks
-  trust_busy,      ///< the child believes a cache whose missing owner was in the middle of it
-  carry_for_ever,  ///< threads that the child has not got go on carrying
-  keep_waiters,    ///< threads that the child has not got go on waiting
+  survivor_forgotten,  ///< the number of the thread that forked is given to the next one
+  lose_missing,        ///< the child forgets what is in the caches of threads that it has not got
+  trust_busy,          ///< the child believes a cache whose missing owner was in the middle of it
+  trust_moving,        ///< the child takes a segment for one in service that was just to be
+  carry_for_ever,      ///< threads that the child has not got go on carrying
+  keep_waiters,        ///< threads that the child has not got go on waiting
   // threads and pools
   shared_number,    ///< a number is given to two threads
   stay_registered,  ///< a pool that ends is still told about ending threads
@@ -118,6 +127,7 @@ enum class mutation {
   enter_anyway,           ///< a visit does not look at the generation
   same_state_generation,  ///< a slot goes back with the generation it had
   claim_ignored,          ///< an evictor takes a victim that another has claimed
+  claim_unread,           ///< who ends a value does not look whether its slot is claimed
   leave_doomed,           ///< the last one to leave an erased value does not end it
   ignore_census,          ///< a map is said to be full whatever was taken out to lower its end
   late_end,               ///< the end is lowered when the slots behind it have been given back

@@ -37,8 +37,9 @@ concept segment_memory = requires(M& memory, slot_index first, std::uint32_t cou
 
 /// Of a segment. leaving: its slots are out of the source, its memory is still there, and whoever
 /// changes the capacity may take it into service again. apart: belongs to the thread that ends or
-/// makes what is in it.
-enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };
+/// makes what is in it. moving: whoever changes the capacity is just putting it into service, or
+/// taking it out; only the child of a fork ever meets one.
+enum class segment_state : std::uint8_t { retired, in_service, leaving, apart, moving };
 
 /// Addresses of free slots for any number of threads, as slot_source, which it adds slots to when
 /// there are none left, and takes slots from when it is told to.
@@ -155,6 +156,8 @@ class growing_source final : private thread_exit_listener {
   void take_out_free_segments(std::uint32_t slots) noexcept;
   [[nodiscard]] bool try_take_out(std::uint32_t segment) noexcept;
   void end_segment(std::uint32_t segment) noexcept;
+  void retire(std::uint32_t segment) noexcept;
+  [[nodiscard]] std::uint32_t count_slots(segment_state state) const noexcept;
 
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
   void on_fork(std::uint32_t survivor) noexcept override;

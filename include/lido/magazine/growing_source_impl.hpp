@@ -81,8 +81,7 @@ bool growing_source<Stack, Memory>::rest_is_apart() const noexcept {
   return apart != 0 && capacity() + apart == plan_.capacity();
 }
 
-// ---- an acquire that found nothing
-// ------------------------------------------------------------------
+// ---- an acquire that found nothing ------------------------------------------------------------
 
 /// Waits for who changes the capacity, as long as that gets on.
 template <growing_index_stack Stack, segment_memory Memory>
@@ -170,19 +169,28 @@ std::size_t growing_source<Stack, Memory>::acquire_n(std::span<void*> out) noexc
 /// Ends what threads have begun that the fork has left behind. What a holder had in its hands and
 /// not in the census is lost to this process. A segment that another thread had apart is as one
 /// without memory, whatever has become of it: to give it memory that it has does nothing, and what
-/// is in its slots is known slot by slot.
+/// is in its slots is known slot by slot. So is one that was moving, unless the capacity tells of
+/// it.
 // relaxed (whole function): there is one thread
 template <growing_index_stack Stack, segment_memory Memory>
 void growing_source<Stack, Memory>::on_fork(std::uint32_t survivor) noexcept {
+  const bool counts_moving =
+      count_slots(segment_state::in_service) != capacity() || broken(mutation::trust_moving);
+  std::uint32_t in_service = 0;
   for (std::uint32_t segment = 0; segment < plan_.segments(); ++segment) {
     // Of threads without a number one may have survived, whose segments must stay apart.
-    if (states_[segment] == segment_state::apart &&
-        apart_of_[segment] != std::size_t{survivor} * thread_stride) {
-      states_[segment] = segment_state::retired;
-      first_spare_ = std::min(first_spare_, segment);
-      apart_.fetch_sub(plan_.slots_of(segment), std::memory_order_relaxed);
+    const bool left_behind = states_[segment] == segment_state::apart &&
+                             apart_of_[segment] != std::size_t{survivor} * thread_stride;
+    const bool moving = states_[segment] == segment_state::moving;
+    if (moving && counts_moving) {
+      states_[segment] = segment_state::in_service;
+    } else if (left_behind || moving) {
+      retire(segment);
     }
+    in_service += states_[segment] == segment_state::in_service ? 1 : 0;
   }
+  segments_.store(in_service, std::memory_order_relaxed);
+  apart_.store(count_slots(segment_state::apart), std::memory_order_relaxed);
   if (is_held(resize_.load(std::memory_order_relaxed))) {
     put_back_census();
     let_go();

@@ -111,14 +111,17 @@ template <growing_index_stack Stack, segment_memory Memory>
 void growing_source<Stack, Memory>::put_in_service(std::uint32_t segment, void** kept) noexcept {
   const slot_index first = plan_.first_of(segment);
   const slot_index last = first + plan_.slots_of(segment);
-  states_[segment] = segment_state::in_service;
-  // relaxed: a number for statistics
-  segments_.fetch_add(1, std::memory_order_relaxed);
+  states_[segment] = segment_state::moving;
+  schedule_point();
   if (kept != nullptr) {
     *kept = source_.add_keeping_first(first, last);
   } else {
     source_.add(first, last);
   }
+  schedule_point();
+  states_[segment] = segment_state::in_service;
+  // relaxed: a number for statistics
+  segments_.fetch_add(1, std::memory_order_relaxed);
   note_progress();
 }
 
@@ -215,12 +218,30 @@ bool growing_source<Stack, Memory>::try_take_out(std::uint32_t segment) noexcept
   if (!census_.holds_all(first, first + looked_at)) {
     return false;
   }
-  census_.erase(first, first + count);  // first, for the child of a fork that happens now
+  states_[segment] = segment_state::moving;  // first, for the child of a fork that happens now
+  census_.erase(first, first + count);
+  schedule_point();
   source_.remove(count);
+  schedule_point();
   states_[segment] = segment_state::leaving;
   // relaxed: a number for statistics
   segments_.fetch_sub(1, std::memory_order_relaxed);
   return true;
+}
+
+template <growing_index_stack Stack, segment_memory Memory>
+void growing_source<Stack, Memory>::retire(std::uint32_t segment) noexcept {
+  states_[segment] = segment_state::retired;
+  first_spare_ = std::min(first_spare_, segment);
+}
+
+template <growing_index_stack Stack, segment_memory Memory>
+std::uint32_t growing_source<Stack, Memory>::count_slots(segment_state state) const noexcept {
+  std::uint32_t count = 0;
+  for (std::uint32_t segment = 0; segment < plan_.segments(); ++segment) {
+    count += states_[segment] == state ? plan_.slots_of(segment) : 0;
+  }
+  return count;
 }
 
 /// Gives back the memory of a segment that is leaving.
@@ -234,8 +255,7 @@ void growing_source<Stack, Memory>::end_segment(std::uint32_t segment) noexcept 
     put_in_service(segment, nullptr);
     return;
   }
-  states_[segment] = segment_state::retired;
-  first_spare_ = std::min(first_spare_, segment);
+  retire(segment);
   // relaxed: a number for statistics
   shrinks_.fetch_add(1, std::memory_order_relaxed);
   note_progress();

@@ -25,7 +25,7 @@ void slot_source<Stack>::empty_and_close(thread_cache& cache) noexcept {
   // A busy cache is one whose owner a fork has left behind, and what is in it, nobody knows.
   const cache_state left_in =
       broken(mutation::trust_busy) ? cache_state::frozen : cache.control().state();
-  if (left_in != cache_state::busy) {
+  if (left_in != cache_state::busy && !broken(mutation::lose_missing)) {
     thread_cache::settled found{nullptr, cache.visible_count(kind_), false, false};
     if (!broken(mutation::unsettled_exit)) {
       found = cache.settle(kind_);

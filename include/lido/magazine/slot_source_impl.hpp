@@ -279,7 +279,7 @@ std::uint32_t slot_source<Stack>::flush(thread_cache& cache, std::uint32_t count
     schedule_point();
     done += size;
   }
-  for (std::uint32_t i = surplus; i < count; ++i) {
+  for (std::uint32_t i = surplus; i < count && !broken(mutation::keep_unmoved); ++i) {
     // relaxed (2x): published when the cache opens
     cells[i - surplus].store(cells[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
   }

@@ -34,13 +34,13 @@ void slot_source<Stack>::close_for_waiters(thread_cache& cache, opened_by how) n
       (how == opened_by::bulk_pop && broken(mutation::bulk_pop_unwatched))) {
     return;
   }
-  if (!cache.notes().sizing.closed()) {
+  if (!cache.notes().sizing.closed() && !broken(mutation::watched_unclosed)) {
     const thread_cache::settled found = cache.settle(kind_);
     (void)flush(cache, found.count, 0);
     cache.notes().sizing.close();
     cache.close();
   }
-  if (waiters_.enter_or_ask()) {
+  if (!broken(mutation::closed_unwatched) && waiters_.enter_or_ask()) {
     serve_and_leave(&cache, nullptr);
   }
 }

@@ -212,8 +212,11 @@ class alignas(no_false_sharing) thread_cache {
 
   // Open to busy, for one operation; false: a thief is here, or the cache is not open.
   [[nodiscard]] bool try_hold_open(cache_control& held) noexcept {
-    // relaxed (2x): the guard is for the owner alone, the word only a guess, validated by (14)
-    top_.store(&guard_[1], std::memory_order_relaxed);
+    if (!broken(mutation::hold_keeps_top)) {
+      // relaxed: the guard is for the owner alone
+      top_.store(&guard_[1], std::memory_order_relaxed);
+    }
+    // relaxed: only a guess, validated by (14)
     std::uint64_t word = control_.load(std::memory_order_relaxed);
     const cache_control seen(word);
     held = seen.next(cache_state::busy);

@@ -25,12 +25,11 @@
 #include "lido/memory/slot_array.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/concurrent_slot_map_options.hpp"
-#include "lido/slot_map/parallel.hpp"
+#include "lido/slot_map/concurrent_walks.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_map_hooks.hpp"
 #include "lido/slot_map/slot_state.hpp"
 #include "lido/slot_map/slot_supply.hpp"
-#include "lido/slot_map/step.hpp"
 
 namespace lido {
 
@@ -56,7 +55,8 @@ namespace lido {
 /// on_insert is called before others can reach the value; on_move is not.
 template <class T, class Hooks = no_hooks,
           std::uint64_t LastGeneration = detail::slot_state::last_generation>
-class concurrent_slot_map {
+class concurrent_slot_map
+    : public detail::concurrent_walks<concurrent_slot_map<T, Hooks, LastGeneration>> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a slot map holds objects: no references, arrays or const types");
   static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");
@@ -178,33 +178,6 @@ class concurrent_slot_map {
     return slot < max_size_ && states_[slot].is_live(generation_of(handle));
   }
 
-  /// Calls `f(T&)` or `f(T&, handle)` alone with each value, in the order of memory; what f may
-  /// return says `step`. True: the walk came to its end. What it meets says the class.
-  template <class F>
-  bool for_each(F&& f) {
-    return walk(f, 0, slots_.end());
-  }
-
-  /// As above with `f(const T&)`, beside other readers; f returns nothing or bool.
-  template <class F>
-  bool for_each(F&& f) const {
-    const std::uint32_t end = slots_.end();
-    for (std::uint32_t slot = 0; slot < end; ++slot) {
-      if (states_[slot].is_live() && detail::stops(show(f, handle_at(slot)))) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /// As the first on as many threads as `executor` likes (lido/tbb.hpp has `lido::par`). To stop
-  /// ends the range an executor is at, not the walk.
-  template <parallel_executor Executor, class F>
-  void for_each(const Executor& executor, F f) {
-    executor(slots_.end(),
-             [this, &f](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
-  }
-
   /// Ends walks where the last value is: they go as far as the highest slot that had a value since
   /// the map was made or this was called. Gives the memory of whole pages of values behind it back
   /// to the system, and sees to it that low slots are used first. Values do not move. Takes time
@@ -235,6 +208,7 @@ class concurrent_slot_map {
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
 
  private:
+  friend detail::concurrent_walks<concurrent_slot_map>;
   static constexpr std::uint64_t all_ones = std::numeric_limits<std::uint64_t>::max();
 
   [[nodiscard]] std::uint32_t slot_of(handle_type handle) const noexcept {
@@ -334,44 +308,12 @@ class concurrent_slot_map {
     }
   }
 
-  template <class F>
-  step show(F& f, handle_type handle) const {
-    const auto same = [handle] { return handle; };
-    step verdict = step::next;
-    (void)read(handle,
-               [&](const T& value) { verdict = detail::visit_with(*this, f, value, same); });
-    return verdict;
-  }
-
-  template <class F>
-  bool walk(F& f, std::uint32_t first, std::uint32_t last) {
-    for (std::uint32_t slot = first; slot < last; ++slot) {
-      if (states_[slot].is_live() && detail::stops(enter(f, slot))) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  template <class F>
-  step enter(F& f, std::uint32_t slot) {
-    const handle_type handle = handle_at(slot);
-    step verdict = step::next;
-    (void)visit(handle, [&](T& value) {
-      verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
-      if (detail::erases(verdict)) {
-        (void)erase(handle);
-      }
-    });
-    return verdict;
-  }
-
   template <class Importance>
   handle_type least(Importance& importance) const {
     using rank = std::remove_cvref_t<std::invoke_result_t<Importance&, const T&>>;
     std::optional<rank> lowest;
     handle_type found;
-    for_each([&](const T& value, handle_type handle) {
+    this->for_each([&](const T& value, handle_type handle) {
       rank own = importance(value);
       if (!lowest || own < *lowest) {
         lowest.emplace(std::move(own));

@@ -25,8 +25,7 @@ namespace lido::detail {
 ///   is visible to the next; see the notes. Between a value and the next one in the slot the free
 ///   list orders.
 /// Progress: to enter waits for those who are with the value, and nobody stands in line: readers
-/// who
-///   overlap without end keep out who wants to be alone. The rest is lock-free.
+///   who overlap without end keep out who wants to be alone. The rest is lock-free.
 class slot_state {
  public:
   /// What becomes of an erased value.
@@ -134,7 +133,8 @@ class slot_state {
   /// last one with it.
   [[nodiscard]] bool is_claimed() const noexcept {
     // relaxed: who found out that it is the last one has seen the erase in this word
-    return (word_.load(std::memory_order_relaxed) & claimed) != 0;
+    return (word_.load(std::memory_order_relaxed) & claimed) != 0 &&
+           !broken(mutation::claim_unread);
   }
 
   /// The value is ended. False: the generations up to `last` are used up, and the slot with them.

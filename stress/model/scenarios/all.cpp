@@ -10,9 +10,9 @@ std::span<const scenario> all_scenarios() {
     std::vector<scenario> list;
     for (const auto part :
          {meeting_scenarios(), freelist_scenarios(), thread_cache_scenarios(), source_scenarios(),
-          exhaustion_scenarios(), evasion_scenarios(), lifetime_scenarios(), checked_scenarios(),
-          waiting_scenarios(), waiting_for_loot_scenarios(), growth_scenarios(),
-          slot_state_scenarios(), slot_supply_scenarios(), resource_scenarios(),
+          exhaustion_scenarios(), evasion_scenarios(), lifetime_scenarios(), kept_scenarios(),
+          checked_scenarios(), waiting_scenarios(), waiting_for_loot_scenarios(),
+          growth_scenarios(), slot_state_scenarios(), slot_supply_scenarios(), resource_scenarios(),
           overtaking_scenarios(), key_scenarios()}) {
       list.insert(list.end(), part.begin(), part.end());
     }

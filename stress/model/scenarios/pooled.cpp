@@ -151,11 +151,7 @@ void pooled::release_n(const std::vector<std::size_t>& numbers) {
 
 void pooled::check(std::size_t held) {
   books_.check_refusals();
-  const lido::pool_stats quiet = stats();
-  require(quiet.waiting == 0, "a waiter has left the pool but not its queue");
-  require(quiet.in_use == held, "the numbers of the pool do not say what is in use");
-  require(quiet.in_use + quiet.cached + quiet.shared == quiet.capacity,
-          "the numbers of the pool do not add up");
+  require(stats().waiting == 0, "a waiter has left the pool but not its queue");
   in_threads([&] {
     std::vector<std::size_t> all;
     for (std::size_t slot = acquire(); slot != nothing; slot = acquire()) {
@@ -166,6 +162,10 @@ void pooled::check(std::size_t held) {
       release(slot);
     }
   });
+  const lido::pool_stats quiet = stats();  // last: what is lost shall not show as a wrong number
+  require(quiet.in_use == held, "the numbers of the pool do not say what is in use");
+  require(quiet.in_use + quiet.cached + quiet.shared == quiet.capacity,
+          "the numbers of the pool do not add up");
 }
 
 }  // namespace model

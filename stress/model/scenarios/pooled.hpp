@@ -9,10 +9,20 @@
 #include "lido/magazine/slot_source_impl.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
+#include "seam/system.hpp"
 
 namespace model {
 
 using lido::detail::cache_choice;
+
+/// While it lives, pools find no heavy fence.
+class without_heavy_fence {
+ public:
+  without_heavy_fence() { take_heavy_fence_away(/*yes=*/true); }
+  without_heavy_fence(const without_heavy_fence&) = delete;
+  without_heavy_fence& operator=(const without_heavy_fence&) = delete;
+  ~without_heavy_fence() { take_heavy_fence_away(/*yes=*/false); }
+};
 
 /// Slots without memory: nobody below the objects ever touches it.
 class pooled {

@@ -37,6 +37,7 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> exhaustion_scenarios();
 [[nodiscard]] std::span<const scenario> evasion_scenarios();
 [[nodiscard]] std::span<const scenario> lifetime_scenarios();
+[[nodiscard]] std::span<const scenario> kept_scenarios();
 [[nodiscard]] std::span<const scenario> checked_scenarios();
 [[nodiscard]] std::span<const scenario> waiting_scenarios();
 [[nodiscard]] std::span<const scenario> waiting_for_loot_scenarios();

@@ -28,7 +28,7 @@ class lodged {
     if (state_.enter_shared(generation)) {
       require(value_.read() == generation, "a reader is with another value than it asked for");
       if (state_.leave_shared()) {
-        end();
+        end_and_hand_on();
       }
     }
   }
@@ -40,7 +40,7 @@ class lodged {
       value_.write(0);
       value_.write(generation);
       if (state_.leave_alone()) {
-        end();
+        end_and_hand_on();
       }
     }
   }
@@ -50,7 +50,7 @@ class lodged {
     const auto found = state_.erase(generation);
     erased_ += found != slot_state::fate::stale ? 1 : 0;
     if (found == slot_state::fate::ours) {
-      end();
+      end_and_hand_on();
     }
     return found == slot_state::fate::ours;
   }
@@ -68,6 +68,7 @@ class lodged {
       return;
     }
     ++erased_;
+    ++taken_over_;
     if (found == slot_state::fate::ours) {
       end();
     } else {
@@ -80,10 +81,17 @@ class lodged {
   void check(int erased) const {
     require(erased_ == erased, "an erase was refused, or succeeded twice");
     require(ended_ == erased, "a value was never ended, or twice");
+    require(handed_on_ + taken_over_ == erased, "a slot is free and taken over, or neither");
     require(state_.generation() == first + static_cast<unsigned>(erased), "a generation repeats");
   }
 
  private:
+  /// Whoever has erased the value may want its slot.
+  void end_and_hand_on() {
+    const bool wanted = state_.is_claimed();
+    end();
+    handed_on_ += wanted ? 0 : 1;
+  }
   void end() {
     (void)note_.read();
     value_.write(0);
@@ -96,6 +104,8 @@ class lodged {
   plain<std::uint64_t> note_{0};
   int erased_ = 0;  // the model runs one thread at a time
   int ended_ = 0;
+  int taken_over_ = 0;
+  int handed_on_ = 0;
 };
 
 void publish_against_visits() {

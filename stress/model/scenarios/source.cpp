@@ -52,6 +52,13 @@ void theft_against_owner() {
   pool.check();
 }
 
+// With the caches of a system that has no heavy fence: every hit fails at the guard first.
+template <void (*Scenario)()>
+void without_fence() {
+  const without_heavy_fence none_there;
+  Scenario();
+}
+
 // More than one cached item, so that what a thief takes and what it leaves differ.
 void theft_of_several() {
   pooled pool(6);
@@ -288,6 +295,10 @@ constexpr bounds narrow{2, 1, 1};
 constexpr std::array scenarios{
     scenario{"source.theft_against_owner", "an owner at work beside a thief",
              &theft_against_owner<automatic>},
+    scenario{"source.without_fence_theft_against_owner", "the same where there is no heavy fence",
+             &without_fence<&theft_against_owner<automatic>>},
+    scenario{"source.without_fence_bursts", "several cached items where there is no heavy fence",
+             &without_fence<&bursts_against_theft>, false, narrow},
     scenario{"source.theft_of_several", "a thief takes several and gives back all but one",
              &theft_of_several, false, narrow},
     scenario{"source.two_thieves", "three threads, slots for two", &two_thieves<automatic>, false,

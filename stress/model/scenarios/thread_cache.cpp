@@ -103,6 +103,16 @@ class driven {
     return taken.has_value();
   }
 
+  /// A thief's that finds out that it may not look.
+  void announce_and_withdraw() {
+    const auto seen = cache_.control();
+    if (seen.state() == cache_state::open) {
+      if (const auto announced = cache_.revoke(seen)) {
+        cache_.withdraw(*announced);
+      }
+    }
+  }
+
   /// After all threads: `held` items are in the owner's hands.
   void check(std::size_t held) {
     std::size_t found = held + stolen_;
@@ -207,6 +217,18 @@ template <cache_kind Kind>
 void taken_over() {
   driven cache(Kind, 2, 2);
   in_threads([&] { cache.push(cache.pop()); }, [&] { (void)cache.rob(); },
+             [&] { (void)cache.rob(/*take_over=*/true); });
+  cache.check(0);
+}
+
+// A thief gives up after another has taken the cache over, and then comes again.
+void withdrawn_beside_theft() {
+  driven cache(cache_kind::revocable, 2, 2);
+  in_threads([&] { cache.push(cache.pop()); },
+             [&] {
+               cache.announce_and_withdraw();
+               (void)cache.rob();
+             },
              [&] { (void)cache.rob(/*take_over=*/true); });
   cache.check(0);
 }
@@ -330,6 +352,8 @@ constexpr std::array scenarios{
     scenario{"thread_cache.two_thieves", "two thieves at one cache", &two_thieves<revocable>},
     scenario{"thread_cache.cancelled_thief", "a thief too late, and the next one", &cancelled_thief,
              false, bounds{3, 0, 0}},
+    scenario{"thread_cache.withdrawn_beside_theft", "a thief gives up when another has been there",
+             &withdrawn_beside_theft},
     scenario{"thread_cache.taken_over", "a thief takes over from one that is slow",
              &taken_over<revocable>},
     scenario{"thread_cache.robbed_and_reopened", "a cache is robbed, opened, robbed again",

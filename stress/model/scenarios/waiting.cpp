@@ -22,15 +22,6 @@ deadline some_time() {
   return deadline::after(std::chrono::microseconds(1));
 }
 
-/// While it lives, pools find no heavy fence.
-class without_heavy_fence {
- public:
-  without_heavy_fence() { take_heavy_fence_away(/*yes=*/true); }
-  without_heavy_fence(const without_heavy_fence&) = delete;
-  without_heavy_fence& operator=(const without_heavy_fence&) = delete;
-  ~without_heavy_fence() { take_heavy_fence_away(/*yes=*/false); }
-};
-
 // One slot, or two and a thread that wants both, against whoever releases them.
 template <cache_choice Caches>
 void register_against_release() {
@@ -41,7 +32,7 @@ void register_against_release() {
 
 void without_fence_register_against_release() {
   const without_heavy_fence none_there;
-  register_against_release<none>();
+  register_against_release<automatic>();
 }
 
 // The owner opens its cache, uses it and opens it again while another waits for the last slot.
@@ -65,7 +56,7 @@ void reopened_cache() {
 
 void without_fence_reopened_cache() {
   const without_heavy_fence none_there;
-  reopened_cache<locked>();
+  reopened_cache<automatic>();
 }
 
 // The owner does not move any more once it has put slots into its cache: who waits must come and

@@ -60,11 +60,11 @@ class asker {
     const auto pool = of_.pool();
     const auto deadline = clock::now() + time;
     try {
-      lease_type lease = pool->acquire_until(deadline, stop);
-      all_.note_end(deadline, bound_);
-      use(*pool, std::move(lease));
+      lease_type lease = (*pool)->acquire_until(deadline, stop);
+      all_.note_end(deadline, bound_ + pool->slack());
+      use(**pool, std::move(lease));
     } catch (const lido::acquire_error&) {
-      all_.note_end(deadline, bound_);
+      all_.note_end(deadline, bound_ + pool->slack());
       ++all_.refused;
       std::this_thread::yield();
     }
@@ -109,15 +109,16 @@ class asker {
 
 /// Thousands that wait at once, for a few milliseconds each.
 void crowd(stress::run& run, subject& of, record& all, const settings& settings) {
-  const std::chrono::milliseconds bound(settings.bound);
   stress::random random = run.generator(1000);
   while (!run.over()) {
     const auto pool = of.pool();
+    const std::chrono::milliseconds bound =
+        std::chrono::milliseconds(settings.bound) + pool->slack();
     for (unsigned i = 0; i < settings.crowd; ++i) {
       const auto time = std::chrono::microseconds(500 + random() % 5000);
       const auto deadline = clock::now() + time;
       ++all.callbacks;
-      pool->async_acquire(
+      (*pool)->async_acquire(
           [&all, deadline, bound](const lease_type& /*lease*/,
                                   const std::exception_ptr& /*error*/) {
             all.note_end(deadline, bound);
@@ -135,12 +136,12 @@ void meddle(stress::run& run, subject& of, record& all) {
     const auto pool = of.pool();
     switch (random() % 8) {
       case 0:
-        pool->flush();
+        (*pool)->flush();
         break;
       case 1:
-        pool->suspend();
+        (*pool)->suspend();
         std::this_thread::sleep_for(2ms);
-        pool->resume();
+        (*pool)->resume();
         break;
       case 2:
         of.time().jump(std::chrono::minutes(random() % 60));
@@ -152,10 +153,10 @@ void meddle(stress::run& run, subject& of, record& all) {
         }
         break;
       case 4:
-        pool->resize(of.size());
+        (*pool)->resize(of.size());
         break;
       default:
-        pool->resize(random() % (2UL * of.size()));
+        (*pool)->resize(random() % (2UL * of.size()));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 20));
   }
@@ -185,17 +186,17 @@ void harm(stress::run& run, chaos::backend& server, record& all, unsigned outage
 /// With everything healed: all can be had at once, and then nothing is left.
 void check_pool(const stress::run& run, subject& of, record& all) {
   const auto pool = of.pool();
-  pool->resize(of.size());
+  (*pool)->resize(of.size());
   std::vector<lease_type> leases;
   try {
     while (leases.size() < of.size()) {
-      leases.push_back(pool->acquire_for(60s));
+      leases.push_back((*pool)->acquire_for(60s));
     }
   } catch (const lido::acquire_error& error) {
     run.broken(std::string("lost: ") + error.what());
   }
   leases.clear();
-  if (!of.reopen(/*again=*/false).complete() || pool->stats().waiters != 0) {
+  if (!of.reopen(/*again=*/false).complete() || (*pool)->stats().waiters != 0) {
     run.broken("something is left of the last pool");
   }
   const auto patience = clock::now() + 60s;
@@ -301,7 +302,7 @@ int main(int argc, char** argv) {
   const chaos::belongings before = at_rest();
   {
     subject of(chaos::random_factory(*server, all, settings.faults, settings.sabotage != 0),
-               settings.size);
+               settings.size, run.generator(1003));
     do {
       put_under_load(run, *server, of, all, settings);
     } while (run.goes_on(all.served > 0 && all.faults > 0));

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "harness/run.hpp"
 #include "lido/resource_pool.hpp"
 #include "peers.hpp"
 #include "record.hpp"
@@ -72,14 +73,59 @@ class random_factory {
   std::shared_ptr<std::atomic<unsigned>> calls_ = std::make_shared<std::atomic<unsigned>>(1);
 };
 
+/// What differs from pool to pool.
+struct habits {
+  lido::maintenance upkeep = lido::maintenance::background;
+  std::chrono::nanoseconds overtake_for{0};
+  /// By what an acquire may be later than otherwise: it may have to run `create` for others, too.
+  std::chrono::milliseconds slack{0};
+};
+
+inline habits draw_habits(stress::random& random) {
+  switch (random() % 4) {
+    case 0:
+      return {lido::maintenance::by_callers, 0ms, 2500ms};
+    case 1:
+      return {lido::maintenance::by_tick, random() % 2 * 5ms, 0ms};
+    default:
+      return {lido::maintenance::background, random() % 3 * 10ms, 0ms};
+  }
+}
+
+/// A pool and, if it needs one, the thread that calls its tick.
+class subject_pool {
+ public:
+  subject_pool(const random_factory& factory, const lido::resource_pool_options& options,
+               const habits& habits)
+      : pool_(factory, options), habits_(habits) {
+    if (habits.upkeep == lido::maintenance::by_tick) {
+      ticker_ = std::jthread([this](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          pool_.tick();
+          std::this_thread::sleep_for(2ms);
+        }
+      });
+    }
+  }
+  pool_type* operator->() { return &pool_; }
+  pool_type& operator*() { return pool_; }
+  [[nodiscard]] std::chrono::milliseconds slack() const { return habits_.slack; }
+
+ private:
+  pool_type pool_;
+  habits habits_;
+  std::jthread ticker_;  // last: it uses the pool
+};
+
 class subject {
  public:
-  subject(random_factory factory, unsigned size) : factory_(std::move(factory)), size_(size) {
+  subject(random_factory factory, unsigned size, stress::random random)
+      : factory_(std::move(factory)), size_(size), random_(random) {
     pool_ = make();
   }
 
   /// The present one; may be closed at any time.
-  [[nodiscard]] std::shared_ptr<pool_type> pool() {
+  [[nodiscard]] std::shared_ptr<subject_pool> pool() {
     const std::lock_guard guard(mutex_);
     return pool_;
   }
@@ -89,33 +135,39 @@ class subject {
   /// Closes the pool, and puts another in its place. What is left of the old one when everybody has
   /// had plenty of time.
   lido::close_report reopen(bool again) {
-    const std::shared_ptr<pool_type> old = pool();
+    const std::shared_ptr<subject_pool> old = pool();
     if (again) {
       const std::lock_guard guard(mutex_);
       pool_ = make();
     }
-    return old->close(30s);
+    return (*old)->close(30s);
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<pool_type> make() const {
-    return std::make_shared<pool_type>(
-        factory_, lido::resource_pool_options{.max_size = size_,
-                                              .name = "subject",
-                                              .create_timeout = 300ms,
-                                              .validate_timeout = 100ms,
-                                              .max_uses = 500,
-                                              .validate_if_idle_longer_than = 10ms,
-                                              .retry_first = 2ms,
-                                              .retry_longest = 20ms,
-                                              .clock = &time_});
+  [[nodiscard]] std::shared_ptr<subject_pool> make() {
+    const habits drawn = draw_habits(random_);
+    return std::make_shared<subject_pool>(
+        factory_,
+        lido::resource_pool_options{.max_size = size_,
+                                    .name = "subject",
+                                    .create_timeout = 300ms,
+                                    .validate_timeout = 100ms,
+                                    .max_uses = 500,
+                                    .validate_if_idle_longer_than = 10ms,
+                                    .retry_first = 2ms,
+                                    .retry_longest = 20ms,
+                                    .overtake_for = drawn.overtake_for,
+                                    .upkeep = drawn.upkeep,
+                                    .clock = &time_},
+        drawn);
   }
 
   random_factory factory_;
   unsigned size_;
+  stress::random random_;
   jumping_clock time_;
   std::mutex mutex_;
-  std::shared_ptr<pool_type> pool_;
+  std::shared_ptr<subject_pool> pool_;
 };
 
 }  // namespace chaos

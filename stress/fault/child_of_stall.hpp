@@ -1,0 +1,91 @@
+/// @file
+/// What a forked child must find whose parent had a thread standing still.
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/pools.hpp"
+#include "harness/run.hpp"
+#include "lido/checked.hpp"
+
+namespace stress {
+
+template <class Element>
+void require_distinct(const run& run, std::vector<Element*> all,
+                      const std::vector<Element*>& victims) {
+  all.insert(all.end(), victims.begin(), victims.end());
+  std::sort(all.begin(), all.end());
+  if (std::adjacent_find(all.begin(), all.end()) != all.end()) {
+    run.broken("a slot was handed out twice");
+  }
+}
+
+/// After which a child is ended that does not end.
+inline constexpr unsigned child_seconds = 10;
+
+/// How often the calling thread has waited.
+inline long waits() {
+  rusage usage{};
+  (void)::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+/// All that there is, without a wait for threads that are not there.
+template <class Pool, class Element>
+std::vector<Element*> take_all(const run& run, Pool& pool, std::size_t capacity,
+                               const std::vector<Element*>& victims) {
+  const long before = waits();
+  std::vector<Element*> all;
+  while (Element* const object = pool.try_acquire_ptr(lido::default_init)) {
+    all.push_back(object);
+    if (all.size() > capacity) {
+      break;  // require_distinct says why
+    }
+  }
+  if (waits() - before > 100) {
+    run.broken("the child waits for threads that it does not have");
+  }
+  require_distinct(run, all, victims);
+  return all;
+}
+
+/// Requires: no other thread. `victims`: what the one that stood still had; `found`: how many slots
+/// its parent has found.
+template <class Pool, class Element>
+void live_as_child(run& run, std::unique_ptr<Pool>& pool, std::size_t capacity,
+                   const std::vector<Element*>& victims, std::size_t found) {
+  (void)::alarm(child_seconds);
+  const std::vector<Element*> all = take_all(run, *pool, capacity, victims);
+  if (all.size() < found) {
+    run.broken("the child finds " + std::to_string(all.size()) + " slots, its parent " +
+               std::to_string(found));
+  }
+  pool->release_n(all);
+  run.in_threads(4, [&](unsigned /*thread*/) { (void)count_acquirable(*pool); });
+  if (count_acquirable(*pool) != all.size()) {
+    run.broken("the child has lost slots");
+  }
+  // What the victim had, or was just putting back, is nobody's here: a checked pool says so when it
+  // ends.
+  (void)lido::set_misuse_handler([](const lido::misuse& what) noexcept {
+    if (what.kind != lido::misuse_kind::leak &&
+        what.kind != lido::misuse_kind::write_after_release) {
+      std::abort();
+    }
+  });
+  pool = std::make_unique<Pool>(capacity);
+  (void)lido::set_misuse_handler(nullptr);
+  run.in_threads(2, [&](unsigned /*thread*/) { (void)count_acquirable(*pool); });
+  if (count_acquirable(*pool) != capacity) {
+    run.broken("the child's own pool has lost slots");
+  }
+}
+
+}  // namespace stress

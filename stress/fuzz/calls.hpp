@@ -1,0 +1,36 @@
+/// @file
+/// Which calls of the pool have begun and not ended.
+#pragma once
+
+namespace fuzz {
+
+class calls {
+ public:
+  /// One call, for as long as it lives.
+  class one {
+   public:
+    explicit one(calls& all) : all_(all), interruptions_(all.interruptions_) { ++all_.depth_; }
+    one(const one&) = delete;
+    one& operator=(const one&) = delete;
+    ~one() { --all_.depth_; }
+
+    /// Nothing else is in the middle of a call, and nothing came between.
+    [[nodiscard]] bool alone() const {
+      return all_.depth_ == 1 && interruptions_ == all_.interruptions_;
+    }
+
+   private:
+    calls& all_;
+    unsigned interruptions_;
+  };
+
+  [[nodiscard]] bool none() const { return depth_ == 0; }
+  /// A call comes into the middle of another.
+  void note_interruption() { ++interruptions_; }
+
+ private:
+  unsigned depth_ = 0;
+  unsigned interruptions_ = 0;
+};
+
+}  // namespace fuzz

@@ -1,0 +1,33 @@
+/// @file
+/// Misuse on purpose, which a checked pool must name, and nothing that it names otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lido/checked.hpp"
+
+namespace fuzz {
+
+/// Hears of every misuse as long as it lives. One at a time.
+class misuse_watch {
+ public:
+  misuse_watch();
+  misuse_watch(const misuse_watch&) = delete;
+  misuse_watch& operator=(const misuse_watch&) = delete;
+  ~misuse_watch();
+
+  /// Runs `f`, which must be reported once, as this.
+  template <class F>
+  void expect(lido::misuse_kind kind, const F& f) {
+    begin(kind);
+    f();
+    end();
+  }
+
+ private:
+  static void begin(lido::misuse_kind kind);
+  static void end();
+};
+
+}  // namespace fuzz

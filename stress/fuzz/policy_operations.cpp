@@ -1,0 +1,65 @@
+// Fuzz target: the same operations on pools that grow, may be waited for, keep their objects, or
+// are checked, and what these have beside them: segments that come and go, and misuse on purpose.
+//
+// The first three bytes choose policies, capacity and the largest cache, the rest are operations.
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "fuzz/pool_kind.hpp"
+#include "fuzz/pool_session.hpp"
+#include "fuzz/target.hpp"
+#include "lido/concurrency/thread_number.hpp"
+
+namespace {
+
+namespace policy = lido::policy;
+
+template <class T>
+using kept = policy::keep_constructed<fuzz::payload_hooks<T>>;
+
+template <class T, class... Policies>
+void play(fuzz::byte_reader& input, std::size_t slots, std::size_t most_cached) {
+  using kind = fuzz::pool_kind<T, Policies...>;
+  lido::object_pool_options options{.name = "fuzzed", .max_cached = most_cached};
+  if constexpr (kind::grows) {
+    options.max_capacity = slots;
+    options.capacity = input.below(slots + 1);
+  } else {
+    options.capacity = slots;
+  }
+  if constexpr (kind::keeps) {
+    options.creation = slots % 2 == 0 ? lido::creation::eager : lido::creation::lazy;
+  }
+  fuzz::pool_session<kind> session(input, options);
+  session.play();
+}
+
+using fuzz::large_payload;
+using fuzz::payload;
+
+constexpr std::array kinds{
+    &play<large_payload, policy::grow>,
+    &play<large_payload, policy::grow, policy::track_in_use>,
+    &play<large_payload, policy::grow, policy::no_cache>,
+    &play<large_payload, policy::grow, kept<large_payload>>,
+    &play<payload, policy::block>,
+    &play<payload, policy::block, policy::locked_cache>,
+    &play<payload, kept<payload>>,
+    &play<payload, policy::checked>,
+    &play<payload, policy::checked, policy::no_cache>,
+    &play<payload, policy::checked, kept<payload>>,
+};
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // Always number 1 for this thread, so that the other numbers are the same in every run.
+  (void)lido::detail::assign_thread_number();
+  fuzz::byte_reader input(std::span(data, size));
+  const auto play_kind = kinds.at(input.below(kinds.size()));
+  const std::size_t slots = 1 + input.below(200);
+  const std::size_t most_cached = std::min<std::size_t>(input.byte(), 128) * 4;
+  play_kind(input, slots, most_cached);
+  return 0;
+}

@@ -1,0 +1,63 @@
+/// @file
+/// The control of drivers that ask whether anybody is held up: nothing but a mutex.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "harness/ledger.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/object_pool.hpp"
+
+namespace stress {
+
+/// A list behind a mutex. Who stands still in the middle of an operation holds all others up.
+class mutex_pool {
+ public:
+  explicit mutex_pool(std::size_t slots) : slots_(slots) {
+    for (owned& slot : slots_) {
+      free_.push_back(&slot);
+    }
+  }
+  [[nodiscard]] std::size_t capacity() const { return slots_.size(); }
+
+  owned* try_acquire_ptr(lido::default_init_t = lido::default_init) {
+    const std::lock_guard lock(mutex_);
+    lido::detail::schedule_point();
+    if (free_.empty()) {
+      return nullptr;
+    }
+    owned* const object = free_.back();
+    free_.pop_back();
+    return object;
+  }
+  std::size_t try_acquire_n(std::span<owned*> out) {
+    std::size_t count = 0;
+    while (count < out.size() && (out[count] = try_acquire_ptr()) != nullptr) {
+      ++count;
+    }
+    return count;
+  }
+  void release(owned* object) {
+    if (object == nullptr) {
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    lido::detail::schedule_point();
+    free_.push_back(object);
+  }
+  void release_n(const std::vector<owned*>& all) {
+    for (owned* const object : all) {
+      release(object);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<owned> slots_;
+  std::vector<owned*> free_;
+};
+
+}  // namespace stress
