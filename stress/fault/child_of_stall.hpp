@@ -28,7 +28,7 @@ void require_distinct(const run& run, std::vector<Element*> all,
 }
 
 /// After which a child is ended that does not end.
-inline constexpr unsigned child_seconds = 10;
+inline constexpr unsigned child_seconds = 40;
 
 /// How often the calling thread has waited.
 inline long waits() {

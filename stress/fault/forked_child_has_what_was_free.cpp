@@ -161,8 +161,14 @@ void share(stress::run& run, Pool& pool, unsigned me) {
 /// The thread that forked, and new ones, at the same time.
 template <class Pool>
 void share_as_child(stress::run& run, Pool& pool) {
-  std::thread others(
-      [&] { run.in_threads(3, [&](unsigned thread) { share(run, pool, forker + 2 + thread); }); });
+  std::latch all_here(4);
+  std::thread others([&] {
+    run.in_threads(3, [&](unsigned thread) {
+      all_here.arrive_and_wait();
+      share(run, pool, forker + 2 + thread);
+    });
+  });
+  all_here.arrive_and_wait();
   share(run, pool, forker);
   others.join();
 }

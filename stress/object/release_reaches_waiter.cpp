@@ -36,14 +36,15 @@ class duel {
 
   void fight() {
     over_ = false;
-    run_.in_threads(2, [this](unsigned thread) {
-      stress::random random = run_.generator(thread);
+    const std::uint64_t before = rounds_;
+    run_.in_threads(2, [this, before](unsigned thread) {
+      stress::random random = run_.generator(thread, static_cast<unsigned>(before));
       while (!over_) {
         thread == 0 ? give(random) : wait(random);
         turn_.arrive_and_wait();
       }
     });
-    run_.add_operations(rounds_);
+    run_.add_operations(rounds_ - before);
   }
   [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
 
@@ -115,9 +116,12 @@ class duel {
     }
     drained_ = true;
     dawdle(random);
-    if (!pool_.acquire_for(std::chrono::seconds(patience_), lido::default_init)) {
+    auto last = pool_.acquire_for(std::chrono::seconds(patience_), lido::default_init);
+    if (!last) {
       run_.broken("a slot was released, and who waits is forgotten");
     }
+    stress::take(run_, *last, waiter);
+    held.push_back(last.detach());
     turn_.arrive_and_wait();
     leave_all(held, waiter);
     pool_.release_n(held);
@@ -146,6 +150,7 @@ int main(int argc, char** argv) {
 
   return stress::with_pool<lido::policy::block>(settings.pool, [&]<class Pool>() {
     stress::run run(settings.run);
+    run.require(settings.slots >= 64, "there are too few slots for what a round takes");
     Pool pool(settings.slots);
     stress::clear_owners(pool);
     duel<Pool> all(run, pool, settings.patience);

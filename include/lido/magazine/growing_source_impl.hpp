@@ -27,8 +27,7 @@ growing_source<Stack, Memory>::growing_source(slot_geometry slots, std::size_t s
   register_listener();
 }
 
-// ---- who may change the capacity
-// ------------------------------------------------------------------
+// ---- who may change the capacity --------------------------------------------------------------
 
 template <growing_index_stack Stack, segment_memory Memory>
 bool growing_source<Stack, Memory>::try_hold(word seen) noexcept {
@@ -185,10 +184,13 @@ void growing_source<Stack, Memory>::on_fork(std::uint32_t survivor) noexcept {
     if (moving && counts_moving) {
       states_[segment] = segment_state::in_service;
     } else if (left_behind || moving) {
-      retire(segment);
+      const slot_index first = plan_.first_of(segment);
+      census_.erase(first, first + plan_.slots_of(segment));
+      states_[segment] = segment_state::retired;
     }
     in_service += states_[segment] == segment_state::in_service ? 1 : 0;
   }
+  first_spare_ = 0;  // whoever was about to lower it may be missing
   segments_.store(in_service, std::memory_order_relaxed);
   apart_.store(count_slots(segment_state::apart), std::memory_order_relaxed);
   if (is_held(resize_.load(std::memory_order_relaxed))) {

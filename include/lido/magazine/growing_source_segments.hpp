@@ -219,11 +219,12 @@ bool growing_source<Stack, Memory>::try_take_out(std::uint32_t segment) noexcept
     return false;
   }
   states_[segment] = segment_state::moving;  // first, for the child of a fork that happens now
-  census_.erase(first, first + count);
   schedule_point();
   source_.remove(count);
   schedule_point();
+  census_.erase(first, first + count);
   states_[segment] = segment_state::leaving;
+  schedule_point();
   // relaxed: a number for statistics
   segments_.fetch_sub(1, std::memory_order_relaxed);
   return true;
@@ -232,6 +233,7 @@ bool growing_source<Stack, Memory>::try_take_out(std::uint32_t segment) noexcept
 template <growing_index_stack Stack, segment_memory Memory>
 void growing_source<Stack, Memory>::retire(std::uint32_t segment) noexcept {
   states_[segment] = segment_state::retired;
+  schedule_point();
   first_spare_ = std::min(first_spare_, segment);
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "lido/slot_map/parallel.hpp"
 #include "lido/slot_map/step.hpp"
@@ -46,14 +45,15 @@ class concurrent_walks {
 
   /// As the first, for a time when nobody else is there, such as between two frames: enters no
   /// value, so it costs little more than a look at each. Requires: no other thread is in a call,
-  /// and what they did before happens before this. `f` may insert and erase, but its own value
-  /// only by what it returns.
+  /// and what they did before happens before this. `f` may insert and erase, but not evict, and
+  /// its own value it erases only by what it returns.
   template <class F>
   bool for_each_alone(F&& f) {
     return walk_alone(f, 0, self().slots_.end());
   }
 
-  /// The same, on as many threads as `executor` likes, which then are the only ones.
+  /// The same, on as many threads as `executor` likes, which then are the only ones: `f` changes
+  /// the map by what it returns, and calls nothing of it.
   template <parallel_executor Executor, class F>
   void for_each_alone(const Executor& executor, F f) {
     executor(self().slots_.end(),
@@ -117,10 +117,11 @@ class concurrent_walks {
       if (!self().states_[slot].is_live()) {
         continue;
       }
+      const auto handle = self().handle_at(slot);
       const step verdict =
-          visit_with(self(), f, self().value_at(slot), [&] { return self().handle_at(slot); });
+          visit_with(self(), f, self().value_at(slot), [handle] { return handle; });
       if (erases(verdict)) {
-        (void)self().erase(self().handle_at(slot));
+        (void)self().erase(handle);
       }
       if (stops(verdict)) {
         return false;

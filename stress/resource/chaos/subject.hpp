@@ -77,7 +77,8 @@ class random_factory {
 struct habits {
   lido::maintenance upkeep = lido::maintenance::background;
   std::chrono::nanoseconds overtake_for{0};
-  /// By what an acquire may be later than otherwise: it may have to run `create` for others, too.
+  /// By what a wait may end later than otherwise: who acquires, or calls tick, may have to run
+  /// `create` for others first.
   std::chrono::milliseconds slack{0};
 };
 
@@ -86,7 +87,7 @@ inline habits draw_habits(stress::random& random) {
     case 0:
       return {lido::maintenance::by_callers, 0ms, 2500ms};
     case 1:
-      return {lido::maintenance::by_tick, random() % 2 * 5ms, 0ms};
+      return {lido::maintenance::by_tick, random() % 2 * 5ms, 2500ms};
     default:
       return {lido::maintenance::background, random() % 3 * 10ms, 0ms};
   }
