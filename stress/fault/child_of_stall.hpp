@@ -1,5 +1,5 @@
 /// @file
-/// What a forked child must find whose parent had a thread standing still.
+/// What a forked child must find whose parent had a thread standing still, and how often it waits.
 #pragma once
 
 #include <sys/resource.h>
@@ -30,6 +30,9 @@ void require_distinct(const run& run, std::vector<Element*> all,
 /// After which a child is ended that does not end.
 inline constexpr unsigned child_seconds = 40;
 
+/// A bounded wait to its end makes some two thousand.
+inline constexpr long most_waits = 100;
+
 /// How often the calling thread has waited.
 inline long waits() {
   rusage usage{};
@@ -49,7 +52,7 @@ std::vector<Element*> take_all(const run& run, Pool& pool, std::size_t capacity,
       break;  // require_distinct says why
     }
   }
-  if (waits() - before > 100) {
+  if (waits() - before > most_waits) {
     run.broken("the child waits for threads that it does not have");
   }
   require_distinct(run, all, victims);

@@ -3,7 +3,6 @@
 /// nothing. `--pool grow`: beside a thread that gives segments back and takes new ones. `--pool
 /// block`: while threads wait for slots, which the child must not give to them.
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "fault/child_of_stall.hpp"
 #include "harness/ledger.hpp"
 #include "harness/pools.hpp"
 #include "harness/pools_that_change.hpp"
@@ -30,7 +30,6 @@ constexpr unsigned hold = 60;
 constexpr unsigned waiters = 4;
 constexpr unsigned forker = 999;
 constexpr unsigned child_seconds = 60;
-constexpr long most_waits = 100;  // a bounded wait to its end makes some two thousand
 
 // By its address: the fork that gcov puts in its place forgets what the child's handlers counted.
 pid_t (*const volatile fork_process)() = &::fork;
@@ -102,12 +101,6 @@ void wait_again_and_again(stress::run& run, Pool& pool, unsigned me,
     }
     run.add_operations(operations);
   }
-}
-
-long voluntary_waits() {
-  rusage usage{};
-  (void)::getrusage(RUSAGE_THREAD, &usage);
-  return usage.ru_nvcsw;
 }
 
 /// All that the calling thread can get, and each of them free.
@@ -251,11 +244,11 @@ template <class Pool>
 void live_as_child(stress::run& run, std::unique_ptr<Pool>& pool, const element<Pool>* first,
                    const std::vector<element<Pool>*>& hoarded, told& told) {
   (void)::alarm(child_seconds);
-  const long before = voluntary_waits();
+  const long before = stress::waits();
   let_go_as_child(run, *pool, hoarded);
   const std::size_t owned = count_owned<Pool>(first);
   std::vector<element<Pool>*> all = drain(run, *pool);
-  if (voluntary_waits() - before > most_waits) {
+  if (stress::waits() - before > stress::most_waits) {
     run.broken("the child waits for threads that it does not have");
   }
   if (all.size() < hoarded.size()) {
