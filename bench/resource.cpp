@@ -221,21 +221,26 @@ bool read_option(const std::string& option, plan& todo) {
   return false;
 }
 
-/// The numbers that the pool is held to, as ratios of this run. What was not measured is nan.
+/// The numbers that the pool is held to, as ratios of this run.
 template <class Lido, class Overtaking, class Bare, class... Peer>
-void print_ratios(Lido& lido, Overtaking& overtaking, Bare& bare, Peer&... peers) {
-  std::printf("mutex_vector / lido: %.2f, %.2f, %.2f for pairs of 1, 2, 8 threads\n",
-              bare.pairs[0].median() / lido.pairs[0].median(),
-              bare.pairs[1].median() / lido.pairs[1].median(),
-              bare.pairs[2].median() / lido.pairs[2].median());
+void print_ratios(const plan& todo, Lido& lido, Overtaking& overtaking, Bare& bare,
+                  Peer&... peers) {
+  if (todo.pairs) {
+    std::printf("mutex_vector / lido: %.2f, %.2f, %.2f for pairs of 1, 2, 8 threads\n",
+                bare.pairs[0].median() / lido.pairs[0].median(),
+                bare.pairs[1].median() / lido.pairs[1].median(),
+                bare.pairs[2].median() / lido.pairs[2].median());
+  }
   const auto crowd = [](const char* name, auto& one) {
     std::printf("%s with 1000 threads: %.0f %% of its throughput with 16; %.0f %% in long uses\n",
                 name, 100 * one.brief[0].median() / one.brief[1].median(),
                 100 * one.lengthy[0].median() / one.lengthy[1].median());
   };
-  crowd("lido", lido);
-  crowd("lido_overtaking", overtaking);
-  for (int i = 0; i < 2; ++i) {
+  if (todo.waiting) {
+    crowd("lido", lido);
+    crowd("lido_overtaking", overtaking);
+  }
+  for (int i = 0; todo.handing && i < 2; ++i) {
     std::printf("hand-over on %s: p50 %.2f, p99 %.2f of the best peer's that sleeps\n",
                 i == 0 ? "the same processor" : "another processor",
                 lido.hand_half[i].median() / std::min({peers.hand_half[i].median()...}),
@@ -257,7 +262,7 @@ void compare(const plan& todo, Contender... contenders) {
       resources, todo.rounds, "contender", "pair/1", "pair/2", "pair/8", "2us/16", "2us/1000",
       "2us/1e4", "20us/16", "20us/1000", "same/p50", "p99", "oth/p50", "p99");
   (contenders.print(), ...);
-  print_ratios(contenders...);
+  print_ratios(todo, contenders...);
 }
 
 }  // namespace

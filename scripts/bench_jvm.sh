@@ -37,7 +37,7 @@ javac -Xlint:all -cp "$classes" -d "$build/jvm" bench/jvm/*.java
 results=$build/jvm/results.txt
 : >"$results"
 for ((pass = 0; pass < passes; ++pass)); do
-  "$build"/bench/lido_bench_resource --pairs | grep -E '^(lido|mutex_vector) ' >>"$results"
+  "$build"/bench/lido_bench_resource --pairs >>"$results"
   java -cp "$classes" PoolBench "$rounds" "$milliseconds" >>"$results"
 done
 python3 -B bench/jvm/compare.py "$results"

@@ -2,50 +2,58 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <set>
-#include <utility>
 
 namespace lido::detail {
 namespace {
 
 using few = slot_table<generations<3>>;
 
+std::uint32_t find(const few& table, slot_index slot, std::uint32_t generation) {
+  return table.find(std::uint64_t{generation} << 32U | slot);
+}
+
 slot_index take(few& table, std::uint32_t place) {
   table.prepare();
-  return table.take(place);
+  return static_cast<slot_index>(table.take(place));
+}
+
+void give_back(few& table, slot_index slot) {
+  table.give_back(table.handle(slot));
 }
 
 TEST(SlotTable, FindsThePlaceThatWasTakenFor) {
   few table;
   const slot_index slot = take(table, 5);
-  EXPECT_EQ(table.find(slot, 1), 5U);
+  EXPECT_EQ(find(table, slot, 1), 5U);
   table.move(slot, 9);
-  EXPECT_EQ(table.find(slot, 1), 9U);
+  EXPECT_EQ(find(table, slot, 1), 9U);
 }
 
 TEST(SlotTable, RefusesASlotThatWasNeverThere) {
   const few table;
-  EXPECT_EQ(table.find(0, 1), null_slot);
+  EXPECT_EQ(find(table, 0, 1), null_slot);
 }
 
 TEST(SlotTable, RefusesTheNullHandleWhateverTheSlotHasBeenThrough) {
   few table;
-  EXPECT_EQ(table.find(0, 0), null_slot);
+  EXPECT_EQ(find(table, 0, 0), null_slot);
   for (int i = 0; i < 5; ++i) {
     const slot_index slot = take(table, 0);
-    EXPECT_EQ(table.find(0, 0), null_slot);
-    table.give_back(slot);
-    EXPECT_EQ(table.find(0, 0), null_slot);
+    EXPECT_EQ(find(table, 0, 0), null_slot);
+    give_back(table, slot);
+    EXPECT_EQ(find(table, 0, 0), null_slot);
   }
 }
 
 TEST(SlotTable, GivesNoPairOfSlotAndGenerationTwice) {
   few table;
-  std::set<std::pair<slot_index, std::uint32_t>> given;
+  std::set<std::uint64_t> given;
   for (int i = 0; i < 100; ++i) {
     const slot_index slot = take(table, 0);
-    EXPECT_TRUE(given.insert({slot, table.generation(slot)}).second);
-    table.give_back(slot);
+    EXPECT_TRUE(given.insert(table.handle(slot)).second);
+    give_back(table, slot);
     if (i % 10 == 0) {
       table.shrink(0, [](slot_index) { return false; });
     }
@@ -57,20 +65,33 @@ TEST(SlotTable, AFreeSlotIsFoundByNoGeneration) {
   few table;
   const slot_index first = take(table, 0);
   const slot_index second = take(table, 1);
-  table.give_back(second);
-  table.give_back(first);
+  give_back(table, second);
+  give_back(table, first);
   for (std::uint32_t generation = 0; generation < 4; ++generation) {
-    EXPECT_EQ(table.find(first, generation), null_slot);
-    EXPECT_EQ(table.find(second, generation), null_slot);
+    EXPECT_EQ(find(table, first, generation), null_slot);
+    EXPECT_EQ(find(table, second, generation), null_slot);
   }
   EXPECT_EQ(take(table, 2), first);
-  EXPECT_EQ(table.find(first, 2), 2U);
+  EXPECT_EQ(find(table, first, 2), 2U);
+}
+
+// The bits of a handle and of a place meet in one word.
+TEST(SlotTable, PlaceAndSlotMayBeAnyNumbers) {
+  few table;
+  for (const std::uint32_t place : {0U, 1U, 77U, 0x7FFF'FFFFU, 0x8000'0000U, 0xFFFF'FFFEU}) {
+    const slot_index slot = take(table, place);
+    EXPECT_EQ(table.find(table.handle(slot)), place);
+    EXPECT_EQ(table.place_or_any(slot), place);
+    table.move(slot, place / 2);
+    EXPECT_EQ(table.find(table.handle(slot)), place / 2);
+    EXPECT_EQ(table.find(table.handle(slot) + (std::uint64_t{1} << 32U)), null_slot);
+  }
 }
 
 TEST(SlotTable, RetiresASlotAfterItsLastGeneration) {
   few table;
   for (int i = 0; i < 3; ++i) {
-    table.give_back(take(table, 0));
+    give_back(table, take(table, 0));
   }
   EXPECT_EQ(table.used_up(), 1U);
   EXPECT_EQ(take(table, 0), 1U);
@@ -81,20 +102,20 @@ TEST(SlotTable, ShrinkKeepsWhatIsTaken) {
   const slot_index first = take(table, 10);
   const slot_index second = take(table, 20);
   const slot_index third = take(table, 30);
-  table.give_back(first);
-  table.give_back(third);
+  give_back(table, first);
+  give_back(table, third);
   table.shrink(0, [&](slot_index slot) { return slot == second; });
-  EXPECT_EQ(table.find(second, 1), 20U);
+  EXPECT_EQ(find(table, second, 1), 20U);
   EXPECT_EQ(take(table, 40), first);
   EXPECT_EQ(take(table, 50), third);
-  EXPECT_EQ(table.find(third, 1), null_slot);
-  EXPECT_EQ(table.find(third, 2), 50U);
+  EXPECT_EQ(find(table, third, 1), null_slot);
+  EXPECT_EQ(find(table, third, 2), 50U);
 }
 
 TEST(SlotTable, ShrinkOfAnEmptyTableGivesAllMemoryBack) {
   few table;
   table.reserve(100);
-  table.give_back(take(table, 0));
+  give_back(table, take(table, 0));
   table.shrink(0, [](slot_index) { return false; });
   EXPECT_EQ(table.memory(), 0U);
 }

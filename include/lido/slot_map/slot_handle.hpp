@@ -24,7 +24,7 @@ class slot_handle {
   constexpr slot_handle() noexcept = default;
 
   constexpr slot_handle(std::uint32_t index, std::uint32_t generation) noexcept
-      : index_(index), generation_(generation) {}
+      : bits_(std::uint64_t{generation} << 32U | index) {}
 
   /// Requires: `bits` came from `to_bits`.
   [[nodiscard]] static constexpr slot_handle from_bits(std::uint64_t bits) noexcept {
@@ -32,13 +32,15 @@ class slot_handle {
   }
 
   /// The null handle is 0.
-  [[nodiscard]] constexpr std::uint64_t to_bits() const noexcept {
-    return std::uint64_t{generation_} << 32U | index_;
-  }
+  [[nodiscard]] constexpr std::uint64_t to_bits() const noexcept { return bits_; }
 
   /// As a `slot_map` sees it.
-  [[nodiscard]] constexpr std::uint32_t index() const noexcept { return index_; }
-  [[nodiscard]] constexpr std::uint32_t generation() const noexcept { return generation_; }
+  [[nodiscard]] constexpr std::uint32_t index() const noexcept {
+    return static_cast<std::uint32_t>(bits_);
+  }
+  [[nodiscard]] constexpr std::uint32_t generation() const noexcept {
+    return static_cast<std::uint32_t>(bits_ >> 32U);
+  }
 
   /// Whether it is another than the null handle. Only the map knows whether it is stale.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return to_bits() != 0; }
@@ -47,8 +49,7 @@ class slot_handle {
   friend constexpr auto operator<=>(slot_handle, slot_handle) noexcept = default;
 
  private:
-  std::uint32_t index_ = 0;
-  std::uint32_t generation_ = 0;
+  std::uint64_t bits_ = 0;  // one number, as a look-up wants it
 };
 
 }  // namespace lido

@@ -116,18 +116,17 @@ class slot_map {
     store_.prepare_slot();
     const std::uint32_t place = store_.least(less);
     announce_erase(place);
-    store_.replace(place, std::move(value));
-    return announce_insert(place);
+    return announce_insert(store_.replace(place, std::move(value)));
   }
 
   /// Destroys the value; false when the handle is stale. During a walk, or unless `compaction_mode`
   /// is immediate, it leaves a hole; so it does when a move that closes it throws.
   bool erase(handle_type handle) noexcept {
-    const std::uint32_t place = store_.find(handle.index(), handle.generation());
+    const std::uint32_t place = store_.find(handle.to_bits());
     if (place == detail::null_slot) {
       return false;
     }
-    erase_at(place, handle.index());
+    erase_at(place, handle.to_bits());
     return true;
   }
 
@@ -145,7 +144,7 @@ class slot_map {
 
   /// The value; nullptr when the handle is stale. Good until the map changes.
   [[nodiscard]] T* find(handle_type handle) noexcept {
-    const std::uint32_t place = store_.find(handle.index(), handle.generation());
+    const std::uint32_t place = store_.find(handle.to_bits());
     return place != detail::null_slot ? &value_at(place) : nullptr;
   }
   [[nodiscard]] const T* find(handle_type handle) const noexcept {
@@ -186,7 +185,7 @@ class slot_map {
     auto visit = [this, &f](T& value, std::uint32_t place) {
       return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
     };
-    auto erase = [this](std::uint32_t place) noexcept { erase_at(place, store_.slot_at(place)); };
+    auto erase = [this](std::uint32_t p, std::uint64_t handle) noexcept { erase_at(p, handle); };
     return detail::walk(store_, visit, erase, detail::may_erase<slot_map, F>()).run();
   }
 
@@ -288,8 +287,7 @@ class slot_map {
   friend const_iterator;
   [[nodiscard]] T& value_at(std::uint32_t place) const noexcept { return store_.values()[place]; }
   [[nodiscard]] handle_type handle_at(std::uint32_t place) const noexcept {
-    const detail::slot_index slot = store_.slot_at(place);
-    return {slot, store_.generation(slot)};
+    return handle_type::from_bits(store_.handle_at(place));
   }
 
   template <class... Args>
@@ -298,26 +296,26 @@ class slot_map {
       return announce_insert(store_.emplace(std::forward<Args>(args)...));
     }
     const std::uint32_t more = detail::grown_capacity(store_.capacity(), max_size_, name_);
-    const std::uint32_t place = store_.relocate_and_emplace(more, std::forward<Args>(args)...);
-    announce_move_of_all(place);
-    return announce_insert(place);
+    const auto made = store_.relocate_and_emplace(more, std::forward<Args>(args)...);
+    announce_move_of_all(made.place);
+    return announce_insert(made);
   }
 
-  void erase_at(std::uint32_t place, detail::slot_index slot) noexcept {
+  void erase_at(std::uint32_t place, std::uint64_t handle) noexcept {
     announce_erase(place);
-    if (!erase_and_fill(place, slot)) {
-      store_.erase(place, slot);
+    if (!erase_and_fill(place, handle)) {
+      store_.erase(place, handle);
       settle();
     }
   }
 
   /// Where there are no holes and none is to be: puts the last value into the place. False: not so.
-  bool erase_and_fill(std::uint32_t place, detail::slot_index slot) noexcept {
+  bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
     if constexpr (std::is_nothrow_move_constructible_v<T>) {
       if (mode_ != compaction_mode::immediate || walks_ != 0 || store_.holes() != 0) {
         return false;
       }
-      if (store_.erase_and_fill(place, slot)) {
+      if (store_.erase_and_fill(place, handle)) {
         announce_move(place);
       }
       shrink_if_sparse();
@@ -356,14 +354,14 @@ class slot_map {
     }
   }
 
-  handle_type announce_insert(std::uint32_t place) {
-    const handle_type handle = handle_at(place);
+  handle_type announce_insert(const detail::made_value& made) {
+    const auto handle = handle_type::from_bits(made.handle);
     if constexpr (detail::has_on_insert<Hooks, T>) {
       detail::scope_exit take_back([&]() noexcept {
-        store_.erase(place);
+        store_.erase(made.place);
         settle();
       });
-      hooks_.on_insert(value_at(place), handle);
+      hooks_.on_insert(value_at(made.place), handle);
       take_back.dismiss();
     }
     return handle;

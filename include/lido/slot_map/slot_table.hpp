@@ -26,6 +26,10 @@ using all_generations = generations<0x7FFF'FFFF>;
 
 /// Slots for one thread. A slot that is free is in a list through the table itself.
 ///
+/// Of each slot the table keeps one word: the handle that is good now, exclusive or the place of
+/// its value. So a look-up is one operation on the bits of a handle, whose result is the place if
+/// the generations are equal and more than any place if not.
+///
 /// Invariants
 ///  I1 The generation of a slot only grows, and so does the least one that a new slot may begin
 ///     with: no pair of slot and generation is given out twice.
@@ -35,64 +39,65 @@ using all_generations = generations<0x7FFF'FFFF>;
 template <class Generations>
 class slot_table {
  public:
-  /// Where the value of a handle is; null_slot when the handle is stale.
-  [[nodiscard]] std::uint32_t find(slot_index slot, std::uint32_t generation) const noexcept {
-    if (slot < entries_.size() && entries_[slot].generation == generation) [[likely]] {
-      return entries_[slot].place;
+  /// Where the value is whose handle has these bits; null_slot when that is stale.
+  [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
+    const auto slot = static_cast<slot_index>(handle);
+    if (slot < words_.size()) [[likely]] {
+      const std::uint64_t place = words_[slot] ^ handle;
+      if (place < null_slot) [[likely]] {
+        return static_cast<std::uint32_t>(place);
+      }
     }
     return null_slot;
   }
 
-  /// Of a slot with a value.
-  [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
-    return entries_[slot].generation;
+  /// The bits of the handle of a slot with a value.
+  [[nodiscard]] std::uint64_t handle(slot_index slot) const noexcept {
+    return (words_[slot] & generation_bits) | slot;
   }
 
   /// Of a slot with a value: where that is. Of another: anything.
-  [[nodiscard]] std::uint32_t place_or_next(slot_index slot) const noexcept {
-    return entries_[slot].place;
+  [[nodiscard]] std::uint32_t place_or_any(slot_index slot) const noexcept {
+    return static_cast<std::uint32_t>(words_[slot]) ^ slot;
   }
 
   /// Makes sure that `take` finds a slot. Throws std::bad_alloc, std::length_error.
   void prepare() {
-    if (first_free_ == null_slot) {
-      if (entries_.size() >= max_capacity) {
-        throw std::length_error("lido: the indices of a slot map are used up");
-      }
-      entries_.push_back({first_generation_ | unused, null_slot});
-      first_free_ = static_cast<slot_index>(entries_.size() - 1);
+    if (first_free_ == null_slot) [[unlikely]] {
+      add_slot();
     }
   }
 
-  /// A free slot, now of the value at `place`. Requires: prepare().
-  [[nodiscard]] slot_index take(std::uint32_t place) noexcept {
+  /// A free slot, now of the value at `place`: the bits of its handle. Requires: prepare().
+  [[nodiscard]] std::uint64_t take(std::uint32_t place) noexcept {
     const slot_index slot = first_free_;
-    first_free_ = entries_[slot].place;
-    entries_[slot].generation &= ~unused;
-    entries_[slot].place = place;
-    return slot;
+    const std::uint64_t free = words_[slot];
+    const std::uint64_t handle = (free & ~unused & generation_bits) | slot;
+    words_[slot] = handle ^ place;
+    first_free_ = static_cast<slot_index>(free);
+    return handle;
   }
 
   /// The value of `slot` has moved.
-  void move(slot_index slot, std::uint32_t place) noexcept { entries_[slot].place = place; }
+  void move(slot_index slot, std::uint32_t place) noexcept { words_[slot] = handle(slot) ^ place; }
 
-  /// Frees a slot: its handle is stale from now on.
-  void give_back(slot_index slot) noexcept {
-    entry& freed = entries_[slot];
-    if (freed.generation == Generations::last && !broken(mutation::reuse_used_up)) {
-      freed.generation = Generations::used_up;
+  /// Frees the slot of a handle, which is stale from now on. Requires: it is good.
+  void give_back(std::uint64_t handle) noexcept {
+    const auto slot = static_cast<slot_index>(handle);
+    auto generation = static_cast<std::uint32_t>(handle >> 32U);
+    if (generation == Generations::last && !broken(mutation::reuse_used_up)) {
+      words_[slot] = free_word(Generations::used_up, null_slot);
       ++used_up_;
       return;
     }
     if (!broken(mutation::same_slot_generation)) {
-      freed.generation = freed.generation == Generations::last ? 1 : freed.generation + 1;
+      generation = generation == Generations::last ? 1 : generation + 1;
     }
-    freed.generation |= unused;
-    freed.place = first_free_;
+    words_[slot] = free_word(generation, first_free_);
     first_free_ = slot;
   }
 
-  void reserve(std::size_t slots) { entries_.reserve(slots + used_up_); }
+  void reserve(std::size_t slots) { words_.reserve(slots + used_up_); }
 
   /// Drops the free slots behind the last one that is taken or used up, and the memory of them all
   /// but what `reserve(slots)` asks for. What they have counted is kept as the generation that new
@@ -100,23 +105,23 @@ class slot_table {
   /// whether a slot has a value.
   template <class Taken>
   void shrink(std::size_t slots, Taken taken) {
-    std::size_t keep = entries_.size();
+    std::size_t keep = words_.size();
     std::uint32_t least = first_generation_;
     while (keep > 0 && !taken(static_cast<slot_index>(keep - 1)) &&
-           entries_[keep - 1].generation != Generations::used_up) {
-      least = std::max(least, entries_[--keep].generation & ~unused);
+           !is_used_up(static_cast<slot_index>(keep - 1))) {
+      least = std::max(least, generation(static_cast<slot_index>(--keep)));
     }
-    const auto middle = entries_.begin() + static_cast<std::ptrdiff_t>(keep);
-    std::vector<entry> kept;
+    const auto middle = words_.begin() + static_cast<std::ptrdiff_t>(keep);
+    std::vector<std::uint64_t> kept;
     kept.reserve(std::max(keep, slots + used_up_));
-    kept.assign(entries_.begin(), middle);
-    entries_.swap(kept);
+    kept.assign(words_.begin(), middle);
+    words_.swap(kept);
     first_generation_ = least;
     first_free_ = null_slot;
     for (std::size_t i = keep; i > 0; --i) {
       const auto slot = static_cast<slot_index>(i - 1);
-      if (!taken(slot) && entries_[slot].generation != Generations::used_up) {
-        entries_[slot].place = first_free_;
+      if (!taken(slot) && !is_used_up(slot)) {
+        words_[slot] = free_word(generation(slot), first_free_);
         first_free_ = slot;
       }
     }
@@ -125,17 +130,38 @@ class slot_table {
   /// Slots that will not be used again.
   [[nodiscard]] std::size_t used_up() const noexcept { return used_up_; }
 
-  [[nodiscard]] std::size_t memory() const noexcept { return entries_.capacity() * sizeof(entry); }
+  [[nodiscard]] std::size_t memory() const noexcept {
+    return words_.capacity() * sizeof(std::uint64_t);
+  }
 
  private:
-  static constexpr std::uint32_t unused = 0x8000'0000;
+  static constexpr std::uint64_t generation_bits = 0xFFFF'FFFF'0000'0000;
+  static constexpr std::uint64_t unused = 0x8000'0000'0000'0000;
 
-  struct entry {
-    std::uint32_t generation;  ///< of a free slot the next one, marked `unused`
-    std::uint32_t place;       ///< of the value; of a free slot: the next free one
-  };
+  /// Of a free slot: its next generation, marked, and the next free slot. No place is in it, so
+  /// that nothing waits for one when a slot is taken that was given back a moment ago.
+  static constexpr std::uint64_t free_word(std::uint32_t generation, slot_index next) noexcept {
+    return unused | std::uint64_t{generation} << 32U | next;
+  }
 
-  std::vector<entry> entries_;
+  /// Of a free slot the next one it gives.
+  [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
+    return static_cast<std::uint32_t>((words_[slot] & ~unused) >> 32U);
+  }
+
+  [[nodiscard]] bool is_used_up(slot_index slot) const noexcept {
+    return words_[slot] >> 32U == Generations::used_up;
+  }
+
+  void add_slot() {
+    if (words_.size() >= max_capacity) {
+      throw std::length_error("lido: the indices of a slot map are used up");
+    }
+    words_.push_back(free_word(first_generation_, null_slot));
+    first_free_ = static_cast<slot_index>(words_.size() - 1);
+  }
+
+  std::vector<std::uint64_t> words_;
   std::size_t used_up_ = 0;
   std::uint32_t first_generation_ = Generations::first;
   slot_index first_free_ = null_slot;

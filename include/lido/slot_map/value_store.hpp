@@ -23,6 +23,11 @@ namespace lido::detail {
 /// callback's writes to values do not change it and keeps it out of the loop of a walk.
 enum class store_version : std::uint64_t {};
 
+struct made_value {
+  std::uint32_t place;
+  std::uint64_t handle;  ///< its bits
+};
+
 /// The mechanism of a slot map without its policies: knows no limit, hook or walk.
 ///
 /// Invariants
@@ -62,11 +67,12 @@ class value_store {
   [[nodiscard]] slot_index slot_at(std::uint32_t place) const noexcept {
     return places_.slot(place);
   }
-  [[nodiscard]] std::uint32_t find(slot_index slot, std::uint32_t generation) const noexcept {
-    return table_.find(slot, generation);
+  [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
+    return table_.find(handle);
   }
-  [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
-    return table_.generation(slot);
+  /// The bits of the handle of the value at `place`.
+  [[nodiscard]] std::uint64_t handle_at(std::uint32_t place) const noexcept {
+    return table_.handle(slot_at(place));
   }
   [[nodiscard]] std::size_t used_up() const noexcept { return table_.used_up(); }
   [[nodiscard]] std::size_t memory() const noexcept { return places_.memory() + table_.memory(); }
@@ -96,9 +102,9 @@ class value_store {
     return best;
   }
 
-  /// Makes a value in a hole, or behind the last value. Returns its place. Requires: there is room.
+  /// Makes a value in a hole, or behind the last value. Requires: there is room.
   template <class... Args>
-  std::uint32_t emplace(Args&&... args) {
+  made_value emplace(Args&&... args) {
     table_.prepare();
     const std::uint32_t place = holes_ != 0 ? first_hole_ : end_;
     (void)make<T>(places_.values() + place, std::forward<Args>(args)...);
@@ -109,18 +115,17 @@ class value_store {
     } else {
       ++end_;
     }
-    places_.slot(place) = table_.take(place);
-    return place;
+    return take_slot(place);
   }
 
   [[nodiscard]] bool has_room() const noexcept { return holes_ != 0 || end_ != capacity(); }
 
   /// Ends the value at `place` and leaves a hole there, but at the end.
-  void erase(std::uint32_t place) noexcept { erase(place, places_.slot(place)); }
+  void erase(std::uint32_t place) noexcept { erase(place, handle_at(place)); }
 
-  /// The same for who knows the slot: nothing then waits until it has been read.
-  void erase(std::uint32_t place, slot_index slot) noexcept {
-    table_.give_back(slot);
+  /// The same for who knows the handle: nothing then waits until it has been read.
+  void erase(std::uint32_t place, std::uint64_t handle) noexcept {
+    table_.give_back(handle);
     // A value is made here next, or moved here: its memory comes while other things are done.
     __builtin_prefetch(places_.values() + place, 1);
     places_.values()[place].~T();
@@ -134,8 +139,8 @@ class value_store {
 
   /// As erase, and moves the last value into the place. Requires: there are no holes, and moving
   /// does not throw. Returns whether a value was moved.
-  bool erase_and_fill(std::uint32_t place, slot_index slot) noexcept {
-    table_.give_back(slot);
+  bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
+    table_.give_back(handle);
     places_.values()[place].~T();
     changed();
     if (place + 1 == end_) {
@@ -157,12 +162,12 @@ class value_store {
 
   /// Ends the value at `place` and puts another one there, with a slot of its own. Requires:
   /// prepare_slot(); moving does not throw.
-  void replace(std::uint32_t place, T&& by) noexcept {
-    table_.give_back(places_.slot(place));
+  made_value replace(std::uint32_t place, T&& by) noexcept {
+    table_.give_back(handle_at(place));
     std::destroy_at(places_.values() + place);
     (void)make<T>(places_.values() + place, std::move(by));
-    places_.slot(place) = table_.take(place);
     changed();
+    return take_slot(place);
   }
 
   /// Moves values from the end into all holes; `moved(place)` after each. If a move throws, the
@@ -198,9 +203,9 @@ class value_store {
   }
 
   /// As relocate, with one value more, made from `args` before any is moved, so that they may refer
-  /// to a value. Returns its place. Requires: there are no holes; capacity > end().
+  /// to a value. Requires: there are no holes; capacity > end().
   template <class... Args>
-  std::uint32_t relocate_and_emplace(std::uint32_t capacity, Args&&... args) {
+  made_value relocate_and_emplace(std::uint32_t capacity, Args&&... args) {
     table_.prepare();
     place_array<T> to(capacity);
     const std::uint32_t place = end_;
@@ -209,20 +214,25 @@ class value_store {
     relocate_into(to);
     undo.dismiss();
     ++end_;
-    places_.slot(place) = table_.take(place);
-    return place;
+    return take_slot(place);
   }
 
   /// See slot_table::shrink.
   void shrink_table(std::size_t reserve) {
     table_.shrink(reserve, [this](slot_index slot) {
-      const std::uint32_t place = table_.place_or_next(slot);
+      const std::uint32_t place = table_.place_or_any(slot);
       return place < end_ && !places_.is_hole(place) && places_.slot(place) == slot;
     });
   }
 
  private:
   static constexpr std::uint32_t places_per_word = place_array<T>::places_per_word;
+
+  made_value take_slot(std::uint32_t place) noexcept {
+    const std::uint64_t handle = table_.take(place);
+    places_.slot(place) = static_cast<slot_index>(handle);
+    return {place, handle};
+  }
 
   void changed() noexcept {
     version_ = static_cast<store_version>(static_cast<std::uint64_t>(version_) + 1);

@@ -15,10 +15,11 @@
 namespace lido::detail {
 
 /// For walks that do not erase.
-inline constexpr auto erase_nothing = [](std::uint32_t /*place*/) noexcept {};
+inline constexpr auto erase_nothing = [](std::uint32_t /*place*/,
+                                         std::uint64_t /*handle*/) noexcept {};
 
-/// Calls `visit(value, place)` for each value; it returns a `step`. `erase(place)` erases. Unless
-/// MayErase is std::true_type, no verdict says so.
+/// Calls `visit(value, place)` for each value; it returns a `step`. `erase(place, handle)` erases.
+/// Unless MayErase is std::true_type, no verdict says so.
 ///
 /// While a walk runs the owner of the store moves no value to another place, so each place below
 /// the end at the start is visited at most once. Places are looked at in two ways: where there is
@@ -49,12 +50,6 @@ class walk {
  private:
   static constexpr std::uint32_t word = 64;
 
-  /// Which value was at a place before the callback, which may erase it and insert another there.
-  struct identity {
-    slot_index slot;
-    std::uint32_t generation;
-  };
-
   // Until the store changes under the walk.
   bool over_array(std::uint32_t end) {
     auto* const values = store_.values();
@@ -62,7 +57,7 @@ class walk {
     std::uint32_t place = place_;
     bool on = true;
     while (place != end && on) {
-      const identity own = identity_at(place);
+      const std::uint64_t own = identity_at(place);
       const step verdict = visit_(values[place], place);
       on = !stops(verdict);
       const bool changed = store_.version() != seen;
@@ -87,11 +82,12 @@ class walk {
     std::uint64_t soon = is_large() ? values_from(first + word, first + word) : 0;
     while (left != 0) {
       if (soon != 0) {
-        __builtin_prefetch(values + first + word + std::countr_zero(soon), 1);
+        // Not into the second cache: a walk of so many values would only push others out there.
+        __builtin_prefetch(values + first + word + std::countr_zero(soon), 0, 0);
         soon &= soon - 1;
       }
       const std::uint32_t place = first + static_cast<std::uint32_t>(std::countr_zero(left));
-      const identity own = identity_at(place);
+      const std::uint64_t own = identity_at(place);
       const step verdict = visit_(values[place], place);
       if (erases(verdict)) {
         erase_visited(own);
@@ -118,19 +114,19 @@ class walk {
     return size >= cache_line / 2 && stop_ * size > near_cache;
   }
 
-  [[nodiscard]] identity identity_at(std::uint32_t place) const noexcept {
+  /// Which value is at a place before the callback, which may erase it and insert another there.
+  [[nodiscard]] std::uint64_t identity_at(std::uint32_t place) const noexcept {
     if constexpr (MayErase::value) {
-      const slot_index slot = store_.slot_at(place);
-      return {slot, store_.generation(slot)};
+      return store_.handle_at(place);
     } else {
-      return {};
+      return 0;
     }
   }
 
-  void erase_visited(const identity& own) {
+  void erase_visited(std::uint64_t handle) {
     // The callback may have erased the value itself, and another one may be in its place.
-    if (const std::uint32_t place = store_.find(own.slot, own.generation); place != null_slot) {
-      erase_(place);
+    if (const std::uint32_t place = store_.find(handle); place != null_slot) {
+      erase_(place, handle);
     }
   }
 
