@@ -7,6 +7,7 @@
 #include <boost/asio/write.hpp>
 #include <deque>
 #include <string>
+#include <vector>
 
 namespace gateway {
 
@@ -22,6 +23,7 @@ struct tally {
   std::vector<clock::duration> times;
   std::uint64_t wrong = 0;
   std::uint64_t lost = 0;
+  std::string wrong_answer;
 };
 
 class client {
@@ -63,7 +65,10 @@ class client {
     if (asked_ >= all_.begin && moment < all_.end) {
       all_.times.push_back(moment - asked_);
     }
-    all_.wrong += answer_ == question_ ? 0 : 1;
+    if (answer_ != question_) {
+      ++all_.wrong;
+      all_.wrong_answer = answer_;
+    }
     answer_.clear();
     ask();
   }
@@ -105,7 +110,8 @@ load_result put_load_on(int port, unsigned clients, std::chrono::nanoseconds war
           .p99 = at(0.99),
           .served = all.times.size(),
           .wrong = all.wrong,
-          .lost = all.lost};
+          .lost = all.lost,
+          .wrong_answer = all.wrong_answer};
 }
 
 }  // namespace gateway

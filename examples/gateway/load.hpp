@@ -4,7 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <vector>
+#include <string>
 
 namespace gateway {
 
@@ -15,6 +15,7 @@ struct load_result {
   std::uint64_t served = 0;  ///< answers in time
   std::uint64_t wrong = 0;   ///< answers that were not what was asked for
   std::uint64_t lost = 0;    ///< clients whose connection broke
+  std::string wrong_answer;  ///< the last one, if any was wrong
   std::uint64_t waits = 0;   ///< requests that had to wait for a connection, where that is known
 };
 
