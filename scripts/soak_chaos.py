@@ -18,7 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "gcc"
 PROGRAM = BUILD / "stress" / "stress_resource.chaos"
-BACKENDS = {"echo server of the process": [], "Redis": ["--redis", "1"]}
+BACKENDS = {"echo server of the process": [], "Redis": ["--redis", "1"],
+            "PostgreSQL": ["--postgres", "1"]}
 
 
 def build():

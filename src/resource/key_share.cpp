@@ -91,7 +91,8 @@ bool total_share::needs_more(const wait& waiting) const noexcept {
   const key_share& share = waiting.share_;
   const std::uint32_t claims = share.claims();
   return share.granted_ < std::min(max_per_key_, claims) &&
-         (!waiting.granted_ || claims - share.waiting_ + share.granted_waits_ > share.granted_);
+         (!waiting.granted_ || claims - share.waiting_ + share.granted_waits_ > share.granted_) &&
+         !share.core().use_of_room().backs_off;
 }
 
 total_share::wait* total_share::first_in_need() const noexcept {
@@ -173,7 +174,8 @@ key_share* total_share::plan() noexcept {
   return source;
 }
 
-/// Of the keys with more than their users need, the one that was not used for longest.
+/// Of the keys with more than their users need, the one that was not used for longest. Where
+/// creates fail, those who wait for the next try need nothing until then.
 key_share* total_share::least_needed() const noexcept {
   if (broken(mutation::hoarding_key)) {
     return nullptr;
@@ -183,7 +185,9 @@ key_share* total_share::least_needed() const noexcept {
   for (key_share* share = shares_; share != nullptr; share = share->next_) {
     // relaxed: a hint about which one is best
     const std::uint64_t used = share->last_used_.load(std::memory_order_relaxed);
-    if (share->granted_ > share->claims() && (found == nullptr || used < oldest)) {
+    const room_use use = share->core().use_of_room();
+    const std::uint32_t needed = use.backs_off ? use.live : share->claims();
+    if (share->granted_ > needed && (found == nullptr || used < oldest)) {
       found = share;
       oldest = used;
     }
@@ -270,6 +274,13 @@ resource_grant total_share::take(key_share& share, const acquire_request& reques
   return share.core().take(request);
 }
 
+/// However the lease ends: a key whose users discard does not go before others for ever.
+void total_share::begin_end_of_use(key_share& share) noexcept {
+  if (anybody_waits()) {
+    let_older_go_first(share);
+  }
+}
+
 /// The end of a lease.
 void total_share::end_use(key_share& share) noexcept {
   // relaxed (2x): a hint about which key was used last
@@ -278,19 +289,19 @@ void total_share::end_use(key_share& share) noexcept {
 }
 
 void total_share::give_back(key_share& share, const resource_grant& grant) noexcept {
-  if (anybody_waits()) {
-    let_older_go_first(share);
-  }
+  begin_end_of_use(share);
   share.core().give_back(grant);
   end_use(share);
 }
 
 void total_share::retire(key_share& share, const resource_grant& grant) noexcept {
+  begin_end_of_use(share);
   share.core().retire(grant, destroy_reason::discarded);
   end_use(share);
 }
 
 void total_share::forget(key_share& share, const resource_grant& grant) noexcept {
+  begin_end_of_use(share);
   share.core().forget(grant);
   end_use(share);
 }

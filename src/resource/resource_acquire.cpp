@@ -42,7 +42,12 @@ resource_grant resource_core::take(const acquire_request& request) {
   if (request.stop.stop_requested()) {
     refuse(acquire_failure::cancelled);
   }
-  resource_grant taken = stands_back() ? resource_grant{} : take_idle(request.at, request.until);
+  resource_grant taken;
+  if (request.until.is_at_once()) {
+    taken = take_now(request.at);  // and what one validation takes, as there
+  } else if (!stands_back()) {
+    taken = take_idle(request.at, request.until);
+  }
   for (bool again = false; taken.slot == nullptr; again = true) {
     if (again && request.until.passed()) {  // what it was given was not fit, and took its time
       refuse(acquire_failure::timed_out);

@@ -122,6 +122,7 @@ void resource_core::resize(std::size_t max_size, std::size_t min_idle) {
     after_change(after);
   }
   shrink();
+  make_for_callbacks();
 }
 
 /// Under `growing_`: memory is not asked for under the mutex.
@@ -220,6 +221,7 @@ std::size_t resource_core::wait_until_drained(const deadline& until) noexcept {
   std::uint32_t seen = 0;
   std::size_t running = 0;
   while (!is_drained(seen, running)) {
+    ended_waiters::deliver_before_a_sleep();  // what is under way may be for this thread to do
     if (!park(drained_, seen, until)) {
       (void)is_drained(seen, running);
       return running;
@@ -227,6 +229,11 @@ std::size_t resource_core::wait_until_drained(const deadline& until) noexcept {
   }
   unpark(&drained_);  // another thread may close, too
   return 0;
+}
+
+room_use resource_core::use_of_room() noexcept {
+  const lock guard(mutex_);
+  return {.live = live_, .backs_off = now() < retry_at_};
 }
 
 bool resource_core::is_drained(std::uint32_t& seen, std::size_t& running) noexcept {

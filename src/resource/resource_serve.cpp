@@ -27,6 +27,7 @@ void resource_core::give_back_with_care(const resource_grant& grant, bool last_u
     tell_of(pool_event::kind::returned_after_all, slot.info(now()));
   }
   const verdict found = slot.judge(now(), epoch());
+  const auto alive = by_callers_ ? weak_from_this().lock() : nullptr;
   if (found.what == verdict::kind::retire) {
     retire(grant, found.why);
   } else if (last_use) {
@@ -36,6 +37,10 @@ void resource_core::give_back_with_care(const resource_grant& grant, bool last_u
   } else {
     slot.used_until(now(), settings_.life);
     offer(grant);
+    return;
+  }
+  if (alive != nullptr) {
+    make_for_callbacks();
   }
 }
 
@@ -48,7 +53,11 @@ void resource_core::offer(const resource_grant& grant) noexcept {
   begin_leaving(corner);
   if (!slot.put_back(grant.ticket)) {
     end_leaving(corner);
+    const auto alive = by_callers_ ? weak_from_this().lock() : nullptr;
     retire(grant, destroy_reason::killed);
+    if (alive != nullptr) {
+      make_for_callbacks();
+    }
     return;
   }
   const bool unwatched = !attention_.needed() || broken(mutation::return_unwatched);
@@ -238,13 +247,34 @@ void resource_core::retire(const resource_grant& grant, destroy_reason why) noex
   slot.maker->destroy(slot, why);
   slot_emptied(slot, totals_.destroyed[static_cast<std::size_t>(why)],
                why == destroy_reason::surplus);
+  if (why == destroy_reason::discarded && alive != nullptr) {
+    make_for_callbacks();
+  }
 }
 
 void resource_core::forget(const resource_grant& grant) noexcept {
   const auto alive = weak_from_this().lock();  // until the end of this function
   if (grant.slot->begin_closing(grant.ticket)) {
     slot_emptied(*grant.slot, totals_.detached, /*was_surplus=*/false);
+    if (alive != nullptr) {
+      make_for_callbacks();
+    }
   }
+}
+
+/// By callers: no thread sleeps for a callback, so who has made room for it makes the resource.
+void resource_core::make_for_callbacks() noexcept {
+  if (!by_callers_) {
+    return;
+  }
+  {
+    const lock guard(mutex_);
+    const resource_waiter* const first = queue_.first();
+    if (first == nullptr || first->deliver() == nullptr) {
+      return;
+    }
+  }
+  run_jobs_here();
 }
 
 /// There is room for another resource.

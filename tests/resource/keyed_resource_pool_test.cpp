@@ -3,9 +3,11 @@
 
 #include <array>
 #include <atomic>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "lido/keyed_resource_pool.hpp"
@@ -28,6 +30,8 @@ struct hosts {
   std::atomic<int> alive{0};
   std::atomic<int> most{0};
   std::atomic<bool> down{false};
+  std::atomic<const char*> down_host{""};
+  std::atomic<int> refused{0};
   std::atomic<bool> slow_destroy{false};
 };
 
@@ -35,7 +39,8 @@ struct dialer {
   hosts* all;
 
   [[nodiscard]] session create(const std::string& host) const {
-    if (all->down) {
+    if (all->down || host == all->down_host.load()) {
+      ++all->refused;
       throw std::runtime_error("no route to " + host);
     }
     const int alive = ++all->alive;
@@ -66,10 +71,10 @@ class KeyedResourcePool : public ::testing::Test {
   hosts all;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
 };
 
-acquire_failure failure_of(keyed_pool& pool, const std::string& key,
-                           std::chrono::milliseconds time) {
+acquire_failure failure_of(keyed_pool& pool, const std::string& key, std::chrono::milliseconds time,
+                           std::stop_token stop = {}) {
   try {
-    (void)pool.acquire_for(key, time);
+    (void)pool.acquire_for(key, time, std::move(stop));
   } catch (const acquire_error& error) {
     return error.cause();
   }
@@ -180,6 +185,55 @@ TEST_F(KeyedResourcePool, ABusyKeyDoesNotKeepOthersWaitingForEver) {
     EXPECT_NO_THROW((void)pool.acquire_for("quiet", 10s));
   }
   done = true;
+}
+
+// However they give back what they had.
+TEST_F(KeyedResourcePool, B6AKeyWhoseUsersDiscardDoesNotStarveOthers) {
+  keyed_pool pool(dialer{&all}, options(1, 1));
+  std::atomic<bool> done{false};
+  std::vector<std::jthread> busy;
+  for (int i = 0; i < 3; ++i) {
+    busy.emplace_back([&] {
+      while (!done) {
+        keyed lease = pool.acquire_for("busy", 20s);
+        std::this_thread::sleep_for(1ms);
+        lease.discard();
+      }
+    });
+  }
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NO_THROW((void)pool.acquire_for("quiet", 10s));
+  }
+  done = true;
+}
+
+TEST_F(KeyedResourcePool, B6AHostThatIsDownKeepsNoRoomFromOthers) {
+  keyed_resource_pool_options shared = options(2, 2);
+  shared.each_key.upkeep = maintenance::background;
+  keyed_pool pool(dialer{&all}, shared);
+  all.down_host = "down";
+  std::stop_source stop;
+  std::vector<std::jthread> waiting;
+  for (int i = 0; i < 2; ++i) {
+    waiting.emplace_back([&] {
+      EXPECT_EQ(failure_of(pool, "down", 20s, stop.get_token()), acquire_failure::cancelled);
+    });
+  }
+  ASSERT_TRUE(eventually([&] { return all.refused >= 2; }));
+  EXPECT_NO_THROW((void)pool.acquire_for("up", 10s));
+  stop.request_stop();
+}
+
+TEST_F(KeyedResourcePool, B6AHostThatComesUpAgainIsServed) {
+  keyed_resource_pool_options shared = options(1, 1);
+  shared.each_key.upkeep = maintenance::background;
+  keyed_pool pool(dialer{&all}, shared);
+  all.down_host = "down";
+  std::jthread waiting([&] { EXPECT_NO_THROW((void)pool.acquire_for("down", 20s)); });
+  ASSERT_TRUE(eventually([&] { return all.refused >= 1; }));
+  EXPECT_NO_THROW((void)pool.acquire_for("up", 10s));  // has its room now, and keeps it idle
+  all.down_host = "";
 }
 
 TEST_F(KeyedResourcePool, TheSameKeyIsPreferredAtFirst) {

@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
+#include <optional>
+#include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/crew.hpp"
@@ -69,6 +73,74 @@ TEST_P(ResourceCallbacks, A1ACoroutineThatIsDestroyedWhileItWaitsTakesNothing) {
   held = pool.acquire_for(5s);
   EXPECT_TRUE(held);
   EXPECT_FALSE(served);
+}
+
+// Nor keeps a place in the queue.
+TEST_P(ResourceCallbacks, A10ACoroutineThatIsDestroyedMakesRoomForOthersToWait) {
+  fake_pool& pool = start({.max_size = 1, .max_waiters = 2, .detect_hold_and_wait = false});
+  const fake_lease held = pool.acquire();
+  for (int i = 0; i < 10; ++i) {
+    bool served = false;
+    wait_in_vain(pool, served).handle.destroy();
+  }
+  EXPECT_EQ(pool.stats().waiters, 0U);
+  EXPECT_EQ(failure_of(pool, 5ms), acquire_failure::timed_out);
+}
+
+TEST_P(ResourceCallbacks, G5AStoppedTokenEndsTheWaitOfACoroutine) {
+  fake_pool& pool = start({.max_size = 1});
+  const fake_lease held = pool.acquire();
+  std::stop_source stop;
+  std::optional<acquire_failure> why;
+  const auto wait = [](fake_pool& in, std::stop_token token,
+                       std::optional<acquire_failure>& end) -> detached {
+    try {
+      (void)co_await in.co_acquire(10s, std::move(token));
+    } catch (const acquire_error& error) {
+      end = error.cause();
+    }
+  };
+  wait(pool, stop.get_token(), why);
+  EXPECT_FALSE(why);
+  stop.request_stop();
+  EXPECT_EQ(why, acquire_failure::cancelled);
+}
+
+// djc/bb8 #167, POOL-424, as for threads: nobody is told that there is room again.
+TEST_P(ResourceCallbacks, A7EveryWayToFreeRoomServesACallback) {
+  using way = std::function<void(fake_pool&, fake_lease&)>;
+  const std::vector<way> ways{[](fake_pool&, fake_lease& lease) { lease.discard(); },
+                              [this](fake_pool&, fake_lease& lease) {
+                                (void)lease.detach();
+                                --server.alive;
+                              },
+                              [this](fake_pool&, fake_lease& lease) {
+                                server.refuse_reset = true;
+                                lease.reset();
+                                server.refuse_reset = false;
+                              },
+                              [](fake_pool& pool, fake_lease& lease) {
+                                EXPECT_TRUE(pool.kill(lease.handle()));
+                                lease.reset();
+                              },
+                              [](fake_pool& pool, fake_lease& lease) {
+                                pool.flush();
+                                lease.reset();
+                              },
+                              [](fake_pool& pool, fake_lease&) { pool.resize(2); }};
+  for (const way& free_room : ways) {
+    fake_pool& pool = start({.max_size = 1});
+    fake_lease held = pool.acquire();
+    std::atomic<int> served{0};
+    for (int i = 0; i < 2; ++i) {
+      pool.async_acquire(
+          [&served](fake_lease got, const std::exception_ptr&) { served += got ? 1 : 0; }, 10s);
+    }
+    free_room(pool, held);
+    EXPECT_TRUE(eventually([&] { return served == 2; }));
+    held.reset();
+    end();
+  }
 }
 
 // vitessio/vitess #20310: returned connections go to waiters whose time is over.

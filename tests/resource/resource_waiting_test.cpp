@@ -145,6 +145,18 @@ TEST_P(ResourceWaiting, A11A12TimesAreKept) {
   EXPECT_EQ(failure_of(pool, -5ms), acquire_failure::timed_out);
 }
 
+// What can be had now, as `try_acquire` has it: a new one, too.
+TEST_P(ResourceWaiting, A11WhoGivesNoTimeIsNotRefusedForEver) {
+  fake_pool& pool = start({.max_size = 1});
+  EXPECT_TRUE(eventually([&] {
+    try {
+      return static_cast<bool>(pool.acquire_for(0ms));
+    } catch (const acquire_error&) {
+      return false;
+    }
+  }));
+}
+
 TEST_P(ResourceWaiting, A11ATimeIsKeptThoughCreatesFailAllTheTime) {
   fake_pool& pool = start({.max_size = 2, .retry_first = 1ns, .retry_longest = 1ns});
   const auto held = pool.acquire();

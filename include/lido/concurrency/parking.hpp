@@ -40,6 +40,8 @@ class deadline {
   }
 
   [[nodiscard]] constexpr bool is_never() const noexcept { return nanoseconds_ == never; }
+  /// Of who has no time to wait.
+  [[nodiscard]] constexpr bool is_at_once() const noexcept { return nanoseconds_ == 0; }
   [[nodiscard]] constexpr std::int64_t nanoseconds() const noexcept { return nanoseconds_; }
 
   /// As a moment of the clock, its last one for never.

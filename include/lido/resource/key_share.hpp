@@ -148,6 +148,7 @@ class total_share {
     // order with it and with (2, 3)
     return waits_.load(std::memory_order_seq_cst) != 0;
   }
+  void begin_end_of_use(key_share& share) noexcept;
   void end_use(key_share& share) noexcept;
   void pump() noexcept;
   [[nodiscard]] key_share* next_change(std::uint32_t& size) noexcept;

@@ -28,24 +28,24 @@
 #include "lido/resource/resource_slot.hpp"
 #include "lido/resource/resource_waiter.hpp"
 #include "lido/resource/stats.hpp"
+#include "lido/resource/thread_corner.hpp"
 
 namespace lido::detail {
 
 class aftermath;
 class async_waiter;
 
-/// One thread's corner of a pool: the resource it had last, which it will find warm, and whether it
-/// is about to leave a release.
-struct alignas(no_false_sharing) thread_corner {
-  atomic<resource_slot*> last{nullptr};
-  atomic<std::uint32_t> leaving{0};
-};
-
 /// What an acquire asks for.
 struct acquire_request {
   deadline until;
   std::stop_token stop;
   place at;
+};
+
+/// What a pool does with its room.
+struct room_use {
+  std::uint32_t live = 0;
+  bool backs_off = false;
 };
 
 /// Slots with their lives, the queue of those who wait, and who does what when.
@@ -113,6 +113,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
 
   [[nodiscard]] const pool_settings& settings() const noexcept { return settings_; }
   [[nodiscard]] resource_pool_stats stats();
+  /// Of how much use room is: nothing is made for a while where creates have failed.
+  [[nodiscard]] room_use use_of_room() noexcept;
   [[nodiscard]] std::vector<lease_info> leases() const;
   void watch_leases(bool on) noexcept;
 
@@ -178,6 +180,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] resource_grant lend_one(resource_slot* only) noexcept;
   static void leave_idle(const resource_grant& grant, aftermath& after) noexcept;
   void turn_away(resource_waiter& waiter, acquire_failure cause, aftermath& after) noexcept;
+  void make_for_callbacks() noexcept;
   void unlink(resource_waiter& waiter) noexcept;
   void cancel_all(acquire_failure cause, aftermath& after) noexcept;
   void slot_emptied(resource_slot& slot, std::uint64_t& counter, bool was_surplus) noexcept;

@@ -7,6 +7,7 @@
 #include <coroutine>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -193,6 +194,14 @@ class resource_pool {
     /// that of callbacks that come at once none is called inside the one before.
     detail::meeting both;
   };
+  /// Has a part of the source, which may otherwise go while it is stopping.
+  struct stop_wait {
+    std::stop_source end;
+    void operator()() const noexcept {
+      const std::stop_source kept = end;
+      (void)kept.request_stop();
+    }
+  };
   // NOLINTNEXTLINE(*-special-member-functions): an aggregate that stays where it is made
   struct awaiter {
     resource_pool& pool;
@@ -202,11 +211,14 @@ class resource_pool {
     lease_type lease;
     std::exception_ptr error;
     std::shared_ptr<lifeline> line;
+    std::stop_source end{std::nostopstate};  ///< of the wait: as `stop` says, or with the coroutine
+    std::optional<std::stop_callback<stop_wait>> on_stop = std::nullopt;
 
     ~awaiter() {
-      if (line != nullptr) {
-        // relaxed: what a callback finds here it may not touch
-        line->waiting.store(nullptr, std::memory_order_relaxed);
+      // relaxed: what a callback finds here it may not touch
+      if (line != nullptr &&
+          line->waiting.exchange(nullptr, std::memory_order_relaxed) != nullptr) {
+        (void)end.request_stop();  // nobody waits any more: others come sooner
       }
     }
 
@@ -218,6 +230,8 @@ class resource_pool {
     }
     bool await_suspend(std::coroutine_handle<> coroutine) {
       line = std::make_shared<lifeline>(this);
+      end = std::stop_source();
+      on_stop.emplace(stop, stop_wait{end});
       const std::shared_ptr<lifeline> mine = line;  // the awaiter may be gone at the end
       pool.async_acquire_at(
           at,
@@ -233,7 +247,7 @@ class resource_pool {
               coroutine.resume();
             }
           },
-          timeout, stop);
+          timeout, end.get_token());
       return !mine->both.comes_second();
     }
     [[nodiscard]] lease_type await_resume() {

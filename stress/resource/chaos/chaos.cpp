@@ -25,6 +25,7 @@ using chaos::subject;
 struct settings {
   stress::run_options run;
   unsigned redis = 0;
+  unsigned postgres = 0;
   unsigned size = 6;
   unsigned crowd = 1000;
   unsigned faults = 16;
@@ -32,6 +33,13 @@ struct settings {
   unsigned sabotage = 0;
   unsigned outage = 200;
 };
+
+const char* name_of_backend(const settings& settings) {
+  if (settings.redis != 0) {
+    return "redis";
+  }
+  return settings.postgres != 0 ? "postgres" : "echo";
+}
 
 class asker {
  public:
@@ -236,7 +244,7 @@ void report(const stress::run& run, record& all, const chaos::belongings& before
   const std::uint64_t forgotten = all.callbacks - all.called;
   stress::figures("chaos")
       .add("seed", run.options().seed)
-      .add("backend", settings.redis != 0 ? "redis" : "echo")
+      .add("backend", name_of_backend(settings))
       .add("served", all.served.load())
       .add("failed", all.failed.load())
       .add("refused", all.refused.load())
@@ -281,6 +289,7 @@ int main(int argc, char** argv) {
   settings.run.threads = 12;
   stress::command_line line("Chaos", settings.run);
   line.add("--redis", settings.redis, "1: a Redis instead of a server in this process");
+  line.add("--postgres", settings.postgres, "1: a PostgreSQL");
   line.add("--size", settings.size, "of the pool");
   line.add("--crowd", settings.crowd, "waiters at once");
   line.add("--faults", settings.faults, "one create in so many throws; 0: none");
@@ -290,9 +299,11 @@ int main(int argc, char** argv) {
   line.parse(argc, argv);
 
   // Made before the census: what it has is its own.
-  const auto server = settings.redis != 0 ? chaos::make_redis() : chaos::make_echo();
+  const auto server = settings.redis != 0      ? chaos::make_redis()
+                      : settings.postgres != 0 ? chaos::make_postgres()
+                                               : chaos::make_echo();
   if (server == nullptr) {
-    fmt::print("redis is not installed\n");
+    fmt::print("{} is not installed\n", name_of_backend(settings));
     return EXIT_SUCCESS;
   }
   stress::run run(settings.run);

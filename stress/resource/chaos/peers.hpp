@@ -41,7 +41,8 @@ class backend {
 /// In this process: hangs up, falls silent, refuses, speaks unasked.
 [[nodiscard]] std::unique_ptr<backend> make_echo();
 
-/// A process: killed and started anew, stopped, its clients killed. Null where there is none.
+/// Processes: killed and started anew, stopped, their clients killed. Null where there are none.
 [[nodiscard]] std::unique_ptr<backend> make_redis();
+[[nodiscard]] std::unique_ptr<backend> make_postgres();
 
 }  // namespace chaos
