@@ -27,6 +27,7 @@ total_share::~total_share() {
 
 key_share& total_share::add(std::unique_ptr<key_share> share) {
   share->core().resize(0, 0);  // its slots are made: no resize allocates from now on
+  share->core().get_room_from(*this);
   key_share& added = *share;
   bool is_closed = false;
   {

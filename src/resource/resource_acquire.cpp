@@ -15,14 +15,15 @@ constexpr std::size_t most_holders_in_errors = 8;
 
 }  // namespace
 
-resource_grant resource_core::take_now(place at, const deadline& until) noexcept {
+resource_grant resource_core::take_now(place at, const deadline& until, validation by) noexcept {
   if (thread_offset == 0) {
     assign_thread_number();
   }
   if (stands_back()) {
     return {};  // those who wait come first
   }
-  const resource_grant idle = take_idle(at, until);
+  // Who has no time at all has that of one validation, as who says nothing of time.
+  const resource_grant idle = take_idle(at, until.is_at_once() ? deadline() : until, by);
   return idle.slot != nullptr ? idle : create_for_try(at);
 }
 
@@ -46,7 +47,7 @@ resource_grant resource_core::take(const acquire_request& request) {
   if (request.until.is_at_once()) {
     taken = take_now(request.at);  // and what one validation takes, as there
   } else if (!stands_back()) {
-    taken = take_idle(request.at, request.until);
+    taken = take_idle(request.at, request.until, validation::by_caller);
   }
   for (bool again = false; taken.slot == nullptr; again = true) {
     if (again && request.until.passed()) {  // what it was given was not fit, and took its time
@@ -58,9 +59,9 @@ resource_grant resource_core::take(const acquire_request& request) {
 }
 
 /// The grant if its resource is fit, otherwise nothing.
-resource_grant resource_core::checked(resource_grant grant, place at,
-                                      const deadline& until) noexcept {
-  if (!make_fit(grant, until)) {
+resource_grant resource_core::checked(resource_grant grant, place at, const deadline& until,
+                                      validation by) noexcept {
+  if (!make_fit(grant, until, by)) {
     return {};
   }
   grant.slot->note_holder(now(), this_thread_id(), at, grant.ticket);
@@ -69,13 +70,13 @@ resource_grant resource_core::checked(resource_grant grant, place at,
 
 /// Nothing if there is none that is fit, or no time to look for one. Who gives no time has that of
 /// one validation once one has failed.
-resource_grant resource_core::take_idle(place at, deadline until) noexcept {
+resource_grant resource_core::take_idle(place at, deadline until, validation by) noexcept {
   for (;;) {
     const resource_grant grant = scan(life_state::in_use);
     if (grant.slot == nullptr) {
       return {};
     }
-    const resource_grant fit = checked(grant, at, until);
+    const resource_grant fit = checked(grant, at, until, by);
     if (fit.slot != nullptr || until.passed()) {
       return fit;
     }
@@ -92,8 +93,10 @@ resource_grant resource_core::scan(life_state to) noexcept {
   return grant;
 }
 
-/// False: it was not fit, and is no more.
-bool resource_core::make_fit(const resource_grant& grant, const deadline& until) noexcept {
+/// False: it is the caller's no more; it was not fit, or the pool finds out. A caller that had no
+/// time for an answer would have to end a resource that may be in the best of health.
+bool resource_core::make_fit(const resource_grant& grant, const deadline& until,
+                             validation by) noexcept {
   resource_slot& slot = *grant.slot;
   const verdict found = slot.judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
@@ -101,8 +104,11 @@ bool resource_core::make_fit(const resource_grant& grant, const deadline& until)
     return false;
   }
   if (found.what == verdict::kind::validate && slot.maker->can_validate()) {
-    const auto end = std::min(clock_after(settings_.validate_timeout), until.moment());
-    const create_context context{end, stop_.get_token()};
+    const auto latest = clock_after(settings_.validate_timeout);
+    if ((by == validation::by_pool || until.moment() < latest) && leave_to_pool(grant)) {
+      return false;
+    }
+    const create_context context{std::min(latest, until.moment()), stop_.get_token()};
     if (!slot.maker->validate(slot, context)) {
       retire(grant, destroy_reason::invalid);
       return false;
@@ -301,6 +307,7 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     } else if (!works) {
       waiter.end_sleep();
       upkeep_by_caller();
+      look_for_room();
     }
   }
 }

@@ -9,7 +9,8 @@ void resource_core::take_async(const acquire_request& request, callback done) {
   const auto alive = shared_from_this();
   if (!request.stop.stop_requested()) {
     const resource_grant last = take_last(request.at);
-    const resource_grant idle = last.slot != nullptr ? last : take_now(request.at, request.until);
+    const resource_grant idle =
+        last.slot != nullptr ? last : take_now(request.at, request.until, validation::by_pool);
     if (idle.slot != nullptr) {
       idle.slot->forget_thread();  // whoever uses it, it need not be this thread
       done(idle, nullptr);
@@ -76,7 +77,9 @@ void async_waiter::ended(resource_waiter& waiter) noexcept {
     self.finish({}, core.error_pointer(cause));
     return;
   }
-  const resource_grant fit = core.checked(self.grant(), self.at_, self.until());
+  // This may be the thread of whoever has released something, and is not to wait for an answer.
+  const resource_grant fit =
+      core.checked(self.grant(), self.at_, self.until(), validation::by_pool);
   if (fit.slot == nullptr) {
     core.begin_async(self, /*again=*/true);
     return;

@@ -36,6 +36,7 @@ resource_core::resource_core(pool_settings settings, hooks_pointer hooks, block_
       slots_(first_block_->size()),
       random_(std::random_device{}()) {
   pending_.reserve(slots_);
+  unchecked_.reserve(slots_);
   hooks_.push_back(std::move(hooks));
   (void)read_clock();
 }
@@ -137,6 +138,7 @@ void resource_core::add_slots(std::uint32_t size) {
   auto block = make_block(make_, this, slots_, size - slots_);
   const lock guard(mutex_);
   pending_.reserve(size);
+  unchecked_.reserve(size);
   last->append(std::move(block));
   slots_ = size;
 }

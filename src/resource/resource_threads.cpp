@@ -116,7 +116,7 @@ resource_core::errand resource_core::next_errand() noexcept {
   next.seen = work_.load(std::memory_order_relaxed);
   next.found = next_job(next.todo);
   next.end = !next.found && stopping_;
-  next.wake = next.found && !pending_.empty() && idle_helpers_ != 0;
+  next.wake = next.found && has_jobs() && idle_helpers_ != 0;
   next.help = next.found && needs_helper();
   helpers_ += next.help ? 1 : 0;
   idle_helpers_ += next.found || next.end ? 0 : 1;
@@ -126,7 +126,7 @@ resource_core::errand resource_core::next_errand() noexcept {
 /// Under the mutex: whether there is something to make, and nobody to do it but those who may take
 /// long over something else.
 bool resource_core::needs_helper() const noexcept {
-  return !pending_.empty() && idle_helpers_ == 0 && !stopping_ && !threads_.empty() &&
+  return has_jobs() && idle_helpers_ == 0 && !stopping_ && !threads_.empty() &&
          helpers_ < settings_.creating_limit(max_size_);
 }
 

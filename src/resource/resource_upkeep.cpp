@@ -74,8 +74,38 @@ resource_slot* resource_core::find_empty() const noexcept {
   return find_slot([](const resource_slot& slot) { return slot.state() == life_state::empty; });
 }
 
+/// False: the pool has no threads.
+bool resource_core::leave_to_pool(const resource_grant& grant) noexcept {
+  if (settings_.upkeep != maintenance::background) {
+    return false;
+  }
+  aftermath after(*this);
+  const lock guard(mutex_);
+  if (stopping_) {
+    return false;  // the last of them may be gone
+  }
+  grant.slot->forget_thread();
+  unchecked_.push_back(grant);
+  after.work = true;
+  return true;
+}
+
+void resource_core::validate_for_others(const resource_grant& grant) noexcept {
+  if (make_fit(grant, {}, validation::by_caller)) {
+    grant.slot->vetted(now());
+    offer(grant);
+  }
+  end_job();
+}
+
 /// Under the mutex.
 bool resource_core::next_job(job& out) noexcept {
+  if (!unchecked_.empty()) {  // first: it may be quicker than to make one
+    out.unchecked = unchecked_.front();
+    unchecked_.erase(unchecked_.begin());
+    ++running_;
+    return true;
+  }
   if (!pending_.empty()) {
     out.slot = pending_.front();
     pending_.erase(pending_.begin());
@@ -97,7 +127,9 @@ bool resource_core::next_job(job& out) noexcept {
 }
 
 void resource_core::run_job(const job& todo) noexcept {
-  if (todo.slot == nullptr) {
+  if (todo.unchecked.slot != nullptr) {
+    validate_for_others(todo.unchecked);
+  } else if (todo.slot == nullptr) {
     sweep();
     aftermath after(*this);
     const lock guard(mutex_);

@@ -47,6 +47,22 @@ TYPED_TEST(ObjectPool, NothingIsConstructedBeforeItIsAcquired) {
   EXPECT_EQ(tracked::counts().constructed, 0);
 }
 
+// A lease knows its pool, and is of the same type for all pools of a kind.
+TYPED_TEST(ObjectPool, ASecondPoolTakesWhatTheFirstHasNoRoomFor) {
+  typename TestFixture::pool_type first(1);
+  typename TestFixture::pool_type second(1);
+  const auto held = first.try_acquire(1);
+  {
+    auto lease = first.try_acquire(2);
+    EXPECT_FALSE(lease);
+    lease = second.try_acquire(2);
+    EXPECT_TRUE(lease);
+    EXPECT_FALSE(second.try_acquire(3));
+  }
+  EXPECT_TRUE(second.try_acquire(3));
+  EXPECT_FALSE(first.try_acquire(3));
+}
+
 TYPED_TEST(ObjectPool, ReleaseOfNullDoesNothing) {
   typename TestFixture::pool_type pool(4);
   pool.release(nullptr);

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <limits>
 #include <set>
 
 #include "lido/resource/refill.hpp"
 #include "lido/resource/resource_slot.hpp"
+#include "support/crew.hpp"
 
 namespace lido::detail {
 namespace {
@@ -86,6 +88,22 @@ TEST_F(ResourceLife, F1F3ATicketIsGoodForOneTurn) {
   EXPECT_FALSE(life.begin_closing(first));
   EXPECT_EQ(life.state(), life_state::in_use);
   EXPECT_TRUE(life.put_back(second_turn));
+}
+
+TEST_F(ResourceLife, F1OfTwoThatReturnTheSameAtOnceOneDoes) {
+  life_word ticket = birth_at(0);
+  for (int round = 0; round < 500; ++round) {
+    std::atomic<int> returned{0};
+    std::atomic<int> ready{0};
+    test::run_crew(2, [&](unsigned) {
+      ++ready;
+      while (ready != 2) {
+      }
+      returned += life.put_back(ticket) ? 1 : 0;
+    });
+    ASSERT_EQ(returned, 1);
+    ticket = lend();
+  }
 }
 
 TEST_F(ResourceLife, ATurnThatOverflowsLeavesTheBirthAlone) {

@@ -144,6 +144,10 @@ TEST_F(ResourceReentry, CreateValidateAndReset) {
   held.reset();
   EXPECT_TRUE(guest.seen.contains(call::reset));
   pass(1s);
+  guest.ignored = {call::create, call::reset, call::destroy};  // what they make would be fresh
+  pool->flush();
+  make().reset();
+  pass(1s);
   (void)pool->try_acquire();
   EXPECT_TRUE(guest.seen.contains(call::validate));
 }

@@ -82,6 +82,22 @@ TEST(Compaction, CostsOneMoveForEachHoleAtMost) {
   EXPECT_EQ(map.hooks().moves, 7);
 }
 
+TEST(Compaction, MayGiveMemoryBackWhichMovesAll) {
+  counted_map map({.compaction = compaction_mode::manual});
+  std::vector<slot_handle<int>> handles;
+  for (int i = 0; i < 100'000; ++i) {
+    handles.push_back(map.emplace(i));
+  }
+  for (std::size_t i = 20'000; i < handles.size(); ++i) {
+    map.erase(handles[i]);
+  }
+  map.erase(handles[0]);
+  map.hooks().moves = 0;
+  map.compact();
+  EXPECT_GT(map.hooks().moves, 19'000);
+  EXPECT_LT(map.capacity(), 50'000U);
+}
+
 TEST(Compaction, HolesAtTheEndCostNoMove) {
   std::vector<slot_handle<int>> handles;
   counted_map map = filled(compaction_mode::manual, 100, handles);

@@ -106,6 +106,22 @@ TEST(SlotMap, ReservedMapDoesNotMoveItsValues) {
   EXPECT_EQ(words.bookkeeping_bytes(), memory);
 }
 
+TEST(SlotMap, EndStaysWhereItIsWhenTheLastValueGoes) {
+  for (const compaction_mode mode : {compaction_mode::manual, compaction_mode::deferred}) {
+    map words({.compaction = mode});
+    (void)words.insert("one");
+    (void)words.insert("two");
+    const handle last = words.insert("three");
+    std::vector<std::string> seen;
+    for (const std::string& word : words) {
+      seen.push_back(word);
+      ASSERT_LE(seen.size(), 3U);
+      words.erase(last);
+    }
+    EXPECT_EQ(seen, (std::vector<std::string>{"one", "two"}));
+  }
+}
+
 TEST(SlotMap, WhatWasReservedStaysUntilShrinkToFit) {
   for (const compaction_mode mode : {compaction_mode::immediate, compaction_mode::deferred}) {
     map words({.shrink_threshold = 8, .compaction = mode});

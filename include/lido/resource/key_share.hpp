@@ -74,7 +74,7 @@ class alignas(no_false_sharing) key_share {
 ///  I3 A core is resized by one thread at a time and without the mutex, since that ends resources;
 ///     a debt is not settled meanwhile.
 /// Progress: blocking. An acquire and release that the own key serves only reads `waiting_`.
-class total_share {
+class total_share final : public room_source {
  public:
   total_share(std::uint32_t max_total, std::uint32_t max_per_key, nanos patience) noexcept
       : max_total_(max_total), max_per_key_(max_per_key), patience_(patience) {}
@@ -100,7 +100,7 @@ class total_share {
   /// The end of a claim. The share may be gone afterwards.
   void leave(key_share& share) noexcept;
   /// After a key has gone: its room is there for those who wait.
-  void look_again() noexcept;
+  void look_again() noexcept override;
 
   // ---- all keys ---------------------------------------------------------------------------------
 

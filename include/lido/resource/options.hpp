@@ -59,7 +59,8 @@ struct resource_pool_options {
   /// What `create` is asked to keep to. More than zero.
   std::chrono::nanoseconds create_timeout = std::chrono::seconds(30);
 
-  /// What `validate` is asked to keep to. More than zero.
+  /// What `validate` is asked to keep to; where the pool has no threads (`upkeep`), no longer than
+  /// the time of the acquire, and then it counts as a refusal. More than zero.
   std::chrono::nanoseconds validate_timeout = std::chrono::seconds(5);
 
   /// An idle resource older than that goes, unless it is one of min_idle. Zero: never.
@@ -81,7 +82,9 @@ struct resource_pool_options {
   /// A resource idle for longer is validated before it is lent. Zero: each time.
   std::chrono::nanoseconds validate_if_idle_longer_than = std::chrono::milliseconds(500);
 
-  /// Most calls of `create` at once. Zero: one for each four of max_size.
+  /// Most calls of `create` at once. Zero: one for each four of max_size. With
+  /// maintenance::background each has a thread, started when it is needed, that stays until the
+  /// pool ends.
   std::size_t max_creating = 0;
 
   /// After a failed create the next one waits so long, twice as long after each further one.
@@ -111,7 +114,8 @@ struct resource_pool_options {
   std::chrono::nanoseconds overtake_for = std::chrono::nanoseconds(0);
 
   /// Whether an acquire fails at once when all resources are held by threads that wait themselves.
-  /// A lease that was moved counts as held by nobody in particular.
+  /// A lease that was moved counts as held by nobody in particular; one that another thread ends
+  /// without moving it counts as held by who acquired it.
   bool detect_hold_and_wait = true;
 
   maintenance upkeep = maintenance::background;

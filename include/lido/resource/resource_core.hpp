@@ -25,8 +25,10 @@
 #include "lido/resource/attention.hpp"
 #include "lido/resource/pool_settings.hpp"
 #include "lido/resource/refill.hpp"
+#include "lido/resource/resource_job.hpp"
 #include "lido/resource/resource_slot.hpp"
 #include "lido/resource/resource_waiter.hpp"
+#include "lido/resource/room_source.hpp"
 #include "lido/resource/stats.hpp"
 #include "lido/resource/thread_corner.hpp"
 
@@ -40,12 +42,6 @@ struct acquire_request {
   deadline until;
   std::stop_token stop;
   place at;
-};
-
-/// What a pool does with its room.
-struct room_use {
-  std::uint32_t live = 0;
-  bool backs_off = false;
 };
 
 /// Slots with their lives, the queue of those who wait, and who does what when.
@@ -82,7 +78,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   /// The short way; an empty grant where it leads nowhere.
   [[nodiscard]] resource_grant take_last(place at) noexcept;
   /// The long way without waiting for a release. Empty: nothing is to be had.
-  [[nodiscard]] resource_grant take_now(place at, const deadline& until = {}) noexcept;
+  [[nodiscard]] resource_grant take_now(place at, const deadline& until = {},
+                                        validation by = validation::by_caller) noexcept;
   /// The long way. Throws acquire_error.
   [[nodiscard]] resource_grant take(const acquire_request& request);
   /// Calls `done` exactly once, perhaps before it returns.
@@ -115,6 +112,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] resource_pool_stats stats();
   /// Of how much use room is: nothing is made for a while where creates have failed.
   [[nodiscard]] room_use use_of_room() noexcept;
+  /// Once, before anybody waits; the source stays until nobody does.
+  void get_room_from(room_source& source) noexcept { rooms_ = &source; }
   [[nodiscard]] std::vector<lease_info> leases() const;
   void watch_leases(bool on) noexcept;
 
@@ -123,29 +122,19 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   friend class aftermath;
   using lock = std::unique_lock<counted_mutex>;
 
-  struct job {
-    resource_slot* slot = nullptr;  ///< to be filled; null: a sweep
-    std::uint32_t epoch = 0;
-    double draw = 0;
-  };
-
-  /// What a thread of the pool does next.
-  struct errand {
-    job todo;
-    bool found = false;
-    bool end = false;        ///< the pool has ended
-    bool help = false;       ///< start one more thread
-    bool wake = false;       ///< there is work for another one, which sleeps
-    std::uint32_t seen = 0;  ///< of work_
-  };
+  using job = resource_job;
+  using errand = resource_errand;
 
   // resource_acquire.cpp
-  [[nodiscard]] resource_grant checked(resource_grant grant, place at,
-                                       const deadline& until = {}) noexcept;
-  [[nodiscard]] resource_grant take_idle(place at, deadline until) noexcept;
+  [[nodiscard]] resource_grant checked(resource_grant grant, place at, const deadline& until = {},
+                                       validation by = validation::by_caller) noexcept;
+  [[nodiscard]] resource_grant take_idle(place at, deadline until, validation by) noexcept;
   [[nodiscard]] resource_grant scan(life_state to) noexcept;
   [[nodiscard]] resource_grant create_for_try(place at) noexcept;
-  [[nodiscard]] bool make_fit(const resource_grant& grant, const deadline& until) noexcept;
+  [[nodiscard]] bool make_fit(const resource_grant& grant, const deadline& until,
+                              validation by) noexcept;
+  [[nodiscard]] bool leave_to_pool(const resource_grant& grant) noexcept;
+  void validate_for_others(const resource_grant& grant) noexcept;
   [[nodiscard]] resource_grant wait_in_line(const acquire_request& request, bool again);
   [[nodiscard]] bool is_refused(bool again, acquire_failure& cause) const noexcept;
   bool enqueue(resource_waiter& waiter, bool again, acquire_failure& cause);
@@ -155,6 +144,11 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool look_around(resource_waiter& waiter) noexcept;
   bool find_work(job& todo, nanos& wait) noexcept;
   void sleep_and_work(resource_waiter& waiter) noexcept;
+  void look_for_room() noexcept {
+    if (rooms_ != nullptr) {
+      rooms_->look_again();
+    }
+  }
   void leave_queue(resource_waiter& waiter) noexcept;
   void pass_on() noexcept;
   void count_failure(acquire_failure cause) noexcept;
@@ -229,6 +223,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void start_helper() noexcept;
   void call_workers() noexcept;
   void wake_workers() noexcept;
+  [[nodiscard]] bool has_jobs() const noexcept { return !pending_.empty() || !unchecked_.empty(); }
   [[nodiscard]] bool needs_helper() const noexcept;
   void wake_timekeeper() noexcept;
   std::exception_ptr start_threads();
@@ -282,6 +277,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   const std::unique_ptr<thread_corner[]> corners_;
   const block_maker make_;
   const std::unique_ptr<slot_block> first_block_;
+  room_source* rooms_ = nullptr;
 
   // Under the mutex.
   alignas(no_false_sharing) counted_mutex mutex_;
@@ -294,7 +290,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::uint32_t live_ = 0;
   std::uint32_t shedding_ = 0;  // of these, those that end as a surplus
   std::uint32_t creating_ = 0;
-  std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
+  std::vector<resource_slot*> pending_;    // reserved, and to be created; with room for all
+  std::vector<resource_grant> unchecked_;  // the pool's, which validates them; room for all
   bool sweep_due_ = false;
   bool sweeping_ = false;
   std::size_t running_ = 0;  // jobs

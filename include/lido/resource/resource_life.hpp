@@ -2,6 +2,7 @@
 /// Internal. The life of one resource: a state machine that knows no clock, no lock and no R.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "lido/concurrency/atomic.hpp"
@@ -145,6 +146,15 @@ class alignas(no_false_sharing) resource_life {
     const nanos stale = later(now, limits.validate_after);
     const nanos expires = expires_.load(std::memory_order_relaxed);
     fresh_until_.store(stale < expires ? stale : expires, std::memory_order_relaxed);
+  }
+
+  // relaxed (whole function): as above
+  /// It was validated at `now` for whoever takes it next, who does not do so again at the same
+  /// time, though it be validated before each use.
+  void vetted(nanos now) noexcept {
+    const nanos least = std::min(now + 1, expires_.load(std::memory_order_relaxed));
+    fresh_until_.store(std::max(fresh_until_.load(std::memory_order_relaxed), least),
+                       std::memory_order_relaxed);
   }
 
   // relaxed (whole function): as above

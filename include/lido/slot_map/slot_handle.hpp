@@ -23,6 +23,7 @@ class slot_handle {
   /// The null handle: names nothing, in every map.
   constexpr slot_handle() noexcept = default;
 
+  /// Requires: both are of one handle. Another one may lead anywhere.
   constexpr slot_handle(std::uint32_t index, std::uint32_t generation) noexcept
       : bits_(std::uint64_t{generation} << 32U | index) {}
 

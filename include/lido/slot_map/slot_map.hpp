@@ -113,8 +113,8 @@ class slot_map {
       return add(std::forward<Args>(args)...);
     }
     T value = detail::make_value<T>(std::forward<Args>(args)...);
-    store_.prepare_slot();
     const std::uint32_t place = store_.least(less);
+    store_.prepare_replacement(place);
     announce_erase(place);
     return announce_insert(store_.replace(place, std::move(value)));
   }
@@ -216,9 +216,9 @@ class slot_map {
   }
 
   [[nodiscard]] iterator begin() noexcept { return {this, store_.next_value(0)}; }
-  [[nodiscard]] iterator end() noexcept { return {this, store_.end()}; }
+  [[nodiscard]] iterator end() noexcept { return {this, detail::null_slot}; }
   [[nodiscard]] const_iterator begin() const noexcept { return {this, store_.next_value(0)}; }
-  [[nodiscard]] const_iterator end() const noexcept { return {this, store_.end()}; }
+  [[nodiscard]] const_iterator end() const noexcept { return {this, detail::null_slot}; }
 
   /// All values as an array, when holes have been closed. Good until the map changes. Throws what
   /// moving throws. Requires: no walk is running.

@@ -7,12 +7,15 @@
 #include <iterator>
 #include <type_traits>
 
+#include "lido/base/slot_index.hpp"
+
 namespace lido {
 
 /// Goes over the values of a `slot_map` in the order of memory and steps over holes.
 ///
 /// Every call that changes the map makes its iterators invalid, but for an erase of another value
-/// while `compaction_mode` is not immediate. Does not move values and does not close holes.
+/// while `compaction_mode` is not immediate; `end()` stays good then, too. Does not move values and
+/// does not close holes.
 template <class Map>
 class slot_map_iterator {
  public:
@@ -23,7 +26,7 @@ class slot_map_iterator {
   using pointer = std::remove_reference_t<reference>*;
 
   slot_map_iterator() noexcept = default;
-  slot_map_iterator(Map* map, std::uint32_t place) noexcept : map_(map), place_(place) {}
+  slot_map_iterator(Map* map, std::uint32_t place) noexcept : map_(map), place_(known(place)) {}
 
   /// One that only reads, from one that may write.
   // NOLINTNEXTLINE(google-explicit-constructor): that is what it is for
@@ -41,7 +44,7 @@ class slot_map_iterator {
   }
 
   slot_map_iterator& operator++() noexcept {
-    place_ = map_->store_.next_value(place_ + 1);
+    place_ = known(map_->store_.next_value(place_ + 1));
     return *this;
   }
   slot_map_iterator operator++(int) noexcept {
@@ -56,6 +59,11 @@ class slot_map_iterator {
   }
 
  private:
+  /// The end is the same place whatever is erased meanwhile.
+  [[nodiscard]] std::uint32_t known(std::uint32_t place) const noexcept {
+    return place < map_->store_.end() ? place : detail::null_slot;
+  }
+
   Map* map_ = nullptr;
   std::uint32_t place_ = 0;
 };

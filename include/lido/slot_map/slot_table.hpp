@@ -16,13 +16,13 @@ namespace lido::detail {
 /// Generations of a slot: 1 to `last`. After the last one the slot is used up.
 template <std::uint32_t Last>
 struct generations {
-  static_assert(Last >= 1 && Last < 0x8000'0000, "lido: generations are 1 to 2^31 - 1");
+  static_assert(Last >= 1 && Last < 0x7FFF'FFFF, "lido: generations are 1 to 2^31 - 2");
   static constexpr std::uint32_t first = 1;
   static constexpr std::uint32_t last = Last;
   static constexpr std::uint32_t used_up = 0xFFFF'FFFF;  ///< of a slot; no handle has it
 };
 
-using all_generations = generations<0x7FFF'FFFF>;
+using all_generations = generations<0x7FFF'FFFE>;  // the next one, marked, is `used_up`
 
 /// Slots for one thread. A slot that is free is in a list through the table itself.
 ///
@@ -65,6 +65,13 @@ class slot_table {
   void prepare() {
     if (first_free_ == null_slot) [[unlikely]] {
       add_slot();
+    }
+  }
+
+  /// Makes sure that `take` finds a slot after `give_back(handle)`. Throws as above.
+  void prepare_for(std::uint64_t handle) {
+    if (handle >> 32U == Generations::last) [[unlikely]] {
+      prepare();
     }
   }
 

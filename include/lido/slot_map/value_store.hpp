@@ -157,11 +157,12 @@ class value_store {
     drop_holes_behind_end();
   }
 
-  /// Makes sure that a slot is free. Throws std::bad_alloc, std::length_error.
-  void prepare_slot() { table_.prepare(); }
+  /// Makes sure that there is a slot for what replaces the value at `place`: its own unless that is
+  /// used up. Throws std::bad_alloc, std::length_error.
+  void prepare_replacement(std::uint32_t place) { table_.prepare_for(handle_at(place)); }
 
   /// Ends the value at `place` and puts another one there, with a slot of its own. Requires:
-  /// prepare_slot(); moving does not throw.
+  /// prepare_replacement(place); moving does not throw.
   made_value replace(std::uint32_t place, T&& by) noexcept {
     table_.give_back(handle_at(place));
     std::destroy_at(places_.values() + place);

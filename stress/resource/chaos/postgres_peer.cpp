@@ -50,7 +50,10 @@ result_pointer ask_in_time(PGconn* connection, const char* query, const char* va
 class postgres_link : public link {
  public:
   postgres_link(const lido::postgres_factory& factory, lido::postgres_connection connection)
-      : factory_(factory), connection_(std::move(connection)) {}
+      : factory_(factory), connection_(std::move(connection)) {
+    PQsetNoticeProcessor(
+        connection_.get(), [](void*, const char*) {}, nullptr);
+  }
 
   [[nodiscard]] bool ask(const std::string& word) override {
     const result_pointer result = ask_in_time(connection_.get(), "SELECT $1::text", word.c_str());

@@ -1,0 +1,33 @@
+/// @file
+/// Internal. What the threads of a resource pool do.
+#pragma once
+
+#include <cstdint>
+
+#include "lido/resource/resource_slot.hpp"
+#include "lido/resource/resource_waiter.hpp"
+
+namespace lido::detail {
+
+/// Who calls the factory's `validate` when a resource needs it: whoever takes it, or a thread of
+/// the pool, if it has any.
+enum class validation : std::uint8_t { by_caller, by_pool };
+
+struct resource_job {
+  resource_slot* slot = nullptr;  ///< to be filled
+  resource_grant unchecked;       ///< to be validated; without either: a sweep
+  std::uint32_t epoch = 0;
+  double draw = 0;
+};
+
+/// What a thread of the pool does next.
+struct resource_errand {
+  resource_job todo;
+  bool found = false;
+  bool end = false;        ///< the pool has ended
+  bool help = false;       ///< start one more thread
+  bool wake = false;       ///< there is work for another one, which sleeps
+  std::uint32_t seen = 0;  ///< of work_
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,40 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "lido/slot_map.hpp"
+#include "support/failing_new.hpp"
+
+namespace lido {
+namespace {
+
+// What dcm_pool promises with max_size and reserve: no new and no delete.
+TEST(SlotMapAllocation, AReservedMapAllocatesNothing) {
+  for (const compaction_mode mode :
+       {compaction_mode::immediate, compaction_mode::deferred, compaction_mode::manual}) {
+    slot_map<int> map({.max_size = 1000, .reserve = 1000, .compaction = mode});
+    std::vector<slot_handle<int>> handles;
+    handles.reserve(1000);
+    const long before = test::allocations().allocations;
+    for (int round = 0; round < 10; ++round) {
+      for (int i = 0; i < 1000; ++i) {
+        handles.push_back(map.emplace(i));
+      }
+      EXPECT_FALSE(map.try_emplace(0));
+      for (int i = 0; i < 10; ++i) {
+        (void)map.emplace_or_evict([](int left, int right) { return left < right; }, 2000 + i);
+      }
+      map.for_each([](int& value) { return value % 3 == 0 ? step::erase : step::next; });
+      map.compact();
+      for (const slot_handle<int>& one : handles) {
+        map.erase(one);
+      }
+      handles.clear();
+      map.clear();
+    }
+    EXPECT_EQ(test::allocations().allocations, before);
+  }
+}
+
+}  // namespace
+}  // namespace lido
