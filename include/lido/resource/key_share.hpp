@@ -80,7 +80,7 @@ class total_share final : public room_source {
       : max_total_(max_total), max_per_key_(max_per_key), patience_(patience) {}
   total_share(const total_share&) = delete;
   total_share& operator=(const total_share&) = delete;
-  ~total_share();
+  ~total_share() override;
 
   /// A new key. Throws std::bad_alloc.
   key_share& add(std::unique_ptr<key_share> share);

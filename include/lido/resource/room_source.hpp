@@ -12,11 +12,9 @@ class room_source {
   room_source() = default;
   room_source(const room_source&) = delete;
   room_source& operator=(const room_source&) = delete;
+  virtual ~room_source() = default;
   /// By who waits, without locks: the next create is due, and there is no room for it.
   virtual void look_again() noexcept = 0;
-
- protected:
-  ~room_source() = default;
 };
 
 /// What a pool does with its room.
