@@ -59,7 +59,10 @@ def main():
     Path(arguments.output).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     for name, run in written["runs"].items():
         print(f"{name}: {run['end']}; {run['figures']}")
-    sys.exit(any(run["end"] != "held" for run in written["runs"].values()))
+    missing = BACKENDS.keys() - written["runs"].keys()
+    if missing:
+        print("not installed:", ", ".join(sorted(missing)))
+    sys.exit(bool(missing) or any(run["end"] != "held" for run in written["runs"].values()))
 
 
 if __name__ == "__main__":

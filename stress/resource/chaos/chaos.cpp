@@ -257,6 +257,7 @@ void report(const stress::run& run, record& all, const chaos::belongings& before
       .add("forgotten", forgotten)
       .add("late", all.late.load())
       .add("bound_ms", settings.bound)
+      .add("bound_without_threads_ms", settings.bound + chaos::slack_without_threads.count())
       .add("worst_late_ms", all.worst_late_us / 1000)
       .add("machine_late_ms",
            std::chrono::duration_cast<std::chrono::milliseconds>(all.pulse.worst()).count())

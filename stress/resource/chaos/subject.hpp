@@ -73,21 +73,23 @@ class random_factory {
   std::shared_ptr<std::atomic<unsigned>> calls_ = std::make_shared<std::atomic<unsigned>>(1);
 };
 
+/// By what a wait may end later than otherwise in a pool without threads: who acquires, or calls
+/// tick, may have to run `create` for others first.
+constexpr std::chrono::milliseconds slack_without_threads = 2500ms;
+
 /// What differs from pool to pool.
 struct habits {
   lido::maintenance upkeep = lido::maintenance::background;
   std::chrono::nanoseconds overtake_for{0};
-  /// By what a wait may end later than otherwise: who acquires, or calls tick, may have to run
-  /// `create` for others first.
   std::chrono::milliseconds slack{0};
 };
 
 inline habits draw_habits(stress::random& random) {
   switch (random() % 4) {
     case 0:
-      return {lido::maintenance::by_callers, 0ms, 2500ms};
+      return {lido::maintenance::by_callers, 0ms, slack_without_threads};
     case 1:
-      return {lido::maintenance::by_tick, random() % 2 * 5ms, 2500ms};
+      return {lido::maintenance::by_tick, random() % 2 * 5ms, slack_without_threads};
     default:
       return {lido::maintenance::background, random() % 3 * 10ms, 0ms};
   }
