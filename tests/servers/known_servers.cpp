@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
 namespace servers {
 
@@ -75,9 +76,21 @@ void postgres::restart() {
                                             "shared_buffers=16MB"},
                    folder_.path() / "log");
   await(port_, folder_.path() / "log");
-  // It accepts before it answers.
-  run_program({need("pg_isready"), "-h", "127.0.0.1", "-p", std::to_string(port_), "-t", "20"},
-              folder_.path() / "log");
+  // It accepts before it answers: until it has started, that is a refusal.
+  const std::vector<std::string> ask{need("pg_isready"),    "-q", "-h", "127.0.0.1", "-p",
+                                     std::to_string(port_), "-t", "20"};
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (bool is_ready = false; !is_ready;) {
+    try {
+      run_program(ask, folder_.path() / "log");
+      is_ready = true;
+    } catch (const std::runtime_error&) {
+      if (std::chrono::steady_clock::now() > end) {
+        throw;
+      }
+      std::this_thread::sleep_for(10ms);
+    }
+  }
 }
 
 std::string postgres::conninfo(const std::string& secret) const {
