@@ -265,7 +265,9 @@ resource_grant total_share::take(key_share& share, const acquire_request& reques
   if (!request.stop.stop_requested()) {
     resource_grant taken = share.core().take_last(request.at);
     if (taken.slot == nullptr) {
-      taken = share.core().take_now(request.at, request.until);
+      taken = request.until.is_at_once()
+                  ? share.core().take_now(request.at)
+                  : share.core().take_now(request.at, request.until, validation::by_caller);
     }
     if (taken.slot != nullptr) {
       return taken;

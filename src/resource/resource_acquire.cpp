@@ -22,9 +22,9 @@ resource_grant resource_core::take_now(place at, const deadline& until, validati
   if (stands_back()) {
     return {};  // those who wait come first
   }
-  // Who has no time at all has that of one validation, as who says nothing of time.
-  const resource_grant idle = take_idle(at, until.is_at_once() ? deadline() : until, by);
-  return idle.slot != nullptr ? idle : create_for_try(at);
+  const resource_grant idle = take_idle(at, until, by);
+  const bool will_wait = by == validation::by_pool && !by_callers_;
+  return idle.slot != nullptr || will_wait ? idle : create_for_try(at);
 }
 
 void resource_core::refuse(acquire_failure cause) {
@@ -54,22 +54,15 @@ resource_grant resource_core::take(const acquire_request& request) {
       refuse(acquire_failure::timed_out);
     }
     taken = checked(wait_in_line(request, again), request.at, request.until);
+    if (taken.slot == nullptr) {
+      was_unfit();
+    }
   }
   return taken;
 }
 
-/// The grant if its resource is fit, otherwise nothing.
-resource_grant resource_core::checked(resource_grant grant, place at, const deadline& until,
-                                      validation by) noexcept {
-  if (!make_fit(grant, until, by)) {
-    return {};
-  }
-  grant.slot->note_holder(now(), this_thread_id(), at, grant.ticket);
-  return grant;
-}
-
 /// Nothing if there is none that is fit, or no time to look for one. Who gives no time has that of
-/// one validation once one has failed.
+/// one validation more once one has failed.
 resource_grant resource_core::take_idle(place at, deadline until, validation by) noexcept {
   for (;;) {
     const resource_grant grant = scan(life_state::in_use);
@@ -77,10 +70,10 @@ resource_grant resource_core::take_idle(place at, deadline until, validation by)
       return {};
     }
     const resource_grant fit = checked(grant, at, until, by);
-    if (fit.slot != nullptr || until.passed()) {
+    if (fit.slot != nullptr || until.passed() || leaves_to_pool(until, by)) {
       return fit;
     }
-    if (until.is_never()) {
+    if (until.is_never() && by != validation::by_caller) {
       until = deadline::after(std::chrono::nanoseconds(settings_.validate_timeout));
     }
   }
@@ -91,31 +84,6 @@ resource_grant resource_core::scan(life_state to) noexcept {
   resource_grant grant;
   grant.slot = find_slot([&](resource_slot& slot) { return slot.lend(grant.ticket, to); });
   return grant;
-}
-
-/// False: it is the caller's no more; it was not fit, or the pool finds out. A caller that had no
-/// time for an answer would have to end a resource that may be in the best of health.
-bool resource_core::make_fit(const resource_grant& grant, const deadline& until,
-                             validation by) noexcept {
-  resource_slot& slot = *grant.slot;
-  const verdict found = slot.judge(now(), epoch());
-  if (found.what == verdict::kind::retire) {
-    retire(grant, found.why);
-    return false;
-  }
-  if (found.what == verdict::kind::validate && slot.maker->can_validate()) {
-    const auto latest = clock_after(settings_.validate_timeout);
-    if ((by == validation::by_pool || until.moment() < latest) && leave_to_pool(grant)) {
-      return false;
-    }
-    const create_context context{std::min(latest, until.moment()), stop_.get_token()};
-    if (!slot.maker->validate(slot, context)) {
-      retire(grant, destroy_reason::invalid);
-      return false;
-    }
-    slot.validated(now(), settings_.life);
-  }
-  return true;
 }
 
 /// Without waiting for a release: by callers the create is run here, otherwise it is only begun.
@@ -183,7 +151,7 @@ resource_grant resource_core::wait_in_line(const acquire_request& request, bool 
 bool resource_core::is_refused(bool again, acquire_failure& cause) const noexcept {
   if (attention_.is(attention::closed)) {
     cause = acquire_failure::closed;
-  } else if (!again && queue_.size() >= settings_.max_waiters) {
+  } else if (!again && queue_.size() >= settings_.max_waiters && !can_ask_for_one_more()) {
     cause = acquire_failure::too_many_waiters;
   } else if (is_hopeless()) {
     cause = acquire_failure::create_failed;
@@ -213,7 +181,8 @@ bool resource_core::enqueue(resource_waiter& waiter, bool again, acquire_failure
 }
 
 void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept {
-  const bool has_to_look = queue_.empty() || again;
+  // Where the pool asks for those in front, there may be more that nobody has asked for yet.
+  const bool has_to_look = queue_.empty() || again || asked_ != 0;
   if (again) {
     queue_.push_front(waiter);
   } else {
@@ -293,6 +262,9 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     waiter.begin_sleep();  // before the look, so that who brings work later pokes
     nanos wait = never;
     const bool works = find_work(todo, wait);
+    if (!works && wait == never) {
+      look_for_room();  // what was for this pool may be elsewhere since it last could not create
+    }
     if (works) {
       waiter.end_sleep();
       run_job(todo);
@@ -307,7 +279,6 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     } else if (!works) {
       waiter.end_sleep();
       upkeep_by_caller();
-      look_for_room();
     }
   }
 }
@@ -330,9 +301,12 @@ void resource_core::leave_queue(resource_waiter& waiter) noexcept {
 
 /// By callers: whoever leaves the queue may have been woken for work that others now have to do.
 void resource_core::pass_on() noexcept {
-  aftermath after(*this);
-  const lock guard(mutex_);
-  poke_waiters(after);
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    poke_waiters(after);
+  }
+  make_for_callbacks();
 }
 
 void resource_core::count_failure(acquire_failure cause) noexcept {

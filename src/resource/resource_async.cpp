@@ -81,7 +81,10 @@ void async_waiter::ended(resource_waiter& waiter) noexcept {
   const resource_grant fit =
       core.checked(self.grant(), self.at_, self.until(), validation::by_pool);
   if (fit.slot == nullptr) {
+    const auto alive = self.core_;
+    core.was_unfit();
     core.begin_async(self, /*again=*/true);
+    core.make_for_callbacks();
     return;
   }
   fit.slot->forget_thread();  // whoever uses it now, it is hardly this thread

@@ -36,7 +36,7 @@ resource_core::resource_core(pool_settings settings, hooks_pointer hooks, block_
       slots_(first_block_->size()),
       random_(std::random_device{}()) {
   pending_.reserve(slots_);
-  unchecked_.reserve(slots_);
+  unasked_.reserve(slots_);
   hooks_.push_back(std::move(hooks));
   (void)read_clock();
 }
@@ -98,9 +98,12 @@ void resource_core::replace_hooks(hooks_pointer hooks) {
     hopeless_ = false;
   }
   flush();
-  aftermath after(*this);
-  const lock guard(mutex_);
-  refill(after);
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    refill(after);
+  }
+  make_for_callbacks();
 }
 
 void resource_core::resize(std::size_t max_size, std::size_t min_idle) {
@@ -138,7 +141,7 @@ void resource_core::add_slots(std::uint32_t size) {
   auto block = make_block(make_, this, slots_, size - slots_);
   const lock guard(mutex_);
   pending_.reserve(size);
-  unchecked_.reserve(size);
+  unasked_.reserve(size);
   last->append(std::move(block));
   slots_ = size;
 }
@@ -169,11 +172,14 @@ void resource_core::suspend() noexcept {
 }
 
 void resource_core::resume() noexcept {
-  aftermath after(*this);
-  const lock guard(mutex_);
-  attention_.set(attention::suspended, /*on=*/false);
-  match(nullptr, after);
-  refill(after);
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    attention_.set(attention::suspended, /*on=*/false);
+    match(nullptr, after);
+    refill(after);
+  }
+  make_for_callbacks();
 }
 
 close_report resource_core::close(const deadline& until) {
@@ -193,6 +199,7 @@ std::size_t resource_core::end(const deadline& until) noexcept {
     after_change(after);
   }
   (void)stop_.request_stop();
+  end_unasked();
   for (resource_grant grant = scan(life_state::checking); grant.slot != nullptr;
        grant = scan(life_state::checking)) {
     retire(grant, destroy_reason::closed);

@@ -27,7 +27,6 @@ void resource_core::give_back_with_care(const resource_grant& grant, bool last_u
     tell_of(pool_event::kind::returned_after_all, slot.info(now()));
   }
   const verdict found = slot.judge(now(), epoch());
-  const auto alive = by_callers_ ? weak_from_this().lock() : nullptr;
   if (found.what == verdict::kind::retire) {
     retire(grant, found.why);
   } else if (last_use) {
@@ -37,10 +36,6 @@ void resource_core::give_back_with_care(const resource_grant& grant, bool last_u
   } else {
     slot.used_until(now(), settings_.life);
     offer(grant);
-    return;
-  }
-  if (alive != nullptr) {
-    make_for_callbacks();
   }
 }
 
@@ -53,11 +48,7 @@ void resource_core::offer(const resource_grant& grant) noexcept {
   begin_leaving(corner);
   if (!slot.put_back(grant.ticket)) {
     end_leaving(corner);
-    const auto alive = by_callers_ ? weak_from_this().lock() : nullptr;
     retire(grant, destroy_reason::killed);
-    if (alive != nullptr) {
-      make_for_callbacks();
-    }
     return;
   }
   const bool unwatched = !attention_.needed() || broken(mutation::return_unwatched);
@@ -80,22 +71,29 @@ void resource_core::offer(const resource_grant& grant) noexcept {
 void resource_core::serve(resource_slot& released) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
-  if (!attention_.is(attention::closed) && !has_surplus()) {
-    if (!overtaking_) {
-      match(&released, after);
-    } else if (!call_first(after)) {
-      serve_all(released, after);
+  if (is_unwanted()) {
+    resource_grant grant{&released, {}};
+    if (released.lend(grant.ticket)) {
+      end_unwanted(grant, after);
     }
-    return;
+  } else if (!overtaking_) {
+    match(&released, after);
+  } else if (!call_first(after)) {
+    serve_all(released, after);
   }
-  life_word ticket;
-  if (released.lend(ticket)) {
-    after.unwanted = {&released, ticket};
-    after.why = destroy_reason::closed;
-    if (!attention_.is(attention::closed)) {
-      after.why = destroy_reason::surplus;
-      shed_one();
-    }
+}
+
+/// Under the mutex. What comes back is ended, as the pool is closed or too small for it.
+bool resource_core::is_unwanted() const noexcept {
+  return attention_.is(attention::closed) || has_surplus();
+}
+
+void resource_core::end_unwanted(const resource_grant& grant, aftermath& after) noexcept {
+  after.unwanted = grant;
+  after.why = destroy_reason::closed;
+  if (!attention_.is(attention::closed)) {
+    after.why = destroy_reason::surplus;
+    shed_one();
   }
 }
 
@@ -137,7 +135,7 @@ void resource_core::match(resource_slot* only, aftermath& after) noexcept {
   resource_grant grant;
   while (resource_waiter* const waiter = first_open(after)) {
     if (grant.slot == nullptr) {
-      grant = lend_one(only);
+      grant = lend_one(*waiter, only, after);
     }
     if (grant.slot == nullptr) {
       return;
@@ -153,12 +151,17 @@ void resource_core::match(resource_slot* only, aftermath& after) noexcept {
   }
 }
 
-resource_grant resource_core::lend_one(resource_slot* only) noexcept {
-  if (only == nullptr) {
-    return scan(life_state::in_use);
+resource_grant resource_core::lend_one(const resource_waiter& waiter, resource_slot* only,
+                                       aftermath& after) noexcept {
+  resource_grant grant;
+  const auto lends = [&](resource_slot& slot) {
+    grant.slot = &slot;
+    return lend_to(waiter, grant, after);
+  };
+  if (only != nullptr) {
+    return lends(*only) ? grant : resource_grant{};
   }
-  life_word ticket;
-  return only->lend(ticket) ? resource_grant{only, ticket} : resource_grant{};
+  return find_slot(lends) != nullptr ? grant : resource_grant{};
 }
 
 /// Nobody is there any more who could be given it.
@@ -247,7 +250,7 @@ void resource_core::retire(const resource_grant& grant, destroy_reason why) noex
   slot.maker->destroy(slot, why);
   slot_emptied(slot, totals_.destroyed[static_cast<std::size_t>(why)],
                why == destroy_reason::surplus);
-  if (why == destroy_reason::discarded && alive != nullptr) {
+  if (alive != nullptr) {
     make_for_callbacks();
   }
 }

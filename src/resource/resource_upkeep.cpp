@@ -29,7 +29,8 @@ void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcep
   }
   const bool serves = !attention_.is(attention::suspended);
   const std::uint32_t idle = min_idle_ == 0 && !overtaking_ ? 0 : count(life_state::idle);
-  const std::uint32_t waiters = queue_.size() + more_waiters;
+  // Some may get what is being validated.
+  const std::uint32_t waiters = queue_.size() + more_waiters - std::min(asked_, queue_.size());
   const std::uint32_t called = overtaking_ ? std::min(idle, waiters) : 0;  // to what is idle
   const refill_counts counts{.max_size = max_size_,
                              .min_idle = min_idle_,
@@ -74,35 +75,11 @@ resource_slot* resource_core::find_empty() const noexcept {
   return find_slot([](const resource_slot& slot) { return slot.state() == life_state::empty; });
 }
 
-/// False: the pool has no threads.
-bool resource_core::leave_to_pool(const resource_grant& grant) noexcept {
-  if (settings_.upkeep != maintenance::background) {
-    return false;
-  }
-  aftermath after(*this);
-  const lock guard(mutex_);
-  if (stopping_) {
-    return false;  // the last of them may be gone
-  }
-  grant.slot->forget_thread();
-  unchecked_.push_back(grant);
-  after.work = true;
-  return true;
-}
-
-void resource_core::validate_for_others(const resource_grant& grant) noexcept {
-  if (make_fit(grant, {}, validation::by_caller)) {
-    grant.slot->vetted(now());
-    offer(grant);
-  }
-  end_job();
-}
-
 /// Under the mutex.
 bool resource_core::next_job(job& out) noexcept {
-  if (!unchecked_.empty()) {  // first: it may be quicker than to make one
-    out.unchecked = unchecked_.front();
-    unchecked_.erase(unchecked_.begin());
+  if (!unasked_.empty()) {  // first: it may be quicker than to make one
+    out.unasked = unasked_.front();
+    unasked_.erase(unasked_.begin());
     ++running_;
     return true;
   }
@@ -127,8 +104,8 @@ bool resource_core::next_job(job& out) noexcept {
 }
 
 void resource_core::run_job(const job& todo) noexcept {
-  if (todo.unchecked.slot != nullptr) {
-    validate_for_others(todo.unchecked);
+  if (todo.unasked.slot != nullptr) {
+    ask_for_others(todo.unasked);
   } else if (todo.slot == nullptr) {
     sweep();
     aftermath after(*this);

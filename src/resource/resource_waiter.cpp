@@ -2,14 +2,8 @@
 
 namespace lido::detail {
 
-namespace {
-
-// The callbacks that this thread is calling. One that releases what it was given ends the wait of
-// the next, which is put here: were it called at once, ten thousand would need a deep stack.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-constinit thread_local waiter_list* delivering = nullptr;
-
-}  // namespace
+constinit thread_local waiter_list* ended_waiters::delivering = nullptr;
 
 bool resource_waiter::give(const resource_grant& grant, bool& was_asleep) noexcept {
   grant_ = grant;

@@ -23,6 +23,7 @@ struct settings {
   unsigned mode = 0;
   unsigned faults = 16;
   unsigned overtaking = 0;
+  unsigned leave = 0;
   unsigned patience = 60;  // so long that who runs out of it has been forgotten
 };
 
@@ -252,6 +253,7 @@ int main(int argc, char** argv) {
   line.add("--mode", settings.mode, "0: background, 1: by callers, 2: by tick");
   line.add("--faults", settings.faults, "one call of the factory in so many fails; 0: none");
   line.add("--overtaking", settings.overtaking, "microseconds for which others may; 0: nobody");
+  line.add("--leave", settings.leave, "1: all leave it to the pool to validate, before each use");
   line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
   line.parse(argc, argv);
 
@@ -260,8 +262,11 @@ int main(int argc, char** argv) {
   const auto alive = factory.alive();
   totals totals;
   {
+    // Nobody has as much time as an answer might take.
+    const std::chrono::seconds longest_answer(settings.leave != 0 ? 2 * settings.patience : 5);
     pool_type pool(factory, {.max_size = settings.size,
-                             .validate_if_idle_longer_than = 1ms,
+                             .validate_timeout = longest_answer,
+                             .validate_if_idle_longer_than = settings.leave != 0 ? 0ms : 1ms,
                              .retry_first = 1ms,
                              .retry_longest = 2ms,
                              .overtake_for = std::chrono::microseconds(settings.overtaking),

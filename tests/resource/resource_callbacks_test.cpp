@@ -127,6 +127,15 @@ TEST_P(ResourceCallbacks, A7EveryWayToFreeRoomServesACallback) {
                                 pool.flush();
                                 lease.reset();
                               },
+                              [](fake_pool& pool, fake_lease& lease) {
+                                pool.suspend();
+                                lease.discard();
+                                pool.resume();
+                              },
+                              [this](fake_pool& pool, fake_lease& lease) {
+                                pool.replace_factory(test::fake_factory{&server});
+                                lease.reset();
+                              },
                               [](fake_pool& pool, fake_lease&) { pool.resize(2); }};
   for (const way& free_room : ways) {
     fake_pool& pool = start({.max_size = 1});
@@ -141,6 +150,44 @@ TEST_P(ResourceCallbacks, A7EveryWayToFreeRoomServesACallback) {
     held.reset();
     end();
   }
+}
+
+// Who waits for the next try of a factory waits no longer than that is there.
+TEST_P(ResourceCallbacks, A7ACallbackIsServedByANewFactory) {
+  fake_pool& pool = start({.max_size = 1, .retry_first = 10min, .retry_longest = 10min});
+  server.down = true;
+  outcome waits;
+  pool.async_acquire(waits.receiver(), 20s);
+  EXPECT_TRUE(eventually([&] { return pool.stats().create_failures == 1; }));
+  server.down = false;
+  pool.replace_factory(test::fake_factory{&server});
+  EXPECT_TRUE(eventually([&] { return waits.calls == 1; }));
+  EXPECT_TRUE(waits.lease);
+  waits.lease.reset();
+}
+
+// Who is about to make one does not see that there is room for a second.
+TEST_P(ResourceCallbacks, A7ACallbackBehindAThreadIsServed) {
+  fake_pool& pool = start({.max_size = 2});
+  fake_lease first = pool.acquire();
+  fake_lease second = pool.acquire();
+  std::atomic<bool> ends{false};
+  std::jthread ahead([&] {
+    const fake_lease got = pool.acquire_for(10s);
+    EXPECT_TRUE(eventually([&] { return ends.load(); }));
+  });
+  EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  outcome behind;
+  pool.async_acquire(behind.receiver(), 10s);
+  server.slow = true;
+  first.discard();
+  EXPECT_TRUE(eventually([&] { return server.creating >= 1; }));
+  std::jthread discards([&] { second.discard(); });  // may have to make what it makes room for
+  EXPECT_TRUE(eventually([&] { return server.destroyed_for(destroy_reason::discarded) == 2; }));
+  server.slow = false;
+  EXPECT_TRUE(eventually([&] { return behind.calls == 1; }));
+  EXPECT_TRUE(behind.lease);
+  ends = true;
 }
 
 // vitessio/vitess #20310: returned connections go to waiters whose time is over.

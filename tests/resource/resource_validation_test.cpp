@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -19,7 +20,10 @@ using test::outcome;
 struct peer {
   std::atomic<int> alive{0};
   std::atomic<int> invalid{0};
+  std::atomic<int> asked{0};
   std::atomic<int> answers{0};
+  std::atomic<int> made{0};
+  std::atomic<int> dead{0};  // the number of one that says no
   std::atomic<bool> is_silent{false};
 };
 
@@ -27,8 +31,15 @@ struct peer {
 struct distant {
   peer* to;
 
-  [[nodiscard]] int create() const { return ++to->alive; }
-  bool validate(int& /*link*/, const create_context& context) const {
+  [[nodiscard]] int create() const {
+    ++to->alive;
+    return ++to->made;
+  }
+  bool validate(int& link, const create_context& context) const {
+    ++to->asked;
+    if (link == to->dead) {
+      return false;
+    }
     const auto answer = std::chrono::steady_clock::now() + 3ms;
     while (to->is_silent && std::chrono::steady_clock::now() < context.deadline) {
       std::this_thread::sleep_for(1ms);
@@ -55,6 +66,13 @@ class ResourceValidation : public ::testing::Test {
     std::vector<resource_lease<int>> all;
     while (all.size() < count) {
       all.push_back(pool.acquire_for(10s));
+    }
+  }
+  static void count_calls(links& pool, int calls, std::atomic<int>& served) {
+    for (int i = 0; i < calls; ++i) {
+      pool.async_acquire([&served](const resource_lease<int>& got, const std::exception_ptr&) {
+        served += got ? 1 : 0;
+      });
     }
   }
   void TearDown() override { EXPECT_EQ(all.alive, 0); }
@@ -139,6 +157,123 @@ TEST_F(ResourceValidation, WhatDoesNotAnswerIsEndedAndAnotherOneMade) {
     }
   }));
   EXPECT_TRUE(eventually([&] { return all.invalid == 2; }));
+}
+
+// Those that nobody waits for stay idle, for who has the time.
+TEST_F(ResourceValidation, NoMoreAreAskedThanSomebodyWaitsFor) {
+  links pool(distant{&all}, {.max_size = 8, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 4);
+  const std::uint64_t before = pool.stats().handed_over;
+  all.is_silent = true;
+  std::atomic<int> served{0};
+  for (std::size_t waiting = 1; waiting <= 2; ++waiting) {
+    count_calls(pool, 1, served);
+    EXPECT_EQ(pool.stats().checking, waiting);
+    EXPECT_EQ(pool.stats().idle, 4 - waiting);
+    EXPECT_EQ(pool.stats().live, 4U) << "another one is made though one is asked";
+  }
+  EXPECT_TRUE(pool.leases().empty()) << "nobody has what the pool asks";
+  all.is_silent = false;
+  EXPECT_TRUE(eventually([&] { return served == 2; }));
+  EXPECT_EQ(pool.stats().handed_over, before + 2);
+}
+
+TEST_F(ResourceValidation, WhenOneSaysNoTheNextIsAsked) {
+  links pool(distant{&all}, {.max_size = 2, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 2);
+  const std::uint64_t before = pool.stats().handed_over;
+  all.dead = 1;
+  std::atomic<int> served{0};
+  count_calls(pool, 1, served);
+  EXPECT_TRUE(eventually([&] { return served == 1; }));
+  EXPECT_EQ(all.invalid, 1);
+  EXPECT_EQ(pool.stats().handed_over, before + 1);
+}
+
+TEST_F(ResourceValidation, WhoWaitsForAnAnswerIsNotOneTooMany) {
+  links pool(distant{&all}, {.max_size = 1, .max_waiters = 0, .validate_if_idle_longer_than = 0ns});
+  EXPECT_TRUE(eventually([&] { return static_cast<bool>(pool.try_acquire()); }));
+  resource_lease<int> held = pool.acquire_for(4s);  // less than an answer may take
+  EXPECT_TRUE(held);
+  EXPECT_THROW((void)pool.acquire_for(4s), acquire_error);
+  held.reset();
+  all.is_silent = true;
+  std::atomic<int> served{0};
+  count_calls(pool, 1, served);
+  std::optional<acquire_failure> second;
+  pool.async_acquire([&](const resource_lease<int>&, const std::exception_ptr& error) {
+    second = test::cause_of(error);
+  });
+  EXPECT_EQ(second, acquire_failure::too_many_waiters);
+  all.is_silent = false;
+  EXPECT_TRUE(eventually([&] { return served == 1; }));
+}
+
+TEST_F(ResourceValidation, A9ADeadOneDoesNotHideALivingOneFromWhoGivesNoTime) {
+  for (const maintenance mode : {maintenance::background, maintenance::by_callers}) {
+    all.made = 0;
+    links pool(distant{&all}, {.max_size = 2, .validate_if_idle_longer_than = 0ns, .upkeep = mode});
+    let_grow_stale(pool, 2);
+    all.dead = 1;
+    EXPECT_EQ(*pool.try_acquire(), 2);
+    all.dead = 0;
+  }
+  EXPECT_EQ(all.invalid, 2);
+}
+
+// By callers and by ticks: whoever has made room for a callback, or lets go of what it was given
+// and refused.
+TEST_F(ResourceValidation, A7ACallbackWhoseResourceWasUnfitGetsAnother) {
+  for (const maintenance mode :
+       {maintenance::background, maintenance::by_callers, maintenance::by_tick}) {
+    all.made = 0;
+    links pool(distant{&all}, {.max_size = 1, .validate_if_idle_longer_than = 0ns, .upkeep = mode});
+    std::jthread ticking([&pool, mode](const std::stop_token& stop) {
+      while (mode == maintenance::by_tick && !stop.stop_requested()) {
+        pool.tick();
+        std::this_thread::sleep_for(1ms);
+      }
+    });
+    resource_lease<int> held = pool.acquire();
+    const std::uint64_t before = pool.stats().handed_over;
+    std::atomic<int> served{0};
+    count_calls(pool, 1, served);
+    all.dead = *held;
+    held.reset();
+    EXPECT_TRUE(eventually([&] { return served == 1; }));
+    EXPECT_EQ(pool.stats().handed_over, before + 1);
+  }
+}
+
+// Nobody wants to know any more.
+TEST_F(ResourceValidation, CloseWaitsForNoAnswer) {
+  links pool(distant{&all}, {.max_size = 4, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 4);
+  const int before = all.asked;
+  all.is_silent = true;
+  std::atomic<int> served{0};
+  count_calls(pool, 4, served);
+  EXPECT_EQ(pool.stats().checking, 4U);
+  EXPECT_TRUE(eventually([&] { return all.asked > before; }));
+  EXPECT_FALSE(pool.close(0ns).complete());
+  EXPECT_EQ(all.invalid, 0) << "it has waited until their time was over";
+  all.is_silent = false;
+  EXPECT_TRUE(pool.close(10s).complete());
+}
+
+TEST_F(ResourceValidation, ByTickACallbackLeavesTheQuestionToTheTick) {
+  links pool(distant{&all},
+             {.max_size = 2, .validate_if_idle_longer_than = 0ns, .upkeep = maintenance::by_tick});
+  (void)pool.try_acquire();
+  pool.tick();
+  std::atomic<int> served{0};
+  const int before = all.answers;
+  count_calls(pool, 1, served);
+  EXPECT_EQ(all.answers, before);
+  EXPECT_EQ(pool.stats().checking, 1U);
+  pool.tick();
+  EXPECT_EQ(served, 1);
+  count_calls(pool, 1, served);  // and one that nobody ticks for any more
 }
 
 TEST_F(ResourceValidation, ThePoolMayEndInTheMiddle) {

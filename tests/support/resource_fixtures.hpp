@@ -18,6 +18,18 @@ namespace lido::test {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): literals
 
+/// What a callback was told, if it got nothing.
+inline std::optional<acquire_failure> cause_of(const std::exception_ptr& error) {
+  try {
+    if (error) {
+      std::rethrow_exception(error);
+    }
+  } catch (const acquire_error& known) {
+    return known.cause();
+  }
+  return std::nullopt;
+}
+
 /// What a callback was told.
 struct outcome {
   std::atomic<int> calls{0};
@@ -26,14 +38,8 @@ struct outcome {
 
   [[nodiscard]] auto receiver() {
     return [this](fake_lease got, const std::exception_ptr& error) {
-      try {
-        if (error) {
-          std::rethrow_exception(error);
-        }
-        lease = std::move(got);
-      } catch (const acquire_error& known) {
-        failure = known.cause();
-      }
+      failure = cause_of(error);
+      lease = std::move(got);
       ++calls;
     };
   }

@@ -22,6 +22,7 @@
 #include "lido/debug/place.hpp"
 #include "lido/debug/thread_label.hpp"
 #include "lido/resource/acquire_error.hpp"
+#include "lido/resource/aftermath.hpp"
 #include "lido/resource/attention.hpp"
 #include "lido/resource/pool_settings.hpp"
 #include "lido/resource/refill.hpp"
@@ -34,7 +35,6 @@
 
 namespace lido::detail {
 
-class aftermath;
 class async_waiter;
 
 /// What an acquire asks for.
@@ -78,8 +78,10 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   /// The short way; an empty grant where it leads nowhere.
   [[nodiscard]] resource_grant take_last(place at) noexcept;
   /// The long way without waiting for a release. Empty: nothing is to be had.
-  [[nodiscard]] resource_grant take_now(place at, const deadline& until = {},
-                                        validation by = validation::by_caller) noexcept;
+  [[nodiscard]] resource_grant take_now(place at) noexcept {
+    return take_now(at, {}, validation::at_once);
+  }
+  [[nodiscard]] resource_grant take_now(place at, const deadline& until, validation by) noexcept;
   /// The long way. Throws acquire_error.
   [[nodiscard]] resource_grant take(const acquire_request& request);
   /// Calls `done` exactly once, perhaps before it returns.
@@ -125,16 +127,23 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   using job = resource_job;
   using errand = resource_errand;
 
-  // resource_acquire.cpp
+  // resource_validation.cpp
   [[nodiscard]] resource_grant checked(resource_grant grant, place at, const deadline& until = {},
                                        validation by = validation::by_caller) noexcept;
+  [[nodiscard]] bool make_fit(const resource_grant& grant, const deadline& until) noexcept;
+  [[nodiscard]] bool is_unasked(const resource_slot& slot) const noexcept;
+  [[nodiscard]] bool leaves_to_pool(const deadline& until, validation by) const noexcept;
+  [[nodiscard]] bool lend_to(const resource_waiter& waiter, resource_grant& grant,
+                             aftermath& after) noexcept;
+  void let_pool_ask(resource_slot& slot, aftermath& after) noexcept;
+  [[nodiscard]] bool can_ask_for_one_more() const noexcept;
+  void ask_for_others(const resource_grant& grant) noexcept;
+  void end_unasked() noexcept;
+  void was_unfit() noexcept;
+  // resource_acquire.cpp
   [[nodiscard]] resource_grant take_idle(place at, deadline until, validation by) noexcept;
   [[nodiscard]] resource_grant scan(life_state to) noexcept;
   [[nodiscard]] resource_grant create_for_try(place at) noexcept;
-  [[nodiscard]] bool make_fit(const resource_grant& grant, const deadline& until,
-                              validation by) noexcept;
-  [[nodiscard]] bool leave_to_pool(const resource_grant& grant) noexcept;
-  void validate_for_others(const resource_grant& grant) noexcept;
   [[nodiscard]] resource_grant wait_in_line(const acquire_request& request, bool again);
   [[nodiscard]] bool is_refused(bool again, acquire_failure& cause) const noexcept;
   bool enqueue(resource_waiter& waiter, bool again, acquire_failure& cause);
@@ -166,12 +175,15 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void give_back_with_care(const resource_grant& grant, bool last_use) noexcept;
   void offer(const resource_grant& grant) noexcept;
   void serve(resource_slot& released) noexcept;
+  [[nodiscard]] bool is_unwanted() const noexcept;
+  void end_unwanted(const resource_grant& grant, aftermath& after) noexcept;
   [[nodiscard]] bool call_first(aftermath& after) noexcept;
   void serve_all(resource_slot& released, aftermath& after) noexcept;
   void match(resource_slot* only, aftermath& after) noexcept;
   [[nodiscard]] resource_waiter* first_open(aftermath& after) noexcept;
   bool hand_over(resource_waiter& waiter, const resource_grant& grant, aftermath& after) noexcept;
-  [[nodiscard]] resource_grant lend_one(resource_slot* only) noexcept;
+  [[nodiscard]] resource_grant lend_one(const resource_waiter& waiter, resource_slot* only,
+                                        aftermath& after) noexcept;
   static void leave_idle(const resource_grant& grant, aftermath& after) noexcept;
   void turn_away(resource_waiter& waiter, acquire_failure cause, aftermath& after) noexcept;
   void make_for_callbacks() noexcept;
@@ -223,7 +235,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void start_helper() noexcept;
   void call_workers() noexcept;
   void wake_workers() noexcept;
-  [[nodiscard]] bool has_jobs() const noexcept { return !pending_.empty() || !unchecked_.empty(); }
+  [[nodiscard]] bool has_jobs() const noexcept { return !pending_.empty() || !unasked_.empty(); }
   [[nodiscard]] bool needs_helper() const noexcept;
   void wake_timekeeper() noexcept;
   std::exception_ptr start_threads();
@@ -290,8 +302,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::uint32_t live_ = 0;
   std::uint32_t shedding_ = 0;  // of these, those that end as a surplus
   std::uint32_t creating_ = 0;
-  std::vector<resource_slot*> pending_;    // reserved, and to be created; with room for all
-  std::vector<resource_grant> unchecked_;  // the pool's, which validates them; room for all
+  std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
+  std::vector<resource_grant> unasked_;  // to be validated by the pool; room for all
+  std::uint32_t asked_ = 0;              // of these, and of those that are being validated
   bool sweep_due_ = false;
   bool sweeping_ = false;
   std::size_t running_ = 0;  // jobs
@@ -318,27 +331,6 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   plain_mutex growing_;  // one new block at a time; outside of mutex_
   plain_mutex ending_;   // one close joins the threads; outside of all others
   std::vector<std::thread> threads_;
-};
-
-/// What has to be done after the mutex was given back; does it at its end.
-class aftermath {
- public:
-  explicit aftermath(resource_core& core) noexcept : core_(core) {}
-  aftermath(const aftermath&) = delete;
-  aftermath& operator=(const aftermath&) = delete;
-  ~aftermath();
-
-  // NOLINTBEGIN(*-non-private-member-variables-in-classes): a list of things to do
-  ended_waiters ended;
-  resource_grant unwanted;  ///< taken, and nobody needs it
-  destroy_reason why = destroy_reason::killed;
-  bool work = false;
-  bool plans = false;
-  bool drained = false;
-  // NOLINTEND(*-non-private-member-variables-in-classes)
-
- private:
-  resource_core& core_;
 };
 
 // relaxed (whole function): the owner's corner; put_back (2) publishes it before anybody can need

@@ -9,13 +9,15 @@
 
 namespace lido::detail {
 
-/// Who calls the factory's `validate` when a resource needs it: whoever takes it, or a thread of
-/// the pool, if it has any.
-enum class validation : std::uint8_t { by_caller, by_pool };
+/// Who calls the factory's `validate` when a resource needs it. by_pool: one of its threads, if it
+/// has any. by_caller: who takes the resource, unless it has less time than an answer may take, for
+/// then it would end what may be in the best of health. at_once: who takes it, who has no time to
+/// wait for anything else.
+enum class validation : std::uint8_t { by_caller, by_pool, at_once };
 
 struct resource_job {
   resource_slot* slot = nullptr;  ///< to be filled
-  resource_grant unchecked;       ///< to be validated; without either: a sweep
+  resource_grant unasked;         ///< to be validated; without either: a sweep
   std::uint32_t epoch = 0;
   double draw = 0;
 };

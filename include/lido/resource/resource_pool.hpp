@@ -100,8 +100,8 @@ class resource_pool {
   /// lease, or with an acquire_error (or std::bad_alloc if there is no memory for one). `done` must
   /// be copyable and not throw, and is called without locks by whoever ends the wait: who releases
   /// a resource, stops the token, closes the pool, or a thread of the pool. Time-outs need
-  /// `maintenance::background`, or ticks; without the former the factory may be called here and by
-  /// who releases. Throws std::bad_alloc; then `done` is not called.
+  /// `maintenance::background`, or ticks; with neither the factory may be called here and by who
+  /// releases. Throws std::bad_alloc; then `done` is not called.
   template <class Done>
   [[gnu::always_inline]] void async_acquire(Done done, std::chrono::nanoseconds timeout,
                                             std::stop_token stop = {}) {

@@ -31,7 +31,7 @@ void execution::clear() {
   memory_.clear();
   for (const auto& each : threads_) {
     each->exit = {};
-    each->local = 0;
+    each->local = {};
     each->now = state::unused;
   }
   made_.picks.clear();
@@ -68,16 +68,14 @@ void execution::clear_away_threads() {
     if (thread& each = *threads_[who]; each.exit.function != nullptr) {
       const task exit = std::exchange(each.exit, {});
       const bool failed = std::exchange(failed_, true);
-      if (local_ != nullptr && who != 0) {
-        *local_ = each.local;
+      if (who != 0) {
+        local_.load(each.local);
       }
       exit.function(exit.argument);
       failed_ = failed;
     }
   }
-  if (local_ != nullptr) {
-    *local_ = 0;
-  }
+  local_.load({});
 }
 
 void execution::fail(std::string what) {
@@ -106,7 +104,7 @@ void execution::run_threads(std::initializer_list<task> tasks) {
     started.now = state::ready;
     started.waits_for = 0;
     started.woken = false;
-    started.local = 0;
+    started.local = {};
     started.context.prepare(&execution::begin_thread, this);
     memory_.start_thread(who, 0);
   }
@@ -272,10 +270,8 @@ void execution::change_to(thread_id next) {
   }
   thread& from = *threads_[current_];
   thread& to = *threads_[next];
-  if (local_ != nullptr) {
-    from.local = *local_;
-    *local_ = to.local;
-  }
+  local_.save(from.local);
+  local_.load(to.local);
   current_ = next;
   fiber::change(from.context, to.context);
 }

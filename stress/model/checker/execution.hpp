@@ -14,6 +14,7 @@
 #include "checker/fiber.hpp"
 #include "checker/memory.hpp"
 #include "checker/place.hpp"
+#include "checker/thread_words.hpp"
 #include "checker/trace.hpp"
 
 namespace model {
@@ -69,7 +70,10 @@ class execution {
   /// Called with `argument` when the running thread has done its task. One for each thread.
   void at_thread_exit(void (*function)(void*), void* argument);
   /// A word that each thread has for itself, 0 at first.
-  void keep_for_each_thread(std::size_t& word) noexcept { local_ = &word; }
+  template <class T>
+  void keep_for_each_thread(T& word) noexcept {
+    local_.keep(word);
+  }
 
   [[nodiscard]] class memory& memory() noexcept { return memory_; }
   /// Whether accesses are checked: not while the remains of a failed execution are cleared away.
@@ -95,7 +99,7 @@ class execution {
     bool woken = false;
     const void* blocked_on = nullptr;
     unsigned waits_for = 0;  ///< resting: a bit for each thread that must do a step first
-    std::size_t local = 0;
+    thread_words::values local{};
 
     explicit thread(std::size_t stack_bytes) : context(stack_bytes) {}
     thread() = default;
@@ -128,7 +132,7 @@ class execution {
   bool failed_ = false;
   std::string failure_;
   std::uint64_t number_ = 0;
-  std::size_t* local_ = nullptr;
+  thread_words local_;
 };
 
 }  // namespace model

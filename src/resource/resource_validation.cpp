@@ -1,0 +1,138 @@
+// Who asks a resource whether it still works, and what becomes of it until it answers.
+#include <algorithm>
+
+#include "lido/base/mutation.hpp"
+#include "lido/resource/resource_core.hpp"
+
+namespace lido::detail {
+
+/// The grant if its resource is fit, otherwise nothing.
+resource_grant resource_core::checked(resource_grant grant, place at, const deadline& until,
+                                      validation by) noexcept {
+  if (!grant.is_fit) {
+    if (is_unasked(*grant.slot) && leaves_to_pool(until, by)) {
+      offer(grant);  // to who has the time, or to the pool once somebody waits for it
+      return {};
+    }
+    if (!make_fit(grant, until)) {
+      return {};
+    }
+  }
+  grant.slot->note_holder(now(), this_thread_id(), at, grant.ticket);
+  return grant;
+}
+
+/// By who has it. False: it was not fit, and is the caller's no more.
+bool resource_core::make_fit(const resource_grant& grant, const deadline& until) noexcept {
+  resource_slot& slot = *grant.slot;
+  const verdict found = slot.judge(now(), epoch());
+  if (found.what == verdict::kind::retire) {
+    retire(grant, found.why);
+    return false;
+  }
+  if (found.what == verdict::kind::validate && slot.maker->can_validate()) {
+    const auto latest = clock_after(settings_.validate_timeout);
+    const create_context context{std::min(latest, until.moment()), stop_.get_token()};
+    if (!slot.maker->validate(slot, context)) {
+      retire(grant, destroy_reason::invalid);
+      return false;
+    }
+    slot.validated(now(), settings_.life);
+  }
+  return true;
+}
+
+/// By who has it, or under the mutex, under which its maker changes.
+bool resource_core::is_unasked(const resource_slot& slot) const noexcept {
+  return slot.judge(now(), epoch()).what == verdict::kind::validate && slot.maker->can_validate();
+}
+
+/// Whether who has so much time leaves it to the pool to ask. Who ticks may be who waits: where
+/// ticks do the work, only callbacks do.
+bool resource_core::leaves_to_pool(const deadline& until, validation by) const noexcept {
+  if (by == validation::by_caller) {
+    return settings_.upkeep == maintenance::background &&
+           until.moment() < clock_after(settings_.validate_timeout);
+  }
+  return by == validation::by_pool && !by_callers_;
+}
+
+/// Under the mutex. Who leaves it to the pool to ask does not get it before that has.
+bool resource_core::lend_to(const resource_waiter& waiter, resource_grant& grant,
+                            aftermath& after) noexcept {
+  resource_slot& slot = *grant.slot;
+  if (slot.state() != life_state::idle) {
+    return false;
+  }
+  const validation by = waiter.deliver() != nullptr ? validation::by_pool : validation::by_caller;
+  const bool unasked = is_unasked(slot);
+  if (unasked && leaves_to_pool(waiter.until(), by)) {
+    let_pool_ask(slot, after);
+    return false;
+  }
+  // One whose time is over is for the waiter to end, outside of the mutex.
+  grant.is_fit = !unasked && slot.judge(now(), epoch()).what != verdict::kind::retire;
+  return slot.lend(grant.ticket);
+}
+
+/// Under the mutex. No more than somebody waits for: the others stay idle, for who has the time.
+void resource_core::let_pool_ask(resource_slot& slot, aftermath& after) noexcept {
+  resource_grant grant{&slot, {}};
+  if (asked_ < queue_.size() && slot.lend(grant.ticket, life_state::checking)) {
+    unasked_.push_back(grant);
+    ++asked_;
+    after.work = true;
+  }
+}
+
+/// Under the mutex. All in the queue wait for answers, and there is one more to be asked: who waits
+/// for that is not one waiter too many.
+bool resource_core::can_ask_for_one_more() const noexcept {
+  if (by_callers_ || asked_ < queue_.size() || attention_.is(attention::suspended)) {
+    return false;
+  }
+  return find_slot([&](const resource_slot& slot) {
+           return slot.state() == life_state::idle && is_unasked(slot);
+         }) != nullptr;
+}
+
+/// The answer, what it is an answer to, and who gets it: all at once, so that `asked_` is exact.
+void resource_core::ask_for_others(const resource_grant& grant) noexcept {
+  const bool fit = make_fit(grant, {});
+  if (fit) {
+    grant.slot->vetted(now());
+  }
+  aftermath after(*this);
+  const lock guard(mutex_);
+  --asked_;
+  --running_;
+  if (fit && is_unwanted()) {
+    end_unwanted(grant, after);
+  } else if (fit) {
+    leave_idle(grant, after);
+  }
+  // All, not only this one: others may have stayed unasked because this one was asked.
+  match(broken(mutation::ask_once) ? grant.slot : nullptr, after);
+  after_change(after);
+}
+
+/// The pool is closed: nobody wants to know any more.
+void resource_core::end_unasked() noexcept {
+  std::vector<resource_grant> unasked;
+  {
+    const lock guard(mutex_);
+    unasked.swap(unasked_);
+    asked_ -= static_cast<std::uint32_t>(unasked.size());
+  }
+  for (const resource_grant& grant : unasked) {
+    retire(grant, destroy_reason::closed);
+  }
+}
+
+/// What a waiter was given; it goes on waiting.
+void resource_core::was_unfit() noexcept {
+  const lock guard(mutex_);
+  --totals_.handed_over;
+}
+
+}  // namespace lido::detail
