@@ -106,38 +106,43 @@ TEST_P(ResourceCallbacks, G5AStoppedTokenEndsTheWaitOfACoroutine) {
   EXPECT_EQ(why, acquire_failure::cancelled);
 }
 
+using way = std::function<void(fake_pool&, fake_lease&)>;
+
+/// Of a pool with one lease, so that somebody else can be served.
+std::vector<way> ways_to_make_room(test::fake_server& server) {
+  return {[](fake_pool&, fake_lease& lease) { lease.discard(); },
+          [&server](fake_pool&, fake_lease& lease) {
+            (void)lease.detach();
+            --server.alive;
+          },
+          [&server](fake_pool&, fake_lease& lease) {
+            server.refuse_reset = true;
+            lease.reset();
+            server.refuse_reset = false;
+          },
+          [](fake_pool& pool, fake_lease& lease) {
+            EXPECT_TRUE(pool.kill(lease.handle()));
+            lease.reset();
+          },
+          [](fake_pool& pool, fake_lease& lease) {
+            pool.flush();
+            lease.reset();
+          },
+          [](fake_pool& pool, fake_lease& lease) {
+            pool.suspend();
+            lease.discard();
+            pool.resume();
+          },
+          [&server](fake_pool& pool, fake_lease& lease) {
+            pool.replace_factory(test::fake_factory{&server});
+            lease.reset();
+          },
+          [](fake_pool& pool, fake_lease&) { pool.resize(2); }};
+}
+
 // djc/bb8 #167, POOL-424, as for threads: nobody is told that there is room again.
 TEST_P(ResourceCallbacks, A7EveryWayToFreeRoomServesACallback) {
-  using way = std::function<void(fake_pool&, fake_lease&)>;
-  const std::vector<way> ways{[](fake_pool&, fake_lease& lease) { lease.discard(); },
-                              [this](fake_pool&, fake_lease& lease) {
-                                (void)lease.detach();
-                                --server.alive;
-                              },
-                              [this](fake_pool&, fake_lease& lease) {
-                                server.refuse_reset = true;
-                                lease.reset();
-                                server.refuse_reset = false;
-                              },
-                              [](fake_pool& pool, fake_lease& lease) {
-                                EXPECT_TRUE(pool.kill(lease.handle()));
-                                lease.reset();
-                              },
-                              [](fake_pool& pool, fake_lease& lease) {
-                                pool.flush();
-                                lease.reset();
-                              },
-                              [](fake_pool& pool, fake_lease& lease) {
-                                pool.suspend();
-                                lease.discard();
-                                pool.resume();
-                              },
-                              [this](fake_pool& pool, fake_lease& lease) {
-                                pool.replace_factory(test::fake_factory{&server});
-                                lease.reset();
-                              },
-                              [](fake_pool& pool, fake_lease&) { pool.resize(2); }};
-  for (const way& free_room : ways) {
+  for (const way& free_room : ways_to_make_room(server)) {
     fake_pool& pool = start({.max_size = 1});
     fake_lease held = pool.acquire();
     std::atomic<int> served{0};
