@@ -53,7 +53,7 @@ resource_grant resource_core::take(const acquire_request& request) {
     if (again && request.until.passed()) {  // what it was given was not fit, and took its time
       refuse(acquire_failure::timed_out);
     }
-    taken = checked(wait_in_line(request, again), request.at, request.until);
+    taken = wait_in_line(request, again);
     if (taken.slot == nullptr) {
       was_unfit();
     }
@@ -117,6 +117,7 @@ resource_grant resource_core::create_for_try(place at) noexcept {
   return fit;
 }
 
+/// Nothing if what it was given is not fit.
 resource_grant resource_core::wait_in_line(const acquire_request& request, bool again) {
   resource_waiter waiter(request.until, this_thread_id());
   acquire_failure cause{};
@@ -144,7 +145,7 @@ resource_grant resource_core::wait_in_line(const acquire_request& request, bool 
   if (by_callers_) {
     pass_on();
   }
-  return waiter.grant();
+  return received(waiter, request.at, validation::by_caller);
 }
 
 /// Whether waiting is of no use from the start.

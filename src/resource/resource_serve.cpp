@@ -132,36 +132,36 @@ void resource_core::match(resource_slot* only, aftermath& after) noexcept {
   if (attention_.is(attention::suspended)) {
     return;
   }
-  resource_grant grant;
+  resource_loan loan;
   while (resource_waiter* const waiter = first_open(after)) {
-    if (grant.slot == nullptr) {
-      grant = lend_one(*waiter, only, after);
+    if (loan.grant.slot == nullptr) {
+      loan = lend_one(*waiter, only, after);
     }
-    if (grant.slot == nullptr) {
+    if (loan.grant.slot == nullptr) {
       return;
     }
-    const bool given = hand_over(*waiter, grant, after);
+    const bool given = hand_over(*waiter, loan, after);
     if (given && only != nullptr) {
       return;
     }
-    grant = given ? resource_grant{} : grant;
+    loan = given ? resource_loan{} : loan;
   }
-  if (grant.slot != nullptr && !broken(mutation::refused_resource)) {
-    leave_idle(grant, after);
+  if (loan.grant.slot != nullptr && !broken(mutation::refused_resource)) {
+    leave_idle(loan.grant, after);
   }
 }
 
-resource_grant resource_core::lend_one(const resource_waiter& waiter, resource_slot* only,
-                                       aftermath& after) noexcept {
-  resource_grant grant;
+resource_loan resource_core::lend_one(const resource_waiter& waiter, resource_slot* only,
+                                      aftermath& after) noexcept {
+  resource_loan loan;
   const auto lends = [&](resource_slot& slot) {
-    grant.slot = &slot;
-    return lend_to(waiter, grant, after);
+    loan.grant.slot = &slot;
+    return lend_to(waiter, loan, after);
   };
   if (only != nullptr) {
-    return lends(*only) ? grant : resource_grant{};
+    return lends(*only) ? loan : resource_loan{};
   }
-  return find_slot(lends) != nullptr ? grant : resource_grant{};
+  return find_slot(lends) != nullptr ? loan : resource_loan{};
 }
 
 /// Nobody is there any more who could be given it.
@@ -201,15 +201,15 @@ void resource_core::turn_away(resource_waiter& waiter, acquire_failure cause,
 }
 
 /// False: the waiter was cancelled in this moment.
-bool resource_core::hand_over(resource_waiter& waiter, const resource_grant& grant,
+bool resource_core::hand_over(resource_waiter& waiter, const resource_loan& loan,
                               aftermath& after) noexcept {
   unlink(waiter);
-  grant.slot->note_receiver(waiter.thread());
+  loan.grant.slot->note_receiver(waiter.thread());
   const atomic<std::uint32_t>* const word = waiter.sleep_word();
   const bool is_callback = waiter.deliver() != nullptr;
   const auto waited = std::chrono::steady_clock::now() - waiter.since();
   bool asleep = false;
-  if (!waiter.give(grant, asleep)) {
+  if (!waiter.give(loan, asleep)) {
     return false;
   }
   ++totals_.handed_over;

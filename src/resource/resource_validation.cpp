@@ -9,17 +9,26 @@ namespace lido::detail {
 /// The grant if its resource is fit, otherwise nothing.
 resource_grant resource_core::checked(resource_grant grant, place at, const deadline& until,
                                       validation by) noexcept {
-  if (!grant.is_fit) {
-    if (is_unasked(*grant.slot) && leaves_to_pool(until, by)) {
-      offer(grant);  // to who has the time, or to the pool once somebody waits for it
-      return {};
-    }
-    if (!make_fit(grant, until)) {
-      return {};
-    }
+  if (is_unasked(*grant.slot) && leaves_to_pool(until, by)) {
+    offer(grant);  // to who has the time, or to the pool once somebody waits for it
+    return {};
+  }
+  if (!make_fit(grant, until)) {
+    return {};
   }
   grant.slot->note_holder(now(), this_thread_id(), at, grant.ticket);
   return grant;
+}
+
+/// What a waiter was given, if that is fit.
+resource_grant resource_core::received(const resource_waiter& waiter, place at,
+                                       validation by) noexcept {
+  const resource_loan& given = waiter.loan();
+  if (!given.is_fit) {
+    return checked(given.grant, at, waiter.until(), by);
+  }
+  given.grant.slot->note_holder(now(), this_thread_id(), at, given.grant.ticket);
+  return given.grant;
 }
 
 /// By who has it. False: it was not fit, and is the caller's no more.
@@ -58,9 +67,9 @@ bool resource_core::leaves_to_pool(const deadline& until, validation by) const n
 }
 
 /// Under the mutex. Who leaves it to the pool to ask does not get it before that has.
-bool resource_core::lend_to(const resource_waiter& waiter, resource_grant& grant,
+bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
                             aftermath& after) noexcept {
-  resource_slot& slot = *grant.slot;
+  resource_slot& slot = *loan.grant.slot;
   if (slot.state() != life_state::idle) {
     return false;
   }
@@ -71,8 +80,8 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_grant& grant
     return false;
   }
   // One whose time is over is for the waiter to end, outside of the mutex.
-  grant.is_fit = !unasked && slot.judge(now(), epoch()).what != verdict::kind::retire;
-  return slot.lend(grant.ticket);
+  loan.is_fit = !unasked && slot.judge(now(), epoch()).what != verdict::kind::retire;
+  return slot.lend(loan.grant.ticket);
 }
 
 /// Under the mutex. No more than somebody waits for: the others stay idle, for who has the time.

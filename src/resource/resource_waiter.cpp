@@ -5,8 +5,8 @@ namespace lido::detail {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local waiter_list* ended_waiters::delivering = nullptr;
 
-bool resource_waiter::give(const resource_grant& grant, bool& was_asleep) noexcept {
-  grant_ = grant;
+bool resource_waiter::give(const resource_loan& loan, bool& was_asleep) noexcept {
+  loan_ = loan;
   return end(static_cast<std::uint32_t>(wait_state::given), was_asleep);
 }
 

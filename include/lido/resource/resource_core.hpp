@@ -130,10 +130,12 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   // resource_validation.cpp
   [[nodiscard]] resource_grant checked(resource_grant grant, place at, const deadline& until = {},
                                        validation by = validation::by_caller) noexcept;
+  [[nodiscard]] resource_grant received(const resource_waiter& waiter, place at,
+                                        validation by) noexcept;
   [[nodiscard]] bool make_fit(const resource_grant& grant, const deadline& until) noexcept;
   [[nodiscard]] bool is_unasked(const resource_slot& slot) const noexcept;
   [[nodiscard]] bool leaves_to_pool(const deadline& until, validation by) const noexcept;
-  [[nodiscard]] bool lend_to(const resource_waiter& waiter, resource_grant& grant,
+  [[nodiscard]] bool lend_to(const resource_waiter& waiter, resource_loan& loan,
                              aftermath& after) noexcept;
   void let_pool_ask(resource_slot& slot, aftermath& after) noexcept;
   [[nodiscard]] bool can_ask_for_one_more() const noexcept;
@@ -181,9 +183,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void serve_all(resource_slot& released, aftermath& after) noexcept;
   void match(resource_slot* only, aftermath& after) noexcept;
   [[nodiscard]] resource_waiter* first_open(aftermath& after) noexcept;
-  bool hand_over(resource_waiter& waiter, const resource_grant& grant, aftermath& after) noexcept;
-  [[nodiscard]] resource_grant lend_one(const resource_waiter& waiter, resource_slot* only,
-                                        aftermath& after) noexcept;
+  bool hand_over(resource_waiter& waiter, const resource_loan& loan, aftermath& after) noexcept;
+  [[nodiscard]] resource_loan lend_one(const resource_waiter& waiter, resource_slot* only,
+                                       aftermath& after) noexcept;
   static void leave_idle(const resource_grant& grant, aftermath& after) noexcept;
   void turn_away(resource_waiter& waiter, acquire_failure cause, aftermath& after) noexcept;
   void make_for_callbacks() noexcept;
