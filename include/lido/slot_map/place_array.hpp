@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lido/base/aligned_buffer.hpp"
+#include "lido/base/huge_pages.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/cache_line.hpp"
 
@@ -28,7 +29,7 @@ class place_array {
 
   /// No place is a hole. Throws std::bad_array_new_length when the size overflows, std::bad_alloc.
   explicit place_array(std::uint32_t capacity)
-      : memory_(std::make_unique<aligned_buffer>(bytes_of(capacity), alignment)),
+      : memory_(array_buffer(bytes_of(capacity), alignment)),
         // Once here, not with every access: this is what makes a walk as fast as one of an array.
         values_(static_cast<T*>(static_cast<void*>(memory_->data()))),
         slots_(static_cast<slot_index*>(at_byte(slots_at(capacity)))),

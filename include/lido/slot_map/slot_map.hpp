@@ -144,8 +144,9 @@ class slot_map {
 
   /// The value; nullptr when the handle is stale. Good until the map changes.
   [[nodiscard]] T* find(handle_type handle) noexcept {
+    T* const values = store_.values();
     const std::uint32_t place = store_.find(handle.to_bits());
-    return place != detail::null_slot ? &value_at(place) : nullptr;
+    return place != detail::null_slot ? values + place : nullptr;
   }
   [[nodiscard]] const T* find(handle_type handle) const noexcept {
     return const_cast<slot_map&>(*this).find(handle);  // NOLINT(*-const-cast): find changes nothing

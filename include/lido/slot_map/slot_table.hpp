@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "lido/base/huge_pages.hpp"
 #include "lido/base/mutation.hpp"
 #include "lido/base/slot_index.hpp"
 
@@ -119,7 +120,7 @@ class slot_table {
       least = std::max(least, generation(static_cast<slot_index>(--keep)));
     }
     const auto middle = words_.begin() + static_cast<std::ptrdiff_t>(keep);
-    std::vector<std::uint64_t> kept;
+    words kept;
     kept.reserve(std::max(keep, slots + used_up_));
     kept.assign(words_.begin(), middle);
     words_.swap(kept);
@@ -142,6 +143,8 @@ class slot_table {
   }
 
  private:
+  using words = std::vector<std::uint64_t, array_allocator<std::uint64_t>>;
+
   static constexpr std::uint64_t generation_bits = 0xFFFF'FFFF'0000'0000;
   static constexpr std::uint64_t unused = 0x8000'0000'0000'0000;
 
@@ -168,7 +171,7 @@ class slot_table {
     first_free_ = static_cast<slot_index>(words_.size() - 1);
   }
 
-  std::vector<std::uint64_t> words_;
+  words words_;
   std::size_t used_up_ = 0;
   std::uint32_t first_generation_ = Generations::first;
   slot_index first_free_ = null_slot;
