@@ -111,17 +111,26 @@ void resource_core::ask_for_others(const resource_grant& grant) noexcept {
   if (fit) {
     grant.slot->vetted(now());
   }
-  aftermath after(*this);
-  const lock guard(mutex_);
-  --asked_;
-  --running_;
-  if (fit && is_unwanted()) {
-    end_unwanted(grant, after);
-  } else if (fit) {
-    leave_idle(grant, after);
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    --asked_;
+    --running_;
+    if (fit && is_unwanted()) {
+      end_unwanted(grant, after);
+    } else if (fit) {
+      leave_idle(grant, after);
+    }
+    if (after.unwanted.slot == nullptr) {
+      // All, not only this one: others may have stayed unasked because this one was asked.
+      match(broken(mutation::ask_once) ? grant.slot : nullptr, after);
+      after_change(after);
+      return;
+    }
   }
-  // All, not only this one: others may have stayed unasked because this one was asked.
-  match(broken(mutation::ask_once) ? grant.slot : nullptr, after);
+  aftermath after(*this);  // one for what has ended, and one for what is found now
+  const lock guard(mutex_);
+  match(nullptr, after);
   after_change(after);
 }
 

@@ -276,6 +276,29 @@ TEST_F(ResourceValidation, ByTickACallbackLeavesTheQuestionToTheTick) {
   count_calls(pool, 1, served);  // and one that nobody ticks for any more
 }
 
+TEST_F(ResourceValidation, WhoWaitsForOneThatIsKilledGetsTheNext) {
+  links pool(distant{&all},
+             {.max_size = 2, .validate_if_idle_longer_than = 0ns, .upkeep = maintenance::by_tick});
+  std::vector<resource_lease<int>> both;
+  while (both.size() < 2) {
+    resource_lease<int> one = pool.try_acquire();
+    pool.tick();
+    if (one) {
+      both.push_back(std::move(one));
+    }
+  }
+  const resource_handle first = both[0].handle();
+  both.clear();
+  std::atomic<int> served{0};
+  count_calls(pool, 1, served);
+  ASSERT_EQ(pool.stats().checking, 1U);
+  EXPECT_TRUE(pool.kill(first));
+  pool.tick();
+  pool.tick();
+  EXPECT_EQ(served, 1);
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::killed), 1U);
+}
+
 TEST_F(ResourceValidation, ThePoolMayEndInTheMiddle) {
   for (int i = 0; i < 20; ++i) {
     links pool(distant{&all}, {.max_size = 8, .validate_if_idle_longer_than = 0ns});
