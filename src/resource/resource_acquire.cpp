@@ -245,13 +245,14 @@ bool resource_core::look_around(resource_waiter& waiter) noexcept {
   return true;
 }
 
-/// False: there is none. `wait`: until the next try to create is due.
+/// False: there is none. `wait`: until the next try to create is due, 0 if it is and there is no
+/// room for it.
 bool resource_core::find_work(job& todo, nanos& wait) noexcept {
   const nanos moment = read_clock();
   aftermath after(*this);
   const lock guard(mutex_);
   refill(after);  // the next try may be due, and nobody else may look
-  wait = retry_at_ > moment ? retry_at_ - moment : never;
+  wait = retry_at_ == 0 ? never : std::max<nanos>(retry_at_ - moment, 0);
   return next_job(todo);
 }
 
@@ -263,14 +264,14 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     waiter.begin_sleep();  // before the look, so that who brings work later pokes
     nanos wait = never;
     const bool works = find_work(todo, wait);
-    if (!works && wait == never) {
+    if (!works && wait == 0) {
       look_for_room();  // what was for this pool may be elsewhere since it last could not create
+      wait = never;
     }
     if (works) {
       waiter.end_sleep();
       run_job(todo);
-    } else if (waiter.sleep(wait == never ? waiter.until()
-                                          : waiter.until().but_within(std::max<nanos>(wait, 1)))) {
+    } else if (waiter.sleep(wait == never ? waiter.until() : waiter.until().but_within(wait))) {
       waiter.end_sleep();
       continue;
     }
