@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -45,6 +46,25 @@ TEST_F(Par, SlotMapReachesEachValueOnceAroundHoles) {
       ASSERT_TRUE(found == nullptr || *found == i + count);
     }
   }
+}
+
+TEST_F(Par, ConstSlotMapIsReadByManyAroundHoles) {
+  slot_map<int> filled({.compaction = compaction_mode::manual});
+  (void)fill(filled);
+  filled.for_each([](int& value) { return value % 3 == 0 ? step::erase : step::next; });
+  const slot_map<int>& map = filled;
+  const std::size_t holes = map.holes();
+  std::atomic<std::int64_t> sum = 0;
+  std::atomic<int> right = 0;
+  map.for_each(par, [&](const int& value) { sum += value; });
+  map.for_each(par, [&](const int& value, slot_handle<int> own) {
+    right += map.find(own) == &value ? 1 : 0;
+  });
+  std::int64_t expected = 0;
+  map.for_each([&](const int& value) { expected += value; });
+  EXPECT_EQ(sum, expected);
+  EXPECT_EQ(static_cast<std::size_t>(right), map.size());
+  EXPECT_EQ(map.holes(), holes);
 }
 
 TEST_F(Par, SlotMapGivesTheHandleOfEachValue) {

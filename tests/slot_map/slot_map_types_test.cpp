@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "lido/slot_map.hpp"
@@ -18,6 +19,9 @@ using test::refused;
 
 constexpr std::array modes{compaction_mode::immediate, compaction_mode::deferred,
                            compaction_mode::manual};
+
+static_assert(std::is_nothrow_move_constructible_v<slot_map<int>>);
+static_assert(!std::is_move_assignable_v<slot_map<int>>, "old handles might lead to new values");
 
 TEST(SlotMapTypes, MoveOnlyValues) {
   for (const compaction_mode mode : modes) {

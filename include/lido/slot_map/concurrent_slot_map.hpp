@@ -148,6 +148,16 @@ class concurrent_slot_map
     return fate != detail::slot_state::fate::stale;
   }
 
+  /// Erases the values that are there when the call begins, and of those inserted meanwhile perhaps
+  /// some. Takes time for each of `extent()` slots. Progress: as erase.
+  void clear() noexcept {
+    for (std::uint32_t slot = 0; slot < slots_.end(); ++slot) {
+      if (states_[slot].is_live()) {
+        (void)erase(handle_at(slot));
+      }
+    }
+  }
+
   /// Calls `f(T&)` alone with the value; false when the handle is stale. If f throws, so does this.
   template <class F>
   bool visit(handle_type handle, F&& f) {

@@ -14,7 +14,7 @@
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/object/construction.hpp"
-#include "lido/slot_map/parallel.hpp"
+#include "lido/slot_map/parallel_walks.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_map_hooks.hpp"
 #include "lido/slot_map/slot_map_iterator.hpp"
@@ -41,7 +41,7 @@ namespace lido {
 /// For one thread at a time, as std::vector: several may call const functions beside one another.
 /// T's own functions must not use the map; hooks: see slot_map_hooks.hpp.
 template <class T, class Hooks = no_hooks, class Generations = detail::all_generations>
-class slot_map {
+class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a slot map holds objects: no references, arrays or const types");
   static_assert(std::is_move_constructible_v<T>,
@@ -69,7 +69,8 @@ class slot_map {
   }
 
   /// Handles lead into the map that now has the values. Requires: no walk is running in `other`,
-  /// which is empty afterwards and has its options still, but no name.
+  /// which is empty afterwards and has its options still, but no name. There is no assignment:
+  /// handles of what was in a map before might lead to what is in it then.
   slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : name_(std::move(other.name_)),
         max_size_(other.max_size_),
@@ -165,6 +166,8 @@ class slot_map {
     return handle_at(static_cast<std::uint32_t>(&value - store_.values()));
   }
 
+  using detail::parallel_walks<slot_map>::for_each;  // on several threads
+
   /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, slot_map&)` for each value in the order of
   /// memory; what f may return says `step`. True: the walk came to its end.
   ///
@@ -175,9 +178,7 @@ class slot_map {
   /// throws what moving throws. If f throws, the walk ends.
   template <class F>
   bool for_each(F&& f) {
-    if (mode_ == compaction_mode::deferred && walks_ == 0) {
-      compact();
-    }
+    close_holes_before_walk();
     ++walks_;
     detail::scope_exit end_of_walk([this]() noexcept {
       --walks_;
@@ -197,23 +198,6 @@ class slot_map {
       return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
     };
     return detail::walk(store_, visit, detail::erase_nothing, std::false_type()).run();
-  }
-
-  /// Calls `f(T&)` or `f(T&, handle)` for each value, from as many threads as `executor` likes (see
-  /// parallel.hpp, and lido/tbb.hpp for `lido::par`); f returns nothing, or false to end the range
-  /// an executor is at. Holes as above. Requires: f only calls functions of the map that are const.
-  template <parallel_executor Executor, class F>
-  void for_each(const Executor& executor, F f) {
-    if (mode_ == compaction_mode::deferred && walks_ == 0) {
-      compact();
-    }
-    const auto visit = [this, &f](std::uint32_t place) {
-      return detail::call_in_parallel(f, value_at(place),
-                                      [this, place] { return handle_at(place); });
-    };
-    executor(store_.end(), [this, &visit](std::uint32_t first, std::uint32_t last) {
-      detail::walk_range(store_, first, last, visit);
-    });
   }
 
   [[nodiscard]] iterator begin() noexcept { return {this, store_.next_value(0)}; }
@@ -286,9 +270,16 @@ class slot_map {
  private:
   friend iterator;
   friend const_iterator;
+  friend detail::parallel_walks<slot_map>;
   [[nodiscard]] T& value_at(std::uint32_t place) const noexcept { return store_.values()[place]; }
   [[nodiscard]] handle_type handle_at(std::uint32_t place) const noexcept {
     return handle_type::from_bits(store_.handle_at(place));
+  }
+
+  void close_holes_before_walk() {
+    if (mode_ == compaction_mode::deferred && walks_ == 0) {
+      compact();
+    }
   }
 
   template <class... Args>
