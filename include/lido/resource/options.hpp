@@ -47,7 +47,8 @@ struct resource_pool_options {
   /// Made ahead, so that so many are idle, within max_size.
   std::size_t min_idle = 0;
 
-  /// Most threads and callbacks that wait at once. One more gets an error at once.
+  /// Most threads and callbacks that wait at once. One more gets an error at once, unless there is
+  /// an idle resource that the pool only has to validate for it.
   std::size_t max_waiters = SIZE_MAX;
 
   /// Copied; appears in errors and statistics.
@@ -59,8 +60,9 @@ struct resource_pool_options {
   /// What `create` is asked to keep to. More than zero.
   std::chrono::nanoseconds create_timeout = std::chrono::seconds(30);
 
-  /// What `validate` is asked to keep to; where the pool has no threads (`upkeep`), no longer than
-  /// the time of the acquire, and then it counts as a refusal. More than zero.
+  /// What `validate` is asked to keep to. Who has less time leaves it to the threads of the pool;
+  /// where it has none (`upkeep`), `validate` gets the time that there is, and what has not
+  /// answered by then is ended. More than zero.
   std::chrono::nanoseconds validate_timeout = std::chrono::seconds(5);
 
   /// An idle resource older than that goes, unless it is one of min_idle. Zero: never.
