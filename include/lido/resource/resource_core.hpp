@@ -56,6 +56,8 @@ struct acquire_request {
 ///  I2 A slot that becomes idle is offered to those who wait by who put it there; who begins to
 ///     wait looks at all slots, unless somebody in front of it has (see attention.hpp). Where
 ///     others may overtake, it may only have woken the first, who then looks for all that wait.
+///     Who leaves it to the pool to validate is given nothing unasked: of what is idle, as many are
+///     validated (`asked_`) as there are in the queue, and each answer asks again who waits.
 ///  I3 Whatever lowers `live_`, or raises a limit, asks `creates_wanted` again.
 ///  I4 A waiter that was given something is in no queue; any other takes itself out.
 /// Lives as long as the pool, its threads, and leases that outlive it.
