@@ -262,11 +262,11 @@ TEST_F(ResourceValidation, CloseWaitsForNoAnswer) {
 }
 
 TEST_F(ResourceValidation, ByTickACallbackLeavesTheQuestionToTheTick) {
+  std::atomic<int> served{0};  // the last callback is told when the pool ends
   links pool(distant{&all},
              {.max_size = 2, .validate_if_idle_longer_than = 0ns, .upkeep = maintenance::by_tick});
   (void)pool.try_acquire();
   pool.tick();
-  std::atomic<int> served{0};
   const int before = all.answers;
   count_calls(pool, 1, served);
   EXPECT_EQ(all.answers, before);
