@@ -53,8 +53,8 @@ class array_allocator {
 
   array_allocator() noexcept = default;
   template <class U>
-  array_allocator(const array_allocator<U>& /*other*/) noexcept {
-  }  // NOLINT(*-explicit-*): as the standard asks
+  // NOLINTNEXTLINE(google-explicit-constructor): as the standard asks
+  array_allocator(const array_allocator<U>& /*other*/) noexcept {}
 
   [[nodiscard]] T* allocate(std::size_t count) {
     if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) {
@@ -69,7 +69,10 @@ class array_allocator {
   void deallocate(T* memory, std::size_t count) noexcept {
     ::operator delete (memory, std::align_val_t{array_alignment(count * sizeof(T), alignof(T))});
   }
-  friend bool operator==(const array_allocator&, const array_allocator&) noexcept { return true; }
+  friend bool operator==(const array_allocator& /*left*/,
+                         const array_allocator& /*right*/) noexcept {
+    return true;
+  }
 };
 
 }  // namespace lido::detail
