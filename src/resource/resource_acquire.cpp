@@ -23,8 +23,7 @@ resource_grant resource_core::take_now(place at, const deadline& until, validati
     return {};  // those who wait come first
   }
   const resource_grant idle = take_idle(at, until, by);
-  const bool will_wait = by == validation::by_pool && !by_callers_;
-  return idle.slot != nullptr || will_wait ? idle : create_for_try(at);
+  return idle.slot != nullptr ? idle : create_for_try(at);
 }
 
 void resource_core::refuse(acquire_failure cause) {
@@ -182,8 +181,7 @@ bool resource_core::enqueue(resource_waiter& waiter, bool again, acquire_failure
 }
 
 void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept {
-  // Where the pool asks for those in front, there may be more that nobody has asked for yet.
-  const bool has_to_look = queue_.empty() || again || asked_ != 0;
+  const bool has_to_look = queue_.empty() || again;
   if (again) {
     queue_.push_front(waiter);
   } else {

@@ -9,8 +9,10 @@ void resource_core::take_async(const acquire_request& request, callback done) {
   const auto alive = shared_from_this();
   if (!request.stop.stop_requested()) {
     const resource_grant last = take_last(request.at);
-    const resource_grant idle =
-        last.slot != nullptr ? last : take_now(request.at, request.until, validation::by_pool);
+    const resource_grant idle = last.slot != nullptr ? last
+                                : request.until.is_at_once()
+                                    ? take_now(request.at)
+                                    : take_now(request.at, request.until, validation::by_pool);
     if (idle.slot != nullptr) {
       idle.slot->forget_thread();  // whoever uses it, it need not be this thread
       done(idle, nullptr);

@@ -29,8 +29,8 @@ void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcep
   }
   const bool serves = !attention_.is(attention::suspended);
   const std::uint32_t idle = min_idle_ == 0 && !overtaking_ ? 0 : count(life_state::idle);
-  // Some may get what is being validated.
-  const std::uint32_t waiters = queue_.size() + more_waiters - std::min(asked_, queue_.size());
+  // Also for those whose resource is being validated: that may never answer.
+  const std::uint32_t waiters = queue_.size() + more_waiters;
   const std::uint32_t called = overtaking_ ? std::min(idle, waiters) : 0;  // to what is idle
   const refill_counts counts{.max_size = max_size_,
                              .min_idle = min_idle_,
@@ -77,9 +77,12 @@ resource_slot* resource_core::find_empty() const noexcept {
 
 /// Under the mutex.
 bool resource_core::next_job(job& out) noexcept {
-  if (!unasked_.empty()) {  // first: it may be quicker than to make one
+  // First: it may be quicker than to make one. But while there is room for one, questions that
+  // nobody answers leave a thread that makes it.
+  if (!unasked_.empty() && (live_ >= max_size_ || asking_ < settings_.creating_limit(max_size_))) {
     out.unasked = unasked_.front();
     unasked_.erase(unasked_.begin());
+    ++asking_;
     ++running_;
     return true;
   }
@@ -168,6 +171,7 @@ resource_grant resource_core::create(const job& todo) noexcept {
   const auto took = std::chrono::steady_clock::now() - begin;
   slot.forget_holder();
   const life_word ticket = slot.be_born(read_clock(), settings_.life, todo.draw, todo.epoch);
+  slot.vetted(now());  // though each be validated before its use: or none might ever be lent
   const lock guard(mutex_);
   ++totals_.created;
   totals_.creating_for += took;

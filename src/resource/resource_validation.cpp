@@ -1,7 +1,6 @@
 // Who asks a resource whether it still works, and what becomes of it until it answers.
 #include <algorithm>
 
-#include "lido/base/mutation.hpp"
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -20,14 +19,18 @@ resource_grant resource_core::checked(resource_grant grant, place at, const dead
   return grant;
 }
 
-/// What a waiter was given, if that is fit.
+/// What a waiter was given, if that is fit: it may have come to it late, in a callback behind
+/// others, or in its own create. What was fit when it was given is not asked for a tick's sake.
 resource_grant resource_core::received(const resource_waiter& waiter, place at,
                                        validation by) noexcept {
   const resource_loan& given = waiter.loan();
-  if (!given.is_fit) {
+  resource_slot& slot = *given.grant.slot;
+  const bool is_over = slot.judge(now(), epoch()).what == verdict::kind::retire;
+  const nanos late = slot.neglected_for(now()) - settings_.life.validate_after;
+  if (is_over || !given.is_fit || late > settings_.period) {
     return checked(given.grant, at, waiter.until(), by);
   }
-  given.grant.slot->note_holder(now(), this_thread_id(), at, given.grant.ticket);
+  slot.note_holder(now(), this_thread_id(), at, given.grant.ticket);
   return given.grant;
 }
 
@@ -56,14 +59,12 @@ bool resource_core::is_unasked(const resource_slot& slot) const noexcept {
   return slot.judge(now(), epoch()).what == verdict::kind::validate && slot.maker->can_validate();
 }
 
-/// Whether who has so much time leaves it to the pool to ask. Who ticks may be who waits: where
-/// ticks do the work, only callbacks do.
+/// Whether who has so much time leaves it to the pool to ask.
 bool resource_core::leaves_to_pool(const deadline& until, validation by) const noexcept {
-  if (by == validation::by_caller) {
-    return settings_.upkeep == maintenance::background &&
-           until.moment() < clock_after(settings_.validate_timeout);
+  if (settings_.upkeep != maintenance::background || by == validation::at_once) {
+    return false;
   }
-  return by == validation::by_pool && !by_callers_;
+  return by == validation::by_pool || until.moment() < clock_after(settings_.validate_timeout);
 }
 
 /// Under the mutex. Who leaves it to the pool to ask does not get it before that has.
@@ -84,20 +85,18 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
   return slot.lend(loan.grant.ticket);
 }
 
-/// Under the mutex. No more than somebody waits for: the others stay idle, for who has the time.
+/// Under the mutex.
 void resource_core::let_pool_ask(resource_slot& slot, aftermath& after) noexcept {
   resource_grant grant{&slot, {}};
-  if (asked_ < queue_.size() && slot.lend(grant.ticket, life_state::checking)) {
+  if (slot.lend(grant.ticket, life_state::checking)) {
     unasked_.push_back(grant);
-    ++asked_;
     after.work = true;
   }
 }
 
-/// Under the mutex. All in the queue wait for answers, and there is one more to be asked: who waits
-/// for that is not one waiter too many.
+/// Under the mutex. Who waits for no more than an answer is not one waiter too many.
 bool resource_core::can_ask_for_one_more() const noexcept {
-  if (by_callers_ || asked_ < queue_.size() || attention_.is(attention::suspended)) {
+  if (settings_.upkeep != maintenance::background || attention_.is(attention::suspended)) {
     return false;
   }
   return find_slot([&](const resource_slot& slot) {
@@ -105,32 +104,17 @@ bool resource_core::can_ask_for_one_more() const noexcept {
          }) != nullptr;
 }
 
-/// The answer, what it is an answer to, and who gets it: all at once, so that `asked_` is exact.
+/// By a thread of the pool.
 void resource_core::ask_for_others(const resource_grant& grant) noexcept {
-  const bool fit = make_fit(grant, {});
-  if (fit) {
+  if (make_fit(grant, {})) {
     grant.slot->vetted(now());
+    offer(grant);
   }
-  {
-    aftermath after(*this);
-    const lock guard(mutex_);
-    --asked_;
-    --running_;
-    if (fit && is_unwanted()) {
-      end_unwanted(grant, after);
-    } else if (fit) {
-      leave_idle(grant, after);
-    }
-    if (after.unwanted.slot == nullptr) {
-      // All, not only this one: others may have stayed unasked because this one was asked.
-      match(broken(mutation::ask_once) ? grant.slot : nullptr, after);
-      after_change(after);
-      return;
-    }
-  }
-  aftermath after(*this);  // one for what has ended, and one for what is found now
+  // Only now: callbacks have returned.
+  aftermath after(*this);
   const lock guard(mutex_);
-  match(nullptr, after);
+  --asking_;
+  --running_;
   after_change(after);
 }
 
@@ -140,7 +124,6 @@ void resource_core::end_unasked() noexcept {
   {
     const lock guard(mutex_);
     unasked.swap(unasked_);
-    asked_ -= static_cast<std::uint32_t>(unasked.size());
   }
   for (const resource_grant& grant : unasked) {
     retire(grant, destroy_reason::closed);

@@ -159,25 +159,6 @@ TEST_F(ResourceValidation, WhatDoesNotAnswerIsEndedAndAnotherOneMade) {
   EXPECT_TRUE(eventually([&] { return all.invalid == 2; }));
 }
 
-// Those that nobody waits for stay idle, for who has the time.
-TEST_F(ResourceValidation, NoMoreAreAskedThanSomebodyWaitsFor) {
-  links pool(distant{&all}, {.max_size = 8, .validate_if_idle_longer_than = 0ns});
-  let_grow_stale(pool, 4);
-  const std::uint64_t before = pool.stats().handed_over;
-  all.is_silent = true;
-  std::atomic<int> served{0};
-  for (std::size_t waiting = 1; waiting <= 2; ++waiting) {
-    count_calls(pool, 1, served);
-    EXPECT_EQ(pool.stats().checking, waiting);
-    EXPECT_EQ(pool.stats().idle, 4 - waiting);
-    EXPECT_EQ(pool.stats().live, 4U) << "another one is made though one is asked";
-  }
-  EXPECT_TRUE(pool.leases().empty()) << "nobody has what the pool asks";
-  all.is_silent = false;
-  EXPECT_TRUE(eventually([&] { return served == 2; }));
-  EXPECT_EQ(pool.stats().handed_over, before + 2);
-}
-
 TEST_F(ResourceValidation, WhenOneSaysNoTheNextIsAsked) {
   links pool(distant{&all}, {.max_size = 2, .validate_if_idle_longer_than = 0ns});
   let_grow_stale(pool, 2);
@@ -221,7 +202,7 @@ TEST_F(ResourceValidation, A9ADeadOneDoesNotHideALivingOneFromWhoGivesNoTime) {
   EXPECT_EQ(all.invalid, 2);
 }
 
-// By callers and by ticks: whoever has made room for a callback, or lets go of what it was given
+// By callers: whoever has made room for a callback, or lets go of what it was given
 // and refused.
 TEST_F(ResourceValidation, A7ACallbackWhoseResourceWasUnfitGetsAnother) {
   for (const maintenance mode :
@@ -261,42 +242,56 @@ TEST_F(ResourceValidation, CloseWaitsForNoAnswer) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-TEST_F(ResourceValidation, ByTickACallbackLeavesTheQuestionToTheTick) {
-  std::atomic<int> served{0};  // the last callback is told when the pool ends
-  links pool(distant{&all},
-             {.max_size = 2, .validate_if_idle_longer_than = 0ns, .upkeep = maintenance::by_tick});
-  (void)pool.try_acquire();
-  pool.tick();
-  const int before = all.answers;
-  count_calls(pool, 1, served);
-  EXPECT_EQ(all.answers, before);
-  EXPECT_EQ(pool.stats().checking, 1U);
-  pool.tick();
-  EXPECT_EQ(served, 1);
-  count_calls(pool, 1, served);  // and one that nobody ticks for any more
+// One that does not answer holds up nobody: the others are asked at the same time, or made.
+TEST_F(ResourceValidation, ASilentOneHoldsUpNobody) {
+  links pool(distant{&all}, {.max_size = 4, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 2);
+  all.is_silent = true;
+  EXPECT_TRUE(pool.leases().empty());
+  EXPECT_NO_THROW((void)pool.acquire_for(2s)) << "another one can be made";
+  EXPECT_EQ(pool.stats().checking, 2U);
+  EXPECT_TRUE(pool.leases().empty()) << "nobody has what the pool asks";
+  all.is_silent = false;
 }
 
-TEST_F(ResourceValidation, WhoWaitsForOneThatIsKilledGetsTheNext) {
-  links pool(distant{&all},
-             {.max_size = 2, .validate_if_idle_longer_than = 0ns, .upkeep = maintenance::by_tick});
-  std::vector<resource_lease<int>> both;
-  while (both.size() < 2) {
-    resource_lease<int> one = pool.try_acquire();
-    pool.tick();
-    if (one) {
-      both.push_back(std::move(one));
-    }
-  }
-  const resource_handle first = both[0].handle();
-  both.clear();
+TEST_F(ResourceValidation, ACallbackWithoutTimeGetsWhatATryWould) {
+  links pool(distant{&all}, {.max_size = 2, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 2);
   std::atomic<int> served{0};
-  count_calls(pool, 1, served);
-  ASSERT_EQ(pool.stats().checking, 1U);
-  EXPECT_TRUE(pool.kill(first));
-  pool.tick();
-  pool.tick();
+  pool.async_acquire(
+      [&](const resource_lease<int>& got, const std::exception_ptr&) { served += got ? 1 : 0; },
+      0ns);
   EXPECT_EQ(served, 1);
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::killed), 1U);
+}
+
+// What has just been made is good: if it were asked at once, one that says no would be made again
+// and again by whoever happens to be there.
+TEST_F(ResourceValidation, ANewOneIsNotAsked) {
+  for (const maintenance mode : {maintenance::background, maintenance::by_callers}) {
+    links pool(distant{&all}, {.max_size = 1, .validate_if_idle_longer_than = 0ns, .upkeep = mode});
+    all.dead = all.made + 1;
+    EXPECT_NO_THROW((void)pool.acquire_for(10s));
+    all.dead = 0;
+  }
+  EXPECT_EQ(all.invalid, 0);
+}
+
+TEST_F(ResourceValidation, CloseDoesNotWaitForACallback) {
+  links pool(distant{&all}, {.max_size = 1, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 1);
+  std::atomic<bool> inside{false};
+  std::atomic<bool> leave{false};
+  pool.async_acquire([&](resource_lease<int> got, const std::exception_ptr&) {
+    got.reset();
+    inside = true;
+    while (!leave) {
+      std::this_thread::sleep_for(1ms);
+    }
+  });
+  EXPECT_TRUE(eventually([&] { return inside.load(); }));
+  EXPECT_FALSE(pool.close(0ns).complete());
+  leave = true;
+  EXPECT_TRUE(pool.close(10s).complete());
 }
 
 TEST_F(ResourceValidation, ThePoolMayEndInTheMiddle) {

@@ -146,7 +146,6 @@ enum class mutation {
   ignore_overdue,    ///< who was overtaken for too long may be overtaken once more
   serve_one,     ///< a waiter that may no longer be overtaken is given one, whatever else is idle
   keep_pending,  ///< a create that nobody has begun stays when its room is taken back
-  ask_once,      ///< who has asked a resource for one who waits looks for nobody else
   end_unwaited,  ///< a pool ends although somebody is about to leave it
   // keyed resource pools
   key_unwatched,     ///< who leaves a key does not look whether others wait for room

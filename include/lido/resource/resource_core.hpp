@@ -56,8 +56,8 @@ struct acquire_request {
 ///  I2 A slot that becomes idle is offered to those who wait by who put it there; who begins to
 ///     wait looks at all slots, unless somebody in front of it has (see attention.hpp). Where
 ///     others may overtake, it may only have woken the first, who then looks for all that wait.
-///     Who leaves it to the pool to validate is given nothing unasked: of what is idle, as many are
-///     validated (`asked_`) as there are in the queue, and each answer asks again who waits.
+///     Where who is first leaves it to the pool to validate, what is idle is validated first, all
+///     of it: one that does not answer holds up nobody.
 ///  I3 Whatever lowers `live_`, or raises a limit, asks `creates_wanted` again.
 ///  I4 A waiter that was given something is in no queue; any other takes itself out.
 /// Lives as long as the pool, its threads, and leases that outlive it.
@@ -308,7 +308,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::uint32_t creating_ = 0;
   std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
   std::vector<resource_grant> unasked_;  // to be validated by the pool; room for all
-  std::uint32_t asked_ = 0;              // of these, and of those that are being validated
+  std::uint32_t asking_ = 0;             // questions under way
   bool sweep_due_ = false;
   bool sweeping_ = false;
   std::size_t running_ = 0;  // jobs

@@ -88,6 +88,7 @@ class resource_waiter : public heap_links<resource_waiter> {
   /// Waits once more. Only while it is in no queue and nobody else knows it.
   // relaxed (whole function): the mutex of the queue publishes it
   void reopen() noexcept {
+    since_ = std::chrono::steady_clock::now();  // the time before is counted already
     state_.store(static_cast<std::uint32_t>(wait_state::waiting), std::memory_order_relaxed);
   }
 

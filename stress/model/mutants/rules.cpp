@@ -200,8 +200,6 @@ constexpr std::array rules{
          "a resource that a waiter could no longer be given is forgotten"},
     rule{mutation::wait_unlooked, "wait_unlooked",
          "who has begun to wait does not look for idle resources"},
-    rule{mutation::ask_once, "ask_once",
-         "who has asked a resource for one who waits looks for nobody else"},
     rule{mutation::end_unwaited, "end_unwaited",
          "a pool ends although somebody is about to leave it"},
     rule{mutation::key_unwatched, "key_unwatched",

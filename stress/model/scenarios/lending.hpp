@@ -31,7 +31,6 @@ inline const still_clock clock_of_all;
 struct toll {
   int created = 0;
   int destroyed = 0;
-  int refusals = 0;  ///< so many of those that are asked next say no
 };
 
 struct factory {
@@ -39,9 +38,6 @@ struct factory {
   [[nodiscard]] resource create() const {
     ++count->created;
     return {};
-  }
-  [[nodiscard]] bool validate(resource& /*idle*/) const {
-    return count->refusals == 0 || count->refusals-- == 0;
   }
   void destroy(resource& /*ended*/, lido::destroy_reason /*why*/) const noexcept {
     ++count->destroyed;
@@ -52,18 +48,13 @@ inline constexpr auto never = std::chrono::hours(24 * 365 * 200);
 inline constexpr auto some_time = std::chrono::microseconds(1);  // over whenever the model wants
 inline constexpr auto no_time = std::chrono::nanoseconds(1);
 
-/// Whether resources are validated before each use, or when they were idle: never, as no time
-/// passes.
-enum class asks : bool { rarely, always };
-
 /// A pool with its resources made, and what its users do.
 class lending {
  public:
   using lease = lido::resource_lease<resource>;
 
   /// `overtake_for`: as in the options.
-  explicit lending(std::size_t size, std::chrono::nanoseconds overtake_for = {},
-                   asks when = asks::rarely) {
+  explicit lending(std::size_t size, std::chrono::nanoseconds overtake_for = {}) {
     execution::now().keep_for_each_thread(lido::detail::ended_waiters::delivering);
     pool_.emplace(factory{&toll_},
                   lido::resource_pool_options{.max_size = size,
@@ -71,8 +62,6 @@ class lending {
                                               .idle_timeout = std::chrono::nanoseconds(0),
                                               .max_lifetime = std::chrono::nanoseconds(0),
                                               .keepalive = std::chrono::nanoseconds(0),
-                                              .validate_if_idle_longer_than =
-                                                  std::chrono::hours(when == asks::always ? 0 : 1),
                                               .max_creating = size,
                                               .overtake_for = overtake_for,
                                               .upkeep = lido::maintenance::by_tick,
@@ -87,7 +76,7 @@ class lending {
   }
 
   [[nodiscard]] lido::resource_pool<resource>& pool() { return *pool_; }
-  [[nodiscard]] toll& count() { return toll_; }
+  [[nodiscard]] const toll& count() const { return toll_; }
 
   [[nodiscard]] lease take() {
     lease got = pool_->try_acquire();
@@ -156,9 +145,8 @@ class lending {
 /// Runs `scene(pool)`. What has failed is left as it is: its threads stand still in the middle of
 /// the pool, whose end would wait for them.
 template <class Scene>
-void with_pool(std::size_t size, const Scene& scene, std::chrono::nanoseconds overtake_for = {},
-               asks when = asks::rarely) {
-  auto pool = std::make_unique<lending>(size, overtake_for, when);
+void with_pool(std::size_t size, const Scene& scene, std::chrono::nanoseconds overtake_for = {}) {
+  auto pool = std::make_unique<lending>(size, overtake_for);
   lending* const kept = pool.release();
   scene(*kept);
   pool.reset(kept);
