@@ -151,7 +151,9 @@ resource_grant resource_core::wait_in_line(const acquire_request& request, bool 
 bool resource_core::is_refused(bool again, acquire_failure& cause) const noexcept {
   if (attention_.is(attention::closed)) {
     cause = acquire_failure::closed;
-  } else if (!again && queue_.size() >= settings_.max_waiters && !can_ask_for_one_more()) {
+  } else if (!again && queue_.size() >= settings_.max_waiters &&
+             queue_.size() - settings_.max_waiters >= answers()) {
+    // Who waits for no more than an answer is not one waiter too many.
     cause = acquire_failure::too_many_waiters;
   } else if (is_hopeless()) {
     cause = acquire_failure::create_failed;

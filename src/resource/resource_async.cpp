@@ -9,10 +9,9 @@ void resource_core::take_async(const acquire_request& request, callback done) {
   const auto alive = shared_from_this();
   if (!request.stop.stop_requested()) {
     const resource_grant last = take_last(request.at);
-    const resource_grant idle = last.slot != nullptr ? last
-                                : request.until.is_at_once()
-                                    ? take_now(request.at)
-                                    : take_now(request.at, request.until, validation::by_pool);
+    const resource_grant idle = last.slot != nullptr         ? last
+                                : request.until.is_at_once() ? take_now(request.at)
+                                                             : take_for_callback(request);
     if (idle.slot != nullptr) {
       idle.slot->forget_thread();  // whoever uses it, it need not be this thread
       done(idle, nullptr);
@@ -25,6 +24,15 @@ void resource_core::take_async(const acquire_request& request, callback done) {
   if (by_callers_) {
     run_jobs_here();
   }
+}
+
+/// What is idle, and need not be asked first.
+resource_grant resource_core::take_for_callback(const acquire_request& request) noexcept {
+  if (thread_offset == 0) {
+    assign_thread_number();
+  }
+  return stands_back() ? resource_grant{}
+                       : take_idle(request.at, request.until, validation::by_pool);
 }
 
 void resource_core::begin_async(async_waiter& waiter, bool again) noexcept {

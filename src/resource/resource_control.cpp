@@ -36,7 +36,6 @@ resource_core::resource_core(pool_settings settings, hooks_pointer hooks, block_
       slots_(first_block_->size()),
       random_(std::random_device{}()) {
   pending_.reserve(slots_);
-  unasked_.reserve(slots_);
   hooks_.push_back(std::move(hooks));
   (void)read_clock();
 }
@@ -50,8 +49,8 @@ resource_core::~resource_core() {
 /// Until no thread is about to leave a release that has let go of its slot.
 void resource_core::quiesce() const noexcept {
   for (std::uint32_t i = 0; i <= max_thread_number; ++i) {
-    // (1) - this acquire-load synchronizes-with the release-store resource_core.hpp (1) and the
-    // release-fetch-sub resource_core.hpp (2)
+    // (1) - this acquire-load synchronizes-with the release-store resource_short_way.hpp (1) and
+    // the release-fetch-sub resource_short_way.hpp (2)
     while (corners_[i].leaving.load(std::memory_order_acquire) != 0) {
       yield_thread();
     }
@@ -66,7 +65,7 @@ bool resource_core::kill(const resource_handle& handle) noexcept {
   }
   life_word ticket;
   if (slot->word().doomed() && slot->lend(ticket, life_state::checking)) {
-    look_after({slot, ticket});
+    (void)look_after({slot, ticket});
   }
   return true;
 }
@@ -83,7 +82,7 @@ void resource_core::purge() noexcept {
     resource_grant grant{&slot, {}};
     if (slot.state() == life_state::idle && slot.is_over(now(), epoch()) &&
         slot.lend(grant.ticket, life_state::checking)) {
-      look_after(grant);
+      (void)look_after(grant);
     }
     return false;
   });
@@ -141,7 +140,6 @@ void resource_core::add_slots(std::uint32_t size) {
   auto block = make_block(make_, this, slots_, size - slots_);
   const lock guard(mutex_);
   pending_.reserve(size);
-  unasked_.reserve(size);
   last->append(std::move(block));
   slots_ = size;
 }
@@ -199,7 +197,6 @@ std::size_t resource_core::end(const deadline& until) noexcept {
     after_change(after);
   }
   (void)stop_.request_stop();
-  end_unasked();
   for (resource_grant grant = scan(life_state::checking); grant.slot != nullptr;
        grant = scan(life_state::checking)) {
     retire(grant, destroy_reason::closed);

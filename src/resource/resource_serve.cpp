@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lido/base/mutation.hpp"
-#include "lido/resource/resource_core.hpp"
+#include "lido/resource/resource_short_way.hpp"
 
 namespace lido::detail {
 
@@ -71,6 +71,25 @@ void resource_core::offer(const resource_grant& grant) noexcept {
 void resource_core::serve(resource_slot& released) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
+  serve_locked(released, after);
+}
+
+/// What a thread of the pool has made, or has been answered for, becomes idle, and in the same step
+/// is on its way no more: callbacks that get it may take their time.
+void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_way) noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  grant.slot->forget_holder();
+  --on_their_way;
+  if (grant.slot->put_back(grant.ticket)) {
+    serve_locked(*grant.slot, after);
+  } else {
+    after.unwanted = grant;
+  }
+  refill(after);
+}
+
+void resource_core::serve_locked(resource_slot& released, aftermath& after) noexcept {
   if (is_unwanted()) {
     resource_grant grant{&released, {}};
     if (released.lend(grant.ticket)) {
@@ -227,6 +246,7 @@ void resource_core::unlink(resource_waiter& waiter) noexcept {
   const bool was_first = queue_.first() == &waiter;
   if (queue_.remove(waiter)) {
     attention_.one_leaves();
+    answer_wanted_ = answer_wanted_ && !queue_.empty();
     if (was_first) {
       attention_.set(attention::overdue,
                      /*on=*/false);  // of the next in the queue nothing is known

@@ -78,6 +78,9 @@ bool resource_core::plan(deadline& until) noexcept {
   if (retry_at_ > moment) {
     wait = std::min(wait, retry_at_ - moment);
   }
+  if (hopeful() != 0) {
+    wait = std::min(wait, patience_for_answers);
+  }
   until = deadline::after(std::chrono::nanoseconds(wait));
   if (next_callback < until.nanoseconds()) {
     until = deadline::at(
@@ -123,11 +126,11 @@ resource_core::errand resource_core::next_errand() noexcept {
   return next;
 }
 
-/// Under the mutex: whether there is something to make, and nobody to do it but those who may take
-/// long over something else.
+/// Under the mutex: whether there is something to do, and nobody but those who may take long over
+/// something else. There are as many as there may be creates and questions, and one that sweeps.
 bool resource_core::needs_helper() const noexcept {
   return has_jobs() && idle_helpers_ == 0 && !stopping_ && !threads_.empty() &&
-         helpers_ < settings_.creating_limit(max_size_);
+         helpers_ < 2 * settings_.creating_limit(max_size_) + 1;
 }
 
 void resource_core::run_errand(const errand& next) noexcept {

@@ -28,10 +28,11 @@ void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcep
     return;
   }
   const bool serves = !attention_.is(attention::suspended);
-  const std::uint32_t idle = min_idle_ == 0 && !overtaking_ ? 0 : count(life_state::idle);
-  // Also for those whose resource is being validated: that may never answer.
-  const std::uint32_t waiters = queue_.size() + more_waiters;
-  const std::uint32_t called = overtaking_ ? std::min(idle, waiters) : 0;  // to what is idle
+  const std::uint32_t waiters = queue_.size() - hopeful() + more_waiters;
+  const std::uint32_t called = overtaking_ ? std::min(count_fit(), waiters) : 0;
+  // What is being looked at is as good as idle.
+  const std::uint32_t idle =
+      min_idle_ == 0 ? 0 : count(life_state::idle) + count(life_state::checking);
   const refill_counts counts{.max_size = max_size_,
                              .min_idle = min_idle_,
                              .creating_limit = settings_.creating_limit(max_size_),
@@ -77,13 +78,7 @@ resource_slot* resource_core::find_empty() const noexcept {
 
 /// Under the mutex.
 bool resource_core::next_job(job& out) noexcept {
-  // First: it may be quicker than to make one. But while there is room for one, questions that
-  // nobody answers leave a thread that makes it.
-  if (!unasked_.empty() && (live_ >= max_size_ || asking_ < settings_.creating_limit(max_size_))) {
-    out.unasked = unasked_.front();
-    unasked_.erase(unasked_.begin());
-    ++asking_;
-    ++running_;
+  if (next_question(out)) {  // it may be quicker than to make one
     return true;
   }
   if (!pending_.empty()) {
@@ -108,7 +103,7 @@ bool resource_core::next_job(job& out) noexcept {
 
 void resource_core::run_job(const job& todo) noexcept {
   if (todo.unasked.slot != nullptr) {
-    ask_for_others(todo.unasked);
+    run_question(todo.unasked);
   } else if (todo.slot == nullptr) {
     sweep();
     aftermath after(*this);
@@ -117,12 +112,12 @@ void resource_core::run_job(const job& todo) noexcept {
     --running_;
     after_change(after);
   } else if (const resource_grant made = create(todo); made.slot != nullptr) {
-    offer(made);
-    end_create();
+    arrive(made, creating_);
+    end_job();
   }
 }
 
-/// Only now, so that nobody makes another one while this one is on its way.
+/// By who has kept what it has made.
 void resource_core::end_create() noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
@@ -227,47 +222,56 @@ void resource_core::end_job() noexcept {
   after_change(after);
 }
 
-/// Looks after all idle resources that need it.
+/// Looks after all idle resources that need it. A thread that acquires waits for one answer at
+/// most: the next one goes on.
 void resource_core::sweep() noexcept {
-  find_slot([&](resource_slot& slot) {
+  const resource_slot* const last = find_slot([&](resource_slot& slot) {
     resource_grant grant{&slot, {}};
-    if (needs_care(slot, now()) && slot.lend(grant.ticket, life_state::checking)) {
-      look_after(grant);
-    }
-    return false;
+    return needs_care(slot, now()) && slot.lend(grant.ticket, life_state::checking) &&
+           look_after(grant) && by_callers_;
   });
+  if (last != nullptr) {
+    // relaxed: a hint; the mutex decides
+    next_upkeep_.store(0, std::memory_order_relaxed);
+  }
+  if (settings_.upkeep == maintenance::background) {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    keepalive_due_ = settings_.life.keepalive != never;
+    after.work = may_ask();
+  }
 }
 
 /// A first look, so that a resource that needs nothing can be had all the time.
 bool resource_core::needs_care(const resource_slot& slot, nanos now) const noexcept {
-  return slot.state() == life_state::idle && (slot.is_over(now, epoch()) || slot.word().doomed() ||
-                                              slot.idle_for(now) >= settings_.life.idle_timeout ||
-                                              slot.neglected_for(now) >= settings_.life.keepalive);
+  const bool asks =
+      settings_.upkeep != maintenance::background;  // otherwise that is a job by itself
+  return slot.state() == life_state::idle &&
+         (slot.is_over(now, epoch()) || slot.word().doomed() ||
+          slot.idle_for(now) >= settings_.life.idle_timeout ||
+          (asks && slot.neglected_for(now) >= settings_.life.keepalive));
 }
 
-void resource_core::look_after(const resource_grant& grant) noexcept {
+/// True: it was asked.
+bool resource_core::look_after(const resource_grant& grant) noexcept {
   resource_slot& slot = *grant.slot;
-  const life_limits& limits = settings_.life;
   const verdict found = slot.judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
     retire(grant, found.why);
-    return;
+    return false;
   }
-  if (slot.idle_for(now()) >= limits.idle_timeout && count(life_state::idle) >= least_idle()) {
+  if (slot.idle_for(now()) >= settings_.life.idle_timeout &&
+      count(life_state::idle) >= least_idle()) {
     retire(grant, destroy_reason::idle_too_long);
-    return;
+    return false;
   }
   // Not while others wait: it would be theirs.
-  if (slot.neglected_for(now()) >= limits.keepalive && attention_.waiters() == 0 &&
-      slot.maker->can_validate()) {
-    const create_context context{clock_after(settings_.validate_timeout), stop_.get_token()};
-    if (!slot.maker->validate(slot, context)) {
-      retire(grant, destroy_reason::invalid);
-      return;
-    }
-    slot.validated(now(), limits);
+  const bool asks = settings_.upkeep != maintenance::background && needs_keepalive(slot) &&
+                    attention_.waiters() == 0;
+  if (!asks || ask(grant, {})) {
+    offer(grant);
   }
-  offer(grant);
+  return asks;
 }
 
 std::uint32_t resource_core::least_idle() noexcept {
@@ -276,12 +280,14 @@ std::uint32_t resource_core::least_idle() noexcept {
 }
 
 std::uint32_t resource_core::count(life_state state) const noexcept {
-  std::uint32_t found = 0;
-  find_slot([&](const resource_slot& slot) {
-    found += slot.state() == state ? 1 : 0;
-    return false;
+  return count_if([&](const resource_slot& slot) { return slot.state() == state; });
+}
+
+/// Under the mutex: what is idle, and needs no answer that somebody waits for.
+std::uint32_t resource_core::count_fit() const noexcept {
+  return count_if([&](const resource_slot& slot) {
+    return slot.state() == life_state::idle && !(answer_wanted_ && is_unasked(slot));
   });
-  return found;
 }
 
 /// In threads that acquire: the clock, and what is due.

@@ -36,20 +36,32 @@ resource_grant resource_core::received(const resource_waiter& waiter, place at,
 
 /// By who has it. False: it was not fit, and is the caller's no more.
 bool resource_core::make_fit(const resource_grant& grant, const deadline& until) noexcept {
-  resource_slot& slot = *grant.slot;
-  const verdict found = slot.judge(now(), epoch());
+  const verdict found = grant.slot->judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
     retire(grant, found.why);
     return false;
   }
-  if (found.what == verdict::kind::validate && slot.maker->can_validate()) {
-    const auto latest = clock_after(settings_.validate_timeout);
-    const create_context context{std::min(latest, until.moment()), stop_.get_token()};
-    if (!slot.maker->validate(slot, context)) {
-      retire(grant, destroy_reason::invalid);
-      return false;
-    }
-    slot.validated(now(), settings_.life);
+  return found.what != verdict::kind::validate || ask(grant, until);
+}
+
+/// As `make_fit`, of one that has to be validated, if the factory can.
+bool resource_core::ask(const resource_grant& grant, const deadline& until) noexcept {
+  resource_slot& slot = *grant.slot;
+  if (!slot.maker->can_validate()) {
+    return true;
+  }
+  const auto latest = clock_after(settings_.validate_timeout);
+  const create_context context{std::min(latest, until.moment()), stop_.get_token()};
+  if (!slot.maker->validate(slot, context)) {
+    retire(grant, destroy_reason::invalid);
+    return false;
+  }
+  slot.validated(now(), settings_.life);
+  // Meanwhile it may have been killed or flushed.
+  const verdict found = slot.judge(now(), epoch());
+  if (found.what == verdict::kind::retire) {
+    retire(grant, found.why);
+    return false;
   }
   return true;
 }
@@ -77,7 +89,9 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
   const validation by = waiter.deliver() != nullptr ? validation::by_pool : validation::by_caller;
   const bool unasked = is_unasked(slot);
   if (unasked && leaves_to_pool(waiter.until(), by)) {
-    let_pool_ask(slot, after);
+    answer_wanted_ = true;
+    after.work = true;
+    after.plans |= planned_ > deadline().but_within(patience_for_answers).nanoseconds();
     return false;
   }
   // One whose time is over is for the waiter to end, outside of the mutex.
@@ -85,32 +99,62 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
   return slot.lend(loan.grant.ticket);
 }
 
-/// Under the mutex.
-void resource_core::let_pool_ask(resource_slot& slot, aftermath& after) noexcept {
-  resource_grant grant{&slot, {}};
-  if (slot.lend(grant.ticket, life_state::checking)) {
-    unasked_.push_back(grant);
-    after.work = true;
+/// Under the mutex: how many more may be had once they have been asked.
+std::uint32_t resource_core::answers() const noexcept {
+  if (settings_.upkeep != maintenance::background || attention_.is(attention::suspended)) {
+    return 0;
   }
+  return asking_ + count_if([&](const resource_slot& slot) {
+           return slot.state() == life_state::idle && is_unasked(slot);
+         });
 }
 
-/// Under the mutex. Who waits for no more than an answer is not one waiter too many.
-bool resource_core::can_ask_for_one_more() const noexcept {
-  if (settings_.upkeep != maintenance::background || attention_.is(attention::suspended)) {
+/// Under the mutex: whether there is something to ask, and a thread for it. Questions have threads
+/// of their own, so that creates and sweeps do not wait for an answer; of these those that merely
+/// keep alive what is idle leave one to who waits.
+bool resource_core::may_ask() const noexcept {
+  const bool is_open = !attention_.is(attention::closed) && !attention_.is(attention::suspended);
+  const std::uint32_t most = settings_.creating_limit(max_size_);
+  return is_open &&
+         (queue_.empty() ? keepalive_due_ && asking_ < most : answer_wanted_ && asking_ <= most);
+}
+
+/// Under the mutex. What nobody has begun to ask stays idle: who has the time may take it.
+bool resource_core::next_question(job& out) noexcept {
+  if (!may_ask()) {
     return false;
   }
-  return find_slot([&](const resource_slot& slot) {
-           return slot.state() == life_state::idle && is_unasked(slot);
-         }) != nullptr;
+  const bool for_waiters = !queue_.empty();
+  out.unasked.slot = find_slot([&](resource_slot& slot) {
+    const bool asks = slot.state() == life_state::idle &&
+                      (for_waiters ? is_unasked(slot) : needs_keepalive(slot));
+    return asks && slot.lend(out.unasked.ticket, life_state::checking);
+  });
+  if (out.unasked.slot == nullptr) {
+    (for_waiters ? answer_wanted_ : keepalive_due_) = false;
+    return false;
+  }
+  ++asking_;
+  ++running_;
+  return true;
+}
+
+/// By who has it, or under the mutex, as `is_unasked`.
+bool resource_core::needs_keepalive(const resource_slot& slot) const noexcept {
+  return slot.neglected_for(now()) >= settings_.life.keepalive && slot.maker->can_validate();
 }
 
 /// By a thread of the pool.
-void resource_core::ask_for_others(const resource_grant& grant) noexcept {
-  if (make_fit(grant, {})) {
+void resource_core::run_question(const resource_grant& grant) noexcept {
+  const verdict found = grant.slot->judge(now(), epoch());
+  if (found.what == verdict::kind::retire) {
+    retire(grant, found.why);
+  } else if (ask(grant, {})) {
     grant.slot->vetted(now());
-    offer(grant);
+    arrive(grant, asking_);
+    end_job();
+    return;
   }
-  // Only now: callbacks have returned.
   aftermath after(*this);
   const lock guard(mutex_);
   --asking_;
@@ -118,16 +162,23 @@ void resource_core::ask_for_others(const resource_grant& grant) noexcept {
   after_change(after);
 }
 
-/// The pool is closed: nobody wants to know any more.
-void resource_core::end_unasked() noexcept {
-  std::vector<resource_grant> unasked;
-  {
-    const lock guard(mutex_);
-    unasked.swap(unasked_);
+/// Under the mutex: of those who wait, how many need nothing made for them yet, since it may be
+/// quicker to be answered. One that has waited longer than an answer mostly takes is not of them:
+/// what does not answer holds up nobody.
+std::uint32_t resource_core::hopeful() const noexcept {
+  if (asking_ == 0 && !answer_wanted_) {
+    return 0;
   }
-  for (const resource_grant& grant : unasked) {
-    retire(grant, destroy_reason::closed);
+  const auto young =
+      std::chrono::steady_clock::now() - std::chrono::nanoseconds(patience_for_answers);
+  const std::uint32_t most = settings_.creating_limit(max_size_);
+  std::uint32_t old = 0;
+  const resource_waiter* waiter = queue_.first();
+  for (; waiter != nullptr && waiter->since() < young && old < most; ++old) {
+    waiter = waiter_list::after(*waiter);
   }
+  const std::uint32_t left = answers() - std::min(old, answers());
+  return old < most ? std::min(left, queue_.size() - old) : 0;
 }
 
 /// What a waiter was given; it goes on waiting.

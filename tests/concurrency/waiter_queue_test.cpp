@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -122,6 +123,40 @@ TEST_F(WaiterQueue, WaitEndsOnce) {
   EXPECT_FALSE(me.cancel());
   EXPECT_TRUE(me.wait(deadline()));
   EXPECT_EQ(me.item(), items_.data());
+}
+
+// Whoever is next when another is served is called, and sleeps on if there is nothing for it.
+TEST_F(WaiterQueue, WhoWasCalledForNothingIsServedLater) {
+  for (int round = 0; round < 5; ++round) {
+    waiter first;
+    waiter second;
+    append(first);
+    append(second);
+    std::thread sleeper([&second] { EXPECT_TRUE(second.wait(deadline())); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(enter_and_serve(items_.data()), 1U);
+    EXPECT_EQ(first.item(), items_.data());
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(enter_and_serve(&items_[1]), 1U);
+    sleeper.join();
+    EXPECT_EQ(second.item(), &items_[1]);
+  }
+}
+
+TEST_F(WaiterQueue, WhoWasCalledForNothingMayBeTooLate) {
+  waiter first;
+  waiter second;
+  append(first);
+  append(second);
+  std::thread sleeper([&second] {
+    EXPECT_FALSE(second.wait(deadline::after(std::chrono::milliseconds(20))));
+    EXPECT_TRUE(second.cancel());
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(enter_and_serve(items_.data()), 1U);
+  sleeper.join();
+  EXPECT_EQ(enter_and_serve(nullptr), 0U);
+  EXPECT_EQ(queue_.length(), 0U);
 }
 
 TEST_F(WaiterQueue, CancelledTwiceIsCancelledOnce) {

@@ -8,77 +8,18 @@
 #include <vector>
 
 #include "support/crew.hpp"
+#include "support/distant_peer.hpp"
 #include "support/resource_fixtures.hpp"
 
 namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
+using test::distant;
 using test::eventually;
 using test::outcome;
 
-struct peer {
-  std::atomic<int> alive{0};
-  std::atomic<int> invalid{0};
-  std::atomic<int> asked{0};
-  std::atomic<int> answers{0};
-  std::atomic<int> made{0};
-  std::atomic<int> dead{0};  // the number of one that says no
-  std::atomic<bool> is_silent{false};
-};
-
-/// In the best of health, but no answer takes less than 3 ms.
-struct distant {
-  peer* to;
-
-  [[nodiscard]] int create() const {
-    ++to->alive;
-    return ++to->made;
-  }
-  bool validate(int& link, const create_context& context) const {
-    ++to->asked;
-    if (link == to->dead) {
-      return false;
-    }
-    const auto answer = std::chrono::steady_clock::now() + 3ms;
-    while (to->is_silent && std::chrono::steady_clock::now() < context.deadline) {
-      std::this_thread::sleep_for(1ms);
-    }
-    if (answer > context.deadline || to->is_silent) {
-      return false;
-    }
-    std::this_thread::sleep_until(answer);
-    ++to->answers;
-    return true;
-  }
-  void destroy(int& /*link*/, destroy_reason why) const noexcept {
-    to->invalid += why == destroy_reason::invalid ? 1 : 0;
-    --to->alive;
-  }
-};
-
-class ResourceValidation : public ::testing::Test {
- protected:
-  using links = resource_pool<int>;
-
-  /// With so many that have been idle for long enough to be validated.
-  static void let_grow_stale(links& pool, std::size_t count) {
-    std::vector<resource_lease<int>> all;
-    while (all.size() < count) {
-      all.push_back(pool.acquire_for(10s));
-    }
-  }
-  static void count_calls(links& pool, int calls, std::atomic<int>& served) {
-    for (int i = 0; i < calls; ++i) {
-      pool.async_acquire([&served](const resource_lease<int>& got, const std::exception_ptr&) {
-        served += got ? 1 : 0;
-      });
-    }
-  }
-  void TearDown() override { EXPECT_EQ(all.alive, 0); }
-
-  peer all;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
-};
+using ResourceValidation = test::DistantPeer;
 
 // Whoever has no time for the answer leaves the question to the pool.
 TEST_F(ResourceValidation, A11ABriefAcquireEndsNoHealthyResource) {
@@ -234,7 +175,6 @@ TEST_F(ResourceValidation, CloseWaitsForNoAnswer) {
   all.is_silent = true;
   std::atomic<int> served{0};
   count_calls(pool, 4, served);
-  EXPECT_EQ(pool.stats().checking, 4U);
   EXPECT_TRUE(eventually([&] { return all.asked > before; }));
   EXPECT_FALSE(pool.close(0ns).complete());
   EXPECT_EQ(all.invalid, 0) << "it has waited until their time was over";

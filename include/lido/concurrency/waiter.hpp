@@ -2,15 +2,13 @@
 /// Internal. One thread that waits to be handed something.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <utility>
 
 #include "lido/base/mutation.hpp"
-#include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/parking.hpp"
+#include "lido/concurrency/stay_awake.hpp"
 
 namespace lido::detail {
 
@@ -40,21 +38,14 @@ class waiter {
   }
 
   /// Sleeps until the wait has ended; false: the deadline came first. Stays awake for a while
-  /// before that, longer if it is `next`: alone in the queue. Only the waiter.
-  [[nodiscard]] bool wait(const deadline& until, bool next = false) noexcept {
-    if (stay_awake(next && several_processors() ? until.but_within(tuning::nanoseconds_awake)
-                                                : deadline::after(std::chrono::seconds(0)))) {
-      return true;
-    }
-    auto seen = static_cast<std::uint32_t>(waiter_state::waiting);
-    schedule_point();
-    // relaxed (2x): says only that a wake-up is needed; (1) is what the waiter acts on
-    (void)state_.compare_exchange_strong(seen, static_cast<std::uint32_t>(waiter_state::asleep),
-                                         std::memory_order_relaxed, std::memory_order_relaxed);
-    while (is_open(state())) {
-      if (!park(state_, static_cast<std::uint32_t>(waiter_state::asleep), until)) {
+  /// before that, longer if it is next, and again when it is called. Only the waiter.
+  [[nodiscard]] bool wait(const deadline& until) noexcept {
+    while (!stay_awake([this] { return ended(); }, hears_call(), until)) {
+      swap(waiter_state::waiting, waiter_state::asleep);
+      if (!sleep(until)) {
         return !is_open(state());
       }
+      swap(waiter_state::asleep, waiter_state::waiting);
     }
     return true;
   }
@@ -71,18 +62,31 @@ class waiter {
  private:
   friend class waiter_queue;
 
-  /// Whether the wait has ended meanwhile. Who is next stays awake for about as long as a wake-up
-  /// takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP 1991). The others
-  /// do not: they would keep those who have slots from the processors.
-  [[nodiscard]] bool stay_awake(const deadline& until) const noexcept {
-    bool over = false;
-    do {
-      for (int spin = 0; spin < tuning::spins_before_sleep && !over; ++spin) {
-        cpu_pause();
-        over = ended();
+  /// Whether this is the next to be served, as far as it has not been told before.
+  [[nodiscard]] bool hears_call() noexcept {
+    // relaxed (2x): a hint; who misses it sleeps, and is woken
+    const bool called = is_next_.load(std::memory_order_relaxed);
+    is_next_.store(false, std::memory_order_relaxed);
+    return called;
+  }
+
+  /// Until the wait has ended, or it was called; false: the deadline came first.
+  [[nodiscard]] bool sleep(const deadline& until) const noexcept {
+    // relaxed: as in hears_call
+    while (state() == waiter_state::asleep && !is_next_.load(std::memory_order_relaxed)) {
+      if (!park(state_, static_cast<std::uint32_t>(waiter_state::asleep), until)) {
+        return false;
       }
-    } while (!over && !until.passed());
-    return over;
+    }
+    return true;
+  }
+
+  void swap(waiter_state from, waiter_state to) noexcept {
+    auto seen = static_cast<std::uint32_t>(from);
+    schedule_point();
+    // relaxed (2x): says only whether a wake-up is needed; (1) is what the waiter acts on
+    (void)state_.compare_exchange_strong(seen, static_cast<std::uint32_t>(to),
+                                         std::memory_order_relaxed, std::memory_order_relaxed);
   }
 
   [[nodiscard]] waiter_state state() const noexcept {
@@ -118,7 +122,9 @@ class waiter {
 
   atomic<std::uint32_t> state_{static_cast<std::uint32_t>(waiter_state::waiting)};
   atomic<void*> item_{nullptr};
+  atomic<bool> is_next_{false};
   // Of the queue, under its gate.
+  bool called_ = false;  // before there was anything for it
   atomic<waiter*> next_{nullptr};
   atomic<waiter*> previous_{nullptr};
   atomic<bool> linked_{false};

@@ -10,6 +10,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/early_call.hpp"
 #include "lido/concurrency/rmw_counter.hpp"
 #include "lido/concurrency/waiter.hpp"
 
@@ -188,8 +189,14 @@ class alignas(no_false_sharing) waiter_queue {
         ++given;
       }
     }
+    if (given > 0) {
+      call_next(call);
+    }
     return given;
   }
+
+  /// Wakes who is next, if that has been of use lately.
+  void call_next(wake_up_call& call) noexcept;
 
   /// The first waiter; those that were cancelled are taken out on the way.
   [[nodiscard]] waiter* first_open() noexcept;
@@ -234,6 +241,7 @@ class alignas(no_false_sharing) waiter_queue {
   atomic<waiter*> head_{nullptr};
   atomic<waiter*> tail_{nullptr};
   atomic<bool> watched_{false};
+  early_call early_;
 };
 
 // relaxed (whole function): inside the gate
@@ -241,6 +249,7 @@ inline bool waiter_queue::append(waiter& last) noexcept {
   waiter* const before = tail_.load(std::memory_order_relaxed);
   last.previous_.store(before, std::memory_order_relaxed);
   last.linked_.store(true, std::memory_order_relaxed);
+  last.is_next_.store(before == nullptr && several_processors(), std::memory_order_relaxed);
   (before != nullptr ? before->next_ : head_).store(&last, std::memory_order_relaxed);
   tail_.store(&last, std::memory_order_relaxed);
   (void)change_length(1);
@@ -280,13 +289,33 @@ inline waiter* waiter_queue::first_open() noexcept {
   return nullptr;
 }
 
+// relaxed (whole function): inside the gate
+inline void waiter_queue::call_next(wake_up_call& call) noexcept {
+  waiter* const next = first_open();
+  if (next == nullptr || !several_processors() || !early_.is_due()) {
+    return;
+  }
+  next->called_ = true;
+  next->is_next_.store(true, std::memory_order_relaxed);
+  if (next->state_.load(std::memory_order_relaxed) ==
+      static_cast<std::uint32_t>(waiter_state::asleep)) {
+    call.next(&next->state_);
+  }
+}
+
 inline bool waiter_queue::give(waiter& first, void* item, wake_up_call& call) noexcept {
   if (!broken(mutation::late_unlink)) {
     remove(first);  // before it may go its way
   }
   // relaxed: published by (2) of waiter.hpp
   first.item_.store(item, std::memory_order_relaxed);
+  // Whether it has heard that it is called: who waits for a processor has not.
+  // relaxed: a hint
+  const bool heard = first.called_ && !first.is_next_.load(std::memory_order_relaxed);
   const waiter_state before = first.end(waiter_state::given);
+  if (heard && waiter::is_open(before)) {
+    early_.has_come_for(before == waiter_state::waiting);
+  }
   if (broken(mutation::late_unlink)) {
     remove(first);
   }

@@ -135,8 +135,7 @@ void* slot_source<Stack>::wait_for_slot(waiter& me, const deadline& until) noexc
   // Where it is not certain, for the kernel refuses the heavy fence or a thread stands still, it
   // does not rely on being woken.
   bool late = false;
-  while (!late && !me.wait(certain ? until : until.but_within(tuning::nanoseconds_between_looks),
-                           waiters_.length() == 1)) {
+  while (!late && !me.wait(certain ? until : until.but_within(tuning::nanoseconds_between_looks))) {
     late = certain || until.passed();
     if (!late) {
       certain = look_again(self, me);

@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <utility>
 
-#include "lido/resource/resource_core.hpp"
+#include "lido/resource/resource_short_way.hpp"
 #include "lido/resource/resource_waiter.hpp"
 
 namespace lido::detail {

@@ -8,7 +8,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/mutex.hpp"
-#include "lido/resource/resource_core.hpp"
+#include "lido/resource/resource_short_way.hpp"
 
 namespace lido::detail {
 

@@ -62,13 +62,13 @@ class keyed_resource_pool {
   keyed_resource_pool& operator=(const keyed_resource_pool&) = delete;
   /// Waits up to `close_timeout` for leases, and ends the newest key first. Takes no memory.
   ~keyed_resource_pool() {
-    thread_.reset();
     // Not close(), whose report takes memory.
     const auto until = detail::deadline::after(settings_.close_timeout);
     total_->close();
     visit([](share& one) {
       (void)one.core().end(detail::deadline::after(std::chrono::nanoseconds(0)));
     });
+    thread_.reset();  // only now: what it was in the middle of has been told to stop
     visit([&](share& one) { (void)one.core().end(until); });
     visit([](share& one) { one.core().let_go(); });
   }

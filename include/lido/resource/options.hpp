@@ -86,7 +86,7 @@ struct resource_pool_options {
 
   /// Most calls of `create` at once. Zero: one for each four of max_size. With
   /// maintenance::background each has a thread, started when it is needed, that stays until the
-  /// pool ends.
+  /// pool ends; and so have as many calls of `validate` at once, and one more.
   std::size_t max_creating = 0;
 
   /// After a failed create the next one waits so long, twice as long after each further one.

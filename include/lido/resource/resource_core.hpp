@@ -56,8 +56,9 @@ struct acquire_request {
 ///  I2 A slot that becomes idle is offered to those who wait by who put it there; who begins to
 ///     wait looks at all slots, unless somebody in front of it has (see attention.hpp). Where
 ///     others may overtake, it may only have woken the first, who then looks for all that wait.
-///     Where who is first leaves it to the pool to validate, what is idle is validated first, all
-///     of it: one that does not answer holds up nobody.
+///     Where who is first leaves it to the pool to validate, threads of the pool ask what is idle
+///     for it, and go on while anybody waits. After a while others are made beside that: one
+///     that does not answer holds up nobody.
 ///  I3 Whatever lowers `live_`, or raises a limit, asks `creates_wanted` again.
 ///  I4 A waiter that was given something is in no queue; any other takes itself out.
 /// Lives as long as the pool, its threads, and leases that outlive it.
@@ -80,10 +81,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   /// The short way; an empty grant where it leads nowhere.
   [[nodiscard]] resource_grant take_last(place at) noexcept;
   /// The long way without waiting for a release. Empty: nothing is to be had.
-  [[nodiscard]] resource_grant take_now(place at) noexcept {
-    return take_now(at, {}, validation::at_once);
-  }
-  [[nodiscard]] resource_grant take_now(place at, const deadline& until, validation by) noexcept;
+  [[nodiscard]] resource_grant take_now(place at, const deadline& until = {},
+                                        validation by = validation::at_once) noexcept;
   /// The long way. Throws acquire_error.
   [[nodiscard]] resource_grant take(const acquire_request& request);
   /// Calls `done` exactly once, perhaps before it returns.
@@ -139,10 +138,13 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool leaves_to_pool(const deadline& until, validation by) const noexcept;
   [[nodiscard]] bool lend_to(const resource_waiter& waiter, resource_loan& loan,
                              aftermath& after) noexcept;
-  void let_pool_ask(resource_slot& slot, aftermath& after) noexcept;
-  [[nodiscard]] bool can_ask_for_one_more() const noexcept;
-  void ask_for_others(const resource_grant& grant) noexcept;
-  void end_unasked() noexcept;
+  [[nodiscard]] std::uint32_t answers() const noexcept;
+  [[nodiscard]] bool ask(const resource_grant& grant, const deadline& until) noexcept;
+  [[nodiscard]] bool may_ask() const noexcept;
+  [[nodiscard]] bool next_question(job& out) noexcept;
+  [[nodiscard]] bool needs_keepalive(const resource_slot& slot) const noexcept;
+  void run_question(const resource_grant& grant) noexcept;
+  [[nodiscard]] std::uint32_t hopeful() const noexcept;
   void was_unfit() noexcept;
   // resource_acquire.cpp
   [[nodiscard]] resource_grant take_idle(place at, deadline until, validation by) noexcept;
@@ -172,6 +174,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] acquire_error error(acquire_failure cause);
   [[nodiscard]] std::exception_ptr error_pointer(acquire_failure cause) noexcept;
   // resource_async.cpp
+  [[nodiscard]] resource_grant take_for_callback(const acquire_request& request) noexcept;
   void begin_async(async_waiter& waiter, bool again) noexcept;
   void stop_async(async_waiter& waiter) noexcept;
   nanos expire_async(aftermath& after) noexcept;
@@ -179,6 +182,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void give_back_with_care(const resource_grant& grant, bool last_use) noexcept;
   void offer(const resource_grant& grant) noexcept;
   void serve(resource_slot& released) noexcept;
+  void arrive(const resource_grant& grant, std::uint32_t& on_their_way) noexcept;
+  void serve_locked(resource_slot& released, aftermath& after) noexcept;
   [[nodiscard]] bool is_unwanted() const noexcept;
   void end_unwanted(const resource_grant& grant, aftermath& after) noexcept;
   [[nodiscard]] bool call_first(aftermath& after) noexcept;
@@ -217,7 +222,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void create_failed(resource_slot& slot, const std::exception_ptr& error, bool permanent) noexcept;
   void sweep() noexcept;
   [[nodiscard]] bool needs_care(const resource_slot& slot, nanos now) const noexcept;
-  void look_after(const resource_grant& grant) noexcept;
+  bool look_after(const resource_grant& grant) noexcept;
   [[nodiscard]] std::uint32_t least_idle() noexcept;
   [[nodiscard]] nanos first_report() const noexcept;
   [[nodiscard]] bool reports_leases() const noexcept;
@@ -239,7 +244,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void start_helper() noexcept;
   void call_workers() noexcept;
   void wake_workers() noexcept;
-  [[nodiscard]] bool has_jobs() const noexcept { return !pending_.empty() || !unasked_.empty(); }
+  [[nodiscard]] bool has_jobs() const noexcept { return !pending_.empty() || may_ask(); }
   [[nodiscard]] bool needs_helper() const noexcept;
   void wake_timekeeper() noexcept;
   std::exception_ptr start_threads();
@@ -264,7 +269,14 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
     }
     return found;
   }
+  template <class F>
+  [[nodiscard]] std::uint32_t count_if(const F& f) const {
+    std::uint32_t found = 0;
+    (void)find_slot([&](const resource_slot& slot) { return (found += f(slot) ? 1 : 0), false; });
+    return found;
+  }
   [[nodiscard]] std::uint32_t count(life_state state) const noexcept;
+  [[nodiscard]] std::uint32_t count_fit() const noexcept;
   [[nodiscard]] thread_corner& corner() const noexcept {
     return corners_[thread_offset / thread_stride];
   }
@@ -307,8 +319,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::uint32_t shedding_ = 0;  // of these, those that end as a surplus
   std::uint32_t creating_ = 0;
   std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
-  std::vector<resource_grant> unasked_;  // to be validated by the pool; room for all
   std::uint32_t asking_ = 0;             // questions under way
+  bool answer_wanted_ = false;           // somebody waits for what is idle and has to be validated
+  bool keepalive_due_ = false;
   bool sweep_due_ = false;
   bool sweeping_ = false;
   std::size_t running_ = 0;  // jobs
@@ -336,58 +349,5 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   plain_mutex ending_;   // one close joins the threads; outside of all others
   std::vector<std::thread> threads_;
 };
-
-// relaxed (whole function): the owner's corner; put_back (2) publishes it before anybody can need
-// it
-inline void resource_core::begin_leaving(thread_corner& corner) noexcept {
-  if (thread_offset != 0) {
-    corner.leaving.store(1, std::memory_order_relaxed);
-  } else {
-    corner.leaving.fetch_add(1, std::memory_order_relaxed);
-  }
-}
-
-inline void resource_core::end_leaving(thread_corner& corner) noexcept {
-  if (thread_offset != 0) {
-    // (1) - this release-store synchronizes-with the acquire-load resource_control.cpp (1): the
-    // thread does not touch the core any more
-    corner.leaving.store(0, std::memory_order_release);
-  } else {
-    // (2) - this release-fetch-sub synchronizes-with the acquire-load resource_control.cpp (1)
-    corner.leaving.fetch_sub(1, std::memory_order_release);
-  }
-}
-
-inline resource_grant resource_core::take_last(place at) noexcept {
-  if (by_callers_) {
-    upkeep_by_caller();
-  }
-  // relaxed: a hint
-  resource_slot* const slot = corner().last.load(std::memory_order_relaxed);
-  life_word ticket;
-  if (slot == nullptr || stands_back() || !slot->lend(ticket)) {
-    return {};
-  }
-  const nanos now = this->now();
-  if (slot->is_fresh(now, epoch()) && !ticket.doomed()) [[likely]] {
-    slot->note_holder(now, this_thread_id(), at, ticket);
-    return {slot, ticket};
-  }
-  offer({slot, ticket});  // what it needs may take time, and only take() knows how much there is
-  return {};
-}
-
-inline void resource_core::give_back(const resource_grant& grant) noexcept {
-  resource_slot& slot = *grant.slot;
-  const nanos now = by_callers_ ? read_clock() : this->now();
-  const bool more_uses = slot.count_use(settings_.life.max_uses);
-  if (!more_uses || slot.maker->can_reset() || slot.is_over(now, epoch()) || slot.marks() != 0)
-      [[unlikely]] {
-    give_back_with_care(grant, !more_uses);
-    return;
-  }
-  slot.used_until(now, settings_.life);
-  offer(grant);
-}
 
 }  // namespace lido::detail

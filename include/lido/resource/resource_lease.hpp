@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "lido/resource/resource_core.hpp"
+#include "lido/resource/resource_short_way.hpp"
 #include "lido/resource/typed_hooks.hpp"
 
 namespace lido {

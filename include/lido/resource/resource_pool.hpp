@@ -18,8 +18,8 @@
 #include "lido/resource/acquire_error.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/options.hpp"
-#include "lido/resource/resource_core.hpp"
 #include "lido/resource/resource_lease.hpp"
+#include "lido/resource/resource_short_way.hpp"
 #include "lido/resource/stats.hpp"
 #include "lido/resource/typed_hooks.hpp"
 

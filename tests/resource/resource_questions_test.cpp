@@ -1,0 +1,245 @@
+// What threads of the pool are asked to do at the same time: to make, to ask, to keep alive. None
+// of it waits for an answer to something else.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "lido/keyed_resource_pool.hpp"
+#include "support/crew.hpp"
+#include "support/distant_peer.hpp"
+#include "support/fake_server.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::distant;
+using test::eventually;
+
+using ResourceQuestions = test::DistantPeer;
+
+/// A callback that stays with what it got until it is let go.
+class long_stay {
+ public:
+  void begin(resource_pool<int>& pool) {
+    pool.async_acquire([this](const resource_lease<int>& /*got*/, const std::exception_ptr&) {
+      inside_ = true;
+      while (!leave_) {
+        std::this_thread::sleep_for(1ms);
+      }
+      inside_ = false;
+    });
+    EXPECT_TRUE(eventually([this] { return inside_.load(); }));
+  }
+  void end() {
+    leave_ = true;
+    EXPECT_TRUE(eventually([this] { return !inside_; }));
+  }
+
+ private:
+  std::atomic<bool> inside_{false};
+  std::atomic<bool> leave_{false};
+};
+
+// What it was made for is there: the next one who waits has another one made.
+TEST_F(ResourceQuestions, ACallbackThatTakesLongIsNoCreateUnderWay) {
+  links pool(distant{&all}, {.max_size = 4});
+  long_stay callback;
+  callback.begin(pool);
+  EXPECT_EQ(pool.stats().creating, 0U);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_NO_THROW((void)pool.acquire_for(5s));
+  }
+  callback.end();
+}
+
+TEST_F(ResourceQuestions, ACallbackThatTakesLongIsNoQuestionUnderWay) {
+  links pool(distant{&all}, {.max_size = 2, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 2);
+  long_stay callback;
+  callback.begin(pool);
+  EXPECT_NO_THROW((void)pool.acquire_for(4s)) << "one to be asked is idle";
+  callback.end();
+}
+
+// Also where the one to be made takes the last room that there is.
+TEST_F(ResourceQuestions, SilentOnesLeaveAThreadThatMakesAnother) {
+  for (const int idle : {1, 2, 3}) {
+    all.made = 0;
+    all.silent = idle;
+    links pool(distant{&all},
+               {.max_size = 4, .validate_timeout = 60s, .validate_if_idle_longer_than = 0ns});
+    let_grow_stale(pool, static_cast<std::size_t>(idle));
+    EXPECT_NO_THROW((void)pool.acquire_for(5s)) << idle << " of 4 are idle";
+    all.silent = 0;
+  }
+}
+
+TEST_F(ResourceQuestions, SilentOnesLeaveAThreadThatReplacesOneThatIsGone) {
+  links pool(distant{&all},
+             {.max_size = 4, .validate_timeout = 60s, .validate_if_idle_longer_than = 0ns});
+  resource_lease<int> held = pool.acquire();
+  let_grow_stale(pool, 3);
+  all.silent = 4;
+  std::atomic<int> served{0};
+  count_calls(pool, 1, served);
+  EXPECT_TRUE(eventually([&] { return pool.stats().checking == 2; }));
+  std::move(held).discard();
+  EXPECT_TRUE(eventually([&] { return served == 1; }));
+  all.silent = 0;
+}
+
+// A question that merely keeps something alive is one of them.
+TEST_F(ResourceQuestions, ASilentKeepaliveHoldsUpNobody) {
+  links pool(distant{&all}, {.max_size = 4,
+                             .validate_timeout = 60s,
+                             .keepalive = 20ms,
+                             .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 2);
+  all.silent = 2;
+  EXPECT_TRUE(eventually([&] { return pool.stats().checking != 0; }));
+  EXPECT_NO_THROW((void)pool.acquire_for(5s));
+  all.silent = 0;
+}
+
+TEST_F(ResourceQuestions, ASilentKeepaliveLetsOthersEnd) {
+  links pool(distant{&all},
+             {.max_size = 4, .validate_timeout = 60s, .idle_timeout = 300ms, .keepalive = 20ms});
+  let_grow_stale(pool, 4);
+  all.silent = 1;
+  EXPECT_TRUE(eventually([&] { return pool.stats().live == 1; }));
+  EXPECT_EQ(pool.stats().checking, 1U);
+  all.silent = 0;
+}
+
+// As many questions may be under way as creates, and one more; the others of five need no answer.
+TEST_F(ResourceQuestions, AHealthyOneIsFoundBehindSilentOnes) {
+  links pool(distant{&all},
+             {.max_size = 5, .validate_timeout = 60s, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 5);
+  all.silent = 2;
+  const resource_lease<int> found = pool.acquire_for(5s);
+  EXPECT_GT(*found, 2);
+  all.silent = 0;
+}
+
+// One user, who needs one resource at a time, has one, however often it has to be asked. An answer
+// that took longer than some time would let the pool make another one.
+TEST_F(ResourceQuestions, AnAnswerOnItsWayIsNoReasonToMakeMore) {
+  for (const std::size_t min_idle : {0, 4}) {
+    all.made = 0;
+    links pool(distant{&all},
+               {.max_size = 40, .min_idle = min_idle, .validate_if_idle_longer_than = 0ns});
+    EXPECT_TRUE(eventually([&] { return pool.stats().idle >= min_idle; }));
+    std::atomic<int> served{0};
+    for (int round = 1; round <= 30; ++round) {
+      count_calls(pool, 1, served);
+      EXPECT_TRUE(eventually([&] { return served == round; }));
+      EXPECT_NO_THROW((void)pool.acquire_for(4s));
+    }
+    EXPECT_LE(all.made, 15) << "with min_idle " << min_idle;
+  }
+}
+
+TEST_F(ResourceQuestions, AsManyMoreMayWaitAsThereAreAnswers) {
+  links pool(distant{&all}, {.max_size = 2,
+                             .max_waiters = 1,
+                             .validate_timeout = 60s,
+                             .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 2);
+  all.silent = 2;
+  std::atomic<int> served{0};
+  count_calls(pool, 3, served);
+  try {
+    (void)pool.acquire_for(4s);
+    ADD_FAILURE() << "there is no fourth answer";
+  } catch (const acquire_error& error) {
+    EXPECT_EQ(error.cause(), acquire_failure::too_many_waiters);
+  }
+  all.silent = 0;
+  EXPECT_TRUE(eventually([&] { return served == 3; }));
+}
+
+// It says yes, but has been flushed meanwhile.
+TEST_F(ResourceQuestions, AFlushIsSeenBehindAnAnswer) {
+  links pool(distant{&all},
+             {.max_size = 1, .validate_timeout = 60s, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 1);
+  all.silent = 1;
+  const int before = all.asked;
+  std::atomic<int> served{0};
+  count_calls(pool, 1, served);
+  EXPECT_TRUE(eventually([&] { return all.asked > before; }));
+  pool.flush();
+  all.silent = 0;
+  EXPECT_TRUE(eventually([&] { return served == 1; }));
+  EXPECT_EQ(all.made, 2);
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::flushed), 1U);
+}
+
+// What nobody has begun to ask is idle.
+TEST_F(ResourceQuestions, AResizeEndsWhatIsNotBeingAsked) {
+  links pool(distant{&all},
+             {.max_size = 4, .validate_timeout = 60s, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 4);
+  all.silent = 4;
+  std::atomic<int> served{0};
+  count_calls(pool, 1, served);
+  EXPECT_TRUE(eventually([&] { return pool.stats().checking == 2; }));
+  pool.resize(0);
+  EXPECT_EQ(pool.stats().live, 2U);
+  all.silent = 0;
+  EXPECT_TRUE(eventually([&] { return pool.stats().live == 0; }));
+  pool.resize(1);
+  EXPECT_TRUE(eventually([&] { return served == 1; }));
+}
+
+// By callers: one of them does not pay for all.
+TEST_F(ResourceQuestions, AnAcquireKeepsOneAlive) {
+  links pool(distant{&all}, {.max_size = 8,
+                             .validate_timeout = 5ms,
+                             .keepalive = 1ms,
+                             .validate_if_idle_longer_than = 1h,
+                             .upkeep = maintenance::by_callers});
+  let_grow_stale(pool, 8);
+  std::this_thread::sleep_for(5ms);
+  all.silent = 8;
+  const int before = all.asked;
+  EXPECT_TRUE(pool.try_acquire());
+  EXPECT_LE(all.asked, before + 1);
+  EXPECT_TRUE(eventually([&] { return pool.try_acquire() && all.asked > before + 7; }))
+      << "the next ones go on";
+  all.silent = 0;
+}
+
+struct silent_host {
+  std::atomic<int>* asked;
+
+  static int create(const int& host) { return host; }
+  bool validate(int& /*link*/, const create_context& context) const {
+    ++*asked;
+    while (!context.stop.stop_requested()) {
+      std::this_thread::sleep_for(1ms);
+    }
+    return false;
+  }
+};
+
+// The thread of the pool is in the middle of asking each of them.
+TEST(KeyedQuestions, TheEndOfThePoolAsksNoMore) {
+  std::atomic<int> asked{0};
+  {
+    keyed_resource_pool<int, int> pool(silent_host{&asked},
+                                       {.max_total = 8, .each_key = {.keepalive = 10ms}});
+    for (int key = 0; key < 8; ++key) {
+      EXPECT_TRUE(pool.acquire(key));
+    }
+    EXPECT_TRUE(eventually([&] { return asked == 1; }));
+  }
+  EXPECT_EQ(asked, 1);
+}
+
+}  // namespace
+}  // namespace lido
