@@ -20,10 +20,9 @@ std::string ask(const lido::postgres_connection& connection, const char* query) 
   if (PQresultStatus(result.get()) == PGRES_TUPLES_OK) {
     return PQgetvalue(result.get(), 0, 0);
   }
-  if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) {
-    throw std::runtime_error(PQerrorMessage(connection.get()));
-  }
-  return "";
+  return PQresultStatus(result.get()) == PGRES_COMMAND_OK
+             ? ""
+             : throw std::runtime_error(PQerrorMessage(connection.get()));
 }
 
 // [snippet]
@@ -42,6 +41,7 @@ int main(int argc, char** argv) try {
   postgres_pool pool(factory, {.max_size = 4, .name = "postgres"});
   ask(*pool.acquire(), "CREATE TABLE visits (n int)");
   std::vector<std::jthread> threads;
+  threads.reserve(40);
   for (int i = 0; i < 40; ++i) {
     threads.emplace_back([&pool, i] { visit(pool, i % 2 == 0); });
   }

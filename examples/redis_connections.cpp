@@ -23,8 +23,13 @@ void forget_to_finish(redis_pool& pool) {
 // [/snippet]
 
 void count(redis_pool& pool) {
-  for (int i = 0; i < 25; ++i) {
-    pool.acquire()->ask("INCR visits");
+  std::vector<std::jthread> threads(4);
+  for (std::jthread& thread : threads) {
+    thread = std::jthread([&pool] {
+      for (int i = 0; i < 25; ++i) {
+        pool.acquire()->ask("INCR visits");
+      }
+    });
   }
 }
 
@@ -33,12 +38,7 @@ int main(int argc, char** argv) try {
   redis_pool pool = connect(std::stoi(arguments.at(1)), arguments.at(2));
   pool.acquire()->ask("SET visits 0");
   forget_to_finish(pool);
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 4; ++i) {
-      threads.emplace_back([&pool] { count(pool); });
-    }
-  }
+  count(pool);
   std::cout << pool.acquire()->ask("GET visits").text << " visits\n";
   std::cout << (pool.stats().created <= 2 ? "two connections at most" : "too many") << '\n';
 } catch (const std::exception& problem) {

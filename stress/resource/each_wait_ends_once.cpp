@@ -136,7 +136,8 @@ class worker {
     const auto mine = std::make_shared<waits::wait>(of_, how, within);
     lease_type held = pool_.try_acquire();
     if (how == way::thread || how == way::future) {  // these block
-      net::post(of_.threads, [moved = std::move(held), turns = draw_turns()] { spin(turns); });
+      net::post(of_.threads,
+                [moved = std::exchange(held, {}), turns = draw_turns()] { spin(turns); });
     }
     begin(how, mine, within);
     spin(draw_turns());

@@ -214,6 +214,7 @@ void server_process::end_family() {
   if (pid_ <= 0) {
     return;
   }
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of the system
   // When it is gone its children are ours: their end can be waited for, and nothing is left of
   // them.
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -228,6 +229,7 @@ void server_process::end_family() {
     (void)::waitpid(child, nullptr, 0);
   }
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  // NOLINTEND(cppcoreguidelines-pro-type-vararg)
 }
 
 bool server_process::is_over(std::chrono::seconds patience) {
