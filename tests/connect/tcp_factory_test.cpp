@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <array>
 #include <boost/asio/read.hpp>
@@ -129,6 +130,46 @@ class deaf_listener {
       net::ip::tcp::socket(context_), net::ip::tcp::socket(context_),
       net::ip::tcp::socket(context_), net::ip::tcp::socket(context_)};
 };
+
+/// What was asked, and whether anything can be read within a moment.
+bool is_answered(net::ip::tcp::socket& socket) {
+  net::write(socket, net::buffer("anybody?\n", 9));
+  pollfd readable{socket.native_handle(), POLLIN, 0};
+  return ::poll(&readable, 1, 50) == 1;
+}
+
+// Half-open: the peer has gone, and no packet says so.
+TEST_F(TcpFactory, OfAPeerThatVanishedNothingIsHeard) {
+  tcp_pool pool(factory(), {.max_size = 1, .validate_if_idle_longer_than = 0ns});
+  (void)ask(*pool.acquire(), "before");
+  if (!server.vanish(/*on=*/true)) {
+    GTEST_SKIP() << "this system does not filter the packets of a socket";
+  }
+  auto lease = pool.acquire();
+  EXPECT_EQ(pool.stats().created, 1U);  // nobody can know yet
+  EXPECT_FALSE(is_answered(*lease));
+  lease.discard();
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW((void)factory().create({begin + 50ms, {}}), boost::system::system_error);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 50ms);
+  EXPECT_TRUE(server.vanish(/*on=*/false));
+  EXPECT_EQ(ask(*pool.acquire_for(30s), "after"), "after");
+}
+
+TEST_F(TcpFactory, APeerThatForgotTheConnectionSaysSoWhenAsked) {
+  tcp_pool pool(factory(), {.max_size = 1, .validate_if_idle_longer_than = 0ns});
+  (void)ask(*pool.acquire(), "before");
+  if (!server.forget()) {
+    GTEST_SKIP() << "only root may close a connection without a word";
+  }
+  {
+    auto lease = pool.acquire();
+    EXPECT_EQ(pool.stats().created, 1U);
+    EXPECT_THROW((void)ask(*lease, "forgotten"), boost::system::system_error);
+  }  // comes back, and is refused
+  EXPECT_EQ(ask(*pool.acquire_for(30s), "after"), "after");
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+}
 
 TEST_F(TcpFactory, AConnectThatHangsEndsAtItsDeadline) {
   const deaf_listener deaf;

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # An example ends well and prints, to the letter, what the comment at the end of its source says.
-# Usage: example_output.sh PROGRAM SOURCE
+# Usage: example_output.sh PROGRAM SOURCE [ARGUMENT...]    which the program is given
 set -euo pipefail
 program=$1
 source=$2
+shift 2
 
 wanted=$(sed -n '/^\/\/ Prints:$/,$ { /^\/\/ Prints:$/d; s|^//   ||p }' "$source")
 [ -n "$wanted" ] || { echo "$source does not say what it prints" >&2; exit 1; }
 
-printed=$("$program") || { echo "$program failed with status $?" >&2; exit 1; }
+printed=$("$program" "$@") || { echo "$program failed with status $?" >&2; exit 1; }
 diff <(printf '%s\n' "$wanted") <(printf '%s\n' "$printed") || { echo "< $source says, > it prints" >&2; exit 1; }
 
 [ "$(wc -l <"$source")" -lt 60 ] || { echo "$source is too long for an example" >&2; exit 1; }

@@ -133,6 +133,80 @@ TEST_F(AsioCancellation, A1SignalsBesideReleasesSwallowNothing) {
   EXPECT_EQ(pool.stats().waiters, 0U);
 }
 
+/// Two that meet as closely as threads can, each some turns later than the other.
+class meeting_point {
+ public:
+  void arrive(int turns_later) {
+    ++arrived_;
+    while (arrived_ != 2) {
+      std::this_thread::yield();
+    }
+    for (int i = 0; i < turns_later; ++i) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+  }
+
+ private:
+  std::atomic<int> arrived_{0};
+};
+
+/// Handlers, signals and releases in several threads. The slot belongs to a strand, which runs now
+/// here, now there.
+class AsioCancellationInThreads : public AsioCancellation {
+ protected:
+  /// One is given what comes back, or is cancelled, which happens at about the same moment; another
+  /// is served whatever happens to the first.
+  void race(fake_pool& pool, int releases_later, int cancels_later) {
+    fake_lease held = pool.acquire_for(100s);
+    const auto strand = asio::make_strand(threads);
+    std::atomic<int> ended{0};
+    meeting_point meeting;
+    asio::post(strand, [&] {
+      auto first = [&](const std::exception_ptr& error, const fake_lease& lease) {
+        EXPECT_NE(static_cast<bool>(error), static_cast<bool>(lease));
+        EXPECT_TRUE(!error || test::cause_of(error) == acquire_failure::cancelled);
+        ++(lease ? given : cancelled);
+        ++ended;
+      };
+      async_acquire(
+          pool, 100s,
+          asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(strand, first)));
+    });
+    auto second = [&](const std::exception_ptr& error, const fake_lease& lease) {
+      EXPECT_FALSE(error);
+      EXPECT_TRUE(lease);
+      ++ended;
+    };
+    async_acquire(pool, 100s, asio::bind_executor(threads, second));
+    asio::post(strand, [&] {
+      meeting.arrive(cancels_later);
+      signal.emit(asio::cancellation_type::total);
+    });
+    meeting.arrive(releases_later);
+    held.reset();
+    ASSERT_TRUE(test::eventually([&] { return ended == 2; }));
+  }
+
+  // NOLINTBEGIN(*-non-private-member-*,readability-identifier-naming)
+  asio::thread_pool threads{4};
+  std::atomic<int> given{0};
+  std::atomic<int> cancelled{0};
+  // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
+};
+
+TEST_F(AsioCancellationInThreads, A1SignalsBesideReleasesSwallowNothing) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  for (int i = 0; i < 32 * 32; ++i) {
+    race(pool, i / 32 * 16, i % 32 * 16);
+  }
+  threads.join();
+  EXPECT_EQ(given + cancelled, 32 * 32);
+  EXPECT_GT(given, 0);
+  EXPECT_GT(cancelled, 0);
+  EXPECT_TRUE(pool.acquire_for(10s));
+  EXPECT_EQ(pool.stats().waiters, 0U);
+}
+
 #if defined(LIDO_TEST_ASIO_COROUTINES)
 asio::awaitable<bool> served_within(fake_pool& pool, std::chrono::milliseconds time) {
   using namespace asio::experimental::awaitable_operators;

@@ -1,5 +1,10 @@
 #include "echo_server.hpp"
 
+#include <linux/filter.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
@@ -10,6 +15,24 @@ namespace servers {
 
 namespace net = boost::asio;
 using error_code = boost::system::error_code;
+
+namespace {
+
+/// A filter sees a packet before TCP does. What this one drops has never arrived.
+bool lose_packets(int socket, bool on) {
+  sock_filter drop{BPF_RET | BPF_K, 0, 0, 0};
+  const sock_fprog program{1, &drop};
+  return on ? ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0
+            : ::setsockopt(socket, SOL_SOCKET, SO_DETACH_FILTER, &program, sizeof(int)) == 0;
+}
+
+/// A socket in repair is closed without a word.
+bool silence(int socket) {
+  const int on = 1;
+  return ::setsockopt(socket, IPPROTO_TCP, TCP_REPAIR, &on, sizeof on) == 0;
+}
+
+}  // namespace
 
 struct echo_server::session : std::enable_shared_from_this<session> {
   session(echo_server& of, tcp::socket connected) : server(of), socket(std::move(connected)) {
@@ -102,15 +125,45 @@ void echo_server::run(const F& f) {
   done.get_future().wait();
 }
 
+void echo_server::close_all() {
+  for (const auto& open : sessions_) {
+    error_code ignored;
+    open->socket.close(ignored);
+  }
+  sessions_.clear();
+}
+
 void echo_server::hang_up() {
   run([this] {
     for (const auto& open : sessions_) {
       error_code ignored;
       open->socket.shutdown(tcp::socket::shutdown_both, ignored);
-      open->socket.close(ignored);
     }
-    sessions_.clear();
+    close_all();
   });
+}
+
+bool echo_server::vanish(bool on) {
+  bool all = true;
+  run([this, on, &all] {
+    all = lose_packets(acceptor_.native_handle(), on);
+    for (const auto& open : sessions_) {
+      all = lose_packets(open->socket.native_handle(), on) && all;
+    }
+  });
+  return all;
+}
+
+bool echo_server::forget() {
+  bool all = true;
+  run([this, &all] {
+    all = std::all_of(sessions_.begin(), sessions_.end(),
+                      [](const auto& open) { return silence(open->socket.native_handle()); });
+    if (all) {
+      close_all();
+    }
+  });
+  return all;
 }
 
 void echo_server::speak_unasked() {

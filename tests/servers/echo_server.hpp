@@ -34,12 +34,21 @@ class echo_server {
   void fall_silent(bool on) { silent_ = on; }
   /// Refuses connections, or takes them again at the same port.
   void refuse(bool on);
+  /// From now on every packet to this server is lost, also those that ask for a connection; peers
+  /// hear nothing, no FIN, no RST, not even that their data has arrived: as of a machine without
+  /// its cable. Or: the cable is back, and what peers have sent meanwhile they send again. False:
+  /// the system does not do it.
+  bool vanish(bool on);
+  /// Forgets all connections without a word, as a machine whose power was cut: peers hear RST when
+  /// they say something. False: only root may.
+  bool forget();
 
  private:
   struct session;
 
   void listen();
   void accept();
+  void close_all();
   template <class F>
   void run(const F& f);
 

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <pwd.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,6 +96,30 @@ pid_t spawn(const std::vector<std::string>& command, const fs::path& log) {
   return child;
 }
 
+/// What /proc/<number>/stat says; 0 if it is gone.
+pid_t parent_of(const fs::path& process) {
+  std::ifstream file(process / "stat");
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  // The name, which may hold anything, is in parentheses; then come the state and the parent.
+  std::istringstream behind_name(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  char state{};
+  pid_t parent = 0;
+  behind_name >> state >> parent;
+  return parent;
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
+        parent_of(entry.path()) == parent) {
+      found.push_back(std::stoi(name));
+    }
+  }
+  return found;
+}
+
 std::string text_of(const fs::path& file) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
@@ -183,6 +208,28 @@ void server_process::end(int number) {
     (void)is_over(10s);
   }
   pid_ = -1;
+}
+
+void server_process::end_family() {
+  if (pid_ <= 0) {
+    return;
+  }
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of the system
+  // When it is gone its children are ours: their end can be waited for, and nothing is left of
+  // them.
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  signal(SIGSTOP);
+  (void)::waitpid(pid_, nullptr, WUNTRACED);  // from now on it makes no others
+  const std::vector<pid_t> children = children_of(pid_);
+  for (const pid_t child : children) {
+    (void)::kill(child, SIGKILL);
+  }
+  end(SIGKILL);
+  for (const pid_t child : children) {
+    (void)::waitpid(child, nullptr, 0);
+  }
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  // NOLINTEND(cppcoreguidelines-pro-type-vararg)
 }
 
 bool server_process::is_over(std::chrono::seconds patience) {

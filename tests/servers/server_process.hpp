@@ -51,6 +51,9 @@ class server_process {
   void signal(int number) const;
   /// Ends it and waits: by that signal, after ten seconds by SIGKILL.
   void end(int number);
+  /// Kills it and its children, all of them before any can do something about it, as when the power
+  /// fails.
+  void end_family();
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:

@@ -27,7 +27,7 @@ struct settings {
   unsigned redis = 0;
   unsigned postgres = 0;
   unsigned size = 6;
-  unsigned crowd = 1000;
+  unsigned crowd = 3000;
   unsigned faults = 16;
   unsigned bound = 500;
   unsigned sabotage = 0;
@@ -115,7 +115,7 @@ class asker {
   std::uint64_t asked_ = 0;
 };
 
-/// Thousands that wait at once, for a few milliseconds each.
+/// Thousands that wait at once, for some milliseconds each.
 void crowd(stress::run& run, subject& of, record& all, const settings& settings) {
   stress::random random = run.generator(1000);
   while (!run.over()) {
@@ -123,7 +123,7 @@ void crowd(stress::run& run, subject& of, record& all, const settings& settings)
     const std::chrono::milliseconds bound =
         std::chrono::milliseconds(settings.bound) + pool->slack();
     for (unsigned i = 0; i < settings.crowd; ++i) {
-      const auto time = std::chrono::microseconds(500 + random() % 5000);
+      const auto time = std::chrono::microseconds(500 + random() % 15'000);
       const auto deadline = clock::now() + time;
       ++all.callbacks;
       (*pool)->async_acquire(
@@ -134,6 +134,7 @@ void crowd(stress::run& run, subject& of, record& all, const settings& settings)
           },
           time);
     }
+    record::raise(all.most_waiting, std::uint64_t{(*pool)->stats().waiters});
     std::this_thread::sleep_for(20ms);
   }
 }
@@ -175,8 +176,7 @@ void harm(stress::run& run, chaos::backend& server, record& all, unsigned outage
   stress::random random = run.generator(1002);
   while (!run.over()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 100));
-    server.harm(random);
-    ++all.faults;
+    all.note_fault(server.harm(random));
     const unsigned longest = random() % 8 == 0 ? outage : std::min(outage, 200U);
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % longest));
     server.heal();
@@ -238,6 +238,15 @@ chaos::belongings settled(const chaos::belongings& expected) {
   return now;
 }
 
+/// "killed:3,stopped:5".
+std::string kinds_of_faults(const record& all) {
+  std::string text;
+  for (const auto& [kind, count] : all.faults_by_kind()) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", kind, count);
+  }
+  return text;
+}
+
 void report(const stress::run& run, record& all, const chaos::belongings& before,
             const settings& settings) {
   const chaos::belongings after = settled(before);
@@ -249,7 +258,11 @@ void report(const stress::run& run, record& all, const chaos::belongings& before
       .add("failed", all.failed.load())
       .add("refused", all.refused.load())
       .add("waited_by_callback", all.callbacks.load())
+      .add("most_waiting_at_once", all.most_waiting.load())
       .add("faults", all.faults.load())
+      .add("kinds", kinds_of_faults(all))
+      .add("slow_connects", all.slow_connects.load())
+      .add("slowest_connect_ms", all.slowest_connect_ms.load())
       .add("reopened", all.reopened.load())
       .add("recovery_p50_ms", fmt::format("{:.1f}", all.recovery(0.5)))
       .add("recovery_p99_ms", fmt::format("{:.1f}", all.recovery(0.99)))
@@ -266,6 +279,7 @@ void report(const stress::run& run, record& all, const chaos::belongings& before
       .print();
   run.require(all.served > 0, "nothing was served");
   run.require(all.faults > 0, "no fault was injected");
+  run.require(all.slow_connects > 0, "no connect was slower than it may be");
   if (all.alive != 0 || forgotten != 0 || all.late != 0 || after.threads != before.threads ||
       after.files != before.files) {
     run.broken("see the report");
@@ -317,7 +331,7 @@ int main(int argc, char** argv) {
                settings.size, run.generator(1003));
     do {
       put_under_load(run, *server, of, all, settings);
-    } while (run.goes_on(all.served > 0 && all.faults > 0));
+    } while (run.goes_on(all.served > 0 && all.faults > 0 && all.slow_connects > 0));
     check_pool(run, of, all);
   }
   report(run, all, before, settings);

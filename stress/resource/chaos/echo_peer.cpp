@@ -56,28 +56,39 @@ class echo_backend : public backend {
     return std::make_unique<echo_link>(factory_.create(context));
   }
 
-  void harm(stress::random& random) override {
-    switch (random() % 4) {
+  std::string_view harm(stress::random& random) override {
+    switch (random() % 6) {
       case 0:
         server_.hang_up();
-        break;
+        return "hung_up";
       case 1:
-        server_.fall_silent(/*on=*/true);
-        break;
+        return fall_silent();
       case 2:
         server_.refuse(/*on=*/true);
         server_.hang_up();
-        break;
+        return "refused";
+      case 3:
+        return server_.vanish(/*on=*/true) ? "vanished" : fall_silent();
+      case 4:
+        return server_.forget() ? "forgotten" : fall_silent();
       default:
         server_.speak_unasked();
+        return "spoke_unasked";
     }
   }
   void heal() override {
     server_.fall_silent(/*on=*/false);
+    (void)server_.vanish(/*on=*/false);
     server_.refuse(/*on=*/false);
   }
 
  private:
+  /// The peer is there for TCP, which acknowledges what comes, and nobody answers.
+  std::string_view fall_silent() {
+    server_.fall_silent(/*on=*/true);
+    return "silent";
+  }
+
   servers::echo_server server_;
   boost::asio::io_context context_;
   lido::tcp_factory factory_{context_.get_executor(),

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "harness/run.hpp"
 #include "lido/resource/factory.hpp"
@@ -33,12 +34,14 @@ class backend {
 
   /// Throws what the factory of its kind throws.
   [[nodiscard]] virtual std::unique_ptr<link> connect(const lido::create_context& context) = 0;
-  /// Does something bad to it; from one thread. The backend may be down until `heal`.
-  virtual void harm(stress::random& random) = 0;
+  /// Does something bad to it, and says what; from one thread. The backend may be down until
+  /// `heal`.
+  virtual std::string_view harm(stress::random& random) = 0;
   virtual void heal() = 0;
 };
 
-/// In this process: hangs up, falls silent, refuses, speaks unasked.
+/// In this process: hangs up, falls silent, refuses, speaks unasked; and leaves connections
+/// half-open, as a machine without its cable or one whose power was cut.
 [[nodiscard]] std::unique_ptr<backend> make_echo();
 
 /// Processes: killed and started anew, stopped, their clients killed. Null where there are none.

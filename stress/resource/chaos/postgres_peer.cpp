@@ -71,37 +71,35 @@ class postgres_link : public link {
 };
 
 /// What it does to the server is what happens to servers: one of its processes is killed, so that
-/// it ends all others and recovers; all of them stop; it is told to end sessions; it is restarted.
+/// it ends all others and recovers; all of them are killed, and it is started anew and recovers;
+/// all of them stop; it is told to end sessions; it is restarted.
 class postgres_backend : public backend {
  public:
   [[nodiscard]] std::unique_ptr<link> connect(const lido::create_context& context) override {
     return std::make_unique<postgres_link>(factory_, factory_.create(context));
   }
 
-  void harm(stress::random& random) override {
-    switch (random() % 4) {
+  std::string_view harm(stress::random& random) override {
+    switch (random() % 5) {
       case 0:
-        for (const pid_t one : sessions("SELECT pid FROM pg_stat_activity WHERE "
-                                        "backend_type = 'client backend' "
-                                        "AND pid <> pg_backend_pid() LIMIT 1")) {
-          (void)::kill(one, SIGKILL);
-        }
-        break;
+        kill_one();
+        return "one_killed";
       case 1:
-        stopped_ = sessions(
-            "SELECT pid FROM pg_stat_activity WHERE "
-            "backend_type = 'client backend' AND pid <> pg_backend_pid()");
+        stopped_ = sessions("pid");
         server_.process().signal(SIGSTOP);
         signal_stopped(SIGSTOP);
-        break;
+        return "stopped";
       case 2:
-        (void)sessions(
-            "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
-            "backend_type = 'client backend' AND pid <> pg_backend_pid()");
-        break;
+        (void)sessions("pid, pg_terminate_backend(pid)");
+        return "sessions_ended";
+      case 3:
+        server_.process().end_family();
+        is_down_ = true;
+        return "killed";
       default:
         server_.process().end(SIGINT);
         is_down_ = true;
+        return "restarted";
     }
   }
   void heal() override {
@@ -114,12 +112,23 @@ class postgres_backend : public backend {
   }
 
  private:
-  /// The numbers in the first column; none if the server is too busy, or recovers.
-  std::vector<pid_t> sessions(const char* query) {
+  void kill_one() {
+    const std::vector<pid_t> all = sessions("pid");
+    if (!all.empty()) {
+      (void)::kill(all.front(), SIGKILL);
+    }
+  }
+
+  /// Of each session but the own one; the numbers in the first column. None if the server is too
+  /// busy, or recovers.
+  std::vector<pid_t> sessions(const std::string& what) {
+    const std::string query = "SELECT " + what +
+                              " FROM pg_stat_activity WHERE backend_type = 'client backend' "
+                              "AND pid <> pg_backend_pid()";
     std::vector<pid_t> found;
     try {
       const auto admin = factory_.create({std::chrono::steady_clock::now() + 2s, {}});
-      const result_pointer rows = ask_in_time(admin.get(), query, nullptr);
+      const result_pointer rows = ask_in_time(admin.get(), query.c_str(), nullptr);
       for (int row = 0; rows != nullptr && row < PQntuples(rows.get()); ++row) {
         found.push_back(std::stoi(PQgetvalue(rows.get(), row, 0)));
       }

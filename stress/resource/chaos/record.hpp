@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <stop_token>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -74,10 +76,13 @@ struct record {
   std::atomic<std::uint64_t> refused{0};  ///< acquires that ended with an error
   std::atomic<std::uint64_t> faults{0};   ///< injected
   std::atomic<std::uint64_t> reopened{0};
+  std::atomic<std::uint64_t> slow_connects{0};  ///< took longer than they should
+  std::atomic<std::int64_t> slowest_connect_ms{0};
   std::atomic<std::uint64_t> callbacks{0};
   std::atomic<std::uint64_t> called{0};
-  std::atomic<std::uint64_t> late{0};  ///< waits that ended later than the bound allows
-  std::atomic<std::int64_t> alive{0};  ///< connections that were made and not ended
+  std::atomic<std::uint64_t> most_waiting{0};  ///< at once
+  std::atomic<std::uint64_t> late{0};          ///< waits that ended later than the bound allows
+  std::atomic<std::int64_t> alive{0};          ///< connections that were made and not ended
   std::atomic<std::int64_t> worst_late_us{0};
   heartbeat pulse;
 
@@ -90,10 +95,29 @@ struct record {
       over -= pulse.missed_between(deadline, moment);
     }
     const std::int64_t us = std::chrono::duration_cast<std::chrono::microseconds>(over).count();
-    std::int64_t worst = worst_late_us;
-    while (us > worst && !worst_late_us.compare_exchange_weak(worst, us)) {
-    }
+    raise(worst_late_us, us);
     late += over > bound ? 1 : 0;
+  }
+
+  void note_connect(clock::duration took, clock::duration limit) {
+    slow_connects += took > limit ? 1 : 0;
+    raise(slowest_connect_ms, std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+  }
+
+  template <class Number>
+  static void raise(std::atomic<Number>& most, Number to) {
+    Number now = most;
+    while (to > now && !most.compare_exchange_weak(now, to)) {
+    }
+  }
+
+  void note_fault(std::string_view kind) {
+    ++faults;
+    ++faults_by_kind_[kind];
+  }
+  /// Of the thread that notes them.
+  [[nodiscard]] const std::map<std::string_view, std::uint64_t>& faults_by_kind() const {
+    return faults_by_kind_;
   }
 
   void note_recovery(clock::duration took) {
@@ -115,6 +139,7 @@ struct record {
  private:
   std::mutex mutex_;
   std::vector<clock::duration> recoveries_;
+  std::map<std::string_view, std::uint64_t> faults_by_kind_;
 };
 
 inline std::int64_t count_entries(const char* folder) {

@@ -45,17 +45,18 @@ class redis_backend : public backend {
     return std::make_unique<redis_link>(factory_, factory_.create(context));
   }
 
-  void harm(stress::random& random) override {
+  std::string_view harm(stress::random& random) override {
     switch (random() % 3) {
       case 0:
         server_.process().end(SIGKILL);
         is_dead_ = true;
-        break;
+        return "killed";
       case 1:
         server_.process().signal(SIGSTOP);
-        break;
+        return "stopped";
       default:
         kill_clients();
+        return "sessions_ended";
     }
   }
   void heal() override {

@@ -34,7 +34,9 @@ class jumping_clock : public lido::time_source {
   std::atomic<std::int64_t> ahead_{0};
 };
 
-/// Throws at random, and takes its time at random.
+constexpr std::chrono::milliseconds create_timeout = 300ms;
+
+/// Throws at random, and takes its time at random: sometimes longer than create_timeout.
 class random_factory {
  public:
   random_factory(backend& to, record& all, unsigned faults, bool is_sabotaged)
@@ -45,10 +47,16 @@ class random_factory {
     if (faults_ != 0 && draw % faults_ == 0) {
       throw std::runtime_error("thrown at random");
     }
+    const timer limited(*all_);
     if (draw % 16 == 1) {
       std::this_thread::sleep_for(std::chrono::milliseconds(draw / 16 % 30));
+    } else if (draw % 128 == 2) {
+      wait_for_the_end(context);
     }
     connection made = to_->connect(context);
+    if (draw % 128 == 66) {  // whatever the context says; to no purpose for whom it was made
+      std::this_thread::sleep_for(create_timeout + std::chrono::milliseconds(draw / 128 % 150));
+    }
     ++all_->alive;
     return made;
   }
@@ -64,6 +72,24 @@ class random_factory {
   }
 
  private:
+  struct timer {
+    explicit timer(record& all) : all_(all) {}
+    timer(const timer&) = delete;
+    timer& operator=(const timer&) = delete;
+    ~timer() { all_.note_connect(clock::now() - begin_, create_timeout); }
+
+   private:
+    record& all_;
+    clock::time_point begin_ = clock::now();
+  };
+
+  /// As a connect to which nobody answers; it heeds the context.
+  static void wait_for_the_end(const lido::create_context& context) {
+    while (!context.stop.stop_requested() && clock::now() < context.deadline) {
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+
   [[nodiscard]] unsigned next() { return (*calls_)++ * 0x9E3779B9U >> 16U; }
 
   backend* to_;
@@ -75,7 +101,7 @@ class random_factory {
 
 /// By what a wait may end later than otherwise in a pool without threads: who acquires, or calls
 /// tick, may have to run `create` for others first.
-constexpr std::chrono::milliseconds slack_without_threads = 2500ms;
+constexpr std::chrono::milliseconds slack_without_threads = 3500ms;
 
 /// What differs from pool to pool.
 struct habits {
@@ -153,7 +179,7 @@ class subject {
         factory_,
         lido::resource_pool_options{.max_size = size_,
                                     .name = "subject",
-                                    .create_timeout = 300ms,
+                                    .create_timeout = create_timeout,
                                     .validate_timeout = 100ms,
                                     .max_uses = 500,
                                     .validate_if_idle_longer_than = 10ms,

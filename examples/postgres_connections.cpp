@@ -1,0 +1,59 @@
+// Connections to a PostgreSQL, or to a PgBouncer in transaction mode in front of it: nothing here
+// is different but the address. Usage: postgres_connections CONNINFO
+#include <libpq-fe.h>
+
+#include <exception>
+#include <iostream>
+#include <lido/libpq.hpp>
+#include <lido/resource_pool.hpp>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+using postgres_pool = lido::resource_pool<lido::postgres_connection>;
+
+std::string ask(const lido::postgres_connection& connection, const char* query) {
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(connection.get(), query),
+                                                             &PQclear);
+  if (PQresultStatus(result.get()) == PGRES_TUPLES_OK) {
+    return PQgetvalue(result.get(), 0, 0);
+  }
+  return PQresultStatus(result.get()) == PGRES_COMMAND_OK
+             ? ""
+             : throw std::runtime_error(PQerrorMessage(connection.get()));
+}
+
+// [snippet]
+void visit(postgres_pool& pool, bool stays) {
+  const auto lease = pool.acquire();
+  ask(*lease, "BEGIN");
+  ask(*lease, "INSERT INTO visits VALUES (1)");
+  if (stays) {
+    ask(*lease, "COMMIT");
+  }  // otherwise the pool rolls back, before anybody else has the connection
+}
+// [/snippet]
+
+int main(int argc, char** argv) try {
+  const lido::postgres_factory factory({.conninfo = argc == 2 ? argv[1] : ""});
+  postgres_pool pool(factory, {.max_size = 4, .name = "postgres"});
+  ask(*pool.acquire(), "CREATE TABLE visits (n int)");
+  std::vector<std::jthread> threads;
+  threads.reserve(40);
+  for (int i = 0; i < 40; ++i) {
+    threads.emplace_back([&pool, i] { visit(pool, i % 2 == 0); });
+  }
+  threads.clear();
+  std::cout << ask(*pool.acquire(), "SELECT count(*) FROM visits") << " of 40 visits stay\n";
+  ask(*pool.acquire(), "DROP TABLE visits");
+  std::cout << (pool.stats().created <= 4 ? "four connections at most" : "too many") << '\n';
+} catch (const std::exception& problem) {
+  std::cerr << problem.what() << '\n';
+  return 1;
+}
+
+// Prints:
+//   20 of 40 visits stay
+//   four connections at most

@@ -1,0 +1,352 @@
+/// Tries to break: every wait ends exactly once, with a resource or the right reason for none, and
+/// in the end nothing is lost; whoever waits, and whatever else happens at that moment.
+///
+/// Coroutines, handlers, futures and threads wait in one queue, on a pool of threads. Beside each
+/// wait somebody gives a resource back, asks a token to stop, or signals the slot of the operation.
+#include <chrono>
+#include <coroutine>
+#include <exception>
+#include <future>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "one_wait.hpp"
+#if defined(LIDO_STRESS_SLOTS)
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#endif
+#if defined(LIDO_STRESS_RACES)
+#include <asio/experimental/awaitable_operators.hpp>
+#endif
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace net = lido::detail::net;
+using waits::lease_type;
+using waits::limits;
+using waits::pool_type;
+using waits::spin;
+using waits::way;
+using waits::world;
+
+struct settings {
+  stress::run_options run;
+  unsigned size = 3;
+  unsigned pool_threads = 4;
+  unsigned mode = 0;
+  unsigned faults = 16;
+  unsigned patience = 60;  // so long that who runs out of it has been forgotten
+};
+
+using wait_pointer = std::shared_ptr<waits::wait>;
+
+/// Runs until it is done, for nobody.
+struct detached {
+  // NOLINTBEGIN(readability-identifier-naming,readability-convert-member-functions-to-static): the
+  // language's names
+  struct promise_type {
+    detached get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    [[noreturn]] void unhandled_exception() { std::terminate(); }
+  };
+  // NOLINTEND(readability-identifier-naming,readability-convert-member-functions-to-static)
+};
+
+detached in_coroutine(pool_type& pool, wait_pointer mine, std::stop_token stop) {
+  lease_type lease;
+  std::exception_ptr error;
+  try {
+    lease = co_await pool.co_acquire(mine->time(), std::move(stop));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  mine->end(error, std::move(lease));
+}
+
+auto handler_of(wait_pointer mine) {
+  return [mine = std::move(mine)](const std::exception_ptr& error, lease_type lease) {
+    mine->end(error, std::move(lease));
+  };
+}
+
+#if defined(LIDO_TEST_ASIO_COROUTINES)
+net::awaitable<void> in_awaitable(pool_type& pool, wait_pointer mine, std::stop_token stop) {
+  lease_type lease;
+  std::exception_ptr error;
+  try {
+    lease = co_await lido::async_acquire(pool, mine->time(), net::use_awaitable, std::move(stop));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  mine->end(error, std::move(lease));
+}
+#endif
+
+#if defined(LIDO_STRESS_RACES)
+/// The time-out of such a wait is a timer's: the first of the two cancels the other.
+net::awaitable<void> in_race(pool_type& pool, wait_pointer mine) {
+  using namespace net::experimental::awaitable_operators;
+  lease_type lease;
+  std::exception_ptr error;
+  net::steady_timer timer(co_await net::this_coro::executor, mine->time());
+  try {
+    auto first = co_await (lido::async_acquire(pool, 1000s, net::use_awaitable) ||
+                           timer.async_wait(net::use_awaitable));
+    if (first.index() != 0) {
+      throw lido::acquire_error(lido::acquire_error::details{});  // which says: timed out
+    }
+    lease = std::move(std::get<0>(first));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  mine->end(error, std::move(lease));
+}
+#endif
+
+class worker {
+ public:
+  worker(world& of, pool_type& pool, unsigned me, const settings& settings)
+      : of_(of), pool_(pool), patience_(settings.patience), random_(of.run.generator(me)) {}
+
+  void work() {
+    std::uint64_t operations = 0;
+    for (; !of_.run.over(); ++operations) {
+      while (of_.begun - of_.ended > most_at_once) {
+        std::this_thread::yield();
+      }
+      step();
+    }
+    of_.run.add_operations(operations);
+  }
+
+ private:
+  static constexpr unsigned most_at_once = 64;
+
+  /// Somebody waits, while a resource comes back and the wait is stopped at about the same moment.
+  void step() {
+    const way how = waits::ways.at(random_() % waits::ways.size());
+    const limits within = draw_limits(how);
+    const auto mine = std::make_shared<waits::wait>(of_, how, within);
+    lease_type held = pool_.try_acquire();
+    if (how == way::thread || how == way::future) {  // these block
+      net::post(of_.threads,
+                [moved = std::exchange(held, {}), turns = draw_turns()] { spin(turns); });
+    }
+    begin(how, mine, within);
+    spin(draw_turns());
+    held.reset();
+  }
+
+  unsigned draw_turns() { return static_cast<unsigned>(random_() % 500); }
+
+  limits draw_limits(way how) {
+    const auto draw = random_() % 4;
+    if (draw == 0 || how == way::race) {
+      return {.time = std::chrono::microseconds(random_() % 300), .is_brief = true};
+    }
+    return {.time = patience_, .is_stopped = draw == 1};
+  }
+
+  /// A token that is asked to stop by another thread, if that is how the wait ends.
+  std::stop_token stop_of(const limits& within) {
+    std::stop_source stop;
+    if (within.is_stopped) {
+      net::post(of_.threads, [stop, turns = draw_turns()]() mutable {
+        spin(turns);
+        stop.request_stop();
+      });
+    }
+    return stop.get_token();
+  }
+
+  void begin(way how, const wait_pointer& mine, const limits& within) {
+    switch (how) {
+      case way::thread:
+        in_thread(mine, stop_of(within));
+        break;
+      case way::callback:
+        pool_.async_acquire(
+            [mine](lease_type lease, const std::exception_ptr& error) {
+              mine->end(error, std::move(lease));
+            },
+            mine->time(), stop_of(within));
+        break;
+      case way::coroutine:
+        in_coroutine(pool_, mine, stop_of(within));
+        break;
+      case way::handler:
+        lido::async_acquire(pool_, mine->time(), net::bind_executor(of_.threads, handler_of(mine)),
+                            stop_of(within));
+        break;
+      case way::future:
+        in_future(mine, stop_of(within));
+        break;
+      default:
+        begin_on_strand(how, mine, within);
+    }
+  }
+
+  void in_thread(const wait_pointer& mine, const std::stop_token& stop) {
+    lease_type lease;
+    std::exception_ptr error;
+    try {
+      lease = pool_.acquire_for(mine->time(), stop);
+    } catch (const lido::acquire_error&) {
+      error = std::current_exception();
+    }
+    mine->end(error, std::move(lease));
+  }
+
+  /// The error is handed over and not thrown by the future, of which two threads would have a part
+  /// then: the standard library counts these where ThreadSanitizer does not see it.
+  void in_future(const wait_pointer& mine, const std::stop_token& stop) {
+    using outcome = std::pair<std::exception_ptr, lease_type>;
+    auto later = lido::async_acquire(
+        pool_, mine->time(), net::use_future([](std::exception_ptr error, lease_type lease) {
+          return outcome(std::move(error), std::move(lease));
+        }),
+        stop);
+    outcome got = later.get();
+    mine->end(got.first, std::move(got.second));
+  }
+
+  /// Whose operations follow one another, as slots and their signals have to.
+  void begin_on_strand([[maybe_unused]] way how, [[maybe_unused]] const wait_pointer& mine,
+                       [[maybe_unused]] const limits& within) {
+#if defined(LIDO_STRESS_SLOTS)
+    if (how == way::slot) {
+      in_slot(mine, within);
+    }
+#endif
+#if defined(LIDO_TEST_ASIO_COROUTINES)
+    if (how == way::awaitable) {
+      net::co_spawn(of_.threads, in_awaitable(pool_, mine, stop_of(within)), net::detached);
+    }
+#endif
+#if defined(LIDO_STRESS_RACES)
+    if (how == way::race) {
+      net::co_spawn(net::make_strand(of_.threads), in_race(pool_, mine), net::detached);
+    }
+#endif
+  }
+
+#if defined(LIDO_STRESS_SLOTS)
+  void in_slot(const wait_pointer& mine, const limits& within) {
+    const auto strand = net::make_strand(of_.threads);
+    const auto signal = std::make_shared<net::cancellation_signal>();
+    net::post(strand, [&pool = pool_, strand, signal, mine] {
+      auto keeper = [signal, done = handler_of(mine)](const std::exception_ptr& error,
+                                                      lease_type lease) {
+        done(error, std::move(lease));
+      };
+      lido::async_acquire(
+          pool, mine->time(),
+          net::bind_cancellation_slot(signal->slot(), net::bind_executor(strand, keeper)));
+    });
+    if (within.is_stopped) {
+      net::post(of_.threads, [strand, signal, turns = draw_turns()] {
+        spin(turns);
+        net::post(strand, [signal] { signal->emit(net::cancellation_type::total); });
+      });
+    }
+  }
+#endif
+
+  world& of_;
+  pool_type& pool_;
+  std::chrono::seconds patience_;
+  stress::random random_;
+};
+
+/// Until all who wait have been told.
+void load(world& all, pool_type& pool, const settings& settings) {
+  all.run.in_threads(all.run.options().threads,
+                     [&](unsigned thread) { worker(all, pool, thread, settings).work(); });
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(settings.patience);
+  while (all.ended != all.begun) {
+    if (std::chrono::steady_clock::now() > patience) {
+      all.run.broken(std::to_string(all.begun - all.ended) + " waits have not ended");
+    }
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+/// All can be had at once, and then nothing is left.
+void check_end(const stress::run& run, pool_type& pool, const settings& settings) {
+  std::vector<lease_type> everything;
+  try {
+    while (everything.size() < settings.size) {
+      everything.push_back(pool.acquire_for(std::chrono::seconds(settings.patience)));
+    }
+  } catch (const lido::acquire_error& error) {
+    run.broken(std::string("lost: ") + error.what());
+  }
+  everything.clear();
+  if (!pool.close(30s).complete() || pool.stats().live != 0 || pool.stats().waiters != 0) {
+    run.broken("something is left");
+  }
+}
+
+void torture(world& all, std::atomic<int>& alive, const settings& settings) {
+  // Leases wander from thread to thread here, so who holds what says nothing.
+  pool_type pool(waits::random_factory(settings.faults, alive),
+                 {.max_size = settings.size,
+                  .retry_first = 1ms,
+                  .retry_longest = 2ms,
+                  .detect_hold_and_wait = false,
+                  .upkeep = static_cast<lido::maintenance>(settings.mode % 3)});
+  const std::jthread ticker([&pool](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      pool.tick();
+      std::this_thread::sleep_for(500us);
+    }
+  });
+  do {
+    load(all, pool, settings);
+  } while (all.run.goes_on(all.has_happened()));
+  all.threads.join();
+  check_end(all.run, pool, settings);
+}
+
+void print(const world& all) {
+  fmt::print("timed out {}, cancelled {}; served and not:", all.timed_out.load(),
+             all.cancelled.load());
+  for (const way one : waits::ways) {
+    const auto index = static_cast<unsigned>(one);
+    fmt::print(" {} {} {},", waits::names.at(index), all.served_by_way.at(index).load(),
+               all.refused_by_way.at(index).load());
+  }
+  fmt::print("\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings settings;
+  stress::command_line line("Each wait ends once", settings.run);
+  line.add("--size", settings.size, "resources");
+  line.add("--pool-threads", settings.pool_threads, "that run handlers and coroutines");
+  line.add("--mode", settings.mode, "0: background, 1: by callers, 2: by tick");
+  line.add("--faults", settings.faults, "one create in so many fails; 0: none");
+  line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
+  line.parse(argc, argv);
+
+  stress::run run(settings.run);
+  std::atomic<int> alive{0};
+  net::thread_pool threads(settings.pool_threads);
+  world all{run, threads};
+  torture(all, alive, settings);
+  print(all);
+  run.require(all.has_happened(), "not every kind of wait has ended well and badly");
+  if (alive != 0) {
+    run.broken(std::to_string(alive) + " resources were not destroyed");
+  }
+  return run.held("each_wait_ends_once");
+}

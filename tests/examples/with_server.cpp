@@ -1,0 +1,70 @@
+/// Starts a server, runs a command with the address of the server at its end, ends the server.
+/// Usage: with_server redis|postgres|pgbouncer COMMAND...
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "servers/known_servers.hpp"
+
+namespace {
+
+using words = std::vector<std::string>;
+
+/// Its exit status. Not as the user that servers run as: programs just built need not be theirs.
+int run(words command) {
+  std::vector<char*> arguments;
+  std::transform(command.begin(), command.end(), std::back_inserter(arguments),
+                 [](std::string& word) { return word.data(); });
+  arguments.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execvp(arguments.front(), arguments.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child) {
+    throw std::runtime_error("cannot run " + command.front());
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int run_with(words command, const words& address) {
+  command.insert(command.end(), address.begin(), address.end());
+  return run(std::move(command));
+}
+
+/// Throws std::runtime_error that says so where a program is not installed.
+int run_beside(const std::string& server, const words& command) {
+  if (server == "redis") {
+    const servers::redis redis;
+    return run_with(command, {std::to_string(redis.port()), servers::password});
+  }
+  const servers::postgres postgres;
+  if (server == "postgres") {
+    return run_with(command, {postgres.conninfo()});
+  }
+  // Fewer connections to the server than its clients have to it.
+  const servers::pgbouncer bouncer(postgres, 2);
+  return run_with(command, {bouncer.conninfo()});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const words arguments(argv, argv + argc);
+  if (arguments.size() < 3) {
+    throw std::runtime_error("usage: with_server redis|postgres|pgbouncer COMMAND...");
+  }
+  return run_beside(arguments[1], {arguments.begin() + 2, arguments.end()});
+} catch (const std::exception& problem) {
+  (void)std::fprintf(stderr, "with_server: %s\n", problem.what());
+  return 1;
+}
