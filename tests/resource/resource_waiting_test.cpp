@@ -4,13 +4,13 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "support/crew.hpp"
 #include "support/resource_fixtures.hpp"
+#include "support/ways_to_make_room.hpp"
 
 namespace lido {
 namespace {
@@ -100,36 +100,28 @@ TEST_P(ResourceWaiting, A5NobodySleepsBesideAnIdleResource) {
 
 // djc/bb8 #167, POOL-424: nobody is told that there is room again.
 TEST_P(ResourceWaiting, A7EveryWayToFreeRoomServesAWaiter) {
-  using way = std::function<void(fake_pool&, fake_lease&)>;
-  const std::vector<way> ways{[](fake_pool&, fake_lease& lease) { lease.discard(); },
-                              [this](fake_pool&, fake_lease& lease) {
-                                (void)lease.detach();
-                                --server.alive;
-                              },
-                              [this](fake_pool&, fake_lease& lease) {
-                                server.refuse_reset = true;
-                                lease.reset();
-                                server.refuse_reset = false;
-                              },
-                              [](fake_pool& pool, fake_lease& lease) {
-                                EXPECT_TRUE(pool.kill(lease.handle()));
-                                lease.reset();
-                              },
-                              [](fake_pool& pool, fake_lease& lease) {
-                                pool.flush();
-                                lease.reset();
-                              },
-                              [](fake_pool& pool, fake_lease&) { pool.resize(2); }};
-  for (const way& free_room : ways) {
-    fake_pool& pool = start({.max_size = 1});
+  test::manual_clock clock;
+  for (const test::way_to_make_room& way : test::ways_to_make_room(server, clock)) {
+    SCOPED_TRACE(way.name);
+    fake_pool& pool = start(way.options);
     fake_lease held = pool.acquire();
-    std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
+    std::jthread waiting([&] { EXPECT_NO_THROW((void)pool.acquire_for(10s)); });
     ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
-    free_room(pool, held);
+    way.make_room(pool, held);
     waiting.join();
     held.reset();
     end();
   }
+}
+
+// Who waits for the next try of a factory waits no longer than that is there.
+TEST_P(ResourceWaiting, A7AWaiterIsServedByANewFactory) {
+  fake_pool& pool = start({.max_size = 1, .retry_first = 10min, .retry_longest = 10min});
+  server.down = true;
+  std::jthread waiting([&] { EXPECT_NO_THROW((void)pool.acquire_for(10s)); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures == 1; }));
+  server.down = false;
+  pool.replace_factory(test::fake_factory{&server});
 }
 
 // jackc/pgx PR #2350, boostorg/mysql #487: no time-out, or none of one's own. POOL-418: too short.
