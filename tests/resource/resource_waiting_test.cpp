@@ -10,6 +10,7 @@
 
 #include "support/crew.hpp"
 #include "support/resource_fixtures.hpp"
+#include "support/signals.hpp"
 #include "support/ways_to_make_room.hpp"
 
 namespace lido {
@@ -139,6 +140,34 @@ TEST_P(ResourceWaiting, A11A12TimesAreKept) {
   EXPECT_EQ(failure_of(pool, -5ms), acquire_failure::timed_out);
 }
 
+// A wake-up that says nothing: who waits goes on for the rest of its time, and still gets what
+// comes.
+TEST_P(ResourceWaiting, A12WhoIsWokenForNothingWaitsOn) {
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  const int id = held->id;
+  const test::signals_without_restart signals;
+  std::atomic<bool> has_released{false};
+  std::atomic<bool> done{false};
+  std::jthread waiting([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(failure_of(pool, 100ms), acquire_failure::timed_out);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 100ms);
+    EXPECT_NO_THROW(EXPECT_EQ(pool.acquire_for(20s)->id, id));
+    EXPECT_TRUE(has_released);
+    done = true;
+  });
+  const auto was_disturbed = [&, before = signals.handled()](int times) {
+    signals.send(waiting);
+    return signals.handled() >= before + times;
+  };
+  EXPECT_TRUE(eventually([&] { return was_disturbed(20) && pool.stats().timed_out == 1; }));
+  EXPECT_TRUE(eventually([&] { return was_disturbed(200) && pool.stats().waiters == 1; }));
+  has_released = true;
+  held.reset();
+  EXPECT_TRUE(eventually([&] { return was_disturbed(0) && done; }));
+}
+
 // What can be had now, as `try_acquire` has it: a new one, too.
 TEST_P(ResourceWaiting, A11WhoGivesNoTimeIsNotRefusedForEver) {
   fake_pool& pool = start({.max_size = 1});
@@ -264,11 +293,19 @@ TEST_P(ResourceWaiting, D10ThePermanentErrorIsToldWhenTheLastResourceGoes) {
 TEST_P(ResourceWaiting, H5H6AWaitingThreadSleeps) {
   fake_pool& pool = start({.max_size = 1, .acquire_timeout = 1s});
   const fake_lease held = pool.acquire_for(10s);
-  test::run_in_new_thread([&] {
-    EXPECT_THROW((void)pool.acquire(), acquire_error);
-    EXPECT_LT(sleeps_of_this_thread(), 20);
-    EXPECT_LT(processor_time_of_this_thread(), 500ms);  // which yields take, and are no sleeps
-  });
+  long sleeps = 0;
+  std::chrono::nanoseconds work{0};
+  // More than once: a busy machine may let it wait for other things, such as a mutex.
+  for (int attempt = 0; attempt < 5 && (attempt == 0 || sleeps > 2 || work > 100ms); ++attempt) {
+    test::run_in_new_thread([&] {
+      EXPECT_THROW((void)pool.acquire(), acquire_error);
+      sleeps = sleeps_of_this_thread();
+      work = processor_time_of_this_thread();  // which yields take, and are no sleeps
+    });
+  }
+  EXPECT_GE(sleeps, 1);
+  EXPECT_LE(sleeps, 2);
+  EXPECT_LE(work, 100ms);
 }
 
 // brettwooldridge/HikariCP #343: one released, all woken. Then the last one served would have been
