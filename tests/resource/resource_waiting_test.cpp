@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -56,6 +57,25 @@ TEST_P(ResourceWaiting, AllOfMaxSizeCanBeOutAndNotOneMore) {
   EXPECT_EQ(failure_of(pool, 5ms), acquire_failure::timed_out);
   EXPECT_EQ(pool.stats().in_use, 3U);
   EXPECT_EQ(pool.stats().live, 3U);
+}
+
+// Stormpot BSlot.release: what a thread had last is kept for it.
+TEST_P(ResourceWaiting, AllOfMaxSizeCanBeOutThoughOtherThreadsHadThemLast) {
+  constexpr unsigned size = 4;
+  fake_pool& pool = start({.max_size = size, .max_creating = size});
+  std::latch all_have(size);
+  const test::parked_crew crew(size, [&](unsigned /*thread*/) {
+    const fake_lease mine = pool.acquire_for(20s);
+    EXPECT_TRUE(mine);
+    all_have.arrive_and_wait();  // one each, so that each is what some thread had last
+  });
+  std::vector<fake_lease> held(size);
+  for (fake_lease& one : held) {
+    one = pool.try_acquire();
+    EXPECT_TRUE(one);
+  }
+  EXPECT_FALSE(pool.try_acquire());
+  EXPECT_EQ(server.creates, static_cast<int>(size));
 }
 
 TEST_P(ResourceWaiting, AWaitingThreadIsHandedWhatComesBack) {
