@@ -5,6 +5,7 @@
 
 #include "lido/asio.hpp"
 #include "support/asio.hpp"
+#include "support/customers.hpp"
 #include "support/resource_fixtures.hpp"
 
 namespace lido {
@@ -61,6 +62,27 @@ TEST_F(AsioAcquire, HandlersOfOneStrandDoNotOverlap) {
   }
   threads.join();
   EXPECT_EQ(served, 500);
+}
+
+// One queue for all: between a thread and a coroutine that know nothing of Asio.
+TEST_F(AsioAcquire, A6AnOperationIsServedInTheOrderOfComing) {
+  using test::way_to_wait;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  net::thread_pool threads(1);
+  test::customers all(pool);
+  fake_lease held = pool.acquire();
+  for (const way_to_wait next : {way_to_wait::thread, way_to_wait::coroutine}) {
+    all.join([&](auto serve) {
+      async_acquire(pool, 20s,
+                    net::bind_executor(threads, [serve](const std::exception_ptr&, fake_lease got) {
+                      serve(std::move(got));
+                    }));
+    });
+    all.join(next);
+  }
+  held.reset();
+  EXPECT_EQ(all.served(), all.joined());
+  threads.join();
 }
 
 TEST_F(AsioAcquire, AFutureGetsALeaseOrTheError) {

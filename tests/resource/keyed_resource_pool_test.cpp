@@ -142,20 +142,6 @@ TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
   --all.alive;  // the detached one
 }
 
-TEST_F(KeyedResourcePool, B6AWaiterThatGivesUpPassesItsRoomOn) {
-  keyed_pool pool(dialer{&all}, options(1, 1));
-  keyed held = pool.acquire("a");
-  EXPECT_EQ(failure_of(pool, "b", 5ms), acquire_failure::timed_out);
-  std::stop_source stop;
-  std::jthread cancelled(
-      [&] { EXPECT_THROW((void)pool.acquire("b", stop.get_token()), acquire_error); });
-  std::jthread other([&] { EXPECT_TRUE(pool.acquire_for("c", 20s)); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
-  stop.request_stop();
-  cancelled.join();
-  held.reset();
-}
-
 TEST_F(KeyedResourcePool, WhatIsBeingClosedCounts) {
   keyed_pool pool(dialer{&all}, options(1, 1));
   pool.acquire("a").reset();
@@ -262,7 +248,8 @@ TEST_F(KeyedResourcePool, FailuresOfOneKeyTakeNothingFromOthers) {
   EXPECT_EQ(pool.stats("b")->in_use, 2U);
 }
 
-TEST_F(KeyedResourcePool, KeysAreLookedUpWithoutACopy) {
+// That none of them makes a key: KeyedLookup.
+TEST_F(KeyedResourcePool, AKeyMayBeNamedByAnythingThatIsAString) {
   keyed_pool pool(dialer{&all}, options(2, 2));
   const int id = pool.acquire(std::string_view("a"))->id;
   EXPECT_EQ(pool.acquire("a")->id, id);

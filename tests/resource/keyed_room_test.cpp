@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 #include "lido/keyed_resource_pool.hpp"
 #include "support/fake_server.hpp"
@@ -62,6 +66,54 @@ TEST(KeyedRoom, B6WhoseNextTryIsDueAtOnceLooksForRoom) {
   all = &pool;
   EXPECT_NO_THROW((void)pool.acquire_for("weak", 10s));
   EXPECT_FALSE(down);
+}
+
+/// Its end of a resource is a moment at which something else can happen.
+struct ending_dialer {
+  std::function<void()>* on_destroy;
+
+  static std::string create(const std::string& host) { return host; }
+  void destroy(std::string& ended, destroy_reason /*why*/) const noexcept {
+    if (ended == "held") {
+      (*on_destroy)();
+    }
+  }
+};
+
+using ending_pool = keyed_resource_pool<std::string, std::string>;
+
+// djc/bb8 #67, POOL-391 at once: between the end of what made room and the grant of the room. Who
+// gave up wakes up later than that, as a rule, and finds itself granted what it has no use for.
+// Then the room moves twice, past a key that had nothing.
+TEST(KeyedRoom, B6AWaiterThatGivesUpPassesItsRoomOn) {
+  std::function<void()> on_destroy = [] {};
+  ending_pool pool(ending_dialer{&on_destroy},
+                   {.max_total = 1, .each_key = {.max_size = 1, .upkeep = maintenance::by_tick}});
+  int passed_on = 0;
+  for (int i = 0; i < 2000 && passed_on < 20; ++i) {
+    on_destroy = [] {};
+    auto held = pool.acquire_for("held", 20s);
+    std::stop_source stop;
+    bool was_served = false;
+    std::jthread gives_up([&] {
+      try {
+        was_served = static_cast<bool>(pool.acquire_for("left", 20s, stop.get_token()));
+      } catch (const acquire_error& error) {
+        EXPECT_EQ(error.cause(), acquire_failure::cancelled);
+      }
+    });
+    ASSERT_TRUE(test::eventually([&] { return pool.stats().waiters == 1; }));
+    std::jthread next([&] { EXPECT_NO_THROW((void)pool.acquire_for("next", 10s)); });
+    ASSERT_TRUE(test::eventually([&] { return pool.stats().waiters == 2; }));
+    on_destroy = [&] { (void)stop.request_stop(); };
+    const std::uint64_t before = pool.stats().moved;
+    held.reset();
+    gives_up.join();
+    next.join();
+    passed_on += !was_served && pool.stats().moved == before + 2 ? 1 : 0;
+  }
+  EXPECT_GT(passed_on, 0);
+  EXPECT_EQ(pool.stats().waiters, 0U);
 }
 
 }  // namespace

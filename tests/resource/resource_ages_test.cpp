@@ -1,6 +1,7 @@
 // The letters and numbers are those of docs/explanation/resource-pool.md.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <thread>
 #include <vector>
@@ -245,6 +246,57 @@ TEST_F(ResourceAges, E1NamesFileAndLineOfEveryKindOfAcquire) {
   for (const std::string& place : places) {
     EXPECT_NE(place.find("resource_ages_test.cpp"), std::string::npos) << place;
   }
+}
+
+// Each event of a lease says which it is: of which pool, since when, from where.
+TEST_F(ResourceAges, E1NamesFileAndLineOfALeaseThatIsReported) {
+  std::vector<pool_event> told;
+  std::vector<std::string> pools;
+  fake_pool& pool = start({.max_size = 1,
+                           .name = "orders",
+                           .report_slow_after = 10s,
+                           .report_leak_after = 60s,
+                           .on_event = [&](const pool_event& event) {
+                             told.push_back(event);
+                             pools.emplace_back(event.pool);
+                           }});
+  fill(pool, 1);
+  fake_lease held = pool.try_acquire();
+  const std::string line = "resource_ages_test.cpp:" + std::to_string(__LINE__ - 1);
+  pass(11s);
+  pass(50s);
+  clock.advance(4s);
+  pool.tick();
+  const resource_handle handle = held.handle();
+  held.reset();
+  const std::array kinds{pool_event::kind::slow_lease, pool_event::kind::suspected_leak,
+                         pool_event::kind::returned_after_all};
+  const std::array<std::chrono::seconds, 3> ages{11s, 61s, 65s};
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_EQ(pools, std::vector<std::string>(3, "orders"));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(told[i].what, kinds.at(i));
+    EXPECT_FALSE(told[i].error);
+    ASSERT_EQ(told[i].leases.size(), 1U);
+    const lease_info& lease = told[i].leases.front();
+    EXPECT_EQ(lease.resource, handle);
+    EXPECT_EQ(lease.held_for, ages.at(i));
+    EXPECT_NE(lease.where().find(line), std::string::npos) << lease.where();
+  }
+}
+
+TEST_F(ResourceAges, AFailedCreateIsReportedWithItsError) {
+  std::vector<std::string> told;
+  fake_pool& pool =
+      start({.max_size = 1, .name = "orders", .on_event = [&](const pool_event& event) {
+               EXPECT_EQ(event.what, pool_event::kind::create_failed);
+               EXPECT_TRUE(event.leases.empty());
+               told.push_back(std::string(event.pool) + ": " + detail::text_of(event.error));
+             }});
+  server.down = true;
+  EXPECT_FALSE(pool.try_acquire());
+  pool.tick();
+  EXPECT_EQ(told, std::vector<std::string>{"orders: connection refused"});
 }
 
 // HikariCP #808 (E1): who has them, now. Vibur (E5): also in the error.

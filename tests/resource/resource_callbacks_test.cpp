@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -10,12 +9,15 @@
 #include <vector>
 
 #include "support/crew.hpp"
+#include "support/customers.hpp"
 #include "support/resource_fixtures.hpp"
+#include "support/ways_to_make_room.hpp"
 
 namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
+using test::detached;
 using test::eventually;
 using test::failure_of;
 using test::fake_lease;
@@ -23,22 +25,6 @@ using test::fake_pool;
 using test::outcome;
 
 class ResourceCallbacks : public test::resource_in_each_mode {};
-
-struct detached {
-  struct promise_type {  // NOLINT(readability-identifier-naming): the language's
-    static detached get_return_object() { return {}; }
-    static std::suspend_never initial_suspend() { return {}; }
-    static std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    static void unhandled_exception() { std::terminate(); }
-  };
-};
-
-detached use_once(fake_pool& pool, std::atomic<int>& done) {
-  const fake_lease lease = co_await pool.co_acquire(10s);
-  EXPECT_TRUE(lease);
-  ++done;
-}
 
 detached use_often(fake_pool& pool, std::atomic<int>& done, int turns) {
   for (int i = 0; i < turns; ++i) {
@@ -106,51 +92,19 @@ TEST_P(ResourceCallbacks, G5AStoppedTokenEndsTheWaitOfACoroutine) {
   EXPECT_EQ(why, acquire_failure::cancelled);
 }
 
-using way = std::function<void(fake_pool&, fake_lease&)>;
-
-/// Of a pool with one lease, so that somebody else can be served.
-std::vector<way> ways_to_make_room(test::fake_server& server) {
-  return {[](fake_pool&, fake_lease& lease) { lease.discard(); },
-          [&server](fake_pool&, fake_lease& lease) {
-            (void)lease.detach();
-            --server.alive;
-          },
-          [&server](fake_pool&, fake_lease& lease) {
-            server.refuse_reset = true;
-            lease.reset();
-            server.refuse_reset = false;
-          },
-          [](fake_pool& pool, fake_lease& lease) {
-            EXPECT_TRUE(pool.kill(lease.handle()));
-            lease.reset();
-          },
-          [](fake_pool& pool, fake_lease& lease) {
-            pool.flush();
-            lease.reset();
-          },
-          [](fake_pool& pool, fake_lease& lease) {
-            pool.suspend();
-            lease.discard();
-            pool.resume();
-          },
-          [&server](fake_pool& pool, fake_lease& lease) {
-            pool.replace_factory(test::fake_factory{&server});
-            lease.reset();
-          },
-          [](fake_pool& pool, fake_lease&) { pool.resize(2); }};
-}
-
 // djc/bb8 #167, POOL-424, as for threads: nobody is told that there is room again.
 TEST_P(ResourceCallbacks, A7EveryWayToFreeRoomServesACallback) {
-  for (const way& free_room : ways_to_make_room(server)) {
-    fake_pool& pool = start({.max_size = 1});
+  test::manual_clock clock;
+  for (const test::way_to_make_room& way : test::ways_to_make_room(server, clock)) {
+    SCOPED_TRACE(way.name);
+    fake_pool& pool = start(way.options);
     fake_lease held = pool.acquire();
     std::atomic<int> served{0};
     for (int i = 0; i < 2; ++i) {
       pool.async_acquire(
           [&served](fake_lease got, const std::exception_ptr&) { served += got ? 1 : 0; }, 10s);
     }
-    free_room(pool, held);
+    way.make_room(pool, held);
     EXPECT_TRUE(eventually([&] { return served == 2; }));
     held.reset();
     end();
@@ -334,17 +288,19 @@ TEST_P(ResourceCallbacks, G5AStoppedTokenEndsTheWaitOfACallback) {
   EXPECT_TRUE(pool.try_acquire());
 }
 
+// In every order of coming, and beside several threads: ResourceOrder.
 TEST_P(ResourceCallbacks, CoroutinesWaitInTheSameQueue) {
-  std::atomic<int> done{0};
+  using test::way_to_wait;
   fake_pool& pool = start({.max_size = 1});
+  test::customers all(pool);
   fake_lease held = pool.acquire();
-  for (int i = 0; i < 5; ++i) {
-    use_once(pool, done);
+  for (const way_to_wait way : {way_to_wait::coroutine, way_to_wait::callback, way_to_wait::thread,
+                                way_to_wait::coroutine}) {
+    all.join(way);
   }
-  EXPECT_EQ(done, 0);
-  EXPECT_EQ(pool.stats().waiters, 5U);
+  EXPECT_EQ(pool.stats().waiters, 4U);
   held.reset();
-  EXPECT_TRUE(eventually([&] { return done == 5; }));
+  EXPECT_EQ(all.served(), all.joined());
 }
 
 // Each turn has to validate, so each is a callback; were it called inside the one before, the stack

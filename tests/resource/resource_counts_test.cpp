@@ -1,6 +1,10 @@
 // The letters and numbers are those of docs/explanation/resource-pool.md.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -34,6 +38,65 @@ TEST(ResourceCounts, B1CountsSurviveKillsBesideReleases) {
   EXPECT_EQ(stats.idle, static_cast<std::size_t>(server.alive.load()));
   EXPECT_LE(server.most_alive, 2);
   EXPECT_GT(stats.destroyed_for(destroy_reason::killed), 0U);
+}
+
+/// What holds of each snapshot, whatever goes on beside it. Each of `users` may have made one that
+/// is not counted yet, or left the queue without being counted yet.
+void expect_agreement(const resource_pool_stats& stats, std::size_t users) {
+  const std::size_t parts =
+      stats.idle + stats.in_use + stats.creating + stats.checking + stats.closing;
+  EXPECT_EQ(stats.live, parts);
+  EXPECT_LE(stats.live, stats.max_size);
+  EXPECT_LE(stats.waiters, users);
+  const std::uint64_t ended =
+      std::accumulate(stats.destroyed.begin(), stats.destroyed.end(), stats.detached);
+  EXPECT_LE(stats.created, ended + stats.live - stats.creating);
+  EXPECT_GE(stats.created + users, ended + stats.live - stats.creating);
+  const std::uint64_t over =
+      stats.handed_over + stats.timed_out + stats.cancelled + stats.refused + stats.waiters;
+  EXPECT_LE(over, stats.waits);
+  EXPECT_GE(over + users, stats.waits);
+}
+
+// POOL-419 again, of who looks meanwhile.
+TEST(ResourceCounts, B1NumbersAgreeBesideUse) {
+  constexpr unsigned users = 3;
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server},
+                 {.max_size = 2, .max_uses = 50, .upkeep = maintenance::by_callers});
+  std::atomic<std::uint64_t> begun{0};
+  std::atomic<std::uint64_t> done{0};
+  std::atomic<bool> enough{false};
+  std::jthread reader([&] {
+    std::uint64_t last = 0;
+    int moved = 0;
+    const auto end = std::chrono::steady_clock::now() + 3s;
+    while (moved < 20'000 && !HasFailure() && std::chrono::steady_clock::now() < end) {
+      const std::uint64_t least = done;
+      const resource_pool_stats stats = pool.stats();
+      EXPECT_GE(stats.uses, std::max(least, last));
+      EXPECT_LE(stats.uses, begun);
+      expect_agreement(stats, users);
+      moved += stats.in_use != 0 && stats.uses != last ? 1 : 0;  // in the middle of it
+      last = stats.uses;
+    }
+    EXPECT_GT(moved, 10);
+    enough = true;
+  });
+  test::run_crew(users, [&](unsigned thread) {
+    for (unsigned i = 0; !enough; ++i) {
+      fake_lease lease = pool.acquire_for(20s);
+      ++begun;
+      if ((i + thread) % 10 == 0) {
+        EXPECT_TRUE(pool.kill(lease.handle()));
+      }
+      lease.reset();
+      ++done;
+    }
+  });
+  reader.join();
+  EXPECT_EQ(pool.stats().uses, done);
+  expect_agreement(pool.stats(), 0);
 }
 
 // deadpool-rs/deadpool #380: shrink, then grow, underflows.

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/crew.hpp"
 #include "support/resource_fixtures.hpp"
@@ -15,22 +18,53 @@ using namespace std::chrono_literals;
 using test::fake_lease;
 using test::fake_pool;
 
+/// Makes all that the pool may have, and puts them back.
+void fill(fake_pool& pool, std::size_t size) {
+  std::vector<fake_lease> held;
+  while (held.size() < size) {
+    if (fake_lease lease = pool.try_acquire()) {
+      held.push_back(std::move(lease));
+    }
+    pool.tick();
+  }
+  held.clear();
+  EXPECT_TRUE(test::eventually([&] { return pool.stats().idle == size; }));
+}
+
+/// How often the mutex was taken while two threads used what was idle, that of one `stats()` not
+/// counted.
+std::uint64_t locks_of_two_threads(fake_pool& pool, int uses) {
+  const std::uint64_t before = pool.stats().mutex_locks;
+  test::run_crew(2, [&](unsigned /*thread*/) {
+    for (int i = 0; i < uses; ++i) {
+      EXPECT_TRUE(pool.acquire());
+      const fake_lease taken = pool.try_acquire();
+      EXPECT_TRUE(taken);
+    }
+  });
+  return pool.stats().mutex_locks - before - 1;
+}
+
 TEST(ResourcePool, AnIdleResourceCostsNoMutex) {
   for (const maintenance mode : {maintenance::by_tick, maintenance::by_callers}) {
     test::fake_server server;
     test::manual_clock clock;
     fake_pool pool(test::fake_factory{&server}, {.max_size = 4, .upkeep = mode, .clock = &clock});
-    while (!pool.try_acquire()) {
-      pool.tick();
-    }
-    const std::uint64_t before = pool.stats().mutex_locks;
-    for (int i = 0; i < 1000; ++i) {
-      EXPECT_TRUE(pool.acquire());
-      const fake_lease taken = pool.try_acquire();
-      EXPECT_TRUE(taken);
-    }
-    EXPECT_EQ(pool.stats().mutex_locks, before + 1);  // that of the first stats()
+    fill(pool, 4);
+    EXPECT_EQ(locks_of_two_threads(pool, 1000), 0U);
   }
+}
+
+// The threads of the pool take it some times a second, however often others use what is idle.
+TEST(ResourcePool, AnIdleResourceCostsNoMutexBesideThreadsOfThePool) {
+  constexpr int uses = 50'000;
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 4, .validate_if_idle_longer_than = 1h});
+  fill(pool, 4);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t locks = locks_of_two_threads(pool, uses);
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(static_cast<double>(locks), 100 * (1 + time.count()));
 }
 
 std::string refusal_of(const resource_pool_options& options) {

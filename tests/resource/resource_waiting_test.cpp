@@ -4,13 +4,15 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include <functional>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "support/crew.hpp"
 #include "support/resource_fixtures.hpp"
+#include "support/signals.hpp"
+#include "support/ways_to_make_room.hpp"
 
 namespace lido {
 namespace {
@@ -57,6 +59,25 @@ TEST_P(ResourceWaiting, AllOfMaxSizeCanBeOutAndNotOneMore) {
   EXPECT_EQ(pool.stats().live, 3U);
 }
 
+// Stormpot BSlot.release: what a thread had last is kept for it.
+TEST_P(ResourceWaiting, AllOfMaxSizeCanBeOutThoughOtherThreadsHadThemLast) {
+  constexpr unsigned size = 4;
+  fake_pool& pool = start({.max_size = size, .max_creating = size});
+  std::latch all_have(size);
+  const test::parked_crew crew(size, [&](unsigned /*thread*/) {
+    const fake_lease mine = pool.acquire_for(20s);
+    EXPECT_TRUE(mine);
+    all_have.arrive_and_wait();  // one each, so that each is what some thread had last
+  });
+  std::vector<fake_lease> held(size);
+  for (fake_lease& one : held) {
+    one = pool.try_acquire();
+    EXPECT_TRUE(one);
+  }
+  EXPECT_FALSE(pool.try_acquire());
+  EXPECT_EQ(server.creates, static_cast<int>(size));
+}
+
 TEST_P(ResourceWaiting, AWaitingThreadIsHandedWhatComesBack) {
   fake_pool& pool = start({.max_size = 1});
   fake_lease held = pool.acquire();
@@ -100,36 +121,28 @@ TEST_P(ResourceWaiting, A5NobodySleepsBesideAnIdleResource) {
 
 // djc/bb8 #167, POOL-424: nobody is told that there is room again.
 TEST_P(ResourceWaiting, A7EveryWayToFreeRoomServesAWaiter) {
-  using way = std::function<void(fake_pool&, fake_lease&)>;
-  const std::vector<way> ways{[](fake_pool&, fake_lease& lease) { lease.discard(); },
-                              [this](fake_pool&, fake_lease& lease) {
-                                (void)lease.detach();
-                                --server.alive;
-                              },
-                              [this](fake_pool&, fake_lease& lease) {
-                                server.refuse_reset = true;
-                                lease.reset();
-                                server.refuse_reset = false;
-                              },
-                              [](fake_pool& pool, fake_lease& lease) {
-                                EXPECT_TRUE(pool.kill(lease.handle()));
-                                lease.reset();
-                              },
-                              [](fake_pool& pool, fake_lease& lease) {
-                                pool.flush();
-                                lease.reset();
-                              },
-                              [](fake_pool& pool, fake_lease&) { pool.resize(2); }};
-  for (const way& free_room : ways) {
-    fake_pool& pool = start({.max_size = 1});
+  test::manual_clock clock;
+  for (const test::way_to_make_room& way : test::ways_to_make_room(server, clock)) {
+    SCOPED_TRACE(way.name);
+    fake_pool& pool = start(way.options);
     fake_lease held = pool.acquire();
-    std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
+    std::jthread waiting([&] { EXPECT_NO_THROW((void)pool.acquire_for(10s)); });
     ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
-    free_room(pool, held);
+    way.make_room(pool, held);
     waiting.join();
     held.reset();
     end();
   }
+}
+
+// Who waits for the next try of a factory waits no longer than that is there.
+TEST_P(ResourceWaiting, A7AWaiterIsServedByANewFactory) {
+  fake_pool& pool = start({.max_size = 1, .retry_first = 10min, .retry_longest = 10min});
+  server.down = true;
+  std::jthread waiting([&] { EXPECT_NO_THROW((void)pool.acquire_for(10s)); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures == 1; }));
+  server.down = false;
+  pool.replace_factory(test::fake_factory{&server});
 }
 
 // jackc/pgx PR #2350, boostorg/mysql #487: no time-out, or none of one's own. POOL-418: too short.
@@ -145,6 +158,34 @@ TEST_P(ResourceWaiting, A11A12TimesAreKept) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 5ms);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);  // where nothing said would be 30 s
   EXPECT_EQ(failure_of(pool, -5ms), acquire_failure::timed_out);
+}
+
+// A wake-up that says nothing: who waits goes on for the rest of its time, and still gets what
+// comes.
+TEST_P(ResourceWaiting, A12WhoIsWokenForNothingWaitsOn) {
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  const int id = held->id;
+  const test::signals_without_restart signals;
+  std::atomic<bool> has_released{false};
+  std::atomic<bool> done{false};
+  std::jthread waiting([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(failure_of(pool, 100ms), acquire_failure::timed_out);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 100ms);
+    EXPECT_NO_THROW(EXPECT_EQ(pool.acquire_for(20s)->id, id));
+    EXPECT_TRUE(has_released);
+    done = true;
+  });
+  const auto was_disturbed = [&, before = signals.handled()](int times) {
+    signals.send(waiting);
+    return signals.handled() >= before + times;
+  };
+  EXPECT_TRUE(eventually([&] { return was_disturbed(20) && pool.stats().timed_out == 1; }));
+  EXPECT_TRUE(eventually([&] { return was_disturbed(200) && pool.stats().waiters == 1; }));
+  has_released = true;
+  held.reset();
+  EXPECT_TRUE(eventually([&] { return was_disturbed(0) && done; }));
 }
 
 // What can be had now, as `try_acquire` has it: a new one, too.
@@ -272,11 +313,19 @@ TEST_P(ResourceWaiting, D10ThePermanentErrorIsToldWhenTheLastResourceGoes) {
 TEST_P(ResourceWaiting, H5H6AWaitingThreadSleeps) {
   fake_pool& pool = start({.max_size = 1, .acquire_timeout = 1s});
   const fake_lease held = pool.acquire_for(10s);
-  test::run_in_new_thread([&] {
-    EXPECT_THROW((void)pool.acquire(), acquire_error);
-    EXPECT_LT(sleeps_of_this_thread(), 20);
-    EXPECT_LT(processor_time_of_this_thread(), 500ms);  // which yields take, and are no sleeps
-  });
+  long sleeps = 0;
+  std::chrono::nanoseconds work{0};
+  // More than once: a busy machine may let it wait for other things, such as a mutex.
+  for (int attempt = 0; attempt < 5 && (attempt == 0 || sleeps > 2 || work > 100ms); ++attempt) {
+    test::run_in_new_thread([&] {
+      EXPECT_THROW((void)pool.acquire(), acquire_error);
+      sleeps = sleeps_of_this_thread();
+      work = processor_time_of_this_thread();  // which yields take, and are no sleeps
+    });
+  }
+  EXPECT_GE(sleeps, 1);
+  EXPECT_LE(sleeps, 2);
+  EXPECT_LE(work, 100ms);
 }
 
 // brettwooldridge/HikariCP #343: one released, all woken. Then the last one served would have been

@@ -1,0 +1,114 @@
+// What a pool does with memory: of free objects nothing, and beside them little.
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+#include "support/pool_kinds.hpp"
+#include "support/sanitizers.hpp"
+
+namespace lido {
+namespace {
+
+constexpr std::size_t page_size = std::size_t{64} * 1024;  // the largest of any system
+
+/// One page, so that the system can watch over it; trivial, so that default_init leaves it alone.
+struct alignas(page_size) page {
+  std::array<char, page_size> bytes;
+};
+
+/// Nobody may read or write them while it lives.
+class forbidden_pages {
+ public:
+  explicit forbidden_pages(const std::vector<page*>& pages) : pages_(pages) { protect(PROT_NONE); }
+  forbidden_pages(const forbidden_pages&) = delete;
+  forbidden_pages& operator=(const forbidden_pages&) = delete;
+  ~forbidden_pages() { protect(PROT_READ | PROT_WRITE); }
+
+ private:
+  void protect(int rights) {
+    for (page* const one : pages_) {
+      EXPECT_EQ(::mprotect(one, sizeof(page), rights), 0);
+    }
+  }
+
+  std::vector<page*> pages_;
+};
+
+template <class Kind>
+class ObjectMemory : public ::testing::Test {
+ protected:
+  using pool_type = typename Kind::template pool<page>;
+};
+TYPED_TEST_SUITE(ObjectMemory, test::unchecked_pool_kinds, test::pool_kind_names);
+
+// Links, caches and statistics lie elsewhere. What has a page to itself cannot be looked at without
+// the end of the program.
+TYPED_TEST(ObjectMemory, NothingReadsOrWritesAFreeObject) {
+  constexpr std::size_t capacity = 600;
+  typename TestFixture::pool_type pool(capacity);
+  std::vector<page*> all(capacity);
+  std::generate(all.begin(), all.end(), [&] { return pool.try_acquire_ptr(default_init); });
+  ASSERT_EQ(test::count_distinct(all), capacity);
+  const forbidden_pages nobody(all);
+  test::release_all(pool, all);
+  test::run_crew(3, [&](unsigned /*thread*/) {
+    for (int round = 0; round < 50; ++round) {
+      std::vector<page*> some(150);
+      std::generate(some.begin(), some.end(), [&] { return pool.try_acquire_ptr(default_init); });
+      test::release_all(pool, some);
+    }
+  });
+  const pool_stats stats = pool.stats();
+  EXPECT_EQ(stats.in_use, 0U);
+  EXPECT_EQ(stats.cached + stats.shared, capacity);
+}
+
+template <class Pool>
+double bytes_a_slot(std::size_t slots) {
+  // That of one slot is what does not depend on their number: the table of caches.
+  const Pool small(1);
+  const Pool large(slots);
+  const std::size_t more = large.stats().bookkeeping_bytes - small.stats().bookkeeping_bytes;
+  return static_cast<double>(more) / static_cast<double>(slots - 1);
+}
+
+// 4 for the link of the list, and what the depot needs for its magazines.
+TEST(ObjectMemoryBeside, BookkeepingOfALargePoolTakesAtMostEightBytesASlot) {
+  constexpr std::size_t slots = 1'000'000;
+  EXPECT_LE(bytes_a_slot<object_pool<int>>(slots), 8.0);
+  EXPECT_LE((bytes_a_slot<object_pool<int, policy::locked_cache>>(slots)), 8.0);
+  EXPECT_LE((bytes_a_slot<object_pool<int, policy::no_cache>>(slots)), 8.0);
+  EXPECT_GE(bytes_a_slot<object_pool<int>>(slots), 4.0);
+}
+
+#if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN && __GLIBC_PREREQ(2, 33)  // whose own allocators do not tell
+std::size_t bytes_from_the_system() {
+  const struct mallinfo2 all = ::mallinfo2();
+  return all.uordblks + all.hblkhd;
+}
+
+// All that it asks the system for, the first cells of 128 caches among it, which take no memory
+// until they are used: slots are no larger than their objects, and at most eight bytes come on top
+// of each.
+TEST(ObjectMemoryBeside, ALargePoolTakesItsObjectsAndEightBytesASlot) {
+  using object = std::array<int, 3>;
+  constexpr std::size_t slots = 1'000'000;
+  constexpr std::size_t table_and_ends_of_pages = 192 * 1024;
+  const std::size_t before = bytes_from_the_system();
+  const auto pool = std::make_unique<object_pool<object>>(slots);
+  const std::size_t taken = bytes_from_the_system() - before;
+  EXPECT_LE(taken, slots * (sizeof(object) + 8) + table_and_ends_of_pages);
+  EXPECT_GE(taken, slots * sizeof(object) + pool->stats().bookkeeping_bytes);
+}
+#endif
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,118 @@
+/// @file
+/// Those who wait for the one resource of a pool, each in a way of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <coroutine>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <numeric>
+#include <ostream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/fake_server.hpp"
+
+namespace lido::test {
+
+/// A coroutine that nobody waits for.
+struct detached {
+  struct promise_type {  // NOLINT(readability-identifier-naming): the language's
+    static detached get_return_object() { return {}; }
+    static std::suspend_never initial_suspend() { return {}; }
+    static std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    static void unhandled_exception() { std::terminate(); }
+  };
+};
+
+/// Awaits a resource, and calls `serve` with it. Not inline: Clang 14 cannot compile a coroutine
+/// that is, with its sanitizer of function types.
+detached await_resource(fake_pool& pool, std::chrono::seconds patience,
+                        std::function<void(fake_lease)> serve);
+
+enum class way_to_wait { thread, callback, coroutine };
+
+inline void PrintTo(way_to_wait way, std::ostream* out) {  // NOLINT(readability-identifier-naming)
+  *out << (way == way_to_wait::thread     ? "thread"
+           : way == way_to_wait::callback ? "callback"
+                                          : "coroutine");
+}
+
+/// A queue that a test knows: nobody joins it before the one in front has.
+///
+/// Each notes that it was served while it has the resource, of which there is one, so the notes are
+/// in the order of service.
+class customers {
+ public:
+  /// Of a pool with one resource, that is out.
+  explicit customers(fake_pool& pool, bool discard = false) : pool_(pool), discard_(discard) {}
+
+  /// `wait(serve)` begins to wait, and calls `serve(lease)` when it has.
+  template <class Wait>
+  void join(const Wait& wait) {
+    const std::size_t waiting = pool_.stats().waiters;
+    wait([this, place = joined_++](fake_lease lease) { serve(place, lease); });
+    EXPECT_TRUE(eventually([&] { return pool_.stats().waiters == waiting + 1; }));
+  }
+
+  void join(way_to_wait way) {
+    join([&](auto serve) {
+      if (way == way_to_wait::thread) {
+        threads_.emplace_back([this, serve] { serve(pool_.acquire_for(patience)); });
+      } else if (way == way_to_wait::callback) {
+        pool_.async_acquire(
+            [serve](fake_lease lease, const std::exception_ptr& /*error*/) {
+              serve(std::move(lease));
+            },
+            patience);
+      } else {
+        await_resource(pool_, patience, serve);
+      }
+    });
+  }
+
+  /// Their places in the queue, in the order of service, once all have been served.
+  [[nodiscard]] std::vector<int> served() {
+    const auto all_served = [this] {
+      const std::lock_guard guard(mutex_);
+      return served_.size() == static_cast<std::size_t>(joined_);
+    };
+    EXPECT_TRUE(eventually(all_served));
+    const std::lock_guard guard(mutex_);
+    return served_;
+  }
+  /// As they came.
+  [[nodiscard]] std::vector<int> joined() const {
+    std::vector<int> places(static_cast<std::size_t>(joined_));
+    std::iota(places.begin(), places.end(), 0);
+    return places;
+  }
+
+ private:
+  static constexpr std::chrono::seconds patience{20};
+
+  void serve(int place, fake_lease& lease) {
+    EXPECT_TRUE(lease);
+    {
+      const std::lock_guard guard(mutex_);
+      served_.push_back(place);
+    }
+    if (discard_) {
+      lease.discard();
+    }
+  }
+
+  fake_pool& pool_;
+  const bool discard_;
+  int joined_ = 0;
+  std::mutex mutex_;
+  std::vector<int> served_;
+  std::vector<std::jthread> threads_;  // last: joined before the others go
+};
+
+}  // namespace lido::test
