@@ -199,7 +199,9 @@ std::size_t resource_core::end(const deadline& until) noexcept {
     after_change(after);
   }
   (void)stop_.request_stop();
-  end_unasked();
+  if (!broken(mutation::keep_unasked)) {
+    end_unasked();
+  }
   for (resource_grant grant = scan(life_state::checking); grant.slot != nullptr;
        grant = scan(life_state::checking)) {
     retire(grant, destroy_reason::closed);

@@ -1,6 +1,7 @@
 // Who asks a resource whether it still works, and what becomes of it until it answers.
 #include <algorithm>
 
+#include "lido/base/mutation.hpp"
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -88,9 +89,10 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
 /// Under the mutex.
 void resource_core::let_pool_ask(resource_slot& slot, aftermath& after) noexcept {
   resource_grant grant{&slot, {}};
-  if (slot.lend(grant.ticket, life_state::checking)) {
+  const bool stays = broken(mutation::ask_unlent);
+  if (slot.lend(grant.ticket, stays ? life_state::idle : life_state::checking)) {
     unasked_.push_back(grant);
-    after.work = true;
+    after.work |= !broken(mutation::ask_unannounced);
   }
 }
 
@@ -108,14 +110,18 @@ bool resource_core::can_ask_for_one_more() const noexcept {
 void resource_core::ask_for_others(const resource_grant& grant) noexcept {
   if (make_fit(grant, {})) {
     grant.slot->vetted(now());
-    offer(grant);
+    if (!broken(mutation::answer_unoffered)) {
+      offer(grant);
+    }
   }
   // Only now: callbacks have returned.
   aftermath after(*this);
   const lock guard(mutex_);
-  --asking_;
+  asking_ -= broken(mutation::count_asked) ? 0 : 1;
   --running_;
-  after_change(after);
+  if (!broken(mutation::answer_unsettled)) {
+    after_change(after);
+  }
 }
 
 /// The pool is closed: nobody wants to know any more.

@@ -23,18 +23,28 @@ namespace model {
 struct inquiry {
   int created = 0;
   int destroyed = 0;
-  int told = 0;                  ///< callbacks that were served
-  int most = 0;                  ///< resources at once
-  int refusals = 0;              ///< so many questions may be answered with no, or not
-  bool refuses_at_once = false;  ///< those are the first ones
+  int told = 0;      ///< callbacks that were served
+  int most = 0;      ///< resources at once
+  int refusals = 0;  ///< so many questions may be answered with no, or not
   bool creates_fail = false;
   std::function<void()> in_question;  ///< called in the middle of each
   lido::detail::resource_core* core = nullptr;
+  lido::detail::atomic<std::uint32_t> any_end{0};
 
   /// What the pool calls may call the pool: under its mutex it would wait for itself.
   void touch_pool() const noexcept {
     if (core != nullptr) {
       (void)core->use_of_room();
+    }
+  }
+  void note_end() noexcept {
+    ++destroyed;
+    any_end.store(1, std::memory_order_release);
+    lido::detail::unpark(&any_end);
+  }
+  void await_an_end() const noexcept {
+    while (any_end.load(std::memory_order_acquire) == 0) {
+      (void)lido::detail::park(any_end, 0, {});
     }
   }
 };
@@ -57,15 +67,14 @@ struct asked_factory {
     if (about->in_question) {
       about->in_question();
     }
-    const bool refuses = about->refusals > 0 && (about->refuses_at_once ||
-                                                 execution::now().choose(question::event, 2) == 1);
+    const bool refuses = about->refusals > 0 && execution::now().choose(question::event, 2) == 1;
     about->refusals -= refuses ? 1 : 0;
     return !refuses;
   }
   void destroy(resource& ended, lido::destroy_reason /*why*/) const noexcept {
     ended.uses.write(0);  // nobody else has it
     about->touch_pool();
-    ++about->destroyed;
+    about->note_end();
   }
 };
 

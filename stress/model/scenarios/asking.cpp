@@ -134,11 +134,7 @@ void close_against_question() {
 // for as long as the other lives.
 void close_beside_slow_question() {
   with_questions(2, 2, [](asked_pool& pool) {
-    pool.about().in_question = [&] {
-      while (pool.about().destroyed == 0) {
-        execution::now().rest();
-      }
-    };
+    pool.about().in_question = [&] { pool.about().await_an_end(); };
     caller hasty(pool);
     pool.run([&] { pool.close(); },
              [&] {
