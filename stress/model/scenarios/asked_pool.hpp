@@ -116,6 +116,19 @@ class asked_pool {
     check();
   }
 
+  /// The pool has two threads.
+  template <class User>
+  void run_with_two(const User& user) {
+    users_ = 1;
+    in_threads(
+        [this, &user] {
+          user();
+          leave();
+        },
+        [this] { work(); }, [this] { work(); });
+    check();
+  }
+
  private:
   void work();
   void leave();

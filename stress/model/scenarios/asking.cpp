@@ -3,6 +3,7 @@
 /// and nothing is lost: the last user closes the pool and waits for all that is left of it.
 #include <array>
 #include <stop_token>
+#include <utility>
 
 #include "scenarios/asked_pool.hpp"
 
@@ -117,6 +118,31 @@ void asked_again_without_creates() {
   });
 }
 
+// One does not answer before somebody is served, who gets the other, or one that is made meanwhile.
+void slow_question(std::size_t size, std::size_t made) {
+  with_questions(size, made, [](asked_pool& pool) {
+    caller hasty(pool);
+    bool first = true;
+    pool.about().in_question = [&] {
+      if (std::exchange(first, false)) {
+        hasty.await();
+      }
+    };
+    pool.run_with_two([&] {
+      hasty.ask();
+      hasty.await_and_use();
+    });
+  });
+}
+
+void slow_question_beside_other() {
+  slow_question(2, 2);
+}
+
+void slow_question_beside_create() {
+  slow_question(2, 1);
+}
+
 // Whoever waits for an answer is told, and what is under question ends.
 void close_against_question() {
   with_questions(1, 1, [](asked_pool& pool) {
@@ -214,6 +240,10 @@ constexpr std::array scenarios{
     is_asked("asking.says_no", "another is made in its place", &says_no),
     is_asked("asking.asked_again_without_creates", "one question after another, and no creates",
              &asked_again_without_creates),
+    is_asked("asking.slow_question_beside_other", "one that does not answer holds up nobody",
+             &slow_question_beside_other),
+    is_asked("asking.slow_question_beside_create", "nor does it where another can be made",
+             &slow_question_beside_create),
     is_asked("asking.close_against_question", "a pool closes as one is asked",
              &close_against_question),
     is_asked("asking.close_beside_slow_question", "it ends what nobody has asked yet",
