@@ -184,12 +184,12 @@ bool resource_core::enqueue(resource_waiter& waiter, bool again, acquire_failure
 
 void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept {
   const bool has_to_look = queue_.empty() || again;
-  if (again) {
+  if (again || broken(mutation::push_in_front)) {
     queue_.push_front(waiter);
   } else {
     queue_.push_back(waiter);
-    ++totals_.waits;
   }
+  totals_.waits += again ? 0 : 1;
   attention_.one_waits();
   if (has_to_look && !broken(mutation::wait_unlooked)) {
     match(nullptr, after);

@@ -79,7 +79,7 @@ bool resource_core::plan(deadline& until) noexcept {
     wait = std::min(wait, retry_at_ - moment);
   }
   if (hopeful() != 0) {
-    wait = std::min(wait, patience_for_answers);
+    wait = std::min(wait, tuning::nanoseconds_for_answer);
   }
   until = deadline::after(std::chrono::nanoseconds(wait));
   if (next_callback < until.nanoseconds()) {

@@ -1,6 +1,7 @@
 // Who asks a resource whether it still works, and what becomes of it until it answers.
 #include <algorithm>
 
+#include "lido/base/mutation.hpp"
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -90,8 +91,8 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
   const bool unasked = is_unasked(slot);
   if (unasked && leaves_to_pool(waiter.until(), by)) {
     answer_wanted_ = true;
-    after.work = true;
-    after.plans |= planned_ > deadline().but_within(patience_for_answers).nanoseconds();
+    after.work |= !broken(mutation::ask_unannounced);
+    after.plans |= planned_ > deadline().but_within(tuning::nanoseconds_for_answer).nanoseconds();
     return false;
   }
   // One whose time is over is for the waiter to end, outside of the mutex.
@@ -125,10 +126,12 @@ bool resource_core::next_question(job& out) noexcept {
     return false;
   }
   const bool for_waiters = !queue_.empty();
+  const life_state meanwhile =
+      broken(mutation::ask_unlent) ? life_state::idle : life_state::checking;
   out.unasked.slot = find_slot([&](resource_slot& slot) {
     const bool asks = slot.state() == life_state::idle &&
                       (for_waiters ? is_unasked(slot) : needs_keepalive(slot));
-    return asks && slot.lend(out.unasked.ticket, life_state::checking);
+    return asks && slot.lend(out.unasked.ticket, meanwhile);
   });
   if (out.unasked.slot == nullptr) {
     (for_waiters ? answer_wanted_ : keepalive_due_) = false;
@@ -157,7 +160,7 @@ void resource_core::run_question(const resource_grant& grant) noexcept {
   }
   aftermath after(*this);
   const lock guard(mutex_);
-  --asking_;
+  asking_ -= broken(mutation::count_asked) ? 0 : 1;
   --running_;
   after_change(after);
 }
@@ -170,11 +173,11 @@ std::uint32_t resource_core::hopeful() const noexcept {
     return 0;
   }
   const auto young =
-      std::chrono::steady_clock::now() - std::chrono::nanoseconds(patience_for_answers);
+      std::chrono::steady_clock::now() - std::chrono::nanoseconds(tuning::nanoseconds_for_answer);
   const std::uint32_t most = settings_.creating_limit(max_size_);
   std::uint32_t old = 0;
   const resource_waiter* waiter = queue_.first();
-  for (; waiter != nullptr && waiter->since() < young && old < most; ++old) {
+  for (; waiter != nullptr && waiter->since() <= young && old < most; ++old) {
     waiter = waiter_list::after(*waiter);
   }
   const std::uint32_t left = answers() - std::min(old, answers());

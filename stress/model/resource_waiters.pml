@@ -7,8 +7,8 @@
  *
  * Users of one resource each: PATIENT that wait for as long as it takes, one whose time may be over
  * at any moment, one whose wait is stopped by another process. Each rule can be broken: -DUNWATCHED,
- * -DUNLOOKED, -DBLIND_CANCEL, -DSWALLOWED, -DREFUSED; SPIN then finds what goes wrong. spin.py runs
- * it.
+ * -DUNLOOKED, -DBLIND_CANCEL, -DSWALLOWED, -DREFUSED, -DIN_FRONT; SPIN then finds what goes wrong.
+ * spin.py runs it.
  */
 
 #ifndef RESOURCES
@@ -36,6 +36,8 @@ bool linked[USERS];
 bool registered;       /* the stop callback of STOPPED */
 byte queue[USERS];
 byte length;
+byte came[USERS];      /* how many had begun to wait before it, since the queue was empty */
+byte arrivals;
 byte served, left;
 
 inline lock(me) { atomic { gate == NONE -> gate = me } }
@@ -61,6 +63,44 @@ inline unlink(who) {
        i = 0
     :: else -> skip
     fi
+  }
+}
+
+/* Under the mutex: `me` begins to wait. */
+inline enqueue(me) {
+  atomic {
+    wait_of[me] = waiting;
+    arrivals = (length == 0 -> 0 : arrivals);
+    came[me] = arrivals;
+    arrivals++;
+#ifdef IN_FRONT
+    i = length;
+    do
+    :: i > 0 -> queue[i] = queue[i - 1]; i--
+    :: else -> break
+    od;
+    queue[0] = me;
+#else
+    queue[length] = me;
+#endif
+    length++;
+    linked[me] = true;
+    waits++
+  }
+}
+
+/* Who is given something is behind nobody that still waits. */
+inline check_turn(who) {
+  d_step {
+    i = 0;
+    do
+    :: i < length ->
+       assert(came[queue[i]] > came[who] || wait_of[queue[i]] == cancelled);
+       i++
+    :: else -> break
+    od;
+    came[who] = 0;
+    i = 0
   }
 }
 
@@ -115,6 +155,7 @@ inline match(only) {
            end_wait(who, given, ok);
            if
            :: ok ->
+              check_turn(who);
               have = NONE;
               if
               :: only != NONE -> break
@@ -183,13 +224,7 @@ proctype user(byte me) {
   :: mine == NONE ->
      lock(me);
      ok = (length == 0); /* whoever stands in front has looked already */
-     atomic {
-       wait_of[me] = waiting;
-       queue[length] = me;
-       length++;
-       linked[me] = true;
-       waits++
-     }
+     enqueue(me);
 #ifndef UNLOOKED
      if
      :: ok -> match(NONE)
@@ -216,6 +251,7 @@ proctype user(byte me) {
      :: else ->
         lock(me);
         unlink(me);
+        came[me] = 0;
         unlock()
      fi
 #ifdef SWALLOWED

@@ -144,9 +144,14 @@ enum class mutation {
   called_unlooked,   ///< a waiter that was only woken sleeps again without a look
   keep_call,         ///< who gives up does not look what it was woken for
   ignore_overdue,    ///< who was overtaken for too long may be overtaken once more
-  serve_one,     ///< a waiter that may no longer be overtaken is given one, whatever else is idle
-  keep_pending,  ///< a create that nobody has begun stays when its room is taken back
-  end_unwaited,  ///< a pool ends although somebody is about to leave it
+  serve_one,      ///< a waiter that may no longer be overtaken is given one, whatever else is idle
+  keep_pending,   ///< a create that nobody has begun stays when its room is taken back
+  end_unwaited,   ///< a pool ends although somebody is about to leave it
+  push_in_front,  ///< who begins to wait is put in front of those who wait already
+  ask_unlent,     ///< a resource stays idle while the pool asks it
+  ask_unannounced,   ///< what is to be asked is told to no thread of the pool
+  answer_unoffered,  ///< what has answered the pool is offered to nobody
+  count_asked,       ///< a question that has its answer goes on counting as under way
   // keyed resource pools
   key_unwatched,     ///< who leaves a key does not look whether others wait for room
   hoarding_key,      ///< what a key does not use is not taken back

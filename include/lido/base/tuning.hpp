@@ -36,6 +36,8 @@ struct tuning {
   static constexpr std::int64_t nanoseconds_awake = 20'000;  ///< of who is next: about a wake-up
   // How often a waiter looks for slots by itself where the kernel refuses the heavy fence.
   static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
+  /// Who waits for an answer hopes so long that it comes: longer than it takes in most networks.
+  static constexpr std::int64_t nanoseconds_for_answer = 20'000'000;
 };
 
 }  // namespace lido::detail

@@ -15,9 +15,6 @@ namespace lido::detail {
 /// wait for anything else.
 enum class validation : std::uint8_t { by_caller, by_pool, at_once };
 
-/// How long who waits for an answer hopes that it comes: longer than it takes in most networks.
-inline constexpr nanos patience_for_answers = 20'000'000;
-
 struct resource_job {
   resource_slot* slot = nullptr;  ///< to be filled
   resource_grant unasked;         ///< to be validated; without either: a sweep

@@ -62,6 +62,35 @@ void late_before_patient() {
   });
 }
 
+// Both are in the queue before the resource comes back, in a known order.
+void first_come_first_served() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    int served = 0;
+    const auto rest_until_there_are = [&](std::size_t waiters) {
+      while (pool.pool().stats().waiters != waiters) {
+        execution::now().rest();
+      }
+    };
+    const auto wait_as = [&](int place) {
+      lending::lease got = pool.pool().acquire();
+      require(served == place, "a waiter was overtaken by one that came later");
+      ++served;
+      lending::use(std::move(got));
+    };
+    in_threads([&] { wait_as(0); },
+               [&] {
+                 rest_until_there_are(1);
+                 wait_as(1);
+               },
+               [&] {
+                 rest_until_there_are(2);
+                 lending::use(std::move(held));
+               });
+    pool.check(1);
+  });
+}
+
 // A callback in the queue is told exactly once, by who releases or by the clock.
 void late_callback() {
   with_pool(1, [](lending& pool) {
@@ -253,6 +282,7 @@ constexpr std::array scenarios{
           &wait_against_release),
     lends("resources.two_wait", "two who wait for one", &two_wait),
     lends("resources.three_for_two", "three threads, two resources", &three_for_two),
+    lends("resources.first_come_first_served", "the order of the queue", &first_come_first_served),
     lends("resources.late_waiter", "a time that is over as it is served", &late_waiter),
     lends("resources.late_before_patient", "somebody stands behind it", &late_before_patient),
     lends("resources.late_callback", "a callback is told once", &late_callback),

@@ -46,6 +46,7 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> slot_supply_scenarios();
 [[nodiscard]] std::span<const scenario> resource_scenarios();
 [[nodiscard]] std::span<const scenario> overtaking_scenarios();
+[[nodiscard]] std::span<const scenario> asking_scenarios();
 [[nodiscard]] std::span<const scenario> key_scenarios();
 
 /// Runs each body in a thread of its own; returns when all have ended.

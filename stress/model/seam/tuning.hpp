@@ -26,6 +26,8 @@ struct tuning {
   static constexpr int spins_before_sleep = 1;
   static constexpr std::int64_t nanoseconds_awake = 0;
   static constexpr std::int64_t nanoseconds_between_looks = 1;
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
+  static inline std::int64_t nanoseconds_for_answer = 0;
 };
 
 }  // namespace lido::detail
