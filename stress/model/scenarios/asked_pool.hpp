@@ -28,6 +28,7 @@ struct inquiry {
   int refusals = 0;  ///< so many questions may be answered with no, or not
   bool creates_fail = false;
   std::function<void()> in_question;  ///< called in the middle of each
+  std::function<void()> in_create;    ///< the same
   lido::detail::resource_core* core = nullptr;
   lido::detail::atomic<std::uint32_t> any_end{0};
 
@@ -56,6 +57,9 @@ struct asked_factory {
     about->touch_pool();
     if (about->creates_fail) {
       throw std::runtime_error("none is made");
+    }
+    if (about->in_create) {
+      about->in_create();
     }
     ++about->created;
     require(about->created - about->destroyed <= about->most, "more resources than max_size");

@@ -118,6 +118,21 @@ void asked_again_without_creates() {
   });
 }
 
+// The same beside one that is not made before both are served, while there is room for a third.
+void asked_again_beside_slow_create() {
+  with_questions(3, 1, [](asked_pool& pool) {
+    caller first(pool);
+    caller second(pool);
+    pool.about().in_create = [&] { second.await(); };
+    pool.run_with_two([&] {
+      first.ask();
+      first.await_and_use();
+      second.ask();
+      second.await_and_use();
+    });
+  });
+}
+
 // One does not answer before somebody is served, who gets the other, or one that is made meanwhile.
 void slow_question(std::size_t size, std::size_t made) {
   with_questions(size, made, [](asked_pool& pool) {
@@ -244,6 +259,8 @@ constexpr std::array scenarios{
              &slow_question_beside_other),
     is_asked("asking.slow_question_beside_create", "nor does it where another can be made",
              &slow_question_beside_create),
+    is_asked("asking.asked_again_beside_slow_create", "and one create that takes long",
+             &asked_again_beside_slow_create),
     is_asked("asking.close_against_question", "a pool closes as one is asked",
              &close_against_question),
     is_asked("asking.close_beside_slow_question", "it ends what nobody has asked yet",
