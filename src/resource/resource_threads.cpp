@@ -44,7 +44,9 @@ void resource_core::keep_time() noexcept {
     if (!plan(until)) {
       return;
     }
-    report_leases();
+    if (timing_) {  // only this thread writes it
+      report_leases();
+    }
     end_timing();
     (void)park(timer_, seen, until);
   }
@@ -63,7 +65,8 @@ bool resource_core::plan(deadline& until) noexcept {
   if (stopping_) {
     return false;
   }
-  timing_ = callbacks_.first() != nullptr || reports_leases();  // what else it does calls nobody
+  // What else it does calls nobody.
+  timing_ = callbacks_.first() != nullptr || (reports_leases() && count(life_state::in_use) != 0);
   const nanos moment = now();
   const nanos next_callback = expire_async(after);
   refill(after);

@@ -91,7 +91,7 @@ bool resource_core::next_job(job& out) noexcept {
     return true;
   }
   // A closed pool looks after its resources by itself; a sweep would count as work under way.
-  if (!sweep_due_ || sweeping_ || attention_.is(attention::closed)) {
+  if (!sweep_due_ || sweeping_ || live_ == 0 || attention_.is(attention::closed)) {
     return false;
   }
   out.slot = nullptr;

@@ -152,7 +152,7 @@ void resource_core::run_question(const resource_grant& grant) noexcept {
   const verdict found = grant.slot->judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
     retire(grant, found.why);
-  } else if (ask(grant, {})) {
+  } else if (ask(grant, {}) && !broken(mutation::answer_unoffered)) {
     grant.slot->vetted(now());
     arrive(grant, asking_);
     end_job();

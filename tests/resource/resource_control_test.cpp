@@ -214,5 +214,14 @@ TEST_F(ResourceControl, ARoundOfTheTimekeeperDoesNotMakeACloseIncomplete) {
   }
 }
 
+// Nor does one that looks for leases that are out for too long, where none is out.
+TEST_F(ResourceControl, AnUnusedPoolClosesAtOnceThoughItReportsLeases) {
+  for (int round = 0; round < 2000; ++round) {
+    fake_pool pool(test::fake_factory{&server}, {.max_size = 64, .report_slow_after = 1h});
+    std::this_thread::sleep_for(std::chrono::microseconds(1) * (round % 200));
+    ASSERT_TRUE(pool.close(0s).complete()) << round;
+  }
+}
+
 }  // namespace
 }  // namespace lido

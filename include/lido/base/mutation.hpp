@@ -96,6 +96,7 @@ enum class mutation {
   late_unlink,         ///< a waiter is taken out of the queue after it has been told
   no_wake_up,          ///< a waiter that sleeps is given a slot and not woken
   early_watch,         ///< a waiter says that it keeps watch before it has looked
+  plain_wake,          ///< a waiter that was called forgets what it was given meanwhile
   watch_for_ever,      ///< the watch does not end with the last waiter
   // forks
   survivor_forgotten,  ///< the number of the thread that forked is given to the next one

@@ -84,6 +84,11 @@ class waiter {
   void swap(waiter_state from, waiter_state to) noexcept {
     auto seen = static_cast<std::uint32_t>(from);
     schedule_point();
+    if (broken(mutation::plain_wake) && to == waiter_state::waiting) {
+      // relaxed: this build is wrong on purpose
+      state_.store(static_cast<std::uint32_t>(to), std::memory_order_relaxed);
+      return;
+    }
     // relaxed (2x): says only whether a wake-up is needed; (1) is what the waiter acts on
     (void)state_.compare_exchange_strong(seen, static_cast<std::uint32_t>(to),
                                          std::memory_order_relaxed, std::memory_order_relaxed);

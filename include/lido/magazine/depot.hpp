@@ -137,7 +137,7 @@ class depot {
   }
 
   [[nodiscard]] std::size_t memory() const noexcept {
-    return magazines_.memory() + singles_.memory() + full_.memory();
+    return magazines_.memory() + singles_.memory() + full_.memory() + empty_.memory();
   }
 
  private:

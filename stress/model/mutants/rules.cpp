@@ -164,6 +164,8 @@ constexpr std::array rules{
          "the last one to leave an erased value does not end it"},
     rule{mutation::ask_ignored, "ask_ignored",
          "who leaves the queue does not look whether it was asked to serve"},
+    rule{mutation::plain_wake, "plain_wake",
+         "a waiter that was called forgets what it was given meanwhile"},
     rule{mutation::quiet_cancel, "quiet_cancel", "a waiter that sleeps is stopped and not woken"},
     rule{mutation::late_unlink, "late_unlink",
          "a waiter is taken out of the queue after it has been told"},
