@@ -28,11 +28,12 @@ resource& resource_of(const asked_pool::grant& got) {
 
 }  // namespace
 
-asked_pool::asked_pool(std::size_t size, std::size_t made) {
+asked_pool::asked_pool(std::size_t size, std::size_t made, std::size_t max_waiters) {
   execution::now().keep_for_each_thread(lido::detail::ended_waiters::delivering);
   about_.most = static_cast<int>(size);
   core_ = std::make_shared<resource_core>(
       lido::detail::pool_settings({.max_size = size,
+                                   .max_waiters = max_waiters,
                                    .idle_timeout = std::chrono::nanoseconds(0),
                                    .max_lifetime = std::chrono::nanoseconds(0),
                                    .keepalive = std::chrono::nanoseconds(0),

@@ -89,7 +89,7 @@ class asked_pool {
   using grant = lido::detail::resource_grant;
 
   /// So many are there, and each has to be validated.
-  asked_pool(std::size_t size, std::size_t made);
+  asked_pool(std::size_t size, std::size_t made, std::size_t max_waiters);
 
   [[nodiscard]] lido::detail::resource_core& core() { return *core_; }
   [[nodiscard]] inquiry& about() { return about_; }
@@ -170,8 +170,9 @@ class caller {
 
 /// As `with_pool`: what has failed is left as it is.
 template <class Scene>
-void with_questions(std::size_t size, std::size_t made, const Scene& scene) {
-  auto pool = std::make_unique<asked_pool>(size, made);
+void with_questions(std::size_t size, std::size_t made, const Scene& scene,
+                    std::size_t max_waiters = SIZE_MAX) {
+  auto pool = std::make_unique<asked_pool>(size, made, max_waiters);
   asked_pool* const kept = pool.release();
   scene(*kept);
   pool.reset(kept);

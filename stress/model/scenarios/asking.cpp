@@ -70,6 +70,31 @@ void answered_in_turn() {
   });
 }
 
+// Nobody may wait, but for what only has to be asked: that is there, or another has it.
+void asked_though_nobody_may_wait() {
+  with_questions(
+      1, 1,
+      [](asked_pool& pool) {
+        caller hasty(pool);
+        bool begun = false;
+        bool over = false;
+        pool.run(
+            [&] {
+              begun = true;
+              pool.try_and_use();
+              over = true;
+            },
+            [&] {
+              const bool was_over = over;
+              hasty.ask();
+              const bool met = begun && !was_over;
+              hasty.await_the_end();
+              require(hasty.has_got() || met, "a callback was refused what nobody had");
+            });
+      },
+      0);
+}
+
 // Two are asked for one who waits, and both are there for two.
 void two_for_two() {
   with_questions(2, 2, [](asked_pool& pool) {
@@ -251,6 +276,8 @@ constexpr std::array scenarios{
              &late_before_patient),
     is_asked("asking.answered_in_turn", "the order of those who wait for answers",
              &answered_in_turn),
+    is_asked("asking.asked_though_nobody_may_wait", "who waits for no more than an answer",
+             &asked_though_nobody_may_wait),
     is_asked("asking.two_for_two", "two are asked, and two wait", &two_for_two),
     is_asked("asking.says_no", "another is made in its place", &says_no),
     is_asked("asking.asked_again_without_creates", "one question after another, and no creates",
