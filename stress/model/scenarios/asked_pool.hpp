@@ -120,6 +120,18 @@ class asked_pool {
     check();
   }
 
+  /// The pool has three threads.
+  template <class User>
+  void run_with_three(const User& user) {
+    users_ = 1;
+    in_threads(
+        [this, &user] {
+          user();
+          leave();
+        },
+        [this] { work(); }, [this] { work(); }, [this] { work(); });
+    check();
+  }
   /// The pool has two threads.
   template <class User>
   void run_with_two(const User& user) {

@@ -183,6 +183,36 @@ void slow_question_beside_create() {
   slow_question(2, 1);
 }
 
+// None of those that are there answers before somebody is served, for whom one can be made.
+void slow_questions_beside_create() {
+  with_questions(4, 3, [](asked_pool& pool) {
+    caller hasty(pool);
+    pool.about().in_question = [&] { hasty.await(); };
+    pool.run_with_three([&] {
+      hasty.ask();
+      hasty.await_and_use();
+    });
+  });
+}
+
+// One does not answer, and none can be made for a while: the other is asked.
+void slow_question_without_creates() {
+  with_questions(3, 2, [](asked_pool& pool) {
+    pool.about().creates_fail = true;
+    bool first = true;
+    caller hasty(pool);
+    pool.about().in_question = [&] {
+      if (std::exchange(first, false)) {
+        hasty.await();
+      }
+    };
+    pool.run_with_two([&] {
+      hasty.ask();
+      hasty.await_and_use();
+    });
+  });
+}
+
 // Whoever waits for an answer is told, and what is under question ends.
 void close_against_question() {
   with_questions(1, 1, [](asked_pool& pool) {
@@ -286,6 +316,10 @@ constexpr std::array scenarios{
              &slow_question_beside_other),
     is_asked("asking.slow_question_beside_create", "nor does it where another can be made",
              &slow_question_beside_create),
+    is_asked("asking.slow_questions_beside_create", "questions leave a thread that makes one",
+             &slow_questions_beside_create),
+    is_asked("asking.slow_question_without_creates", "also while none can be made",
+             &slow_question_without_creates),
     is_asked("asking.asked_again_beside_slow_create", "and one create that takes long",
              &asked_again_beside_slow_create),
     is_asked("asking.close_against_question", "a pool closes as one is asked",
