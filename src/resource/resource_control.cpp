@@ -138,8 +138,11 @@ void resource_core::add_slots(std::uint32_t size) {
     last = last->next();
   }
   auto block = make_block(make_, this, slots_, size - slots_);
+  std::vector<resource_slot*> pending;
+  pending.reserve(size);
   const lock guard(mutex_);
-  pending_.reserve(size);
+  pending.assign(pending_.begin(), pending_.end());
+  pending.swap(pending_);
   last->append(std::move(block));
   slots_ = size;
 }
