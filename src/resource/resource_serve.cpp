@@ -81,10 +81,10 @@ void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_
   const lock guard(mutex_);
   grant.slot->forget_holder();
   on_their_way -= broken(mutation::count_asked) ? 0 : 1;
-  if (grant.slot->put_back(grant.ticket)) {
-    serve_locked(*grant.slot, after);
-  } else {
+  if (!grant.slot->put_back(grant.ticket)) {
     after.unwanted = grant;
+  } else if (!broken(mutation::return_unwatched)) {
+    serve_locked(*grant.slot, after);
   }
   refill(after);
 }

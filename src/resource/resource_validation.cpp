@@ -180,7 +180,8 @@ std::uint32_t resource_core::hopeful() const noexcept {
   for (; waiter != nullptr && waiter->since() <= young && old < most; ++old) {
     waiter = waiter_list::after(*waiter);
   }
-  const std::uint32_t left = answers() - std::min(old, answers());
+  const std::uint32_t coming = answers();
+  const std::uint32_t left = coming - std::min(old, coming);
   return old < most ? std::min(left, queue_.size() - old) : 0;
 }
 
