@@ -28,7 +28,11 @@ void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcep
     return;
   }
   const bool serves = !attention_.is(attention::suspended);
-  const std::uint32_t waiters = queue_.size() - hopeful() + more_waiters;
+  const std::uint32_t hopes = hopeful();
+  if (hopes != 0) {  // for so long, and then somebody has to look again
+    after.plans |= planned_ > deadline().but_within(tuning::nanoseconds_for_answer).nanoseconds();
+  }
+  const std::uint32_t waiters = queue_.size() - hopes + more_waiters;
   const std::uint32_t called = overtaking_ ? std::min(count_fit(), waiters) : 0;
   // What is being looked at is as good as idle.
   const std::uint32_t idle =

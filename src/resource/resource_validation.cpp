@@ -92,7 +92,6 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
   if (unasked && leaves_to_pool(waiter.until(), by)) {
     answer_wanted_ = true;
     after.work |= !broken(mutation::ask_unannounced);
-    after.plans |= planned_ > deadline().but_within(tuning::nanoseconds_for_answer).nanoseconds();
     return false;
   }
   // One whose time is over is for the waiter to end, outside of the mutex.
