@@ -292,8 +292,8 @@ void resource_core::leave_queue(resource_waiter& waiter) noexcept {
     const lock guard(mutex_);
     unlink(waiter);
     count_failure(waiter.cause());
-    if (overtaking_ && !broken(mutation::keep_call)) {
-      match(nullptr, after);  // others wait for what it was woken for
+    if ((overtaking_ || answer_wanted_) && !broken(mutation::keep_call)) {
+      match(nullptr, after);  // others wait for what it was woken for, or left to the pool to ask
     }
   }
   if (by_callers_) {

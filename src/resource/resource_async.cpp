@@ -11,7 +11,9 @@ void resource_core::take_async(const acquire_request& request, callback done) {
     const resource_grant last = take_last(request.at);
     const resource_grant idle = last.slot != nullptr         ? last
                                 : request.until.is_at_once() ? take_now(request.at)
-                                                             : take_for_callback(request);
+                                : by_callers_
+                                    ? take_now(request.at, request.until, validation::by_pool)
+                                    : take_for_callback(request);
     if (idle.slot != nullptr) {
       idle.slot->forget_thread();  // whoever uses it, it need not be this thread
       done(idle, nullptr);
@@ -44,7 +46,7 @@ void resource_core::begin_async(async_waiter& waiter, bool again) noexcept {
       waiter.reopen();
       callbacks_.push(waiter);
       enqueue_locked(waiter, again, after);
-      after.plans = waiter.until().nanoseconds() < planned_;
+      after.plans |= waiter.until().nanoseconds() < planned_;
       return;
     }
     count_failure(cause);
@@ -62,6 +64,15 @@ void resource_core::stop_async(async_waiter& waiter) noexcept {
   if (waiter.cancel(acquire_failure::cancelled, asleep) && waiter_list::contains(waiter)) {
     unlink(waiter);
     after.ended.deliver(waiter);
+    serve_next(after);
+  }
+}
+
+/// Under the mutex, after one has left the queue: what it has left to the pool to ask, the next may
+/// be able to take.
+void resource_core::serve_next(aftermath& after) noexcept {
+  if (answer_wanted_) {
+    match(nullptr, after);
   }
 }
 

@@ -65,7 +65,7 @@ bool resource_core::kill(const resource_handle& handle) noexcept {
   }
   life_word ticket;
   if (slot->word().doomed() && slot->lend(ticket, life_state::checking)) {
-    (void)look_after({slot, ticket});
+    (void)look_after({slot, ticket}, /*may_ask=*/true);
   }
   return true;
 }
@@ -82,7 +82,7 @@ void resource_core::purge() noexcept {
     resource_grant grant{&slot, {}};
     if (slot.state() == life_state::idle && slot.is_over(now(), epoch()) &&
         slot.lend(grant.ticket, life_state::checking)) {
-      (void)look_after(grant);
+      (void)look_after(grant, /*may_ask=*/true);
     }
     return false;
   });

@@ -87,6 +87,8 @@ void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_
     serve_locked(*grant.slot, after);
   }
   refill(after);
+  // This thread may not come back soon for what else there is to do.
+  after.work |= after.ended.has_callbacks() && has_jobs();
 }
 
 void resource_core::serve_locked(resource_slot& released, aftermath& after) noexcept {
@@ -151,6 +153,8 @@ void resource_core::match(resource_slot* only, aftermath& after) noexcept {
   if (attention_.is(attention::suspended)) {
     return;
   }
+  // What one has left to the pool to ask, the next may be able to take.
+  only = answer_wanted_ ? nullptr : only;
   resource_loan loan;
   while (resource_waiter* const waiter = first_open(after)) {
     if (loan.grant.slot == nullptr) {

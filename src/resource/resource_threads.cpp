@@ -68,7 +68,9 @@ bool resource_core::plan(deadline& until) noexcept {
   // What else it does calls nobody.
   timing_ = callbacks_.first() != nullptr || (reports_leases() && count(life_state::in_use) != 0);
   const nanos moment = now();
+  planned_ = 0;
   const nanos next_callback = expire_async(after);
+  serve_next(after);
   refill(after);
   // relaxed: under the mutex
   if (moment >= next_upkeep_.load(std::memory_order_relaxed)) {
@@ -81,7 +83,7 @@ bool resource_core::plan(deadline& until) noexcept {
   if (retry_at_ > moment) {
     wait = std::min(wait, retry_at_ - moment);
   }
-  if (hopeful() != 0) {
+  if (live_ < max_size_ && hopeful() != 0) {
     wait = std::min(wait, tuning::nanoseconds_for_answer);
   }
   until = deadline::after(std::chrono::nanoseconds(wait));

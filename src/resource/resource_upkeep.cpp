@@ -95,10 +95,11 @@ bool resource_core::next_job(job& out) noexcept {
     return true;
   }
   // A closed pool looks after its resources by itself; a sweep would count as work under way.
-  if (!sweep_due_ || sweeping_ || live_ == 0 || attention_.is(attention::closed)) {
+  if (!has_sweep()) {
     return false;
   }
   out.slot = nullptr;
+  out.is_brief = brief_sweep_;
   sweep_due_ = false;
   sweeping_ = true;
   ++running_;
@@ -106,12 +107,13 @@ bool resource_core::next_job(job& out) noexcept {
 }
 
 void resource_core::run_job(const job& todo) noexcept {
-  if (todo.unasked.slot != nullptr) {
-    run_question(todo.unasked);
+  if (todo.question.slot != nullptr) {
+    run_question(todo.question);
   } else if (todo.slot == nullptr) {
-    sweep();
+    sweep(todo.is_brief);
     aftermath after(*this);
     const lock guard(mutex_);
+    keepalive_due_ = settings_.upkeep == maintenance::background;
     sweeping_ = false;
     --running_;
     after_change(after);
@@ -226,23 +228,20 @@ void resource_core::end_job() noexcept {
   after_change(after);
 }
 
-/// Looks after all idle resources that need it. A thread that acquires waits for one answer at
-/// most: the next one goes on.
-void resource_core::sweep() noexcept {
-  const resource_slot* const last = find_slot([&](resource_slot& slot) {
+/// Looks after all idle resources that need it. In a brief one a thread that acquires waits for one
+/// answer at most: the next such thread goes on.
+void resource_core::sweep(bool is_brief) noexcept {
+  bool asked = false;
+  find_slot([&](resource_slot& slot) {
     resource_grant grant{&slot, {}};
-    return needs_care(slot, now()) && slot.lend(grant.ticket, life_state::checking) &&
-           look_after(grant) && by_callers_;
+    if (needs_care(slot, now()) && slot.lend(grant.ticket, life_state::checking)) {
+      asked |= look_after(grant, !(asked && is_brief));
+    }
+    return false;
   });
-  if (last != nullptr) {
+  if (asked && is_brief) {
     // relaxed: a hint; the mutex decides
     next_upkeep_.store(0, std::memory_order_relaxed);
-  }
-  if (settings_.upkeep == maintenance::background) {
-    aftermath after(*this);
-    const lock guard(mutex_);
-    keepalive_due_ = settings_.life.keepalive != never;
-    after.work = may_ask();
   }
 }
 
@@ -256,8 +255,8 @@ bool resource_core::needs_care(const resource_slot& slot, nanos now) const noexc
           (asks && slot.neglected_for(now) >= settings_.life.keepalive));
 }
 
-/// True: it was asked.
-bool resource_core::look_after(const resource_grant& grant) noexcept {
+/// True: it was asked, which it is only if `may_ask`.
+bool resource_core::look_after(const resource_grant& grant, bool may_ask) noexcept {
   resource_slot& slot = *grant.slot;
   const verdict found = slot.judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
@@ -270,8 +269,8 @@ bool resource_core::look_after(const resource_grant& grant) noexcept {
     return false;
   }
   // Not while others wait: it would be theirs.
-  const bool asks = settings_.upkeep != maintenance::background && needs_keepalive(slot) &&
-                    attention_.waiters() == 0;
+  const bool asks = may_ask && settings_.upkeep != maintenance::background &&
+                    needs_keepalive(slot) && attention_.waiters() == 0;
   if (!asks || ask(grant, {})) {
     offer(grant);
   }
@@ -307,6 +306,7 @@ void resource_core::upkeep_by_caller() noexcept {
     // relaxed: as above
     next_upkeep_.store(later(moment, settings_.period), std::memory_order_relaxed);
     sweep_due_ = true;
+    brief_sweep_ = true;
     (void)expire_async(after);
     refill(after);
   }
@@ -321,6 +321,7 @@ void resource_core::tick() {
     aftermath after(*this);
     const lock guard(mutex_);
     sweep_due_ = settings_.upkeep != maintenance::background;
+    brief_sweep_ = false;
     (void)expire_async(after);
     refill(after);
   }

@@ -91,7 +91,7 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
   const bool unasked = is_unasked(slot);
   if (unasked && leaves_to_pool(waiter.until(), by)) {
     answer_wanted_ = true;
-    after.work |= !broken(mutation::ask_unannounced);
+    after.work |= may_ask() && !broken(mutation::ask_unannounced);
     return false;
   }
   // One whose time is over is for the waiter to end, outside of the mutex.
@@ -127,12 +127,12 @@ bool resource_core::next_question(job& out) noexcept {
   const bool for_waiters = !queue_.empty();
   const life_state meanwhile =
       broken(mutation::ask_unlent) ? life_state::idle : life_state::checking;
-  out.unasked.slot = find_slot([&](resource_slot& slot) {
+  out.question.slot = find_slot([&](resource_slot& slot) {
     const bool asks = slot.state() == life_state::idle &&
                       (for_waiters ? is_unasked(slot) : needs_keepalive(slot));
-    return asks && slot.lend(out.unasked.ticket, meanwhile);
+    return asks && slot.lend(out.question.ticket, meanwhile);
   });
-  if (out.unasked.slot == nullptr) {
+  if (out.question.slot == nullptr) {
     (for_waiters ? answer_wanted_ : keepalive_due_) = false;
     return false;
   }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <stop_token>
 #include <thread>
 
 #include "lido/keyed_resource_pool.hpp"
@@ -91,6 +92,58 @@ TEST_F(ResourceQuestions, SilentOnesLeaveAThreadThatReplacesOneThatIsGone) {
   all.silent = 0;
 }
 
+// Up to the next look at idle resources it would take a second. On a busy machine it may anyway.
+TEST_F(ResourceQuestions, ACallbackWaitsForASilentOneNoLongerThanAThread) {
+  bool in_time = false;
+  for (int attempt = 0; attempt < 10 && !in_time; ++attempt) {
+    all.made = 0;
+    all.silent = 1;
+    links pool(distant{&all},
+               {.max_size = 2, .validate_timeout = 60s, .validate_if_idle_longer_than = 0ns});
+    let_grow_stale(pool, 1);
+    const auto begin = std::chrono::steady_clock::now();
+    std::atomic<int> served{0};
+    count_calls(pool, 1, served);
+    EXPECT_TRUE(eventually([&] { return served == 1; }));
+    in_time = std::chrono::steady_clock::now() - begin < 500ms;
+    all.silent = 0;
+  }
+  EXPECT_TRUE(in_time);
+}
+
+// Who was behind one that left it to the pool to ask may have the time itself.
+TEST_F(ResourceQuestions, WhoIsNextTakesWhatTheOneBeforeLeftToThePool) {
+  links pool(distant{&all},
+             {.max_size = 3, .validate_timeout = 60s, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 3);
+  all.silent = 2;
+  std::stop_source stop;
+  std::atomic<bool> is_told{false};
+  pool.async_acquire([&](const resource_lease<int>&, const std::exception_ptr&) { is_told = true; },
+                     1h, stop.get_token());
+  EXPECT_TRUE(eventually([&] { return pool.stats().checking == 2; }));
+  std::thread patient([&] { EXPECT_EQ(*pool.acquire_for(1h), 3); });
+  EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+  stop.request_stop();
+  patient.join();
+  EXPECT_TRUE(is_told);
+  all.silent = 0;
+}
+
+// All threads that there are wait for answers: then one more looks for what is to be ended.
+TEST_F(ResourceQuestions, SilentOnesLeaveAThreadThatEndsOthers) {
+  links pool(distant{&all}, {.max_size = 4,
+                             .validate_timeout = 60s,
+                             .idle_timeout = 300ms,
+                             .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 4);
+  all.silent = 4;
+  std::atomic<int> served{0};
+  count_calls(pool, 1, served);
+  EXPECT_TRUE(eventually([&] { return served == 1; })) << "in the room of one that has ended";
+  all.silent = 0;
+}
+
 // A question that merely keeps something alive is one of them.
 TEST_F(ResourceQuestions, ASilentKeepaliveHoldsUpNobody) {
   links pool(distant{&all}, {.max_size = 4,
@@ -128,7 +181,7 @@ TEST_F(ResourceQuestions, AHealthyOneIsFoundBehindSilentOnes) {
 // One user, who needs one resource at a time, has one, however often it has to be asked. An answer
 // that took longer than some time would let the pool make another one.
 TEST_F(ResourceQuestions, AnAnswerOnItsWayIsNoReasonToMakeMore) {
-  for (const std::size_t min_idle : {0, 4}) {
+  for (const std::size_t min_idle : {std::size_t{0}, std::size_t{4}}) {
     all.made = 0;
     links pool(distant{&all},
                {.max_size = 40, .min_idle = min_idle, .validate_if_idle_longer_than = 0ns});
@@ -212,6 +265,18 @@ TEST_F(ResourceQuestions, AnAcquireKeepsOneAlive) {
   EXPECT_TRUE(eventually([&] { return pool.try_acquire() && all.asked > before + 7; }))
       << "the next ones go on";
   all.silent = 0;
+}
+
+TEST_F(ResourceQuestions, ATickKeepsAllAlive) {
+  links pool(distant{&all}, {.max_size = 8,
+                             .keepalive = 1ms,
+                             .validate_if_idle_longer_than = 1h,
+                             .upkeep = maintenance::by_callers});
+  let_grow_stale(pool, 8);
+  std::this_thread::sleep_for(5ms);
+  const int before = all.asked;
+  pool.tick();
+  EXPECT_EQ(all.asked, before + 8);
 }
 
 struct silent_host {

@@ -48,7 +48,7 @@ struct resource_pool_options {
   std::size_t min_idle = 0;
 
   /// Most threads and callbacks that wait at once. One more gets an error at once, unless there is
-  /// an idle resource that the pool only has to validate for it.
+  /// an idle resource that the pool only has to validate for it, or is validating.
   std::size_t max_waiters = SIZE_MAX;
 
   /// Copied; appears in errors and statistics.

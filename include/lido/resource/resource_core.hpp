@@ -177,6 +177,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] resource_grant take_for_callback(const acquire_request& request) noexcept;
   void begin_async(async_waiter& waiter, bool again) noexcept;
   void stop_async(async_waiter& waiter) noexcept;
+  void serve_next(aftermath& after) noexcept;
   nanos expire_async(aftermath& after) noexcept;
   // resource_serve.cpp
   void give_back_with_care(const resource_grant& grant, bool last_use) noexcept;
@@ -220,9 +221,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void end_create() noexcept;
   void end_job() noexcept;
   void create_failed(resource_slot& slot, const std::exception_ptr& error, bool permanent) noexcept;
-  void sweep() noexcept;
+  void sweep(bool is_brief) noexcept;
   [[nodiscard]] bool needs_care(const resource_slot& slot, nanos now) const noexcept;
-  bool look_after(const resource_grant& grant) noexcept;
+  bool look_after(const resource_grant& grant, bool may_ask) noexcept;
   [[nodiscard]] std::uint32_t least_idle() noexcept;
   [[nodiscard]] nanos first_report() const noexcept;
   [[nodiscard]] bool reports_leases() const noexcept;
@@ -244,7 +245,12 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void start_helper() noexcept;
   void call_workers() noexcept;
   void wake_workers() noexcept;
-  [[nodiscard]] bool has_jobs() const noexcept { return !pending_.empty() || may_ask(); }
+  [[nodiscard]] bool has_sweep() const noexcept {
+    return sweep_due_ && !sweeping_ && live_ != 0 && !attention_.is(attention::closed);
+  }
+  [[nodiscard]] bool has_jobs() const noexcept {
+    return !pending_.empty() || may_ask() || has_sweep();
+  }
   [[nodiscard]] bool needs_helper() const noexcept;
   void wake_timekeeper() noexcept;
   std::exception_ptr start_threads();
@@ -323,6 +329,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   bool answer_wanted_ = false;           // somebody waits for what is idle and has to be validated
   bool keepalive_due_ = false;
   bool sweep_due_ = false;
+  bool brief_sweep_ = false;
   bool sweeping_ = false;
   std::size_t running_ = 0;  // jobs
   nanos retry_at_ = 0;

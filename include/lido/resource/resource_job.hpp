@@ -17,7 +17,8 @@ enum class validation : std::uint8_t { by_caller, by_pool, at_once };
 
 struct resource_job {
   resource_slot* slot = nullptr;  ///< to be filled
-  resource_grant unasked;         ///< to be validated; without either: a sweep
+  resource_grant question;        ///< to be validated; without either: a sweep
+  bool is_brief = false;          ///< which asks one
   std::uint32_t epoch = 0;
   double draw = 0;
 };
