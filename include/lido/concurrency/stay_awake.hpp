@@ -18,15 +18,14 @@ template <class Over>
 [[nodiscard]] bool stay_awake(const Over& over, bool next, const deadline& until) noexcept {
   const deadline enough =
       next ? until.but_within(tuning::nanoseconds_awake) : deadline::after(std::chrono::seconds(0));
+  bool is_over = false;
   do {
-    for (int spin = 0; spin < tuning::spins_before_sleep; ++spin) {
+    for (int spin = 0; spin < tuning::spins_before_sleep && !is_over; ++spin) {
       cpu_pause();
-      if (over()) {
-        return true;
-      }
+      is_over = over();
     }
-  } while (!enough.passed());
-  return false;
+  } while (!is_over && !enough.passed());
+  return is_over;
 }
 
 }  // namespace lido::detail
