@@ -2,13 +2,15 @@
 /// Internal. One thread that waits to be handed something.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <utility>
 
 #include "lido/base/mutation.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/parking.hpp"
-#include "lido/concurrency/stay_awake.hpp"
 
 namespace lido::detail {
 
@@ -40,7 +42,7 @@ class waiter {
   /// Sleeps until the wait has ended; false: the deadline came first. Stays awake for a while
   /// before that, longer if it is next, and again when it is called. Only the waiter.
   [[nodiscard]] bool wait(const deadline& until) noexcept {
-    while (!stay_awake([this] { return ended(); }, hears_call(), until)) {
+    while (!stay_awake(until)) {
       swap(waiter_state::waiting, waiter_state::asleep);
       if (!sleep(until)) {
         return !is_open(state());
@@ -61,6 +63,22 @@ class waiter {
 
  private:
   friend class waiter_queue;
+
+  /// Whether the wait has ended meanwhile. Who is next stays awake for about as long as a wake-up
+  /// takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP 1991). The others
+  /// do not: they would keep those who have slots from the processors.
+  [[nodiscard]] bool stay_awake(const deadline& until) noexcept {
+    const deadline enough = hears_call() ? until.but_within(tuning::nanoseconds_awake)
+                                         : deadline::after(std::chrono::seconds(0));
+    bool over = false;
+    do {
+      for (int spin = 0; spin < tuning::spins_before_sleep && !over; ++spin) {
+        cpu_pause();
+        over = ended();
+      }
+    } while (!over && !enough.passed());
+    return over;
+  }
 
   /// Whether this is the next to be served, as far as it has not been told before.
   [[nodiscard]] bool hears_call() noexcept {
