@@ -136,10 +136,10 @@ TEST(SlotMap, WhatWasReservedStaysUntilShrinkToFit) {
   }
 }
 
-TEST(SlotMap, BookkeepingTakesTwelveBytesAndABitAPlace) {
+TEST(SlotMap, BookkeepingTakesSixteenBytesAndABitAPlace) {
   constexpr std::size_t places = 64'000;
   EXPECT_LE(map({.max_size = places, .reserve = places}).bookkeeping_bytes(),
-            places * 12 + places / 8 + 1024);
+            places * 16 + places / 8 + 1024);
 }
 
 TEST(SlotMap, ReserveIsBoundByTheLargestSize) {

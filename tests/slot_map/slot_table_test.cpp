@@ -60,6 +60,51 @@ TEST(SlotTable, GivesNoPairOfSlotAndGenerationTwice) {
   }
 }
 
+TEST(SlotTable, AVacantSlotKeepsItsPlaceForItsNextValue) {
+  few table;
+  const slot_index first = take(table, 5);
+  const slot_index second = take(table, 6);
+  table.vacate(table.handle(first), 5);
+  for (std::uint32_t generation = 0; generation < 5; ++generation) {
+    EXPECT_EQ(find(table, first, generation), null_slot);
+  }
+  EXPECT_EQ(table.place_of_vacant(first), 5U);
+  table.prepare_to_fill(first);
+  EXPECT_EQ(table.fill(first), std::uint64_t{2} << 32U | first);
+  EXPECT_EQ(find(table, first, 2), 5U);
+  EXPECT_EQ(find(table, second, 1), 6U);
+  EXPECT_NE(take(table, 7), first) << "a vacant slot was free, too";
+}
+
+TEST(SlotTable, AVacantSlotThatIsUsedUpLeavesItsPlaceToAnother) {
+  few table;
+  const slot_index slot = take(table, 9);
+  for (std::uint32_t generation = 1; generation <= 3; ++generation) {
+    EXPECT_EQ(find(table, slot, generation), 9U);
+    table.vacate(table.handle(slot), 9);
+    EXPECT_EQ(table.used_up(), generation / 3);
+    table.prepare_to_fill(slot);
+    const std::uint64_t handle = table.fill(slot);
+    EXPECT_EQ(table.find(handle), 9U);
+    EXPECT_EQ(static_cast<slot_index>(handle) == slot, generation < 3);
+  }
+  EXPECT_EQ(table.used_up(), 1U);
+  EXPECT_EQ(find(table, slot, 3), null_slot);
+}
+
+TEST(SlotTable, ASlotThatGivesUpItsPlaceIsFreeUnlessUsedUp) {
+  few table;
+  for (std::uint32_t generation = 1; generation <= 3; ++generation) {
+    EXPECT_EQ(take(table, 4), 0U);
+    EXPECT_EQ(find(table, 0, generation), 4U);
+    table.vacate(table.handle(0), 4);
+    table.give_up_place(0);
+    EXPECT_EQ(find(table, 0, generation + 1), null_slot);
+  }
+  EXPECT_EQ(table.used_up(), 1U);
+  EXPECT_EQ(take(table, 4), 1U);
+}
+
 // As a handle of another map may be.
 TEST(SlotTable, AFreeSlotIsFoundByNoGeneration) {
   few table;

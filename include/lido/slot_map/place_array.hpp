@@ -18,8 +18,8 @@
 namespace lido::detail {
 
 /// `capacity` places for a T side by side. For each also the slot of its value, and one bit that
-/// says whether it is a hole. Knows nothing of which places hold a value; neither makes nor ends
-/// one.
+/// says whether it is a hole; and room for the slots of as many holes. Knows nothing of which
+/// places hold a value; neither makes nor ends one.
 template <class T>
 class place_array {
  public:
@@ -33,6 +33,7 @@ class place_array {
         // Once here, not with every access: this is what makes a walk as fast as one of an array.
         values_(static_cast<T*>(static_cast<void*>(memory_->data()))),
         slots_(static_cast<slot_index*>(at_byte(slots_at(capacity)))),
+        hole_slots_(slots_ + capacity),
         holes_(static_cast<std::uint64_t*>(at_byte(holes_at(capacity)))),
         capacity_(capacity) {
     std::fill_n(holes_, words_of(capacity), 0);
@@ -51,6 +52,7 @@ class place_array {
     std::swap(memory_, other.memory_);
     std::swap(values_, other.values_);
     std::swap(slots_, other.slots_);
+    std::swap(hole_slots_, other.hole_slots_);
     std::swap(holes_, other.holes_);
     std::swap(capacity_, other.capacity_);
   }
@@ -58,8 +60,11 @@ class place_array {
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] T* values() const noexcept { return values_; }
 
-  /// The slot of the value at `place`. A hole has no value, so there it is the owner's to use.
+  /// The slot of the value at `place`; of a hole that of the value that was there.
   [[nodiscard]] slot_index& slot(std::uint32_t place) const noexcept { return slots_[place]; }
+
+  /// The n-th of the slots of holes, as the owner has put them there.
+  [[nodiscard]] slot_index& hole_slot(std::uint32_t n) const noexcept { return hole_slots_[n]; }
 
   [[nodiscard]] bool is_hole(std::uint32_t place) const noexcept {
     return (holes_[place / places_per_word] >> (place % places_per_word) & 1U) != 0;
@@ -76,10 +81,12 @@ class place_array {
     return holes_[place / places_per_word];
   }
 
-  /// Copies what is known of the first `count` places, not the values.
-  void copy_notes(const place_array& from, std::uint32_t count) const noexcept {
+  /// Copies what is known of the first `count` places and of so many holes, not the values.
+  void copy_notes(const place_array& from, std::uint32_t count,
+                  std::uint32_t holes) const noexcept {
     std::copy_n(from.slots_, count, slots_);
     std::copy_n(from.holes_, words_of(count), holes_);
+    std::copy_n(from.hole_slots_, holes, hole_slots_);
   }
 
   [[nodiscard]] std::size_t memory() const noexcept { return memory_ ? memory_->size() : 0; }
@@ -90,7 +97,8 @@ class place_array {
   static constexpr std::size_t words_of(std::uint32_t places) noexcept {
     return (std::size_t{places} + places_per_word - 1) / places_per_word;
   }
-  // Values first, then the words of bits, then the slots: each begins where its type may.
+  // Values first, then the words of bits, then both arrays of slots: each begins where its type
+  // may.
   static constexpr std::size_t holes_at(std::uint32_t capacity) noexcept {
     return (std::size_t{capacity} * sizeof(T) + alignof(std::uint64_t) - 1) /
            alignof(std::uint64_t) * alignof(std::uint64_t);
@@ -100,10 +108,10 @@ class place_array {
   }
   static std::size_t bytes_of(std::uint32_t capacity) {
     constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
-    if (capacity > most / (sizeof(T) + sizeof(slot_index) + 1)) {
+    if (capacity > most / (sizeof(T) + 2 * sizeof(slot_index) + 1)) {
       throw std::bad_array_new_length();
     }
-    return slots_at(capacity) + std::size_t{capacity} * sizeof(slot_index);
+    return slots_at(capacity) + 2 * std::size_t{capacity} * sizeof(slot_index);
   }
   [[nodiscard]] void* at_byte(std::size_t offset) const noexcept {
     return memory_->data() + offset;
@@ -112,6 +120,7 @@ class place_array {
   std::unique_ptr<aligned_buffer> memory_;
   T* values_ = nullptr;
   slot_index* slots_ = nullptr;
+  slot_index* hole_slots_ = nullptr;
   std::uint64_t* holes_ = nullptr;
   std::uint32_t capacity_ = 0;
 };

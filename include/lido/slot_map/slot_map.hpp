@@ -259,7 +259,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   [[nodiscard]] std::size_t holes() const noexcept { return store_.holes(); }
   /// Slots that are not used again, since every generation of theirs has been given out.
   [[nodiscard]] std::size_t used_up_slots() const noexcept { return store_.used_up(); }
-  /// Memory beyond the values themselves: about 12 bytes for each place.
+  /// Memory beyond the values themselves: about 16 bytes for each place.
   [[nodiscard]] std::size_t bookkeeping_bytes() const noexcept {
     return store_.memory() - capacity() * sizeof(T);
   }
@@ -287,6 +287,12 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     if (store_.has_room()) [[likely]] {
       return announce_insert(store_.emplace(std::forward<Args>(args)...));
     }
+    return grow_and_add(std::forward<Args>(args)...);
+  }
+
+  // Not inlined, so that what is frequent is.
+  template <class... Args>
+  [[gnu::noinline]] handle_type grow_and_add(Args&&... args) {
     const std::uint32_t more = detail::grown_capacity(store_.capacity(), max_size_, name_);
     const auto made = store_.relocate_and_emplace(more, std::forward<Args>(args)...);
     announce_move_of_all(made.place);

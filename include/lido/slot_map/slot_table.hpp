@@ -25,7 +25,8 @@ struct generations {
 
 using all_generations = generations<0x7FFF'FFFE>;  // the next one, marked, is `used_up`
 
-/// Slots for one thread. A slot that is free is in a list through the table itself.
+/// Slots for one thread. A slot without a value is free, and in a list through the table itself, or
+/// it is vacant: then it has a place still, and its next value is made there.
 ///
 /// Of each slot the table keeps one word: the handle that is good now, exclusive or the place of
 /// its value. So a look-up is one operation on the bits of a handle, whose result is the place if
@@ -34,9 +35,9 @@ using all_generations = generations<0x7FFF'FFFE>;  // the next one, marked, is `
 /// Invariants
 ///  I1 The generation of a slot only grows, and so does the least one that a new slot may begin
 ///     with: no pair of slot and generation is given out twice.
-///  I2 A slot whose generation is used up is in no list.
-///  I3 The generation of a free slot carries a mark that no handle has. So a handle of another map,
-///     which may name a generation that this slot has yet to give, leads nowhere.
+///  I2 A slot whose generation is used up is in no list. It may be vacant, and never has a value.
+///  I3 The generation of a free or vacant slot carries a mark that no handle has. So a handle of
+///     another map, which may name a generation that this slot has yet to give, leads nowhere.
 template <class Generations>
 class slot_table {
  public:
@@ -91,18 +92,40 @@ class slot_table {
 
   /// Frees the slot of a handle, which is stale from now on. Requires: it is good.
   void give_back(std::uint64_t handle) noexcept {
+    put_in_list(static_cast<slot_index>(handle), generation_after(handle));
+  }
+
+  /// Makes the slot of a handle vacant, which is stale from now on. Requires: it leads to `place`.
+  void vacate(std::uint64_t handle, std::uint32_t place) noexcept {
     const auto slot = static_cast<slot_index>(handle);
-    auto generation = static_cast<std::uint32_t>(handle >> 32U);
-    if (generation == Generations::last && !broken(mutation::reuse_used_up)) {
-      words_[slot] = free_word(Generations::used_up, null_slot);
-      ++used_up_;
-      return;
+    words_[slot] = word_without_value(generation_after(handle), slot ^ place);
+  }
+
+  /// Requires: the slot is vacant.
+  [[nodiscard]] std::uint32_t place_of_vacant(slot_index slot) const noexcept {
+    return place_or_any(slot);
+  }
+
+  /// Makes sure that `fill(slot)` finds a slot. Throws as `prepare`.
+  void prepare_to_fill(slot_index slot) {
+    if (is_used_up(slot)) [[unlikely]] {
+      prepare();
     }
-    if (!broken(mutation::same_slot_generation)) {
-      generation = generation == Generations::last ? 1 : generation + 1;
+  }
+
+  /// The bits of the handle of a value at the place of a vacant slot. That is its slot, too, unless
+  /// it is used up. Requires: prepare_to_fill(slot).
+  [[nodiscard]] std::uint64_t fill(slot_index slot) noexcept {
+    if (is_used_up(slot)) [[unlikely]] {
+      return take(place_of_vacant(slot));
     }
-    words_[slot] = free_word(generation, first_free_);
-    first_free_ = slot;
+    words_[slot] &= ~unused;
+    return handle(slot);
+  }
+
+  /// Frees a vacant slot.
+  void give_up_place(slot_index slot) noexcept {
+    put_in_list(slot, static_cast<std::uint32_t>(words_[slot] >> 32U));
   }
 
   void reserve(std::size_t slots) { words_.reserve(slots + used_up_); }
@@ -129,8 +152,7 @@ class slot_table {
     for (std::size_t i = keep; i > 0; --i) {
       const auto slot = static_cast<slot_index>(i - 1);
       if (!taken(slot) && !is_used_up(slot)) {
-        words_[slot] = free_word(generation(slot), first_free_);
-        first_free_ = slot;
+        put_in_list(slot, generation(slot));
       }
     }
   }
@@ -148,13 +170,31 @@ class slot_table {
   static constexpr std::uint64_t generation_bits = 0xFFFF'FFFF'0000'0000;
   static constexpr std::uint64_t unused = 0x8000'0000'0000'0000;
 
-  /// Of a free slot: its next generation, marked, and the next free slot. No place is in it, so
-  /// that nothing waits for one when a slot is taken that was given back a moment ago.
-  static constexpr std::uint64_t free_word(std::uint32_t generation, slot_index next) noexcept {
-    return unused | std::uint64_t{generation} << 32U | next;
+  /// Its next generation, marked; of a free slot also the next one in the list.
+  static constexpr std::uint64_t word_without_value(std::uint32_t generation,
+                                                    std::uint32_t low) noexcept {
+    return unused | std::uint64_t{generation} << 32U | low;
   }
 
-  /// Of a free slot the next one it gives.
+  /// Of the slot of a good handle. Counts a slot that has none.
+  [[nodiscard]] std::uint32_t generation_after(std::uint64_t handle) noexcept {
+    const auto generation = static_cast<std::uint32_t>(handle >> 32U);
+    if (generation == Generations::last) [[unlikely]] {
+      const bool again = broken(mutation::reuse_used_up);
+      used_up_ += again ? 0 : 1;
+      return again ? Generations::first : Generations::used_up;
+    }
+    return broken(mutation::same_slot_generation) ? generation : generation + 1;
+  }
+
+  void put_in_list(slot_index slot, std::uint32_t generation) noexcept {
+    words_[slot] = word_without_value(generation, first_free_);
+    if (!is_used_up(slot)) [[likely]] {
+      first_free_ = slot;
+    }
+  }
+
+  /// Of a slot without a value the next one it gives.
   [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
     return static_cast<std::uint32_t>((words_[slot] & ~unused) >> 32U);
   }
@@ -163,11 +203,11 @@ class slot_table {
     return words_[slot] >> 32U == Generations::used_up;
   }
 
-  void add_slot() {
+  [[gnu::noinline]] void add_slot() {
     if (words_.size() >= max_capacity) {
       throw std::length_error("lido: the indices of a slot map are used up");
     }
-    words_.push_back(free_word(first_generation_, null_slot));
+    words_.push_back(word_without_value(first_generation_, null_slot));
     first_free_ = static_cast<slot_index>(words_.size() - 1);
   }
 

@@ -31,9 +31,10 @@ struct made_value {
 /// The mechanism of a slot map without its policies: knows no limit, hook or walk.
 ///
 /// Invariants
-///  I1 The values are at the places below `end()` that are not holes. Each hole is marked and in
-///     one list, threaded through the array that elsewhere says which slot a value has.
+///  I1 The values are at the places below `end()` that are not holes.
 ///  I2 table.find(slot of the value at p) is p.
+///  I3 Each hole is marked, and keeps the slot that its last value had, vacant, for the next one:
+///     the first `holes_` of the slots of holes are those, the last one to be filled first.
 /// A constructor of T that throws changes nothing, but for a move in `relocate`.
 template <class T, class Generations>
 class value_store {
@@ -50,7 +51,6 @@ class value_store {
     std::swap(table_, other.table_);
     std::swap(end_, other.end_);
     std::swap(holes_, other.holes_);
-    std::swap(first_hole_, other.first_hole_);
     std::swap(version_, other.version_);
   }
 
@@ -105,17 +105,12 @@ class value_store {
   /// Makes a value in a hole, or behind the last value. Requires: there is room.
   template <class... Args>
   made_value emplace(Args&&... args) {
-    table_.prepare();
-    const std::uint32_t place = holes_ != 0 ? first_hole_ : end_;
-    (void)make<T>(places_.values() + place, std::forward<Args>(args)...);
     if (holes_ != 0) {
-      first_hole_ = places_.slot(place);
-      places_.unmark_hole(place);
-      --holes_;
-    } else {
-      ++end_;
+      return emplace_in_hole(std::forward<Args>(args)...);
     }
-    return take_slot(place);
+    table_.prepare();
+    (void)make<T>(places_.values() + end_, std::forward<Args>(args)...);
+    return take_slot(end_++);
   }
 
   [[nodiscard]] bool has_room() const noexcept { return holes_ != 0 || end_ != capacity(); }
@@ -125,15 +120,16 @@ class value_store {
 
   /// The same for who knows the handle: nothing then waits until it has been read.
   void erase(std::uint32_t place, std::uint64_t handle) noexcept {
-    table_.give_back(handle);
     // A value is made here next, or moved here: its memory comes while other things are done.
     __builtin_prefetch(places_.values() + place, 1);
     places_.values()[place].~T();
     changed();
     if (place + 1 == end_) {
+      table_.give_back(handle);
       --end_;
     } else {
-      add_hole(place);
+      table_.vacate(handle, place);
+      add_hole(place, static_cast<slot_index>(handle));
     }
   }
 
@@ -178,15 +174,14 @@ class value_store {
     scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
     while (holes_ != 0) {
       drop_holes_at_end();
-      const std::uint32_t hole = first_hole_;
-      const slot_index next = places_.slot(hole);
+      const slot_index slot = places_.hole_slot(holes_ - 1);
+      const std::uint32_t hole = table_.place_of_vacant(slot);
       const bool inside = hole < end_;
       if (inside) {
         move_last_to(hole);
       }
-      places_.unmark_hole(hole);
       --holes_;
-      first_hole_ = next;
+      drop_hole(hole, slot);
       if (inside) {
         moved(hole);
       }
@@ -239,14 +234,32 @@ class value_store {
     version_ = static_cast<store_version>(static_cast<std::uint64_t>(version_) + 1);
   }
 
-  void add_hole(std::uint32_t place) noexcept {
+  template <class... Args>
+  made_value emplace_in_hole(Args&&... args) {
+    const slot_index slot = places_.hole_slot(holes_ - 1);
+    const std::uint32_t place = table_.place_of_vacant(slot);
+    table_.prepare_to_fill(slot);
+    (void)make<T>(places_.values() + place, std::forward<Args>(args)...);
+    places_.unmark_hole(place);
+    --holes_;
+    const std::uint64_t handle = table_.fill(slot);
+    if (static_cast<slot_index>(handle) != slot) [[unlikely]] {
+      places_.slot(place) = static_cast<slot_index>(handle);
+    }
+    return {place, handle};
+  }
+
+  void add_hole(std::uint32_t place, slot_index slot) noexcept {
     if (broken(mutation::forget_hole)) {
       return;
     }
     places_.mark_hole(place);
-    places_.slot(place) = first_hole_;
-    first_hole_ = place;
-    ++holes_;
+    places_.hole_slot(holes_++) = slot;
+  }
+
+  void drop_hole(std::uint32_t place, slot_index slot) noexcept {
+    places_.unmark_hole(place);
+    table_.give_up_place(slot);
   }
 
   // They stay in the list until it comes to them.
@@ -258,17 +271,15 @@ class value_store {
 
   // Holes whose turn has not come when a move throws: those behind the end are none any more.
   void drop_holes_behind_end() noexcept {
-    std::uint32_t rest = first_hole_;
-    std::uint32_t left = holes_;
-    first_hole_ = null_slot;
-    holes_ = 0;
-    for (; left != 0; --left) {
-      const std::uint32_t next = places_.slot(rest);
-      places_.unmark_hole(rest);
-      if (rest < end_) {
-        add_hole(rest);
+    const std::uint32_t listed = std::exchange(holes_, 0);
+    for (std::uint32_t n = 0; n != listed; ++n) {
+      const slot_index slot = places_.hole_slot(n);
+      const std::uint32_t place = table_.place_of_vacant(slot);
+      if (place < end_) {
+        places_.hole_slot(holes_++) = slot;
+      } else {
+        drop_hole(place, slot);
       }
-      rest = next;
     }
   }
 
@@ -297,7 +308,7 @@ class value_store {
     }
     undo.dismiss();
     destroy_all();
-    to.copy_notes(places_, end_);
+    to.copy_notes(places_, end_, holes_);
     places_.swap(to);
     changed();
   }
@@ -314,7 +325,6 @@ class value_store {
   slot_table<Generations> table_;
   std::uint32_t end_ = 0;
   std::uint32_t holes_ = 0;
-  std::uint32_t first_hole_ = null_slot;
   store_version version_{};
 };
 
