@@ -222,8 +222,8 @@ bool read_option(const std::string& option, plan& todo) {
 }
 
 /// The numbers that the pool is held to, as ratios of this run.
-template <class Lido, class Overtaking, class Bare, class... Peer>
-void print_ratios(const plan& todo, Lido& lido, Overtaking& overtaking, Bare& bare,
+template <class Lido, class Overtaking, class Floor, class Bare, class... Peer>
+void print_ratios(const plan& todo, Lido& lido, Overtaking& overtaking, Floor& floor, Bare& bare,
                   Peer&... peers) {
   if (todo.pairs) {
     std::printf("mutex_vector / lido: %.2f, %.2f, %.2f for pairs of 1, 2, 8 threads\n",
@@ -239,6 +239,13 @@ void print_ratios(const plan& todo, Lido& lido, Overtaking& overtaking, Bare& ba
   if (todo.waiting) {
     crowd("lido", lido);
     crowd("lido_overtaking", overtaking);
+    crowd("floor_in_turn", floor);
+    std::printf(
+        "lido / floor_in_turn: %.2f with 16 threads, %.2f with 1000; %.2f, %.2f in long uses\n",
+        lido.brief[0].median() / floor.brief[0].median(),
+        lido.brief[1].median() / floor.brief[1].median(),
+        lido.lengthy[0].median() / floor.lengthy[0].median(),
+        lido.lengthy[1].median() / floor.lengthy[1].median());
   }
   for (int i = 0; todo.handing && i < 2; ++i) {
     std::printf("hand-over on %s: p50 %.2f, p99 %.2f of the best peer's that sleeps\n",
@@ -281,7 +288,7 @@ int main(int argc, char** argv) {
   pthread_setattr_default_np(&small);
 
   compare(todo, runner<lido_bench::lido_resources>(), runner<lido_bench::lido_overtaking>(),
-          runner<lido_bench::bare_mutex>(),
+          runner<lido_bench::numbers_in_turn>(), runner<lido_bench::bare_mutex>(),
 #if LIDO_BENCH_TBB
           runner<lido_bench::tbb_bounded>(),
 #endif

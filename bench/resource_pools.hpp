@@ -2,9 +2,15 @@
 /// Resource pools for lido_bench_resource: Lido's, and what one would write or take instead.
 #pragma once
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <string_view>
@@ -58,6 +64,73 @@ class lido_overtaking : public lido_resources {
   static constexpr std::string_view name = "lido_overtaking";
   explicit lido_overtaking(std::size_t size)
       : lido_resources(size, std::chrono::milliseconds(10)) {}
+};
+
+/// No pool, but the least that serves threads in turn and lets them sleep: each use draws a number
+/// and waits until that is called. Nothing is checked, nobody can give up. What this takes longer
+/// with a thousand threads than with sixteen, the system takes to switch between them.
+class numbers_in_turn {
+ public:
+  static constexpr std::string_view name = "floor_in_turn";
+  static constexpr bool sleeps = true;
+  explicit numbers_in_turn(std::size_t size) : all_(size), turns_(most_threads) {
+    for (stub_connection& one : all_) {
+      call_next(one);
+    }
+  }
+
+  template <class Use>
+  void with_one(const Use& use) {
+    const std::uint64_t number = drawn_.fetch_add(1);
+    const std::uint32_t lap = lap_of(number);
+    turn& mine = turn_of(number);
+    std::uint32_t before = lap;
+    if (mine.state.compare_exchange_strong(before, lap + asleep)) {
+      while (mine.state.load() != lap + called) {
+        syscall(SYS_futex, &mine.state, FUTEX_WAIT_PRIVATE, lap + asleep, nullptr, nullptr, 0);
+      }
+    }
+    stub_connection& one = *mine.connection;
+    mine.state.store(lap_of(number + most_threads));
+    use(one);
+    call_next(one);
+  }
+
+ private:
+  static constexpr std::size_t most_threads = 16'384;
+  static constexpr std::uint32_t asleep = 1;
+  static constexpr std::uint32_t called = 2;
+  struct alignas(64) turn {
+    std::atomic<std::uint32_t> state{0};  ///< the lap, and one of the two above
+    stub_connection* connection = nullptr;
+  };
+
+  static std::uint32_t lap_of(std::uint64_t number) {
+    return static_cast<std::uint32_t>(number / most_threads) * 4;
+  }
+
+  /// Free for this number: who had it a lap ago may not have run since.
+  turn& turn_of(std::uint64_t number) {
+    turn& found = turns_[number % most_threads];
+    while (found.state.load() / 4 != lap_of(number) / 4) {
+      std::this_thread::yield();
+    }
+    return found;
+  }
+
+  void call_next(stub_connection& one) {
+    const std::uint64_t number = called_.fetch_add(1);
+    turn& next = turn_of(number);
+    next.connection = &one;
+    if (next.state.exchange(lap_of(number) + called) == lap_of(number) + asleep) {
+      syscall(SYS_futex, &next.state, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    }
+  }
+
+  std::vector<stub_connection> all_;
+  std::vector<turn> turns_;
+  alignas(64) std::atomic<std::uint64_t> drawn_{0};
+  alignas(64) std::atomic<std::uint64_t> called_{0};
 };
 
 /// No checks at all, and who finds it empty yields: the least that can be called a pool.
