@@ -114,7 +114,8 @@ std::uint32_t resource_core::answers() const noexcept {
 /// keep alive what is idle leave one to who waits.
 bool resource_core::may_ask() const noexcept {
   const bool is_open = !attention_.is(attention::closed) && !attention_.is(attention::suspended);
-  const std::uint32_t most = settings_.creating_limit(max_size_);
+  const std::uint32_t most =
+      broken(mutation::ask_with_all) ? max_size_ : settings_.creating_limit(max_size_);
   return is_open &&
          (queue_.empty() ? keepalive_due_ && asking_ < most : answer_wanted_ && asking_ <= most);
 }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <new>
 #include <vector>
 
 #include "lido/slot_map.hpp"
@@ -34,6 +36,36 @@ TEST(SlotMapAllocation, AReservedMapAllocatesNothing) {
     }
     EXPECT_EQ(test::allocations().allocations, before);
   }
+}
+
+TEST(SlotMapAllocation, AHoleOfAFullMapIsFilledWithoutAny) {
+  slot_map<int> map({.max_size = 1000, .reserve = 1000});
+  const slot_handle<int> first = map.emplace(0);
+  for (int i = 1; i < 1000; ++i) {
+    (void)map.emplace(i);
+  }
+  const long before = test::allocations().allocations;
+  map.erase(first);
+  (void)map.emplace(1);
+  EXPECT_EQ(test::allocations().allocations, before);
+}
+
+// Its own slot is used up, and there is no memory for another.
+TEST(SlotMapAllocation, WhereNoSlotCanBeHadAHoleStaysAndNothingIsMade) {
+  slot_map<std::shared_ptr<int>, no_hooks, detail::generations<1>> map({.reserve = 2});
+  const auto shared = std::make_shared<int>(0);
+  const auto first = map.emplace(shared);
+  (void)map.emplace(shared);
+  map.erase(first);
+  {
+    const test::failing_allocations none(1, /*sticky=*/true);
+    EXPECT_THROW((void)map.emplace(shared), std::bad_alloc);
+  }
+  EXPECT_EQ(shared.use_count(), 2);
+  EXPECT_EQ(map.holes(), 1U);
+  EXPECT_EQ(map.size(), 1U);
+  (void)map.emplace(shared);
+  EXPECT_EQ(map.holes(), 0U);
 }
 
 }  // namespace

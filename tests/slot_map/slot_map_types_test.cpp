@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -199,6 +200,35 @@ TEST_F(SlotMapExceptions, CompactionThatFailsAtAnyCopyLosesNothing) {
     EXPECT_EQ(map.holes(), 0U);
     EXPECT_EQ(map.size(), 10U);
   }
+}
+
+// 15 is last when it goes, so that the hole at 14 is behind the end when the first move throws.
+TEST_F(SlotMapExceptions, CompactionThatFailsForgetsHolesBehindTheEnd) {
+  for (int at = 1; at <= 4; ++at) {
+    slot_map<costly> map({.reserve = 16, .compaction = compaction_mode::manual});
+    std::vector<slot_handle<costly>> handles;
+    for (int i = 0; i < 16; ++i) {
+      handles.push_back(map.emplace(i));
+    }
+    for (const std::size_t which : {3U, 14U, 7U, 15U, 1U}) {
+      map.erase(handles[which]);
+    }
+    costly::refuse_in = at;
+    if (at <= 3) {
+      EXPECT_THROW(map.compact(), refused);
+      EXPECT_EQ(map.holes(), 4U - static_cast<std::size_t>(at));
+    } else {
+      map.compact();
+    }
+    costly::refuse_in = 0;
+    EXPECT_EQ(map.size(), 11U);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(map[map.emplace(100 + i)].value, 100 + i);
+    }
+    EXPECT_EQ(std::distance(map.begin(), map.end()), 16);
+    EXPECT_EQ(map.capacity(), 16U);
+  }
+  EXPECT_EQ(costly::alive, 0);
 }
 
 TEST_F(SlotMapExceptions, EraseWhoseCompactionFailsLeavesAHole) {

@@ -68,7 +68,7 @@ TEST(SlotTable, AVacantSlotKeepsItsPlaceForItsNextValue) {
   for (std::uint32_t generation = 0; generation < 5; ++generation) {
     EXPECT_EQ(find(table, first, generation), null_slot);
   }
-  EXPECT_EQ(table.place_of_vacant(first), 5U);
+  EXPECT_EQ(table.place_or_any(first), 5U);
   table.prepare_to_fill(first);
   EXPECT_EQ(table.fill(first), std::uint64_t{2} << 32U | first);
   EXPECT_EQ(find(table, first, 2), 5U);

@@ -152,6 +152,7 @@ enum class mutation {
   ask_unlent,     ///< a resource stays idle while the pool asks it
   ask_unannounced,   ///< what is to be asked is told to no thread of the pool
   answer_unoffered,  ///< what has answered the pool is offered to nobody
+  ask_with_all,      ///< questions are as many as the pool may have resources
   count_asked,       ///< a question that has its answer goes on counting as under way
   // keyed resource pools
   key_unwatched,     ///< who leaves a key does not look whether others wait for room

@@ -218,7 +218,9 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     if (walks_ != 0) {
       compact_later_ = true;
     } else {
-      store_.close_holes([this](std::uint32_t place) noexcept { announce_move(place); });
+      if (store_.holes() != 0) {
+        store_.close_holes([this](std::uint32_t place) noexcept { announce_move(place); });
+      }
       shrink_if_sparse();
     }
   }

@@ -122,13 +122,17 @@ class value_store {
   void erase(std::uint32_t place, std::uint64_t handle) noexcept {
     // A value is made here next, or moved here: its memory comes while other things are done.
     __builtin_prefetch(places_.values() + place, 1);
-    places_.values()[place].~T();
-    changed();
-    if (place + 1 == end_) {
+    const bool is_last = place + 1 == end_;
+    if (is_last) {
       table_.give_back(handle);
-      --end_;
     } else {
       table_.vacate(handle, place);
+    }
+    places_.values()[place].~T();
+    changed();
+    if (is_last) {
+      --end_;
+    } else {
       add_hole(place, static_cast<slot_index>(handle));
     }
   }
@@ -170,12 +174,21 @@ class value_store {
   /// Moves values from the end into all holes; `moved(place)` after each. If a move throws, the
   /// holes not yet closed stay.
   template <class Moved>
-  void close_holes(Moved moved) {
+  [[gnu::noinline]] void close_holes(Moved moved) {
+    constexpr std::uint32_t word_ahead = 8;
+    constexpr std::uint32_t place_ahead = 4;
     scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
     while (holes_ != 0) {
       drop_holes_at_end();
+      // Slots lie anywhere, and only their words say where the places are. Asked for here: GCC
+      // leaves out a call that does nothing else.
+      if (holes_ > word_ahead) {
+        __builtin_prefetch(table_.word_of(places_.hole_slot(holes_ - 1 - word_ahead)), 1);
+        const slot_index soon = places_.hole_slot(holes_ - 1 - place_ahead);
+        __builtin_prefetch(places_.values() + table_.place_or_any(soon), 1);
+      }
       const slot_index slot = places_.hole_slot(holes_ - 1);
-      const std::uint32_t hole = table_.place_of_vacant(slot);
+      const std::uint32_t hole = table_.place_or_any(slot);
       const bool inside = hole < end_;
       if (inside) {
         move_last_to(hole);
@@ -213,11 +226,11 @@ class value_store {
     return take_slot(place);
   }
 
-  /// See slot_table::shrink.
+  /// See slot_table::shrink. Requires: there are no holes.
   void shrink_table(std::size_t reserve) {
     table_.shrink(reserve, [this](slot_index slot) {
       const std::uint32_t place = table_.place_or_any(slot);
-      return place < end_ && !places_.is_hole(place) && places_.slot(place) == slot;
+      return place < end_ && places_.slot(place) == slot;
     });
   }
 
@@ -237,7 +250,7 @@ class value_store {
   template <class... Args>
   made_value emplace_in_hole(Args&&... args) {
     const slot_index slot = places_.hole_slot(holes_ - 1);
-    const std::uint32_t place = table_.place_of_vacant(slot);
+    const std::uint32_t place = table_.place_or_any(slot);
     table_.prepare_to_fill(slot);
     (void)make<T>(places_.values() + place, std::forward<Args>(args)...);
     places_.unmark_hole(place);
@@ -274,7 +287,7 @@ class value_store {
     const std::uint32_t listed = std::exchange(holes_, 0);
     for (std::uint32_t n = 0; n != listed; ++n) {
       const slot_index slot = places_.hole_slot(n);
-      const std::uint32_t place = table_.place_of_vacant(slot);
+      const std::uint32_t place = table_.place_or_any(slot);
       if (place < end_) {
         places_.hole_slot(holes_++) = slot;
       } else {

@@ -211,6 +211,8 @@ constexpr std::array rules{
          "what is to be asked is told to no thread of the pool"},
     rule{mutation::answer_unoffered, "answer_unoffered",
          "what has answered the pool is offered to nobody"},
+    rule{mutation::ask_with_all, "ask_with_all",
+         "questions are as many as the pool may have resources"},
     rule{mutation::count_asked, "count_asked",
          "a question that has its answer goes on counting as under way"},
     rule{mutation::key_unwatched, "key_unwatched",
