@@ -105,11 +105,12 @@ void resource_core::replace_hooks(hooks_pointer hooks) {
   make_for_callbacks();
 }
 
-void resource_core::resize(std::size_t max_size, std::size_t min_idle) {
-  if (max_size > most_resources || min_idle > max_size) {
-    throw_invalid_option(settings_.name, "max_size " + std::to_string(max_size) +
-                                             " with min_idle " + std::to_string(min_idle) +
-                                             " is not possible");
+void resource_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle) {
+  if (max_size > most_resources || (min_idle && *min_idle > max_size)) {
+    throw_invalid_option(settings_.name,
+                         "max_size " + std::to_string(max_size) +
+                             (min_idle ? " with min_idle " + std::to_string(*min_idle) : "") +
+                             " is not possible");
   }
   const auto size = static_cast<std::uint32_t>(max_size);
   {
@@ -118,7 +119,7 @@ void resource_core::resize(std::size_t max_size, std::size_t min_idle) {
     add_slots(size);
     const lock guard(mutex_);
     max_size_ = size;
-    min_idle_ = static_cast<std::uint32_t>(min_idle);
+    min_idle_ = min_idle ? static_cast<std::uint32_t>(*min_idle) : min_idle_;
     if (!broken(mutation::keep_pending)) {
       drop_pending(size);
     }

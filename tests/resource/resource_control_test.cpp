@@ -1,6 +1,7 @@
 // The letters and numbers are those of docs/explanation/resource-pool.md.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -51,6 +52,25 @@ TEST_F(ResourceControl, ResizeToZeroAndBack) {
   pool.resize(5);
   fill(pool, 5);
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::surplus), 3U);
+}
+
+TEST_F(ResourceControl, ResizeLeavesMinIdleAsItWasUnlessItIsGiven) {
+  fake_pool& pool = start({.max_size = 8, .min_idle = 4, .max_creating = 8});
+  const auto idle_when = [&](auto&& resized) {
+    resized();
+    pool.flush();
+    pool.tick();
+    return pool.stats().idle;
+  };
+  EXPECT_EQ(idle_when([] {}), 4U);
+  EXPECT_EQ(idle_when([&] { pool.resize(6); }), 4U);
+  EXPECT_EQ(idle_when([&] { pool.resize(2); }), 2U);
+  EXPECT_EQ(idle_when([&] { pool.resize(0); }), 0U);
+  EXPECT_EQ(idle_when([&] { pool.resize(8); }), 4U);
+  EXPECT_EQ(idle_when([&] { pool.resize(8, 1); }), 1U);
+  EXPECT_THROW(pool.resize(3, 4), std::invalid_argument);
+  EXPECT_THROW(pool.resize(65536), std::invalid_argument);
+  EXPECT_EQ(idle_when([] {}), 1U);
 }
 
 // Nobody may come by any more who would begin it.

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <new>
 #include <vector>
@@ -66,6 +67,23 @@ TEST(SlotMapAllocation, WhereNoSlotCanBeHadAHoleStaysAndNothingIsMade) {
   EXPECT_EQ(map.size(), 1U);
   (void)map.emplace(shared);
   EXPECT_EQ(map.holes(), 0U);
+}
+
+// The slot of the value that would go is used up.
+TEST(SlotMapAllocation, AnEvictionThatFindsNoSlotChangesNothing) {
+  slot_map<int, no_hooks, detail::generations<1>> map({.max_size = 2, .reserve = 2});
+  const auto first = map.emplace(1);
+  const auto second = map.emplace(2);
+  {
+    const test::failing_allocations none(1, /*sticky=*/true);
+    EXPECT_THROW((void)map.emplace_or_evict(std::less<>(), 3), std::bad_alloc);
+  }
+  EXPECT_EQ(map[first], 1);
+  EXPECT_EQ(map[second], 2);
+  EXPECT_EQ(map.used_up_slots(), 0U);
+  EXPECT_EQ(map[map.emplace_or_evict(std::less<>(), 3)], 3);
+  EXPECT_FALSE(map.contains(first));
+  EXPECT_EQ(map.used_up_slots(), 1U);
 }
 
 }  // namespace

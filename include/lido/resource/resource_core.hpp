@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <stop_token>
 #include <string>
@@ -100,7 +101,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   bool kill(const resource_handle& handle) noexcept;
   void flush() noexcept;
   void replace_hooks(hooks_pointer hooks);
-  void resize(std::size_t max_size, std::size_t min_idle);
+  /// Without min_idle that stays, as far as max_size lets it.
+  void resize(std::size_t max_size, std::optional<std::size_t> min_idle);
   void suspend() noexcept;
   void resume() noexcept;
   void tick();

@@ -157,9 +157,11 @@ class resource_pool {
     core_->replace_hooks(hooks_of(std::move(factory)));
   }
 
-  /// New limits. What is too many goes when it is idle; 0 is possible. Throws
-  /// std::invalid_argument, std::bad_alloc; then nothing has changed.
-  void resize(std::size_t max_size, std::size_t min_idle = 0) { core_->resize(max_size, min_idle); }
+  /// New limits, each 0 to 65535; min_idle stays as it was unless it is given, within max_size.
+  /// What is too many goes when it is idle. Throws std::invalid_argument (above 65535, min_idle
+  /// above max_size), std::bad_alloc; then nothing has changed.
+  void resize(std::size_t max_size) { core_->resize(max_size, std::nullopt); }
+  void resize(std::size_t max_size, std::size_t min_idle) { core_->resize(max_size, min_idle); }
 
   /// From now on acquires wait, though resources are idle; `resume` serves them in their order.
   void suspend() noexcept { core_->suspend(); }

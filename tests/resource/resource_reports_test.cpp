@@ -1,0 +1,223 @@
+// The letters and numbers are those of docs/explanation/resource-pool.md.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/customers.hpp"
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fake_lease;
+using test::fake_pool;
+
+class ResourceReports : public test::resource_by_tick {};
+
+test::detached await_one(fake_pool& pool, const std::function<void()>& then) {
+  const fake_lease one = co_await pool.co_acquire();
+  then();
+}
+
+test::detached await_one_for(fake_pool& pool, const std::function<void()>& then) {
+  const fake_lease one = co_await pool.co_acquire(1s);
+  then();
+}
+std::string in_line(int number) {
+  return "resource_reports_test.cpp:" + std::to_string(number);
+}
+
+// GCC 12 gives a co_await the line of its function's end, so there the function has to do.
+TEST_F(ResourceReports, E1NamesFileAndLineOfEveryKindOfAcquire) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  fake_lease held;
+  std::string place;
+  const auto note = [&] { place = pool.leases().front().where(); };
+  const auto keep = [&](fake_lease got, const std::exception_ptr&) { held = std::move(got); };
+  const auto soon = std::chrono::steady_clock::now() + 10s;
+  const std::vector<std::pair<std::string, std::function<void()>>> ways{
+      {in_line(__LINE__ + 2),
+       [&] {
+         held = pool.acquire();
+         note();
+       }},
+      {in_line(__LINE__ + 2),
+       [&] {
+         held = pool.acquire(std::stop_token());
+         note();
+       }},
+      {in_line(__LINE__ + 2),
+       [&] {
+         held = pool.acquire_for(1s);
+         note();
+       }},
+      {in_line(__LINE__ + 2),
+       [&] {
+         held = pool.acquire_until(soon);
+         note();
+       }},
+      {in_line(__LINE__ + 2),
+       [&] {
+         held = pool.try_acquire();
+         note();
+       }},
+      {in_line(__LINE__), [&] { pool.with([&](auto& /*connection*/) { note(); }); }},
+      {in_line(__LINE__ + 2),
+       [&] {
+         pool.async_acquire(keep);
+         note();
+       }},
+      {in_line(__LINE__ + 2),
+       [&] {
+         pool.async_acquire(keep, 1s);
+         note();
+       }},
+      {"await_one", [&] { await_one(pool, note); }},
+      {"await_one_for", [&] { await_one_for(pool, note); }},
+  };
+  for (const auto& [expected, acquire] : ways) {
+    acquire();
+    held.reset();
+    EXPECT_NE(place.find(expected), std::string::npos) << expected << ", and not " << place;
+    EXPECT_NE(place.find("resource_reports_test.cpp"), std::string::npos) << place;
+  }
+}
+
+// Each event of a lease says which it is: of which pool, since when, from where.
+TEST_F(ResourceReports, E1NamesFileAndLineOfALeaseThatIsReported) {
+  std::vector<pool_event> told;
+  std::vector<std::string> pools;
+  fake_pool& pool = start({.max_size = 1,
+                           .name = "orders",
+                           .report_slow_after = 10s,
+                           .report_leak_after = 60s,
+                           .on_event = [&](const pool_event& event) {
+                             told.push_back(event);
+                             pools.emplace_back(event.pool);
+                           }});
+  fill(pool, 1);
+  fake_lease held = pool.try_acquire();
+  const std::string line = in_line(__LINE__ - 1);
+  pass(11s);
+  pass(50s);
+  clock.advance(4s);
+  pool.tick();
+  const resource_handle handle = held.handle();
+  held.reset();
+  const std::array kinds{pool_event::kind::slow_lease, pool_event::kind::suspected_leak,
+                         pool_event::kind::returned_after_all};
+  const std::array<std::chrono::seconds, 3> ages{11s, 61s, 65s};
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_EQ(pools, std::vector<std::string>(3, "orders"));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(told[i].what, kinds.at(i));
+    EXPECT_FALSE(told[i].error);
+    ASSERT_EQ(told[i].leases.size(), 1U);
+    const lease_info& lease = told[i].leases.front();
+    EXPECT_EQ(lease.resource, handle);
+    EXPECT_EQ(lease.held_for, ages.at(i));
+    EXPECT_NE(lease.where().find(line), std::string::npos) << lease.where();
+  }
+}
+
+TEST_F(ResourceReports, AFailedCreateIsReportedWithItsError) {
+  std::vector<std::string> told;
+  fake_pool& pool =
+      start({.max_size = 1, .name = "orders", .on_event = [&](const pool_event& event) {
+               EXPECT_EQ(event.what, pool_event::kind::create_failed);
+               EXPECT_TRUE(event.leases.empty());
+               told.push_back(std::string(event.pool) + ": " + detail::text_of(event.error));
+             }});
+  server.down = true;
+  EXPECT_FALSE(pool.try_acquire());
+  pool.tick();
+  EXPECT_EQ(told, std::vector<std::string>{"orders: connection refused"});
+}
+
+// HikariCP #808 (E1): who has them, now. Vibur (E5): also in the error.
+TEST_F(ResourceReports, E1E5HoldersAreListed) {
+  fake_pool& pool = start({.max_size = 1, .detect_hold_and_wait = false});
+  fill(pool, 1);
+  const fake_lease held = pool.try_acquire();
+  pass(3s);
+  ASSERT_EQ(pool.leases().size(), 1U);
+  const lease_info info = pool.leases().front();
+  EXPECT_EQ(info.held_for, 3s);
+  EXPECT_EQ(info.resource, held.handle());
+  EXPECT_NE(info.thread, 0U);
+  try {
+    (void)pool.acquire_for(1ms);
+    FAIL();
+  } catch (const acquire_error& error) {
+    ASSERT_EQ(error.holders().size(), 1U);
+    EXPECT_EQ(error.holders().front().resource, held.handle());
+    EXPECT_NE(std::string(error.what()).find("has held one for 3000 ms"), std::string::npos);
+  }
+}
+
+// HikariCP #653, #626 (E2): a count, a switch, exemption. #738 (E3): only slow, or a leak? And
+// (E4, dotnet/aspnetcore's LeakTrackingObjectPool is for debug builds) all that in every build.
+TEST_F(ResourceReports, E2E3E4LongLeasesAreReportedOnceAndWhenTheyReturn) {
+  std::vector<pool_event::kind> told;
+  fake_pool& pool =
+      start({.max_size = 2,
+             .report_slow_after = 10s,
+             .report_leak_after = 60s,
+             .on_event = [&](const pool_event& event) { told.push_back(event.what); }});
+  fill(pool, 2);
+  fake_lease watched = pool.try_acquire();
+  fake_lease exempt = pool.try_acquire();
+  exempt.expect_long_use();
+  pass(11s);
+  pass(1s);
+  EXPECT_EQ(told, std::vector{pool_event::kind::slow_lease});
+  pool.watch_leases(/*on=*/false);
+  pass(60s);
+  EXPECT_EQ(told.size(), 1U);
+  pool.watch_leases(/*on=*/true);
+  pass(1s);
+  pass(1s);
+  EXPECT_EQ(pool.stats().suspected_leaks, 1U);
+  watched.reset();
+  exempt.reset();
+  EXPECT_EQ(told, (std::vector{pool_event::kind::slow_lease, pool_event::kind::suspected_leak,
+                               pool_event::kind::returned_after_all}));
+}
+
+TEST_F(ResourceReports, AnExtendedLeaseIsReportedLater) {
+  std::vector<pool_event::kind> told;
+  fake_pool& pool =
+      start({.max_size = 1,
+             .report_slow_after = 10s,
+             .report_leak_after = 60s,
+             .on_event = [&](const pool_event& event) { told.push_back(event.what); }});
+  fill(pool, 1);
+  fake_lease held = pool.try_acquire();
+  held.extend(5s);
+  held.extend(-1h);
+  held.extend(15s);
+  pass(29s);
+  EXPECT_TRUE(told.empty());
+  pass(2s);
+  EXPECT_EQ(told, std::vector{pool_event::kind::slow_lease});
+  pass(48s);
+  EXPECT_EQ(told.size(), 1U);
+  pass(2s);
+  EXPECT_EQ(told.size(), 2U);
+  held.reset();
+  held = pool.try_acquire();
+  pass(11s);
+  EXPECT_EQ(told.back(), pool_event::kind::slow_lease);  // the next lease has its own time
+  held.extend(std::chrono::hours(24 * 365));
+  pass(std::chrono::hours(24 * 5));
+  EXPECT_EQ(told.back(), pool_event::kind::slow_lease);
+}
+
+}  // namespace
+}  // namespace lido
