@@ -17,7 +17,34 @@ using namespace std::chrono_literals;
 using test::fake_lease;
 using test::fake_pool;
 
+/// A way to acquire, and what its place has to contain.
+struct way {
+  std::string place;
+  std::function<void()> acquire;
+};
+
 class ResourceReports : public test::resource_by_tick {};
+
+class ResourcePlaces : public test::resource_by_tick {
+ protected:
+  fake_pool& pool = start({.max_size = 1});
+
+  /// Where the resource that is out was acquired.
+  void note() { place = pool.leases().front().where(); }
+
+  void expect_places(const std::vector<way>& ways) {
+    fill(pool, 1);
+    for (const way& one : ways) {
+      one.acquire();
+      held.reset();
+      EXPECT_NE(place.find(one.place), std::string::npos) << one.place << ", and not " << place;
+      EXPECT_NE(place.find("resource_reports_test.cpp"), std::string::npos) << place;
+    }
+  }
+
+  fake_lease held;
+  std::string place;
+};
 
 test::detached await_one(fake_pool& pool, const std::function<void()>& then) {
   const fake_lease one = co_await pool.co_acquire();
@@ -28,65 +55,36 @@ test::detached await_one_for(fake_pool& pool, const std::function<void()>& then)
   const fake_lease one = co_await pool.co_acquire(1s);
   then();
 }
+
 std::string in_line(int number) {
   return "resource_reports_test.cpp:" + std::to_string(number);
 }
 
-// GCC 12 gives a co_await the line of its function's end, so there the function has to do.
-TEST_F(ResourceReports, E1NamesFileAndLineOfEveryKindOfAcquire) {
-  fake_pool& pool = start({.max_size = 1});
-  fill(pool, 1);
-  fake_lease held;
-  std::string place;
-  const auto note = [&] { place = pool.leases().front().where(); };
-  const auto keep = [&](fake_lease got, const std::exception_ptr&) { held = std::move(got); };
-  const auto soon = std::chrono::steady_clock::now() + 10s;
-  const std::vector<std::pair<std::string, std::function<void()>>> ways{
-      {in_line(__LINE__ + 2),
-       [&] {
-         held = pool.acquire();
-         note();
-       }},
-      {in_line(__LINE__ + 2),
-       [&] {
-         held = pool.acquire(std::stop_token());
-         note();
-       }},
-      {in_line(__LINE__ + 2),
-       [&] {
-         held = pool.acquire_for(1s);
-         note();
-       }},
-      {in_line(__LINE__ + 2),
-       [&] {
-         held = pool.acquire_until(soon);
-         note();
-       }},
-      {in_line(__LINE__ + 2),
-       [&] {
-         held = pool.try_acquire();
-         note();
-       }},
-      {in_line(__LINE__), [&] { pool.with([&](auto& /*connection*/) { note(); }); }},
-      {in_line(__LINE__ + 2),
-       [&] {
-         pool.async_acquire(keep);
-         note();
-       }},
-      {in_line(__LINE__ + 2),
-       [&] {
-         pool.async_acquire(keep, 1s);
-         note();
-       }},
-      {"await_one", [&] { await_one(pool, note); }},
-      {"await_one_for", [&] { await_one_for(pool, note); }},
+TEST_F(ResourcePlaces, E1NamesFileAndLineOfEveryKindOfAcquire) {
+  const auto got = [&](fake_lease lease) {
+    held = std::move(lease);
+    note();
   };
-  for (const auto& [expected, acquire] : ways) {
-    acquire();
-    held.reset();
-    EXPECT_NE(place.find(expected), std::string::npos) << expected << ", and not " << place;
-    EXPECT_NE(place.find("resource_reports_test.cpp"), std::string::npos) << place;
-  }
+  const auto soon = std::chrono::steady_clock::now() + 10s;
+  expect_places({{in_line(__LINE__), [&] { got(pool.acquire()); }},
+                 {in_line(__LINE__), [&] { got(pool.acquire(std::stop_token())); }},
+                 {in_line(__LINE__), [&] { got(pool.acquire_for(1s)); }},
+                 {in_line(__LINE__), [&] { got(pool.acquire_until(soon)); }},
+                 {in_line(__LINE__), [&] { got(pool.try_acquire()); }},
+                 {in_line(__LINE__), [&] { pool.with([&](auto& /*connection*/) { note(); }); }}});
+}
+
+// GCC 12 gives a co_await the line of its function's end, so there the function has to do.
+TEST_F(ResourcePlaces, E1NamesFileAndLineOfCallbacksAndCoroutines) {
+  const auto done = [&](fake_lease lease, const std::exception_ptr& /*error*/) {
+    held = std::move(lease);
+    note();
+  };
+  const std::function<void()> then = [&] { note(); };
+  expect_places({{in_line(__LINE__), [&] { pool.async_acquire(done); }},
+                 {in_line(__LINE__), [&] { pool.async_acquire(done, 1s); }},
+                 {"await_one", [&] { await_one(pool, then); }},
+                 {"await_one_for", [&] { await_one_for(pool, then); }}});
 }
 
 // Each event of a lease says which it is: of which pool, since when, from where.
