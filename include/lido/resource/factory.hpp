@@ -40,8 +40,10 @@ struct create_context {
   std::stop_token stop;
 };
 
-/// Thrown by `create` when trying again is of no use: a wrong password, a wrong name. Those who
-/// wait are told at once.
+/// Thrown by `create` when trying again is of no use: a wrong password, a wrong name. If no
+/// resource is left that could come back, not even one that is being made, those who wait are told
+/// at once, and so is whoever comes before the next attempt is due. Otherwise they go on waiting,
+/// and are told if the last one goes before that.
 class permanent_failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

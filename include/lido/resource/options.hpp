@@ -18,7 +18,8 @@ enum class maintenance : std::uint8_t {
   by_tick,     ///< whoever calls `tick()`; ages are counted in ticks
 };
 
-/// Which failures of `create` those who wait are told about at once.
+/// Which failures of `create` those who wait are told about at once if no resource is left that
+/// could come back; so is whoever comes before the next attempt is due.
 enum class create_errors : std::uint8_t {
   retry,      ///< only a permanent_failure; after others it is tried again until they give up
   fail_fast,  ///< each

@@ -107,6 +107,7 @@ class resource_pool {
                                             std::stop_token stop = {}) {
     async_acquire_at(detail::place::here(), std::move(done), timeout, std::move(stop));
   }
+  /// The same, up to `acquire_timeout` of the options.
   template <class Done>
   [[gnu::always_inline]] void async_acquire(Done done) {
     async_acquire_at(detail::place::here(), std::move(done), core_->settings().acquire_timeout, {});
@@ -122,14 +123,15 @@ class resource_pool {
                       });
   }
 
-  /// `co_await pool.co_acquire()` gives a lease or throws acquire_error. The coroutine goes on in
-  /// the thread that ends the wait, see async_acquire, or in its own if the wait ends before it is
-  /// suspended. It may be destroyed while it waits, but not beside that thread and not before it is
-  /// suspended: what it would have been given goes back.
+  /// `co_await pool.co_acquire()` gives a lease or throws acquire_error or std::bad_alloc. The
+  /// coroutine goes on in the thread that ends the wait, see async_acquire, or in its own if the
+  /// wait ends before it is suspended. It may be destroyed while it waits, but not beside that
+  /// thread and not before it is suspended: what it would have been given goes back.
   [[nodiscard, gnu::always_inline]] auto co_acquire(std::chrono::nanoseconds timeout,
                                                     std::stop_token stop = {}) {
     return awaiter{*this, detail::place::here(), timeout, std::move(stop), {}, {}, {}};
   }
+  /// The same, up to `acquire_timeout` of the options.
   [[nodiscard, gnu::always_inline]] auto co_acquire() {
     return co_acquire(core_->settings().acquire_timeout);
   }
@@ -174,7 +176,8 @@ class resource_pool {
   void watch_leases(bool on) noexcept { core_->watch_leases(on); }
 
   /// Refuses and wakes all who wait, ends idle resources, waits up to `timeout` until the others
-  /// have come back, and says what is left. May be called again. Requires: not called by user code
+  /// have come back, and says what is left. May be called again. Throws std::bad_alloc if there is
+  /// no memory for what it says; the pool is closed then, too. Requires: not called by user code
   /// that the pool calls.
   close_report close(std::chrono::nanoseconds timeout) {
     return core_->close(detail::deadline::after(timeout));
