@@ -1,9 +1,10 @@
 /// Tries to break: a walk meets each value that is there from its begin to its end, exactly once,
-/// whatever is erased, inserted and compacted meanwhile.
+/// whatever is erased and inserted meanwhile, and whatever compaction or shrinking is asked for.
 ///
 /// Two kinds. `one_thread`: walks of a slot_map whose callbacks erase, insert, walk and ask for
-/// compaction, one map for each thread. `concurrent`: one concurrent_slot_map, whose slots are
-/// emptied, filled and given back by some threads while others walk; `par`: those walk by oneTBB.
+/// compaction, which comes when the walk has ended, one map for each thread. `concurrent`: one
+/// concurrent_slot_map, whose values never move: some threads insert, erase and call shrink_to_fit,
+/// which lowers the end of walks, while others walk; `par`: those walk by oneTBB.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

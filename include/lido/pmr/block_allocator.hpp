@@ -40,6 +40,8 @@ class block_allocator {
     return static_cast<T*>(resource_->take(count * sizeof(T), alignof(T)));
   }
 
+  /// Takes back what `allocate(count)` of an equal allocator gave, from any thread; ends no object.
+  /// Progress: a block as release of an object_pool, what came from upstream as upstream.
   void deallocate(T* objects, std::size_t count) noexcept {
     resource_->give(objects, count * sizeof(T), alignof(T));
   }

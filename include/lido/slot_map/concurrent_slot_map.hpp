@@ -82,6 +82,7 @@ class concurrent_slot_map
     }
   }
 
+  /// With that `max_size`, and the other options as they are by default. Throws as above.
   explicit concurrent_slot_map(std::size_t max_size)
       : concurrent_slot_map(concurrent_slot_map_options{.max_size = max_size}) {}
 
@@ -106,6 +107,7 @@ class concurrent_slot_map
     }
     return construct(slot, std::forward<Args>(args)...);
   }
+  /// As emplace, of a value that is moved in. If that throws, the value is gone.
   handle_type insert(T value) { return emplace(std::move(value)); }
 
   /// As emplace; the null handle when all slots are taken.
@@ -215,6 +217,7 @@ class concurrent_slot_map
   /// Of the slots; see pool_stats.
   [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Wait-free. What is done with them must be thread-safe beside the calls of other threads.
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
 
  private:

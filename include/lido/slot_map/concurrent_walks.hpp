@@ -14,29 +14,37 @@ namespace lido::detail {
 /// A callback takes `(T&)`, `(T&, handle)` or `(T&, handle, map&)`; what it may return says `step`.
 /// A walk on several threads calls `f` from all of them, perhaps at once; to stop ends the range an
 /// executor is at, not the walk (lido/tbb.hpp has `lido::par`).
+///
+/// If `f` throws, the walk ends and passes that on; what was done stays, and the value that `f` was
+/// with is not erased by it. On several threads the executor says what becomes of the rest.
+/// Thread-safe, but for `for_each_alone`. Progress: blocking, at each value for as long as others
+/// are with it; between values nothing is waited for.
 template <class Map>
 class concurrent_walks {
  public:
   /// Calls `f` alone with each value, in the order of memory. True: the walk came to its end.
+  /// Waits at each value as `visit`. Throws what `f` throws.
   template <class F>
   bool for_each(F&& f) {
     return walk(f, 0, self().slots_.end());
   }
 
-  /// As above with `f(const T&)`, beside other readers; f returns nothing or bool.
+  /// As above with `f(const T&)`, beside other readers; f returns nothing or bool. Waits at each
+  /// value as `read`.
   template <class F>
   bool for_each(F&& f) const {
     return read_each(f, 0, self().slots_.end());
   }
 
-  /// As the first, on as many threads as `executor` likes.
+  /// As the first, on as many threads as `executor` likes. Throws what the executor throws, which
+  /// passes on what `f` threw if it is `lido::par`.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
     executor(self().slots_.end(),
              [&](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
   }
 
-  /// As the second, on as many threads as `executor` likes.
+  /// As the second, on as many threads as `executor` likes. Throws as above.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) const {
     executor(self().slots_.end(),
@@ -44,9 +52,9 @@ class concurrent_walks {
   }
 
   /// As the first, for a time when nobody else is there, such as between two frames: enters no
-  /// value, so it costs little more than a look at each. Requires: no other thread is in a call,
-  /// and what they did before happens before this. `f` may insert and erase, but not evict, and
-  /// its own value it erases only by what it returns.
+  /// value, so it costs little more than a look at each, and waits for nobody. Requires: no other
+  /// thread is in a call, and what they did before happens before this. `f` may insert and erase,
+  /// but not evict, and its own value it erases only by what it returns.
   template <class F>
   bool for_each_alone(F&& f) {
     return walk_alone(f, 0, self().slots_.end());

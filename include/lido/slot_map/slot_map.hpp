@@ -94,6 +94,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     }
     return add(std::forward<Args>(args)...);
   }
+  /// As emplace, of a value that is moved in. If that throws, the value is gone.
   handle_type insert(T value) { return emplace(std::move(value)); }
 
   /// As emplace; the null handle when there are `max_size()` already.
@@ -103,9 +104,8 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   }
 
   /// As emplace; when there are `max_size()` already, takes the place of the value that no other
-  /// one comes before by `less(const T&, const T&)`. Looks at all values then. If the constructor,
-  /// `less` or the allocator throws, nothing has happened; if on_insert does, the old value is
-  /// gone.
+  /// one comes before by `less(const T&, const T&)`. Looks at all values then. If on_insert throws,
+  /// the old value is gone; if something else does, nothing has happened.
   template <class Less, class... Args>
   handle_type emplace_or_evict(Less less, Args&&... args) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -131,7 +131,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     return true;
   }
 
-  /// All values; no handle of one is good afterwards.
+  /// Erases all values: no handle of one is good afterwards. During a walk they leave holes.
   void clear() noexcept {
     for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
       announce_erase(p);
@@ -200,6 +200,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     return detail::walk(store_, visit, detail::erase_nothing, std::false_type()).run();
   }
 
+  /// Over the values in the order of memory, around holes; what makes them invalid: see iterator.
   [[nodiscard]] iterator begin() noexcept { return {this, store_.next_value(0)}; }
   [[nodiscard]] iterator end() noexcept { return {this, detail::null_slot}; }
   [[nodiscard]] const_iterator begin() const noexcept { return {this, store_.next_value(0)}; }
@@ -240,9 +241,9 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     kept_ = std::max(kept_, static_cast<std::uint32_t>(wanted));
   }
 
-  /// Closes holes and gives all memory back that is not in use, but for what `reserve` of the
-  /// options keeps. Throws std::bad_alloc without an effect, and what moving throws. During a walk
-  /// it is compact().
+  /// Closes holes, drops what `reserve` kept, shrinks the table and then the array to what is used
+  /// and `reserve` of the options. Throws std::bad_alloc, and what moving throws: what came before
+  /// stays done, no value is lost (see above on a move that throws). During a walk: compact().
   void shrink_to_fit() {
     compact();
     if (walks_ == 0) {
@@ -261,7 +262,8 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   [[nodiscard]] std::size_t holes() const noexcept { return store_.holes(); }
   /// Slots that are not used again, since every generation of theirs has been given out.
   [[nodiscard]] std::size_t used_up_slots() const noexcept { return store_.used_up(); }
-  /// Memory beyond the values themselves: about 16 bytes for each place.
+  /// Memory beyond the places for values: 8 bytes and a bit for each, 8 for each slot there is room
+  /// for, and what makes a block of 2 MiB or more whole huge pages: at most an eighth of the block.
   [[nodiscard]] std::size_t bookkeeping_bytes() const noexcept {
     return store_.memory() - capacity() * sizeof(T);
   }

@@ -33,7 +33,8 @@ struct slot_map_options {
   std::size_t max_size = unlimited;
 
   /// Room from the start, and always: the map never gives this much back. With `reserve` equal to
-  /// `max_size` all memory is allocated once, for as long as no slot is used up.
+  /// `max_size` all memory is allocated at the start, places and table apart, and only
+  /// `shrink_to_fit` allocates another table, for as long as no slot is used up.
   std::size_t reserve = 0;
 
   /// Memory is given back when values are erased or holes closed, more than so many places are free

@@ -1,4 +1,4 @@
-/// file
+/// @file
 /// Internal. The word that says what a slot of a concurrent slot map holds and who is with it.
 #pragma once
 
