@@ -6,6 +6,7 @@
  * Relative links lead to a file of the repository, and their anchor to a heading.
  * Files named in ARCHITECTURE.md exist.
  * No text names a place that only one machine has.
+ * Tests named in a document as `Suite.Test` exist (docs/verification.md is of the commit it names).
  * docs/plain_stress.json knows each rule of stress/model/mutants/rules.cpp, and no other.
 """
 import json
@@ -23,6 +24,8 @@ FENCE = re.compile(r"^(?P<mark>```+|~~~+)(?P<language>[^\n]*)\n(?P<body>.*?)^(?P
 LINK = re.compile(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 DEFINITION = re.compile(r"^\s{0,3}\[[^\]]+\]:\s+<?([^\s>]+)>?", re.M)
 CODE_SPAN = re.compile(r"`[^`\n]+`")
+NAMED_TEST = re.compile(r"`([A-Z]\w+\.[A-Z]\w+)`")
+TEST = re.compile(r"\b(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)")
 PATH = re.compile(r"^(?:[\w.-]+/)*(?:[\w.-]+/|[\w-]+\.(?:hpp|cpp|py|sh|md|txt|json|cmake|yml|in)|\.[\w-]+)$")
 FILE_NAME = re.compile(r"\.(hpp|cpp|py|sh|md|txt|json|cmake|yml|in)$")
 BRANCHES = re.compile(r"^[\s│├└─|`+\\-]*")
@@ -153,6 +156,19 @@ def check_words(root: Path, file: Path) -> list[str]:
     return errors
 
 
+def check_tests(root: Path, documents: list[Path]) -> list[str]:
+    sources = files_below(root, ["tests"], lambda path: path.suffix == ".cpp")
+    known = {f"{suite}.{name}" for file in sources for suite, name in TEST.findall(file.read_text(encoding="utf-8"))}
+    errors = []
+    for file in documents:
+        if file == root / "docs/verification.md":
+            continue
+        text = file.read_text(encoding="utf-8")
+        errors += [f"{file.relative_to(root)}:{line_of(text, match.start())}: there is no test {match[1]}"
+                   for match in NAMED_TEST.finditer(text) if match[1] not in known]
+    return errors
+
+
 def check_rules(root: Path) -> list[str]:
     found, rules = root / "docs/plain_stress.json", root / "stress/model/mutants/rules.cpp"
     if not found.exists():
@@ -166,7 +182,7 @@ def check_rules(root: Path) -> list[str]:
 
 def check(root: Path) -> tuple[int, list[str]]:
     documents = markdown(root)
-    errors = check_tree(root) + check_rules(root)
+    errors = check_tree(root) + check_rules(root) + check_tests(root, documents)
     for file in documents:
         text = file.read_text(encoding="utf-8")
         errors += check_snippets(root, file, text) + check_links(root, file, text)

@@ -8,7 +8,7 @@ import check_docs
 README = """# Lido
 
 See the [tour](docs/tour.md#the-first-pool "a tour"), the [`code`](src/), [the web](https://example.org/x)
-and [below](#sample-code). Not links: `[a](b)` and
+and [below](#sample-code); `Pool.IsExact` and `Pools.OfAllTypes` show it. Not links: `[a](b)` and
 
 ```
 [c](d)
@@ -72,6 +72,7 @@ class Docs(TreeTest):
         self.write("examples/first.cpp", EXAMPLE)
         for name in ("include/lido/object/pool.hpp", "include/lido/one.hpp", "include/lido/two.hpp", "src/object/pool.cpp"):
             self.write(name, "")
+        self.write("tests/pool_test.cpp", "TEST_F(Pool, IsExact) {}\nTYPED_TEST(Pools, OfAllTypes) {}\n")
 
     def errors(self) -> list[str]:
         return check_docs.check(self.root)[1]
@@ -104,6 +105,9 @@ class Docs(TreeTest):
 
     def test_dead_link_is_found(self) -> None:
         self.seed("docs/tour.md", "../README.md", "../LEARNME.md", "docs/tour.md:5", "dead link")
+
+    def test_lost_test_is_found(self) -> None:
+        self.seed("tests/pool_test.cpp", "IsExact", "IsNearlyExact", "README.md:4", "no test Pool.IsExact")
 
     def test_dead_definition_is_found(self) -> None:
         self.seed("README.md", "[ref]: docs/tour.md", "[ref]: docs/detour.md", "dead link")
