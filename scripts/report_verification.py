@@ -239,6 +239,24 @@ def model_section(tests):
     yield ""
 
 
+def spin_section(tests):
+    """The waiters of resource pools as a model of their own: proofs, and broken ones that have to be refuted."""
+    yield "## SPIN"
+    yield ""
+    rows = []
+    for test in tests:
+        found = re.search(r"^\S+\.pml .*?: (.*), (\d+) states$", test.output, re.M)
+        if ".spin." in test.name and found:
+            rows.append([f"`{test.name}`", found[1], f"{int(found[2]):,}", test.result])
+    if not rows:
+        yield "Not run."
+        yield ""
+        return
+    yield "All states of `stress/model/resource_waiters.pml`; of a mutant as many as it took to refute it."
+    yield ""
+    yield from table(["test", "what was found", "states", "result"], rows, ["---", "---", "--:", "---"])
+
+
 def others_that_noticed(tests, rule):
     """Drivers and fuzz targets, each in a build of its own, that ctest has seen to notice a broken rule."""
     names = [test.name.removeprefix("mutant.") for test in tests
@@ -340,6 +358,7 @@ def document(runs):
     yield from numbers_section(runs)
     yield from tests_section(runs)
     yield from model_section(gcc)
+    yield from spin_section(gcc)
     yield from mutants_section(gcc)
     yield from stress_section(gcc)
     yield from figures_section(gcc)
