@@ -75,7 +75,6 @@ template <class Step>
 }
 
 // ---- slot maps
-// ------------------------------------------------------------------------------------
 
 constexpr int most_values = 200;
 using thing_map = slot_map<thing>;
@@ -175,7 +174,6 @@ void live_in_concurrent_slot_map() {
 }
 
 // ---- block resources
-// ------------------------------------------------------------------------------
 
 void live_on_blocks() {
   constexpr std::size_t blocks = 40;
@@ -204,7 +202,6 @@ void live_on_blocks() {
 }
 
 // ---- resource pools
-// -------------------------------------------------------------------------------
 
 constexpr std::size_t most_resources = 3;
 
@@ -334,8 +331,21 @@ void end_without_memory() {
   require(thing::live == 0, "what was out is left");
 }
 
+/// Without memory for its report a close throws; what is idle is ended in all keys none the less.
+void close_without_memory() {
+  now = {"the close of a keyed pool", 1, true};
+  keyed_resource_pool<int, thing> pool(
+      [](int /*key*/) { return thing(1); },
+      {.max_total = 6, .each_key = options_of(maintenance::by_tick)});
+  const std::array out{pool.acquire(1), pool.acquire(2), pool.acquire(3)};
+  (void)std::array{pool.acquire(1), pool.acquire(2), pool.acquire(3)};
+  const failing_allocations none(now.first, now.sticky);
+  require(!attempt([&] { (void)pool.close(0ns); }), "a report was made without memory");
+  failing_allocations::stop();
+  require(thing::live == 3, "an idle one is left of a key that was closed");
+}
+
 // ---- the sweep
-// ------------------------------------------------------------------------------------
 
 /// Whether an allocation failed.
 bool run(void (*life)()) {
@@ -379,6 +389,7 @@ int main(int argc, char** argv) {
                                 subject{"resource_pool", live_with_resources},
                                 subject{"keyed_resource_pool", live_with_keys}};
   end_without_memory();
+  close_without_memory();
   for (const auto& [name, life] : subjects) {
     if (argc < 2 || name == argv[1]) {  // one by its name, for a debugger
       sweep(name, life);
