@@ -35,7 +35,7 @@ def soak(arguments, seconds, seed):
     if "is not installed" in done.stdout:
         return None
     report = re.search(r"^report: \S+ (.*)$", done.stdout, re.M)
-    said = re.search(r"^BROKEN: (.*)$", done.stdout, re.M)
+    said = re.search(r"^(?:BROKEN|VACUOUS): (.*)$", done.stdout, re.M)
     figures = dict(part.split("=", 1) for part in report[1].split()) if report else {}
     end = "held" if done.returncode == 0 else said[1] if said else f"ended with {done.returncode}"
     return {"seconds": seconds, "end": end, "figures": figures}

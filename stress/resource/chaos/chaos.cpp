@@ -7,12 +7,14 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "harness/report.hpp"
 #include "harness/run.hpp"
 #include "record.hpp"
+#include "storm.hpp"
 #include "subject.hpp"
+#include "verdict.hpp"
 
 namespace {
 
@@ -20,26 +22,8 @@ using namespace std::chrono_literals;
 using chaos::clock;
 using chaos::lease_type;
 using chaos::record;
+using chaos::settings;
 using chaos::subject;
-
-struct settings {
-  stress::run_options run;
-  unsigned redis = 0;
-  unsigned postgres = 0;
-  unsigned size = 6;
-  unsigned crowd = 3000;
-  unsigned faults = 16;
-  unsigned bound = 500;
-  unsigned sabotage = 0;
-  unsigned outage = 200;
-};
-
-const char* name_of_backend(const settings& settings) {
-  if (settings.redis != 0) {
-    return "redis";
-  }
-  return settings.postgres != 0 ? "postgres" : "echo";
-}
 
 class asker {
  public:
@@ -54,8 +38,11 @@ class asker {
   void work() {
     std::uint64_t operations = 0;
     for (; !run_.over(); ++operations) {
-      if (random_() % 16 == 0) {
+      const auto draw = random_() % 64;
+      if (draw == 0) {
         storm();
+      } else if (draw < 5) {
+        stop_beside_service();
       } else {
         wait(std::chrono::microseconds(random_() % 100'000), {});
       }
@@ -71,9 +58,9 @@ class asker {
       lease_type lease = (*pool)->acquire_until(deadline, stop);
       all_.note_end(deadline, bound_ + pool->slack());
       use(**pool, std::move(lease));
-    } catch (const lido::acquire_error&) {
+    } catch (const lido::acquire_error& error) {
       all_.note_end(deadline, bound_ + pool->slack());
-      ++all_.refused;
+      all_.note_refusal(error.cause());
       std::this_thread::yield();
     }
   }
@@ -88,22 +75,35 @@ class asker {
       return;
     }
     if (random_() % 64 == 0) {
-      (void)pool.kill(lease.handle());
+      all_.kills += pool.kill(lease.handle()) ? 1 : 0;
     }
   }
 
-  /// Several that are told to stop at about the moment at which they are served.
+  /// Dozens that are told to stop in one moment, and this thread with them, if it waits by then.
   void storm() {
+    const auto pool = of_.pool();
+    chaos::storm storm(all_, bound_ + pool->slack());
+    storm.gather(**pool);
+    const std::jthread canceller = after_a_moment([&storm] { storm.stop(); });
+    wait(50ms, storm.token());
+  }
+
+  /// In a storm hardly any thread is served: here one is told to stop at about the moment at which
+  /// it is.
+  void stop_beside_service() {
     std::stop_source stop;
-    const auto delay = std::chrono::microseconds(random_() % 500);
-    std::thread canceller([&stop, delay] {
-      std::this_thread::sleep_for(delay);
-      stop.request_stop();
-    });
+    const std::jthread canceller = after_a_moment([&stop] { stop.request_stop(); });
     for (int i = 0; i < 8; ++i) {
       wait(50ms, stop.get_token());
     }
-    canceller.join();
+  }
+
+  template <class F>
+  [[nodiscard]] std::jthread after_a_moment(F act) {
+    return std::jthread([act, delay = std::chrono::microseconds(random_() % 500)] {
+      std::this_thread::sleep_for(delay);
+      act();
+    });
   }
 
   stress::run& run_;
@@ -139,44 +139,64 @@ void crowd(stress::run& run, subject& of, record& all, const settings& settings)
   }
 }
 
+/// Those who wait are refused only where a pool has nothing left that may come back: so what it has
+/// goes, too.
+void lock_out(subject& of, chaos::pool_type& pool, record& all) {
+  of.lock_out(/*on=*/true);
+  ++all.flushes;
+  pool.flush();
+  std::this_thread::sleep_for(5ms);
+  of.lock_out(/*on=*/false);
+}
+
 void meddle(stress::run& run, subject& of, record& all) {
   stress::random random = run.generator(1001);
   while (!run.over()) {
     const auto pool = of.pool();
-    switch (random() % 8) {
+    switch (random() % 9) {
       case 0:
+        ++all.flushes;
         (*pool)->flush();
         break;
       case 1:
+        ++all.suspends;
         (*pool)->suspend();
         std::this_thread::sleep_for(2ms);
         (*pool)->resume();
         break;
       case 2:
-        of.time().jump(std::chrono::minutes(random() % 60));
+        ++all.clock_jumps;
+        of.time().jump(std::chrono::minutes(1 + random() % 59));
         break;
       case 3:
+        lock_out(of, **pool, all);
+        break;
+      case 4:
         ++all.reopened;
         if (!of.reopen(/*again=*/true).complete()) {
           run.broken("something is left of a pool that was closed");
         }
         break;
-      case 4:
+      case 5:
+        ++all.resizes;
         (*pool)->resize(of.size());
         break;
       default:
+        ++all.resizes;
         (*pool)->resize(random() % (2UL * of.size()));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 20));
   }
 }
 
-/// In the main thread: a server goes when the thread that started it does.
+/// In the main thread: a server goes when the thread that started it does. How long it took to
+/// serve again is only of interest where nobody could be served.
 void harm(stress::run& run, chaos::backend& server, record& all, unsigned outage) {
   stress::random random = run.generator(1002);
   while (!run.over()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 100));
-    all.note_fault(server.harm(random));
+    const chaos::fault done = server.harm(random);
+    all.note_fault(done.kind);
     const unsigned longest = random() % 8 == 0 ? outage : std::min(outage, 200U);
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % longest));
     server.heal();
@@ -185,8 +205,24 @@ void harm(stress::run& run, chaos::backend& server, record& all, unsigned outage
     while (all.served == served && !run.over()) {
       std::this_thread::sleep_for(200us);
     }
-    if (all.served != served) {
+    if (done.stops_service && all.served != served) {
       all.note_recovery(clock::now() - healed);
+    }
+  }
+}
+
+/// Those that are refused since a create has just failed for good ask again: that is no resource
+/// lost.
+lease_type acquire_in_the_end(subject& of, record& all, clock::time_point patience) {
+  for (;;) {
+    try {
+      return (*of.pool())->acquire_until(patience);
+    } catch (const lido::acquire_error& error) {
+      if (error.cause() != lido::acquire_failure::create_failed || clock::now() >= patience) {
+        throw;
+      }
+      all.note_refusal(error.cause());
+      std::this_thread::sleep_for(1ms);
     }
   }
 }
@@ -198,7 +234,7 @@ void check_pool(const stress::run& run, subject& of, record& all) {
   std::vector<lease_type> leases;
   try {
     while (leases.size() < of.size()) {
-      leases.push_back((*pool)->acquire_for(60s));
+      leases.push_back(acquire_in_the_end(of, all, clock::now() + 60s));
     }
   } catch (const lido::acquire_error& error) {
     run.broken(std::string("lost: ") + error.what());
@@ -225,67 +261,6 @@ chaos::belongings at_rest() {
   return last;
 }
 
-/// As soon as it has what it should have, or after a while: threads end some time after their last
-/// word, and so do those of the kernel that close sockets.
-chaos::belongings settled(const chaos::belongings& expected) {
-  chaos::belongings now;
-  const auto patience = clock::now() + 10s;
-  while ((now.threads != expected.threads || now.files != expected.files) &&
-         clock::now() < patience) {
-    std::this_thread::sleep_for(5ms);
-    now = chaos::belongings();
-  }
-  return now;
-}
-
-/// "killed:3,stopped:5".
-std::string kinds_of_faults(const record& all) {
-  std::string text;
-  for (const auto& [kind, count] : all.faults_by_kind()) {
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", kind, count);
-  }
-  return text;
-}
-
-void report(const stress::run& run, record& all, const chaos::belongings& before,
-            const settings& settings) {
-  const chaos::belongings after = settled(before);
-  const std::uint64_t forgotten = all.callbacks - all.called;
-  stress::figures("chaos")
-      .add("seed", run.options().seed)
-      .add("backend", name_of_backend(settings))
-      .add("served", all.served.load())
-      .add("failed", all.failed.load())
-      .add("refused", all.refused.load())
-      .add("waited_by_callback", all.callbacks.load())
-      .add("most_waiting_at_once", all.most_waiting.load())
-      .add("faults", all.faults.load())
-      .add("kinds", kinds_of_faults(all))
-      .add("slow_connects", all.slow_connects.load())
-      .add("slowest_connect_ms", all.slowest_connect_ms.load())
-      .add("reopened", all.reopened.load())
-      .add("recovery_p50_ms", fmt::format("{:.1f}", all.recovery(0.5)))
-      .add("recovery_p99_ms", fmt::format("{:.1f}", all.recovery(0.99)))
-      .add("lost", all.alive.load())
-      .add("forgotten", forgotten)
-      .add("late", all.late.load())
-      .add("bound_ms", settings.bound)
-      .add("bound_without_threads_ms", settings.bound + chaos::slack_without_threads.count())
-      .add("worst_late_ms", all.worst_late_us / 1000)
-      .add("machine_late_ms",
-           std::chrono::duration_cast<std::chrono::milliseconds>(all.pulse.worst()).count())
-      .add("threads_leaked", after.threads - before.threads)
-      .add("files_leaked", after.files - before.files)
-      .print();
-  run.require(all.served > 0, "nothing was served");
-  run.require(all.faults > 0, "no fault was injected");
-  run.require(all.slow_connects > 0, "no connect was slower than it may be");
-  if (all.alive != 0 || forgotten != 0 || all.late != 0 || after.threads != before.threads ||
-      after.files != before.files) {
-    run.broken("see the report");
-  }
-}
-
 void put_under_load(stress::run& run, chaos::backend& server, subject& of, record& all,
                     const settings& settings) {
   std::vector<std::jthread> threads;
@@ -300,7 +275,7 @@ void put_under_load(stress::run& run, chaos::backend& server, subject& of, recor
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
+  chaos::settings settings;
   settings.run.threads = 12;
   stress::command_line line("Chaos", settings.run);
   line.add("--redis", settings.redis, "1: a Redis instead of a server in this process");
@@ -318,7 +293,7 @@ int main(int argc, char** argv) {
                       : settings.postgres != 0 ? chaos::make_postgres()
                                                : chaos::make_echo();
   if (server == nullptr) {
-    fmt::print("{} is not installed\n", name_of_backend(settings));
+    fmt::print("{} is not installed\n", chaos::name_of_backend(settings));
     return EXIT_SUCCESS;
   }
   stress::run run(settings.run);
@@ -331,9 +306,9 @@ int main(int argc, char** argv) {
                settings.size, run.generator(1003));
     do {
       put_under_load(run, *server, of, all, settings);
-    } while (run.goes_on(all.served > 0 && all.faults > 0 && all.slow_connects > 0));
+    } while (run.goes_on(chaos::all_happened(all, settings)));
     check_pool(run, of, all);
   }
-  report(run, all, before, settings);
+  chaos::report(run, all, before, settings);
   return run.held("chaos");
 }

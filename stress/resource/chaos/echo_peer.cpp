@@ -56,24 +56,25 @@ class echo_backend : public backend {
     return std::make_unique<echo_link>(factory_.create(context));
   }
 
-  std::string_view harm(stress::random& random) override {
+  fault harm(stress::random& random) override {
     switch (random() % 6) {
       case 0:
         server_.hang_up();
-        return "hung_up";
+        return {"hung_up", /*stops_service=*/false};
       case 1:
         return fall_silent();
       case 2:
         server_.refuse(/*on=*/true);
         server_.hang_up();
-        return "refused";
+        return {"refused", /*stops_service=*/true};
       case 3:
-        return server_.vanish(/*on=*/true) ? "vanished" : fall_silent();
+        return server_.vanish(/*on=*/true) ? fault{"vanished", /*stops_service=*/true}
+                                           : fall_silent();
       case 4:
-        return server_.forget() ? "forgotten" : fall_silent();
+        return server_.forget() ? fault{"forgotten", /*stops_service=*/false} : fall_silent();
       default:
         server_.speak_unasked();
-        return "spoke_unasked";
+        return {"spoke_unasked", /*stops_service=*/false};
     }
   }
   void heal() override {
@@ -84,9 +85,9 @@ class echo_backend : public backend {
 
  private:
   /// The peer is there for TCP, which acknowledges what comes, and nobody answers.
-  std::string_view fall_silent() {
+  fault fall_silent() {
     server_.fall_silent(/*on=*/true);
-    return "silent";
+    return {"silent", /*stops_service=*/true};
   }
 
   servers::echo_server server_;

@@ -25,6 +25,14 @@ class link {
   [[nodiscard]] virtual bool reset() = 0;
 };
 
+/// What was done to a backend.
+struct fault {
+  std::string_view kind;
+  /// Nobody is served until `heal`. Not so where only connections end and new ones can be had at
+  /// once, or where the server recovers by itself: then `heal` changes nothing.
+  bool stops_service;
+};
+
 class backend {
  public:
   backend() = default;
@@ -34,9 +42,8 @@ class backend {
 
   /// Throws what the factory of its kind throws.
   [[nodiscard]] virtual std::unique_ptr<link> connect(const lido::create_context& context) = 0;
-  /// Does something bad to it, and says what; from one thread. The backend may be down until
-  /// `heal`.
-  virtual std::string_view harm(stress::random& random) = 0;
+  /// Does something bad to it, and says what; from one thread.
+  virtual fault harm(stress::random& random) = 0;
   virtual void heal() = 0;
 };
 

@@ -79,27 +79,27 @@ class postgres_backend : public backend {
     return std::make_unique<postgres_link>(factory_, factory_.create(context));
   }
 
-  std::string_view harm(stress::random& random) override {
+  fault harm(stress::random& random) override {
     switch (random() % 5) {
       case 0:
         kill_one();
-        return "one_killed";
+        return {"one_killed", /*stops_service=*/false};  // it recovers by itself, and soon
       case 1:
         stopped_ = sessions("pid");
         server_.process().signal(SIGSTOP);
         signal_stopped(SIGSTOP);
-        return "stopped";
+        return {"stopped", /*stops_service=*/true};
       case 2:
         (void)sessions("pid, pg_terminate_backend(pid)");
-        return "sessions_ended";
+        return {"sessions_ended", /*stops_service=*/false};
       case 3:
         server_.process().end_family();
         is_down_ = true;
-        return "killed";
+        return {"killed", /*stops_service=*/true};
       default:
         server_.process().end(SIGINT);
         is_down_ = true;
-        return "restarted";
+        return {"restarted", /*stops_service=*/true};
     }
   }
   void heal() override {

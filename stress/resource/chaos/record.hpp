@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -15,6 +16,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "lido/resource/acquire_error.hpp"
 
 namespace chaos {
 
@@ -71,11 +74,21 @@ class heartbeat {
 };
 
 struct record {
-  std::atomic<std::uint64_t> served{0};   ///< requests with the right answer
-  std::atomic<std::uint64_t> failed{0};   ///< with none, or a wrong one
-  std::atomic<std::uint64_t> refused{0};  ///< acquires that ended with an error
-  std::atomic<std::uint64_t> faults{0};   ///< injected
+  std::atomic<std::uint64_t> served{0};     ///< requests with the right answer
+  std::atomic<std::uint64_t> failed{0};     ///< with none, or a wrong one
+  std::atomic<std::uint64_t> refused{0};    ///< acquires that ended with an error
+  std::atomic<std::uint64_t> cancelled{0};  ///< of these, by a stop token
+  std::atomic<std::uint64_t> most_cancelled_at_once{0};
+  std::atomic<std::uint64_t> refused_for_good{0};  ///< of these, since `create` failed for good
+  std::atomic<std::uint64_t> faults{0};            ///< of the backend
+  std::atomic<std::uint64_t> thrown_creates{0};    ///< by the factory, at random
+  std::atomic<std::uint64_t> permanent_failures{0};
   std::atomic<std::uint64_t> reopened{0};
+  std::atomic<std::uint64_t> clock_jumps{0};
+  std::atomic<std::uint64_t> resizes{0};
+  std::atomic<std::uint64_t> flushes{0};
+  std::atomic<std::uint64_t> suspends{0};
+  std::atomic<std::uint64_t> kills{0};          ///< of resources
   std::atomic<std::uint64_t> slow_connects{0};  ///< took longer than they should
   std::atomic<std::int64_t> slowest_connect_ms{0};
   std::atomic<std::uint64_t> callbacks{0};
@@ -99,6 +112,21 @@ struct record {
     late += over > bound ? 1 : 0;
   }
 
+  void note_refusal(lido::acquire_failure cause) {
+    ++refused;
+    cancelled += cause == lido::acquire_failure::cancelled ? 1 : 0;
+    refused_for_good += cause == lido::acquire_failure::create_failed ? 1 : 0;
+  }
+  /// Says why it was.
+  lido::acquire_failure note_refusal(const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const lido::acquire_error& why) {
+      note_refusal(why.cause());
+      return why.cause();
+    }
+  }
+
   void note_connect(clock::duration took, clock::duration limit) {
     slow_connects += took > limit ? 1 : 0;
     raise(slowest_connect_ms, std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
@@ -120,9 +148,15 @@ struct record {
     return faults_by_kind_;
   }
 
+  /// From `heal` to the next request with an answer, after what stopped the service: elsewhere it
+  /// would be the time from one request to the next.
   void note_recovery(clock::duration took) {
     const std::lock_guard guard(mutex_);
     recoveries_.push_back(took);
+  }
+  [[nodiscard]] std::uint64_t outages() const {
+    const std::lock_guard guard(mutex_);
+    return recoveries_.size();
   }
   /// In milliseconds.
   [[nodiscard]] double recovery(double part) {
@@ -137,7 +171,7 @@ struct record {
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<clock::duration> recoveries_;
   std::map<std::string_view, std::uint64_t> faults_by_kind_;
 };

@@ -45,18 +45,18 @@ class redis_backend : public backend {
     return std::make_unique<redis_link>(factory_, factory_.create(context));
   }
 
-  std::string_view harm(stress::random& random) override {
+  fault harm(stress::random& random) override {
     switch (random() % 3) {
       case 0:
         server_.process().end(SIGKILL);
         is_dead_ = true;
-        return "killed";
+        return {"killed", /*stops_service=*/true};
       case 1:
         server_.process().signal(SIGSTOP);
-        return "stopped";
+        return {"stopped", /*stops_service=*/true};
       default:
         kill_clients();
-        return "sessions_ended";
+        return {"sessions_ended", /*stops_service=*/false};
     }
   }
   void heal() override {

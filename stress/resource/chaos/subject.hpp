@@ -36,7 +36,8 @@ class jumping_clock : public lido::time_source {
 
 constexpr std::chrono::milliseconds create_timeout = 300ms;
 
-/// Throws at random, and takes its time at random: sometimes longer than create_timeout.
+/// Throws at random, sometimes for good, and takes its time at random: sometimes longer than
+/// create_timeout.
 class random_factory {
  public:
   random_factory(backend& to, record& all, unsigned faults, bool is_sabotaged)
@@ -44,8 +45,8 @@ class random_factory {
 
   connection create(const lido::create_context& context) {
     const unsigned draw = next();
-    if (faults_ != 0 && draw % faults_ == 0) {
-      throw std::runtime_error("thrown at random");
+    if (faults_ != 0) {
+      throw_sometimes(draw);
     }
     const timer limited(*all_);
     if (draw % 16 == 1) {
@@ -63,6 +64,9 @@ class random_factory {
   bool validate(connection& idle, const lido::create_context& context) {
     return (faults_ == 0 || next() % (4 * faults_) != 0) && idle->validate(context);
   }
+  /// From now on each create fails for good, as where a password was changed.
+  void lock_out(bool on) { common_->is_locked_out = on; }
+
   static bool reset(connection& used) { return used->reset(); }
   void destroy(connection& ended, lido::destroy_reason /*reason*/) noexcept {
     --all_->alive;
@@ -72,6 +76,12 @@ class random_factory {
   }
 
  private:
+  /// Of all copies.
+  struct common {
+    std::atomic<unsigned> calls{1};
+    std::atomic<bool> is_locked_out{false};
+  };
+
   struct timer {
     explicit timer(record& all) : all_(all) {}
     timer(const timer&) = delete;
@@ -83,6 +93,17 @@ class random_factory {
     clock::time_point begin_ = clock::now();
   };
 
+  void throw_sometimes(unsigned draw) {
+    if (common_->is_locked_out || draw % (8 * faults_) == 0) {
+      ++all_->permanent_failures;
+      throw lido::permanent_failure("thrown for good");
+    }
+    if (draw % faults_ == 0) {
+      ++all_->thrown_creates;
+      throw std::runtime_error("thrown at random");
+    }
+  }
+
   /// As a connect to which nobody answers; it heeds the context.
   static void wait_for_the_end(const lido::create_context& context) {
     while (!context.stop.stop_requested() && clock::now() < context.deadline) {
@@ -90,13 +111,13 @@ class random_factory {
     }
   }
 
-  [[nodiscard]] unsigned next() { return (*calls_)++ * 0x9E3779B9U >> 16U; }
+  [[nodiscard]] unsigned next() { return common_->calls++ * 0x9E3779B9U >> 16U; }
 
   backend* to_;
   record* all_;
   unsigned faults_;
   bool is_sabotaged_;
-  std::shared_ptr<std::atomic<unsigned>> calls_ = std::make_shared<std::atomic<unsigned>>(1);
+  std::shared_ptr<common> common_ = std::make_shared<common>();
 };
 
 /// By what a wait may end later than otherwise in a pool without threads: who acquires, or calls
@@ -160,6 +181,7 @@ class subject {
   }
   [[nodiscard]] unsigned size() const { return size_; }
   [[nodiscard]] jumping_clock& time() { return time_; }
+  void lock_out(bool on) { factory_.lock_out(on); }
 
   /// Closes the pool, and puts another in its place. What is left of the old one when everybody has
   /// had plenty of time.

@@ -1,0 +1,95 @@
+/// @file
+/// Many that wait with one stop token, and are told to stop all at once.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "record.hpp"
+#include "subject.hpp"
+
+namespace chaos {
+
+class storm {
+ public:
+  static constexpr unsigned size = 64;
+
+  storm(record& all, std::chrono::milliseconds bound) : crew_(std::make_shared<crew>(all, bound)) {}
+
+  /// Who is served meanwhile keeps what it got until the storm is over: otherwise a few resources
+  /// that go from hand to hand would serve all of them before they are told to stop.
+  void gather(pool_type& pool) {
+    for (unsigned i = 0; i < size; ++i) {
+      ++crew_->all.callbacks;
+      pool.async_acquire(
+          [crew = crew_](lease_type lease, const std::exception_ptr& error) {
+            crew->end(std::move(lease), error);
+          },
+          far_off, stop_.get_token());
+    }
+  }
+
+  /// From any thread.
+  void stop() {
+    crew_->stopped = clock::now();
+    (void)stop_.request_stop();
+    record::raise(crew_->all.most_cancelled_at_once, std::uint64_t{crew_->cancelled});
+    crew_->disband();
+  }
+
+  [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  /// So late that a wait ends by the token, or is served, or refused; never for lack of time.
+  static constexpr std::chrono::seconds far_off{20};
+
+  struct crew {
+    crew(record& to, std::chrono::milliseconds within) : all(to), bound(within) {
+      kept.reserve(size);  // callbacks must not throw
+    }
+
+    void end(lease_type lease, const std::exception_ptr& error) {
+      all.note_end(stopped, bound);
+      if (error != nullptr) {
+        cancelled += all.note_refusal(error) == lido::acquire_failure::cancelled ? 1U : 0U;
+      } else {
+        keep(std::move(lease));
+      }
+      ++all.called;
+    }
+
+    /// What was kept goes without the mutex, since to give it back may serve others of the crew.
+    void disband() {
+      std::vector<lease_type> last;
+      const std::lock_guard guard(mutex);
+      is_over = true;
+      last.swap(kept);
+    }
+
+    void keep(lease_type lease) {
+      const std::lock_guard guard(mutex);
+      if (!is_over) {
+        kept.push_back(std::move(lease));
+      }
+    }
+
+    record& all;
+    std::chrono::milliseconds bound;
+    std::atomic<clock::time_point> stopped{clock::time_point::max()};
+    std::atomic<unsigned> cancelled{0};
+    std::mutex mutex;
+    bool is_over = false;
+    std::vector<lease_type> kept;
+  };
+
+  std::shared_ptr<crew> crew_;
+  std::stop_source stop_;
+};
+
+}  // namespace chaos
