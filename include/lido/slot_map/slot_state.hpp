@@ -55,6 +55,11 @@ class slot_state {
 
   /// The value is made. Requires: the slot is the caller's.
   void publish() noexcept {
+    if (broken(mutation::erase_beside_visit)) {
+      // relaxed: as in retire_value, a store would lose the leave of who is with the value still
+      word_.fetch_or(live, std::memory_order_relaxed);
+      return;
+    }
     // relaxed: the slot is the caller's, from the free list
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
     // (1) - this release-store synchronizes-with the acquire-CAS (2, 3) and the acq_rel-CAS (8):
