@@ -372,6 +372,11 @@ void total_share::close() noexcept {
   closed_ = true;
 }
 
+bool total_share::is_closed() const noexcept {
+  const std::lock_guard guard(mutex_);
+  return closed_;
+}
+
 total_share::numbers total_share::count() const noexcept {
   const std::lock_guard guard(mutex_);
   numbers found{.used = used_, .waiting = 0, .moved = moved_};

@@ -115,6 +115,7 @@ class total_share final : public room_source {
   void trim(key_share& share) noexcept;
   /// From now on new keys are closed.
   void close() noexcept;
+  [[nodiscard]] bool is_closed() const noexcept;
 
   struct numbers {
     std::uint32_t used = 0;

@@ -142,6 +142,9 @@ class keyed_resource_pool {
   /// Counts time, ends what is too old, reports long leases, forgets keys that have nothing.
   void tick() {
     visit([this](share& one) {
+      if (total_->is_closed()) {  // or a key that nobody has come to yet would be asked once more
+        (void)one.core().end(detail::deadline::after(std::chrono::nanoseconds(0)));
+      }
       one.core().tick();
       total_->trim(one);
     });
