@@ -218,12 +218,12 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   void compact() {
     if (walks_ != 0) {
       compact_later_ = true;
-    } else {
-      if (store_.holes() != 0) {
-        store_.close_holes([this](std::uint32_t place) noexcept { announce_move(place); });
-      }
-      shrink_if_sparse();
+      return;
     }
+    if (store_.holes() != 0) {
+      store_.close_holes([this](std::uint32_t place) noexcept { announce_move(place); });
+    }
+    shrink_if_sparse();
   }
 
   /// Room for `count` values, `max_size()` at most, kept until shrink_to_fit. Throws
