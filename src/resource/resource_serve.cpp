@@ -84,7 +84,9 @@ void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_
   if (!grant.slot->put_back(grant.ticket)) {
     after.unwanted = grant;
   } else if (!broken(mutation::return_unwatched)) {
+    arriving_ = grant.slot;
     serve_locked(*grant.slot, after);
+    arriving_ = nullptr;
   }
   refill(after);
   // This thread may not come back soon for what else there is to do.

@@ -88,7 +88,7 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
     return false;
   }
   const validation by = waiter.deliver() != nullptr ? validation::by_pool : validation::by_caller;
-  const bool unasked = is_unasked(slot);
+  const bool unasked = &slot != arriving_ && is_unasked(slot);
   if (unasked && leaves_to_pool(waiter.until(), by)) {
     answer_wanted_ = true;
     after.work |= may_ask() && !broken(mutation::ask_unannounced);

@@ -65,6 +65,28 @@ TEST_F(ResourceQuestions, ACallbackThatTakesLongIsNoQuestionUnderWay) {
   callback.end();
 }
 
+// The clock goes on between the answer and the one who waits for it; that is no reason to ask
+// again.
+TEST_F(ResourceQuestions, WhatWasJustMadeOrHasJustAnsweredIsNotAskedForATicksSake) {
+  links pool(distant{&all},
+             {.max_size = 1, .validate_timeout = 60s, .validate_if_idle_longer_than = 0ns});
+  std::jthread hurry([&pool](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      pool.tick();
+    }
+  });
+  for (int i = 0; i < 50; ++i) {
+    const int before = all.asked;
+    (void)pool.acquire_for(20s);
+    EXPECT_EQ(all.asked, before);
+    resource_lease<int> validated = pool.acquire_for(20s);
+    // Not even once where the clock that two threads read at a time seems to have gone back.
+    EXPECT_LE(all.asked, before + 1);
+    std::move(validated).discard();
+  }
+  EXPECT_GE(all.asked, 25);
+}
+
 // Also where the one to be made takes the last room that there is.
 TEST_F(ResourceQuestions, SilentOnesLeaveAThreadThatMakesAnother) {
   for (const int idle : {1, 2, 3}) {

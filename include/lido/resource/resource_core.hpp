@@ -329,6 +329,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
   std::uint32_t asking_ = 0;             // questions under way
   bool answer_wanted_ = false;           // somebody waits for what is idle and has to be validated
+  const resource_slot* arriving_ = nullptr;  // just made or validated: fit, whatever the clock says
   bool keepalive_due_ = false;
   bool sweep_due_ = false;
   bool brief_sweep_ = false;
