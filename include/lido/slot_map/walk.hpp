@@ -9,7 +9,6 @@
 
 #include "lido/base/mutation.hpp"
 #include "lido/base/slot_index.hpp"
-#include "lido/concurrency/cache_line.hpp"
 #include "lido/slot_map/step.hpp"
 
 namespace lido::detail {
@@ -74,44 +73,39 @@ class walk {
     return on;
   }
 
+  // Until the store changes under the walk, or to the end of the 64 places. Taken eight at a time:
+  // what one visit needs of the one before is then one subtraction and one exclusive or, and a
+  // guess of when the eight are over that was wrong costs less than one at the end of 64.
   bool over_word() {
-    auto* values = store_.values();
+    constexpr std::uint32_t few = 8;
     auto seen = store_.version();
     const std::uint32_t first = place_ - place_ % word;
+    auto* values = store_.values() + first;
     std::uint64_t left = values_from(place_, first);
-    std::uint64_t soon = is_large() ? values_from(first + word, first + word) : 0;
-    while (left != 0) {
-      if (soon != 0) {
-        // Not into the second cache: a walk of so many values would only push others out there.
-        __builtin_prefetch(values + first + word + std::countr_zero(soon), 0, 0);
-        soon &= soon - 1;
-      }
-      const std::uint32_t place = first + static_cast<std::uint32_t>(std::countr_zero(left));
-      const std::uint64_t own = identity_at(place);
-      const step verdict = visit_(values[place], place);
-      if (erases(verdict)) {
-        erase_visited(own);
-      }
-      if (stops(verdict)) {
-        return false;
-      }
-      left &= left - 1;
-      if (store_.version() != seen) [[unlikely]] {
-        seen = store_.version();
-        values = store_.values();
-        left &= values_from(first, first);
+    for (std::uint32_t begin = first; left != 0; begin += few, values += few, left >>= few) {
+      auto now = static_cast<std::uint32_t>(left % (1U << few));
+      while (now != 0) {
+        const auto next = static_cast<std::uint32_t>(std::countr_zero(now));
+        now ^= now & (0U - now);
+        const std::uint32_t place = begin + next;
+        const std::uint64_t own = identity_at(place);
+        const step verdict = visit_(values[next], place);
+        const bool changed = store_.version() != seen;
+        if (erases(verdict)) {
+          erase_visited(own);
+          seen = store_.version();
+        }
+        if (stops(verdict)) {
+          return false;
+        }
+        if (changed) [[unlikely]] {
+          place_ = place + 1;
+          return true;
+        }
       }
     }
     place_ = first + word;
     return true;
-  }
-
-  /// Whether the values are in no near cache. Processors expect a walk to take each line or each
-  /// n-th; with holes it does not, so what it takes soon has to be asked for.
-  [[nodiscard]] bool is_large() const noexcept {
-    constexpr std::size_t near_cache = std::size_t{4} << 20U;
-    constexpr std::size_t size = sizeof(*store_.values());
-    return size >= cache_line / 2 && stop_ * size > near_cache;
   }
 
   /// Which value is at a place before the callback, which may erase it and insert another there.
