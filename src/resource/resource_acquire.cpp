@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lido/base/mutation.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/resource/resource_core.hpp"
 
@@ -9,8 +10,6 @@ namespace lido::detail {
 
 namespace {
 
-// Longer than it takes to hand over, shorter than to sleep and be woken.
-constexpr int spins_before_sleep = 64;
 constexpr std::size_t most_holders_in_errors = 8;
 
 }  // namespace
@@ -199,7 +198,7 @@ void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermat
 
 /// Only who is alone in the queue may hope for the next resource: others would spin in its way.
 void resource_core::sleep_until_ended(resource_waiter& waiter) const noexcept {
-  for (int spin = 0; spin < spins_before_sleep && attention_.waiters() <= 1; ++spin) {
+  for (int spin = 0; spin < tuning::spins_before_sleep && attention_.waiters() <= 1; ++spin) {
     if (!waiter.open()) {
       return;
     }
