@@ -101,7 +101,7 @@ void resource_core::serve_locked(resource_slot& released, aftermath& after) noex
     }
   } else if (!overtaking_) {
     match(&released, after);
-  } else if (!call_first(after)) {
+  } else if (&released == arriving_ || !call_first(after)) {  // by then it might have to be asked
     serve_all(released, after);
   }
 }
