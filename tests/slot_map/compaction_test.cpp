@@ -137,6 +137,31 @@ TEST(Compaction, MemoryIsGivenBackWhenMoreThanTheThresholdIsFree) {
   }
 }
 
+// Or a map about that size would give memory back and ask for it in turn.
+TEST(Compaction, MemoryIsKeptWhileAQuarterIsUsed) {
+  slot_map<int> map({.shrink_threshold = 0, .compaction = compaction_mode::immediate});
+  std::vector<slot_handle<int>> handles;
+  for (int i = 0; i < 1000; ++i) {
+    handles.push_back(map.insert(i));
+  }
+  const auto drop = [&] {
+    map.erase(handles.back());
+    handles.pop_back();
+  };
+  const std::size_t before = map.capacity();
+  while (map.size() > before / 4) {
+    drop();
+  }
+  EXPECT_EQ(map.capacity(), before);
+  drop();
+  const std::size_t after = map.capacity();
+  EXPECT_LT(after, before);
+  for (int i = 0; i < 100; ++i) {
+    map.erase(map.insert(i));
+    EXPECT_EQ(map.capacity(), after);
+  }
+}
+
 TEST(Compaction, MemoryBelowTheThresholdIsKept) {
   slot_map<int> map({.shrink_threshold = 2000, .compaction = compaction_mode::immediate});
   std::vector<slot_handle<int>> handles;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <vector>
@@ -251,6 +252,47 @@ TEST_P(Walk, OverAConstMapStepsOverHolesAndMayStop) {
   EXPECT_EQ(visits, 50);
   EXPECT_FALSE(fixed.for_each([](const int&) { return false; }));
   fixed.for_each([&](const int& value, handle own) { EXPECT_EQ(fixed.find(own), &value); });
+}
+
+// Only places before the old end are looked at, and none twice, wherever the end is then.
+TEST_P(Walk, CallbackMayEraseFromTheEndToBeforeItsOwnPlace) {
+  for (const int fresh : {0, 50, 200}) {
+    values.clear();
+    handles.clear();
+    fill(100);
+    std::map<int, int> visits;
+    EXPECT_TRUE(values.for_each([&](int& value) {
+      const int own = value;
+      ++visits[own];
+      if (own == 0) {
+        values.erase(handles[0]);  // a hole, so that the rest goes by bits
+      }
+      if (own == 30) {
+        for (std::size_t i = 99; i > 0; --i) {
+          values.erase(handles[i]);
+        }
+        for (int i = 0; i < fresh; ++i) {
+          (void)values.insert(1000 + i);
+        }
+      }
+    }));
+    EXPECT_EQ(std::distance(visits.begin(), visits.lower_bound(1000)), 31);
+    for (const auto& [value, times] : visits) {
+      EXPECT_EQ(times, 1) << value;
+    }
+    EXPECT_EQ(values.size(), static_cast<std::size_t>(fresh));
+  }
+}
+
+TEST_P(Walk, CallbackThatTakesTheMapMayEraseAndStop) {
+  fill(100);
+  EXPECT_TRUE(values.for_each([](int& value, handle /*own*/, map& /*of*/) {
+    return value % 2 == 0 ? step::erase : step::next;
+  }));
+  EXPECT_EQ(values.size(), 50U);
+  EXPECT_FALSE(values.for_each([](int&, handle, map&) { return step::erase_and_stop; }));
+  EXPECT_EQ(values.size(), 49U);
+  EXPECT_FALSE(values.for_each([](int&, handle, map&) { return false; }));
 }
 
 TEST_P(Walk, TakesAPlainFunction) {

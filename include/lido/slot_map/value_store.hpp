@@ -85,7 +85,7 @@ class value_store {
       if (used != 0) {
         return std::min(place + static_cast<std::uint32_t>(std::countr_zero(used)), end_);
       }
-      place += places_per_word - place % places_per_word;
+      place += std::min(places_per_word - place % places_per_word, end_ - place);
     }
     return std::min(place, end_);
   }

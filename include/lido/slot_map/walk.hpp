@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 
 #include "lido/base/mutation.hpp"
@@ -22,8 +21,8 @@ inline constexpr auto erase_nothing = [](std::uint32_t /*place*/,
 ///
 /// While a walk runs the owner of the store moves no value to another place, so each place below
 /// the end at the start is visited at most once. Places are looked at in two ways: where there is
-/// no hole as an array, where there are holes by the bits of 64 places. What the callback changes
-/// shows in the version, and then both look at the store anew.
+/// no hole as an array, where there are holes by the bits of 64 places. Each erase and each move of
+/// the callback shows in the version, and then both look at the store anew.
 template <class Store, class Visit, class Erase, class MayErase>
 class walk {
  public:
@@ -37,7 +36,7 @@ class walk {
       if (store_.holes() == 0) {
         on = over_array(stop_);
       } else if (place_ % word == 0 && store_.holes_around(place_) == 0) {
-        on = over_array(std::min(place_ + word, stop_));
+        on = over_array(place_ + std::min(word, stop_ - place_));
       } else {
         on = over_word();
       }
@@ -80,9 +79,9 @@ class walk {
     constexpr std::uint32_t few = 8;
     auto seen = store_.version();
     const std::uint32_t first = place_ - place_ % word;
-    auto* values = store_.values() + first;
     std::uint64_t left = values_from(place_, first);
-    for (std::uint32_t begin = first; left != 0; begin += few, values += few, left >>= few) {
+    for (std::uint32_t begin = first; left != 0; begin += few, left >>= few) {
+      auto* const values = store_.values() + begin;
       auto now = static_cast<std::uint32_t>(left % (1U << few));
       while (now != 0) {
         const auto next = static_cast<std::uint32_t>(std::countr_zero(now));
@@ -104,7 +103,7 @@ class walk {
         }
       }
     }
-    place_ = first + word;
+    place_ = first + std::min(word, stop_ - first);
     return true;
   }
 
