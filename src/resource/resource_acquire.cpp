@@ -97,7 +97,7 @@ resource_grant resource_core::create_for_try(place at) noexcept {
       return {};
     }
     refill(after, 1);
-    if (!by_callers_ || !next_job(todo)) {
+    if (!by_callers_ || !next_job(todo, /*is_brief=*/true)) {
       return {};
     }
     after.work = false;
@@ -110,9 +110,14 @@ resource_grant resource_core::create_for_try(place at) noexcept {
   if (made.slot == nullptr) {
     return {};
   }
-  const resource_grant fit = checked(made, at);
+  const verdict found = made.slot->judge(now(), epoch());  // it may have been flushed meanwhile
+  if (found.what == verdict::kind::retire) {
+    retire(made, found.why);
+  } else {
+    made.slot->note_holder(now(), this_thread_id(), at, made.ticket);
+  }
   end_create();
-  return fit;
+  return found.what == verdict::kind::retire ? resource_grant{} : made;
 }
 
 /// Nothing if what it was given is not fit.
@@ -252,7 +257,7 @@ bool resource_core::find_work(job& todo, nanos& wait) noexcept {
   const lock guard(mutex_);
   refill(after);  // the next try may be due, and nobody else may look
   wait = retry_at_ == 0 ? never : std::max<nanos>(retry_at_ - moment, 0);
-  return next_job(todo);
+  return next_job(todo, /*is_brief=*/true);
 }
 
 /// Where no thread of the pool does it, those who wait make the resources they wait for.

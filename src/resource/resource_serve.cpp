@@ -84,9 +84,9 @@ void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_
   if (!grant.slot->put_back(grant.ticket)) {
     after.unwanted = grant;
   } else if (!broken(mutation::return_unwatched)) {
-    arriving_ = grant.slot;
+    arriving_ = {grant.slot, grant.ticket.with_next_turn().in(life_state::in_use)};
     serve_locked(*grant.slot, after);
-    arriving_ = nullptr;
+    arriving_ = {};
   }
   refill(after);
   // This thread may not come back soon for what else there is to do.
@@ -101,7 +101,8 @@ void resource_core::serve_locked(resource_slot& released, aftermath& after) noex
     }
   } else if (!overtaking_) {
     match(&released, after);
-  } else if (&released == arriving_ || !call_first(after)) {  // by then it might have to be asked
+  } else if (&released == arriving_.slot ||
+             !call_first(after)) {  // by then it might have to be asked
     serve_all(released, after);
   }
 }

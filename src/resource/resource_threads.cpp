@@ -122,7 +122,7 @@ resource_core::errand resource_core::next_errand() noexcept {
   const lock guard(mutex_);
   // relaxed: changes after the mutex was given back
   next.seen = work_.load(std::memory_order_relaxed);
-  next.found = next_job(next.todo);
+  next.found = next_job(next.todo, /*is_brief=*/false);
   next.end = !next.found && stopping_;
   next.wake = next.found && has_jobs() && idle_helpers_ != 0;
   next.help = next.found && needs_helper();

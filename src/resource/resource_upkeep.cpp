@@ -15,11 +15,21 @@ nanos steady_now() noexcept {
 
 }  // namespace
 
+/// Of two threads that read it at a time the later one's counts: for who has seen something become
+/// too old, it stays so.
 nanos resource_core::read_clock() noexcept {
   const nanos moment = settings_.clock != nullptr ? settings_.clock->now().count() : steady_now();
   // relaxed: a number
-  now_.store(moment, std::memory_order_relaxed);
-  return moment;
+  nanos seen = now_.load(std::memory_order_relaxed);
+  while (seen < moment) {
+    schedule_point();
+    // relaxed: as above
+    if (now_.compare_exchange_weak(seen, moment, std::memory_order_relaxed,
+                                   std::memory_order_relaxed)) {
+      return moment;
+    }
+  }
+  return seen;
 }
 
 /// Reserves slots for what should be made now, and says that there is work.
@@ -81,7 +91,7 @@ resource_slot* resource_core::find_empty() const noexcept {
 }
 
 /// Under the mutex.
-bool resource_core::next_job(job& out) noexcept {
+bool resource_core::next_job(job& out, bool is_brief) noexcept {
   if (next_question(out)) {  // it may be quicker than to make one
     return true;
   }
@@ -99,7 +109,7 @@ bool resource_core::next_job(job& out) noexcept {
     return false;
   }
   out.slot = nullptr;
-  out.is_brief = brief_sweep_;
+  out.is_brief = is_brief;
   sweep_due_ = false;
   sweeping_ = true;
   ++running_;
@@ -133,16 +143,16 @@ void resource_core::end_create() noexcept {
 }
 
 void resource_core::run_jobs_here() noexcept {
-  while (run_one_job()) {
+  while (run_one_job(by_callers_)) {
   }
 }
 
-/// False: there is none.
-bool resource_core::run_one_job() noexcept {
+/// False: there is none. `is_brief`: within an acquire, which takes no more than it has to.
+bool resource_core::run_one_job(bool is_brief) noexcept {
   job todo;
   {
     const lock guard(mutex_);
-    if (!next_job(todo)) {
+    if (!next_job(todo, is_brief)) {
       return false;
     }
   }
@@ -171,8 +181,9 @@ resource_grant resource_core::create(const job& todo) noexcept {
   }
   const auto took = std::chrono::steady_clock::now() - begin;
   slot.forget_holder();
-  const life_word ticket = slot.be_born(read_clock(), settings_.life, todo.draw, todo.epoch);
-  slot.vetted(now());  // though each be validated before its use: or none might ever be lent
+  const nanos born = read_clock();
+  const life_word ticket = slot.be_born(born, settings_.life, todo.draw, todo.epoch);
+  slot.vetted(born);  // though each be validated before its use: or none might ever be lent
   const lock guard(mutex_);
   ++totals_.created;
   totals_.creating_for += took;
@@ -306,7 +317,6 @@ void resource_core::upkeep_by_caller() noexcept {
     // relaxed: as above
     next_upkeep_.store(later(moment, settings_.period), std::memory_order_relaxed);
     sweep_due_ = true;
-    brief_sweep_ = true;
     (void)expire_async(after);
     refill(after);
   }
@@ -320,14 +330,12 @@ void resource_core::tick() {
   {
     aftermath after(*this);
     const lock guard(mutex_);
-    sweep_due_ = settings_.upkeep != maintenance::background;
-    brief_sweep_ = false;
+    sweep_due_ |= settings_.upkeep != maintenance::background;
     (void)expire_async(after);
     refill(after);
   }
   report_leases();
-  if (settings_.upkeep != maintenance::background) {
-    run_jobs_here();
+  while (settings_.upkeep != maintenance::background && run_one_job(/*is_brief=*/false)) {
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lido/base/mutation.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -9,11 +10,13 @@ namespace lido::detail {
 /// The grant if its resource is fit, otherwise nothing.
 resource_grant resource_core::checked(resource_grant grant, place at, const deadline& until,
                                       validation by) noexcept {
-  if (is_unasked(*grant.slot) && leaves_to_pool(until, by)) {
+  const verdict found = grant.slot->judge(now(), epoch());  // once: the clock goes on
+  const bool unasked = found.what == verdict::kind::validate && grant.slot->maker->can_validate();
+  if (unasked && leaves_to_pool(until, by)) {
     offer(grant);  // to who has the time, or to the pool once somebody waits for it
     return {};
   }
-  if (!make_fit(grant, until)) {
+  if (!make_fit(grant, found, until)) {
     return {};
   }
   grant.slot->note_holder(now(), this_thread_id(), at, grant.ticket);
@@ -27,8 +30,10 @@ resource_grant resource_core::received(const resource_waiter& waiter, place at,
   const resource_loan& given = waiter.loan();
   resource_slot& slot = *given.grant.slot;
   const bool is_over = slot.judge(now(), epoch()).what == verdict::kind::retire;
-  const nanos late = slot.neglected_for(now()) - settings_.life.validate_after;
-  if (is_over || !given.is_fit || late > settings_.period) {
+  // A tick may be as short as a wake-up, and it would be asked for ever.
+  const nanos wake_up = std::max<nanos>(settings_.period, tuning::nanoseconds_for_answer);
+  const bool is_late = slot.neglected_for(now()) > later(settings_.life.validate_after, wake_up);
+  if (is_over || !given.is_fit || is_late) {
     return checked(given.grant, at, waiter.until(), by);
   }
   slot.note_holder(now(), this_thread_id(), at, given.grant.ticket);
@@ -36,8 +41,8 @@ resource_grant resource_core::received(const resource_waiter& waiter, place at,
 }
 
 /// By who has it. False: it was not fit, and is the caller's no more.
-bool resource_core::make_fit(const resource_grant& grant, const deadline& until) noexcept {
-  const verdict found = grant.slot->judge(now(), epoch());
+bool resource_core::make_fit(const resource_grant& grant, const verdict& found,
+                             const deadline& until) noexcept {
   if (found.what == verdict::kind::retire) {
     retire(grant, found.why);
     return false;
@@ -88,15 +93,19 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
     return false;
   }
   const validation by = waiter.deliver() != nullptr ? validation::by_pool : validation::by_caller;
-  const bool unasked = &slot != arriving_ && is_unasked(slot);
-  if (unasked && leaves_to_pool(waiter.until(), by)) {
+  if (&slot != arriving_.slot && is_unasked(slot) && leaves_to_pool(waiter.until(), by)) {
     answer_wanted_ = true;
     after.work |= may_ask() && !broken(mutation::ask_unannounced);
     return false;
   }
+  if (!slot.lend(loan.grant.ticket)) {
+    return false;
+  }
+  const bool arrives = &slot == arriving_.slot && loan.grant.ticket == arriving_.ticket;
   // One whose time is over is for the waiter to end, outside of the mutex.
-  loan.is_fit = !unasked && slot.judge(now(), epoch()).what != verdict::kind::retire;
-  return slot.lend(loan.grant.ticket);
+  loan.is_fit =
+      (arrives || !is_unasked(slot)) && slot.judge(now(), epoch()).what != verdict::kind::retire;
+  return true;
 }
 
 /// Under the mutex: how many more may be had once they have been asked.
@@ -129,8 +138,10 @@ bool resource_core::next_question(job& out) noexcept {
   const life_state meanwhile =
       broken(mutation::ask_unlent) ? life_state::idle : life_state::checking;
   out.question.slot = find_slot([&](resource_slot& slot) {
-    const bool asks = slot.state() == life_state::idle &&
-                      (for_waiters ? is_unasked(slot) : needs_keepalive(slot));
+    // What has become too old since somebody left it to the pool is not in his way, either.
+    const bool asks =
+        slot.state() == life_state::idle &&
+        (for_waiters ? is_unasked(slot) || slot.is_over(now(), epoch()) : needs_keepalive(slot));
     return asks && slot.lend(out.question.ticket, meanwhile);
   });
   if (out.question.slot == nullptr) {

@@ -18,31 +18,9 @@ namespace {
 using namespace std::chrono_literals;
 using test::distant;
 using test::eventually;
+using test::long_stay;
 
 using ResourceQuestions = test::DistantPeer;
-
-/// A callback that stays with what it got until it is let go.
-class long_stay {
- public:
-  void begin(resource_pool<int>& pool) {
-    pool.async_acquire([this](const resource_lease<int>& /*got*/, const std::exception_ptr&) {
-      inside_ = true;
-      while (!leave_) {
-        std::this_thread::sleep_for(1ms);
-      }
-      inside_ = false;
-    });
-    EXPECT_TRUE(eventually([this] { return inside_.load(); }));
-  }
-  void end() {
-    leave_ = true;
-    EXPECT_TRUE(eventually([this] { return !inside_; }));
-  }
-
- private:
-  std::atomic<bool> inside_{false};
-  std::atomic<bool> leave_{false};
-};
 
 // What it was made for is there: the next one who waits has another one made.
 TEST_F(ResourceQuestions, ACallbackThatTakesLongIsNoCreateUnderWay) {
@@ -63,33 +41,6 @@ TEST_F(ResourceQuestions, ACallbackThatTakesLongIsNoQuestionUnderWay) {
   callback.begin(pool);
   EXPECT_NO_THROW((void)pool.acquire_for(4s)) << "one to be asked is idle";
   callback.end();
-}
-
-// The clock goes on between the answer and the one who waits for it; that is no reason to ask
-// again.
-TEST_F(ResourceQuestions, WhatWasJustMadeOrHasJustAnsweredIsNotAskedForATicksSake) {
-  for (const auto overtake_for : {0ms, 10ms}) {
-    links pool(distant{&all}, {.max_size = 1,
-                               .validate_timeout = 60s,
-                               .validate_if_idle_longer_than = 0ns,
-                               .overtake_for = overtake_for});
-    std::jthread hurry([&pool](const std::stop_token& stop) {
-      while (!stop.stop_requested()) {
-        pool.tick();
-      }
-    });
-    int questions = 0;
-    for (int i = 0; i < 50; ++i) {
-      const int before = all.asked.exchange(0);
-      EXPECT_LE(before, 1);
-      questions += before;
-      (void)pool.acquire_for(20s);
-      EXPECT_EQ(all.asked, 0) << "made for this acquire";
-      // Not even once where the clock that two threads read at a time seems to have gone back.
-      pool.acquire_for(20s).discard();
-    }
-    EXPECT_GE(questions, 25);
-  }
 }
 
 // Also where the one to be made takes the last room that there is.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lido/resource_pool.hpp"
+#include "support/fake_server.hpp"
 
 namespace lido::test {
 
@@ -56,6 +57,29 @@ struct distant {
     to->invalid += why == destroy_reason::invalid ? 1 : 0;
     --to->alive;
   }
+};
+
+/// A callback that stays with what it got until it is let go.
+class long_stay {
+ public:
+  void begin(resource_pool<int>& pool) {
+    pool.async_acquire([this](const resource_lease<int>& /*got*/, const std::exception_ptr&) {
+      inside_ = true;
+      while (!leave_) {
+        std::this_thread::sleep_for(1ms);
+      }
+      inside_ = false;
+    });
+    EXPECT_TRUE(eventually([this] { return inside_.load(); }));
+  }
+  void end() {
+    leave_ = true;
+    EXPECT_TRUE(eventually([this] { return !inside_; }));
+  }
+
+ private:
+  std::atomic<bool> inside_{false};
+  std::atomic<bool> leave_{false};
 };
 
 class DistantPeer : public ::testing::Test {

@@ -135,7 +135,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
                                        validation by = validation::by_caller) noexcept;
   [[nodiscard]] resource_grant received(const resource_waiter& waiter, place at,
                                         validation by) noexcept;
-  [[nodiscard]] bool make_fit(const resource_grant& grant, const deadline& until) noexcept;
+  [[nodiscard]] bool make_fit(const resource_grant& grant, const verdict& found,
+                              const deadline& until) noexcept;
   [[nodiscard]] bool is_unasked(const resource_slot& slot) const noexcept;
   [[nodiscard]] bool leaves_to_pool(const deadline& until, validation by) const noexcept;
   [[nodiscard]] bool lend_to(const resource_waiter& waiter, resource_loan& loan,
@@ -215,10 +216,10 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void poke_waiters(aftermath& after) noexcept;
   void reserve_one(resource_slot& slot) noexcept;
   [[nodiscard]] resource_slot* find_empty() const noexcept;
-  [[nodiscard]] bool next_job(job& out) noexcept;
+  [[nodiscard]] bool next_job(job& out, bool is_brief) noexcept;
   void run_job(const job& todo) noexcept;
   void run_jobs_here() noexcept;
-  bool run_one_job() noexcept;
+  bool run_one_job(bool is_brief) noexcept;
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
   void end_create() noexcept;
   void end_job() noexcept;
@@ -329,10 +330,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
   std::uint32_t asking_ = 0;             // questions under way
   bool answer_wanted_ = false;           // somebody waits for what is idle and has to be validated
-  const resource_slot* arriving_ = nullptr;  // just made or validated: fit, whatever the clock says
+  resource_grant arriving_;              // just made or validated: fit, whatever the clock says
   bool keepalive_due_ = false;
   bool sweep_due_ = false;
-  bool brief_sweep_ = false;
   bool sweeping_ = false;
   std::size_t running_ = 0;  // jobs
   nanos retry_at_ = 0;

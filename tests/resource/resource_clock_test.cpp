@@ -1,0 +1,203 @@
+// The pool's own clock goes on, in other threads, while it looks at a resource: what was decided
+// of it is not decided anew, and nothing that is due is forgotten.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <stop_token>
+#include <thread>
+
+#include "support/crew.hpp"
+#include "support/distant_peer.hpp"
+#include "support/fake_server.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::distant;
+using test::eventually;
+using test::long_stay;
+using test::manual_clock;
+
+class ResourceClock : public test::DistantPeer {
+ protected:
+  /// Ticks all the time, after `before_each()`.
+  template <class F>
+  static std::jthread tick_all_the_time(links& pool, F before_each) {
+    return std::jthread([&pool, before_each](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        before_each();
+        pool.tick();
+      }
+    });
+  }
+  static std::jthread tick_all_the_time(links& pool) {
+    return tick_all_the_time(pool, [] {});
+  }
+};
+
+// The clock goes on between the answer and the one who waits for it; that is no reason to ask
+// again.
+TEST_F(ResourceClock, WhatWasJustMadeOrHasJustAnsweredIsNotAskedForATicksSake) {
+  for (const auto overtake_for : {0ms, 10ms}) {
+    links pool(distant{&all}, {.max_size = 1,
+                               .validate_timeout = 60s,
+                               .validate_if_idle_longer_than = 0ns,
+                               .overtake_for = overtake_for});
+    const std::jthread ticks = tick_all_the_time(pool);
+    for (int i = 0; i < 50; ++i) {
+      all.asked = 0;
+      (void)pool.acquire_for(20s);
+      EXPECT_EQ(all.asked, 0) << "made for this acquire";
+      resource_lease<int> validated = pool.acquire_for(20s);
+      EXPECT_EQ(all.asked, 1);
+      validated.discard();
+    }
+  }
+}
+
+TEST_F(ResourceClock, WhoMakesOneForItselfDoesNotAskItForATicksSake) {
+  links pool(
+      distant{&all},
+      {.max_size = 1, .validate_if_idle_longer_than = 0ns, .upkeep = maintenance::by_callers});
+  const std::jthread ticks = tick_all_the_time(pool);
+  for (int i = 0; i < 2000; ++i) {
+    pool.try_acquire().discard();
+  }
+  EXPECT_EQ(all.made, 2000);
+  EXPECT_EQ(all.asked, 0);
+}
+
+// Its limits may make the pool tick more often than a thread wakes.
+TEST_F(ResourceClock, WhoWakesLaterThanATickTakesWhatItWasGiven) {
+  manual_clock clock;
+  links pool(distant{&all}, {.max_size = 1,
+                             .validate_timeout = 60s,
+                             .keepalive = 4ms,
+                             .validate_if_idle_longer_than = 0ns,
+                             .clock = &clock});
+  (void)pool.acquire_for(20s);
+  const std::jthread ticks = tick_all_the_time(pool, [&clock] {
+    clock.advance(10us);
+    std::this_thread::sleep_for(10us);
+  });
+  all.asked = 0;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_NO_THROW((void)pool.acquire_for(20s));
+  }
+  EXPECT_LE(all.asked, 40) << "and some to keep it alive";
+}
+
+// Nor does one that comes when no thread has the time for it.
+TEST_F(ResourceClock, TicksDoNotForgetASweepThatIsDue) {
+  manual_clock clock;
+  links pool(distant{&all}, {.max_size = 5,
+                             .validate_timeout = 60s,
+                             .idle_timeout = 40ms,
+                             .validate_if_idle_longer_than = 0ns,
+                             .max_creating = 1,
+                             .clock = &clock});
+  let_grow_stale(pool, 5);
+  std::array<long_stay, 2> callbacks;
+  for (long_stay& one : callbacks) {
+    EXPECT_TRUE(eventually([&] { return pool.stats().checking == 0; }));
+    clock.advance(1us);
+    pool.tick();  // none is fit without an answer, so a thread of the pool calls it back
+    one.begin(pool);
+  }
+  all.silent = 5;
+  std::atomic<int> served{0};
+  count_calls(pool, 2, served);
+  EXPECT_TRUE(
+      eventually([&] { return pool.stats().checking == 2; }));  // these were all four threads
+  clock.advance(1s);
+  std::this_thread::sleep_for(100ms);  // it is due every 10 ms
+  pool.tick();
+  callbacks[0].end();
+  EXPECT_TRUE(
+      eventually([&] { return pool.stats().destroyed_for(destroy_reason::idle_too_long) != 0; }));
+  all.silent = 0;
+  callbacks[1].end();
+  EXPECT_TRUE(eventually([&] { return served == 2; }));
+}
+
+/// Threads that are told to are slow to say what they have read.
+class slow_to_say : public time_source {
+ public:
+  [[nodiscard]] std::chrono::nanoseconds now() const noexcept override {
+    const std::chrono::nanoseconds read(now_.load());
+    if (is_slow) {
+      ++waiting_;
+      while (waiting_ != 0) {
+        std::this_thread::yield();
+      }
+    }
+    return read;
+  }
+  void advance() { ++now_; }
+  [[nodiscard]] bool waits() const { return waiting_ != 0; }
+  void go_on() { waiting_ = 0; }
+
+  static thread_local bool is_slow;
+
+ private:
+  std::atomic<std::int64_t> now_{1'000'000'000'000};
+  mutable std::atomic<int> waiting_{0};
+};
+thread_local bool slow_to_say::is_slow = false;
+
+// What was too old for who waits would look young to the thread that is to ask it, which would
+// leave it, and nobody would look again.
+TEST_F(ResourceClock, WhoHasReadItBeforeOthersDoesNotSetItBack) {
+  for (int i = 0; i < 20; ++i) {
+    slow_to_say clock;
+    links pool(distant{&all}, {.max_size = 1,
+                               .validate_timeout = 60s,
+                               .validate_if_idle_longer_than = 0ns,
+                               .clock = &clock});
+    (void)pool.acquire_for(20s);
+    std::thread slow([&pool] {
+      slow_to_say::is_slow = true;
+      pool.tick();
+    });
+    EXPECT_TRUE(eventually([&] { return clock.waits(); }));
+    clock.advance();
+    pool.tick();
+    pool.acquire_for(20s).reset();
+    std::atomic<int> served{0};
+    count_calls(pool, 1, served);
+    clock.go_on();
+    EXPECT_TRUE(eventually([&] { return served == 1; }));
+    slow.join();
+  }
+}
+
+// Left to the pool to ask, and too old before a thread of the pool came to it. Up to the next look
+// at idle resources it would take a second.
+TEST_F(ResourceClock, WhatBecomesTooOldToBeAskedIsReplacedAtOnce) {
+  int soon = 0;
+  for (int i = 0; i < 20; ++i) {
+    manual_clock clock;
+    links pool(distant{&all}, {.max_size = 1,
+                               .max_lifetime = 1h,
+                               .lifetime_jitter = 0,
+                               .validate_if_idle_longer_than = 0ns,
+                               .clock = &clock});
+    (void)pool.acquire_for(20s);
+    clock.advance(1h - 1ns);
+    pool.tick();
+    const auto begin = std::chrono::steady_clock::now();
+    std::atomic<int> served{0};
+    count_calls(pool, 1, served);
+    clock.advance(1ns);
+    pool.tick();
+    EXPECT_TRUE(eventually([&] { return served == 1; }));
+    soon += std::chrono::steady_clock::now() - begin < 100ms ? 1 : 0;
+  }
+  EXPECT_GE(soon, 16);
+}
+
+}  // namespace
+}  // namespace lido
