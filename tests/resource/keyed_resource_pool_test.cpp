@@ -346,8 +346,27 @@ TEST_F(KeyedResourcePool, WhoLooksAtAKeyTakesNoRoomFromOthers) {
 }
 
 TEST_F(KeyedResourcePool, WrongOptionsAreNamed) {
-  EXPECT_THROW(keyed_pool(dialer{&all}, options(0, 1)), std::invalid_argument);
-  EXPECT_THROW(keyed_pool(dialer{&all}, options(1, 0)), std::invalid_argument);
+  const auto names = [&](const keyed_resource_pool_options& wrong, const char* option) {
+    try {
+      const keyed_pool pool(dialer{&all}, wrong);
+    } catch (const std::invalid_argument& error) {
+      const std::string text = error.what();
+      return text.find("'hosts'") != std::string::npos && text.find(option) != std::string::npos;
+    }
+    return false;
+  };
+  EXPECT_TRUE(names(options(0, 1), "max_total"));
+  EXPECT_TRUE(names(options(65536, 1), "max_total"));
+  EXPECT_TRUE(names(options(1, 0), "max_size"));
+  keyed_resource_pool_options wrong = options(2, 2);
+  wrong.each_key.min_idle = 1;
+  EXPECT_TRUE(names(wrong, "min_idle"));
+  wrong = options(2, 2);
+  wrong.each_key.overtake_for = 1ms;
+  EXPECT_TRUE(names(wrong, "overtake_for"));
+  wrong = options(2, 2);
+  wrong.prefer_same_key_for = -1ns;
+  EXPECT_TRUE(names(wrong, "prefer_same_key_for"));
 }
 
 TEST_F(KeyedResourcePool, ManyKeysBesideOneAnotherKeepTheLimit) {

@@ -148,6 +148,7 @@ TEST_F(ResourceAges, D6UpkeepYieldsToThoseWhoWait) {
   outcome waiting;
   pool.suspend();  // the one way to have idle ones beside those who wait
   pool.async_acquire(waiting.receiver(), 1h);
+  EXPECT_EQ(waiting.calls, 0);
   pass(11s);
   EXPECT_EQ(server.validations, 0);
   pool.resume();
@@ -185,6 +186,41 @@ TEST_F(ResourceAges, D9WhatALoadDoesNotNeedGrowsOld) {
     pass(1s);
   }
   EXPECT_EQ(pool.stats().idle, 1U);
+}
+
+TEST_F(ResourceAges, D9AThreadTakesWhatItHadLastOtherwiseTheLowest) {
+  fake_pool& pool = start({.max_size = 3});
+  fill(pool, 3);
+  test::run_in_new_thread([&] {
+    fake_lease first = pool.try_acquire();
+    fake_lease second = pool.try_acquire();
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(first.handle().place, 0U);
+    EXPECT_EQ(second.handle().place, 1U);
+    first.reset();
+    second.reset();
+    const fake_lease again = pool.try_acquire();
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again.handle().place, 1U) << "the lowest, and not what it had last";
+  });
+}
+
+// What is kept in spite of the idle time-out.
+TEST_F(ResourceAges, D2WhatMinIdleKeepsEndsByItsLifetime) {
+  fake_pool& pool = start({.max_size = 2,
+                           .min_idle = 2,
+                           .idle_timeout = 10s,
+                           .max_lifetime = 100s,
+                           .lifetime_jitter = 0,
+                           .max_creating = 2});
+  pool.tick();
+  pass(99s);
+  EXPECT_EQ(pool.stats().idle, 2U);
+  EXPECT_EQ(server.creates, 2);
+  pass(2s);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::too_old), 2);
+  pool.tick();
+  EXPECT_EQ(pool.stats().idle, 2U) << "made anew";
 }
 
 TEST_F(ResourceAges, IdleOnesAreValidatedAfterTheBypassWindowOnly) {

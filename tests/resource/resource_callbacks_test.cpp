@@ -193,6 +193,8 @@ TEST_P(ResourceCallbacks, A6NobodyOvertakesThoseWhoWait) {
   pool.async_acquire(first.receiver(), 10s);
   pool.async_acquire(second.receiver(), 10s);
   EXPECT_FALSE(pool.try_acquire());  // though one is idle
+  EXPECT_EQ(first.calls, 0);
+  EXPECT_EQ(pool.stats().idle, 1U);
   pool.resume();
   EXPECT_EQ(first.calls, 1);
   EXPECT_EQ(second.calls, 0);

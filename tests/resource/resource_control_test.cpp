@@ -1,6 +1,7 @@
 // The letters and numbers are those of docs/explanation/resource-pool.md.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -18,8 +19,27 @@ using test::fake_pool;
 
 class ResourceControl : public test::resource_by_tick {};
 
-// deadpool CHANGELOG 0.9.5: max_size exceeded after a failed recycle; #18: counts wrong when create
-// fails.
+// deadpool CHANGELOG 0.9.5: max_size exceeded after a failed recycle.
+TEST_F(ResourceControl, B2ARefusedResetLeavesRoomForOneAndNoMore) {
+  fake_pool& pool = start({.max_size = 2});
+  server.refuse_reset = true;
+  for (int i = 0; i < 5; ++i) {
+    fill(pool, 2);  // and both are refused
+    EXPECT_EQ(pool.stats().live, 0U);
+  }
+  EXPECT_EQ(server.destroyed_for(destroy_reason::reset_refused), 10);
+  server.refuse_reset = false;
+  fill(pool, 2);
+  const fake_lease first = pool.try_acquire();
+  const fake_lease second = pool.try_acquire();
+  EXPECT_TRUE(first && second);
+  EXPECT_FALSE(pool.try_acquire());
+  pool.tick();
+  EXPECT_FALSE(pool.try_acquire());
+  EXPECT_EQ(server.most_alive, 2);
+}
+
+// The same; #18: counts wrong when create fails.
 TEST_F(ResourceControl, B2B4FailuresOfTheFactoryLeaveTheCountsRight) {
   fake_pool& pool = start({.max_size = 2, .retry_first = 1ms});
   server.down = true;
@@ -189,18 +209,39 @@ TEST_F(ResourceControl, AFailureOfAReplacedFactoryIsNotTheNewOnes) {
 TEST_F(ResourceControl, G1ALeaseMayOutliveThePool) {
   fake_lease held;
   std::vector<pool_event::kind> told;
+  std::vector<resource_handle> orphans;
   {
     fake_pool pool(test::fake_factory{&server},
                    {.max_size = 1, .close_timeout = 1ms, .on_event = [&](const pool_event& event) {
                       told.push_back(event.what);
+                      for (const lease_info& lease : event.leases) {
+                        orphans.push_back(lease.resource);
+                      }
                     }});
     held = pool.acquire();
   }
   EXPECT_EQ(told, std::vector{pool_event::kind::orphaned});
+  EXPECT_EQ(orphans, std::vector{held.handle()});
   EXPECT_EQ(server.alive, 1);
   EXPECT_EQ(held->id, 1);
   held.reset();
   EXPECT_EQ(server.alive, 0);
+}
+
+TEST_F(ResourceControl, G1TheEndOfThePoolWaitsForLeases) {
+  std::atomic<int> told{0};
+  std::jthread late;
+  {
+    fake_pool pool(
+        test::fake_factory{&server},
+        {.max_size = 1, .close_timeout = 10s, .on_event = [&](const pool_event&) { ++told; }});
+    late = std::jthread([held = pool.acquire()]() mutable {
+      std::this_thread::sleep_for(20ms);
+      held.reset();
+    });
+  }
+  EXPECT_EQ(server.alive, 0);
+  EXPECT_EQ(told, 0) << "nothing was left behind";
 }
 
 // puddle Close: "blocks until all resources are returned".

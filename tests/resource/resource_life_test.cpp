@@ -282,6 +282,12 @@ TEST(ResourceSlot, AnExtensionStaysBesideTheLeaseInItsWord) {
   EXPECT_TRUE(slot.mark(lease, reported_slow, reported_slow));
 }
 
+static_assert(alignof(resource_slot) >= no_false_sharing);
+
+TEST_F(ResourceLife, BirthsHave36Bits) {
+  EXPECT_EQ(life_word(~std::uint64_t{0}).birth(), (std::uint64_t{1} << 36U) - 1);
+}
+
 TEST(ResourceSlot, NobodyHoldsForLongWhatIsOnItsWay) {
   resource_slot slot;
   EXPECT_EQ(slot.held_for(1000), 0);

@@ -43,6 +43,21 @@ TEST_F(ResourceQuestions, ACallbackThatTakesLongIsNoQuestionUnderWay) {
   callback.end();
 }
 
+TEST_F(ResourceQuestions, D6NoMoreAreKeptAliveAtOnceThanMayBeMade) {
+  links pool(distant{&all}, {.max_size = 8,
+                             .validate_timeout = 60s,
+                             .keepalive = 20ms,
+                             .validate_if_idle_longer_than = 1h,
+                             .max_creating = 2});
+  let_grow_stale(pool, 8);
+  all.silent = 8;
+  EXPECT_TRUE(eventually([&] { return pool.stats().checking == 2; }));
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(pool.stats().checking, 2U);
+  EXPECT_EQ(pool.stats().idle, 6U);
+  all.silent = 0;
+}
+
 // Also where the one to be made takes the last room that there is.
 TEST_F(ResourceQuestions, SilentOnesLeaveAThreadThatMakesAnother) {
   for (const int idle : {1, 2, 3}) {

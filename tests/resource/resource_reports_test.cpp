@@ -159,6 +159,27 @@ TEST_F(ResourceReports, E1E5HoldersAreListed) {
   }
 }
 
+TEST_F(ResourceReports, E5TheErrorNamesTheEightThatHaveHeldForLongest) {
+  fake_pool& pool =
+      start({.max_size = 10, .validate_if_idle_longer_than = 1h, .detect_hold_and_wait = false});
+  fill(pool, 10);
+  std::vector<fake_lease> held;
+  for (int i = 0; i < 10; ++i) {
+    held.push_back(pool.try_acquire());
+    ASSERT_TRUE(held.back());
+    pass(1s);
+  }
+  try {
+    (void)pool.acquire_for(1ms);
+    FAIL();
+  } catch (const acquire_error& error) {
+    ASSERT_EQ(error.holders().size(), 8U);
+    for (std::size_t i = 0; i < 8; ++i) {
+      EXPECT_EQ(error.holders()[i].resource, held[i].handle()) << i;
+    }
+  }
+}
+
 // HikariCP #653, #626 (E2): a count, a switch, exemption. #738 (E3): only slow, or a leak? And
 // (E4, dotnet/aspnetcore's LeakTrackingObjectPool is for debug builds) all that in every build.
 TEST_F(ResourceReports, E2E3E4LongLeasesAreReportedOnceAndWhenTheyReturn) {

@@ -309,6 +309,45 @@ TEST(ResourceTimes, WaitsAndCreatesAreTimed) {
   EXPECT_EQ(made.waited_for, made.longest_wait);
   EXPECT_THROW((void)pool.acquire_for(5ms), acquire_error);
   EXPECT_EQ(pool.stats().waited_for, made.waited_for) << "only those that were served count";
+  held.discard();
+  server.slow = true;
+  std::jthread again([&] {
+    EXPECT_TRUE(eventually([&] { return server.creating == 1; }));
+    server.slow = false;
+  });
+  held = pool.acquire_for(10s);
+  const resource_pool_stats both = pool.stats();
+  EXPECT_GE(both.longest_create, made.longest_create);
+  EXPECT_GT(both.creating_for, both.longest_create);
+  EXPECT_GE(both.longest_wait, made.longest_wait);
+  EXPECT_GT(both.waited_for, both.longest_wait);
+}
+
+struct throwing_factory {
+  const bool* throws;
+  static int create() { return 1; }
+  bool validate(int& /*resource*/) const {
+    fail();
+    return true;
+  }
+  void reset(int& /*resource*/) const { fail(); }
+  void fail() const {
+    if (*throws) {
+      throw std::runtime_error("no answer");
+    }
+  }
+};
+
+TEST(ResourceHooks, WhatThrowsWhenAskedOrResetIsEnded) {
+  bool throws = false;
+  resource_pool<int> pool(
+      throwing_factory{&throws},
+      {.max_size = 1, .validate_if_idle_longer_than = 0s, .upkeep = maintenance::by_callers});
+  pool.acquire().reset();
+  throws = true;
+  EXPECT_NO_THROW((void)pool.acquire());
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 }  // namespace

@@ -53,7 +53,9 @@ TEST_P(ResourceWaiting, AllOfMaxSizeCanBeOutAndNotOneMore) {
   const fake_lease first = pool.acquire();
   const fake_lease second = pool.acquire();
   const fake_lease third = pool.acquire();
+  const auto begin = std::chrono::steady_clock::now();
   EXPECT_FALSE(pool.try_acquire());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s) << "it does not wait";
   EXPECT_EQ(failure_of(pool, 5ms), acquire_failure::timed_out);
   EXPECT_EQ(pool.stats().in_use, 3U);
   EXPECT_EQ(pool.stats().live, 3U);
