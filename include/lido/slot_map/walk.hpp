@@ -48,62 +48,67 @@ class walk {
  private:
   static constexpr std::uint32_t word = 64;
 
-  // Until the store changes under the walk.
+  // `seen`: the version that the caller's view of the store is of. False: no further with that
+  // view, or, unless `on`, at all.
+  template <class Value, class Version>
+  [[gnu::always_inline]] bool meet(Value& value, std::uint32_t place, Version& seen, bool& on) {
+    const std::uint64_t own = identity_at(place);
+    const step verdict = visit_(value, place);
+    const bool changed = store_.version() != seen;
+    if (erases(verdict)) {
+      erase_visited(own);
+      seen = store_.version();
+    }
+    on = !stops(verdict);
+    return on && !changed;
+  }
+
+  // Until the store changes under the walk. False: the callback wants it to stop.
   bool over_array(std::uint32_t end) {
     auto* const values = store_.values();
     auto seen = store_.version();
-    std::uint32_t place = place_;
     bool on = true;
-    while (place != end && on) {
-      const std::uint64_t own = identity_at(place);
-      const step verdict = visit_(values[place], place);
-      on = !stops(verdict);
-      const bool changed = store_.version() != seen;
-      if (erases(verdict)) {
-        erase_visited(own);
-        seen = store_.version();
-      }
+    std::uint32_t place = place_;
+    while (place != end && meet(values[place], place, seen, on)) {
       ++place;
-      if (changed) [[unlikely]] {
-        break;
-      }
     }
-    place_ = place;
+    place_ = place + (place != end ? 1 : 0);
     return on;
   }
 
-  // Until the store changes under the walk, or to the end of the 64 places. Taken eight at a time:
-  // what one visit needs of the one before is then one subtraction and one exclusive or, and a
-  // guess of when the eight are over that was wrong costs less than one at the end of 64.
+  // As above, or to the end of the 64 places. Taken eight at a time: what one visit needs of the
+  // one before is then one subtraction and one exclusive or, and a guess of when the eight are over
+  // that was wrong costs less than one at the end of 64.
   bool over_word() {
     constexpr std::uint32_t few = 8;
     auto seen = store_.version();
+    bool on = true;
     const std::uint32_t first = place_ - place_ % word;
+    auto* values = store_.values() + first;
     std::uint64_t left = values_from(place_, first);
-    for (std::uint32_t begin = first; left != 0; begin += few, left >>= few) {
-      auto* const values = store_.values() + begin;
-      auto now = static_cast<std::uint32_t>(left % (1U << few));
-      while (now != 0) {
-        const auto next = static_cast<std::uint32_t>(std::countr_zero(now));
-        now ^= now & (0U - now);
-        const std::uint32_t place = begin + next;
-        const std::uint64_t own = identity_at(place);
-        const step verdict = visit_(values[next], place);
-        const bool changed = store_.version() != seen;
-        if (erases(verdict)) {
-          erase_visited(own);
-          seen = store_.version();
-        }
-        if (stops(verdict)) {
-          return false;
-        }
-        if (changed) [[unlikely]] {
-          place_ = place + 1;
-          return true;
-        }
+    for (std::uint32_t begin = first; left != 0; begin += few) {
+      const auto now = static_cast<std::uint32_t>(left % (1U << few));
+      if (!over_bits(now, begin, values, seen, on)) [[unlikely]] {
+        return on;
       }
+      left >>= few;
+      values += left != 0 ? few : 0;  // not beyond the last value
     }
     place_ = first + std::min(word, stop_ - first);
+    return true;
+  }
+
+  template <class Value, class Version>
+  [[gnu::always_inline]] bool over_bits(std::uint32_t left, std::uint32_t begin, Value* values,
+                                        Version& seen, bool& on) {
+    while (left != 0) {
+      const auto next = static_cast<std::uint32_t>(std::countr_zero(left));
+      left ^= left & (0U - left);
+      if (!meet(values[next], begin + next, seen, on)) [[unlikely]] {
+        place_ = begin + next + 1;
+        return false;
+      }
+    }
     return true;
   }
 
