@@ -101,15 +101,19 @@ resource_grant resource_core::create_for_try(place at) noexcept {
       return {};
     }
     after.work = false;
+    todo.is_kept = todo.slot != nullptr;
+    keeping_ += todo.is_kept ? 1 : 0;
   }
   if (todo.slot == nullptr) {
     run_job(todo);
     return {};
   }
   const resource_grant made = create(todo);
-  if (made.slot == nullptr) {
-    return {};
-  }
+  return made.slot != nullptr ? keep(made, at) : made;
+}
+
+/// What the caller has made for itself; nothing if it is of no use any more.
+resource_grant resource_core::keep(const resource_grant& made, place at) noexcept {
   const verdict found = made.slot->judge(now(), epoch());  // it may have been flushed meanwhile
   if (found.what == verdict::kind::retire) {
     retire(made, found.why);
@@ -117,6 +121,7 @@ resource_grant resource_core::create_for_try(place at) noexcept {
     made.slot->note_holder(now(), this_thread_id(), at, made.ticket);
   }
   end_create();
+  make_for_callbacks();  // what did not come to pass beside this one
   return found.what == verdict::kind::retire ? resource_grant{} : made;
 }
 
@@ -268,9 +273,11 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     waiter.begin_sleep();  // before the look, so that who brings work later pokes
     nanos wait = never;
     const bool works = find_work(todo, wait);
-    if (!works && wait == 0) {
-      look_for_room();  // what was for this pool may be elsewhere since it last could not create
-      wait = never;
+    if (!works) {
+      // What was for this pool may be elsewhere since it last could not create, or be of use
+      // elsewhere while it cannot; what was for this thread another one may have taken.
+      look_for_room();
+      wait = wait == 0 ? never : wait;
     }
     if (works) {
       waiter.end_sleep();
@@ -298,6 +305,7 @@ void resource_core::leave_queue(resource_waiter& waiter) noexcept {
     count_failure(waiter.cause());
     if ((overtaking_ || answer_wanted_) && !broken(mutation::keep_call)) {
       match(nullptr, after);  // others wait for what it was woken for, or left to the pool to ask
+      refill(after);          // and somebody else may have taken what they were not counted for
     }
   }
   if (by_callers_) {

@@ -7,6 +7,7 @@
 namespace lido::detail {
 
 aftermath::~aftermath() {
+  ended.wake(nullptr);  // before code of users
   if (work) {
     core_.call_workers();
   }
@@ -149,6 +150,7 @@ void resource_core::serve_all(resource_slot& released, aftermath& after) noexcep
   const bool unserved = first != nullptr && first == queue_.first();
   const bool has_to_wait = attention_.is(attention::suspended) || broken(mutation::ignore_overdue);
   attention_.set(attention::overdue, unserved && !has_to_wait);
+  refill(after);  // for who was not counted, since what was taken meanwhile was idle
 }
 
 /// Gives idle resources to those who wait: `only` that one, or all.

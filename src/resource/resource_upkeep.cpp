@@ -42,7 +42,7 @@ void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcep
   if (hopes != 0) {  // for so long, and then somebody has to look again
     after.plans |= planned_ > deadline().but_within(tuning::nanoseconds_for_answer).nanoseconds();
   }
-  const std::uint32_t waiters = queue_.size() - hopes + more_waiters;
+  const std::uint32_t waiters = queue_.size() - hopes + more_waiters + keeping_;
   const std::uint32_t called = overtaking_ ? std::min(count_fit(), waiters) : 0;
   // What is being looked at is as good as idle.
   const std::uint32_t idle =
@@ -138,6 +138,7 @@ void resource_core::end_create() noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
   --creating_;
+  --keeping_;
   --running_;
   after_change(after);
 }
@@ -176,7 +177,7 @@ resource_grant resource_core::create(const job& todo) noexcept {
     error = std::current_exception();
   }
   if (error) {
-    create_failed(slot, error, permanent);
+    create_failed(todo, error, permanent);
     return {};
   }
   const auto took = std::chrono::steady_clock::now() - begin;
@@ -195,8 +196,9 @@ resource_grant resource_core::create(const job& todo) noexcept {
   return {&slot, ticket};
 }
 
-void resource_core::create_failed(resource_slot& slot, const std::exception_ptr& error,
+void resource_core::create_failed(const job& todo, const std::exception_ptr& error,
                                   bool permanent) noexcept {
+  resource_slot& slot = *todo.slot;
   const nanos moment = read_clock();
   // Neither what() nor the end of the error before is called under the mutex.
   std::string text = text_of(error);
@@ -207,6 +209,7 @@ void resource_core::create_failed(resource_slot& slot, const std::exception_ptr&
     const bool was_replaced = slot.maker != hooks_.back().get();  // says nothing about the new one
     slot.vanish();
     --creating_;
+    keeping_ -= todo.is_kept ? 1 : 0;
     --live_;
     ++totals_.create_failures;
     create_error_.swap(latest);

@@ -52,6 +52,16 @@ bool resource_core::make_fit(const resource_grant& grant, const verdict& found,
 
 /// As `make_fit`, of one that has to be validated, if the factory can.
 bool resource_core::ask(const resource_grant& grant, const deadline& until) noexcept {
+  destroy_reason why{};
+  const bool works = still_works(grant, until, why);
+  if (!works) {
+    retire(grant, why);
+  }
+  return works;
+}
+
+bool resource_core::still_works(const resource_grant& grant, const deadline& until,
+                                destroy_reason& why) noexcept {
   resource_slot& slot = *grant.slot;
   if (!slot.maker->can_validate()) {
     return true;
@@ -59,17 +69,14 @@ bool resource_core::ask(const resource_grant& grant, const deadline& until) noex
   const auto latest = clock_after(settings_.validate_timeout);
   const create_context context{std::min(latest, until.moment()), stop_.get_token()};
   if (!slot.maker->validate(slot, context)) {
-    retire(grant, destroy_reason::invalid);
+    why = destroy_reason::invalid;
     return false;
   }
   slot.validated(now(), settings_.life);
   // Meanwhile it may have been killed or flushed.
   const verdict found = slot.judge(now(), epoch());
-  if (found.what == verdict::kind::retire) {
-    retire(grant, found.why);
-    return false;
-  }
-  return true;
+  why = found.why;
+  return found.what != verdict::kind::retire;
 }
 
 /// By who has it, or under the mutex, under which its maker changes.
@@ -161,19 +168,26 @@ bool resource_core::needs_keepalive(const resource_slot& slot) const noexcept {
 /// By a thread of the pool.
 void resource_core::run_question(const resource_grant& grant) noexcept {
   const verdict found = grant.slot->judge(now(), epoch());
-  if (found.what == verdict::kind::retire) {
-    retire(grant, found.why);
-  } else if (ask(grant, {}) && !broken(mutation::answer_unoffered)) {
+  destroy_reason why = found.why;
+  const bool works = found.what != verdict::kind::retire && still_works(grant, {}, why);
+  if (works && !broken(mutation::answer_unoffered)) {
     grant.slot->vetted(now());
     arrive(grant, asking_);
-    end_job();
-    return;
+  } else {
+    stop_asking();
+    if (!works) {
+      retire(grant, why);
+    }
   }
+  end_job();
+}
+
+/// It is asked no more while it ends, which may take long.
+void resource_core::stop_asking() noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
   asking_ -= broken(mutation::count_asked) ? 0 : 1;
-  --running_;
-  after_change(after);
+  after.work |= has_jobs();
 }
 
 /// Under the mutex: of those who wait, how many need nothing made for them yet, since it may be

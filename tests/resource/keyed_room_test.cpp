@@ -1,6 +1,7 @@
 // Room that goes from key to key while nobody ticks.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -114,6 +115,102 @@ TEST(KeyedRoom, B6AWaiterThatGivesUpPassesItsRoomOn) {
   }
   EXPECT_GT(passed_on, 0);
   EXPECT_EQ(pool.stats().waiters, 0U);
+}
+
+/// No host but "down" can be reached; that one keeps who asks waiting until it may fail.
+struct failing_dialer {
+  std::atomic<bool>* may_fail;
+  [[nodiscard]] int create(const std::string& host) const {
+    if (host == "down") {
+      while (!*may_fail) {
+        std::this_thread::sleep_for(1ms);
+      }
+      throw std::runtime_error("no route");
+    }
+    return 1;
+  }
+};
+
+TEST(KeyedRoom, B6WhoWaitsAlreadyGetsTheRoomOfAHostThatGoesDown) {
+  std::atomic<bool> may_fail{false};
+  keyed_pool pool(failing_dialer{&may_fail}, {.max_total = 1,
+                                              .each_key = {.max_size = 1,
+                                                           .retry_first = 1h,
+                                                           .retry_longest = 1h,
+                                                           .upkeep = maintenance::by_callers}});
+  std::stop_source stop;
+  std::jthread down(
+      [&] { EXPECT_THROW((void)pool.acquire_for("down", 20s, stop.get_token()), acquire_error); });
+  ASSERT_TRUE(test::eventually([&] { return pool.stats().waiters == 1; }));
+  std::jthread up([&] { EXPECT_NO_THROW((void)pool.acquire_for("up", 5s)); });
+  ASSERT_TRUE(test::eventually([&] { return pool.stats().waiters == 2; }));
+  std::this_thread::sleep_for(
+      20ms);  // both sleep or make; stats() would look for room from here on
+  may_fail = true;
+  up.join();
+  stop.request_stop();
+}
+
+// Two of a key, and room for one of them, before the other one has joined those who wait.
+TEST(KeyedRoom, B6WhoseGrantSomebodyElseTookLooksForMore) {
+  std::atomic<bool> may_fail{true};
+  for (int i = 0; i < 2000; ++i) {
+    keyed_pool pool(
+        failing_dialer{&may_fail},
+        {.max_total = 2, .each_key = {.max_size = 2, .upkeep = maintenance::by_callers}});
+    (void)pool.acquire("idle");
+    std::atomic<int> ready{0};
+    std::atomic<int> done{0};
+    const auto use = [&] {
+      ++ready;
+      while (ready < 2) {
+      }
+      try {
+        const auto lease = pool.acquire_for("busy", 5s);
+        ++done;
+        while (done < 2) {
+          std::this_thread::yield();
+        }
+      } catch (const acquire_error&) {
+        ++done;
+        ADD_FAILURE() << "round " << i;
+      }
+    };
+    std::jthread one(use);
+    std::jthread other(use);
+  }
+}
+
+/// The next create waits until it may go on.
+struct once_slow {
+  std::atomic<bool>* slow;
+  std::atomic<bool>* go;
+  [[nodiscard]] int create(const std::string& /*host*/) const {
+    if (slow->exchange(false)) {
+      while (!*go) {
+        std::this_thread::sleep_for(1ms);
+      }
+    }
+    return 1;
+  }
+};
+
+TEST(KeyedRoom, WhoMakesOneForItselfMakesNoneForWhoWaits) {
+  std::atomic<bool> slow{false};
+  std::atomic<bool> go{false};
+  keyed_pool pool(once_slow{&slow, &go},
+                  {.max_total = 2, .each_key = {.max_size = 2, .upkeep = maintenance::by_callers}});
+  {
+    auto one = pool.acquire("a");
+    auto other = pool.acquire("a");
+    one.discard();
+    other.discard();
+  }
+  slow = true;
+  std::jthread maker([&] { EXPECT_NO_THROW((void)pool.acquire_for("a", 20s)); });
+  EXPECT_TRUE(test::eventually([&] { return !slow; }));
+  EXPECT_NO_THROW((void)pool.acquire_for("a", 5s));
+  go = true;
 }
 
 }  // namespace

@@ -329,5 +329,23 @@ TEST_P(ResourceCallbacks, ManyCallbacksThatReleaseAtOnceAreServed) {
 
 LIDO_TEST_IN_ALL_MODES(ResourceCallbacks);
 
+// That one was counted as on its way to who waits, and there is no thread to notice.
+TEST(ResourceCallbacksOfCallers, A7BesideOneWhoMakesOneForItself) {
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 2, .upkeep = maintenance::by_callers});
+  server.slow = true;
+  fake_lease kept;
+  std::jthread maker([&] { kept = pool.try_acquire(); });
+  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
+  outcome waits;
+  pool.async_acquire(waits.receiver(), 20s);
+  server.slow = false;
+  maker.join();
+  EXPECT_TRUE(kept);
+  EXPECT_TRUE(eventually([&] { return waits.calls == 1; })) << "there is room for two";
+  kept.reset();
+  waits.lease.reset();
+}
+
 }  // namespace
 }  // namespace lido

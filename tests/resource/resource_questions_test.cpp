@@ -299,5 +299,30 @@ TEST(KeyedQuestions, TheEndOfThePoolAsksNoMore) {
   EXPECT_EQ(asked, 1);
 }
 
+/// The first two say no, and take their time to end.
+struct lingering {
+  std::atomic<int>* made;
+  std::atomic<bool>* lingers;
+  [[nodiscard]] int create() const { return ++*made; }
+  static bool validate(int& link) { return link > 2; }
+  void destroy(int& link, destroy_reason /*why*/) const noexcept {
+    while (link <= 2 && *lingers) {
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+};
+
+TEST_F(ResourceQuestions, OneThatHasSaidNoIsNotAskedAnyMoreWhileItEnds) {
+  std::atomic<int> made{0};
+  std::atomic<bool> lingers{true};
+  links pool(lingering{&made, &lingers},
+             {.max_size = 3, .validate_if_idle_longer_than = 0ns, .max_creating = 1});
+  let_grow_stale(pool, 3);
+  std::atomic<int> served{0};
+  count_calls(pool, 1, served);
+  EXPECT_TRUE(eventually([&] { return served == 1; }));
+  lingers = false;
+}
+
 }  // namespace
 }  // namespace lido

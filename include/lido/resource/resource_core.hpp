@@ -143,10 +143,13 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
                              aftermath& after) noexcept;
   [[nodiscard]] std::uint32_t answers() const noexcept;
   [[nodiscard]] bool ask(const resource_grant& grant, const deadline& until) noexcept;
+  [[nodiscard]] bool still_works(const resource_grant& grant, const deadline& until,
+                                 destroy_reason& why) noexcept;
   [[nodiscard]] bool may_ask() const noexcept;
   [[nodiscard]] bool next_question(job& out) noexcept;
   [[nodiscard]] bool needs_keepalive(const resource_slot& slot) const noexcept;
   void run_question(const resource_grant& grant) noexcept;
+  void stop_asking() noexcept;
   [[nodiscard]] std::uint32_t hopeful() const noexcept;
   void was_unfit() noexcept;
   // resource_acquire.cpp
@@ -222,8 +225,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   bool run_one_job(bool is_brief) noexcept;
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
   void end_create() noexcept;
+  [[nodiscard]] resource_grant keep(const resource_grant& made, place at) noexcept;
   void end_job() noexcept;
-  void create_failed(resource_slot& slot, const std::exception_ptr& error, bool permanent) noexcept;
+  void create_failed(const job& todo, const std::exception_ptr& error, bool permanent) noexcept;
   void sweep(bool is_brief) noexcept;
   [[nodiscard]] bool needs_care(const resource_slot& slot, nanos now) const noexcept;
   bool look_after(const resource_grant& grant, bool may_ask) noexcept;
@@ -327,6 +331,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::uint32_t live_ = 0;
   std::uint32_t shedding_ = 0;  // of these, those that end as a surplus
   std::uint32_t creating_ = 0;
+  std::uint32_t keeping_ = 0;            // of these, those that who makes them keeps
   std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
   std::uint32_t asking_ = 0;             // questions under way
   bool answer_wanted_ = false;           // somebody waits for what is idle and has to be validated

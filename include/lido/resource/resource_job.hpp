@@ -19,6 +19,7 @@ struct resource_job {
   resource_slot* slot = nullptr;  ///< to be filled
   resource_grant question;        ///< to be validated; without either: a sweep
   bool is_brief = false;          ///< which asks one
+  bool is_kept = false;           ///< by who fills the slot: for nobody who waits
   std::uint32_t epoch = 0;
   double draw = 0;
 };
