@@ -273,9 +273,9 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     waiter.begin_sleep();  // before the look, so that who brings work later pokes
     nanos wait = never;
     const bool works = find_work(todo, wait);
-    if (!works) {
+    if (!works && wait != never) {
       // What was for this pool may be elsewhere since it last could not create, or be of use
-      // elsewhere while it cannot; what was for this thread another one may have taken.
+      // elsewhere while it cannot.
       look_for_room();
       wait = wait == 0 ? never : wait;
     }

@@ -7,7 +7,6 @@
 namespace lido::detail {
 
 aftermath::~aftermath() {
-  ended.wake(nullptr);  // before code of users
   if (work) {
     core_.call_workers();
   }

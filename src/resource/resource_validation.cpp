@@ -100,7 +100,9 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
     return false;
   }
   const validation by = waiter.deliver() != nullptr ? validation::by_pool : validation::by_caller;
-  if (&slot != arriving_.slot && is_unasked(slot) && leaves_to_pool(waiter.until(), by)) {
+  const verdict found = slot.judge(now(), epoch());  // once: the clock goes on
+  const bool unasked = found.what == verdict::kind::validate && slot.maker->can_validate();
+  if (unasked && &slot != arriving_.slot && leaves_to_pool(waiter.until(), by)) {
     answer_wanted_ = true;
     after.work |= may_ask() && !broken(mutation::ask_unannounced);
     return false;
@@ -110,8 +112,7 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
   }
   const bool arrives = &slot == arriving_.slot && loan.grant.ticket == arriving_.ticket;
   // One whose time is over is for the waiter to end, outside of the mutex.
-  loan.is_fit =
-      (arrives || !is_unasked(slot)) && slot.judge(now(), epoch()).what != verdict::kind::retire;
+  loan.is_fit = (arrives || !unasked) && found.what != verdict::kind::retire;
   return true;
 }
 

@@ -151,36 +151,6 @@ TEST(KeyedRoom, B6WhoWaitsAlreadyGetsTheRoomOfAHostThatGoesDown) {
   stop.request_stop();
 }
 
-// Two of a key, and room for one of them, before the other one has joined those who wait.
-TEST(KeyedRoom, B6WhoseGrantSomebodyElseTookLooksForMore) {
-  std::atomic<bool> may_fail{true};
-  for (int i = 0; i < 2000; ++i) {
-    keyed_pool pool(
-        failing_dialer{&may_fail},
-        {.max_total = 2, .each_key = {.max_size = 2, .upkeep = maintenance::by_callers}});
-    (void)pool.acquire("idle");
-    std::atomic<int> ready{0};
-    std::atomic<int> done{0};
-    const auto use = [&] {
-      ++ready;
-      while (ready < 2) {
-      }
-      try {
-        const auto lease = pool.acquire_for("busy", 5s);
-        ++done;
-        while (done < 2) {
-          std::this_thread::yield();
-        }
-      } catch (const acquire_error&) {
-        ++done;
-        ADD_FAILURE() << "round " << i;
-      }
-    };
-    std::jthread one(use);
-    std::jthread other(use);
-  }
-}
-
 /// The next create waits until it may go on.
 struct once_slow {
   std::atomic<bool>* slow;

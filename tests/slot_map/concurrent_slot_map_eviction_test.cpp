@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lido/slot_map.hpp"
+#include "support/tracked.hpp"
 
 namespace lido {
 namespace {
@@ -132,6 +133,35 @@ TEST(ConcurrentSlotMapEviction, EndsAsManyValuesAsDoNotFit) {
     ASSERT_EQ(counts.erased, threads * inserts - slots);
     ASSERT_EQ(counts.too_many, 0);
   }
+}
+
+TEST(ConcurrentSlotMapEviction, ImportanceThatThrowsErasesNothing) {
+  concurrent_slot_map<int> numbers(2);
+  const auto one = numbers.insert(1);
+  const auto two = numbers.insert(2);
+  const auto refuse = [](int) -> int { throw test::refused(); };
+  EXPECT_THROW((void)numbers.emplace_or_evict(refuse, 3), test::refused);
+  EXPECT_TRUE(numbers.visit(one, [](int&) {}));
+  EXPECT_TRUE(numbers.visit(two, [](int&) {}));
+}
+
+struct picky_hooks {
+  void on_insert(int& value, slot_handle<int> /*handle*/) const {
+    if (value < 0) {
+      throw test::refused();
+    }
+  }
+};
+
+TEST(ConcurrentSlotMapEviction, HookThatRefusesCostsTheVictimAndNoSlot) {
+  concurrent_slot_map<int, picky_hooks> numbers({.max_size = 2});
+  const auto least = numbers.insert(1);
+  (void)numbers.insert(2);
+  EXPECT_THROW((void)numbers.emplace_or_evict(itself, -1), test::refused);
+  EXPECT_FALSE(numbers.contains(least));
+  EXPECT_EQ(numbers.size(), 1U);
+  EXPECT_TRUE(numbers.try_emplace(3));
+  EXPECT_FALSE(numbers.try_emplace(4));
 }
 
 }  // namespace

@@ -203,5 +203,14 @@ TEST(ConcurrentSlotMapShrink, NoInsertIsRefusedMeanwhile) {
   EXPECT_EQ(numbers.extent(), 0U);
 }
 
+TEST(ConcurrentSlotMapShrink, UsedUpSlotsKeepTheEndUp) {
+  concurrent_slot_map<int, no_hooks, 1> numbers(10);
+  for (int i = 0; i < 10; ++i) {
+    (void)numbers.erase(numbers.insert(i));
+  }
+  numbers.shrink_to_fit();
+  EXPECT_EQ(numbers.extent(), 10U);
+}
+
 }  // namespace
 }  // namespace lido

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 namespace lido::detail {
 namespace {
 
@@ -24,6 +28,29 @@ TEST(SlotState, OnlyTheRightGenerationEnters) {
   EXPECT_EQ(state.erase(2), fate::stale);
   EXPECT_TRUE(state.enter_alone(1));
   EXPECT_FALSE(state.leave_alone());
+}
+
+TEST(SlotState, OneReaderTooManyWaits) {
+  constexpr int most = 8191;
+  slot_state state;
+  state.publish();
+  for (int i = 0; i < most; ++i) {
+    ASSERT_TRUE(state.enter_shared(1));
+  }
+  std::atomic<bool> entered = false;
+  std::thread late([&] {
+    EXPECT_TRUE(state.enter_shared(1));
+    entered = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(entered);
+  EXPECT_FALSE(state.leave_shared());
+  late.join();
+  EXPECT_EQ(state.erase(1), fate::theirs);
+  for (int i = 1; i < most; ++i) {
+    ASSERT_FALSE(state.leave_shared());
+  }
+  EXPECT_TRUE(state.leave_shared());
 }
 
 TEST(SlotState, ManyReadAtOnce) {

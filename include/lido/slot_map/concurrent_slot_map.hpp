@@ -90,7 +90,8 @@ class concurrent_slot_map
   concurrent_slot_map& operator=(const concurrent_slot_map&) = delete;
   ~concurrent_slot_map() {
     for (std::uint32_t i = 0; i < slots_.end(); ++i) {
-      if (states_[i].is_live()) {
+      // Erased first: a destructor that erases others must not find this one.
+      if (states_[i].erase(states_[i].generation()) == detail::slot_state::fate::ours) {
         value_at(i).~T();
       }
     }

@@ -44,8 +44,9 @@ class slot_state {
   }
 
   [[nodiscard]] bool is_live(std::uint64_t generation) const noexcept {
-    // relaxed: the word alone decides, and all threads see its values in one order
-    return has_value(word_.load(std::memory_order_relaxed), generation);
+    // (9) - this acquire-load synchronizes-with the release-store (1): who was told that there is a
+    // value walks as far as that
+    return has_value(word_.load(std::memory_order_acquire), generation);
   }
 
   [[nodiscard]] bool is_live() const noexcept {
@@ -62,8 +63,8 @@ class slot_state {
     }
     // relaxed: the slot is the caller's, from the free list
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
-    // (1) - this release-store synchronizes-with the acquire-CAS (2, 3) and the acq_rel-CAS (8):
-    // who enters sees the value
+    // (1) - this release-store synchronizes-with the acquire-CAS (2, 3), the acq_rel-CAS (8) and
+    // the acquire-load (9): who enters sees the value
     word_.store(before | live, std::memory_order_release);
   }
 

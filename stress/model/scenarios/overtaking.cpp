@@ -134,6 +134,7 @@ void close_when_called() {
 }
 
 constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
+constexpr bounds once{.preemptions = 1, .reorderings = 0, .failures = 0};
 
 constexpr scenario overtakes(std::string_view name, std::string_view tells, void (*run)()) {
   return {name, tells, run, /*must_fail=*/false, narrow, /*waits=*/true};
@@ -142,6 +143,9 @@ constexpr scenario overtakes(std::string_view name, std::string_view tells, void
 constexpr std::array scenarios{
     overtakes("overtaking.newcomer", "who was woken, and who comes again", &newcomer),
     overtakes("overtaking.two_newcomers", "two ask while one comes back", &two_newcomers),
+    // With one switch between threads all its schedules are few, and one shows what is left behind.
+    scenario{"overtaking.late_as_called", "who is being woken gives up", &late_when_called,
+             /*must_fail=*/false, once, /*waits=*/true},
     overtakes("overtaking.late_when_called", "who was woken gives up", &late_when_called),
     overtakes("overtaking.two_come_back", "two come back for two who wait", &two_come_back),
     overtakes("overtaking.overdue", "who was overtaken for too long is the next", &overdue),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "checker/plain.hpp"
+#include "lido/slot_map/slot_state.hpp"
 #include "lido/slot_map/slot_supply.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
@@ -145,6 +146,24 @@ void refusal_beside_shrink() {
   map.check();
 }
 
+// Who was told that a value is there walks as far as that.
+void walk_after_contains() {
+  using lido::detail::slot_state;
+  const slot_geometry places(storage.data(), stride);
+  lido::detail::slot_supply supply(places, 2, /*max_cached=*/0);
+  slot_state state;
+  in_threads(
+      [&] {
+        supply.raise_end(places.index_of(supply.take()));
+        state.publish();
+      },
+      [&] {
+        if (state.is_live(slot_state::first_generation)) {
+          require(supply.end() != 0, "a walk does not come to a value that is there");
+        }
+      });
+}
+
 constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
 
 // Who has the census is waited for.
@@ -161,6 +180,8 @@ constexpr std::array scenarios{
     supplies("slot_supply.two_shrinks", "two who lower the end", &two_shrinks),
     supplies("slot_supply.refusal_beside_shrink", "a refusal beside a shrink",
              &refusal_beside_shrink),
+    supplies("slot_supply.walk_after_contains", "a walk of who was told of a value",
+             &walk_after_contains),
 };
 
 }  // namespace
