@@ -22,6 +22,7 @@ nanos resource_core::read_clock() noexcept {
   // relaxed: a number
   nanos seen = now_.load(std::memory_order_relaxed);
   while (seen < moment) {
+    schedule_point();
     // relaxed: as above
     if (now_.compare_exchange_weak(seen, moment, std::memory_order_relaxed,
                                    std::memory_order_relaxed)) {

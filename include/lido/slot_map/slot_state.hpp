@@ -43,12 +43,6 @@ class slot_state {
     return word_.load(std::memory_order_relaxed) >> generation_shift;
   }
 
-  [[nodiscard]] bool is_live(std::uint64_t generation) const noexcept {
-    // (9) - this acquire-load synchronizes-with the release-store (1): who was told that there is a
-    // value walks as far as that
-    return has_value(word_.load(std::memory_order_acquire), generation);
-  }
-
   [[nodiscard]] bool is_live() const noexcept {
     // relaxed: a walker looks whether to try to enter
     return (word_.load(std::memory_order_relaxed) & live) != 0;
@@ -63,8 +57,8 @@ class slot_state {
     }
     // relaxed: the slot is the caller's, from the free list
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
-    // (1) - this release-store synchronizes-with the acquire-CAS (2, 3), the acq_rel-CAS (8) and
-    // the acquire-load (9): who enters sees the value
+    // (1) - this release-store synchronizes-with the acquire-CAS (2, 3), the acq_rel-CAS (9) and
+    // the acquire-load (8): who enters sees the value
     word_.store(before | live, std::memory_order_release);
   }
 
@@ -117,13 +111,13 @@ class slot_state {
   /// True: the value was erased meanwhile and the caller, who was the last, has to end it.
   [[nodiscard]] bool leave_alone() noexcept {
     // (4) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2, 3) and the acq_rel-CAS
-    // (8): the next one sees what was done, and who has to end the value what its eraser did before
+    // (9): the next one sees what was done, and who has to end the value what its eraser did before
     const std::uint64_t before = word_.fetch_sub(alone, std::memory_order_acq_rel);
     return (before & live) == 0 && !broken(mutation::leave_doomed);
   }
   [[nodiscard]] bool leave_shared() noexcept {
     // (5) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2), the acq_rel-fetch-sub (5)
-    // and the acq_rel-CAS (8): reading is over before the value is changed or ended
+    // and the acq_rel-CAS (9): reading is over before the value is changed or ended
     const std::uint64_t before = word_.fetch_sub(one_reader, std::memory_order_acq_rel);
     return (before & (live | readers)) == one_reader;
   }
@@ -174,6 +168,12 @@ class slot_state {
     }
   }
 
+  [[nodiscard]] bool is_live(std::uint64_t generation) const noexcept {
+    // (8) - this acquire-load synchronizes-with the release-store (1): who was told that there is a
+    // value walks as far as that
+    return has_value(word_.load(std::memory_order_acquire), generation);
+  }
+
  private:
   static constexpr unsigned generation_shift = 16;
   static constexpr std::uint64_t live = 1U << 15U;
@@ -183,11 +183,11 @@ class slot_state {
   static constexpr std::uint64_t one_reader = 1;
 
   fate erase(std::uint64_t generation, std::uint64_t claim) noexcept {
-    // relaxed: validated by (8)
+    // relaxed: validated by (9)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
     while (has_value(before, generation)) {
       schedule_point();
-      // (8) - this acq_rel-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
+      // (9) - this acq_rel-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
       // (4, 5): who ends the value sees what all did. On failure relaxed: looked at again
       if (word_.compare_exchange_weak(before, (before & ~live) | claim, std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
