@@ -265,6 +265,17 @@ bool resource_core::find_work(job& todo, nanos& wait) noexcept {
   return next_job(todo, /*is_brief=*/true);
 }
 
+/// As above. What was for this pool may be elsewhere since it last could not create, or be of use
+/// elsewhere while it cannot.
+bool resource_core::find_work_or_room(job& todo, nanos& wait) noexcept {
+  const bool works = find_work(todo, wait);
+  if (!works && wait != never) {
+    look_for_room();
+    wait = wait == 0 ? never : wait;
+  }
+  return works;
+}
+
 /// Where no thread of the pool does it, those who wait make the resources they wait for.
 void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
   while (waiter.open()) {
@@ -272,13 +283,7 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     job todo;
     waiter.begin_sleep();  // before the look, so that who brings work later pokes
     nanos wait = never;
-    const bool works = find_work(todo, wait);
-    if (!works && wait != never) {
-      // What was for this pool may be elsewhere since it last could not create, or be of use
-      // elsewhere while it cannot.
-      look_for_room();
-      wait = wait == 0 ? never : wait;
-    }
+    const bool works = find_work_or_room(todo, wait);
     if (works) {
       waiter.end_sleep();
       run_job(todo);

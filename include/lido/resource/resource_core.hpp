@@ -164,6 +164,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void sleep_and_look(resource_waiter& waiter) noexcept;
   [[nodiscard]] bool look_around(resource_waiter& waiter) noexcept;
   bool find_work(job& todo, nanos& wait) noexcept;
+  bool find_work_or_room(job& todo, nanos& wait) noexcept;
   void sleep_and_work(resource_waiter& waiter) noexcept;
   void look_for_room() noexcept {
     if (rooms_ != nullptr) {
