@@ -72,7 +72,7 @@ total_share::wait::wait(total_share& total, key_share& share) noexcept
     ++share_.waiting_;
   }
   // (5) - this seq_cst-fetch-add synchronizes-with the seq_cst-load (4), and is in one total order
-  // with it and with (2, 3): see there
+  // with it and with (1, 2, 3): see there
   (void)total_.waits_.fetch_add(1, std::memory_order_seq_cst);
   total_.pump();
 }
@@ -249,7 +249,15 @@ void total_share::let_older_go_first(key_share& share) noexcept {
 
 // ---- acquire and release ------------------------------------------------------------------------
 
+/// Room that was granted for another of the key may go to this one.
+void total_share::begin_use() noexcept {
+  if (!broken(mutation::claim_unwatched)) {
+    look_again();
+  }
+}
+
 resource_grant total_share::try_take(key_share& share, place at) noexcept {
+  begin_use();
   resource_grant taken = share.core().take_last(at);
   if (taken.slot == nullptr) {
     taken = share.core().take_now(at);
@@ -262,6 +270,7 @@ resource_grant total_share::try_take(key_share& share, place at) noexcept {
 }
 
 resource_grant total_share::take(key_share& share, const acquire_request& request) {
+  begin_use();
   if (!request.stop.stop_requested()) {
     resource_grant taken = share.core().take_last(request.at);
     if (taken.slot == nullptr) {

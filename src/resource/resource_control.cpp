@@ -250,7 +250,7 @@ bool resource_core::is_drained(std::uint32_t& seen, std::size_t& running) noexce
   const lock guard(mutex_);
   // relaxed: changes under the mutex
   seen = drained_.load(std::memory_order_relaxed);
-  running = running_ + (timing_ ? 1 : 0);
+  running = running_;
   return live_ == 0 && running == 0;
 }
 

@@ -71,33 +71,45 @@ nanos resource_core::first_report() const noexcept {
              : never;
 }
 
-bool resource_core::reports_leases() const noexcept {
-  return first_report() != never;
+/// What there is to say of who has it, if anybody has: a mark, or 0.
+std::uint32_t resource_core::due_report(const resource_slot& slot) const noexcept {
+  const nanos held = slot.held_for(now()) - slot.extension();
+  if (held < first_report()) {
+    return 0;
+  }
+  const std::uint32_t mark = held >= settings_.leak_after ? reported_leak : reported_slow;
+  return (slot.marks() & (mark | reported_leak | exempt_lease)) == 0 ? mark : 0;
+}
+
+bool resource_core::has_report() const noexcept {
+  return first_report() != never && find_slot([&](const resource_slot& slot) {
+                                      return slot.state() == life_state::in_use &&
+                                             due_report(slot) != 0;
+                                    }) != nullptr;
 }
 
 /// Each lease that is out for too long, once.
 void resource_core::report_leases() noexcept {
-  const nanos first = first_report();
-  if (first == never) {
+  if (first_report() == never) {
     return;
   }
   find_slot([&](resource_slot& slot) {
     const life_word lease = slot.word();
-    const nanos held = slot.held_for(now()) - slot.extension();
+    const std::uint32_t mark = due_report(slot);
     lease_info found;
-    if (held >= first && slot.is_lent(lease, now(), found)) {
-      report_lease(slot, lease, found, held >= settings_.leak_after);
+    if (mark != 0 && slot.is_lent(lease, now(), found)) {
+      report_lease(slot, lease, found, mark);
     }
     return false;
   });
 }
 
 void resource_core::report_lease(resource_slot& slot, life_word lease, const lease_info& found,
-                                 bool is_leak) noexcept {
-  const std::uint32_t mark = is_leak ? reported_leak : reported_slow;
+                                 std::uint32_t mark) noexcept {
   if (!slot.mark(lease, mark, mark | reported_leak | exempt_lease)) {
     return;
   }
+  const bool is_leak = mark == reported_leak;
   if (is_leak) {
     const lock guard(mutex_);
     ++totals_.suspected_leaks;

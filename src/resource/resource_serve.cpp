@@ -7,6 +7,7 @@
 namespace lido::detail {
 
 aftermath::~aftermath() {
+  ended.wake(nullptr);  // who sleeps does not wait for code of users
   if (work) {
     core_.call_workers();
   }

@@ -44,10 +44,6 @@ void resource_core::keep_time() noexcept {
     if (!plan(until)) {
       return;
     }
-    if (timing_) {  // only this thread writes it
-      report_leases();
-    }
-    end_timing();
     (void)park(timer_, seen, until);
   }
 }
@@ -58,20 +54,24 @@ bool resource_core::stopping() noexcept {
   return stopping_;
 }
 
-/// What is due is begun; `until` is when to look again. False: the pool has ended.
+/// What is due is begun; `until` is when to look again. False: the pool has ended. Calls no code of
+/// users, which may take its time: helpers do.
 bool resource_core::plan(deadline& until) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
   if (stopping_) {
     return false;
   }
-  // What else it does calls nobody.
-  timing_ = callbacks_.first() != nullptr || (reports_leases() && count(life_state::in_use) != 0);
   const nanos moment = now();
   planned_ = 0;
-  const nanos next_callback = expire_async(after);
-  serve_next(after);
-  refill(after);
+  const resource_waiter* const next = callbacks_.first();
+  const bool has_late = next != nullptr && next->until().passed();
+  calls_due_ = has_late || answer_wanted_ || has_report();
+  if (may_call()) {
+    after.work = true;
+  } else {
+    refill(after);
+  }
   // relaxed: under the mutex
   if (moment >= next_upkeep_.load(std::memory_order_relaxed)) {
     // relaxed: as above
@@ -87,22 +87,32 @@ bool resource_core::plan(deadline& until) noexcept {
     wait = std::min(wait, tuning::nanoseconds_for_answer);
   }
   until = deadline::after(std::chrono::nanoseconds(wait));
-  if (next_callback < until.nanoseconds()) {
-    until = deadline::at(
-        std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next_callback)));
+  if (next != nullptr && !has_late && next->until().nanoseconds() < until.nanoseconds()) {
+    until = next->until();
   }
   planned_ = until.nanoseconds();
   return true;
 }
 
-/// The callbacks and events of this round have returned.
-void resource_core::end_timing() noexcept {
+/// By a helper, for the thread that keeps time: ends the waits of callbacks that are late, hands
+/// over what somebody else has left to the pool to validate, makes what others need then, reports.
+void resource_core::run_calls() noexcept {
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    (void)expire_async(after);
+    serve_next(after);
+    refill(after);
+    after.work |= after.ended.has_callbacks() && has_jobs();  // this thread may not come back soon
+  }
+  report_leases();
   aftermath after(*this);
   const lock guard(mutex_);
-  timing_ = false;
-  if (attention_.is(attention::closed)) {
-    after_change(after);
-  }
+  calling_ = false;
+  --running_;
+  const resource_waiter* const next = callbacks_.first();
+  after.plans = next != nullptr && next->until().nanoseconds() < planned_;
+  after_change(after);
 }
 
 void resource_core::work() noexcept {
@@ -132,10 +142,11 @@ resource_core::errand resource_core::next_errand() noexcept {
 }
 
 /// Under the mutex: whether there is something to do, and nobody but those who may take long over
-/// something else. There are as many as there may be creates and questions, and one that sweeps.
+/// something else. There are as many as there may be creates and questions, and one that sweeps;
+/// one more where all of them are in code of users when the time of somebody is up.
 bool resource_core::needs_helper() const noexcept {
   return has_jobs() && idle_helpers_ == 0 && !stopping_ && !threads_.empty() &&
-         helpers_ < 2 * settings_.creating_limit(max_size_) + 1;
+         (may_call() || helpers_ < 2 * settings_.creating_limit(max_size_) + 1);
 }
 
 void resource_core::run_errand(const errand& next) noexcept {

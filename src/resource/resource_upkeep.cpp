@@ -92,6 +92,13 @@ resource_slot* resource_core::find_empty() const noexcept {
 
 /// Under the mutex.
 bool resource_core::next_job(job& out, bool is_brief) noexcept {
+  if (may_call()) {
+    out.calls = true;
+    calls_due_ = false;
+    calling_ = true;
+    ++running_;
+    return true;
+  }
   if (next_question(out)) {  // it may be quicker than to make one
     return true;
   }
@@ -117,7 +124,9 @@ bool resource_core::next_job(job& out, bool is_brief) noexcept {
 }
 
 void resource_core::run_job(const job& todo) noexcept {
-  if (todo.question.slot != nullptr) {
+  if (todo.calls) {
+    run_calls();
+  } else if (todo.question.slot != nullptr) {
     run_question(todo.question);
   } else if (todo.slot == nullptr) {
     sweep(todo.is_brief);

@@ -28,11 +28,36 @@ TEST(Deadline, FarAwayIsNever) {
   EXPECT_TRUE(deadline::after(std::chrono::hours::max()).is_never());
   EXPECT_TRUE(deadline::at(std::chrono::steady_clock::time_point::max()).is_never());
   EXPECT_TRUE(deadline::at(std::chrono::system_clock::time_point::max()).is_never());
+  EXPECT_TRUE(deadline::at(std::chrono::sys_seconds::max()).is_never());
+  EXPECT_TRUE(deadline::at(std::chrono::sys_days(std::chrono::year(32'000) / 1 / 1)).is_never());
 }
 
 TEST(Deadline, OfThePastHasPassed) {
   EXPECT_TRUE(deadline::at(std::chrono::system_clock::now() - 1s).passed());
   EXPECT_TRUE(deadline::at(std::chrono::steady_clock::time_point::min()).passed());
+  EXPECT_TRUE(deadline::at(std::chrono::sys_seconds::min()).passed());
+}
+
+/// Shows what it was set to.
+struct set_clock {
+  using duration = std::chrono::milliseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<set_clock>;
+  static constexpr bool is_steady = false;
+  static inline time_point shown{1h};
+  static time_point now() noexcept { return shown; }
+};
+
+TEST(Deadline, AClockThatIsSetAfterwardsChangesNothing) {
+  const deadline soon = deadline::at(set_clock::now() + 20ms);
+  const deadline late = deadline::at(set_clock::now() + 1h);
+  set_clock::shown -= 30min;
+  EXPECT_FALSE(soon.passed());
+  std::this_thread::sleep_for(21ms);
+  EXPECT_TRUE(soon.passed());
+  set_clock::shown += 5h;
+  EXPECT_FALSE(late.passed());
 }
 
 TEST(Deadline, PassesInItsTime) {

@@ -132,18 +132,32 @@ std::unique_ptr<Pool> make_pool() {
   return nullptr;
 }
 
-/// An acquire that is refused says why, and the next one succeeds if only one call was to fail.
+/// Null if it was refused: an acquire says why, every second one by try_acquire that it was.
+template <class Pool>
+item* acquire_one(Pool& pool, std::size_t number) {
+  if (number % 2 == 1) {
+    return pool.try_acquire(number).detach();
+  }
+  try {
+    return pool.acquire(number).detach();
+  } catch (const lido::growth_failed& error) {
+    require(error.error_number() == ENOMEM, "an unexpected refusal");
+    return nullptr;
+  }
+}
+
+/// The next one succeeds if only one call was to fail.
 template <class Pool>
 void acquire_all(Pool& pool, std::vector<item*>& held) {
   while (held.size() < most) {
     const long before = plan.injected;
-    try {
-      held.push_back(pool.acquire(held.size()).detach());
-    } catch (const lido::growth_failed& error) {
-      require(plan.injected > before && error.error_number() == ENOMEM, "an unexpected refusal");
-      if (plan.sticky) {
-        break;
-      }
+    if (item* const one = acquire_one(pool, held.size())) {
+      held.push_back(one);
+      continue;
+    }
+    require(plan.injected > before, "a refusal without a reason");
+    if (plan.sticky) {
+      break;
     }
   }
 }

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <latch>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "lido/object_pool.hpp"
+#include "support/crew.hpp"
 #include "support/drain.hpp"
 
 namespace lido {
@@ -100,6 +102,19 @@ TEST(OnExhausted, TakesAFunction) {
       {.capacity = 1}, +[](const exhaustion& /*what*/) { return exhaustion_answer::drop; });
   const auto held = pool.acquire();
   EXPECT_FALSE(pool.acquire());
+}
+
+TEST(OnExhausted, IsAskedByThreadsAtOnce) {
+  constexpr unsigned threads = 3;
+  std::latch all_ask(threads);
+  const auto meet = [&all_ask](const exhaustion& /*what*/) {
+    all_ask.arrive_and_wait();  // for ever, if one were asked after the other
+    return exhaustion_answer::drop;
+  };
+  object_pool<int, policy::on_exhausted<decltype(meet)>> pool({.capacity = 1}, meet);
+  const auto held = pool.acquire();
+  test::run_crew(threads, [&](unsigned /*thread*/) { EXPECT_FALSE(pool.acquire()); });
+  EXPECT_TRUE(all_ask.try_wait());
 }
 
 TEST(OnExhausted, IsNotAskedByTryAcquire) {

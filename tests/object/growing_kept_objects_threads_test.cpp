@@ -13,8 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "lido/concurrency/thread_number.hpp"
 #include "lido/object_pool.hpp"
+#include "support/crew.hpp"
 #include "support/sanitizers.hpp"
+#include "support/take_number.hpp"
 
 namespace lido {
 namespace {
@@ -115,31 +118,81 @@ TEST_F(HookOfAShrink, IsWaitedForAsLongAsObjectAfterObjectEnds) {
 }
 
 #if !LIDO_TEST_TSAN  // which does not follow a fork of a process with threads
-// The thread that runs the hook does not exist in the child, and never brings the segment back.
-TEST_F(HookOfAShrink, HoldsNothingUpInTheChildOfAFork) {
-  make_all();
-  std::latch begun(1);
-  std::latch over(1);
-  in_first_hook([&] {
-    begun.count_down();
-    over.wait();
-  });
-  std::jthread shrinker([&] { EXPECT_EQ(pool_.shrink_to(one_), one_); });
-  begun.wait();
-  const pid_t child = ::fork();
-  if (child == 0) {
+class HookOfAShrinkInAFork : public HookOfAShrink {
+ protected:
+  enum : int { all_is_well, slots_are_missing, takes_it_for_kept };
+
+  /// What the child finds, which has no thread that ends the first object.
+  int look_around() {
+    if (pool_.stats().created != 2 * one_ - 1) {
+      return takes_it_for_kept;
+    }
     std::size_t count = 0;
     while (pool_.try_acquire_ptr(default_init) != nullptr) {
       ++count;
     }
-    std::_Exit(count == 2 * one_ ? EXIT_SUCCESS : EXIT_FAILURE);
+    return count == 2 * one_ ? all_is_well : slots_are_missing;
   }
+
+  /// Forks while a hook runs in another thread, which never brings the segment back to the child.
+  void fork_beside_the_hook() {
+    make_all();
+    std::latch begun(1);
+    std::latch over(1);
+    in_first_hook([&] {
+      begun.count_down();
+      over.wait();
+    });
+    std::jthread shrinker([&] { EXPECT_EQ(pool_.shrink_to(one_), one_); });
+    begun.wait();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      std::_Exit(look_around());
+    }
+    int status = 1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), all_is_well);
+    over.count_down();
+    shrinker.join();
+    EXPECT_EQ(pool_.capacity(), one_);
+  }
+};
+
+TEST_F(HookOfAShrinkInAFork, HoldsNothingUpInTheChild) {
+  fork_beside_the_hook();
+}
+
+// Nor where neither thread has a number to be known by.
+TEST_F(HookOfAShrinkInAFork, HoldsNothingUpInTheChildOfAThreadWithoutANumber) {
+  const test::parked_crew crew(detail::max_thread_number,
+                               [](unsigned /*index*/) { (void)test::take_thread_number(); });
+  std::jthread([this] {
+    fork_beside_the_hook();
+    EXPECT_EQ(detail::thread_offset, 0U);
+  }).join();
+}
+
+// The hook itself has forked: in the child it has its segment still.
+TEST_F(HookOfAShrinkInAFork, KeepsItsSegmentWhereItHasForked) {
+  const test::parked_crew crew(detail::max_thread_number,
+                               [](unsigned /*index*/) { (void)test::take_thread_number(); });
+  make_all();
   int status = 1;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "the child did not get all slots";
-  over.count_down();
-  shrinker.join();
-  EXPECT_EQ(pool_.capacity(), one_);
+  in_first_hook([&] {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      std::size_t count = 0;
+      while (count < 2 * one_ && pool_.try_acquire_ptr(default_init) != nullptr) {
+        ++count;
+      }
+      std::_Exit(count == one_ ? all_is_well : slots_are_missing);
+    }
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+  });
+  std::jthread([this] { EXPECT_EQ(pool_.shrink_to(one_), one_); }).join();
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), all_is_well);
 }
 #endif
 

@@ -89,6 +89,17 @@ TEST(ObjectMemoryBeside, BookkeepingOfALargePoolTakesAtMostEightBytesASlot) {
   EXPECT_GE(bytes_a_slot<object_pool<int>>(slots), 4.0);
 }
 
+// What a policy notes of each slot counts, too.
+TEST(ObjectMemoryBeside, BookkeepingOfPoliciesTakesOneByteASlotAndPolicy) {
+  constexpr std::size_t slots = 1'000'000;
+  const double bare = bytes_a_slot<object_pool<int>>(slots);
+  const double one = bytes_a_slot<object_pool<int, policy::track_in_use>>(slots);
+  const double two =
+      bytes_a_slot<object_pool<int, policy::track_in_use, policy::keep_constructed<>>>(slots);
+  EXPECT_NEAR(one - bare, 1.0, 0.01);
+  EXPECT_NEAR(two - bare, 2.0, 0.01);
+}
+
 #if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN && __GLIBC_PREREQ(2, 33)  // whose own allocators do not tell
 std::size_t bytes_from_the_system() {
   const struct mallinfo2 all = ::mallinfo2();

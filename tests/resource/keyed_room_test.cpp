@@ -183,5 +183,42 @@ TEST(KeyedRoom, WhoMakesOneForItselfMakesNoneForWhoWaits) {
   go = true;
 }
 
+// One is given room and has yet to stand in line for it when the other takes it without a wait.
+// Then the first needs the room of a third, of whom nobody else thinks.
+TEST(KeyedRoom, B6WhoseRoomAnotherTakesGetsThatOfAThird) {
+  std::atomic<int> served{0};
+  int rounds = 0;
+  for (; rounds < 2000 && served == 2 * rounds; ++rounds) {
+    const bool down = false;
+    keyed_pool pool(
+        weak_dialer{&down},
+        {.max_total = 2, .each_key = {.max_size = 2, .upkeep = maintenance::by_callers}});
+    (void)pool.acquire_for("idle", 10s);
+    std::atomic<int> ready{0};
+    std::atomic<int> holders{0};
+    const auto use = [&] {
+      ++ready;
+      while (ready < 2) {
+      }
+      try {
+        const auto held = pool.acquire_for("busy", 5s);
+        ++holders;
+        while (holders < 2) {
+          std::this_thread::yield();
+        }
+      } catch (const acquire_error& /*too late*/) {
+        holders = 2;
+        --served;
+      }
+    };
+    std::jthread first(use);
+    std::jthread second(use);
+    first.join();
+    second.join();
+    served += 2;
+  }
+  EXPECT_EQ(served, 2 * rounds);
+}
+
 }  // namespace
 }  // namespace lido

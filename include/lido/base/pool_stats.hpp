@@ -46,7 +46,7 @@ struct pool_stats {
   std::size_t waiting = 0;               ///< threads that wait for a slot (policy::block)
   std::uint64_t handed_over = 0;         ///< slots that went to a thread that waited
   cache_mode caches = cache_mode::none;  ///< decided when the pool is made
-  std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots themselves
+  std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots, but for that of checks
 
   // Only of pools with `policy::grow`; 0 in others. Written while `capacity` changes, as above.
   std::size_t max_capacity = 0;  ///< most slots there may be

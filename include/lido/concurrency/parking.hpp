@@ -21,8 +21,6 @@ class deadline {
   /// So long from now; at once if that is not positive, never if it is more than a century.
   template <class Rep, class Period>
   [[nodiscard]] static deadline after(std::chrono::duration<Rep, Period> wait) noexcept {
-    using seconds = std::chrono::duration<long double>;
-    constexpr seconds century(100.0L * 365 * 24 * 3600);
     if (seconds(wait) > century) {
       return {};
     }
@@ -36,6 +34,11 @@ class deadline {
   template <class Clock, class Duration>
   [[nodiscard]] static deadline at(std::chrono::time_point<Clock, Duration> moment) {
     const auto now = Clock::now();
+    // First roughly: the last moment of a clock that counts seconds has no number of nanoseconds.
+    const seconds wait = seconds(moment.time_since_epoch()) - seconds(now.time_since_epoch());
+    if (wait > century || wait < -century) {
+      return wait > century ? deadline() : at_once();
+    }
     return moment <= now ? at_once() : after(moment - now);
   }
 
@@ -59,6 +62,9 @@ class deadline {
   }
 
  private:
+  using seconds = std::chrono::duration<long double>;
+  static constexpr seconds century{100.0L * 365 * 24 * 3600};
+
   constexpr explicit deadline(std::int64_t nanoseconds) noexcept : nanoseconds_(nanoseconds) {}
   [[nodiscard]] static constexpr deadline at_once() noexcept { return deadline(0); }
   [[nodiscard]] static deadline in_nanoseconds(std::int64_t wait) noexcept;

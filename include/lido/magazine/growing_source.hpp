@@ -140,6 +140,10 @@ class growing_source final : private thread_exit_listener {
   void let_go() noexcept;
   void note_progress() noexcept;
 
+  /// Of threads that live at a time no two have the same; a fork leaves it as it is. Not all have a
+  /// number.
+  [[nodiscard]] static const void* this_thread() noexcept { return &thread_offset; }
+
   // All of these by the holder of `resize_`.
   [[nodiscard]] void* grow() noexcept;
   [[nodiscard]] int add_segment(void** kept) noexcept;
@@ -168,7 +172,7 @@ class growing_source final : private thread_exit_listener {
   slot_source<Stack> source_;
   slot_census census_;
   std::unique_ptr<segment_state[]> states_;  ///< of each segment
-  std::unique_ptr<std::size_t[]> apart_of_;  ///< thread_offset of who has had each segment apart
+  std::unique_ptr<const void*[]> apart_of_;  ///< this_thread() of who has had each segment apart
   std::uint32_t first_spare_ = 0;            ///< none below it is retired or leaving
   alignas(no_false_sharing) atomic<word> resize_{0};
   atomic<std::uint32_t> progress_{0};  ///< of the holder, and of who has a segment apart

@@ -23,7 +23,7 @@ growing_source<Stack, Memory>::growing_source(slot_geometry slots, std::size_t s
       source_(slots, capacity, caches, max_cached),
       census_(capacity),
       states_(std::make_unique<segment_state[]>(plan_.segments())),
-      apart_of_(std::make_unique<std::size_t[]>(plan_.segments())) {
+      apart_of_(std::make_unique<const void*[]>(plan_.segments())) {
   register_listener();
 }
 
@@ -172,14 +172,13 @@ std::size_t growing_source<Stack, Memory>::acquire_n(std::span<void*> out) noexc
 /// it.
 // relaxed (whole function): there is one thread
 template <growing_index_stack Stack, segment_memory Memory>
-void growing_source<Stack, Memory>::on_fork(std::uint32_t survivor) noexcept {
+void growing_source<Stack, Memory>::on_fork(std::uint32_t /*survivor*/) noexcept {
   const bool counts_moving =
       count_slots(segment_state::in_service) != capacity() || broken(mutation::trust_moving);
   std::uint32_t in_service = 0;
   for (std::uint32_t segment = 0; segment < plan_.segments(); ++segment) {
-    // Of threads without a number one may have survived, whose segments must stay apart.
-    const bool left_behind = states_[segment] == segment_state::apart &&
-                             apart_of_[segment] != std::size_t{survivor} * thread_stride;
+    const bool left_behind =
+        states_[segment] == segment_state::apart && apart_of_[segment] != this_thread();
     const bool moving = states_[segment] == segment_state::moving;
     if (moving && counts_moving) {
       states_[segment] = segment_state::in_service;
@@ -208,7 +207,8 @@ pool_stats growing_source<Stack, Memory>::stats() const noexcept {
   stats.slot_bytes = stats.capacity * stride_;
   stats.growths = growths_.load(std::memory_order_relaxed);
   stats.shrinks = shrinks_.load(std::memory_order_relaxed);
-  stats.bookkeeping_bytes += sizeof(*this) - sizeof(source_) + census_.memory() + plan_.segments();
+  stats.bookkeeping_bytes += sizeof(*this) - sizeof(source_) + census_.memory();
+  stats.bookkeeping_bytes += plan_.segments() * (sizeof(segment_state) + sizeof(apart_of_[0]));
   return stats;
 }
 

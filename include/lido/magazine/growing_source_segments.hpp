@@ -84,8 +84,9 @@ template <growing_index_stack Stack, segment_memory Memory>
 template <class Work>
 auto growing_source<Stack, Memory>::do_apart(std::uint32_t segment, const Work& work) noexcept {
   const std::uint32_t count = plan_.slots_of(segment);
+  apart_of_[segment] = this_thread();
+  light_fence();  // for the child of a fork that happens now
   states_[segment] = segment_state::apart;
-  apart_of_[segment] = thread_offset;
   // relaxed (2x): only for the guess of who finds no segment to add
   apart_.fetch_add(count, std::memory_order_relaxed);
   let_go();

@@ -43,8 +43,8 @@ void slot_source<Stack>::empty_and_close(thread_cache& cache) noexcept {
 }
 
 /// Ends what the missing threads had begun. The slots that they were moving are lost to this
-/// process and count as in use. All others are where anybody finds them, and nobody waits for the
-/// missing.
+/// process, whether they count as in use or as free. All others are where anybody finds them, and
+/// nobody waits for the missing.
 // relaxed (whole function): there is one thread
 template <index_stack Stack>
 void slot_source<Stack>::on_fork(std::uint32_t survivor) noexcept {

@@ -79,6 +79,9 @@ class kept_objects : private fitting_hooks<T, Hooks> {
     return created_.load(std::memory_order_relaxed);
   }
 
+  /// Bytes of memory beside the objects.
+  [[nodiscard]] std::size_t memory() const noexcept { return held_.memory(); }
+
   /// An active object in the slot: the one that it holds, or a new one. Throws what the hooks do,
   /// and the slot then holds none: nobody knows how far an activation got.
   template <class Slots, class... Args>
@@ -258,15 +261,16 @@ class kept_objects : private fitting_hooks<T, Hooks> {
     }
   }
 
+  /// In the child of a fork that happens meanwhile the slot may be found, but its object never is.
   [[gnu::noinline]] void destroy(slot_index index, T* object) noexcept {
-    if constexpr (names_destroy<Hooks>) {
-      hooks_.destroy(*object);
-    }
-    object->~T();
     held_[index] = false;
     count_shared_rmw();
     // relaxed: a number for statistics
     created_.fetch_sub(1, std::memory_order_relaxed);
+    if constexpr (names_destroy<Hooks>) {
+      hooks_.destroy(*object);
+    }
+    object->~T();
   }
 
   [[no_unique_address]] Hooks hooks_;

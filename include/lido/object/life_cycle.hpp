@@ -30,6 +30,7 @@ class each_time {
   constexpr each_time(std::uint32_t /*capacity*/, no_hooks /*hooks*/) noexcept {}
 
   static constexpr bool keeps = false;
+  [[nodiscard]] static constexpr std::size_t memory() noexcept { return 0; }
   [[nodiscard]] static constexpr int extend_to(std::uint32_t /*slots*/) noexcept { return 0; }
 
   template <class... Parts>

@@ -212,11 +212,11 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// A snapshot; see pool_stats for what it promises. Wait-free, reads one line for each thread
-  /// number.
+  /// A snapshot; see pool_stats. Wait-free, reads one line for each thread number.
   [[nodiscard]] pool_stats stats() const noexcept {
     pool_stats stats = source_.stats();
     stats.created = life_.created(stats.in_use);
+    stats.bookkeeping_bytes += tracking_.memory() + life_.memory();
     return stats;
   }
 

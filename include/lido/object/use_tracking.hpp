@@ -20,6 +20,7 @@ class use_tracking {
   explicit use_tracking(std::uint32_t /*capacity*/) noexcept {}
   void mark_used(slot_index /*slot*/) noexcept {}
   void mark_free(slot_index /*slot*/) noexcept {}
+  [[nodiscard]] static std::size_t memory() noexcept { return 0; }
 };
 
 template <template <class> class Array>
@@ -37,6 +38,9 @@ class use_tracking<true, Array> {
   [[nodiscard]] std::uint32_t size() const noexcept {
     return static_cast<std::uint32_t>(used_.size());
   }
+
+  /// Bytes of memory.
+  [[nodiscard]] std::size_t memory() const noexcept { return used_.memory(); }
 
   void mark_used(slot_index slot) noexcept {
     // (1) - this release-store synchronizes-with the acquire-load (2), so the object is complete

@@ -26,7 +26,8 @@ class alignas(no_false_sharing) key_share {
   /// Only while the key cannot be removed.
   void claim() noexcept {
     // (1) - this seq_cst-fetch-add synchronizes-with the seq_cst-load (3), and is in one total
-    // order with it: a grant is not taken away from who uses it
+    // order with it and with (4, 5): a grant is not taken away from who uses it, and either this
+    // thread sees who of its key waits, or who waits knows that another may take what it is granted
     (void)claims_.fetch_add(1, std::memory_order_seq_cst);
   }
 
@@ -70,10 +71,10 @@ class alignas(no_false_sharing) key_share {
 /// Invariants
 ///  I1 `granted_ + owed_` summed over all keys is `used_`, never more than `max_total_`; a key has
 ///     no more resources alive than its own sum.
-///  I2 Who gives up a claim looks at the queue; who joins it looks at all claims.
+///  I2 Who makes or gives up a claim looks at the queue; who joins it looks at all claims.
 ///  I3 A core is resized by one thread at a time and without the mutex, since that ends resources;
 ///     a debt is not settled meanwhile.
-/// Progress: blocking. An acquire and release that the own key serves only reads `waiting_`.
+/// Progress: blocking. An acquire and release that the own key serves only reads `waits_`.
 class total_share final : public room_source {
  public:
   total_share(std::uint32_t max_total, std::uint32_t max_per_key, nanos patience) noexcept
@@ -99,7 +100,7 @@ class total_share final : public room_source {
   void forget(key_share& share, const resource_grant& grant) noexcept;
   /// The end of a claim. The share may be gone afterwards.
   void leave(key_share& share) noexcept;
-  /// After a key has gone: its room is there for those who wait.
+  /// After a claim was made or a key has gone: somebody else may need room, or there may be some.
   void look_again() noexcept override;
 
   // ---- all keys ---------------------------------------------------------------------------------
@@ -146,9 +147,10 @@ class total_share final : public room_source {
 
   [[nodiscard]] bool anybody_waits() const noexcept {
     // (4) - this seq_cst-load synchronizes-with the seq_cst-fetch-add (5), and is in one total
-    // order with it and with (2, 3)
+    // order with it and with (1, 2, 3)
     return waits_.load(std::memory_order_seq_cst) != 0;
   }
+  void begin_use() noexcept;
   void begin_end_of_use(key_share& share) noexcept;
   void end_use(key_share& share) noexcept;
   void pump() noexcept;

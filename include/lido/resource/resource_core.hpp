@@ -234,10 +234,11 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   bool look_after(const resource_grant& grant, bool may_ask) noexcept;
   [[nodiscard]] std::uint32_t least_idle() noexcept;
   [[nodiscard]] nanos first_report() const noexcept;
-  [[nodiscard]] bool reports_leases() const noexcept;
+  [[nodiscard]] std::uint32_t due_report(const resource_slot& slot) const noexcept;
+  [[nodiscard]] bool has_report() const noexcept;
   void report_leases() noexcept;
   void report_lease(resource_slot& slot, life_word lease, const lease_info& found,
-                    bool is_leak) noexcept;
+                    std::uint32_t mark) noexcept;
   void tell(const pool_event& event) const noexcept;
   void tell_of(pool_event::kind what, const lease_info& lease) const noexcept;
   void tell_of_orphans() const noexcept;
@@ -246,7 +247,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void keep_time() noexcept;
   [[nodiscard]] bool stopping() noexcept;
   [[nodiscard]] bool plan(deadline& until) noexcept;
-  void end_timing() noexcept;
+  void run_calls() noexcept;
   void work() noexcept;
   [[nodiscard]] errand next_errand() noexcept;
   void run_errand(const errand& next) noexcept;
@@ -256,8 +257,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool has_sweep() const noexcept {
     return sweep_due_ && !sweeping_ && live_ != 0 && !attention_.is(attention::closed);
   }
+  [[nodiscard]] bool may_call() const noexcept { return calls_due_ && !calling_ && !stopping_; }
   [[nodiscard]] bool has_jobs() const noexcept {
-    return !pending_.empty() || may_ask() || has_sweep();
+    return !pending_.empty() || may_ask() || has_sweep() || may_call();
   }
   [[nodiscard]] bool needs_helper() const noexcept;
   void wake_timekeeper() noexcept;
@@ -353,7 +355,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   unsigned helpers_ = 0;
   unsigned idle_helpers_ = 0;
   bool stopping_ = false;
-  bool timing_ = false;  // the timekeeper is not at rest, and may be in user code
+  bool calls_due_ = false;  // the thread that keeps time has found something to call
+  bool calling_ = false;
 
   atomic<nanos> next_upkeep_{0};
   atomic<std::uint32_t> work_{0};     // changes when there is work

@@ -17,7 +17,8 @@ enum class validation : std::uint8_t { by_caller, by_pool, at_once };
 
 struct resource_job {
   resource_slot* slot = nullptr;  ///< to be filled
-  resource_grant question;        ///< to be validated; without either: a sweep
+  resource_grant question;        ///< to be validated
+  bool calls = false;             ///< what the timekeeper has found; without any of these: a sweep
   bool is_brief = false;          ///< which asks one
   bool is_kept = false;           ///< by who fills the slot: for nobody who waits
   std::uint32_t epoch = 0;

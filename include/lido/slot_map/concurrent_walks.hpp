@@ -53,8 +53,9 @@ class concurrent_walks {
 
   /// As the first, for a time when nobody else is there, such as between two frames: enters no
   /// value, so it costs little more than a look at each, and waits for nobody. Requires: no other
-  /// thread is in a call, and what they did before happens before this. `f` may insert and erase,
-  /// but not evict, and its own value it erases only by what it returns.
+  /// thread is in a call; what they did before happens before this, and this before what they do
+  /// next. `f` may insert and erase, but not evict, and its own value it erases only by what it
+  /// returns.
   template <class F>
   bool for_each_alone(F&& f) {
     return walk_alone(f, 0, self().slots_.end());

@@ -44,13 +44,13 @@ struct dialer {
   void destroy(session& /*ended*/, lido::destroy_reason /*why*/) const noexcept { --count->alive; }
 };
 
-/// Two keys, at most one resource of each.
+/// Two keys.
 class keys {
  public:
-  explicit keys(std::uint32_t max_total) : total_(max_total, 1, 0) {
+  keys(std::uint32_t max_total, std::uint32_t max_each) : total_(max_total, max_each, 0) {
     census_.limit = static_cast<int>(max_total);
     for (key_share*& share : shares_) {
-      share = &total_.add(std::make_unique<key_share>(make_core()));
+      share = &total_.add(std::make_unique<key_share>(make_core(max_each)));
     }
   }
   keys(const keys&) = delete;
@@ -113,9 +113,9 @@ class keys {
     auto& slot = static_cast<lido::detail::typed_slot<session>&>(*grant.slot);
     slot.value().uses.write(slot.value().uses.read() + 1);
   }
-  std::shared_ptr<lido::detail::resource_core> make_core() {
+  std::shared_ptr<lido::detail::resource_core> make_core(std::size_t max_size) {
     const lido::detail::pool_settings settings(
-        lido::resource_pool_options{.max_size = 1,
+        lido::resource_pool_options{.max_size = max_size,
                                     .idle_timeout = std::chrono::nanoseconds(0),
                                     .max_lifetime = std::chrono::nanoseconds(0),
                                     .keepalive = std::chrono::nanoseconds(0),
@@ -134,8 +134,8 @@ class keys {
 
 /// Runs `scene(keys)`. What has failed is left as it is.
 template <class Scene>
-void with_keys(std::uint32_t max_total, const Scene& scene) {
-  auto all = std::make_unique<keys>(max_total);
+void with_keys(std::uint32_t max_total, std::uint32_t max_each, const Scene& scene) {
+  auto all = std::make_unique<keys>(max_total, max_each);
   keys* const kept = all.release();
   scene(*kept);
   all.reset(kept);
@@ -143,7 +143,7 @@ void with_keys(std::uint32_t max_total, const Scene& scene) {
 
 // Who waits for room looks at who uses what, while that use ends.
 void wait_against_release() {
-  with_keys(1, [](keys& all) {
+  with_keys(1, 1, [](keys& all) {
     const resource_grant held = all.wait_for(0);
     in_threads([&] { all.give_back(0, held); }, [&] { all.wait_and_use(1); });
     all.check();
@@ -151,7 +151,7 @@ void wait_against_release() {
 }
 
 void wait_against_use() {
-  with_keys(1, [](keys& all) {
+  with_keys(1, 1, [](keys& all) {
     all.wait_and_use(0);
     in_threads([&] { all.try_and_use(0); }, [&] { all.wait_and_use(1); });
     all.check();
@@ -159,7 +159,7 @@ void wait_against_use() {
 }
 
 void wait_for_one_another() {
-  with_keys(1, [](keys& all) {
+  with_keys(1, 1, [](keys& all) {
     in_threads([&] { all.wait_and_use(0); }, [&] { all.wait_and_use(1); });
     all.check();
   });
@@ -167,7 +167,7 @@ void wait_for_one_another() {
 
 // What nobody uses is taken back by a tick meanwhile.
 void wait_against_trim() {
-  with_keys(1, [](keys& all) {
+  with_keys(1, 1, [](keys& all) {
     all.wait_and_use(0);
     in_threads([&] { all.trim(0); }, [&] { all.wait_and_use(1); });
     all.check();
@@ -176,13 +176,26 @@ void wait_against_trim() {
 
 // Who was to make the resource gives up, and another key needs the room.
 void late_against_wait() {
-  with_keys(1, [](keys& all) {
+  with_keys(1, 1, [](keys& all) {
     const resource_grant held = all.wait_for(1);
     in_threads([&] { all.wait_for_a_time(0); },
                [&] {
                  all.give_back(1, held);
                  all.wait_and_use(1);
                });
+    all.check();
+  });
+}
+
+// Both keep what they get, and what the first is granted the second may take.
+void two_of_one_key() {
+  with_keys(2, 2, [](keys& all) {
+    all.wait_and_use(1);
+    std::array<resource_grant, 2> held;
+    in_threads([&] { held[0] = all.wait_for(0); }, [&] { held[1] = all.wait_for(0); });
+    for (const resource_grant& grant : held) {
+      all.give_back(0, grant);
+    }
     all.check();
   });
 }
@@ -202,6 +215,8 @@ constexpr std::array scenarios{
            &wait_against_trim),
     shares("keys.late_against_wait", "who was given room gives up before the use of it",
            &late_against_wait),
+    shares("keys.two_of_one_key", "one takes the room that was granted for another of its key",
+           &two_of_one_key),
 };
 
 }  // namespace
