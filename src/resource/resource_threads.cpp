@@ -79,6 +79,13 @@ bool resource_core::plan(deadline& until) noexcept {
     sweep_due_ = true;
     after.work = true;
   }
+  until = next_look(moment, has_late ? nullptr : next);
+  planned_ = until.nanoseconds();
+  return true;
+}
+
+/// Under the mutex: when something may be due again, the time of `next` among it.
+deadline resource_core::next_look(nanos moment, const resource_waiter* next) const noexcept {
   nanos wait = settings_.period;
   if (retry_at_ > moment) {
     wait = std::min(wait, retry_at_ - moment);
@@ -86,12 +93,9 @@ bool resource_core::plan(deadline& until) noexcept {
   if (live_ < max_size_ && hopeful() != 0) {
     wait = std::min(wait, tuning::nanoseconds_for_answer);
   }
-  until = deadline::after(std::chrono::nanoseconds(wait));
-  if (next != nullptr && !has_late && next->until().nanoseconds() < until.nanoseconds()) {
-    until = next->until();
-  }
-  planned_ = until.nanoseconds();
-  return true;
+  const deadline until = deadline::after(std::chrono::nanoseconds(wait));
+  return next != nullptr && next->until().nanoseconds() < until.nanoseconds() ? next->until()
+                                                                              : until;
 }
 
 /// By a helper, for the thread that keeps time: ends the waits of callbacks that are late, hands

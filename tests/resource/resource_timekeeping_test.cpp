@@ -22,19 +22,20 @@ using test::fake_pool;
 
 class ResourceTimekeeping : public testing::Test {
  protected:
-  test::fake_server server;
+  // NOLINTNEXTLINE(*-non-private-member-variables-in-classes): what each test sets
+  test::fake_server server_;
 };
 
 TEST_F(ResourceTimekeeping, ACallbackThatIsToldItIsTooLateMayWaitForTheNextTry) {
   std::atomic<bool> told{false};
   std::atomic<bool> served{false};
-  server.down = true;
-  fake_pool pool(fake_factory{&server}, {.max_size = 1, .retry_first = 300ms});
+  server_.down = true;
+  fake_pool pool(fake_factory{&server_}, {.max_size = 1, .retry_first = 300ms});
   pool.async_acquire(
       [&](fake_lease lease, const std::exception_ptr& error) {
         EXPECT_FALSE(lease);
         EXPECT_TRUE(error);
-        server.down = false;
+        server_.down = false;
         EXPECT_NO_THROW(served = static_cast<bool>(pool.acquire_for(10s)));
         told = true;
       },
@@ -52,15 +53,15 @@ TEST_F(ResourceTimekeeping, AReportMayWaitForTheNextTry) {
       EXPECT_NO_THROW(served = static_cast<bool>(self->acquire_for(10s)));
       told = true;
     } else if (event.what == pool_event::kind::create_failed) {
-      server.down = false;
+      server_.down = false;
     }
   };
   fake_pool pool(
-      fake_factory{&server},
+      fake_factory{&server_},
       {.max_size = 2, .retry_first = 300ms, .report_slow_after = 50ms, .on_event = on_event});
   self = &pool;
   const fake_lease held = pool.acquire_for(10s);
-  server.down = true;
+  server_.down = true;
   EXPECT_TRUE(eventually([&] { return told.load(); }));
   EXPECT_TRUE(served);
 }
@@ -69,7 +70,7 @@ TEST_F(ResourceTimekeeping, AReportMayWaitForTheNextTry) {
 TEST_F(ResourceTimekeeping, WhileACallbackIsToldIdleResourcesEnd) {
   std::atomic<bool> told{false};
   std::atomic<bool> ended{false};
-  fake_pool pool(fake_factory{&server}, {.max_size = 2, .idle_timeout = 20ms});
+  fake_pool pool(fake_factory{&server_}, {.max_size = 2, .idle_timeout = 20ms});
   const fake_lease held = pool.acquire_for(10s);
   fake_lease other = pool.acquire_for(10s);
   pool.async_acquire(
@@ -88,18 +89,18 @@ TEST_F(ResourceTimekeeping, WhileACallbackIsToldIdleResourcesEnd) {
 TEST_F(ResourceTimekeeping, WhereAllThreadsAreInCodeOfUsersACallbackIsToldAllTheSame) {
   constexpr std::size_t all = 4;
   std::atomic<bool> told{false};
-  fake_pool pool(fake_factory{&server}, {.max_size = 8,
-                                         .validate_if_idle_longer_than = 0ns,
-                                         .max_creating = 1,
-                                         .retry_first = 1h,
-                                         .retry_longest = 1h});
+  fake_pool pool(fake_factory{&server_}, {.max_size = 8,
+                                          .validate_if_idle_longer_than = 0ns,
+                                          .max_creating = 1,
+                                          .retry_first = 1h,
+                                          .retry_longest = 1h});
   {
     std::array<fake_lease, all> leases;
     std::generate(leases.begin(), leases.end(), [&] { return pool.acquire_for(10s); });
   }
-  server.broken = true;
-  server.down = true;
-  server.slow_destroy = true;
+  server_.broken = true;
+  server_.down = true;
+  server_.slow_destroy = true;
   pool.async_acquire(
       [&](const fake_lease& /*none*/, const std::exception_ptr& error) {
         EXPECT_TRUE(error);
@@ -109,7 +110,7 @@ TEST_F(ResourceTimekeeping, WhereAllThreadsAreInCodeOfUsersACallbackIsToldAllThe
   EXPECT_TRUE(eventually([&] { return pool.stats().closing == all; }))
       << "not all threads are busy";
   EXPECT_TRUE(eventually([&] { return told.load(); }));
-  server.slow_destroy = false;
+  server_.slow_destroy = false;
 }
 
 }  // namespace
