@@ -25,8 +25,13 @@ class server {
 
   server(unsigned threads, answerer answer) : answer_(std::move(answer)) {
     accept();
-    for (unsigned i = 0; i < threads; ++i) {
-      threads_.emplace_back([this] { context_.run(); });
+    try {
+      for (unsigned i = 0; i < threads; ++i) {
+        threads_.emplace_back([this] { context_.run(); });
+      }
+    } catch (...) {
+      context_.stop();  // or those that there are would be waited for
+      throw;
     }
   }
   server(const server&) = delete;

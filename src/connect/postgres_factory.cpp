@@ -24,7 +24,7 @@ bool is_permanent(std::string_view message) {
 
 [[noreturn]] void throw_failure(PGconn* connection) {
   const std::string text = PQerrorMessage(connection);
-  if (is_permanent(text)) {
+  if (is_permanent(text) || PQconnectionNeedsPassword(connection) == 1) {
     throw permanent_failure(text);
   }
   throw std::runtime_error(text);
@@ -46,6 +46,14 @@ void connect(PGconn* connection, const create_context& context) {
         status = PQconnectPoll(connection);
     }
   }
+}
+
+/// What libpq cannot read today it cannot read tomorrow.
+bool is_readable(const std::string& conninfo) {
+  PQconninfoOption* const options = PQconninfoParse(conninfo.c_str(), nullptr);
+  const bool read = options != nullptr;
+  PQconninfoFree(options);
+  return read;
 }
 
 /// The next result, or null at the end of a command; `in_time` says which if it is null.
@@ -93,6 +101,9 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   if (raw == nullptr) {
     throw std::bad_alloc();
   }
+  if (PQstatus(raw) == CONNECTION_BAD && !is_readable(target_.conninfo)) {
+    throw permanent_failure(PQerrorMessage(raw));
+  }
   if (PQstatus(raw) == CONNECTION_BAD) {
     throw_failure(raw);
   }
@@ -114,8 +125,17 @@ bool postgres_factory::reset(postgres_connection& used) const noexcept {
       PQpipelineStatus(raw) == PQ_PIPELINE_OFF && !run(raw, "ROLLBACK", PGRES_COMMAND_OK, limit)) {
     return false;
   }
-  return is_idle(raw) && (target_.on_reset == postgres_reset::rollback ||
-                          run(raw, "DISCARD ALL", PGRES_COMMAND_OK, limit));
+  if (!is_idle(raw) || PQsetnonblocking(raw, 0) != 0) {
+    return false;
+  }
+  if (target_.on_reset == postgres_reset::rollback) {
+    return true;
+  }
+  const bool is_new = run(raw, "DISCARD ALL", PGRES_COMMAND_OK, limit);
+  while (PGnotify* const heard = PQnotifies(raw)) {  // before that
+    PQfreemem(heard);
+  }
+  return is_new;
 }
 
 }  // namespace lido

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -29,6 +32,33 @@ timeval timeval_of(microseconds time) {
 microseconds left_until(std::chrono::steady_clock::time_point deadline) {
   return std::chrono::duration_cast<microseconds>(deadline - std::chrono::steady_clock::now());
 }
+
+/// Who writes to a peer that has gone is ended by SIGPIPE, which hiredis leaves as it is: while one
+/// of these lives, this thread gets none, and none of its own later.
+class no_pipe_signal {
+ public:
+  no_pipe_signal() noexcept {
+    sigset_t pending;
+    (void)sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    (void)sigemptyset(&pipe_);
+    (void)sigaddset(&pipe_, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  no_pipe_signal(const no_pipe_signal&) = delete;
+  no_pipe_signal& operator=(const no_pipe_signal&) = delete;
+  ~no_pipe_signal() {
+    constexpr timespec at_once{};
+    while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
 
 /// Not exactly: each wait of a command may take that long.
 void limit_waits(redisContext* context, microseconds time) {
@@ -57,9 +87,9 @@ bool same_word(std::string_view left, std::string_view right) {
 
 /// Whether what a command does stays with the connection.
 bool changes_connection(std::string_view command) {
-  constexpr std::array<std::string_view, 12> all{"MULTI",      "WATCH",   "SUBSCRIBE", "PSUBSCRIBE",
-                                                 "SSUBSCRIBE", "MONITOR", "SELECT",    "AUTH",
-                                                 "HELLO",      "CLIENT",  "READONLY",  "SYNC"};
+  constexpr std::array<std::string_view, 15> all{
+      "MULTI", "WATCH",  "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "SELECT",  "AUTH",
+      "HELLO", "CLIENT", "READONLY",  "ASKING",     "SYNC",       "PSYNC",   "REPLCONF"};
   return std::any_of(all.begin(), all.end(),
                      [command](std::string_view word) { return same_word(command, word); });
 }
@@ -97,6 +127,7 @@ redis_answer exchange(redisContext* context, const std::vector<std::string_view>
     texts.push_back(word.data());
     lengths.push_back(word.size());
   }
+  const no_pipe_signal while_it_writes;
   void* const raw =
       redisCommandArgv(context, static_cast<int>(words.size()), texts.data(), lengths.data());
   if (raw == nullptr) {
@@ -127,7 +158,14 @@ bool is_permanent(std::string_view refusal) {
 }
 
 /// Throws permanent_failure if the server refuses for good.
-void insist(redisContext* context, const std::vector<std::string_view>& words) {
+void insist(redisContext* context, const create_context& limit,
+            const std::vector<std::string_view>& words) {
+  const microseconds left = left_until(limit.deadline);
+  if (limit.stop.stop_requested() || left <= microseconds::zero()) {
+    throw std::runtime_error(limit.stop.stop_requested() ? "redis: asked to stop"
+                                                         : "redis: no connection in time");
+  }
+  limit_waits(context, left);
   const redis_answer answer = exchange(context, words);
   if (!answer.is_error) {
     return;
@@ -138,14 +176,14 @@ void insist(redisContext* context, const std::vector<std::string_view>& words) {
   throw std::runtime_error("redis: " + answer.text);
 }
 
-void sign_in(redisContext* context, const redis_target& target) {
-  if (!target.password.empty() && target.user.empty()) {
-    insist(context, {"AUTH", target.password});
+void sign_in(redisContext* context, const create_context& limit, const redis_target& target) {
+  if (!target.user.empty()) {  // who may have no password
+    insist(context, limit, {"AUTH", target.user, target.password});
   } else if (!target.password.empty()) {
-    insist(context, {"AUTH", target.user, target.password});
+    insist(context, limit, {"AUTH", target.password});
   }
   if (target.database != 0) {
-    insist(context, {"SELECT", std::to_string(target.database)});
+    insist(context, limit, {"SELECT", std::to_string(target.database)});
   }
 }
 
@@ -176,13 +214,12 @@ redis_connection redis_factory::create(const create_context& context) const {
   if (raw->err != 0) {
     throw std::runtime_error(std::string("redis: ") + &raw->errstr[0]);
   }
-  limit_waits(raw, left_until(context.deadline));
   if (target_.path.empty()) {
     (void)redisEnableKeepAlive(raw);
   }
-  sign_in(raw, target_);
+  sign_in(raw, context, target_);
   // A server that wants a password says so only when it is asked something.
-  insist(raw, {"PING"});
+  insist(raw, context, {"PING"});
   limit_waits(raw, target_.command_timeout);
   return made;
 }
@@ -210,10 +247,13 @@ bool redis_factory::reset(redis_connection& used) const noexcept {
     if (!used.changed_) {
       return is_clean && detail::is_quiet(raw->fd);
     }
+    const create_context limit{std::chrono::steady_clock::now() + target_.command_timeout, {}};
+    limit_waits(raw, target_.command_timeout);  // the user may have set another limit
     if (!is_clean || exchange(raw, {"RESET"}).text != "RESET") {
       return false;
     }
-    sign_in(raw, target_);
+    sign_in(raw, limit, target_);
+    limit_waits(raw, target_.command_timeout);
     used.changed_ = false;
     return detail::is_quiet(raw->fd);
   } catch (...) {

@@ -1,9 +1,15 @@
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
 
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
 #include <chrono>
 #include <csignal>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -13,6 +19,7 @@
 namespace lido {
 namespace {
 
+namespace net = boost::asio;
 using namespace std::chrono_literals;
 using redis_pool = resource_pool<redis_connection>;
 
@@ -130,6 +137,73 @@ TEST_F(RedisFactory, WhatWasDoneWithTheContextIsUndoneToo) {
   (void)pool.acquire()->ask("SET where here");
   freeReplyObject(redisCommand(pool.acquire()->context(), "SELECT 4"));
   EXPECT_EQ(pool.acquire()->ask("GET where").text, "here");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+// A user who waits without a limit, of a server that stands still when the lease ends.
+TEST_F(RedisFactory, NoResetTakesLongerBecauseOfTheUsersOwnTimeOut) {
+  redis_pool pool = make({});
+  auto patient = pool.acquire();
+  ASSERT_EQ(redisSetTimeout(patient->context(), timeval{.tv_sec = 0, .tv_usec = 0}), REDIS_OK);
+  server()->process().signal(SIGSTOP);
+  std::atomic<bool> is_back{false};
+  std::jthread rescue([&] {  // of a test that fails
+    for (int i = 0; i < 150 && !is_back; ++i) {
+      std::this_thread::sleep_for(100ms);
+    }
+    server()->process().signal(SIGCONT);
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  patient.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+  is_back = true;
+  rescue.join();
+  EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+}
+
+TEST_F(RedisFactory, AUserWithoutAPasswordIsThatUser) {
+  redis_connection other =
+      redis_factory(target()).create({std::chrono::steady_clock::now() + 5s, {}});
+  ASSERT_EQ(other.ask("ACL SETUSER app on nopass ~* +@all").text, "OK");
+  redis_target app = target();
+  app.user = "app";
+  app.password.clear();
+  redis_pool pool(redis_factory(app), {.max_size = 1});
+  EXPECT_EQ(pool.acquire_for(30s)->ask("ACL WHOAMI").text, "app");
+}
+
+/// Answers one PING on a Unix socket, and hangs up when told.
+class brief_server {
+ public:
+  brief_server() : listening_(context_, net::local::stream_protocol::endpoint(path())) {}
+
+  [[nodiscard]] std::string path() const { return (folder_.path() / "socket").string(); }
+  void hang_up() { peer_.close(); }
+  void answer_one() {
+    listening_.accept(peer_);
+    std::string question;
+    net::read_until(peer_, net::dynamic_buffer(question), "PING\r\n");
+    net::write(peer_, net::buffer("+PONG\r\n", 7));
+  }
+
+ private:
+  servers::temporary_folder folder_{"brief"};
+  net::io_context context_;
+  net::local::stream_protocol::acceptor listening_;
+  net::local::stream_protocol::socket peer_{context_};
+};
+
+// The first write is refused with SIGPIPE, which ends a program that has not asked for anything
+// else.
+TEST(RedisFactoryBeside, AServerThatHasGoneIsAnErrorAndEndsNoProgram) {
+  brief_server server;
+  std::jthread answers([&] { server.answer_one(); });
+  redis_connection made =
+      redis_factory({.path = server.path()}).create({std::chrono::steady_clock::now() + 20s, {}});
+  answers.join();
+  server.hang_up();
+  EXPECT_THROW((void)made.ask("GET colour"), std::runtime_error);
 }
 
 TEST_F(RedisFactory, AnAnswerThatNobodyReadRefusesTheConnection) {
@@ -143,7 +217,10 @@ TEST_F(RedisFactory, AnAnswerThatNobodyReadRefusesTheConnection) {
 }
 
 TEST_F(RedisFactory, AServerThatStandsStillFailsTheValidationInTime) {
-  redis_pool pool = make({.validate_timeout = 100ms, .validate_if_idle_longer_than = 0ns});
+  redis_target patient = target();
+  patient.command_timeout = 60s;
+  redis_pool pool(redis_factory(patient),
+                  {.max_size = 1, .validate_timeout = 100ms, .validate_if_idle_longer_than = 0ns});
   (void)pool.acquire()->ask("PING");
   server()->process().signal(SIGSTOP);
   const auto begin = std::chrono::steady_clock::now();

@@ -5,6 +5,7 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -111,9 +112,9 @@ TEST_F(TcpFactory, WhoWaitsIsServedWhenTheServerIsBack) {
 /// A listener whose queue is full lets further connects hang.
 class deaf_listener {
  public:
-  deaf_listener() {
-    acceptor_.open(net::ip::tcp::v4());
-    acceptor_.bind({net::ip::address_v4::loopback(), 0});
+  explicit deaf_listener(const net::ip::tcp::endpoint& at = {net::ip::address_v4::loopback(), 0}) {
+    acceptor_.open(at.protocol());
+    acceptor_.bind(at);
     acceptor_.listen(0);
     for (auto& filler : fillers_) {
       filler.async_connect(acceptor_.local_endpoint(), [](boost::system::error_code) {});
@@ -180,6 +181,43 @@ TEST_F(TcpFactory, AConnectThatHangsEndsAtItsDeadline) {
   const auto took = std::chrono::steady_clock::now() - begin;
   EXPECT_GE(took, 50ms);
   EXPECT_LT(took, 5s);
+}
+
+/// At the same port of IPv6; none where this system has no such address.
+std::unique_ptr<deaf_listener> deaf_beside(int port) {
+  try {
+    return std::make_unique<deaf_listener>(
+        net::ip::tcp::endpoint(net::ip::address_v6::loopback(), static_cast<unsigned short>(port)));
+  } catch (const boost::system::system_error&) {
+    return nullptr;
+  }
+}
+
+// Both loopback addresses, of which the first is silent: that of IPv6.
+TEST_F(TcpFactory, ASilentAddressLeavesTimeToTheNext) {
+  net::io_context context;
+  net::ip::tcp::resolver resolver(context);
+  const std::string port = std::to_string(server.port());
+  const auto addresses = resolver.resolve("", port);
+  const auto deaf = deaf_beside(server.port());
+  if (deaf == nullptr || addresses.size() != 2 ||
+      !addresses.begin()->endpoint().address().is_v6()) {
+    GTEST_SKIP() << "this system has no second loopback address";
+  }
+  const tcp_factory either(context.get_executor(), {.host = "", .port = port});
+  const auto begin = std::chrono::steady_clock::now();
+  auto connected = either.create({begin + 400ms, {}});
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 200ms);
+  EXPECT_EQ(ask(connected, "hello"), "hello");
+}
+
+TEST_F(TcpFactory, WhatAUserHasSetToNonBlockingBlocksAgain) {
+  tcp_pool pool(factory(), {.max_size = 1});
+  pool.acquire()->non_blocking(true);
+  const auto lease = pool.acquire();
+  EXPECT_FALSE(lease->non_blocking());
+  EXPECT_EQ(ask(*lease, "hello"), "hello");
+  EXPECT_EQ(pool.stats().created, 1U);
 }
 
 TEST_F(TcpFactory, AConnectThatHangsEndsWhenThePoolIsClosed) {

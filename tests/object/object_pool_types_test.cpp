@@ -132,6 +132,31 @@ TEST(ObjectPoolOf, NodesReleasesAWholeChain) {
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
+// Each pop assigns to the lease of an object from a lease within that object.
+TEST(ObjectPoolOf, NodesPopsTheFirstOfAChain) {
+  object_pool<node> pool(100);
+  lease<node> head;
+  while (auto next = pool.try_acquire()) {
+    next->next = std::move(head);
+    head = std::move(next);
+  }
+  for (std::size_t left = 100; left > 0; --left) {
+    EXPECT_EQ(pool.stats().in_use, left);
+    head = std::move(head->next);
+  }
+  EXPECT_FALSE(head);
+  EXPECT_EQ(pool.stats().in_use, 0U);
+}
+
+TEST(ObjectPoolOf, LeasesSurvivesAMoveToItself) {
+  object_pool<int> pool(1);
+  lease<int> one = pool.acquire(7);
+  lease<int>& same = one;
+  one = std::move(same);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(*one, 7);
+}
+
 TEST(ObjectPoolOf, LargeObjectsGivesEachItsOwnMemory) {
   object_pool<std::array<std::uint32_t, 4096>> pool(8);
   const auto all = test::drain(pool);

@@ -21,7 +21,9 @@ enum class postgres_reset : std::uint8_t {
 };
 
 struct postgres_target {
-  /// As of PQconnectdb: "host=db dbname=shop user=web".
+  /// As of PQconnectdb: "host=db dbname=shop user=web". Of several hosts the next is tried when one
+  /// refuses; one that is silent takes all the time there is, as libpq has no regard to
+  /// connect_timeout here.
   std::string conninfo;
   postgres_reset on_reset = postgres_reset::rollback;
   /// A reset that takes longer refuses the connection. More than zero.
@@ -51,15 +53,17 @@ class postgres_factory {
   explicit postgres_factory(postgres_target target) : target_(std::move(target)) {}
 
   /// Connects and signs in. Throws permanent_failure if the server refuses user, password or
-  /// database (SQLSTATE of class 28 or 3D), std::runtime_error otherwise, also at the deadline and
-  /// when asked to stop.
+  /// database (SQLSTATE of class 28 or 3D) or wants a password that there is none of, or if the
+  /// conninfo cannot be read; std::runtime_error otherwise, also at the deadline and when asked to
+  /// stop.
   [[nodiscard]] postgres_connection create(const create_context& context) const;
 
   /// Whether the connection is in order, nothing can be read from it, and the server answers an
   /// empty query by the deadline.
   static bool validate(postgres_connection& idle, const create_context& context) noexcept;
 
-  /// Refuses what is broken, in the middle of a query, of a COPY or of a pipeline.
+  /// Refuses what is broken, in the middle of a query, of a COPY or of a pipeline. A receiver or
+  /// processor of notices stays: who sets one sets the old one back.
   bool reset(postgres_connection& used) const noexcept;
 
  private:

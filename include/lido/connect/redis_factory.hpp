@@ -17,10 +17,10 @@ struct redis_target {
   std::string host = "127.0.0.1";
   int port = 6379;
   std::string path = {};  ///< of a Unix socket, instead of host and port
-  std::string user = {};  ///< empty: the default user
+  std::string user = {};  ///< empty: the default user; others may have no password
   std::string password = {};
   int database = 0;
-  /// No command, and no reset, takes longer. More than zero.
+  /// No command, and no reset, waits longer for what comes next. More than zero.
   std::chrono::milliseconds command_timeout = std::chrono::seconds(5);
 };
 
@@ -65,9 +65,10 @@ class redis_factory {
  public:
   explicit redis_factory(redis_target target) : target_(std::move(target)) {}
 
-  /// Connects, and signs in where a password is set. Throws permanent_failure if the server does
-  /// not want this user, std::runtime_error if it cannot be reached by the deadline. A stop is not
-  /// noticed while hiredis connects.
+  /// Connects, and signs in where a user or a password is set. Throws permanent_failure if the
+  /// server does not want this user, std::runtime_error if it cannot be reached by the deadline,
+  /// which does not bound looking up the name. A stop is noticed between two commands, not while
+  /// hiredis connects.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
   /// Whether nothing can be read, and PING is answered by the deadline.

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
+#include <chrono>
+#include <cstddef>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -34,9 +35,10 @@ class tcp_factory {
   tcp_factory(boost::asio::any_io_executor executor, tcp_target target)
       : executor_(std::move(executor)), target_(std::move(target)) {}
 
-  /// Connects to the first address that answers. Throws boost::system::system_error: `timed_out` at
-  /// the deadline, `operation_aborted` when asked to stop. Looking up the name heeds neither, as
-  /// getaddrinfo(3) does not; numeric addresses need none.
+  /// Connects to the first address that answers; each has its share of the time that is left, so
+  /// that one that is silent leaves some to the others. Throws boost::system::system_error: that of
+  /// the last address, `timed_out` at the deadline, `operation_aborted` when asked to stop. Looking
+  /// up the name heeds neither, as getaddrinfo(3) does not; numeric addresses need none.
   [[nodiscard]] socket create(const create_context& context) const {
     boost::asio::io_context own;
     socket connecting(own);
@@ -50,9 +52,14 @@ class tcp_factory {
   /// by keep_alive alone, or by a question of the protocol's own.
   static bool validate(socket& idle) noexcept { return detail::is_quiet(idle.native_handle()); }
 
-  /// The same, so that nobody reads the answer to another's question.
+  /// The same, so that nobody reads an answer to another's question that has arrived. Who ends in
+  /// the middle of an exchange, or shuts a direction down, has to discard the lease.
   static bool reset(socket& used) noexcept {
-    return used.is_open() && detail::is_quiet(used.native_handle());
+    boost::system::error_code failed;
+    if (used.is_open() && used.non_blocking()) {
+      used.non_blocking(false, failed);
+    }
+    return used.is_open() && !failed && detail::is_quiet(used.native_handle());
   }
 
   static void destroy(socket& ended, destroy_reason /*reason*/) noexcept {
@@ -67,17 +74,42 @@ class tcp_factory {
     boost::asio::ip::tcp::resolver resolver(own);
     const auto addresses = resolver.resolve(target_.host, target_.port);
     boost::system::error_code result = boost::asio::error::timed_out;
-    boost::asio::async_connect(
-        connecting, addresses,
-        [&result](boost::system::error_code error, const auto& /*peer*/) { result = error; });
+    std::size_t left = addresses.size();
+    for (const auto& address : addresses) {
+      const auto now = std::chrono::steady_clock::now();
+      const auto share = (context.deadline - now) / static_cast<std::ptrdiff_t>(left--);
+      result = connect_to(address, own, connecting, {now + share, context.stop});
+      if (!result || result == boost::asio::error::operation_aborted) {
+        break;
+      }
+    }
+    return result;
+  }
+
+  static boost::system::error_code connect_to(const boost::asio::ip::tcp::endpoint& address,
+                                              boost::asio::io_context& own, socket& connecting,
+                                              const create_context& context) {
+    boost::system::error_code result = boost::asio::error::timed_out;
+    connecting.async_connect(address,
+                             [&result](boost::system::error_code error) { result = error; });
     const auto give_up = [&own, &result] {
       result = boost::asio::error::operation_aborted;
       own.stop();
     };
-    const std::stop_callback on_stop(context.stop,
-                                     [&own, &give_up] { boost::asio::post(own, give_up); });
-    own.run_until(context.deadline);
-    return result;
+    {
+      const std::stop_callback on_stop(context.stop,
+                                       [&own, &give_up] { boost::asio::post(own, give_up); });
+      own.run_until(context.deadline);
+    }
+    const boost::system::error_code found = result;
+    if (found) {  // what is left of the attempt knows this function's variables
+      boost::system::error_code ignored;
+      connecting.close(ignored);
+      own.restart();
+      own.run();
+      own.restart();
+    }
+    return found;
   }
 
   /// From the context it was connected in to that of its users.

@@ -43,7 +43,8 @@ namespace policy {
 /// between. Who finds a slot without waiting may overtake: in its own cache before that is emptied,
 /// or in the moment between a release and the hand-over. `acquire_for`, `acquire_until` and
 /// `acquire(std::stop_token, ...)` wait no longer than they are told, but for a tenth of a second
-/// while a thread stands still that is moving slots. `try_acquire` never waits for a release.
+/// while a thread stands still that is moving slots, and for one that stands still while it hands
+/// a slot over. `try_acquire` never waits for a release.
 struct block {
   static constexpr bool waits = true;
 };

@@ -25,11 +25,13 @@ class [[nodiscard]] lease {
   lease() noexcept = default;
   lease(lease&& other) noexcept
       : object_(std::exchange(other.object_, nullptr)), pool_(other.pool_) {}
+  /// The object before is given back last, as it may hold `other`: a list is popped by
+  /// `head = std::move(head->next)`.
   lease& operator=(lease&& other) noexcept {
-    if (this != &other) {
-      reset();
-      object_ = std::exchange(other.object_, nullptr);
-      pool_ = other.pool_;
+    T* const before = std::exchange(object_, std::exchange(other.object_, nullptr));
+    Pool* const its_pool = std::exchange(pool_, other.pool_);
+    if (before != nullptr) {
+      its_pool->release(before);
     }
     return *this;
   }

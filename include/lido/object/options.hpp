@@ -31,8 +31,8 @@ struct object_pool_options {
   std::size_t max_capacity = 0;
 
   /// `policy::grow` only: most bytes of slots; bounds the capacity as well, to whole segments. 0:
-  /// no bound. Bookkeeping comes on top: at most 8 bytes and 1 bit a slot, and 1 with
-  /// `policy::track_in_use`.
+  /// no bound. Bookkeeping comes on top: at most 8 bytes and 1 bit a slot, and a byte
+  /// each with `policy::track_in_use` and `policy::keep_constructed`.
   std::size_t max_bytes = 0;
 
   /// `creation::eager` is for `policy::keep_constructed` only.

@@ -18,8 +18,9 @@ class block_allocator;
 
 /// Options of a `block_resource`. Use designated initialisers.
 struct block_resource_options {
-  /// Bytes of a block, at least 1; rounded up to a multiple of the alignment. A node of a container
-  /// is larger than its value: std::list adds two pointers, std::unordered_map one or two words.
+  /// Bytes of a block, at least 1; rounded up to a multiple of the alignment and of 8. A node of a
+  /// container is larger than its value: std::list adds two pointers, std::unordered_map one or two
+  /// words.
   std::size_t block_size = 0;
 
   /// Blocks, exactly. 1 to 2^32 - 2.

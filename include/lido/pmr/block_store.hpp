@@ -38,7 +38,7 @@ class block_store {
   /// Throws std::invalid_argument, std::bad_array_new_length or std::bad_alloc.
   explicit block_store(const block_layout& layout);
 
-  /// Bytes of a block: as asked, rounded up to a multiple of the alignment.
+  /// Bytes of a block: as asked, rounded up to a multiple of the alignment and of 8.
   [[nodiscard]] std::size_t block_size() const noexcept { return block_size_; }
 
   /// A free block of the thread's cache. After false, `acquire_after_miss` must follow.

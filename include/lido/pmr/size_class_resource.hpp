@@ -18,8 +18,9 @@ namespace lido {
 
 /// One size of a `size_class_resource`, and how many blocks it has.
 struct size_class {
-  std::size_t block_size;  ///< bytes, at least 1; rounded up to a multiple of the alignment
-  std::size_t capacity;    ///< blocks, 1 to 2^32 - 2
+  std::size_t
+      block_size;        ///< bytes, at least 1; rounded up to a multiple of the alignment and of 8
+  std::size_t capacity;  ///< blocks, 1 to 2^32 - 2
 };
 
 /// Options of a `size_class_resource`. Use designated initialisers.

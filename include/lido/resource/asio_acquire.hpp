@@ -83,7 +83,8 @@ inline namespace LIDO_ASIO_NAMESPACE {
 /// and what it was to be given goes back to the pool. Thread-safe, but for the slot, which Asio
 /// wants used by the handler's executor alone; blocks as `resource_pool::async_acquire` does.
 /// Throws std::bad_alloc before the wait begins; memory that is missing at its end is fatal.
-/// Requires: the pool outlives the call, not the wait.
+/// Requires: the pool lives until the wait has begun, with lazy tokens at their start; not longer.
+/// Memory is that of operator new, whatever the handler's allocator.
 template <class R, class CompletionToken>
 [[gnu::always_inline]] inline auto async_acquire(resource_pool<R>& pool,
                                                  std::chrono::nanoseconds timeout,

@@ -36,13 +36,12 @@ class [[nodiscard]] keyed_lease {
       grant_.slot->forget_thread();
     }
   }
+  /// The resource before is given back last, as it may hold `other`.
   keyed_lease& operator=(keyed_lease&& other) noexcept {
-    if (this != &other) {
-      reset();
-      total_ = std::move(other.total_);
-      share_ = std::exchange(other.share_, nullptr);
-      grant_ = std::exchange(other.grant_, {});
-    }
+    keyed_lease moved(std::move(other));
+    std::swap(total_, moved.total_);
+    std::swap(share_, moved.share_);
+    std::swap(grant_, moved.grant_);
     return *this;
   }
   keyed_lease(const keyed_lease&) = delete;

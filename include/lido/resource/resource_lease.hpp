@@ -32,12 +32,10 @@ class [[nodiscard]] resource_lease {
       grant_.slot->forget_thread();  // whoever has it now need not be who acquired it
     }
   }
+  /// The resource before is given back last, as it may hold `other`.
   resource_lease& operator=(resource_lease&& other) noexcept {
-    if (this != &other) {
-      reset();
-      resource_lease moved(std::move(other));
-      std::swap(grant_, moved.grant_);
-    }
+    resource_lease moved(std::move(other));
+    std::swap(grant_, moved.grant_);
     return *this;
   }
   resource_lease(const resource_lease&) = delete;

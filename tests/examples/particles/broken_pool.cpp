@@ -48,7 +48,7 @@ int main() {
     }
     return 0;
   } catch (const std::exception& problem) {
-    std::cout << "BROKEN: " << problem.what() << '\n';
+    std::cout << "ended before anything was noticed: " << problem.what() << '\n';
     return 1;
   }
 }

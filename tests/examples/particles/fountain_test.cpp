@@ -111,8 +111,12 @@ template <class Make>
 void expect_same_picture(const Make& make) {
   const outcome first = run_new(make, 7, 1);
   EXPECT_THAT(first.complaints, IsEmpty());
-  EXPECT_EQ(first.last_picture, run_new(make, 7, 4).last_picture);
-  EXPECT_NE(first.last_picture, run_new(make, 8, 4).last_picture);
+  const outcome same = run_new(make, 7, 4);
+  const outcome other = run_new(make, 8, 4);
+  EXPECT_THAT(same.complaints, IsEmpty());
+  EXPECT_THAT(other.complaints, IsEmpty());
+  EXPECT_EQ(first.last_picture, same.last_picture);
+  EXPECT_NE(first.last_picture, other.last_picture);
 }
 
 TEST(Fountain, LooksTheSameWithTheSameSeedOnAnyNumberOfThreads) {
