@@ -44,7 +44,7 @@ struct set_clock {
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<set_clock>;
-  static constexpr bool is_steady = false;
+  [[maybe_unused]] static constexpr bool is_steady = false;
   static inline time_point shown{1h};
   static time_point now() noexcept { return shown; }
 };
