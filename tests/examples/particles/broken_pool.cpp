@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "fountain.hpp"
+#include "lido/object_pool.hpp"
 #include "stores/tuned_store.hpp"
 
 namespace {
@@ -18,6 +19,7 @@ constexpr int threads = 4;
 
 constexpr unsigned runs = 20;  // threads that do not meet notice nothing
 
+/// With room for the peak, and no more: what is lost is missing there.
 bool goes_well(unsigned seed) {
   const particles::demand load(usual, frames, seed);
   particles::tuned_store store(load.peak());
@@ -47,6 +49,9 @@ int main() {
       }
     }
     return 0;
+  } catch (const lido::pool_exhausted& problem) {
+    std::cout << "BROKEN: a slot is missing: " << problem.what() << '\n';
+    return 1;
   } catch (const std::exception& problem) {
     std::cout << "ended before anything was noticed: " << problem.what() << '\n';
     return 1;
