@@ -20,7 +20,11 @@ options parse(int argc, char** argv) {
       ->check(CLI::Range(2U, 50U))
       ->capture_default_str();
   app.add_option("--rounds", chosen.rounds, "of all ways in turn; the median counts")
-      ->check(CLI::Range(1U, 99U))
+      ->check(CLI::Range(1U, 999U))
+      ->capture_default_str();
+  app.add_option("--ways", chosen.ways,
+                 "to come by a connection; the first ones, 2 for pool and owners")
+      ->check(CLI::Range(2U, 6U))
       ->capture_default_str();
   app.add_option("--seconds", chosen.seconds, "for each way in each round")
       ->check(CLI::Range(0.05, 600.0))

@@ -11,6 +11,7 @@ struct options {
   unsigned clients = 64;
   unsigned connections = 4;
   unsigned rounds = 9;
+  unsigned ways = 6;     ///< to come by a connection, the first ones
   double seconds = 0.2;  ///< of each way in each round
 };
 

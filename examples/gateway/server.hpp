@@ -87,6 +87,7 @@ class server {
   void accept() {
     acceptor_.async_accept([this](boost::system::error_code failed, tcp::socket connected) {
       if (failed) {
+        acceptor_.close(failed);  // or whom it does not take would wait
         return;
       }
       connected.set_option(tcp::no_delay(true));

@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 #include <string_view>
@@ -16,10 +17,26 @@ using detail::wait_result;
 
 /// Refused for good: class 28, invalid authorization, or 3D, invalid catalog name. libpq gives the
 /// SQLSTATE of a failed connect only inside of its message, if that is verbose: "FATAL:  28P01: ".
+/// It may have tried more than once, with and without encryption or at several hosts: then what
+/// refused each of them counts, since one that may pass is worth another try.
 bool is_permanent(std::string_view message) {
-  const std::size_t at = message.find(":  ");
-  const std::string_view state = at == std::string_view::npos ? "" : message.substr(at + 3, 2);
-  return state == "28" || state == "3D";
+  constexpr std::string_view before(":  ");
+  constexpr std::size_t length = 5;
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
+  bool permanent = false;
+  for (std::size_t at = message.find(before); at != std::string_view::npos;
+       at = message.find(before, at + 1)) {
+    const std::string_view rest = message.substr(at + before.size());
+    const std::string_view state = rest.substr(0, length);
+    if (rest.substr(state.size()).starts_with(": ") &&
+        std::all_of(state.begin(), state.end(), is_digit)) {
+      permanent = state.starts_with("28") || state.starts_with("3D");
+      if (!permanent) {
+        break;
+      }
+    }
+  }
+  return permanent;
 }
 
 [[noreturn]] void throw_failure(PGconn* connection) {

@@ -23,6 +23,8 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+using words_view = std::vector<std::string_view>;
+
 timeval timeval_of(microseconds time) {
   const auto positive = std::max(time, microseconds(1));  // hiredis waits for ever if it is zero
   return {.tv_sec = static_cast<time_t>(positive.count() / 1'000'000),
@@ -60,15 +62,15 @@ class no_pipe_signal {
   bool was_pending_ = false;
 };
 
-/// Not exactly: each wait of a command may take that long.
+/// Of what a user asks: each wait of a command may take that long.
 void limit_waits(redisContext* context, microseconds time) {
   if (redisSetTimeout(context, timeval_of(time)) != REDIS_OK) {
     throw std::runtime_error("redis: cannot set a time-out");
   }
 }
 
-std::vector<std::string_view> words_of(std::string_view command) {
-  std::vector<std::string_view> words;
+words_view words_of(std::string_view command) {
+  words_view words;
   while (!command.empty()) {
     const std::size_t end = std::min(command.find(' '), command.size());
     if (end != 0) {
@@ -87,9 +89,10 @@ bool same_word(std::string_view left, std::string_view right) {
 
 /// Whether what a command does stays with the connection.
 bool changes_connection(std::string_view command) {
-  constexpr std::array<std::string_view, 15> all{
-      "MULTI", "WATCH",  "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "SELECT",  "AUTH",
-      "HELLO", "CLIENT", "READONLY",  "ASKING",     "SYNC",       "PSYNC",   "REPLCONF"};
+  constexpr std::array<std::string_view, 17> all{
+      "MULTI",  "WATCH", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR",
+      "SELECT", "AUTH",  "HELLO",     "CLIENT",     "READONLY",   "ASKING",
+      "SYNC",   "PSYNC", "REPLCONF",  "RESET",      "QUIT"};
   return std::any_of(all.begin(), all.end(),
                      [command](std::string_view word) { return same_word(command, word); });
 }
@@ -109,8 +112,16 @@ std::string text_of_elements(const redisReply& reply) {
 std::string text_of(const redisReply& reply) {
   switch (reply.type) {
     case REDIS_REPLY_INTEGER:
+#ifdef REDIS_REPLY_BOOL  // hiredis 1.0 knows more kinds, in which a user may ask to be answered
+    case REDIS_REPLY_BOOL:
+#endif
       return std::to_string(reply.integer);
     case REDIS_REPLY_ARRAY:
+#ifdef REDIS_REPLY_MAP
+    case REDIS_REPLY_MAP:
+    case REDIS_REPLY_SET:
+    case REDIS_REPLY_PUSH:
+#endif
       return text_of_elements(reply);
     case REDIS_REPLY_NIL:
       return {};
@@ -119,25 +130,81 @@ std::string text_of(const redisReply& reply) {
   }
 }
 
-/// Throws if the connection breaks.
-redis_answer exchange(redisContext* context, const std::vector<std::string_view>& words) {
+/// As hiredis takes them.
+struct arguments {
+  explicit arguments(const words_view& words) {
+    for (const std::string_view word : words) {
+      texts.push_back(word.data());
+      lengths.push_back(word.size());
+    }
+  }
+  [[nodiscard]] int count() const { return static_cast<int>(texts.size()); }
+
   std::vector<const char*> texts;
   std::vector<std::size_t> lengths;
-  for (const std::string_view word : words) {
-    texts.push_back(word.data());
-    lengths.push_back(word.size());
+};
+
+[[noreturn]] void throw_error_of(const redisContext* context) {
+  throw std::runtime_error(std::string("redis: ") + &context->errstr[0]);
+}
+
+void check(const redisContext* context, int result) {
+  if (result != REDIS_OK) {
+    throw_error_of(context);
   }
-  const no_pipe_signal while_it_writes;
-  void* const raw =
-      redisCommandArgv(context, static_cast<int>(words.size()), texts.data(), lengths.data());
-  if (raw == nullptr) {
-    throw std::runtime_error(std::string("redis: ") + &context->errstr[0]);
-  }
+}
+
+/// Takes the answer over.
+redis_answer read_answer(void* raw) {
   const std::unique_ptr<void, void (*)(void*)> owner(raw, &freeReplyObject);
   const auto& reply = *static_cast<const redisReply*>(raw);
   return {.is_error = reply.type == REDIS_REPLY_ERROR,
           .is_nil = reply.type == REDIS_REPLY_NIL,
           .text = text_of(reply)};
+}
+
+/// Throws if the connection breaks, or each time no byte comes within the limit of waits.
+redis_answer exchange(redisContext* context, const words_view& words) {
+  arguments all(words);
+  const no_pipe_signal while_it_writes;
+  void* const raw = redisCommandArgv(context, all.count(), all.texts.data(), all.lengths.data());
+  if (raw == nullptr) {
+    throw_error_of(context);
+  }
+  return read_answer(raw);
+}
+
+void wait_for(const redisContext* context, short events, const create_context& limit) {
+  switch (detail::wait_for(context->fd, events, limit)) {
+    case detail::wait_result::late:
+      throw std::runtime_error("redis: no answer in time");
+    case detail::wait_result::stopped:
+      throw std::runtime_error("redis: asked to stop");
+    case detail::wait_result::ready:
+      return;
+  }
+}
+
+/// The same, and throws if the whole answer is not there by the deadline. Not by hiredis' own
+/// time-out, which begins anew with each byte that comes, and with each signal.
+redis_answer exchange_by(const create_context& limit, redisContext* context,
+                         const words_view& words) {
+  arguments all(words);
+  const no_pipe_signal while_it_writes;
+  check(context,
+        redisAppendCommandArgv(context, all.count(), all.texts.data(), all.lengths.data()));
+  for (int all_written = 0; all_written == 0;) {
+    wait_for(context, POLLOUT, limit);
+    check(context, redisBufferWrite(context, &all_written));
+  }
+  void* raw = nullptr;
+  check(context, redisGetReplyFromReader(context, &raw));
+  while (raw == nullptr) {
+    wait_for(context, POLLIN, limit);
+    check(context, redisBufferRead(context));
+    check(context, redisGetReplyFromReader(context, &raw));
+  }
+  return read_answer(raw);
 }
 
 /// Whether the next try would be refused, too. All else may pass: data being read, too many
@@ -158,15 +225,8 @@ bool is_permanent(std::string_view refusal) {
 }
 
 /// Throws permanent_failure if the server refuses for good.
-void insist(redisContext* context, const create_context& limit,
-            const std::vector<std::string_view>& words) {
-  const microseconds left = left_until(limit.deadline);
-  if (limit.stop.stop_requested() || left <= microseconds::zero()) {
-    throw std::runtime_error(limit.stop.stop_requested() ? "redis: asked to stop"
-                                                         : "redis: no connection in time");
-  }
-  limit_waits(context, left);
-  const redis_answer answer = exchange(context, words);
+void insist(redisContext* context, const create_context& limit, const words_view& words) {
+  const redis_answer answer = exchange_by(limit, context, words);
   if (!answer.is_error) {
     return;
   }
@@ -194,7 +254,7 @@ void redis_connection::closer::operator()(redisContext* context) const noexcept 
 }
 
 redis_answer redis_connection::ask(std::string_view command) {
-  const std::vector<std::string_view> words = words_of(command);
+  const words_view words = words_of(command);
   if (words.empty()) {
     throw std::invalid_argument("redis: an empty command");
   }
@@ -212,7 +272,7 @@ redis_connection redis_factory::create(const create_context& context) const {
     throw std::bad_alloc();
   }
   if (raw->err != 0) {
-    throw std::runtime_error(std::string("redis: ") + &raw->errstr[0]);
+    throw_error_of(raw);
   }
   if (target_.path.empty()) {
     (void)redisEnableKeepAlive(raw);
@@ -230,10 +290,7 @@ bool redis_factory::validate(redis_connection& idle, const create_context& conte
     if (raw->err != 0 || !detail::is_quiet(raw->fd)) {
       return false;
     }
-    limit_waits(raw, left_until(context.deadline));
-    const redis_answer answer = exchange(raw, {"PING"});
-    limit_waits(raw, target_.command_timeout);
-    return answer.text == "PONG";
+    return exchange_by(context, raw, {"PING"}).text == "PONG";
   } catch (...) {
     return false;
   }
@@ -248,12 +305,11 @@ bool redis_factory::reset(redis_connection& used) const noexcept {
       return is_clean && detail::is_quiet(raw->fd);
     }
     const create_context limit{std::chrono::steady_clock::now() + target_.command_timeout, {}};
-    limit_waits(raw, target_.command_timeout);  // the user may have set another limit
-    if (!is_clean || exchange(raw, {"RESET"}).text != "RESET") {
+    if (!is_clean || exchange_by(limit, raw, {"RESET"}).text != "RESET") {
       return false;
     }
     sign_in(raw, limit, target_);
-    limit_waits(raw, target_.command_timeout);
+    limit_waits(raw, target_.command_timeout);  // the user may have set another limit
     used.changed_ = false;
     return detail::is_quiet(raw->fd);
   } catch (...) {

@@ -79,6 +79,54 @@ TEST_F(PostgresFactory, AWrongPasswordOrDatabaseIsToldAtOnce) {
   EXPECT_NE(database.find("3D000"), std::string::npos) << database;
 }
 
+/// A server that takes `few` only without encryption, and `banned` in no way: libpq tries both
+/// ways, and says of both why not.
+class encrypting {
+ public:
+  explicit encrypting(const postgres_connection& as) : as_(as) {
+    for (const char* const command :
+         {"CREATE ROLE few LOGIN CONNECTION LIMIT 0", "CREATE ROLE banned LOGIN",
+          "COPY (SELECT 1) TO PROGRAM 'openssl req -x509 -nodes -newkey rsa:2048 -subj /CN=lido "
+          "-keyout server.key -out server.crt'",
+          "COPY (VALUES ('hostnossl all few 127.0.0.1/32 trust'), ('host all few,banned "
+          "127.0.0.1/32 reject'), ('host all all 127.0.0.1/32 scram-sha-256')) TO PROGRAM "
+          "'cp pg_hba.conf hba.before && cat > pg_hba.conf'",
+          "ALTER SYSTEM SET ssl = on"}) {
+      EXPECT_EQ(ask(as_, command), "") << command;
+    }
+    EXPECT_EQ(ask(as_, "SELECT pg_reload_conf()"), "t");
+  }
+  encrypting(const encrypting&) = delete;
+  encrypting& operator=(const encrypting&) = delete;
+  ~encrypting() {
+    (void)ask(as_, "ALTER SYSTEM RESET ssl");
+    (void)ask(as_, "COPY (SELECT 1) TO PROGRAM 'mv hba.before pg_hba.conf'");
+    (void)ask(as_, "SELECT pg_reload_conf()");
+  }
+
+ private:
+  const postgres_connection& as_;
+};
+
+// Of two tries the one that may pass counts, whichever comes first.
+TEST_F(PostgresFactory, ARefusalThatMayPassIsNoneForGood) {
+  const auto other = postgres_factory({.conninfo = server()->conninfo()})
+                         .create({std::chrono::steady_clock::now() + 20s, {}});
+  const encrypting set_up(other);
+  postgres_pool pool(postgres_factory({.conninfo = server()->conninfo() + " user=few"}),
+                     {.max_size = 1, .retry_first = 1ms, .retry_longest = 10ms});
+  std::jthread room([&] {
+    while (pool.stats().create_failures == 0) {
+      std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_EQ(ask(other, "ALTER ROLE few CONNECTION LIMIT 5"), "");
+  });
+  EXPECT_EQ(ask(*pool.acquire_for(30s), "SELECT 1"), "1");
+  room.join();
+  const std::string refused = refusal_of(server()->conninfo() + " user=banned");
+  EXPECT_NE(refused.find("28000"), refused.rfind("28000")) << refused;  // twice
+}
+
 TEST_F(PostgresFactory, ATransactionDoesNotReachTheNextUser) {
   postgres_pool pool = make({});
   (void)ask(*pool.acquire(), "CREATE TABLE IF NOT EXISTS kept(n int)");

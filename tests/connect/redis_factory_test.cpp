@@ -10,6 +10,7 @@
 #include <csignal>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -140,6 +141,20 @@ TEST_F(RedisFactory, WhatWasDoneWithTheContextIsUndoneToo) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
+// The server's own RESET is not undone by being the same word: it signs off.
+TEST_F(RedisFactory, WhoSignsOffDoesNotSignOffTheNextUser) {
+  redis_target third = target();
+  third.database = 3;
+  redis_pool pool(redis_factory(third), {.max_size = 1});
+  (void)pool.acquire()->ask("SET where third");
+  EXPECT_EQ(pool.acquire()->ask("RESET").text, "RESET");
+  EXPECT_EQ(pool.acquire()->ask("GET where").text, "third");
+  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_EQ(pool.acquire()->ask("QUIT").text, "OK");
+  EXPECT_EQ(pool.acquire()->ask("GET where").text, "third");
+  EXPECT_EQ(pool.stats().created, 2U);
+}
+
 // A user who waits without a limit, of a server that stands still when the lease ends.
 TEST_F(RedisFactory, NoResetTakesLongerBecauseOfTheUsersOwnTimeOut) {
   redis_pool pool = make({});
@@ -173,7 +188,7 @@ TEST_F(RedisFactory, AUserWithoutAPasswordIsThatUser) {
   EXPECT_EQ(pool.acquire_for(30s)->ask("ACL WHOAMI").text, "app");
 }
 
-/// Answers one PING on a Unix socket, and hangs up when told.
+/// Answers one PING on a Unix socket, and hangs up when told. Or begins an answer that has no end.
 class brief_server {
  public:
   brief_server() : listening_(context_, net::local::stream_protocol::endpoint(path())) {}
@@ -181,13 +196,26 @@ class brief_server {
   [[nodiscard]] std::string path() const { return (folder_.path() / "socket").string(); }
   void hang_up() { peer_.close(); }
   void answer_one() {
-    listening_.accept(peer_);
-    std::string question;
-    net::read_until(peer_, net::dynamic_buffer(question), "PING\r\n");
+    take_question();
     net::write(peer_, net::buffer("+PONG\r\n", 7));
+  }
+  /// Until the other hangs up, at most a minute.
+  void dribble() {
+    take_question();
+    boost::system::error_code gone;
+    for (int i = 0; i < 1200 && !gone; ++i) {
+      net::write(peer_, net::buffer("+", 1), gone);
+      std::this_thread::sleep_for(50ms);
+    }
   }
 
  private:
+  void take_question() {
+    listening_.accept(peer_);
+    std::string question;
+    net::read_until(peer_, net::dynamic_buffer(question), "PING\r\n");
+  }
+
   servers::temporary_folder folder_{"brief"};
   net::io_context context_;
   net::local::stream_protocol::acceptor listening_;
@@ -204,6 +232,27 @@ TEST(RedisFactoryBeside, AServerThatHasGoneIsAnErrorAndEndsNoProgram) {
   answers.join();
   server.hang_up();
   EXPECT_THROW((void)made.ask("GET colour"), std::runtime_error);
+}
+
+// Each byte is in time, and the answer is not. A create heeds its stop there, too.
+TEST(RedisFactoryBeside, AnAnswerWithoutAnEndIsOverAtTheDeadline) {
+  for (const bool stops : {false, true}) {
+    brief_server server;
+    std::jthread answers([&] { server.dribble(); });
+    const redis_factory factory({.path = server.path()});
+    const auto begin = std::chrono::steady_clock::now();
+    std::stop_source stop;
+    std::jthread stopping([&] {
+      std::this_thread::sleep_for(300ms);
+      if (stops) {
+        (void)stop.request_stop();
+      }
+    });
+    EXPECT_THROW((void)factory.create({begin + (stops ? 50s : 300ms), stop.get_token()}),
+                 std::runtime_error);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 300ms);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
+  }
 }
 
 TEST_F(RedisFactory, AnAnswerThatNobodyReadRefusesTheConnection) {

@@ -20,11 +20,12 @@ struct redis_target {
   std::string user = {};  ///< empty: the default user; others may have no password
   std::string password = {};
   int database = 0;
-  /// No command, and no reset, waits longer for what comes next. More than zero.
+  /// No command waits longer for what comes next, unless signals interrupt it again and again: then
+  /// hiredis begins anew. No reset takes longer. More than zero.
   std::chrono::milliseconds command_timeout = std::chrono::seconds(5);
 };
 
-/// An answer of Redis, as text. An array is its elements, one a line.
+/// An answer of Redis, as text. An array is its elements, one a line; a map names before values.
 struct redis_answer {
   bool is_error = false;
   bool is_nil = false;

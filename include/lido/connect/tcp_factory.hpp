@@ -105,8 +105,9 @@ class tcp_factory {
     if (found) {  // what is left of the attempt knows this function's variables
       boost::system::error_code ignored;
       connecting.close(ignored);
-      own.restart();
-      own.run();
+      do {  // one of them stops the context
+        own.restart();
+      } while (own.run_one() != 0);
       own.restart();
     }
     return found;

@@ -28,22 +28,24 @@ class asio_operation final : public asio_wait {
         work_(net::get_associated_executor(handler)),
         stop_(handler, std::move(stop)),
         handler_(std::make_unique<Handler>(std::move(handler))) {
-    waits_->add(*this);
+    if (!waits_->add(*this)) {  // begun by what the end of the context destroys
+      asio_operation::abandon();
+    }
   }
   asio_operation(const asio_operation&) = delete;
   asio_operation& operator=(const asio_operation&) = delete;
-  ~asio_operation() override { (void)waits_->claim(*this); }
+  ~asio_operation() override { waits_->forget(*this); }
 
   [[nodiscard]] std::stop_token stop_token() const { return stop_.token(); }
 
   /// Once. Posted, since whoever ends the wait may be anybody: no handler runs in a release. Where
   /// the context has ended the lease goes back.
   void complete(resource_lease<R> lease, std::exception_ptr error) {
-    const asio_waits::lock still_there = waits_->claim(*this);
-    if (!still_there.owns_lock()) {
+    const asio_waits::posting still_there = waits_->claim(*this);
+    if (!still_there) {
       return;
     }
-    // Nothing of the handler is left behind, and no executor outlives the lock.
+    // Nothing of the handler is left behind, and no executor outlives `still_there`.
     net::post(work_->get_executor(),
               [handler = std::move(handler_), lease = std::move(lease), error = std::move(error),
                clear_slot = stop_.clearer()]() mutable {

@@ -3,6 +3,7 @@
 /// first.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -31,37 +32,65 @@ class asio_wait : public std::enable_shared_from_this<asio_wait> {
 };
 
 /// Those of one context. Whoever ends a wait, and the end of the context, may come at the same
-/// moment: which of them has the operation is decided under a mutex, which is also held while a
-/// handler is posted, so that the context cannot end meanwhile.
+/// moment: which of them has the operation is decided under a mutex. Who posts a handler then is
+/// counted, and the end of the context waits for it: a post may destroy what it is to run, which is
+/// the user's, so that no mutex is held.
 class asio_waits {
  public:
-  using lock = std::unique_lock<std::mutex>;
-
-  void add(asio_wait& wait) {
-    const lock guard(mutex_);
-    wait.linked_ = !ended_;
-    if (wait.linked_) {
-      wait.next_ = first_;
-      if (first_ != nullptr) {
-        first_->previous_ = &wait;
+  /// While one of these lives, the context does.
+  class posting {
+   public:
+    posting() noexcept = default;
+    explicit posting(asio_waits& in) noexcept : in_(&in) {}
+    posting(posting&& other) noexcept : in_(std::exchange(other.in_, nullptr)) {}
+    posting& operator=(posting&&) = delete;
+    ~posting() {
+      if (in_ != nullptr) {
+        in_->end_posting();
       }
-      first_ = &wait;
     }
+    [[nodiscard]] explicit operator bool() const noexcept { return in_ != nullptr; }
+
+   private:
+    asio_waits* in_ = nullptr;
+  };
+
+  /// False: the context has ended.
+  [[nodiscard]] bool add(asio_wait& wait) {
+    const std::lock_guard guard(mutex_);
+    if (ended_) {
+      return false;
+    }
+    wait.linked_ = true;
+    wait.next_ = first_;
+    if (first_ != nullptr) {
+      first_->previous_ = &wait;
+    }
+    first_ = &wait;
+    return true;
   }
 
-  /// Takes a wait out. The lock is empty if the context has ended.
-  [[nodiscard]] lock claim(asio_wait& wait) {
-    lock guard(mutex_);
+  /// Takes a wait out, to post its handler. Empty if the context has ended.
+  [[nodiscard]] posting claim(asio_wait& wait) {
+    const std::lock_guard guard(mutex_);
     if (!wait.linked_) {
       return {};
     }
     remove(wait);
-    return guard;
+    ++posting_;
+    return posting(*this);
+  }
+
+  void forget(asio_wait& wait) {
+    const std::lock_guard guard(mutex_);
+    if (wait.linked_) {
+      remove(wait);
+    }
   }
 
   /// The context ends. What the operations have is destroyed outside the mutex: it is the user's.
   void end() noexcept {
-    lock guard(mutex_);
+    std::unique_lock guard(mutex_);
     ended_ = true;
     while (first_ != nullptr) {
       std::shared_ptr<asio_wait> next = first_->weak_from_this().lock();
@@ -73,6 +102,7 @@ class asio_waits {
       }
       guard.lock();
     }
+    posted_.wait(guard, [this] { return posting_ == 0; });
   }
 
  private:
@@ -85,8 +115,17 @@ class asio_waits {
     wait.linked_ = false;
   }
 
+  void end_posting() noexcept {
+    const std::lock_guard guard(mutex_);
+    if (--posting_ == 0) {
+      posted_.notify_all();
+    }
+  }
+
   std::mutex mutex_;
+  std::condition_variable posted_;
   asio_wait* first_ = nullptr;
+  unsigned posting_ = 0;
   bool ended_ = false;
 };
 
