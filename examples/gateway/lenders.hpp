@@ -3,10 +3,12 @@
 /// returns what that returns; `awaited` hands it on.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -25,13 +27,24 @@ inline lido::create_context soon() {
   return {std::chrono::steady_clock::now() + std::chrono::seconds(30), {}};
 }
 
+/// Before the clients come.
+template <class R>
+void make_ahead(lido::resource_pool<R>& pool, unsigned connections) {
+  std::vector<lido::resource_lease<R>> all;
+  while (all.size() < connections) {
+    all.push_back(pool.acquire());
+  }
+}
+
 // [snippet]
 /// A pool of Lido.
 template <class Backend>
 class pooled {
  public:
   pooled(Backend& backend, unsigned connections)
-      : pool_(backend.factory(), {.max_size = connections, .name = "backend"}) {}
+      : pool_(backend.factory(), {.max_size = connections, .name = "backend"}) {
+    make_ahead(pool_, connections);
+  }
 
   template <class F>
   auto with(const F& f) {
@@ -57,10 +70,7 @@ class awaited {
 
   awaited(Backend& backend, unsigned connections)
       : pool_(backend.factory(), {.max_size = connections, .name = "backend"}) {
-    std::vector<lease> all;  // made ahead, so that only waits for one another count
-    while (all.size() < connections) {
-      all.push_back(pool_.acquire());
-    }
+    make_ahead(pool_, connections);  // so that only waits for one another count
     waits_before_ = pool_.stats().waits;
   }
 
@@ -98,23 +108,29 @@ concept hands_on = requires(const Lender& lender) {
   lender.waits();
 };
 
-/// The best that can be had: each thread has one of its own, and nothing is lent.
+/// The best that can be had: each thread has one of its own, and nothing is lent. Made ahead like
+/// those of the pools: who makes a connection, and when, decides for long on which processor the
+/// system has what is at its other end.
 template <class Backend>
 class owned {
  public:
-  owned(Backend& backend, unsigned /*connections*/) : factory_(backend.factory()) {}
+  owned(Backend& backend, unsigned connections) {
+    auto factory = backend.factory();
+    while (all_.size() < connections) {
+      all_.push_back(factory.create(soon()));
+    }
+  }
 
+  /// From no more threads than there are connections.
   template <class F>
   auto with(const F& f) {
-    thread_local std::optional<typename Backend::connection> own;
-    if (!own) {
-      own.emplace(factory_.create(soon()));
-    }
-    return f(*own);
+    thread_local typename Backend::connection& own = all_.at(next_++);
+    return f(own);
   }
 
  private:
-  typename Backend::factory_type factory_;
+  std::deque<typename Backend::connection> all_;
+  std::atomic<std::size_t> next_{0};
 };
 
 /// What one does without a pool.

@@ -21,10 +21,10 @@
 
 namespace {
 
-using namespace std::chrono_literals;
 using gateway::load_result;
 using gateway::options;
 
+constexpr std::chrono::milliseconds warm_up(200); 
 constexpr const char* awaiting = "lido::async_acquire";
 constexpr const char* connecting = "a connect for each request";
 
@@ -67,7 +67,7 @@ load_result run_once(Backend& backend, const options& chosen, unsigned connectio
                          });
   const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(chosen.seconds));
-  load_result result = gateway::put_load_on(server.port(), chosen.clients, 50ms, time);
+  load_result result = gateway::put_load_on(server.port(), chosen.clients, warm_up, time);
   if constexpr (gateway::hands_on<Lender<Backend>>) {
     result.waits = lender.waits();
   }
