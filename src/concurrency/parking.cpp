@@ -29,7 +29,8 @@ bool deadline::passed() const noexcept {
 }
 
 deadline deadline::in_nanoseconds(std::int64_t wait) noexcept {
-  return deadline(now_in_nanoseconds() + wait);
+  const std::int64_t now = now_in_nanoseconds();
+  return wait < never - now ? deadline(now + wait) : deadline();
 }
 
 #ifdef __linux__

@@ -177,6 +177,7 @@ bool resource_core::enqueue(resource_waiter& waiter, bool again, acquire_failure
   const bool holds = settings_.detect_hold_and_wait && holds_any(waiter.thread());
   aftermath after(*this);
   const lock guard(mutex_);
+  turn_away_late(after);
   if (is_refused(again, cause)) {
     count_failure(cause);
     return false;

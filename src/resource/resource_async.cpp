@@ -42,6 +42,7 @@ void resource_core::begin_async(async_waiter& waiter, bool again) noexcept {
   {
     aftermath after(*this);
     const lock guard(mutex_);
+    turn_away_late(after);
     if (!waiter.stopped && !is_refused(again, cause)) {
       waiter.reopen();
       callbacks_.push(waiter);
@@ -109,6 +110,13 @@ void async_waiter::ended(resource_waiter& waiter) noexcept {
   }
   fit.slot->forget_thread();  // whoever uses it now, it is hardly this thread
   self.finish(fit, nullptr);
+}
+
+/// Under the mutex. Callbacks that are still to be told that their time is up take nobody's place.
+void resource_core::turn_away_late(aftermath& after) noexcept {
+  if (queue_.size() >= settings_.max_waiters) {
+    (void)expire_async(after);
+  }
 }
 
 /// Ends the waits of callbacks whose time is up. Returns when that of the next one is.

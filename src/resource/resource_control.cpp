@@ -187,6 +187,7 @@ void resource_core::resume() noexcept {
 close_report resource_core::close(const deadline& until) {
   const auto alive = shared_from_this();
   const std::size_t running = end(until);
+  ended_waiters::deliver_before_a_sleep();  // who closes it within a callback of another pool
   return {.holders = leases(), .creating = running};
 }
 
@@ -205,13 +206,22 @@ std::size_t resource_core::end(const deadline& until) noexcept {
        grant = scan(life_state::checking)) {
     retire(grant, destroy_reason::closed);
   }
-  const std::size_t running = wait_until_drained(until);
+  std::size_t running = wait_until_drained(until);
   // Whoever these threads run code of may do anything with the pool, but not close it.
   const std::lock_guard one_at_a_time(ending_);
-  if (running == 0) {
+  if (may_stop(running)) {
     stop_threads(/*wait=*/true);
   }
   return running;
+}
+
+/// From then on no thread begins anything. Where the time was up one may have begun to call code of
+/// users, which is not waited for.
+bool resource_core::may_stop(std::size_t& running) noexcept {
+  const lock guard(mutex_);
+  running = live_ != 0 ? running_ : running;
+  stopping_ |= running == 0;
+  return running == 0;
 }
 
 /// Creates that have not begun and would bring the pool over `most`. By callers nobody may be there
@@ -255,6 +265,7 @@ bool resource_core::is_drained(std::uint32_t& seen, std::size_t& running) noexce
 }
 
 void resource_core::let_go() noexcept {
+  ended_waiters::deliver_before_a_sleep();  // as in close()
   stop_threads(/*wait=*/false);
   tell_of_orphans();
   const auto alive = weak_from_this().lock();

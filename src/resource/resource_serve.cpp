@@ -78,8 +78,24 @@ void resource_core::serve(resource_slot& released) noexcept {
 /// What a thread of the pool has made, or has been answered for, becomes idle, and in the same step
 /// is on its way no more: callbacks that get it may take their time.
 void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_way) noexcept {
-  aftermath after(*this);
-  const lock guard(mutex_);
+  bool calls = false;
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    take_in(grant, on_their_way, after);
+    calls = after.ended.has_callbacks();
+    // This thread may not come back soon for what else there is to do.
+    after.work |= calls && has_jobs();
+    in_callbacks_ += calls ? 1 : 0;
+  }
+  if (calls) {
+    const lock guard(mutex_);
+    --in_callbacks_;
+  }
+}
+
+void resource_core::take_in(const resource_grant& grant, std::uint32_t& on_their_way,
+                            aftermath& after) noexcept {
   grant.slot->forget_holder();
   on_their_way -= broken(mutation::count_asked) ? 0 : 1;
   if (!grant.slot->put_back(grant.ticket)) {
@@ -90,8 +106,6 @@ void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_
     arriving_ = {};
   }
   refill(after);
-  // This thread may not come back soon for what else there is to do.
-  after.work |= after.ended.has_callbacks() && has_jobs();
 }
 
 void resource_core::serve_locked(resource_slot& released, aftermath& after) noexcept {

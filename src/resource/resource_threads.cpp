@@ -25,6 +25,7 @@ std::exception_ptr resource_core::start_threads() {
     threads_.reserve(2);
     threads_.emplace_back([alive] { alive->keep_time(); });
     threads_.emplace_back([alive] { alive->work(); });
+    idle_helpers_ = 1;
   } catch (...) {
     stopping_ = true;
     return std::current_exception();
@@ -120,37 +121,43 @@ void resource_core::run_calls() noexcept {
 }
 
 void resource_core::work() noexcept {
-  for (errand next = next_errand(); !next.end; next = next_errand()) {
+  errand next = next_errand(/*was_idle=*/true);
+  while (!next.end) {
     if (next.found) {
       run_errand(next);
-      continue;
+    } else {
+      (void)park(work_, next.seen, {});
     }
-    (void)park(work_, next.seen, {});
-    const lock guard(mutex_);
-    --idle_helpers_;
+    next = next_errand(!next.found);
   }
 }
 
-resource_core::errand resource_core::next_errand() noexcept {
+resource_core::errand resource_core::next_errand(bool was_idle) noexcept {
   errand next;
   const lock guard(mutex_);
+  idle_helpers_ -= was_idle ? 1 : 0;
   // relaxed: changes after the mutex was given back
   next.seen = work_.load(std::memory_order_relaxed);
   next.found = next_job(next.todo, /*is_brief=*/false);
   next.end = !next.found && stopping_;
   next.wake = next.found && has_jobs() && idle_helpers_ != 0;
-  next.help = next.found && needs_helper();
-  helpers_ += next.help ? 1 : 0;
-  idle_helpers_ += next.found || next.end ? 0 : 1;
+  next.help = next.found && call_for_help();
+  idle_helpers_ += next.found ? 0 : 1;
   return next;
 }
 
 /// Under the mutex: whether there is something to do, and nobody but those who may take long over
-/// something else. There are as many as there may be creates and questions, and one that sweeps;
-/// one more where all of them are in code of users when the time of somebody is up.
-bool resource_core::needs_helper() const noexcept {
-  return has_jobs() && idle_helpers_ == 0 && !stopping_ && !threads_.empty() &&
-         (may_call() || helpers_ < 2 * settings_.creating_limit(max_size_) + 1);
+/// something else; then the caller has to start a helper, which counts as idle from now on. There
+/// are as many as there may be creates and questions, one that sweeps, one that calls who is late,
+/// and as many as are in callbacks.
+bool resource_core::call_for_help() noexcept {
+  const std::size_t most = 2 * settings_.creating_limit(max_size_) + 1 + in_callbacks_ +
+                           (calling_ || may_call() ? 1 : 0);
+  const bool help =
+      has_jobs() && idle_helpers_ == 0 && !stopping_ && !threads_.empty() && helpers_ < most;
+  helpers_ += help ? 1 : 0;
+  idle_helpers_ += help ? 1 : 0;
+  return help;
 }
 
 void resource_core::run_errand(const errand& next) noexcept {
@@ -166,16 +173,16 @@ void resource_core::run_errand(const errand& next) noexcept {
 void resource_core::start_helper() noexcept {
   const lock guard(mutex_);
   if (stopping_) {
-    --helpers_;
     return;
   }
   try {
     threads_.emplace_back([alive = shared_from_this()] { alive->work(); });
-  } catch (const std::system_error&) {
-    --helpers_;  // then those that there are do it all
+    return;
+  } catch (const std::system_error&) {  // then those that there are do it all
   } catch (const std::bad_alloc&) {
-    --helpers_;
   }
+  --helpers_;
+  --idle_helpers_;
 }
 
 /// There is work, and those who could do it may all be busy.
@@ -186,8 +193,7 @@ void resource_core::call_workers() noexcept {
   bool help = false;
   {
     const lock guard(mutex_);
-    help = needs_helper();
-    helpers_ += help ? 1 : 0;
+    help = call_for_help();
   }
   if (help) {
     start_helper();

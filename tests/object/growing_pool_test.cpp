@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -360,6 +362,24 @@ TEST(GrowingPoolWalk, VisitsWhatIsInUseInAllSegments) {
   }
   EXPECT_LT(pool.shrink_to(0), 5000U);
   EXPECT_EQ(count(), 10U) << "retired segments have nothing in use";
+  pool.release_n(all);
+}
+
+// Whose marks are begun while it looks. ThreadSanitizer sees it if one is looked at before.
+TEST(GrowingPoolWalk, SeesCompleteObjectsBesideGrowth) {
+  object_pool<item, policy::grow, policy::track_in_use> pool({.max_capacity = 100'000});
+  std::atomic<bool> done{false};
+  std::vector<item*> all;
+  std::jthread grows([&] {
+    for (int i = 0; i < 20'000; ++i) {
+      all.push_back(pool.try_acquire_ptr(std::uint64_t{1}));
+    }
+    done = true;
+  });
+  while (!done) {
+    pool.for_each_in_use([](const item& object) { EXPECT_EQ(object.words[0], 1U); });
+  }
+  grows.join();
   pool.release_n(all);
 }
 

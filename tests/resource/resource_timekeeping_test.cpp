@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "support/fake_server.hpp"
@@ -111,6 +113,137 @@ TEST_F(ResourceTimekeeping, WhereAllThreadsAreInCodeOfUsersACallbackIsToldAllThe
       << "not all threads are busy";
   EXPECT_TRUE(eventually([&] { return told.load(); }));
   server_.slow_destroy = false;
+}
+
+// More callbacks than there are threads for creates, questions and a sweep.
+TEST_F(ResourceTimekeeping, CallbacksMayWaitForWhatIsYetToBeMade) {
+  constexpr int all = 8;
+  std::atomic<int> served{0};
+  fake_pool pool(fake_factory{&server_}, {.max_size = 2 * all, .max_creating = 1});
+  for (int i = 0; i < all; ++i) {
+    pool.async_acquire(
+        [&](const fake_lease& lease, const std::exception_ptr& /*error*/) {
+          EXPECT_TRUE(lease);
+          EXPECT_NO_THROW((void)pool.acquire_for(30s));
+          ++served;
+        },
+        30s);
+  }
+  EXPECT_TRUE(eventually([&] { return served == all; })) << served;
+}
+
+std::ptrdiff_t threads_of_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+// One thread that was called has not come yet, and is called again and again.
+TEST_F(ResourceTimekeeping, NoMoreThreadsAreStartedThanThereIsWorkFor) {
+  constexpr std::size_t all = 4;
+  std::atomic<int> told{0};
+  fake_pool pool(fake_factory{&server_}, {.max_size = 8,
+                                          .validate_if_idle_longer_than = 0ns,
+                                          .max_creating = 1,
+                                          .retry_first = 1h,
+                                          .retry_longest = 1h});
+  {
+    std::array<fake_lease, all> leases;
+    std::generate(leases.begin(), leases.end(), [&] { return pool.acquire_for(10s); });
+  }
+  server_.broken = true;
+  server_.down = true;
+  server_.slow_destroy = true;
+  const auto count = [&](const fake_lease& /*none*/, const std::exception_ptr& /*error*/) {
+    ++told;
+  };
+  pool.async_acquire(count, 500ms);
+  EXPECT_TRUE(eventually([&] { return pool.stats().closing == all; }))
+      << "not all threads are busy";
+  const std::ptrdiff_t before = threads_of_process();
+  constexpr int asked = 2000;
+  for (int i = 0; i < asked; ++i) {
+    pool.async_acquire(count, std::chrono::microseconds(i % 50));
+  }
+  EXPECT_TRUE(eventually([&] { return told == asked + 1; }));
+  EXPECT_LE(threads_of_process(), before + 1);
+  server_.slow_destroy = false;
+}
+
+TEST(ResourceByCallers, ARetryThatNeverComesMakesNobodyTurnInCircles) {
+  constexpr auto never = std::chrono::nanoseconds::max();
+  test::fake_server server;
+  server.down = true;
+  fake_pool pool(fake_factory{&server}, {.max_size = 1,
+                                         .retry_first = never,
+                                         .retry_longest = never,
+                                         .upkeep = maintenance::by_callers});
+  std::atomic<bool> is_back{false};
+  std::jthread rescue([&] {  // of a test that fails
+    (void)eventually([&] { return is_back.load(); });
+    (void)pool.close(0s);
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW((void)pool.acquire_for(100ms), acquire_error);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);
+  is_back = true;
+}
+
+// Who was late has not been told so yet, and keeps nobody out.
+TEST_F(ResourceTimekeeping, WhoIsLateIsNotOneWaiterTooMany) {
+  std::atomic<bool> inside{false};
+  std::atomic<bool> on{false};
+  std::atomic<int> told{0};
+  fake_pool pool(fake_factory{&server_},
+                 {.max_size = 1, .max_waiters = 2, .detect_hold_and_wait = false});
+  fake_lease held = pool.acquire_for(10s);
+  pool.async_acquire(
+      [&](const fake_lease& /*none*/, const std::exception_ptr& /*error*/) {
+        inside = true;
+        EXPECT_TRUE(eventually([&] { return on.load(); }));
+        ++told;
+      },
+      1ms);
+  EXPECT_TRUE(eventually([&] { return inside.load(); }));
+  for (int i = 0; i < 2; ++i) {
+    pool.async_acquire(
+        [&](const fake_lease& /*none*/, const std::exception_ptr& /*error*/) { ++told; }, 1ms);
+  }
+  std::this_thread::sleep_for(10ms);
+  std::jthread back([&] {
+    (void)eventually([&] { return pool.stats().waiters >= 1; });
+    held.reset();
+  });
+  EXPECT_NO_THROW((void)pool.acquire_for(30s));
+  on = true;
+  EXPECT_TRUE(eventually([&] { return told == 3; }));
+}
+
+// Within a callback others of the thread wait until it returns; not those of a pool that it ends.
+TEST_F(ResourceTimekeeping, APoolThatEndsInACallbackOfAnotherTellsItsOwnFirst) {
+  fake_pool outer(fake_factory{&server_}, {.max_size = 1});
+  int told = 0;
+  const auto count = [&](const fake_lease& /*none*/, const std::exception_ptr& error) {
+    EXPECT_TRUE(error);
+    ++told;
+  };
+  bool done = false;
+  fake_lease held = outer.acquire_for(10s);
+  outer.async_acquire(
+      [&](const fake_lease& /*lease*/, const std::exception_ptr& /*error*/) {
+        fake_pool closed(fake_factory{&server_}, {.max_size = 1, .upkeep = maintenance::by_tick});
+        closed.async_acquire(count, 30s);
+        (void)closed.close(0s);
+        EXPECT_EQ(told, 1);
+        {
+          fake_pool ended(fake_factory{&server_}, {.max_size = 1, .upkeep = maintenance::by_tick});
+          ended.async_acquire(count, 30s);
+        }
+        EXPECT_EQ(told, 2);
+        done = true;
+      },
+      30s);
+  held.reset();
+  EXPECT_TRUE(done);
 }
 
 }  // namespace

@@ -161,6 +161,9 @@ TEST(SlotMap, AnIteratorBecomesOneThatOnlyReads) {
   const map::const_iterator first = words.begin();
   EXPECT_EQ(*first, "one");
   static_assert(!std::is_convertible_v<map::const_iterator, map::iterator>);
+  const map::iterator nowhere;
+  const map::const_iterator nowhere_either = nowhere;
+  EXPECT_EQ(nowhere_either, map::const_iterator());
 }
 
 TEST(SlotMap, IteratorsGoOverAllValuesAndStepOverHoles) {

@@ -299,6 +299,47 @@ TEST(SlotMapHooks, ThatRefuseAnInsertionTakeItBack) {
   EXPECT_EQ(map.hooks().text, "+2");
 }
 
+// What it grew for is gone, and not what it has.
+TEST(SlotMapHooks, ThatRefuseAnInsertionAfterGrowthLoseNothing) {
+  slot_map<int, journal> map;
+  std::vector<slot_handle<int>> all{map.insert(0)};
+  while (map.size() < map.capacity()) {
+    all.push_back(map.insert(static_cast<int>(map.size())));
+  }
+  map.hooks().refuse = true;
+  EXPECT_THROW((void)map.insert(-1), refused);
+  EXPECT_GT(map.capacity(), map.size());
+  ASSERT_EQ(map.size(), all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(map[all[i]], static_cast<int>(i));
+  }
+}
+
+/// Copied for want of a move, and not always.
+struct heavy_hooks {
+  heavy_hooks() = default;
+  heavy_hooks(const heavy_hooks& other) : throws(other.throws) {
+    if (throws) {
+      throw refused();
+    }
+  }
+  heavy_hooks& operator=(const heavy_hooks&) = delete;
+  ~heavy_hooks() = default;
+  void on_erase(const int& /*value*/, slot_handle<int> /*handle*/) noexcept { ++erased; }
+  int erased = 0;
+  bool throws = false;
+};
+
+TEST(SlotMapHooks, ThatRefuseToMoveLeaveTheMapAsItWas) {
+  using map_type = slot_map<int, heavy_hooks>;
+  map_type map({.name = "heavy"});
+  const auto seven = map.insert(7);
+  map.hooks().throws = true;
+  EXPECT_THROW((void)map_type(std::move(map)), refused);
+  EXPECT_EQ(map[seven], 7);  // NOLINT(bugprone-use-after-move): it was not
+  EXPECT_EQ(map.name(), "heavy");
+}
+
 TEST(SlotMapHooks, AreToldOfWhatAnEvictionTakes) {
   slot_map<int, journal> map({.max_size = 2});
   (void)map.insert(1);

@@ -36,8 +36,9 @@ class mapped_array {
   [[nodiscard]] const T& operator[](std::size_t at) const noexcept { return items_[at]; }
 
   [[nodiscard]] std::size_t size() const noexcept {
-    // relaxed: only a number; whoever uses an item has been told of it by other means
-    return size_.load(std::memory_order_relaxed);
+    // (1) - this acquire-load synchronizes-with the release-store (2), so that who looks at all
+    // items, told of none of them by other means, finds each begun
+    return size_.load(std::memory_order_acquire);
   }
 
   /// Value-initialises items until there are `size`; nothing if there are already. Returns 0, or
@@ -51,8 +52,8 @@ class mapped_array {
       return error;
     }
     std::uninitialized_value_construct_n(items_ + before, size - before);
-    // relaxed: as in size()
-    size_.store(size, std::memory_order_relaxed);
+    // (2) - this release-store synchronizes-with the acquire-load (1)
+    size_.store(size, std::memory_order_release);
     return 0;
   }
 

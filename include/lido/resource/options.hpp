@@ -87,7 +87,8 @@ struct resource_pool_options {
 
   /// Most calls of `create` at once. Zero: one for each four of max_size. With
   /// maintenance::background each has a thread, started when it is needed, that stays until the
-  /// pool ends; and so have as many calls of `validate` at once, and one more.
+  /// pool ends; and so have as many calls of `validate` at once, and one more, and callbacks that
+  /// get what such a thread has made or validated, as many as are under way at once.
   std::size_t max_creating = 0;
 
   /// After a failed create the next one waits so long, twice as long after each further one.
@@ -123,7 +124,8 @@ struct resource_pool_options {
 
   maintenance upkeep = maintenance::background;
 
-  /// Must outlive the pool and its leases; null: std::chrono::steady_clock.
+  /// Must outlive the pool, its leases, and creates that outlast its end; null:
+  /// std::chrono::steady_clock.
   const time_source* clock = nullptr;
 };
 

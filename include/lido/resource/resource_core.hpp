@@ -186,11 +186,13 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void stop_async(async_waiter& waiter) noexcept;
   void serve_next(aftermath& after) noexcept;
   nanos expire_async(aftermath& after) noexcept;
+  void turn_away_late(aftermath& after) noexcept;
   // resource_serve.cpp
   void give_back_with_care(const resource_grant& grant, bool last_use) noexcept;
   void offer(const resource_grant& grant) noexcept;
   void serve(resource_slot& released) noexcept;
   void arrive(const resource_grant& grant, std::uint32_t& on_their_way) noexcept;
+  void take_in(const resource_grant& grant, std::uint32_t& on_their_way, aftermath& after) noexcept;
   void serve_locked(resource_slot& released, aftermath& after) noexcept;
   [[nodiscard]] bool is_unwanted() const noexcept;
   void end_unwanted(const resource_grant& grant, aftermath& after) noexcept;
@@ -250,7 +252,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] deadline next_look(nanos moment, const resource_waiter* next) const noexcept;
   void run_calls() noexcept;
   void work() noexcept;
-  [[nodiscard]] errand next_errand() noexcept;
+  [[nodiscard]] errand next_errand(bool was_idle) noexcept;
   void run_errand(const errand& next) noexcept;
   void start_helper() noexcept;
   void call_workers() noexcept;
@@ -262,7 +264,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool has_jobs() const noexcept {
     return !pending_.empty() || may_ask() || has_sweep() || may_call();
   }
-  [[nodiscard]] bool needs_helper() const noexcept;
+  [[nodiscard]] bool call_for_help() noexcept;
   void wake_timekeeper() noexcept;
   std::exception_ptr start_threads();
   void stop_threads(bool wait) noexcept;
@@ -274,6 +276,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void drop_pending(std::uint32_t most) noexcept;
   [[nodiscard]] std::size_t wait_until_drained(const deadline& until) noexcept;
   [[nodiscard]] bool is_drained(std::uint32_t& seen, std::size_t& running) noexcept;
+  [[nodiscard]] bool may_stop(std::size_t& running) noexcept;
   void quiesce() const noexcept;
 
   /// The first slot for which `f(slot)` is true. From any thread, at any time.
@@ -353,8 +356,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::minstd_rand random_;
   std::vector<hooks_pointer> hooks_;
   std::shared_ptr<resource_core> self_;  // while leases outlive the pool
-  unsigned helpers_ = 0;
-  unsigned idle_helpers_ = 0;
+  unsigned helpers_ = 0;                 // started when they were needed
+  unsigned idle_helpers_ = 0;            // and those that are being started
+  unsigned in_callbacks_ = 0;            // with what they have made or asked
   bool stopping_ = false;
   bool calls_due_ = false;  // the thread that keeps time has found something to call
   bool calling_ = false;

@@ -35,8 +35,9 @@ namespace lido {
 /// by at most one move for each.
 ///
 /// T must be movable; if moving may throw, see the functions. If an insert throws, nothing has
-/// happened. The exception is a T that can only be moved, by a move that throws, when the array has
-/// to grow: no value is lost, but some have been moved from.
+/// happened, with two exceptions when the array has to grow. Of a T that can only be moved, by a
+/// move that throws, no value is lost, but some have been moved from. And if it is on_insert that
+/// throws, the array has grown, and the values are elsewhere.
 ///
 /// For one thread at a time, as std::vector: several may call const functions beside one another.
 /// T's own functions must not use the map; hooks: see slot_map_hooks.hpp.
@@ -59,27 +60,28 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   /// Throws std::invalid_argument (max_size 0, or less than reserve; reserve above 2^32 - 2),
   /// std::bad_alloc, std::bad_array_new_length.
   explicit slot_map(const slot_map_options& options = {}, Hooks hooks = Hooks())
-      : name_(options.name),
+      : hooks_(std::move(hooks)),
+        name_(options.name),
         max_size_(detail::checked(options).max_size),
         reserve_(static_cast<std::uint32_t>(options.reserve)),
         shrink_threshold_(options.shrink_threshold),
-        mode_(options.compaction),
-        hooks_(std::move(hooks)) {
+        mode_(options.compaction) {
     reserve(reserve_);
   }
 
   /// Handles lead into the map that now has the values. Requires: no walk is running in `other`,
-  /// which is empty afterwards and has its options still, but no name. There is no assignment:
+  /// which is empty afterwards and has its options still, but no name; if moving Hooks throws, it
+  /// has all it had, but for what that took from its hooks. There is no assignment:
   /// handles of what was in a map before might lead to what is in it then.
   slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
-      : name_(std::move(other.name_)),
+      : hooks_(std::move(other.hooks_)),
+        name_(std::move(other.name_)),
         max_size_(other.max_size_),
         reserve_(other.reserve_),
         kept_(std::exchange(other.kept_, other.reserve_)),
         shrink_threshold_(other.shrink_threshold_),
         mode_(other.mode_),
-        store_(std::move(other.store_)),
-        hooks_(std::move(other.hooks_)) {}
+        store_(std::move(other.store_)) {}
   slot_map& operator=(slot_map&&) = delete;
   slot_map(const slot_map&) = delete;
   slot_map& operator=(const slot_map&) = delete;
@@ -385,6 +387,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     }
   }
 
+  [[no_unique_address]] Hooks hooks_;  ///< first: if their move throws, `other` is as it was
   std::string name_;
   std::size_t max_size_;
   std::uint32_t reserve_;   ///< of the options
@@ -394,7 +397,6 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   bool compact_later_ = false;
   std::uint32_t walks_ = 0;  ///< one within another
   detail::value_store<T, Generations> store_;
-  [[no_unique_address]] Hooks hooks_;
 };
 
 }  // namespace lido

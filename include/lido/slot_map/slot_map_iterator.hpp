@@ -32,7 +32,10 @@ class slot_map_iterator {
   // NOLINTNEXTLINE(google-explicit-constructor): that is what it is for
   explicit(false) operator slot_map_iterator<const Map>() const noexcept
       requires(!std::is_const_v<Map>) {
-    return {map_, place_};
+    slot_map_iterator<const Map> same;
+    same.map_ = map_;
+    same.place_ = place_;
+    return same;
   }
 
   [[nodiscard]] reference operator*() const noexcept { return map_->value_at(place_); }
@@ -59,6 +62,9 @@ class slot_map_iterator {
   }
 
  private:
+  template <class>
+  friend class slot_map_iterator;
+
   /// The end is the same place whatever is erased meanwhile.
   [[nodiscard]] std::uint32_t known(std::uint32_t place) const noexcept {
     return place < map_->store_.end() ? place : detail::null_slot;

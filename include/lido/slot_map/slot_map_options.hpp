@@ -37,8 +37,10 @@ struct slot_map_options {
   /// `shrink_to_fit` allocates another table, for as long as no slot is used up.
   std::size_t reserve = 0;
 
-  /// Memory is given back when values are erased or holes closed, more than so many places are free
-  /// and fewer than a quarter are used; half of what stays is free. `unlimited`: never by itself.
+  /// Memory is given back when holes are closed, at each erase if that is `immediate`, if more than
+  /// so many places are free then and fewer than a quarter are used; half of what stays is free.
+  /// After a `clear` or erases at the end, which leave no holes, the next compaction does it. Where
+  /// moving a T may throw it waits for `shrink_to_fit`. `unlimited`: never by itself.
   std::size_t shrink_threshold = 1024;
 
   compaction_mode compaction = compaction_mode::deferred;
