@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -256,115 +255,6 @@ TEST_F(SlotMapExceptions, GrowthOfATypeThatOnlyMovesAndThrowsLosesNoHandle) {
     EXPECT_TRUE(map.contains(handle));
   }
   EXPECT_EQ(*map[handles[3]].value, 3);
-}
-
-/// Writes down what it is told, and refuses on order.
-struct journal {
-  std::string text;
-  bool refuse = false;
-
-  void on_insert(int& value, slot_handle<int> /*handle*/) {
-    if (refuse) {
-      throw refused();
-    }
-    text += "+" + std::to_string(value);
-  }
-  void on_erase(int& value, slot_handle<int> /*handle*/) noexcept {
-    text += "-" + std::to_string(value);
-  }
-  void on_move(int& value, slot_handle<int> /*handle*/) noexcept {
-    text += ">" + std::to_string(value);
-  }
-};
-
-TEST(SlotMapHooks, AreToldWhatHappens) {
-  slot_map<int, journal> map({.reserve = 3, .compaction = compaction_mode::immediate});
-  const auto one = map.insert(1);
-  (void)map.insert(2);
-  map.erase(one);
-  EXPECT_EQ(map.hooks().text, "+1+2-1>2");
-  map.reserve(10);
-  EXPECT_EQ(map.hooks().text, "+1+2-1>2>2");
-  map.clear();
-  EXPECT_EQ(map.hooks().text, "+1+2-1>2>2-2");
-}
-
-TEST(SlotMapHooks, ThatRefuseAnInsertionTakeItBack) {
-  slot_map<int, journal> map({.max_size = 1});
-  map.hooks().refuse = true;
-  EXPECT_THROW((void)map.insert(1), refused);
-  EXPECT_TRUE(map.empty());
-  map.hooks().refuse = false;
-  EXPECT_EQ(map[map.insert(2)], 2);
-  EXPECT_EQ(map.hooks().text, "+2");
-}
-
-// What it grew for is gone, and not what it has.
-TEST(SlotMapHooks, ThatRefuseAnInsertionAfterGrowthLoseNothing) {
-  slot_map<int, journal> map;
-  std::vector<slot_handle<int>> all{map.insert(0)};
-  while (map.size() < map.capacity()) {
-    all.push_back(map.insert(static_cast<int>(map.size())));
-  }
-  map.hooks().refuse = true;
-  EXPECT_THROW((void)map.insert(-1), refused);
-  EXPECT_GT(map.capacity(), map.size());
-  ASSERT_EQ(map.size(), all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    EXPECT_EQ(map[all[i]], static_cast<int>(i));
-  }
-}
-
-/// Copied for want of a move, and not always.
-struct heavy_hooks {
-  heavy_hooks() = default;
-  heavy_hooks(const heavy_hooks& other) : throws(other.throws) {
-    if (throws) {
-      throw refused();
-    }
-  }
-  heavy_hooks& operator=(const heavy_hooks&) = delete;
-  ~heavy_hooks() = default;
-  void on_erase(const int& /*value*/, slot_handle<int> /*handle*/) noexcept { ++erased; }
-  int erased = 0;
-  bool throws = false;
-};
-
-TEST(SlotMapHooks, ThatRefuseToMoveLeaveTheMapAsItWas) {
-  using map_type = slot_map<int, heavy_hooks>;
-  map_type map({.name = "heavy"});
-  const auto seven = map.insert(7);
-  map.hooks().throws = true;
-  EXPECT_THROW((void)map_type(std::move(map)), refused);
-  EXPECT_EQ(map[seven], 7);  // NOLINT(bugprone-use-after-move): it was not
-  EXPECT_EQ(map.name(), "heavy");
-}
-
-TEST(SlotMapHooks, AreToldOfWhatAnEvictionTakes) {
-  slot_map<int, journal> map({.max_size = 2});
-  (void)map.insert(1);
-  (void)map.insert(2);
-  (void)map.emplace_or_evict(std::less<>(), 3);
-  EXPECT_EQ(map.hooks().text, "+1+2-1+3");
-}
-
-/// Hooks chosen at run time, as users of std::function do it.
-struct late_hooks {
-  std::function<void(int&, slot_handle<int>)> inserted;
-  void on_insert(int& value, slot_handle<int> handle) {
-    if (inserted) {
-      inserted(value, handle);
-    }
-  }
-};
-
-TEST(SlotMapHooks, MayBeChosenAtRunTime) {
-  slot_map<int, late_hooks> map;
-  int sum = 0;
-  map.hooks().inserted = [&](int& value, slot_handle<int>) { sum += value; };
-  (void)map.insert(3);
-  (void)map.insert(4);
-  EXPECT_EQ(sum, 7);
 }
 
 /// Two threads would do no more: ranges in any order, with an empty one.

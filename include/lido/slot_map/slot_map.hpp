@@ -35,9 +35,8 @@ namespace lido {
 /// by at most one move for each.
 ///
 /// T must be movable; if moving may throw, see the functions. If an insert throws, nothing has
-/// happened, with two exceptions when the array has to grow. Of a T that can only be moved, by a
-/// move that throws, no value is lost, but some have been moved from. And if it is on_insert that
-/// throws, the array has grown, and the values are elsewhere.
+/// happened, but where the array has to grow: if it is on_insert that throws, the values are
+/// elsewhere; those of a T that can only be moved, by a move that throws, may be moved from.
 ///
 /// For one thread at a time, as std::vector: several may call const functions beside one another.
 /// T's own functions must not use the map; hooks: see slot_map_hooks.hpp.
@@ -71,8 +70,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
 
   /// Handles lead into the map that now has the values. Requires: no walk is running in `other`,
   /// which is empty afterwards and has its options still, but no name; if moving Hooks throws, it
-  /// has all it had, but for what that took from its hooks. There is no assignment:
-  /// handles of what was in a map before might lead to what is in it then.
+  /// has its values still. No assignment: handles might lead to what is in a map afterwards.
   slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),
