@@ -124,8 +124,8 @@ class owned {
   /// From no more threads than there are connections.
   template <class F>
   auto with(const F& f) {
-    thread_local typename Backend::connection& own = all_.at(next_++);
-    return f(own);
+    thread_local typename Backend::connection* const own = &all_.at(next_++);
+    return f(*own);
   }
 
  private:

@@ -44,6 +44,8 @@ class asio_waits {
     explicit posting(asio_waits& in) noexcept : in_(&in) {}
     posting(posting&& other) noexcept : in_(std::exchange(other.in_, nullptr)) {}
     posting& operator=(posting&&) = delete;
+    posting(const posting&) = delete;
+    posting& operator=(const posting&) = delete;
     ~posting() {
       if (in_ != nullptr) {
         in_->end_posting();
