@@ -24,7 +24,7 @@ namespace {
 using gateway::load_result;
 using gateway::options;
 
-constexpr std::chrono::milliseconds warm_up(200); 
+constexpr std::chrono::milliseconds warm_up(200);
 constexpr const char* awaiting = "lido::async_acquire";
 constexpr const char* connecting = "a connect for each request";
 

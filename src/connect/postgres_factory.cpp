@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string_view>
@@ -15,33 +16,65 @@ namespace {
 
 using detail::wait_result;
 
-/// Refused for good: class 28, invalid authorization, or 3D, invalid catalog name. libpq gives the
-/// SQLSTATE of a failed connect only inside of its message, if that is verbose: "FATAL:  28P01: ".
-/// It may have tried more than once, with and without encryption or at several hosts: then what
-/// refused each of them counts, since one that may pass is worth another try.
-bool is_permanent(std::string_view message) {
+/// The next SQLSTATE from `at` on, which moves behind it; empty if there is none. libpq gives that
+/// of a failed connect only inside of its message, if that is verbose: "FATAL:  28P01: ".
+std::string_view next_state(std::string_view message, std::size_t& at) {
   constexpr std::string_view before(":  ");
   constexpr std::size_t length = 5;
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
-  bool permanent = false;
-  for (std::size_t at = message.find(before); at != std::string_view::npos;
-       at = message.find(before, at + 1)) {
-    const std::string_view rest = message.substr(at + before.size());
-    const std::string_view state = rest.substr(0, length);
-    if (rest.substr(state.size()).starts_with(": ") &&
+  for (at = message.find(before, at); at != std::string_view::npos; at = message.find(before, at)) {
+    at += before.size();
+    const std::string_view state = message.substr(at, length);
+    if (message.substr(at + state.size()).starts_with(": ") &&
         std::all_of(state.begin(), state.end(), is_digit)) {
-      permanent = state.starts_with("28") || state.starts_with("3D");
-      if (!permanent) {
-        break;
-      }
+      return state;
     }
   }
-  return permanent;
+  return {};
+}
+
+/// Refused for good: class 28, invalid authorization, or 3D, invalid catalog name. libpq may have
+/// tried more than once, with and without encryption: then what refused each of them counts, since
+/// one that may pass is worth another try.
+bool is_permanent(std::string_view message) {
+  std::size_t at = 0;
+  bool permanent = false;
+  bool passes = false;
+  for (std::string_view state = next_state(message, at); !state.empty();
+       state = next_state(message, at)) {
+    permanent = state.starts_with("28") || state.starts_with("3D");
+    passes |= !permanent;
+  }
+  return permanent && !passes;
+}
+
+/// Of several hosts one that gave no reason may be back soon: one that is down, or has no address.
+bool has_silent_host(PGconn* connection, std::string_view message) {
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options(
+      PQconninfo(connection), &PQconninfoFree);
+  bool several = false;
+  for (const PQconninfoOption* one = options.get(); one != nullptr && one->keyword != nullptr;
+       ++one) {
+    const std::string_view name = one->keyword;
+    several |= (name == "host" || name == "hostaddr") && one->val != nullptr &&
+               std::string_view(one->val).find(',') != std::string_view::npos;
+  }
+  const auto times = [message](std::string_view words) {
+    std::size_t count = 0;
+    for (std::size_t at = message.find(words); at != std::string_view::npos;
+         at = message.find(words, at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  return several && times("connection to server ") + times("could not translate ") >
+                        times("FATAL:  ") + times("ERROR:  ");
 }
 
 [[noreturn]] void throw_failure(PGconn* connection) {
   const std::string text = PQerrorMessage(connection);
-  if (is_permanent(text) || PQconnectionNeedsPassword(connection) == 1) {
+  const bool is_final = is_permanent(text) && !has_silent_host(connection, text);
+  if (is_final || PQconnectionNeedsPassword(connection) == 1) {
     throw permanent_failure(text);
   }
   throw std::runtime_error(text);

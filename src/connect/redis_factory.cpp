@@ -185,6 +185,20 @@ void wait_for(const redisContext* context, short events, const create_context& l
   }
 }
 
+/// What has been read as a whole, or null. What a user has asked to be told of answers nothing.
+void* next_answer(redisContext* context) {
+  void* raw = nullptr;
+  check(context, redisGetReplyFromReader(context, &raw));
+#ifdef REDIS_REPLY_PUSH
+  while (raw != nullptr && static_cast<const redisReply*>(raw)->type == REDIS_REPLY_PUSH) {
+    freeReplyObject(raw);
+    raw = nullptr;
+    check(context, redisGetReplyFromReader(context, &raw));
+  }
+#endif
+  return raw;
+}
+
 /// The same, and throws if the whole answer is not there by the deadline. Not by hiredis' own
 /// time-out, which begins anew with each byte that comes, and with each signal.
 redis_answer exchange_by(const create_context& limit, redisContext* context,
@@ -197,12 +211,11 @@ redis_answer exchange_by(const create_context& limit, redisContext* context,
     wait_for(context, POLLOUT, limit);
     check(context, redisBufferWrite(context, &all_written));
   }
-  void* raw = nullptr;
-  check(context, redisGetReplyFromReader(context, &raw));
+  void* raw = next_answer(context);
   while (raw == nullptr) {
     wait_for(context, POLLIN, limit);
     check(context, redisBufferRead(context));
-    check(context, redisGetReplyFromReader(context, &raw));
+    raw = next_answer(context);
   }
   return read_answer(raw);
 }
@@ -284,7 +297,7 @@ redis_connection redis_factory::create(const create_context& context) const {
   return made;
 }
 
-bool redis_factory::validate(redis_connection& idle, const create_context& context) const noexcept {
+bool redis_factory::validate(redis_connection& idle, const create_context& context) noexcept {
   try {
     redisContext* const raw = idle.context_.get();
     if (raw->err != 0 || !detail::is_quiet(raw->fd)) {

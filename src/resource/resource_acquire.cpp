@@ -160,9 +160,7 @@ resource_grant resource_core::wait_in_line(const acquire_request& request, bool 
 bool resource_core::is_refused(bool again, acquire_failure& cause) const noexcept {
   if (attention_.is(attention::closed)) {
     cause = acquire_failure::closed;
-  } else if (!again && queue_.size() >= settings_.max_waiters &&
-             queue_.size() - settings_.max_waiters >= answers()) {
-    // Who waits for no more than an answer is not one waiter too many.
+  } else if (!again && has_too_many_waiters()) {
     cause = acquire_failure::too_many_waiters;
   } else if (is_hopeless()) {
     cause = acquire_failure::create_failed;
@@ -172,12 +170,21 @@ bool resource_core::is_refused(bool again, acquire_failure& cause) const noexcep
   return true;
 }
 
+/// Callbacks that are still to be told that their time is up wait no more, and who waits for no
+/// more than an answer is not one waiter too many.
+bool resource_core::has_too_many_waiters() const noexcept {
+  std::size_t waiters = queue_.size();
+  if (waiters >= settings_.max_waiters) {
+    waiters -= late_callbacks();
+  }
+  return waiters >= settings_.max_waiters && waiters - settings_.max_waiters >= answers();
+}
+
 /// False: refused.
 bool resource_core::enqueue(resource_waiter& waiter, bool again, acquire_failure& cause) {
   const bool holds = settings_.detect_hold_and_wait && holds_any(waiter.thread());
   aftermath after(*this);
   const lock guard(mutex_);
-  turn_away_late(after);
   if (is_refused(again, cause)) {
     count_failure(cause);
     return false;

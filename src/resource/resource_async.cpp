@@ -42,7 +42,6 @@ void resource_core::begin_async(async_waiter& waiter, bool again) noexcept {
   {
     aftermath after(*this);
     const lock guard(mutex_);
-    turn_away_late(after);
     if (!waiter.stopped && !is_refused(again, cause)) {
       waiter.reopen();
       callbacks_.push(waiter);
@@ -112,11 +111,18 @@ void async_waiter::ended(resource_waiter& waiter) noexcept {
   self.finish(fit, nullptr);
 }
 
-/// Under the mutex. Callbacks that are still to be told that their time is up take nobody's place.
-void resource_core::turn_away_late(aftermath& after) noexcept {
-  if (queue_.size() >= settings_.max_waiters) {
-    (void)expire_async(after);
+/// Under the mutex: those in the queue whose time is up, which a thread of the pool is about to
+/// tell.
+std::size_t resource_core::late_callbacks() const noexcept {
+  std::size_t late = 0;
+  const resource_waiter* const soonest = callbacks_.first();
+  if (soonest != nullptr && soonest->until().passed()) {  // or none is
+    for (const resource_waiter* waiter = queue_.first(); waiter != nullptr;
+         waiter = waiter_list::after(*waiter)) {
+      late += waiter->deliver() != nullptr && waiter->until().passed() ? 1 : 0;
+    }
   }
+  return late;
 }
 
 /// Ends the waits of callbacks whose time is up. Returns when that of the next one is.

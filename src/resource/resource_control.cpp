@@ -206,20 +206,21 @@ std::size_t resource_core::end(const deadline& until) noexcept {
        grant = scan(life_state::checking)) {
     retire(grant, destroy_reason::closed);
   }
-  std::size_t running = wait_until_drained(until);
+  const bool drained = wait_until_drained(until);
   // Whoever these threads run code of may do anything with the pool, but not close it.
   const std::lock_guard one_at_a_time(ending_);
-  if (may_stop(running)) {
+  std::size_t running = 0;
+  if (may_stop(drained, running)) {
     stop_threads(/*wait=*/true);
   }
   return running;
 }
 
-/// From then on no thread begins anything. Where the time was up one may have begun to call code of
-/// users, which is not waited for.
-bool resource_core::may_stop(std::size_t& running) noexcept {
+/// Whether no thread is in code of users; from then on none begins anything. A pool that was seen
+/// drained stays so: its threads have rounds to come, but no code of users to run in them.
+bool resource_core::may_stop(bool drained, std::size_t& running) noexcept {
   const lock guard(mutex_);
-  running = live_ != 0 ? running_ : running;
+  running = drained ? 0 : running_;
   stopping_ |= running == 0;
   return running == 0;
 }
@@ -235,20 +236,17 @@ void resource_core::drop_pending(std::uint32_t most) noexcept {
   }
 }
 
-/// Returns what was still under way when it last looked. A pool that was seen drained stays so: its
-/// threads have rounds to come, but no code of users to run in them.
-std::size_t resource_core::wait_until_drained(const deadline& until) noexcept {
+/// False: the time is up first.
+bool resource_core::wait_until_drained(const deadline& until) noexcept {
   std::uint32_t seen = 0;
-  std::size_t running = 0;
-  while (!is_drained(seen, running)) {
+  while (!is_drained(seen)) {
     ended_waiters::deliver_before_a_sleep();  // what is under way may be for this thread to do
     if (!park(drained_, seen, until)) {
-      (void)is_drained(seen, running);
-      return running;
+      return is_drained(seen);
     }
   }
   unpark(&drained_);  // another thread may close, too
-  return 0;
+  return true;
 }
 
 room_use resource_core::use_of_room() noexcept {
@@ -256,12 +254,11 @@ room_use resource_core::use_of_room() noexcept {
   return {.live = live_, .backs_off = now() < retry_at_};
 }
 
-bool resource_core::is_drained(std::uint32_t& seen, std::size_t& running) noexcept {
+bool resource_core::is_drained(std::uint32_t& seen) noexcept {
   const lock guard(mutex_);
   // relaxed: changes under the mutex
   seen = drained_.load(std::memory_order_relaxed);
-  running = running_;
-  return live_ == 0 && running == 0;
+  return live_ == 0 && running_ == 0;
 }
 
 void resource_core::let_go() noexcept {

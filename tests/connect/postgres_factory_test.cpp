@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -125,6 +126,24 @@ TEST_F(PostgresFactory, ARefusalThatMayPassIsNoneForGood) {
   room.join();
   const std::string refused = refusal_of(server()->conninfo() + " user=banned");
   EXPECT_NE(refused.find("28000"), refused.rfind("28000")) << refused;  // twice
+}
+
+// The first of two hosts is down, and may be back with another password.
+TEST_F(PostgresFactory, ARefusalOfOneHostIsNoneForGoodWhileAnotherIsDown) {
+  const std::string port = std::to_string(server()->port());
+  const std::string down = std::to_string(servers::free_port());
+  const std::string both = "host=127.0.0.1,127.0.0.1 user=lido dbname=lido password=guess port=";
+  const auto soon = std::chrono::steady_clock::now() + 20s;
+  try {
+    (void)postgres_factory({.conninfo = both + down + "," + port}).create({soon, {}});
+    FAIL() << "the password is wrong";
+  } catch (const permanent_failure& error) {
+    FAIL() << error.what();
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("28P01"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW((void)postgres_factory({.conninfo = both + port + "," + port}).create({soon, {}}),
+               permanent_failure);
 }
 
 TEST_F(PostgresFactory, ATransactionDoesNotReachTheNextUser) {

@@ -213,7 +213,8 @@ class brief_server {
   void take_question() {
     listening_.accept(peer_);
     std::string question;
-    net::read_until(peer_, net::dynamic_buffer(question), "PING\r\n");
+    boost::system::error_code gone;
+    net::read_until(peer_, net::dynamic_buffer(question), "PING\r\n", gone);
   }
 
   servers::temporary_folder folder_{"brief"};
@@ -243,14 +244,14 @@ TEST(RedisFactoryBeside, AnAnswerWithoutAnEndIsOverAtTheDeadline) {
     const auto begin = std::chrono::steady_clock::now();
     std::stop_source stop;
     std::jthread stopping([&] {
-      std::this_thread::sleep_for(300ms);
+      std::this_thread::sleep_for(1s);
       if (stops) {
         (void)stop.request_stop();
       }
     });
-    EXPECT_THROW((void)factory.create({begin + (stops ? 50s : 300ms), stop.get_token()}),
+    EXPECT_THROW((void)factory.create({begin + (stops ? 50s : 1s), stop.get_token()}),
                  std::runtime_error);
-    EXPECT_GE(std::chrono::steady_clock::now() - begin, 300ms);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 1s);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
   }
 }

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +8,6 @@
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -342,46 +340,6 @@ TEST(GrowingPoolOptions, MoreAddressesThanThereAreIsABadAlloc) {
 
 // ---- walking
 // ---------------------------------------------------------------------------------------
-
-TEST(GrowingPoolWalk, VisitsWhatIsInUseInAllSegments) {
-  object_pool<item, policy::grow, policy::track_in_use> pool({.max_capacity = 10'000});
-  const auto count = [&pool] {
-    std::size_t visited = 0;
-    pool.for_each_in_use([&](item& object) { visited += object.words[0]; });
-    return visited;
-  };
-  EXPECT_EQ(count(), 0U);
-  std::vector<item*> all;
-  for (int i = 0; i < 5000; ++i) {
-    all.push_back(pool.try_acquire_ptr(std::uint64_t{1}));
-  }
-  EXPECT_EQ(count(), 5000U);
-  while (all.size() > 10) {
-    pool.release(all.back());
-    all.pop_back();
-  }
-  EXPECT_LT(pool.shrink_to(0), 5000U);
-  EXPECT_EQ(count(), 10U) << "retired segments have nothing in use";
-  pool.release_n(all);
-}
-
-// Whose marks are begun while it looks. ThreadSanitizer sees it if one is looked at before.
-TEST(GrowingPoolWalk, SeesCompleteObjectsBesideGrowth) {
-  object_pool<item, policy::grow, policy::track_in_use> pool({.max_capacity = 100'000});
-  std::atomic<bool> done{false};
-  std::vector<item*> all;
-  std::jthread grows([&] {
-    for (int i = 0; i < 20'000; ++i) {
-      all.push_back(pool.try_acquire_ptr(std::uint64_t{1}));
-    }
-    done = true;
-  });
-  while (!done) {
-    pool.for_each_in_use([](const item& object) { EXPECT_EQ(object.words[0], 1U); });
-  }
-  grows.join();
-  pool.release_n(all);
-}
 
 TEST(GrowingPoolOwnership, SlotsOfRetiredSegmentsAreStillTheirPools) {
   growing pool({.capacity = 5000, .max_capacity = 5000});

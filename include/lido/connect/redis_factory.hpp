@@ -73,7 +73,7 @@ class redis_factory {
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
   /// Whether nothing can be read, and PING is answered by the deadline.
-  bool validate(redis_connection& idle, const create_context& context) const noexcept;
+  static bool validate(redis_connection& idle, const create_context& context) noexcept;
 
   /// Costs one system call if the connection was used by `ask` for plain commands. Otherwise it
   /// sends RESET (Redis 6.2), which ends transactions and subscriptions, and signs in again; older

@@ -158,6 +158,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] resource_grant create_for_try(place at) noexcept;
   [[nodiscard]] resource_grant wait_in_line(const acquire_request& request, bool again);
   [[nodiscard]] bool is_refused(bool again, acquire_failure& cause) const noexcept;
+  [[nodiscard]] bool has_too_many_waiters() const noexcept;
   bool enqueue(resource_waiter& waiter, bool again, acquire_failure& cause);
   void enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept;
   void sleep_until_ended(resource_waiter& waiter) const noexcept;
@@ -186,7 +187,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void stop_async(async_waiter& waiter) noexcept;
   void serve_next(aftermath& after) noexcept;
   nanos expire_async(aftermath& after) noexcept;
-  void turn_away_late(aftermath& after) noexcept;
+  [[nodiscard]] std::size_t late_callbacks() const noexcept;
   // resource_serve.cpp
   void give_back_with_care(const resource_grant& grant, bool last_use) noexcept;
   void offer(const resource_grant& grant) noexcept;
@@ -274,9 +275,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void shrink() noexcept;
   [[nodiscard]] resource_grant take_surplus() noexcept;
   void drop_pending(std::uint32_t most) noexcept;
-  [[nodiscard]] std::size_t wait_until_drained(const deadline& until) noexcept;
-  [[nodiscard]] bool is_drained(std::uint32_t& seen, std::size_t& running) noexcept;
-  [[nodiscard]] bool may_stop(std::size_t& running) noexcept;
+  [[nodiscard]] bool wait_until_drained(const deadline& until) noexcept;
+  [[nodiscard]] bool is_drained(std::uint32_t& seen) noexcept;
+  [[nodiscard]] bool may_stop(bool drained, std::size_t& running) noexcept;
   void quiesce() const noexcept;
 
   /// The first slot for which `f(slot)` is true. From any thread, at any time.
