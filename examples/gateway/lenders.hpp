@@ -109,8 +109,7 @@ concept hands_on = requires(const Lender& lender) {
 };
 
 /// The best that can be had: each thread has one of its own, and nothing is lent. Made ahead like
-/// those of the pools: who makes a connection, and when, decides for long on which processor the
-/// system has what is at its other end.
+/// those of the pools: with PostgreSQL it matters who makes a connection, and when.
 template <class Backend>
 class owned {
  public:

@@ -24,6 +24,17 @@ using test::fake_pool;
 
 class ResourceTimekeeping : public testing::Test {
  protected:
+  /// Whoever asks for one of four idle ones has a thread of the pool stay in its destroy.
+  void end_all_slowly(fake_pool& pool) {
+    {
+      std::array<fake_lease, 4> leases;
+      std::generate(leases.begin(), leases.end(), [&] { return pool.acquire_for(10s); });
+    }
+    server_.broken = true;
+    server_.down = true;
+    server_.slow_destroy = true;
+  }
+
   // NOLINTNEXTLINE(*-non-private-member-variables-in-classes): what each test sets
   test::fake_server server_;
 };
@@ -87,29 +98,24 @@ TEST_F(ResourceTimekeeping, WhileACallbackIsToldIdleResourcesEnd) {
   EXPECT_TRUE(ended);
 }
 
-// As many as there are threads for creates, questions and a sweep.
+constexpr std::size_t all_helpers = 4;  // for creates, questions and a sweep
+const resource_pool_options one_create{.max_size = 8,
+                                       .validate_if_idle_longer_than = 0ns,
+                                       .max_creating = 1,
+                                       .retry_first = 1h,
+                                       .retry_longest = 1h};
+
 TEST_F(ResourceTimekeeping, WhereAllThreadsAreInCodeOfUsersACallbackIsToldAllTheSame) {
-  constexpr std::size_t all = 4;
   std::atomic<bool> told{false};
-  fake_pool pool(fake_factory{&server_}, {.max_size = 8,
-                                          .validate_if_idle_longer_than = 0ns,
-                                          .max_creating = 1,
-                                          .retry_first = 1h,
-                                          .retry_longest = 1h});
-  {
-    std::array<fake_lease, all> leases;
-    std::generate(leases.begin(), leases.end(), [&] { return pool.acquire_for(10s); });
-  }
-  server_.broken = true;
-  server_.down = true;
-  server_.slow_destroy = true;
+  fake_pool pool(fake_factory{&server_}, one_create);
+  end_all_slowly(pool);
   pool.async_acquire(
       [&](const fake_lease& /*none*/, const std::exception_ptr& error) {
         EXPECT_TRUE(error);
         told = true;
       },
       500ms);
-  EXPECT_TRUE(eventually([&] { return pool.stats().closing == all; }))
+  EXPECT_TRUE(eventually([&] { return pool.stats().closing == all_helpers; }))
       << "not all threads are busy";
   EXPECT_TRUE(eventually([&] { return told.load(); }));
   server_.slow_destroy = false;
@@ -139,25 +145,14 @@ std::ptrdiff_t threads_of_process() {
 
 // One thread that was called has not come yet, and is called again and again.
 TEST_F(ResourceTimekeeping, NoMoreThreadsAreStartedThanThereIsWorkFor) {
-  constexpr std::size_t all = 4;
   std::atomic<int> told{0};
-  fake_pool pool(fake_factory{&server_}, {.max_size = 8,
-                                          .validate_if_idle_longer_than = 0ns,
-                                          .max_creating = 1,
-                                          .retry_first = 1h,
-                                          .retry_longest = 1h});
-  {
-    std::array<fake_lease, all> leases;
-    std::generate(leases.begin(), leases.end(), [&] { return pool.acquire_for(10s); });
-  }
-  server_.broken = true;
-  server_.down = true;
-  server_.slow_destroy = true;
+  fake_pool pool(fake_factory{&server_}, one_create);
+  end_all_slowly(pool);
   const auto count = [&](const fake_lease& /*none*/, const std::exception_ptr& /*error*/) {
     ++told;
   };
   pool.async_acquire(count, 3s);
-  EXPECT_TRUE(eventually([&] { return pool.stats().closing == all; }))
+  EXPECT_TRUE(eventually([&] { return pool.stats().closing == all_helpers; }))
       << "not all threads are busy";
   const std::ptrdiff_t before = threads_of_process();
   constexpr int asked = 2000;
