@@ -4,10 +4,13 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <latch>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -288,11 +291,18 @@ void print_ratios(const plan& todo, Lido& lido, Overtaking& overtaking, Floor& f
   }
 }
 
-/// Contenders take turns in every round.
+/// Contenders take turns in every round, in another order each time, so that none always runs behind
+/// the same one: what that has done to the processors, and to the host of virtual ones, lasts a
+/// while.
 template <class... Contender>
 void compare(const plan& todo, Contender... contenders) {
+  std::array turns{std::function<void()>([&] { contenders.round(todo); })...};
+  std::mt19937 random;
   for (int round = 0; round < todo.rounds; ++round) {
-    (contenders.round(todo), ...);
+    std::shuffle(turns.begin(), turns.end(), random);
+    for (const auto& turn : turns) {
+      turn();
+    }
   }
   std::printf(
       "%zu resources; wall time of all threads for one use, nanoseconds; medians of %d\n"
