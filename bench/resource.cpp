@@ -291,9 +291,9 @@ void print_ratios(const plan& todo, Lido& lido, Overtaking& overtaking, Floor& f
   }
 }
 
-/// Contenders take turns in every round, in another order each time, so that none always runs behind
-/// the same one: what that has done to the processors, and to the host of virtual ones, lasts a
-/// while.
+/// Contenders take turns in every round, in another order each time, so that none always runs
+/// behind the same one: what that has done to the processors, and to the host of virtual ones,
+/// lasts a while.
 template <class... Contender>
 void compare(const plan& todo, Contender... contenders) {
   std::array turns{std::function<void()>([&] { contenders.round(todo); })...};
