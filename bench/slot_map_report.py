@@ -11,10 +11,10 @@ import json
 import re
 import statistics
 
-NAME = re.compile(r"^(?P<workload>\w+)/(?P<contender>\w+)(?:/(?P<size>\d+))?(?:/real_time)?(?:/threads:(?P<threads>\d+))?$")
+NAME = re.compile(r"^(?P<workload>\w+)/(?P<contender>\w+)(?:/(?P<size>\d+))?(?:/real_time|/manual_time)?(?:/threads:(?P<threads>\d+))?$")
 MEANING = {
     "iterate": "move all objects; ns an object",
-    "iterate_with_holes": "the same when every fourth is gone; ns an object that is left",
+    "iterate_with_holes": "the same when every fourth is gone, others in each walk; ns an object that is left",
     "churn": "remove one by chance, add one",
     "insert_erase": "add a thousand, remove them in an order by chance; ns for one added and removed",
     "look_up": "find one by chance, as they were added",
