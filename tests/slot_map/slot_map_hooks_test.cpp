@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
@@ -42,6 +43,43 @@ TEST(SlotMapHooks, AreToldWhatHappens) {
   EXPECT_EQ(map.hooks().text, "+1+2-1>2>2");
   map.clear();
   EXPECT_EQ(map.hooks().text, "+1+2-1>2>2-2");
+}
+
+/// Counts what is there whenever a value has moved.
+struct census {
+  const slot_map<int, census>* map = nullptr;
+  int told = 0;
+  int wrong = 0;
+
+  void on_move(int& /*value*/, slot_handle<int> /*handle*/) noexcept {
+    std::size_t walked = 0;
+    map->for_each([&](const int& /*value*/) { ++walked; });
+    ++told;
+    wrong += map->size() != walked || map->empty() ? 1 : 0;
+  }
+};
+
+// The holes at the end are none any more when the first value has moved.
+TEST(SlotMapHooks, SeeAllNumbersRightWhileHolesAreClosed) {
+  slot_map<int, census> map({.reserve = 100, .compaction = compaction_mode::manual});
+  std::vector<slot_handle<int>> all;
+  for (int i = 0; i < 100; ++i) {
+    all.push_back(map.insert(i));
+  }
+  const auto erase = [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) {
+      map.erase(all[i]);
+    }
+  };
+  erase(40, 99);
+  erase(3, 5);
+  erase(99, 100);  // the end is behind a hole now
+  map.hooks() = {.map = &map};
+  map.compact();
+  EXPECT_EQ(map.hooks().told, 2);
+  EXPECT_EQ(map.hooks().wrong, 0);
+  EXPECT_EQ(map.size(), 38U);
+  EXPECT_EQ(map.holes(), 0U);
 }
 
 TEST(SlotMapHooks, ThatRefuseAnInsertionTakeItBack) {

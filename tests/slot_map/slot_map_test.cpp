@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <ranges>
@@ -307,6 +309,18 @@ TEST(SlotMap, SlotWithoutGenerationsLeftIsNotUsedAgain) {
     stale.push_back(given);
   }
   EXPECT_EQ(numbers.used_up_slots(), 5U);
+}
+
+// The oldest slot's age becomes that of new ones, so that one goes on to its own end.
+TEST(SlotMap, ShrinkingUsesNoSlotsUp) {
+  constexpr std::uint32_t generations = 100;
+  slot_map<int, no_hooks, detail::generations<generations>> numbers;
+  constexpr std::size_t rounds = 1000;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    numbers.erase(numbers.insert(1));
+    numbers.shrink_to_fit();
+  }
+  EXPECT_LE(numbers.used_up_slots(), rounds / (generations / 2) + 1);
 }
 
 }  // namespace

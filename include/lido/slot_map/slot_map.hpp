@@ -68,9 +68,9 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     reserve(reserve_);
   }
 
-  /// Handles lead into the map that now has the values. Requires: no walk is running in `other`,
-  /// which is empty afterwards and has its options still, but no name; if moving Hooks throws, it
-  /// has its values still. No assignment: handles might lead to what is in a map afterwards.
+  /// Handles lead into the map that now has the values. `other` keeps its options, and begins anew:
+  /// nothing that led into it may be used when it is filled again. If moving Hooks throws, nothing
+  /// has happened. Requires: no walk in it. No assignment: handles might lead to what is in a map.
   slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),

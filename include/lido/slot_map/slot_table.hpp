@@ -128,16 +128,18 @@ class slot_table {
 
   void reserve(std::size_t slots) { words_.reserve(slots + used_up_); }
 
-  /// Drops the free slots behind the last one that is taken or used up, and the memory of them all
-  /// but what `reserve(slots)` asks for. What they have counted is kept as the generation that new
-  /// slots begin with. Throws std::bad_alloc, and has changed nothing then. `taken(slot)` says
-  /// whether a slot has a value. Requires: none is vacant.
+  /// Drops the free slots behind the last one that is taken, used up or old, and the memory of them
+  /// all but what `reserve(slots)` asks for. What they have counted is kept as the generation that
+  /// new slots begin with; so one that has given half of its own stays, or each new slot would be
+  /// used up at once. Throws
+  /// std::bad_alloc, and has changed nothing then. `taken(slot)` says whether a slot has a value.
+  /// Requires: none is vacant.
   template <class Taken>
   void shrink(std::size_t slots, Taken taken) {
     std::size_t keep = words_.size();
     std::uint32_t least = first_generation_;
     while (keep > 0 && !taken(static_cast<slot_index>(keep - 1)) &&
-           !is_used_up(static_cast<slot_index>(keep - 1))) {
+           generation(static_cast<slot_index>(keep - 1)) <= Generations::last / 2 + 1) {
       least = std::max(least, generation(static_cast<slot_index>(--keep)));
     }
     const auto middle = words_.begin() + static_cast<std::ptrdiff_t>(keep);

@@ -51,12 +51,13 @@ class value_store {
     std::swap(table_, other.table_);
     std::swap(end_, other.end_);
     std::swap(holes_, other.holes_);
+    std::swap(holes_behind_end_, other.holes_behind_end_);
     std::swap(version_, other.version_);
   }
 
   [[nodiscard]] std::uint32_t end() const noexcept { return end_; }
-  [[nodiscard]] std::uint32_t holes() const noexcept { return holes_; }
-  [[nodiscard]] std::uint32_t size() const noexcept { return end_ - holes_; }
+  [[nodiscard]] std::uint32_t holes() const noexcept { return holes_ - holes_behind_end_; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return end_ - holes(); }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return places_.capacity(); }
   [[nodiscard]] T* values() const noexcept { return places_.values(); }
   [[nodiscard]] store_version version() const noexcept { return version_; }
@@ -194,6 +195,7 @@ class value_store {
         move_last_to(hole);
       }
       --holes_;
+      holes_behind_end_ -= inside ? 0 : 1;
       drop_hole(hole, slot);
       if (inside) {
         moved(hole);
@@ -279,12 +281,14 @@ class value_store {
   void drop_holes_at_end() noexcept {
     while (end_ != 0 && places_.is_hole(end_ - 1)) {
       --end_;
+      ++holes_behind_end_;
     }
   }
 
   // Holes whose turn has not come when a move throws: those behind the end are none any more.
   void drop_holes_behind_end() noexcept {
     const std::uint32_t listed = std::exchange(holes_, 0);
+    holes_behind_end_ = 0;
     for (std::uint32_t n = 0; n != listed; ++n) {
       const slot_index slot = places_.hole_slot(n);
       const std::uint32_t place = table_.place_or_any(slot);
@@ -338,6 +342,7 @@ class value_store {
   slot_table<Generations> table_;
   std::uint32_t end_ = 0;
   std::uint32_t holes_ = 0;
+  std::uint32_t holes_behind_end_ = 0;  ///< of these, while holes are closed
   store_version version_{};
 };
 
