@@ -76,22 +76,19 @@ void resource_core::serve(resource_slot& released) noexcept {
 }
 
 /// What a thread of the pool has made, or has been answered for, becomes idle, and in the same step
-/// is on its way no more: callbacks that get it may take their time.
+/// is on its way no more: callbacks that get it may take their time, and so may its end.
 void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_way) noexcept {
-  bool calls = false;
+  unsigned away = 0;
   {
     aftermath after(*this);
     const lock guard(mutex_);
     take_in(grant, on_their_way, after);
-    calls = after.ended.has_callbacks();
+    away = after.ended.has_callbacks() || after.unwanted.slot != nullptr ? 1 : 0;
     // This thread may not come back soon for what else there is to do.
-    after.work |= calls && has_jobs();
-    in_callbacks_ += calls ? 1 : 0;
+    after.work |= away != 0 && has_jobs();
+    away_ += away;
   }
-  if (calls) {
-    const lock guard(mutex_);
-    --in_callbacks_;
-  }
+  end_job(away);
 }
 
 void resource_core::take_in(const resource_grant& grant, std::uint32_t& on_their_way,

@@ -149,10 +149,10 @@ resource_core::errand resource_core::next_errand(bool was_idle) noexcept {
 /// Under the mutex: whether there is something to do, and nobody but those who may take long over
 /// something else; then the caller has to start a helper, which counts as idle from now on. There
 /// are as many as there may be creates and questions, one that sweeps, one that calls who is late,
-/// and as many as are in callbacks.
+/// and as many as are in other code of users: callbacks, the end of a resource, `on_event`.
 bool resource_core::call_for_help() noexcept {
-  const std::size_t most = 2 * settings_.creating_limit(max_size_) + 1 + in_callbacks_ +
-                           (calling_ || may_call() ? 1 : 0);
+  const std::size_t most =
+      2 * settings_.creating_limit(max_size_) + 1 + away_ + (calling_ || may_call() ? 1 : 0);
   const bool help =
       has_jobs() && idle_helpers_ == 0 && !stopping_ && !threads_.empty() && helpers_ < most;
   helpers_ += help ? 1 : 0;

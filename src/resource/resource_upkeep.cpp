@@ -138,7 +138,6 @@ void resource_core::run_job(const job& todo) noexcept {
     after_change(after);
   } else if (const resource_grant made = create(todo); made.slot != nullptr) {
     arrive(made, creating_);
-    end_job();
   }
 }
 
@@ -207,6 +206,7 @@ resource_grant resource_core::create(const job& todo) noexcept {
 
 void resource_core::create_failed(const job& todo, const std::exception_ptr& error,
                                   bool permanent) noexcept {
+  std::shared_ptr<resource_core> last;  // until the end of this function
   resource_slot& slot = *todo.slot;
   const nanos moment = read_clock();
   // Neither what() nor the end of the error before is called under the mutex.
@@ -223,30 +223,40 @@ void resource_core::create_failed(const job& todo, const std::exception_ptr& err
     ++totals_.create_failures;
     create_error_.swap(latest);
     create_error_text_.swap(text);
-    hopeless_ = permanent && !was_replaced;
+    hopeless_ = was_replaced ? hopeless_ : permanent;
     if (moment >= retry_at_ && !was_replaced) {
-      retry_delay_ = retry_delay_ == 0
-                         ? settings_.retry_first
-                         : std::min(later(retry_delay_, retry_delay_), settings_.retry_longest);
-      retry_at_ = later(moment, retry_delay_);
+      back_off(moment);
     }
     after.plans = true;
     after_change(after);
     if (by_callers_) {
       poke_waiters(after);
     }
+    ++away_;
+    after.work |= has_jobs();
+    last = live_ == 0 ? std::move(self_) : nullptr;
   }
   tell({.what = pool_event::kind::create_failed,
         .pool = settings_.name,
         .error = error,
         .leases = {}});
-  end_job();
+  end_job(/*away=*/1);
 }
 
-/// Only now, so that a closed pool does not join a thread that is still in code of users.
-void resource_core::end_job() noexcept {
+/// Under the mutex: the next try is later, and twice as much later each time.
+void resource_core::back_off(nanos moment) noexcept {
+  retry_delay_ = retry_delay_ == 0
+                     ? settings_.retry_first
+                     : std::min(later(retry_delay_, retry_delay_), settings_.retry_longest);
+  retry_at_ = later(moment, retry_delay_);
+}
+
+/// Only now, so that a closed pool does not join a thread that is still in code of users. `away`:
+/// one, if the thread counts as that.
+void resource_core::end_job(unsigned away) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
+  away_ -= away;
   --running_;
   after_change(after);
 }

@@ -174,20 +174,21 @@ void resource_core::run_question(const resource_grant& grant) noexcept {
   if (works && !broken(mutation::answer_unoffered)) {
     grant.slot->vetted(now());
     arrive(grant, asking_);
-  } else {
-    stop_asking();
-    if (!works) {
-      retire(grant, why);
-    }
+    return;
   }
-  end_job();
+  stop_asking();
+  if (!works) {
+    retire(grant, why);
+  }
+  end_job(/*away=*/1);
 }
 
-/// It is asked no more while it ends, which may take long.
+/// It is asked no more while it ends, which may take long: the thread is away meanwhile.
 void resource_core::stop_asking() noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
   asking_ -= broken(mutation::count_asked) ? 0 : 1;
+  ++away_;
   after.work |= has_jobs();
 }
 

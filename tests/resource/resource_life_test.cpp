@@ -132,6 +132,16 @@ TEST_F(ResourceLife, ADoomedOneIsNotPutBack) {
   EXPECT_TRUE(life.begin_closing(ticket));
 }
 
+// It was doomed before it was lent, and whoever looks at the ticket too late must not keep it.
+TEST_F(ResourceLife, WhatWasLentDoomedIsNotIdleAgain) {
+  ASSERT_TRUE(life.put_back(birth_at(0)));
+  EXPECT_TRUE(life.doom(life.word().birth()));
+  const life_word ticket = lend();
+  EXPECT_TRUE(ticket.doomed());
+  EXPECT_FALSE(life.put_back(ticket));
+  EXPECT_TRUE(life.begin_closing(ticket));
+}
+
 TEST_F(ResourceLife, DoomDoesNotReachTheNextResource) {
   const life_word first = birth_at(0);
   ASSERT_TRUE(life.begin_closing(first));

@@ -299,14 +299,15 @@ TEST(KeyedQuestions, TheEndOfThePoolAsksNoMore) {
   EXPECT_EQ(asked, 1);
 }
 
-/// The first two say no, and take their time to end.
+/// The first ones say no, and take their time to end.
 struct lingering {
   std::atomic<int>* made;
   std::atomic<bool>* lingers;
+  int old = 2;
   [[nodiscard]] int create() const { return ++*made; }
-  static bool validate(int& link) { return link > 2; }
+  [[nodiscard]] bool validate(int& link) const { return link > old; }
   void destroy(int& link, destroy_reason /*why*/) const noexcept {
-    while (link <= 2 && *lingers) {
+    while (link <= old && *lingers) {
       std::this_thread::sleep_for(1ms);
     }
   }
@@ -321,6 +322,20 @@ TEST_F(ResourceQuestions, OneThatHasSaidNoIsNotAskedAnyMoreWhileItEnds) {
   std::atomic<int> served{0};
   count_calls(pool, 1, served);
   EXPECT_TRUE(eventually([&] { return served == 1; }));
+  lingers = false;
+}
+
+// Nor does it take the threads that would make others: a host is gone, and each farewell hangs.
+TEST_F(ResourceQuestions, HoweverManyTakeTheirTimeToEndOthersAreMade) {
+  constexpr int idle = 12;
+  std::atomic<int> made{0};
+  std::atomic<bool> lingers{true};
+  links pool(lingering{&made, &lingers, idle},
+             {.max_size = 2 * idle, .validate_if_idle_longer_than = 0ns, .max_creating = 1});
+  let_grow_stale(pool, idle);
+  std::atomic<int> served{0};
+  count_calls(pool, idle, served);
+  EXPECT_TRUE(eventually([&] { return served == idle; }));
   lingers = false;
 }
 

@@ -231,6 +231,27 @@ TEST(ResourceEnd, G4EachResourceIsDestroyedOnce) {
   EXPECT_EQ(destroys, 2);
 }
 
+/// Stays in create until it is let on, and makes nothing then.
+struct stuck_factory {
+  std::shared_ptr<std::atomic<int>> state;  ///< 1: inside, 2: let on
+  [[nodiscard]] int create() const {
+    *state = 1;
+    (void)test::eventually([&] { return *state == 2; });
+    throw std::runtime_error("no");
+  }
+};
+
+TEST(ResourceEnd, ACreateThatOutlastsThePoolAndFailsLeavesNothingBehind) {
+  const auto state = std::make_shared<std::atomic<int>>(0);
+  {
+    resource_pool<int> pool(stuck_factory{state}, {.max_size = 1, .close_timeout = 1ms});
+    EXPECT_FALSE(pool.try_acquire());
+    EXPECT_TRUE(test::eventually([&] { return *state == 1; }));
+  }
+  *state = 2;
+  EXPECT_TRUE(test::eventually([&] { return state.use_count() == 1; }));
+}
+
 TEST_F(ResourceSurface, ADetachedResourceMakesRoomForAnother) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);

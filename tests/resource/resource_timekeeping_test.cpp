@@ -9,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 #include <iterator>
+#include <stdexcept>
 #include <thread>
 
 #include "support/fake_server.hpp"
@@ -240,6 +241,35 @@ TEST_F(ResourceTimekeeping, APoolThatEndsInACallbackOfAnotherTellsItsOwnFirst) {
       30s);
   held.reset();
   EXPECT_TRUE(done);
+}
+
+/// Cannot make any.
+struct broken_factory {
+  static int create() { throw std::runtime_error("no"); }
+};
+
+// Each try that fails takes one thread, and none of those that tell who is late.
+TEST_F(ResourceTimekeeping, OnEventOfFailedCreatesMayTakeItsTime) {
+  constexpr int callbacks = 8;
+  std::atomic<bool> on{false};
+  std::atomic<int> told{0};
+  std::atomic<int> failures{0};
+  resource_pool<int> pool(broken_factory{}, {.max_size = 4,
+                                             .max_creating = 1,
+                                             .retry_first = 1ms,
+                                             .retry_longest = 1ms,
+                                             .on_event = [&](const pool_event& /*failed*/) {
+                                               ++failures;
+                                               EXPECT_TRUE(eventually([&] { return on.load(); }));
+                                             }});
+  for (int i = 0; i < callbacks; ++i) {
+    pool.async_acquire(
+        [&](const resource_lease<int>& /*none*/, const std::exception_ptr& /*error*/) { ++told; },
+        (1 + i) * 20ms);
+  }
+  EXPECT_TRUE(eventually([&] { return told == callbacks; }));
+  EXPECT_GE(failures, 1);
+  on = true;
 }
 
 }  // namespace

@@ -87,8 +87,9 @@ struct resource_pool_options {
 
   /// Most calls of `create` at once. Zero: one for each four of max_size. With
   /// maintenance::background each has a thread, started when it is needed, that stays until the
-  /// pool ends; and so have as many calls of `validate` at once, and one more, and callbacks that
-  /// get what such a thread has made or validated, as many as are under way at once.
+  /// pool ends; and so have as many calls of `validate` at once, and one more; and callbacks that
+  /// get what such a thread has made or validated, calls of `destroy` for what it found invalid,
+  /// and of `on_event` for a create that failed: as many as are under way at once.
   std::size_t max_creating = 0;
 
   /// After a failed create the next one waits so long, twice as long after each further one.

@@ -230,7 +230,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
   void end_create() noexcept;
   [[nodiscard]] resource_grant keep(const resource_grant& made, place at) noexcept;
-  void end_job() noexcept;
+  void back_off(nanos moment) noexcept;
+  void end_job(unsigned away) noexcept;
   void create_failed(const job& todo, const std::exception_ptr& error, bool permanent) noexcept;
   void sweep(bool is_brief) noexcept;
   [[nodiscard]] bool needs_care(const resource_slot& slot, nanos now) const noexcept;
@@ -359,7 +360,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::shared_ptr<resource_core> self_;  // while leases outlive the pool
   unsigned helpers_ = 0;                 // started when they were needed
   unsigned idle_helpers_ = 0;            // and those that are being started
-  unsigned in_callbacks_ = 0;            // with what they have made or asked
+  unsigned away_ = 0;                    // in code of users, but neither create nor question
   bool stopping_ = false;
   bool calls_due_ = false;  // the thread that keeps time has found something to call
   bool calling_ = false;

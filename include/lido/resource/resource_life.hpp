@@ -115,9 +115,9 @@ class alignas(no_false_sharing) resource_life {
     return move(seen, ticket);
   }
 
-  /// in_use or checking -> idle. False: doomed meanwhile, or the ticket is not the last one.
+  /// in_use or checking -> idle. False: doomed, or the ticket is not the last one.
   [[nodiscard]] bool put_back(life_word ticket) noexcept {
-    return move(ticket, ticket.in(life_state::idle));
+    return !ticket.doomed() && move(ticket, ticket.in(life_state::idle));
   }
 
   /// in_use or checking -> closing; doomed or not. False: the ticket is not the last one.

@@ -99,7 +99,8 @@ class resource_pool {
   /// Calls `done(lease_type, std::exception_ptr)` exactly once, perhaps before it returns: with a
   /// lease, or with an acquire_error (or std::bad_alloc if there is no memory for one). `done` must
   /// be copyable and not throw, and is called without locks by whoever ends the wait: who releases
-  /// a resource, stops the token, closes the pool, or a thread of the pool. Time-outs need
+  /// a resource, stops the token, closes the pool, or a thread of the pool. If it gives back what
+  /// it got, the next may be called by the same thread, after it has returned. Time-outs need
   /// `maintenance::background`, or ticks; with neither the factory may be called here and by who
   /// releases. Throws std::bad_alloc; then `done` is not called.
   template <class Done>
@@ -177,8 +178,8 @@ class resource_pool {
 
   /// Refuses and wakes all who wait, ends idle resources, waits up to `timeout` until the others
   /// have come back, and says what is left. May be called again. Throws std::bad_alloc if there is
-  /// no memory for what it says; the pool is closed then, too. Requires: not called by user code
-  /// that the pool calls.
+  /// no memory for what it says; the pool is closed then, too. Leases that are out for too long are
+  /// reported afterwards by ticks alone. Requires: not called by user code that the pool calls.
   close_report close(std::chrono::nanoseconds timeout) {
     return core_->close(detail::deadline::after(timeout));
   }
