@@ -32,6 +32,7 @@ key_share& total_share::add(std::unique_ptr<key_share> share) {
   bool is_closed = false;
   {
     const std::lock_guard guard(mutex_);
+    added.core().begin_behind(last_birth_);
     added.next_ = shares_;
     if (shares_ != nullptr) {
       shares_->previous_ = &added;
@@ -51,6 +52,7 @@ std::unique_ptr<key_share> total_share::remove(key_share& share) noexcept {
       share.core().stats().live != 0) {
     return nullptr;
   }
+  last_birth_ = std::max(last_birth_, share.core().last_birth());
   used_ -= share.granted_ + share.owed_;
   owed_ -= share.owed_;
   (share.previous_ != nullptr ? share.previous_->next_ : shares_) = share.next_;
@@ -96,9 +98,10 @@ bool total_share::needs_more(const wait& waiting) const noexcept {
          !share.core().use_of_room().backs_off;
 }
 
-total_share::wait* total_share::first_in_need() const noexcept {
+/// `own`: a key that serves all who wait for it, whether it may have more or not.
+total_share::wait* total_share::first_in_need(const key_share* own) const noexcept {
   wait* candidate = first_;
-  while (candidate != nullptr && !needs_more(*candidate)) {
+  while (candidate != nullptr && &candidate->share_ != own && !needs_more(*candidate)) {
     candidate = candidate->next_;
   }
   return candidate;
@@ -165,7 +168,7 @@ key_share* total_share::plan() noexcept {
   }
   std::uint32_t coming = 0;
   for (const key_share* share = shares_; share != nullptr; share = share->next_) {
-    coming += share->resizing_ && share->owed_ != 0 ? 1 : 0;
+    coming += share->resizing_ ? share->owed_ : 0;
   }
   key_share* const source = needy() > coming ? least_needed() : nullptr;
   if (source != nullptr) {
@@ -176,7 +179,7 @@ key_share* total_share::plan() noexcept {
 }
 
 /// Of the keys with more than their users need, the one that was not used for longest. Where
-/// creates fail, those who wait for the next try need nothing until then.
+/// creates fail, those who wait for the next try need nothing until then but what is there.
 key_share* total_share::least_needed() const noexcept {
   if (broken(mutation::hoarding_key)) {
     return nullptr;
@@ -187,7 +190,8 @@ key_share* total_share::least_needed() const noexcept {
     // relaxed: a hint about which one is best
     const std::uint64_t used = share->last_used_.load(std::memory_order_relaxed);
     const room_use use = share->core().use_of_room();
-    const std::uint32_t needed = use.backs_off ? use.live : share->claims();
+    const std::uint32_t needed =
+        use.backs_off ? std::min(use.live, share->claims()) : share->claims();
     if (share->granted_ > needed && (found == nullptr || used < oldest)) {
       found = share;
       oldest = used;
@@ -229,7 +233,7 @@ void total_share::let_older_go_first(key_share& share) noexcept {
   std::uint32_t size = 0;
   {
     const std::lock_guard guard(mutex_);
-    wait* const first = first_in_need();
+    wait* const first = first_in_need(&share);
     if (first == nullptr || &first->share_ == &share || share.waiting_ == 0 || used_ < max_total_ ||
         share.granted_ == 0 || share.resizing_) {
       return;
@@ -256,34 +260,39 @@ void total_share::begin_use() noexcept {
   }
 }
 
+/// What came and went in an acquire may have made room, although it ends with a lease that is kept.
 resource_grant total_share::try_take(key_share& share, place at) noexcept {
   begin_use();
   resource_grant taken = share.core().take_last(at);
   if (taken.slot == nullptr) {
     taken = share.core().take_now(at);
-  }
-  if (taken.slot == nullptr) {
-    const wait here(*this, share);
-    taken = share.core().take_now(at);
+    if (taken.slot == nullptr) {
+      const wait here(*this, share);
+      taken = share.core().take_now(at);
+    }
+    look_again();
   }
   return taken;
 }
 
 resource_grant total_share::take(key_share& share, const acquire_request& request) {
   begin_use();
+  resource_grant taken;
   if (!request.stop.stop_requested()) {
-    resource_grant taken = share.core().take_last(request.at);
-    if (taken.slot == nullptr) {
-      taken = request.until.is_at_once()
-                  ? share.core().take_now(request.at)
-                  : share.core().take_now(request.at, request.until, validation::by_caller);
-    }
+    taken = share.core().take_last(request.at);
     if (taken.slot != nullptr) {
       return taken;
     }
+    taken = request.until.is_at_once()
+                ? share.core().take_now(request.at)
+                : share.core().take_now(request.at, request.until, validation::by_caller);
   }
-  const wait here(*this, share);
-  return share.core().take(request);
+  if (taken.slot == nullptr) {
+    const wait here(*this, share);
+    taken = share.core().take(request);
+  }
+  look_again();
+  return taken;
 }
 
 /// However the lease ends: a key whose users discard does not go before others for ever.
@@ -329,70 +338,6 @@ void total_share::look_again() noexcept {
   if (anybody_waits()) {
     pump();
   }
-}
-
-// ---- all keys -----------------------------------------------------------------------------------
-
-void total_share::look_at(key_share& share) noexcept {
-  const std::lock_guard guard(mutex_);
-  ++share.looks_;
-}
-
-key_share* total_share::look_behind(const key_share* before) noexcept {
-  const std::lock_guard guard(mutex_);
-  key_share* const found = before != nullptr ? before->next_ : shares_;
-  if (found != nullptr) {
-    ++found->looks_;
-  }
-  return found;
-}
-
-/// What was ended meanwhile may have made room.
-void total_share::end_look(key_share& share) noexcept {
-  {
-    const std::lock_guard guard(mutex_);
-    --share.looks_;
-  }
-  look_again();
-}
-
-void total_share::trim(key_share& share) noexcept {
-  // relaxed: a clock that may tick twice or not at all
-  (void)era_.fetch_add(1, std::memory_order_relaxed);
-  std::uint32_t size = 0;
-  {
-    const std::lock_guard guard(mutex_);
-    const auto live = static_cast<std::uint32_t>(share.core().stats().live);
-    const std::uint32_t needed = std::max(share.claims(), live);
-    if (share.resizing_ || share.granted_ <= needed) {
-      return;
-    }
-    take_back(share, share.granted_ - needed);
-    share.resizing_ = true;
-    size = share.granted_;
-  }
-  apply(share, size);
-  const std::lock_guard guard(mutex_);
-  settle();
-}
-
-void total_share::close() noexcept {
-  const std::lock_guard guard(mutex_);
-  closed_ = true;
-}
-
-bool total_share::is_closed() const noexcept {
-  const std::lock_guard guard(mutex_);
-  return closed_;
-}
-
-total_share::numbers total_share::count() const noexcept {
-  const std::lock_guard guard(mutex_);
-  numbers found{.used = used_, .waiting = 0, .moved = moved_};
-  for (const wait* waiting = first_; waiting != nullptr; waiting = waiting->next_) {
-    ++found.waiting;
-  }
-  return found;
 }
 
 }  // namespace lido::detail

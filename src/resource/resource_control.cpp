@@ -70,6 +70,19 @@ bool resource_core::kill(const resource_handle& handle) noexcept {
   return true;
 }
 
+std::uint64_t resource_core::last_birth() const noexcept {
+  std::uint64_t last = 0;
+  (void)find_slot([&](const resource_slot& slot) {
+    last = std::max(last, slot.word().birth());
+    return false;
+  });
+  return last;
+}
+
+void resource_core::begin_behind(std::uint64_t birth) noexcept {
+  (void)find_slot([&](resource_slot& slot) { return slot.begin_behind(birth), false; });
+}
+
 void resource_core::flush() noexcept {
   // relaxed: who misses it now sees it when it next looks at a resource
   epoch_.fetch_add(1, std::memory_order_relaxed);

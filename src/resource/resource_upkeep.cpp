@@ -1,5 +1,6 @@
 // Making resources, and looking after idle ones.
 #include <algorithm>
+#include <utility>
 
 #include "lido/resource/resource_core.hpp"
 
@@ -193,15 +194,24 @@ resource_grant resource_core::create(const job& todo) noexcept {
   const nanos born = read_clock();
   const life_word ticket = slot.be_born(born, settings_.life, todo.draw, todo.epoch);
   slot.vetted(born);  // though each be validated before its use: or none might ever be lent
+  if (note_created(took, error)) {
+    look_for_room();  // for those who would have looked when the next try is due
+  }
+  return {&slot, ticket};
+}
+
+/// True: that ends a back-off. `error`: afterwards that of the create before, to be ended without
+/// the mutex.
+bool resource_core::note_created(std::chrono::nanoseconds took,
+                                 std::exception_ptr& error) noexcept {
   const lock guard(mutex_);
   ++totals_.created;
   totals_.creating_for += took;
-  totals_.longest_create = std::max<std::chrono::nanoseconds>(totals_.longest_create, took);
-  create_error_.swap(error);  // to end it without the mutex
+  totals_.longest_create = std::max(totals_.longest_create, took);
+  create_error_.swap(error);
   hopeless_ = false;
-  retry_at_ = 0;
   retry_delay_ = 0;
-  return {&slot, ticket};
+  return std::exchange(retry_at_, 0) != 0;
 }
 
 void resource_core::create_failed(const job& todo, const std::exception_ptr& error,

@@ -157,7 +157,7 @@ class total_share final : public room_source {
   [[nodiscard]] key_share* next_change(std::uint32_t& size) noexcept;
   void apply(key_share& share, std::uint32_t size) noexcept;
   [[nodiscard]] key_share* plan() noexcept;
-  [[nodiscard]] wait* first_in_need() const noexcept;
+  [[nodiscard]] wait* first_in_need(const key_share* own = nullptr) const noexcept;
   [[nodiscard]] bool needs_more(const wait& waiting) const noexcept;
   [[nodiscard]] std::uint32_t needy() const noexcept;
   [[nodiscard]] key_share* least_needed() const noexcept;
@@ -178,6 +178,7 @@ class total_share final : public room_source {
   std::uint32_t used_ = 0;
   std::uint32_t owed_ = 0;
   std::uint64_t moved_ = 0;
+  std::uint64_t last_birth_ = 0;  ///< of keys that are gone: none like it comes again
   bool closed_ = false;
 };
 

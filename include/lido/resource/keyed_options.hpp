@@ -38,7 +38,7 @@ struct keyed_resource_pool_options {
 struct keyed_resource_pool_stats {
   std::size_t max_total = 0;
   std::size_t keys = 0;  ///< that have resources, or had some a tick ago
-  std::size_t live = 0;  ///< never more than max_total
+  std::size_t live = 0;  ///< each key at its own moment: what moves between them may count twice
   std::size_t idle = 0;
   std::size_t in_use = 0;
   std::size_t waiters = 0;  ///< of all keys

@@ -117,6 +117,10 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] resource_pool_stats stats();
   /// Of how much use room is: nothing is made for a while where creates have failed.
   [[nodiscard]] room_use use_of_room() noexcept;
+  /// No resource has had a later birth than that.
+  [[nodiscard]] std::uint64_t last_birth() const noexcept;
+  /// Once, before anybody knows of the pool: all its resources have later ones than that.
+  void begin_behind(std::uint64_t birth) noexcept;
   /// Once, before anybody waits; the source stays until nobody does.
   void get_room_from(room_source& source) noexcept { rooms_ = &source; }
   [[nodiscard]] std::vector<lease_info> leases() const;
@@ -228,6 +232,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void run_jobs_here() noexcept;
   bool run_one_job(bool is_brief) noexcept;
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
+  [[nodiscard]] bool note_created(std::chrono::nanoseconds took,
+                                  std::exception_ptr& error) noexcept;
   void end_create() noexcept;
   [[nodiscard]] resource_grant keep(const resource_grant& made, place at) noexcept;
   void back_off(nanos moment) noexcept;

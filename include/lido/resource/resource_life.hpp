@@ -22,6 +22,10 @@ class life_word {
  public:
   constexpr life_word() noexcept = default;
   constexpr explicit life_word(std::uint64_t bits) noexcept : bits_(bits) {}
+  /// Of an empty place that has had so many resources.
+  [[nodiscard]] static constexpr life_word behind(std::uint64_t birth) noexcept {
+    return life_word(birth << birth_shift);
+  }
 
   [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
   [[nodiscard]] constexpr life_state state() const noexcept {
@@ -104,6 +108,13 @@ class alignas(no_false_sharing) resource_life {
 
   /// creating, in_use or closing -> empty. Only who brought it there.
   void vanish() noexcept;
+
+  /// The next resource is the one after that birth. Only while it is empty, and nobody else is
+  /// here.
+  void begin_behind(std::uint64_t birth) noexcept {
+    // relaxed: before anybody else knows of it
+    word_.store(life_word::behind(birth).bits(), std::memory_order_relaxed);
+  }
 
   /// idle -> in_use or checking. `ticket` is the word that was made.
   [[nodiscard]] bool lend(life_word& ticket, life_state to = life_state::in_use) noexcept {
