@@ -28,7 +28,7 @@ struct settings {
   unsigned each = 2;
   unsigned keys = 6;
   unsigned faults = 16;
-  unsigned ticks = 1;      // without them nobody comes by who was not asked
+  unsigned ticks = 1;      // without them nobody looks at the pool, either
   unsigned patience = 60;  // so long that who runs out of it has been forgotten
 };
 
@@ -178,13 +178,11 @@ class worker {
   stress::random random_;
 };
 
-/// Until the workers have ended.
+/// Until the workers have ended. Whoever looks at a keyed pool sees to it that room is passed on.
 void meddle(stress::run& run, pool_type& pool, const settings& settings) {
   stress::random random = run.generator(0);
-  while (!run.over()) {
-    if (settings.ticks != 0) {
-      pool.tick();
-    }
+  while (settings.ticks != 0 && !run.over()) {
+    pool.tick();
     if (random() % 4 == 0) {
       pool.flush(static_cast<unsigned>(random() % settings.keys));
     } else if (random() % 4 == 0) {

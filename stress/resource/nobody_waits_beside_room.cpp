@@ -1,0 +1,202 @@
+/// Tries to break: nobody waits for a key while the total and its own limit leave room, although
+/// nobody ticks, looks at the pool, or gives anything back any more.
+///
+/// In each round a new pool, and threads that use it for a while and then keep what they get. When
+/// all are still, whoever waits must have a reason. A release would repair what was forgotten, so
+/// there is none.
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/run.hpp"
+#include "lido/keyed_resource_pool.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// One round's limits, drawn anew each time.
+struct limits {
+  unsigned total;
+  unsigned each;
+  unsigned keys;
+  unsigned faults;  ///< one call of the factory in so many fails; 0: none
+  unsigned delay;   ///< microseconds that a call takes at most
+};
+
+struct chance {
+  std::atomic<unsigned> calls{1};
+  unsigned next() { return calls++ * 0x9E3779B9U >> 13U; }
+};
+
+struct moody_factory {
+  const limits* of;
+  chance* moods;
+
+  [[nodiscard]] int create(const unsigned& /*key*/) const {
+    if (fails_after(1)) {
+      throw std::runtime_error("no connection");
+    }
+    return 1;
+  }
+  [[nodiscard]] bool validate(int& /*idle*/) const { return !fails_after(4); }
+  [[nodiscard]] bool reset(int& /*used*/) const { return !fails_after(8); }
+  void destroy(int& /*ended*/, lido::destroy_reason /*why*/) const noexcept {
+    (void)fails_after(2);
+  }
+
+ private:
+  [[nodiscard]] bool fails_after(unsigned part) const {
+    const unsigned mood = moods->next();
+    std::this_thread::sleep_for(std::chrono::microseconds(mood % (of->delay / part + 1)));
+    return of->faults != 0 && mood / 7 % of->faults == 0;
+  }
+};
+
+using pool_type = lido::keyed_resource_pool<unsigned, int>;
+
+/// What one thread is at; its key, or `nothing`.
+struct state {
+  static constexpr int nothing = -1;
+  std::atomic<int> waits{nothing};
+  std::atomic<int> has{nothing};
+};
+
+class crowd {
+ public:
+  crowd(stress::random random, unsigned threads)
+      : random_(random),
+        drawn_{1 + draw(3), 1 + draw(3), 2 + draw(3), draw(2) == 0 ? 0 : 3 + draw(6),
+               draw(3) * 1500},
+        pool_(moody_factory{&drawn_, &moods_},
+              {.max_total = drawn_.total,
+               .prefer_same_key_for = std::chrono::milliseconds(draw(3)),
+               .each_key = {.max_size = drawn_.each,
+                            .validate_if_idle_longer_than = draw(2) == 0 ? 0ms : 500ms,
+                            .retry_first = 2ms,
+                            .retry_longest = 8ms,
+                            .upkeep = lido::maintenance::by_tick}}),
+        states_(threads) {
+    for (state& mine : states_) {
+      threads_.emplace_back([this, &mine, own = stress::random(random_())]() mutable {
+        use_for_a_while(own);
+        keep(mine, static_cast<unsigned>(own() % drawn_.keys));
+      });
+    }
+  }
+
+  /// Whether somebody waits beside room for `patience`; `waited`: somebody had to wait at all.
+  bool forgets(std::chrono::milliseconds patience, bool& waited) {
+    std::this_thread::sleep_for(40ms);
+    const auto end = std::chrono::steady_clock::now() + patience;
+    bool beside_room = is_beside_room();
+    while (beside_room && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(10ms);
+      beside_room = is_beside_room();
+    }
+    for (const state& one : states_) {
+      waited |= one.waits != state::nothing;
+    }
+    return beside_room;
+  }
+
+  void end() {
+    over_ = true;
+    give_up_.request_stop();
+    threads_.clear();
+  }
+
+ private:
+  unsigned draw(unsigned sides) { return static_cast<unsigned>(random_() >> 8U) % sides; }
+
+  void use_for_a_while(stress::random& random) {
+    for (auto uses = random() % 4; uses > 0; --uses) {
+      const auto key = static_cast<unsigned>(random() % drawn_.keys);
+      try {
+        auto lease = random() % 4 == 0
+                         ? pool_.try_acquire(key)
+                         : pool_.acquire_for(key, std::chrono::microseconds(random() % 3000));
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 1500));
+        if (lease && random() % 5 == 0) {
+          lease.discard();
+        }
+      } catch (const lido::acquire_error&) {  // it is late
+      }
+    }
+  }
+
+  void keep(state& mine, unsigned key) {
+    mine.waits = static_cast<int>(key);
+    try {
+      const auto lease = pool_.acquire_for(key, 60s, give_up_.get_token());
+      mine.waits = state::nothing;
+      mine.has = static_cast<int>(key);
+      while (!over_) {
+        std::this_thread::sleep_for(1ms);
+      }
+    } catch (const lido::acquire_error&) {  // the round is over
+      mine.waits = state::nothing;
+    }
+  }
+
+  [[nodiscard]] bool is_beside_room() const {
+    unsigned all = 0;
+    std::vector<unsigned> of_key(drawn_.keys);
+    for (const state& one : states_) {
+      if (const int key = one.has; key != state::nothing) {
+        ++all;
+        ++of_key[static_cast<std::size_t>(key)];
+      }
+    }
+    for (const state& one : states_) {
+      const int key = one.waits;
+      if (key != state::nothing && all < drawn_.total &&
+          of_key[static_cast<std::size_t>(key)] < drawn_.each) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  stress::random random_;
+  const limits drawn_;
+  chance moods_;
+  pool_type pool_;
+  std::vector<state> states_;
+  std::atomic<bool> over_{false};
+  std::stop_source give_up_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  stress::run_options options;
+  unsigned patience = 10;
+  stress::command_line line("Nobody waits beside room", options);
+  line.add("--patience", patience, "seconds after which a wait has been forgotten");
+  line.parse(argc, argv);
+
+  stress::run run(options);
+  std::atomic<bool> waited{false};
+  do {
+    run.in_threads(8, [&](unsigned group) {  // most of a round is sleep
+      for (unsigned number = 0; !run.over(); ++number) {
+        crowd one(run.generator(group, number), options.threads);
+        bool had_to_wait = false;
+        if (one.forgets(std::chrono::seconds(patience), had_to_wait)) {
+          run.broken("somebody waits beside room");
+        }
+        waited = waited || had_to_wait;
+        one.end();
+        run.add_operations(1);
+      }
+    });
+  } while (run.goes_on(waited));
+  run.require(waited, "nobody had to wait");
+  return run.held("nobody_waits_beside_room");
+}
