@@ -2,6 +2,7 @@
 /// room gets it, and there are never more resources than the limit allows.
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -33,12 +34,26 @@ constexpr auto some_time = std::chrono::seconds(1);  // over whenever the model 
 struct census {
   int alive = 0;
   int limit = 0;
+  std::uint32_t together = 0;  ///< a create ends when so many have begun
+  lido::detail::atomic<std::uint32_t> begun{0};
+
+  void await_the_others() noexcept {
+    (void)begun.fetch_add(1, std::memory_order_acq_rel);
+    lido::detail::unpark(&begun);
+    for (auto seen = begun.load(std::memory_order_acquire); seen < together;
+         seen = begun.load(std::memory_order_acquire)) {
+      (void)lido::detail::park(begun, seen, {});
+    }
+  }
 };
 
 struct dialer {
   census* count;
   [[nodiscard]] session create() const {
     require(++count->alive <= count->limit, "more resources than the limit of all keys");
+    if (count->together != 0) {
+      count->await_the_others();
+    }
     return {};
   }
   void destroy(session& /*ended*/, lido::destroy_reason /*why*/) const noexcept { --count->alive; }
@@ -99,6 +114,12 @@ class keys {
     total_.end_look(*shares_.at(key));
   }
 
+  /// From now on a create ends when so many have begun.
+  void make_together(std::uint32_t creates) noexcept {
+    census_.begun.store(0, std::memory_order_relaxed);
+    census_.together = creates;
+  }
+
   /// After all threads: nobody waits, and either key can have all there is.
   void check() {
     require(total_.count().waiting == 0, "somebody is still in the queue");
@@ -119,6 +140,7 @@ class keys {
                                     .idle_timeout = std::chrono::nanoseconds(0),
                                     .max_lifetime = std::chrono::nanoseconds(0),
                                     .keepalive = std::chrono::nanoseconds(0),
+                                    .max_creating = max_size,
                                     .detect_hold_and_wait = false,
                                     .upkeep = lido::maintenance::by_callers,
                                     .clock = &clock_of_all});
@@ -187,12 +209,18 @@ void late_against_wait() {
   });
 }
 
-// Both keep what they get, and what the first is granted the second may take.
+// Both keep what they get, and what the first is granted the second may take. What they do when
+// they have got it comes too late: neither gets anything before the other has room, too.
 void two_of_one_key() {
   with_keys(2, 2, [](keys& all) {
-    all.wait_and_use(1);
+    all.wait_and_use(0);  // or one of them would be busy with the first upkeep of the key
+    for (const resource_grant& grant : {all.wait_for(1), all.wait_for(1)}) {
+      all.give_back(1, grant);
+    }
+    all.make_together(2);
     std::array<resource_grant, 2> held;
     in_threads([&] { held[0] = all.wait_for(0); }, [&] { held[1] = all.wait_for(0); });
+    all.make_together(0);
     for (const resource_grant& grant : held) {
       all.give_back(0, grant);
     }
