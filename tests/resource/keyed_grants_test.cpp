@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -81,8 +82,12 @@ TEST_F(KeyedGrants, B6AKeyWhoseCreatesFailGivesWhatIsIdle) {
   keyed_pool pool(actor{&play}, options(2, 10ms));
   {
     const keyed first = pool.acquire("weak");
-    play.on_create = [](int /*number*/) { throw std::runtime_error("down"); };
-    EXPECT_THROW((void)pool.acquire_for("weak", 5ms), acquire_error);
+    std::stop_source failed;
+    play.on_create = [&](int /*number*/) {
+      failed.request_stop();
+      throw std::runtime_error("down");
+    };
+    EXPECT_THROW((void)pool.acquire_for("weak", 20s, failed.get_token()), acquire_error);
     play.on_create = [](int /*number*/) {};
   }
   const keyed held = pool.acquire_for("strong", 10s);
