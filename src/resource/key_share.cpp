@@ -261,6 +261,12 @@ void total_share::begin_use() noexcept {
 }
 
 /// What came and went in an acquire may have made room, although it ends with a lease that is kept.
+void total_share::end_acquire() noexcept {
+  if (!broken(mutation::acquire_unwatched)) {
+    look_again();
+  }
+}
+
 resource_grant total_share::try_take(key_share& share, place at) noexcept {
   begin_use();
   resource_grant taken = share.core().take_last(at);
@@ -270,7 +276,7 @@ resource_grant total_share::try_take(key_share& share, place at) noexcept {
       const wait here(*this, share);
       taken = share.core().take_now(at);
     }
-    look_again();
+    end_acquire();
   }
   return taken;
 }
@@ -291,7 +297,7 @@ resource_grant total_share::take(key_share& share, const acquire_request& reques
     const wait here(*this, share);
     taken = share.core().take(request);
   }
-  look_again();
+  end_acquire();
   return taken;
 }
 

@@ -155,10 +155,11 @@ enum class mutation {
   ask_with_all,      ///< questions are as many as the pool may have resources
   count_asked,       ///< a question that has its answer goes on counting as under way
   // keyed resource pools
-  claim_unwatched,   ///< who begins with a key does not look whether others lose room by that
-  key_unwatched,     ///< who leaves a key does not look whether others wait for room
-  hoarding_key,      ///< what a key does not use is not taken back
-  early_settlement,  ///< what was taken back is granted anew before it is gone
+  claim_unwatched,    ///< who begins with a key does not look whether others lose room by that
+  acquire_unwatched,  ///< who has got something does not look whether others wait for room
+  key_unwatched,      ///< who leaves a key does not look whether others wait for room
+  hoarding_key,       ///< what a key does not use is not taken back
+  early_settlement,   ///< what was taken back is granted anew before it is gone
 };
 
 }  // namespace lido::detail

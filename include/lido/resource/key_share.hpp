@@ -151,6 +151,7 @@ class total_share final : public room_source {
     return waits_.load(std::memory_order_seq_cst) != 0;
   }
   void begin_use() noexcept;
+  void end_acquire() noexcept;
   void begin_end_of_use(key_share& share) noexcept;
   void end_use(key_share& share) noexcept;
   void pump() noexcept;

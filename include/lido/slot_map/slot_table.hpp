@@ -131,9 +131,8 @@ class slot_table {
   /// Drops the free slots behind the last one that is taken, used up or old, and the memory of them
   /// all but what `reserve(slots)` asks for. What they have counted is kept as the generation that
   /// new slots begin with; so one that has given half of its own stays, or each new slot would be
-  /// used up at once. Throws
-  /// std::bad_alloc, and has changed nothing then. `taken(slot)` says whether a slot has a value.
-  /// Requires: none is vacant.
+  /// used up at once. Throws std::bad_alloc, and has changed nothing then. `taken(slot)` says
+  /// whether a slot has a value. Requires: none is vacant.
   template <class Taken>
   void shrink(std::size_t slots, Taken taken) {
     std::size_t keep = words_.size();

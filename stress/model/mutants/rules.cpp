@@ -217,6 +217,8 @@ constexpr std::array rules{
          "a question that has its answer goes on counting as under way"},
     rule{mutation::claim_unwatched, "claim_unwatched",
          "who begins with a key does not look whether others lose room by that"},
+    rule{mutation::acquire_unwatched, "acquire_unwatched",
+         "who has got something does not look whether others wait for room"},
     rule{mutation::key_unwatched, "key_unwatched",
          "who leaves a key does not look whether others wait for room"},
     rule{mutation::hoarding_key, "hoarding_key", "what a key does not use is not taken back"},

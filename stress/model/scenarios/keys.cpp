@@ -228,6 +228,21 @@ void two_of_one_key() {
   });
 }
 
+// Who makes one is given what another gives back, and keeps it: what it has made is too much then,
+// and a third, of the other key, keeps what the room is for.
+void served_beside_its_create() {
+  with_keys(2, 2, [](keys& all) {
+    const resource_grant first = all.wait_for(0);
+    resource_grant served;
+    resource_grant last;
+    in_threads([&] { served = all.wait_for(0); }, [&] { all.give_back(0, first); },
+               [&] { last = all.wait_for(1); });
+    all.give_back(0, served);
+    all.give_back(1, last);
+    all.check();
+  });
+}
+
 constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
 
 constexpr scenario shares(std::string_view name, std::string_view tells, void (*run)()) {
@@ -245,6 +260,8 @@ constexpr std::array scenarios{
            &late_against_wait),
     shares("keys.two_of_one_key", "one takes the room that was granted for another of its key",
            &two_of_one_key),
+    shares("keys.served_beside_its_create", "room for one key as another's create comes too late",
+           &served_beside_its_create),
 };
 
 }  // namespace
