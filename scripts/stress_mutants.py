@@ -28,7 +28,7 @@ COME_BY = {
     "slot maps": r"^stress\.slot_map\.",
     "concurrent slot maps": r"^stress\.slot_map\.",
     "resource pools": r"^stress\.resource\.",
-    "keyed resource pools": r"^stress\.resource\.keys",
+    "keyed resource pools": r"^stress\.resource\.(keys|nobody)_",
 }
 
 

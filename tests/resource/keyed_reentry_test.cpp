@@ -23,6 +23,7 @@ struct visitor {
   nosy_pool* pool = nullptr;
   std::set<call> seen;
   bool down = false;
+  std::stop_source told;  ///< asked to stop by an event
 
   void visit(call from) {
     if (pool == nullptr || inside_) {
@@ -32,6 +33,11 @@ struct visitor {
     test::run_in_new_thread([this] { use(); });
     inside_ = false;
     seen.insert(from);
+  }
+
+  void hear() {
+    visit(call::event);
+    told.request_stop();
   }
 
   void use() const {
@@ -81,16 +87,12 @@ struct nosy_factory {
 TEST(KeyedReentry, EveryFunctionMayUseThePool) {
   test::manual_clock clock;
   visitor guest;
-  std::stop_source told;
-  nosy_pool pool(nosy_factory{&guest}, {.max_total = 2,
-                                        .each_key = {.max_size = 2,
-                                                     .on_event =
-                                                         [&](const pool_event&) {
-                                                           guest.visit(call::event);
-                                                           told.request_stop();
-                                                         },
-                                                     .upkeep = maintenance::by_tick,
-                                                     .clock = &clock}});
+  nosy_pool pool(nosy_factory{&guest},
+                 {.max_total = 2,
+                  .each_key = {.max_size = 2,
+                               .on_event = [&](const pool_event&) { guest.hear(); },
+                               .upkeep = maintenance::by_tick,
+                               .clock = &clock}});
   guest.pool = &pool;
   (void)pool.acquire("a");
   EXPECT_TRUE(guest.seen.contains(call::create));
@@ -114,8 +116,8 @@ TEST(KeyedReentry, EveryFunctionMayUseThePool) {
   guest.seen.clear();
   guest.down = true;
   pool.flush();
-  told = std::stop_source();
-  EXPECT_THROW((void)pool.acquire_for("a", 60s, told.get_token()), acquire_error);
+  guest.told = std::stop_source();
+  EXPECT_THROW((void)pool.acquire_for("a", 60s, guest.told.get_token()), acquire_error);
   EXPECT_TRUE(guest.seen.contains(call::event));
   guest.pool = nullptr;
 }
