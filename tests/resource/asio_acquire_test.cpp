@@ -48,6 +48,34 @@ TEST_F(AsioAcquire, AHandlerRunsWhereItsExecutorSaysAndNotBefore) {
   EXPECT_TRUE(called);
 }
 
+// Also where it could run at once: in a handler of its own executor.
+TEST_F(AsioAcquire, NoHandlerRunsInAnAcquireOrARelease) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  pool.acquire().reset();
+  net::io_context context;
+  int called = 0;
+  const auto ask = [&] {
+    async_acquire(pool, 10s,
+                  net::bind_executor(
+                      context, [&](const std::exception_ptr&, const fake_lease&) { ++called; }));
+  };
+  net::post(context, [&] {
+    ask();
+    EXPECT_EQ(called, 0) << "in the acquire";
+  });
+  context.run();
+  EXPECT_EQ(called, 1);
+  fake_lease held = pool.acquire();
+  ask();
+  net::post(context, [&] {
+    held.reset();
+    EXPECT_EQ(called, 1) << "in the release";
+  });
+  context.restart();
+  context.run();
+  EXPECT_EQ(called, 2);
+}
+
 TEST_F(AsioAcquire, HandlersOfOneStrandDoNotOverlap) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 4});
   net::thread_pool threads(4);
@@ -239,6 +267,39 @@ TEST_F(AsioAcquire, WhatEndsWithAContextMayStillAsk) {
   held.reset();
   EXPECT_TRUE(pool.acquire_for(10s));
   EXPECT_TRUE(pool.close(10s).complete());
+}
+
+// The context has told its parts of its end by then, and this is none of them yet.
+TEST_F(AsioAcquire, WhatEndsWithAContextMayBeTheFirstToAsk) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  fake_lease held = pool.acquire();
+  {
+    net::io_context gone;
+    net::post(gone, [will = last_will(pool, gone)] { FAIL() << "nobody runs it"; });
+  }
+  held.reset();
+  EXPECT_TRUE(pool.acquire_for(10s));
+  EXPECT_TRUE(pool.close(10s).complete());
+}
+
+// What nobody can be given any more takes nobody's place, and nothing is made for it.
+TEST_F(AsioAcquire, A10TheEndOfAContextEndsItsWaits) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .max_waiters = 2});
+  fake_lease held = pool.acquire();
+  {
+    net::io_context gone;
+    for (int i = 0; i < 2; ++i) {
+      async_acquire(pool, 1h,
+                    net::bind_executor(gone, [](const std::exception_ptr&, const fake_lease&) {
+                      FAIL() << "nobody runs it";
+                    }));
+    }
+    EXPECT_EQ(pool.stats().waiters, 2U);
+  }
+  EXPECT_EQ(pool.stats().waiters, 0U);
+  held.discard();
+  EXPECT_TRUE(eventually([&] { return pool.stats().live == 0; }));
+  EXPECT_EQ(server.creates, 1);
 }
 
 // What a strand that has ended is given, it destroys at once: the handler, and with it the lease.

@@ -35,13 +35,15 @@ class AsioCancellation : public ::testing::Test {
   /// What the handler of one acquire has got.
   struct outcome {
     int calls = 0;
+    bool has_slot = false;  ///< when it was called
     fake_lease lease;
     std::optional<acquire_failure> failure;
   };
 
   void begin(fake_pool& pool, outcome& out, std::stop_token stop = {}) {
-    auto handler = [&out](const std::exception_ptr& error, fake_lease lease) {
+    auto handler = [this, &out](const std::exception_ptr& error, fake_lease lease) {
       ++out.calls;
+      out.has_slot = signal.slot().has_handler();
       out.lease = std::move(lease);
       try {
         if (error) {
@@ -88,7 +90,7 @@ TEST_F(AsioCancellation, WhatIsGivenAlreadyIsNotTakenAway) {
   context.run();
   EXPECT_TRUE(out.lease);
   EXPECT_FALSE(out.failure);
-  // The slot has been cleared, for the next operation.
+  EXPECT_FALSE(out.has_slot) << "it is for the next operation";
   signal.emit(asio::cancellation_type::terminal);
   out.lease.reset();
   EXPECT_TRUE(pool.try_acquire());

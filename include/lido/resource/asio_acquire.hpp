@@ -23,10 +23,10 @@ inline namespace LIDO_ASIO_NAMESPACE {
 template <class R, class Handler>
 class asio_operation final : public asio_wait {
  public:
-  asio_operation(Handler handler, std::stop_token stop)
+  asio_operation(Handler handler, const std::stop_token& stop)
       : waits_(waits_beside(net::get_associated_executor(handler))),
         work_(net::get_associated_executor(handler)),
-        stop_(handler, std::move(stop)),
+        stop_(handler, stop),
         handler_(std::make_unique<Handler>(std::move(handler))) {
     if (!waits_->add(*this)) {  // begun by what the end of the context destroys
       asio_operation::abandon();
@@ -58,6 +58,7 @@ class asio_operation final : public asio_wait {
   void abandon() noexcept override {
     handler_.reset();
     work_.reset();
+    stop_.request();  // nobody is left who could have what it waits for
   }
 
  private:
@@ -82,8 +83,8 @@ inline namespace LIDO_ASIO_NAMESPACE {
 ///
 /// The handler is posted to its associated executor, Asio's system executor if it has none, and
 /// never called by this function. If the executor's context ends first, the handler is destroyed,
-/// and what it was to be given goes back to the pool. Thread-safe, but for the slot, which Asio
-/// wants used by the handler's executor alone; blocks as `resource_pool::async_acquire` does.
+/// the wait ends, and what it was given goes back to the pool. Thread-safe, but for the slot, which
+/// Asio wants used by the handler's executor alone; blocks as `resource_pool::async_acquire` does.
 /// Throws std::bad_alloc before the wait begins; memory that is missing at its end is fatal.
 /// Requires: the pool lives until the wait has begun, with lazy tokens at their start; not longer.
 /// Memory is that of operator new, whatever the handler's allocator.
@@ -95,10 +96,9 @@ template <class R, class CompletionToken>
   using signature = void(std::exception_ptr, resource_lease<R>);
   return detail::net::async_initiate<CompletionToken, signature>(
       [](auto handler, resource_pool<R>* from, detail::place at, std::chrono::nanoseconds wait,
-         std::stop_token until_asked) {
+         const std::stop_token& until_asked) {
         using operation = detail::asio_operation<R, decltype(handler)>;
-        const auto waiting =
-            std::make_shared<operation>(std::move(handler), std::move(until_asked));
+        const auto waiting = std::make_shared<operation>(std::move(handler), until_asked);
         from->async_acquire_at(
             at,
             [waiting](resource_lease<R> lease, std::exception_ptr error) {

@@ -1,9 +1,9 @@
 /// @file
-/// Internal. How an operation of Asio is told to stop: by the caller's stop token, and by the
-/// cancellation slot of its handler, which Asio has since 1.19 (Boost 1.77).
+/// Internal. How an operation of Asio is told to stop: by the caller's stop token, by the end of
+/// its context, and by the cancellation slot of its handler, which Asio has since 1.19 (Boost
+/// 1.77).
 #pragma once
 
-#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -12,25 +12,26 @@
 namespace lido::detail {
 inline namespace LIDO_ASIO_NAMESPACE {
 
+struct asio_stop_request {
+  std::stop_source source;
+  void operator()() const {
+    std::stop_source alive = source;  // the operation may end in here, and this object with it
+    (void)alive.request_stop();
+  }
+};
+
 #if defined(LIDO_ASIO_HAS_CANCELLATION)
 
-/// Both in one: what is asked through the slot or the token reaches `token()`.
 template <class Handler>
-class asio_stop {
+class asio_slot {
  public:
-  using slot_type = net::associated_cancellation_slot_t<Handler>;
+  explicit asio_slot(const Handler& handler)
+      : slot_(net::get_associated_cancellation_slot(handler)) {}
 
-  asio_stop(const Handler& handler, std::stop_token asked)
-      : asked_(std::move(asked)), slot_(net::get_associated_cancellation_slot(handler)) {
+  void assign(const asio_stop_request& stop) {
     if (slot_.is_connected()) {
-      source_ = std::stop_source();
-      forward_.emplace(asked_, forwarder{source_});
-      slot_.assign(signalled{{source_}});
+      slot_.assign(signalled{stop});
     }
-  }
-
-  [[nodiscard]] std::stop_token token() const {
-    return slot_.is_connected() ? source_.get_token() : asked_;
   }
 
   /// To be called where the handler is, just before it: its slot is free for its next operation.
@@ -43,16 +44,8 @@ class asio_stop {
   }
 
  private:
-  struct forwarder {
-    std::stop_source source;
-    void operator()() const {
-      std::stop_source alive = source;  // the operation may end in here, and this object with it
-      (void)alive.request_stop();
-    }
-  };
-
   struct signalled {
-    forwarder stop;
+    asio_stop_request stop;
     void operator()(net::cancellation_type type) const {
       // An acquire has no partial results: whatever kind is asked for, it stops.
       if (type != net::cancellation_type::none) {
@@ -61,31 +54,42 @@ class asio_stop {
     }
   };
 
-  std::stop_token asked_;
-  slot_type slot_;
-  std::stop_source source_{std::nostopstate};
-  std::optional<std::stop_callback<forwarder>> forward_;
+  net::associated_cancellation_slot_t<Handler> slot_;
 };
 
 #else
 
-/// Without slots there is only the token.
+/// There are none.
 template <class Handler>
-class asio_stop {
+class asio_slot {
  public:
-  asio_stop(const Handler& /*handler*/, std::stop_token asked) : asked_(std::move(asked)) {}
-
-  [[nodiscard]] const std::stop_token& token() const { return asked_; }
-
+  explicit asio_slot(const Handler& /*handler*/) noexcept {}
+  void assign(const asio_stop_request& /*stop*/) noexcept {}
   [[nodiscard]] auto clearer() const {
     return [] {};
   }
-
- private:
-  std::stop_token asked_;
 };
 
 #endif
+
+/// All in one: what is asked in whatever way reaches `token()`.
+template <class Handler>
+class asio_stop {
+ public:
+  asio_stop(const Handler& handler, const std::stop_token& asked)
+      : slot_(handler), forward_(asked, asio_stop_request{source_}) {
+    slot_.assign(asio_stop_request{source_});
+  }
+
+  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+  void request() const { asio_stop_request{source_}(); }
+  [[nodiscard]] auto clearer() const { return slot_.clearer(); }
+
+ private:
+  std::stop_source source_;
+  asio_slot<Handler> slot_;
+  std::stop_callback<asio_stop_request> forward_;
+};
 
 }  // namespace LIDO_ASIO_NAMESPACE
 }  // namespace lido::detail

@@ -141,6 +141,11 @@ class asio_waits_service : public net::execution_context::service {
 
   explicit asio_waits_service(net::execution_context& context)
       : net::execution_context::service(context) {}
+  asio_waits_service(const asio_waits_service&) = delete;
+  asio_waits_service& operator=(const asio_waits_service&) = delete;
+  /// What the end of a context destroys may be the first to ask, when the context has told its
+  /// parts already.
+  ~asio_waits_service() override { waits_->end(); }
 
   [[nodiscard]] const std::shared_ptr<asio_waits>& waits() const noexcept { return waits_; }
 
