@@ -13,8 +13,7 @@
 
 namespace lido::detail {
 
-template <class T>
-using atomic = std::atomic<T>;
+using std::atomic;  // an alias as an argument has one name with GCC and another one with Clang
 using std::atomic_thread_fence;
 
 /// The cheap half of the asymmetric fence: the compiler keeps the order, the processor need not.
