@@ -56,14 +56,10 @@ int address_space::commit(std::size_t offset, std::size_t size) const noexcept {
 }
 
 int address_space::decommit(std::size_t offset, std::size_t size) const noexcept {
+  // Access stays allowed: where others stay in use in between, each refusal would cut a mapping in
+  // two, and of these a process has but so many (vm.max_map_count), for all that it does.
   const std::size_t bytes = round_up(size, page_size());
-  if (::madvise(data_ + offset, bytes, MADV_DONTNEED) != 0) {
-    return errno;
-  }
-  // The memory is gone by now. That its addresses can no longer be used is a help against mistakes,
-  // and where it fails (it may cut a mapping in two, and the system counts those), nothing is lost.
-  (void)::mprotect(data_ + offset, bytes, PROT_NONE);
-  return 0;
+  return ::madvise(data_ + offset, bytes, MADV_DONTNEED) == 0 ? 0 : errno;
 }
 
 void address_space::discard(std::size_t offset, std::size_t size) const noexcept {

@@ -12,8 +12,8 @@ namespace lido::detail {
 
 /// A range of addresses for one array that may grow where it lies.
 ///
-/// Reserving costs no memory; an access where there is none ends the program. Not thread-safe:
-/// whoever changes a part must be alone there.
+/// Reserving costs no memory; an access where there has never been any ends the program. Not
+/// thread-safe: whoever changes a part must be alone there.
 class address_space {
  public:
   /// Throws std::bad_alloc. Requires: `alignment` is a power of two.
