@@ -42,7 +42,8 @@ namespace lido {
 /// wait. Nothing else waits but what `object_pool` waits for. `erase` never waits: from its return
 /// on nobody enters, and the last one who is with the value ends it. Hence a callback may erase any
 /// value, its own too, and insert; it must not enter the value it is with, which a walk and
-/// emplace_or_evict would, nor may two callbacks enter each other's.
+/// emplace_or_evict would, nor may two callbacks enter each other's. (Nor run tasks of a scheduler
+/// that enter values: who waits for tasks of its own may be given one of those.)
 ///
 /// insert, erase, visit, read and contains are linearizable for each handle: they take effect at
 /// one moment between call and return, in one order for all threads. Not linearizable: a walk (it
@@ -120,7 +121,8 @@ class concurrent_slot_map
 
   /// As emplace; when all slots are taken, erases the value whose `importance(const T&)` is the
   /// least by `<` of those a walk meets, and takes its slot. Others insert and change values
-  /// meanwhile, so it was the least when it was read. Waits for those who are with a value, also
+  /// meanwhile, so it was the least when it was read; what `importance` returns must not refer into
+  /// the value, which may be gone when it is compared. Waits for those who are with a value, also
   /// until the last one has left the erased one. Throws pool_exhausted when all slots are used up;
   /// what throws after an erase does not undo that. Requires: not called from a callback of this
   /// map, which it might wait for; `importance` calls nothing of the map.

@@ -4,13 +4,16 @@
 
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <cstdint>
 
 namespace lido {
 
-/// Executor for `for_each`: `map.for_each(lido::par, f)`. Runs in the caller's arena; ranges are of
-/// 512 places or more. If an f throws, the others may or may not have run.
+/// Executor for `for_each`: `map.for_each(lido::par, f)`. Runs in the caller's arena; a map of more
+/// than 512 places is cut into ranges of 256 or more. If an f throws, the others may or may not
+/// have run. A thread whose f waits for tasks of its own runs no others meanwhile: one of them
+/// might enter the value that this f is with.
 struct tbb_executor {
   static constexpr std::uint32_t least_range = 512;
 
@@ -18,7 +21,9 @@ struct tbb_executor {
   void operator()(std::uint32_t count, const Body& body) const {
     tbb::parallel_for(
         tbb::blocked_range<std::uint32_t>(0, count, least_range),
-        [&](const tbb::blocked_range<std::uint32_t>& range) { body(range.begin(), range.end()); });
+        [&](const tbb::blocked_range<std::uint32_t>& range) {
+          tbb::this_task_arena::isolate([&] { body(range.begin(), range.end()); });
+        });
   }
 };
 inline constexpr tbb_executor par{};
