@@ -102,7 +102,7 @@ showing show(answer policy, const options& wanted, const demand& load, const onl
       return run(store, how);
     }
     case answer::grow: {
-      growing_store store(wanted.particles / 8, load.peak());
+      growing_store store(std::min(wanted.particles / 8, load.peak()), load.peak());
       return run(store, how);
     }
   }

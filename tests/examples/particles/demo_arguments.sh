@@ -40,6 +40,7 @@ accepts() { # what, arguments...
 accepts "help" --help
 grep -q -- '--policy' "$work/out" || fail "help does not name the options"
 accepts "smallest" --frames 1 --particles 100 --width 32 --height 32 --threads 1
+accepts "few frames, all policies" --frames 1 --policy all
 accepts "largest seed" --seed 18446744073709551615
 accepts "more threads than cores" --threads 16
 
