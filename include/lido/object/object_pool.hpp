@@ -190,7 +190,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   }
 
   /// As `release` of each, in few trips; nullptr has no effect here either. Requires: no object is
-  /// there twice.
+  /// there twice, and `objects` lies in none of them.
   [[gnu::always_inline]] void release_n(std::span<T* const> objects) noexcept {
     bulk::release(*this, place::here(), objects);
   }
