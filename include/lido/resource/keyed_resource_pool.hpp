@@ -36,7 +36,8 @@ namespace lido {
 ///
 /// All functions are thread-safe. Keys are looked up by anything that `Hash` can hash and compare,
 /// and copied only when they are new. Functions of the factory may use the pool, but `destroy` not
-/// wait for it. Not movable; the destructor does what that of resource_pool does.
+/// wait for it. Not movable; the destructor does what that of resource_pool does, and waits for the
+/// call of the factory, or of `on_event`, that the pool's own thread is in.
 template <class Key, class R, class Hash = key_hash<Key>>
 class keyed_resource_pool {
  public:
@@ -357,10 +358,11 @@ class keyed_resource_pool {
   template <class K>
   lease_type acquire_at(const K& key, const detail::acquire_request& request) {
     share& found = claim(key);
+    const auto total = total_;  // the pool may end while this waits
     try {
-      return lease_type(total_, found, total_->take(found, request));
+      return lease_type(total, found, total->take(found, request));
     } catch (...) {
-      total_->leave(found);
+      total->leave(found);
       throw;
     }
   }
