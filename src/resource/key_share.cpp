@@ -289,9 +289,9 @@ resource_grant total_share::take(key_share& share, const acquire_request& reques
     if (taken.slot != nullptr) {
       return taken;
     }
-    taken = request.until.is_at_once()
-                ? share.core().take_now(request.at)
-                : share.core().take_now(request.at, request.until, validation::by_caller);
+    taken = request.until.is_at_once() ? share.core().take_now(request.at)
+                                       : share.core().take_now(request.at, request.until,
+                                                               validation::by_caller, request.stop);
   }
   if (taken.slot == nullptr) {
     const wait here(*this, share);

@@ -14,15 +14,16 @@ constexpr std::size_t most_holders_in_errors = 8;
 
 }  // namespace
 
-resource_grant resource_core::take_now(place at, const deadline& until, validation by) noexcept {
+resource_grant resource_core::take_now(place at, const deadline& until, validation by,
+                                       const std::stop_token& stop) noexcept {
   if (thread_offset == 0) {
     assign_thread_number();
   }
   if (stands_back()) {
     return {};  // those who wait come first
   }
-  const resource_grant idle = take_idle(at, until, by);
-  return idle.slot != nullptr ? idle : create_for_try(at);
+  const resource_grant idle = take_idle(at, until, by, stop);
+  return idle.slot != nullptr || stop.stop_requested() ? idle : create_for_try(at);
 }
 
 void resource_core::refuse(acquire_failure cause) {
@@ -45,7 +46,7 @@ resource_grant resource_core::take(const acquire_request& request) {
   if (request.until.is_at_once()) {
     taken = take_now(request.at);  // and what one validation takes, as there
   } else if (!stands_back()) {
-    taken = take_idle(request.at, request.until, validation::by_caller);
+    taken = take_idle(request.at, request.until, validation::by_caller, request.stop);
   }
   for (bool again = false; taken.slot == nullptr; again = true) {
     if (again && request.until.passed()) {  // what it was given was not fit, and took its time
@@ -61,14 +62,16 @@ resource_grant resource_core::take(const acquire_request& request) {
 
 /// Nothing if there is none that is fit, or no time to look for one. Who gives no time has that of
 /// one validation more once one has failed.
-resource_grant resource_core::take_idle(place at, deadline until, validation by) noexcept {
+resource_grant resource_core::take_idle(place at, deadline until, validation by,
+                                        const std::stop_token& stop) noexcept {
   for (;;) {
     const resource_grant grant = scan(life_state::in_use);
     if (grant.slot == nullptr) {
       return {};
     }
     const resource_grant fit = checked(grant, at, until, by);
-    if (fit.slot != nullptr || until.passed() || leaves_to_pool(until, by)) {
+    if (fit.slot != nullptr || until.passed() || stop.stop_requested() ||
+        leaves_to_pool(until, by)) {
       return fit;
     }
     if (until.is_never() && by != validation::by_caller) {
@@ -171,13 +174,14 @@ bool resource_core::is_refused(bool again, acquire_failure& cause) const noexcep
 }
 
 /// Callbacks that are still to be told that their time is up wait no more, and who waits for no
-/// more than an answer is not one waiter too many.
+/// more than an answer, or a create, is not one waiter too many.
 bool resource_core::has_too_many_waiters() const noexcept {
   std::size_t waiters = queue_.size();
   if (waiters >= settings_.max_waiters) {
     waiters -= late_callbacks();
   }
-  return waiters >= settings_.max_waiters && waiters - settings_.max_waiters >= answers();
+  return waiters >= settings_.max_waiters &&
+         waiters - settings_.max_waiters >= answers() + creates_to_come();
 }
 
 /// False: refused.
@@ -344,37 +348,6 @@ void resource_core::count_failure(acquire_failure cause) noexcept {
   } else {
     ++totals_.refused;
   }
-}
-
-bool resource_core::holds_any(std::uint32_t thread) const noexcept {
-  return find_slot([&](const resource_slot& slot) {
-           return slot.thread() == thread && slot.state() == life_state::in_use;
-         }) != nullptr;
-}
-
-/// Whether all resources are held by threads that wait, `thread` among them. Only the last one to
-/// join such a ring can close it, and it holds something: nobody else pays for a walk of the queue.
-bool resource_core::is_deadlock(std::uint32_t thread) const noexcept {
-  if (live_ < max_size_) {
-    return false;
-  }
-  const resource_slot* const hope = find_slot([&](const resource_slot& slot) {
-    const life_state state = slot.state();
-    const std::uint32_t holder = slot.thread();
-    return state == life_state::in_use ? holder != thread && !is_waiting(holder)
-                                       : state != life_state::empty;
-  });
-  return hope == nullptr;
-}
-
-bool resource_core::is_waiting(std::uint32_t thread) const noexcept {
-  const resource_waiter* waiter = thread == 0 ? nullptr : queue_.first();
-  // Who gives up is about to leave, and to release what it holds.
-  while (waiter != nullptr &&
-         (waiter->thread() != thread || !waiter->open() || waiter->until().passed())) {
-    waiter = waiter_list::after(*waiter);
-  }
-  return waiter != nullptr;
 }
 
 acquire_error resource_core::error(acquire_failure cause) {

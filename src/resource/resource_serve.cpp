@@ -24,9 +24,7 @@ aftermath::~aftermath() {
 
 void resource_core::give_back_with_care(const resource_grant& grant, bool last_use) noexcept {
   resource_slot& slot = *grant.slot;
-  if ((slot.marks() & (reported_slow | reported_leak)) != 0) {
-    tell_of(pool_event::kind::returned_after_all, slot.info(now()));
-  }
+  tell_of_return(slot);
   const verdict found = slot.judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
     retire(grant, found.why);
@@ -38,6 +36,18 @@ void resource_core::give_back_with_care(const resource_grant& grant, bool last_u
     slot.used_until(now(), settings_.life);
     offer(grant);
   }
+}
+
+void resource_core::tell_of_return(const resource_slot& slot) noexcept {
+  if ((slot.marks() & (reported_slow | reported_leak)) != 0) {
+    tell_of(pool_event::kind::returned_after_all, slot.info(now()));
+  }
+}
+
+/// By who has it, and does not give it back.
+void resource_core::end_last_use(resource_slot& slot) noexcept {
+  (void)slot.count_use(settings_.life.max_uses);
+  tell_of_return(slot);
 }
 
 /// Makes a resource idle that the caller had, and sees to it that those who wait get it.
@@ -284,6 +294,9 @@ void resource_core::cancel_all(acquire_failure cause, aftermath& after) noexcept
 void resource_core::retire(const resource_grant& grant, destroy_reason why) noexcept {
   const auto alive = weak_from_this().lock();  // until the end of this function
   resource_slot& slot = *grant.slot;
+  if (why == destroy_reason::discarded) {
+    end_last_use(slot);
+  }
   if (!slot.begin_closing(grant.ticket)) {
     return;  // a ticket of long ago
   }
@@ -297,6 +310,7 @@ void resource_core::retire(const resource_grant& grant, destroy_reason why) noex
 
 void resource_core::forget(const resource_grant& grant) noexcept {
   const auto alive = weak_from_this().lock();  // until the end of this function
+  end_last_use(*grant.slot);
   if (grant.slot->begin_closing(grant.ticket)) {
     slot_emptied(*grant.slot, totals_.detached, /*was_surplus=*/false);
     if (alive != nullptr) {

@@ -103,7 +103,8 @@ bool resource_core::next_job(job& out, bool is_brief) noexcept {
   if (next_question(out)) {  // it may be quicker than to make one
     return true;
   }
-  if (!pending_.empty()) {
+  // With keys, who acquires makes its own: a tick that waited for one host would keep all waiting.
+  if (!pending_.empty() && (is_brief || rooms_ == nullptr)) {
     out.slot = pending_.front();
     pending_.erase(pending_.begin());
     out.slot->maker = hooks_.back().get();
@@ -160,14 +161,16 @@ void resource_core::run_jobs_here() noexcept {
 /// False: there is none. `is_brief`: within an acquire, which takes no more than it has to.
 bool resource_core::run_one_job(bool is_brief) noexcept {
   job todo;
-  {
-    const lock guard(mutex_);
-    if (!next_job(todo, is_brief)) {
-      return false;
-    }
+  if (!take_job(todo, is_brief)) {
+    return false;
   }
   run_job(todo);
   return true;
+}
+
+bool resource_core::take_job(job& out, bool is_brief) noexcept {
+  const lock guard(mutex_);
+  return next_job(out, is_brief);
 }
 
 /// A new resource, in use by the caller, who then calls `end_create`; nothing if the factory has
@@ -194,20 +197,23 @@ resource_grant resource_core::create(const job& todo) noexcept {
   const nanos born = read_clock();
   const life_word ticket = slot.be_born(born, settings_.life, todo.draw, todo.epoch);
   slot.vetted(born);  // though each be validated before its use: or none might ever be lent
-  if (note_created(took, error)) {
+  if (note_created(slot, took, error)) {
     look_for_room();  // for those who would have looked when the next try is due
   }
   return {&slot, ticket};
 }
 
 /// True: that ends a back-off. `error`: afterwards that of the create before, to be ended without
-/// the mutex.
-bool resource_core::note_created(std::chrono::nanoseconds took,
+/// the mutex. A factory that was replaced meanwhile says nothing about the new one.
+bool resource_core::note_created(const resource_slot& slot, std::chrono::nanoseconds took,
                                  std::exception_ptr& error) noexcept {
   const lock guard(mutex_);
   ++totals_.created;
   totals_.creating_for += took;
   totals_.longest_create = std::max(totals_.longest_create, took);
+  if (slot.maker != hooks_.back().get()) {
+    return false;
+  }
   create_error_.swap(error);
   hopeless_ = false;
   retry_delay_ = 0;
@@ -353,7 +359,14 @@ void resource_core::upkeep_by_caller() noexcept {
     refill(after);
   }
   report_leases();
-  run_jobs_here();
+  for (job todo; take_job(todo, /*is_brief=*/true); todo = {}) {
+    run_job(todo);
+    if (todo.slot != nullptr && attention_.waiters() == 0) {  // for later: others go on with that
+      // relaxed: as above
+      next_upkeep_.store(0, std::memory_order_relaxed);
+      return;
+    }
+  }
 }
 
 void resource_core::tick() {
@@ -365,6 +378,9 @@ void resource_core::tick() {
     sweep_due_ |= settings_.upkeep != maintenance::background;
     (void)expire_async(after);
     refill(after);
+    if (rooms_ != nullptr && queue_.empty()) {
+      drop_pending(0);  // who wanted it is gone, and another key may need the room
+    }
   }
   report_leases();
   while (settings_.upkeep != maintenance::background && run_one_job(/*is_brief=*/false)) {

@@ -116,6 +116,14 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
   return true;
 }
 
+/// Under the mutex: how many are being made for those who wait, or can be begun at once.
+std::uint32_t resource_core::creates_to_come() const noexcept {
+  if (attention_.is(attention::suspended) || now() < retry_at_) {
+    return 0;
+  }
+  return creating_ - keeping_ + (max_size_ > live_ ? max_size_ - live_ : 0);
+}
+
 /// Under the mutex: how many more may be had once they have been asked.
 std::uint32_t resource_core::answers() const noexcept {
   if (settings_.upkeep != maintenance::background || attention_.is(attention::suspended)) {

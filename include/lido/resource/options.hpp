@@ -106,7 +106,8 @@ struct resource_pool_options {
   std::chrono::nanoseconds report_slow_after = std::chrono::nanoseconds(0);
   std::chrono::nanoseconds report_leak_after = std::chrono::nanoseconds(0);
 
-  /// Told what happens. Called without locks, from any thread, also while the pool ends. Must not
+  /// Told what happens. Called without locks, from any thread, also while the pool ends and, for
+  /// leases and creates that outlast it, later: so long must live what it refers to. Must not
   /// throw: that would end the program, since a release may be what calls it.
   std::function<void(const pool_event&)> on_event = {};
 

@@ -83,7 +83,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] resource_grant take_last(place at) noexcept;
   /// The long way without waiting for a release. Empty: nothing is to be had.
   [[nodiscard]] resource_grant take_now(place at, const deadline& until = {},
-                                        validation by = validation::at_once) noexcept;
+                                        validation by = validation::at_once,
+                                        const std::stop_token& stop = {}) noexcept;
   /// The long way. Throws acquire_error.
   [[nodiscard]] resource_grant take(const acquire_request& request);
   /// Calls `done` exactly once, perhaps before it returns.
@@ -146,6 +147,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool lend_to(const resource_waiter& waiter, resource_loan& loan,
                              aftermath& after) noexcept;
   [[nodiscard]] std::uint32_t answers() const noexcept;
+  [[nodiscard]] std::uint32_t creates_to_come() const noexcept;
   [[nodiscard]] bool ask(const resource_grant& grant, const deadline& until) noexcept;
   [[nodiscard]] bool still_works(const resource_grant& grant, const deadline& until,
                                  destroy_reason& why) noexcept;
@@ -157,7 +159,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] std::uint32_t hopeful() const noexcept;
   void was_unfit() noexcept;
   // resource_acquire.cpp
-  [[nodiscard]] resource_grant take_idle(place at, deadline until, validation by) noexcept;
+  [[nodiscard]] resource_grant take_idle(place at, deadline until, validation by,
+                                         const std::stop_token& stop) noexcept;
   [[nodiscard]] resource_grant scan(life_state to) noexcept;
   [[nodiscard]] resource_grant create_for_try(place at) noexcept;
   [[nodiscard]] resource_grant wait_in_line(const acquire_request& request, bool again);
@@ -179,12 +182,13 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void leave_queue(resource_waiter& waiter) noexcept;
   void pass_on() noexcept;
   void count_failure(acquire_failure cause) noexcept;
-  [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
-  [[nodiscard]] bool is_deadlock(std::uint32_t thread) const noexcept;
-  [[nodiscard]] bool is_waiting(std::uint32_t thread) const noexcept;
   [[noreturn]] void refuse(acquire_failure cause);
   [[nodiscard]] acquire_error error(acquire_failure cause);
   [[nodiscard]] std::exception_ptr error_pointer(acquire_failure cause) noexcept;
+  // resource_deadlock.cpp
+  [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
+  [[nodiscard]] bool is_deadlock(std::uint32_t thread) const noexcept;
+  [[nodiscard]] bool is_waiting(std::uint32_t thread) const noexcept;
   // resource_async.cpp
   [[nodiscard]] resource_grant take_for_callback(const acquire_request& request) noexcept;
   void begin_async(async_waiter& waiter, bool again) noexcept;
@@ -193,6 +197,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   nanos expire_async(aftermath& after) noexcept;
   [[nodiscard]] std::size_t late_callbacks() const noexcept;
   // resource_serve.cpp
+  void tell_of_return(const resource_slot& slot) noexcept;
+  void end_last_use(resource_slot& slot) noexcept;
   void give_back_with_care(const resource_grant& grant, bool last_use) noexcept;
   void offer(const resource_grant& grant) noexcept;
   void serve(resource_slot& released) noexcept;
@@ -231,8 +237,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void run_job(const job& todo) noexcept;
   void run_jobs_here() noexcept;
   bool run_one_job(bool is_brief) noexcept;
+  [[nodiscard]] bool take_job(job& out, bool is_brief) noexcept;
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
-  [[nodiscard]] bool note_created(std::chrono::nanoseconds took,
+  [[nodiscard]] bool note_created(const resource_slot& slot, std::chrono::nanoseconds took,
                                   std::exception_ptr& error) noexcept;
   void end_create() noexcept;
   [[nodiscard]] resource_grant keep(const resource_grant& made, place at) noexcept;

@@ -71,7 +71,8 @@ class resource_pool {
     return acquire_at(detail::place::here(), core_->settings().acquire_timeout, {});
   }
 
-  /// As `acquire`, and gives up as soon as `stop` is asked to stop.
+  /// As `acquire`, and gives up as soon as `stop` is asked to stop, or with the end of the call of
+  /// `validate`, or by callers `create`, that it is in.
   [[nodiscard, gnu::always_inline]] lease_type acquire(std::stop_token stop) {
     return acquire_at(detail::place::here(), core_->settings().acquire_timeout, std::move(stop));
   }
