@@ -157,6 +157,19 @@ TEST(RedisFactoryBeside, AnAnswerThatNobodyAskedForRefusesTheConnection) {
   EXPECT_FALSE(factory.reset(made));
 }
 
+// hiredis throws away what it had read, so that nothing but the error is left of it.
+TEST(RedisFactoryBeside, AnAnswerThatIsNoneRefusesTheConnection) {
+  brief_server server;
+  std::jthread answers([&] {
+    server.answer_one();
+    server.answer_one("what?\r\n");
+  });
+  const redis_factory factory({.path = server.path(), .command_timeout = 30s});
+  redis_connection made = factory.create({std::chrono::steady_clock::now() + 20s, {}});
+  EXPECT_THROW((void)made.ask("PING"), std::runtime_error);
+  EXPECT_FALSE(factory.reset(made));
+}
+
 // Each byte is in time, and the answer is not. A create heeds its stop there, too.
 TEST(RedisFactoryBeside, AnAnswerWithoutAnEndIsOverAtTheDeadline) {
   for (const bool stops : {false, true}) {
