@@ -265,7 +265,7 @@ void run_program(const std::vector<std::string>& command, const fs::path& log) {
   }
 }
 
-standing_still::standing_still(pid_t process) : process_(process) {
+standing_still::standing_still(pid_t process) {
   (void)::kill(process, SIGSTOP);
   // Which it may hear of later than its next question.
   const fs::path entry = fs::path("/proc") / std::to_string(process);

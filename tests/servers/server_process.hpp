@@ -76,7 +76,6 @@ class standing_still {
   ~standing_still();
 
  private:
-  pid_t process_;
   std::jthread rescue_;
 };
 
