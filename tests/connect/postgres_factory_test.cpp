@@ -2,7 +2,7 @@
 #include <libpq-fe.h>
 
 #include <chrono>
-#include <csignal>
+#include <cstddef>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -181,6 +181,50 @@ TEST_F(PostgresFactory, AConnectionInTheMiddleOfAQueryIsRefused) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
+// Where every query of the next user is refused. With and without a transaction to end first.
+TEST_F(PostgresFactory, AConnectionInPipelineModeIsRefused) {
+  for (const postgres_reset on_reset : {postgres_reset::rollback, postgres_reset::discard_all}) {
+    for (const char* const before : {"SELECT 1", "BEGIN"}) {
+      postgres_pool pool = make({}, on_reset);
+      {
+        const auto rude = pool.acquire();
+        (void)ask(*rude, before);
+        ASSERT_EQ(PQenterPipelineMode(rude->get()), 1);
+      }
+      EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U) << before;
+    }
+  }
+}
+
+/// Of a lease whose backend stands still when it ends.
+std::size_t refused_while_still(const postgres_target& target, const char* before) {
+  postgres_pool pool(postgres_factory(target), {.max_size = 1});
+  auto lease = pool.acquire_for(30s);
+  const pid_t backend = std::stoi(ask(*lease, "SELECT pg_backend_pid()"));
+  (void)ask(*lease, before);
+  const servers::standing_still still(backend);
+  lease.reset();
+  return pool.stats().destroyed_for(destroy_reason::reset_refused);
+}
+
+TEST_F(PostgresFactory, ABackendThatStandsStillFailsTheResetInTime) {
+  postgres_target target{.conninfo = server()->conninfo(), .reset_timeout = 200ms};
+  EXPECT_EQ(refused_while_still(target, "BEGIN"), 1U);
+  target.on_reset = postgres_reset::discard_all;
+  EXPECT_EQ(refused_while_still(target, "BEGIN"), 1U);
+  EXPECT_EQ(refused_while_still(target, "SELECT 1"), 1U);
+}
+
+// To see why it is refused the factory asks for more words than a user wants to read.
+TEST_F(PostgresFactory, ANewConnectionIsAsTalkativeAsThoseOfLibpq) {
+  const postgres_connection made = postgres_factory({.conninfo = server()->conninfo()})
+                                       .create({std::chrono::steady_clock::now() + 20s, {}});
+  const std::string told = ask(made, "SELECT 1 / 0");
+  EXPECT_NE(told.find("division by zero"), std::string::npos) << told;
+  EXPECT_EQ(told.find("LOCATION"), std::string::npos) << told;
+  EXPECT_EQ(PQsetErrorVerbosity(made.get(), PQERRORS_TERSE), PQERRORS_DEFAULT);
+}
+
 TEST_F(PostgresFactory, ATerminatedBackendIsNotLent) {
   postgres_pool pool = make({.validate_if_idle_longer_than = 0ns});
   const std::string pid = ask(*pool.acquire(), "SELECT pg_backend_pid()");
@@ -194,9 +238,10 @@ TEST_F(PostgresFactory, ATerminatedBackendIsNotLent) {
 TEST_F(PostgresFactory, ABackendThatStandsStillFailsTheValidationInTime) {
   postgres_pool pool = make({.validate_timeout = 100ms, .validate_if_idle_longer_than = 0ns});
   const pid_t backend = std::stoi(ask(*pool.acquire(), "SELECT pg_backend_pid()"));
-  (void)::kill(backend, SIGSTOP);
-  EXPECT_EQ(ask(*pool.acquire_for(30s), "SELECT 1"), "1");  // of another backend
-  (void)::kill(backend, SIGCONT);
+  {
+    const servers::standing_still still(backend);
+    EXPECT_EQ(ask(*pool.acquire_for(30s), "SELECT 1"), "1");  // of another backend
+  }
   EXPECT_GE(pool.stats().destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
 }
 

@@ -1,56 +1,28 @@
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
+#include <sys/socket.h>
 
-#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <csignal>
-#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 
-#include "lido/hiredis.hpp"
-#include "servers/known_servers.hpp"
+#include "connect/redis_fixture.hpp"
 
 namespace lido {
 namespace {
 
 namespace net = boost::asio;
 using namespace std::chrono_literals;
-using redis_pool = resource_pool<redis_connection>;
 
-/// One server for all tests of the suite.
-class RedisFactory : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    if (servers::redis::program()) {
-      server().emplace();
-    }
-  }
-  static void TearDownTestSuite() { server().reset(); }
-  void SetUp() override {
-    if (!server()) {
-      GTEST_SKIP() << "redis-server is not installed";
-    }
-  }
-
-  static std::optional<servers::redis>& server() {
-    static std::optional<servers::redis> shared;
-    return shared;
-  }
-  static redis_target target() {
-    return {.port = server()->port(), .password = servers::password, .command_timeout = 2s};
-  }
-  static redis_pool make(resource_pool_options options) {
-    options.max_size = 1;
-    return redis_pool(redis_factory(target()), options);
-  }
-};
+class RedisFactory : public redis_fixture {};
 
 TEST_F(RedisFactory, AConnectionIsUsedManyTimes) {
   redis_pool pool = make({});
@@ -111,72 +83,6 @@ TEST_F(RedisFactory, AKilledConnectionIsNotLent) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
 }
 
-TEST_F(RedisFactory, ATransactionDoesNotReachTheNextUser) {
-  redis_pool pool = make({});
-  (void)pool.acquire()->ask("SET count 0");
-  {
-    const auto careless = pool.acquire();
-    EXPECT_EQ(careless->ask("MULTI").text, "OK");
-    EXPECT_EQ(careless->ask("INCR count").text, "QUEUED");
-  }
-  EXPECT_EQ(pool.acquire()->ask("GET count").text, "0");
-  EXPECT_EQ(pool.stats().created, 1U);
-}
-
-TEST_F(RedisFactory, ASubscriptionAndAnotherDatabaseDoNotReachTheNextUser) {
-  redis_pool pool = make({});
-  (void)pool.acquire()->ask("SET where here");
-  (void)pool.acquire()->ask("SUBSCRIBE news");
-  EXPECT_EQ(pool.acquire()->ask("GET where").text, "here");
-  (void)pool.acquire()->ask("SELECT 3");
-  EXPECT_EQ(pool.acquire()->ask("GET where").text, "here");
-  EXPECT_EQ(pool.stats().created, 1U);
-}
-
-TEST_F(RedisFactory, WhatWasDoneWithTheContextIsUndoneToo) {
-  redis_pool pool = make({});
-  (void)pool.acquire()->ask("SET where here");
-  freeReplyObject(redisCommand(pool.acquire()->context(), "SELECT 4"));
-  EXPECT_EQ(pool.acquire()->ask("GET where").text, "here");
-  EXPECT_EQ(pool.stats().created, 1U);
-}
-
-// The server's own RESET is not undone by being the same word: it signs off.
-TEST_F(RedisFactory, WhoSignsOffDoesNotSignOffTheNextUser) {
-  redis_target third = target();
-  third.database = 3;
-  redis_pool pool(redis_factory(third), {.max_size = 1});
-  (void)pool.acquire()->ask("SET where third");
-  EXPECT_EQ(pool.acquire()->ask("RESET").text, "RESET");
-  EXPECT_EQ(pool.acquire()->ask("GET where").text, "third");
-  EXPECT_EQ(pool.stats().created, 1U);
-  EXPECT_EQ(pool.acquire()->ask("QUIT").text, "OK");
-  EXPECT_EQ(pool.acquire()->ask("GET where").text, "third");
-  EXPECT_EQ(pool.stats().created, 2U);
-}
-
-// A user who waits without a limit, of a server that stands still when the lease ends.
-TEST_F(RedisFactory, NoResetTakesLongerBecauseOfTheUsersOwnTimeOut) {
-  redis_pool pool = make({});
-  auto patient = pool.acquire();
-  ASSERT_EQ(redisSetTimeout(patient->context(), timeval{.tv_sec = 0, .tv_usec = 0}), REDIS_OK);
-  server()->process().signal(SIGSTOP);
-  std::atomic<bool> is_back{false};
-  std::jthread rescue([&] {  // of a test that fails
-    for (int i = 0; i < 150 && !is_back; ++i) {
-      std::this_thread::sleep_for(100ms);
-    }
-    server()->process().signal(SIGCONT);
-  });
-  const auto begin = std::chrono::steady_clock::now();
-  patient.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
-  is_back = true;
-  rescue.join();
-  EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
-}
-
 TEST_F(RedisFactory, AUserWithoutAPasswordIsThatUser) {
   redis_connection other =
       redis_factory(target()).create({std::chrono::steady_clock::now() + 5s, {}});
@@ -188,16 +94,16 @@ TEST_F(RedisFactory, AUserWithoutAPasswordIsThatUser) {
   EXPECT_EQ(pool.acquire_for(30s)->ask("ACL WHOAMI").text, "app");
 }
 
-/// Answers one PING on a Unix socket, and hangs up when told. Or begins an answer that has no end.
+/// Answers PINGs on a Unix socket, and hangs up when told. Or begins an answer that has no end.
 class brief_server {
  public:
   brief_server() : listening_(context_, net::local::stream_protocol::endpoint(path())) {}
 
   [[nodiscard]] std::string path() const { return (folder_.path() / "socket").string(); }
   void hang_up() { peer_.close(); }
-  void answer_one() {
+  void answer_one(std::string_view answer = "+PONG\r\n") {
     take_question();
-    net::write(peer_, net::buffer("+PONG\r\n", 7));
+    net::write(peer_, net::buffer(answer));
   }
   /// Until the other hangs up, at most a minute.
   void dribble() {
@@ -211,7 +117,9 @@ class brief_server {
 
  private:
   void take_question() {
-    listening_.accept(peer_);
+    if (!peer_.is_open()) {
+      listening_.accept(peer_);
+    }
     std::string question;
     boost::system::error_code gone;
     net::read_until(peer_, net::dynamic_buffer(question), "PING\r\n", gone);
@@ -235,6 +143,33 @@ TEST(RedisFactoryBeside, AServerThatHasGoneIsAnErrorAndEndsNoProgram) {
   EXPECT_THROW((void)made.ask("GET colour"), std::runtime_error);
 }
 
+// It has been read together with the answer before it, so that the kernel knows nothing of it.
+TEST(RedisFactoryBeside, AnAnswerThatNobodyAskedForRefusesTheConnection) {
+  brief_server server;
+  std::jthread answers([&] {
+    server.answer_one();
+    server.answer_one("+PONG\r\n+more\r\n");
+  });
+  const redis_factory factory({.path = server.path(), .command_timeout = 30s});
+  redis_connection made = factory.create({std::chrono::steady_clock::now() + 20s, {}});
+  EXPECT_TRUE(factory.reset(made));
+  EXPECT_EQ(made.ask("PING").text, "PONG");
+  EXPECT_FALSE(factory.reset(made));
+}
+
+// hiredis throws away what it had read, so that nothing but the error is left of it.
+TEST(RedisFactoryBeside, AnAnswerThatIsNoneRefusesTheConnection) {
+  brief_server server;
+  std::jthread answers([&] {
+    server.answer_one();
+    server.answer_one("what?\r\n");
+  });
+  const redis_factory factory({.path = server.path(), .command_timeout = 30s});
+  redis_connection made = factory.create({std::chrono::steady_clock::now() + 20s, {}});
+  EXPECT_THROW((void)made.ask("PING"), std::runtime_error);
+  EXPECT_FALSE(factory.reset(made));
+}
+
 // Each byte is in time, and the answer is not. A create heeds its stop there, too.
 TEST(RedisFactoryBeside, AnAnswerWithoutAnEndIsOverAtTheDeadline) {
   for (const bool stops : {false, true}) {
@@ -256,29 +191,41 @@ TEST(RedisFactoryBeside, AnAnswerWithoutAnEndIsOverAtTheDeadline) {
   }
 }
 
-TEST_F(RedisFactory, AnAnswerThatNobodyReadRefusesTheConnection) {
-  redis_pool pool = make({});
-  {
-    const auto rude = pool.acquire();
-    redisAppendCommand(rude->context(), "PING");
-  }
-  EXPECT_EQ(pool.acquire()->ask("ECHO mine").text, "mine");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
-}
-
 TEST_F(RedisFactory, AServerThatStandsStillFailsTheValidationInTime) {
   redis_target patient = target();
   patient.command_timeout = 60s;
   redis_pool pool(redis_factory(patient),
                   {.max_size = 1, .validate_timeout = 100ms, .validate_if_idle_longer_than = 0ns});
   (void)pool.acquire()->ask("PING");
-  server()->process().signal(SIGSTOP);
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_THROW((void)pool.acquire_for(300ms), acquire_error);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
-  server()->process().signal(SIGCONT);
+  {
+    const servers::standing_still still(server()->process().pid());
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_THROW((void)pool.acquire_for(300ms), acquire_error);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
+  }
   EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
   EXPECT_GE(pool.stats().destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
+}
+
+// Its answer comes when nobody waits for it any more, and is not for the next who asks.
+TEST_F(RedisFactory, ACommandThatIsNotAnsweredInTimeIsAnErrorAndEndsTheConnection) {
+  redis_target hasty = target();
+  hasty.command_timeout = 200ms;
+  redis_pool pool(redis_factory(hasty), {.max_size = 1});
+  auto lease = pool.acquire_for(30s);
+  const servers::standing_still still(server()->process().pid());
+  EXPECT_THROW((void)lease->ask("GET colour"), std::runtime_error);
+  lease.reset();
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+}
+
+TEST_F(RedisFactory, TheKernelLooksAfterASilentServer) {
+  redis_connection made =
+      redis_factory(target()).create({std::chrono::steady_clock::now() + 20s, {}});
+  int is_on = 0;
+  socklen_t size = sizeof is_on;
+  ASSERT_EQ(::getsockopt(made.context()->fd, SOL_SOCKET, SO_KEEPALIVE, &is_on, &size), 0);
+  EXPECT_NE(is_on, 0);
 }
 
 TEST_F(RedisFactory, AServerThatWasKilledAndRestartedServesAgain) {

@@ -1,5 +1,9 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <boost/asio/read.hpp>
@@ -218,6 +222,44 @@ TEST_F(TcpFactory, WhatAUserHasSetToNonBlockingBlocksAgain) {
   EXPECT_FALSE(lease->non_blocking());
   EXPECT_EQ(ask(*lease, "hello"), "hello");
   EXPECT_EQ(pool.stats().created, 1U);
+}
+
+// To connect with a deadline it did not, and that stays with the handle if nobody undoes it.
+TEST_F(TcpFactory, ANewConnectionBlocksAlsoWithoutAsio) {
+  auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
+  const int flags = ::fcntl(made.native_handle(), F_GETFL);
+  ASSERT_GE(flags, 0);
+  EXPECT_EQ(flags & O_NONBLOCK, 0);
+}
+
+bool option_of(net::ip::tcp::socket& socket, int level, int name) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  EXPECT_EQ(::getsockopt(socket.native_handle(), level, name, &value, &size), 0);
+  return value != 0;
+}
+
+TEST_F(TcpFactory, TheKernelIsToldWhatTheTargetSays) {
+  net::io_context context;
+  for (const bool no_delay : {false, true}) {
+    for (const bool keep_alive : {false, true}) {
+      const tcp_factory chosen(context.get_executor(), {.host = "127.0.0.1",
+                                                        .port = std::to_string(server.port()),
+                                                        .no_delay = no_delay,
+                                                        .keep_alive = keep_alive});
+      auto made = chosen.create({std::chrono::steady_clock::now() + 20s, {}});
+      EXPECT_EQ(option_of(made, IPPROTO_TCP, TCP_NODELAY), no_delay);
+      EXPECT_EQ(option_of(made, SOL_SOCKET, SO_KEEPALIVE), keep_alive);
+    }
+  }
+}
+
+// As the header promises who does not choose.
+TEST_F(TcpFactory, BothOptionsAreOnByThemselves) {
+  auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
+  EXPECT_TRUE(option_of(made, IPPROTO_TCP, TCP_NODELAY));
+  EXPECT_TRUE(option_of(made, SOL_SOCKET, SO_KEEPALIVE));
 }
 
 TEST_F(TcpFactory, AConnectThatHangsEndsWhenThePoolIsClosed) {

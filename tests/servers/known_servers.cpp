@@ -1,9 +1,11 @@
 #include "known_servers.hpp"
 
 #include <csignal>
+#include <cstdint>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 namespace servers {
@@ -13,7 +15,9 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds patience = 30s;
+constexpr std::chrono::seconds patience = 60s;
+constexpr const char* redis_is_ready = "Ready to accept connections";
+constexpr const char* postgres_is_ready = "database system is ready to accept connections";
 
 std::string need(const std::string& name) {
   const auto found = find_program(name);
@@ -23,12 +27,55 @@ std::string need(const std::string& name) {
   return *found;
 }
 
-void await(int port, const fs::path& log) {
-  if (!accepts(port, patience)) {
-    std::ostringstream text;
-    text << std::ifstream(log).rdbuf();
-    throw std::runtime_error("the server does not come up: " + text.str());
+/// From that place on.
+std::string text_of(const fs::path& log, std::uintmax_t from) {
+  std::ifstream file(log);
+  file.seekg(static_cast<std::streamoff>(from));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Whether the server says it is `ready`, or else that another has its port. Asked by its log,
+/// since at the port that other may answer. Throws if it says neither.
+bool comes_up(server_process& process, const fs::path& log, std::uintmax_t from,
+              const std::string& ready) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    const bool has_ended = process.has_ended();  // before its last words are read
+    const std::string said = text_of(log, from);
+    if (said.find("Address already in use") != std::string::npos) {
+      return false;  // PgBouncer goes on without it
+    }
+    if (has_ended || std::chrono::steady_clock::now() > end) {
+      throw std::runtime_error("the server does not come up: " + said);
+    }
+    if (said.find(ready) != std::string::npos) {
+      return true;
+    }
+    std::this_thread::sleep_for(10ms);
   }
+}
+
+/// Anew while another has its port. `command` may choose another one each time.
+template <class Command>
+void start(std::optional<server_process>& process, const temporary_folder& folder,
+           const std::string& ready, const Command& command) {
+  constexpr int tries = 10;
+  const fs::path log = folder.path() / "log";
+  for (int i = 0; i < tries; ++i) {
+    process.reset();
+    const std::vector<std::string> words = command();
+    std::error_code absent;
+    const std::uintmax_t size = fs::file_size(log, absent);
+    const std::uintmax_t from = absent ? 0 : size;
+    process.emplace(words, log);
+    if (comes_up(*process, log, from, ready)) {
+      return;
+    }
+    std::this_thread::sleep_for(100ms);
+  }
+  throw std::runtime_error("the port of " + command().front() + " is always taken");
 }
 
 std::string conninfo_of(int port, const std::string& secret) {
@@ -39,18 +86,22 @@ std::string conninfo_of(int port, const std::string& secret) {
 }  // namespace
 
 redis::redis() {
-  restart();
+  start(process_, folder_, redis_is_ready, [this] {
+    port_ = free_port();
+    return command();
+  });
 }
 
 void redis::restart() {
-  process_.reset();
+  start(process_, folder_, redis_is_ready, [this] { return command(); });
+}
+
+std::vector<std::string> redis::command() const {
   const fs::path config = folder_.write(
       "redis.conf", "port " + std::to_string(port_) + "\nbind 127.0.0.1\nsave \"\"\n" +
                         "appendonly no\nrequirepass \"" + password + "\"\ndir " +
                         folder_.path().string() + "\n");
-  process_.emplace(std::vector<std::string>{need("redis-server"), config.string()},
-                   folder_.path() / "log");
-  await(port_, folder_.path() / "log");
+  return {need("redis-server"), config.string()};
 }
 
 postgres::postgres() {
@@ -59,7 +110,10 @@ postgres::postgres() {
       {need("initdb"), "-D", (folder_.path() / "data").string(), "-U", "lido", "-A",
        "scram-sha-256", "--pwfile", secret.string(), "--no-sync", "-E", "UTF8", "--locale", "C"},
       folder_.path() / "log");
-  restart();
+  start(process_, folder_, postgres_is_ready, [this] {
+    port_ = free_port();
+    return command();
+  });
   run_program({"env", std::string("PGPASSWORD=") + password, need("createdb"), "-h", "127.0.0.1",
                "-p", std::to_string(port_), "-U", "lido", "lido"},
               folder_.path() / "log");
@@ -69,28 +123,26 @@ void postgres::restart() {
   if (process_) {
     process_->end(SIGINT);  // "fast"; SIGTERM would wait for all clients
   }
+  start(process_, folder_, postgres_is_ready, [this] { return command(); });
+}
+
+std::vector<std::string> postgres::command() const {
   const std::string folder = folder_.path().string();
-  process_.emplace(std::vector<std::string>{need("postgres"), "-D", folder + "/data", "-p",
-                                            std::to_string(port_), "-h", "127.0.0.1", "-k", folder,
-                                            "-c", "fsync=off", "-c", "max_connections=60", "-c",
-                                            "shared_buffers=16MB"},
-                   folder_.path() / "log");
-  await(port_, folder_.path() / "log");
-  // It accepts before it answers: until it has started, that is a refusal.
-  const std::vector<std::string> ask{need("pg_isready"),    "-q", "-h", "127.0.0.1", "-p",
-                                     std::to_string(port_), "-t", "20"};
-  const auto end = std::chrono::steady_clock::now() + patience;
-  for (bool is_ready = false; !is_ready;) {
-    try {
-      run_program(ask, folder_.path() / "log");
-      is_ready = true;
-    } catch (const std::runtime_error&) {
-      if (std::chrono::steady_clock::now() > end) {
-        throw;
-      }
-      std::this_thread::sleep_for(10ms);
-    }
-  }
+  return {need("postgres"),
+          "-D",
+          folder + "/data",
+          "-p",
+          std::to_string(port_),
+          "-h",
+          "127.0.0.1",
+          "-k",
+          folder,
+          "-c",
+          "fsync=off",
+          "-c",
+          "max_connections=60",
+          "-c",
+          "shared_buffers=16MB"};
 }
 
 std::string postgres::conninfo(const std::string& secret) const {
@@ -100,16 +152,17 @@ std::string postgres::conninfo(const std::string& secret) const {
 pgbouncer::pgbouncer(const postgres& server, int connections) {
   const std::string folder = folder_.path().string();
   const fs::path users = folder_.write("users.txt", std::string("\"lido\" \"") + password + "\"\n");
-  const fs::path config = folder_.write(
-      "pgbouncer.ini", "[databases]\nlido = host=127.0.0.1 port=" + std::to_string(server.port()) +
-                           " dbname=lido\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " +
-                           std::to_string(port_) +
-                           "\nauth_type = plain\nauth_file = " + users.string() +
-                           "\npool_mode = transaction\nunix_socket_dir = " + folder +
-                           "\ndefault_pool_size = " + std::to_string(connections) + "\n");
-  process_.emplace(std::vector<std::string>{need("pgbouncer"), config.string()},
-                   folder_.path() / "log");
-  await(port_, folder_.path() / "log");
+  start(process_, folder_, "process up", [&] {
+    port_ = free_port();
+    const fs::path config = folder_.write(
+        "pgbouncer.ini",
+        "[databases]\nlido = host=127.0.0.1 port=" + std::to_string(server.port()) +
+            " dbname=lido\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " +
+            std::to_string(port_) + "\nauth_type = plain\nauth_file = " + users.string() +
+            "\npool_mode = transaction\nunix_socket_dir = " + folder +
+            "\ndefault_pool_size = " + std::to_string(connections) + "\n");
+    return std::vector<std::string>{need("pgbouncer"), config.string()};
+  });
 }
 
 std::string pgbouncer::conninfo() const {

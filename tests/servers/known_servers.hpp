@@ -1,9 +1,11 @@
 /// @file
-/// Redis, PostgreSQL and PgBouncer, each with a password, in a temporary folder, on a free port.
+/// Redis, PostgreSQL and PgBouncer, each with a password, in a temporary folder, on a free port: on
+/// another one if somebody was faster.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server_process.hpp"
 
@@ -25,8 +27,10 @@ class redis {
   void restart();
 
  private:
+  [[nodiscard]] std::vector<std::string> command() const;
+
   temporary_folder folder_{"redis"};
-  int port_ = free_port();
+  int port_ = 0;
   std::optional<server_process> process_;
 };
 
@@ -44,8 +48,10 @@ class postgres {
   void restart();
 
  private:
+  [[nodiscard]] std::vector<std::string> command() const;
+
   temporary_folder folder_{"postgres"};
-  int port_ = free_port();
+  int port_ = 0;
   std::optional<server_process> process_;
 };
 
@@ -61,7 +67,7 @@ class pgbouncer {
 
  private:
   temporary_folder folder_{"pgbouncer"};
-  int port_ = free_port();
+  int port_ = 0;
   std::optional<server_process> process_;
 };
 

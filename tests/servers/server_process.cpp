@@ -11,12 +11,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <sstream>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): not declared everywhere
@@ -96,16 +99,20 @@ pid_t spawn(const std::vector<std::string>& command, const fs::path& log) {
   return child;
 }
 
-/// What /proc/<number>/stat says; 0 if it is gone.
-pid_t parent_of(const fs::path& process) {
+struct process_stat {
+  char state = 0;
+  pid_t parent = 0;
+};
+
+/// What /proc/<number>/stat says; zeros if it is gone.
+process_stat stat_of(const fs::path& process) {
   std::ifstream file(process / "stat");
   std::string text{std::istreambuf_iterator<char>(file), {}};
   // The name, which may hold anything, is in parentheses; then come the state and the parent.
   std::istringstream behind_name(text.substr(std::min(text.size(), text.rfind(')') + 1)));
-  char state{};
-  pid_t parent = 0;
-  behind_name >> state >> parent;
-  return parent;
+  process_stat found;
+  behind_name >> found.state >> found.parent;
+  return found;
 }
 
 std::vector<pid_t> children_of(pid_t parent) {
@@ -113,7 +120,7 @@ std::vector<pid_t> children_of(pid_t parent) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
-        parent_of(entry.path()) == parent) {
+        stat_of(entry.path()).parent == parent) {
       found.push_back(std::stoi(name));
     }
   }
@@ -210,6 +217,13 @@ void server_process::end(int number) {
   pid_ = -1;
 }
 
+bool server_process::has_ended() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) != 0) {
+    pid_ = -1;
+  }
+  return pid_ <= 0;
+}
+
 void server_process::end_family() {
   if (pid_ <= 0) {
     return;
@@ -251,20 +265,25 @@ void run_program(const std::vector<std::string>& command, const fs::path& log) {
   }
 }
 
-bool accepts(int port, std::chrono::seconds patience) {
-  const auto end = std::chrono::steady_clock::now() + patience;
-  const sockaddr_in address = loopback(port);
-  for (;;) {
-    const open_socket probe;
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the interface of sockets
-    if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-      return true;
-    }
-    if (std::chrono::steady_clock::now() > end) {
-      return false;
-    }
-    std::this_thread::sleep_for(10ms);
+standing_still::standing_still(pid_t process) {
+  (void)::kill(process, SIGSTOP);
+  // Which it may hear of later than its next question.
+  const fs::path entry = fs::path("/proc") / std::to_string(process);
+  for (int i = 0; i < 5000 && stat_of(entry).state != 'T'; ++i) {
+    std::this_thread::sleep_for(1ms);
   }
+  rescue_ = std::jthread([process](const std::stop_token& over) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any woken;
+    (void)woken.wait_for(lock, over, 30s, [] { return false; });
+    (void)::kill(process, SIGCONT);
+  });
+}
+
+standing_still::~standing_still() {
+  rescue_.request_stop();
+  rescue_.join();
 }
 
 }  // namespace servers

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace servers {
@@ -30,7 +31,8 @@ class temporary_folder {
   std::filesystem::path path_;
 };
 
-/// A port of 127.0.0.1 that was free a moment ago.
+/// A port of 127.0.0.1 that was free a moment ago. Somebody else may have it by now, be it for a
+/// connection of his own.
 [[nodiscard]] int free_port();
 
 /// Where a program is: in PATH, in the folders for administrators, or in the newest
@@ -55,6 +57,8 @@ class server_process {
   /// fails.
   void end_family();
   [[nodiscard]] pid_t pid() const { return pid_; }
+  /// Whether it has ended, also by itself.
+  [[nodiscard]] bool has_ended();
 
  private:
   [[nodiscard]] bool is_over(std::chrono::seconds patience);
@@ -62,10 +66,20 @@ class server_process {
   pid_t pid_ = -1;
 };
 
+/// A process, ours or not, does nothing while this lives; but no longer than half a minute: who
+/// waits for it without a limit fails, and does not hang.
+class standing_still {
+ public:
+  explicit standing_still(pid_t process);
+  standing_still(const standing_still&) = delete;
+  standing_still& operator=(const standing_still&) = delete;
+  ~standing_still();
+
+ private:
+  std::jthread rescue_;
+};
+
 /// Runs to its end. Throws std::runtime_error with what it wrote if that was bad.
 void run_program(const std::vector<std::string>& command, const std::filesystem::path& log);
-
-/// Whether anybody accepts connections at that port, within that time.
-[[nodiscard]] bool accepts(int port, std::chrono::seconds patience);
 
 }  // namespace servers

@@ -1,0 +1,47 @@
+/// @file
+/// Internal. A Redis for the tests of a suite, and pools of connections to it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+
+#include "lido/hiredis.hpp"
+#include "servers/known_servers.hpp"
+
+namespace lido {
+
+using redis_pool = resource_pool<redis_connection>;
+
+/// One server for all tests of a suite.
+class redis_fixture : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (servers::redis::program()) {
+      server().emplace();
+    }
+  }
+  static void TearDownTestSuite() { server().reset(); }
+  void SetUp() override {
+    if (!server()) {
+      GTEST_SKIP() << "redis-server is not installed";
+    }
+  }
+
+  static std::optional<servers::redis>& server() {
+    static std::optional<servers::redis> shared;
+    return shared;
+  }
+  static redis_target target() {
+    return {.port = server()->port(),
+            .password = servers::password,
+            .command_timeout = std::chrono::seconds(2)};
+  }
+  static redis_pool make(resource_pool_options options) {
+    options.max_size = 1;
+    return redis_pool(redis_factory(target()), options);
+  }
+};
+
+}  // namespace lido

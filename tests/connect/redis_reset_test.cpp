@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+#include <hiredis/hiredis.h>
+#include <sys/time.h>
+
+#include <chrono>
+#include <stdexcept>
+
+#include "connect/redis_fixture.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RedisReset : public redis_fixture {};
+
+TEST_F(RedisReset, ATransactionDoesNotReachTheNextUser) {
+  redis_pool pool = make({});
+  (void)pool.acquire()->ask("SET count 0");
+  {
+    const auto careless = pool.acquire();
+    EXPECT_EQ(careless->ask("MULTI").text, "OK");
+    EXPECT_EQ(careless->ask("INCR count").text, "QUEUED");
+  }
+  EXPECT_EQ(pool.acquire()->ask("GET count").text, "0");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+TEST_F(RedisReset, ASubscriptionAndAnotherDatabaseDoNotReachTheNextUser) {
+  redis_pool pool = make({});
+  (void)pool.acquire()->ask("SET where here");
+  (void)pool.acquire()->ask("SUBSCRIBE news");
+  EXPECT_EQ(pool.acquire()->ask("GET where").text, "here");
+  (void)pool.acquire()->ask("SELECT 3");
+  EXPECT_EQ(pool.acquire()->ask("GET where").text, "here");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+TEST_F(RedisReset, WhatWasDoneWithTheContextIsUndoneToo) {
+  redis_pool pool = make({});
+  (void)pool.acquire()->ask("SET where here");
+  freeReplyObject(redisCommand(pool.acquire()->context(), "SELECT 4"));
+  EXPECT_EQ(pool.acquire()->ask("GET where").text, "here");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+// The server's own RESET is not undone by being the same word: it signs off.
+TEST_F(RedisReset, WhoSignsOffDoesNotSignOffTheNextUser) {
+  redis_target third = target();
+  third.database = 3;
+  redis_pool pool(redis_factory(third), {.max_size = 1});
+  (void)pool.acquire()->ask("SET where third");
+  EXPECT_EQ(pool.acquire()->ask("RESET").text, "RESET");
+  EXPECT_EQ(pool.acquire()->ask("GET where").text, "third");
+  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_EQ(pool.acquire()->ask("QUIT").text, "OK");
+  EXPECT_EQ(pool.acquire()->ask("GET where").text, "third");
+  EXPECT_EQ(pool.stats().created, 2U);
+}
+
+// A user who waits without a limit, of a server that stands still when the lease ends.
+TEST_F(RedisReset, NoResetTakesLongerBecauseOfTheUsersOwnTimeOut) {
+  redis_pool pool = make({});
+  auto patient = pool.acquire();
+  ASSERT_EQ(redisSetTimeout(patient->context(), timeval{.tv_sec = 0, .tv_usec = 0}), REDIS_OK);
+  {
+    const servers::standing_still still(server()->process().pid());
+    patient.reset();
+    EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  }
+  EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
+}
+
+// Who asks for an hour's patience has it for himself.
+TEST_F(RedisReset, TheUsersOwnTimeOutIsNotThatOfTheNext) {
+  redis_pool pool = make({});
+  constexpr timeval hour{.tv_sec = 3600, .tv_usec = 0};
+  ASSERT_EQ(redisSetTimeout(pool.acquire()->context(), hour), REDIS_OK);
+  auto next = pool.acquire_for(30s);
+  ASSERT_EQ(pool.stats().created, 1U);
+  const servers::standing_still still(server()->process().pid());
+  EXPECT_THROW((void)next->ask("GET colour"), std::runtime_error);
+}
+
+TEST_F(RedisReset, AnAnswerThatNobodyReadRefusesTheConnection) {
+  redis_pool pool = make({});
+  {
+    const auto rude = pool.acquire();
+    redisAppendCommand(rude->context(), "PING");
+  }
+  EXPECT_EQ(pool.acquire()->ask("ECHO mine").text, "mine");
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+}
+
+// The answers that a reset waits for are not told from these, which are none of its own. Behind
+// them the server would be silent.
+TEST_F(RedisReset, CommandsThatWereNeverSentRefuseTheConnection) {
+  redis_pool pool = make({});
+  {
+    const auto rude = pool.acquire();
+    for (const char* const command : {"ECHO RESET", "ECHO OK", "BLPOP nothing 1"}) {
+      ASSERT_EQ(redisAppendCommand(rude->context(), command), REDIS_OK);
+    }
+  }
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+}
+
+// An array whose only element has not come: what a reset is answered would be taken for it.
+TEST_F(RedisReset, AnAnswerThatHasBegunRefusesTheConnection) {
+  redis_pool pool = make({});
+  {
+    const auto rude = pool.acquire();
+    redisContext* const context = rude->context();
+    void* answer = nullptr;
+    ASSERT_EQ(redisReaderFeed(context->reader, "*1\r\n", 4), REDIS_OK);
+    ASSERT_EQ(redisReaderGetReply(context->reader, &answer), REDIS_OK);
+    ASSERT_EQ(answer, nullptr);
+  }
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+}
+
+}  // namespace
+}  // namespace lido
