@@ -178,6 +178,8 @@ bool postgres_factory::reset(postgres_connection& used) const noexcept {
   if (!is_idle(raw) || PQsetnonblocking(raw, 0) != 0) {
     return false;
   }
+  (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
+  (void)PQsetErrorContextVisibility(raw, PQSHOW_CONTEXT_ERRORS);
   if (target_.on_reset == postgres_reset::rollback) {
     return true;
   }

@@ -8,12 +8,15 @@
 #include <cctype>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <ctime>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "lido/concurrency/atomic.hpp"
 #include "lido/connect/quiet_socket.hpp"
 
 namespace lido {
@@ -260,6 +263,16 @@ void sign_in(redisContext* context, const create_context& limit, const redis_tar
   }
 }
 
+/// Whether nothing comes before the next answer. Who had the connection may have sent commands and
+/// read none of the answers: one of them may look like any answer but that to a word of our own.
+bool answers_in_turn(redisContext* context, const create_context& limit) {
+  static detail::atomic<std::uint64_t> words{0};
+  // relaxed: a number that nobody else gets
+  const std::uint64_t own = words.fetch_add(1, std::memory_order_relaxed);
+  const std::string word = "lido-" + std::to_string(own);
+  return exchange_by(limit, context, {"PING", word}).text == word;
+}
+
 }  // namespace
 
 void redis_connection::closer::operator()(redisContext* context) const noexcept {
@@ -322,6 +335,9 @@ bool redis_factory::reset(redis_connection& used) const noexcept {
       return false;
     }
     sign_in(raw, limit, target_);
+    if (!answers_in_turn(raw, limit)) {
+      return false;
+    }
     limit_waits(raw, target_.command_timeout);  // the user may have set another limit
     used.changed_ = false;
     return detail::is_quiet(raw->fd);

@@ -225,6 +225,19 @@ TEST_F(PostgresFactory, ANewConnectionIsAsTalkativeAsThoseOfLibpq) {
   EXPECT_EQ(PQsetErrorVerbosity(made.get(), PQERRORS_TERSE), PQERRORS_DEFAULT);
 }
 
+TEST_F(PostgresFactory, HowTalkativeAUserWantsErrorsIsNotForTheNext) {
+  postgres_pool pool = make({});
+  {
+    const auto curious = pool.acquire();
+    (void)PQsetErrorVerbosity(curious->get(), PQERRORS_VERBOSE);
+    (void)PQsetErrorContextVisibility(curious->get(), PQSHOW_CONTEXT_ALWAYS);
+  }
+  const auto next = pool.acquire();
+  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_EQ(PQsetErrorVerbosity(next->get(), PQERRORS_DEFAULT), PQERRORS_DEFAULT);
+  EXPECT_EQ(PQsetErrorContextVisibility(next->get(), PQSHOW_CONTEXT_ERRORS), PQSHOW_CONTEXT_ERRORS);
+}
+
 TEST_F(PostgresFactory, ATerminatedBackendIsNotLent) {
   postgres_pool pool = make({.validate_if_idle_longer_than = 0ns});
   const std::string pid = ask(*pool.acquire(), "SELECT pg_backend_pid()");

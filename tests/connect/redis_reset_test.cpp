@@ -105,6 +105,24 @@ TEST_F(RedisReset, CommandsThatWereNeverSentRefuseTheConnection) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
+// Answers of a user that look like those to RESET and AUTH: the next one would read the last.
+TEST_F(RedisReset, AnswersThatLookLikeThoseOfAResetRefuseTheConnection) {
+  redis_pool pool = make({});
+  {
+    const auto rude = pool.acquire();
+    redisContext* const context = rude->context();
+    for (const char* command : {"ECHO RESET", "ECHO OK", "ECHO OK", "BLPOP nothing 1"}) {
+      ASSERT_EQ(redisAppendCommand(context, command), REDIS_OK);
+    }
+    int done = 0;
+    while (done == 0) {
+      ASSERT_EQ(redisBufferWrite(context, &done), REDIS_OK);
+    }
+  }
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(pool.acquire()->ask("ECHO mine").text, "mine");
+}
+
 // An array whose only element has not come: what a reset is answered would be taken for it.
 TEST_F(RedisReset, AnAnswerThatHasBegunRefusesTheConnection) {
   redis_pool pool = make({});

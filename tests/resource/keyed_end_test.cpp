@@ -1,10 +1,12 @@
-// The end of a keyed pool beside those who are still with it.
+// Keyed pools: their end beside those who are still with them, and what their upkeep leaves to
+// others.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -32,7 +34,7 @@ acquire_failure failure_of(keyed_pool& pool, const char* key) {
 
 class KeyedEnd : public ::testing::TestWithParam<maintenance> {};
 
-// bb8 #221, as resource_pool: those who wait get an error, and need nothing of the pool for that.
+// boostorg/mysql #370: those who wait get an error, and need nothing of the pool for that.
 TEST_P(KeyedEnd, G2WaitersGetAnError) {
   for (int round = 0; round < 20; ++round) {
     auto pool = std::make_unique<keyed_pool>(
@@ -48,6 +50,57 @@ TEST_P(KeyedEnd, G2WaitersGetAnError) {
     std::this_thread::sleep_for(1ms);
     pool.reset();
   }
+}
+
+TEST(KeyedUpkeep, ATickMakesNothing) {
+  test::manual_clock clock;
+  std::atomic<int> creates{0};
+  std::atomic<int> by_ticks{0};
+  const std::thread::id ticker = std::this_thread::get_id();
+  keyed_pool pool(
+      [&](const std::string&) {
+        by_ticks += std::this_thread::get_id() == ticker ? 1 : 0;
+        return ++creates == 1 ? throw std::runtime_error("down") : 1;
+      },
+      {.max_total = 1,
+       .each_key = {.max_size = 1,
+                    .retry_first = 1h,
+                    .retry_longest = 1h,
+                    .upkeep = maintenance::by_tick,
+                    .clock = &clock}});
+  std::jthread waiter([&] { EXPECT_TRUE(pool.acquire_for("a", 20s)); });
+  ASSERT_TRUE(eventually([&] { return pool.stats("a").create_failures == 1; }));
+  clock.advance(2h);
+  pool.tick();
+  waiter.join();
+  EXPECT_EQ(by_ticks, 0) << "it would wait for one host, and all others for it";
+  EXPECT_EQ(creates, 2);
+}
+
+// As with a resource_pool: the search ends with the answer that it waits for.
+TEST(KeyedUpkeep, AStopEndsTheSearchForOneThatAnswers) {
+  struct silent {
+    std::atomic<int>* asked;
+    std::stop_source* stop;
+    [[nodiscard]] int create(const std::string& /*key*/) const { return 1; }
+    bool validate(int& /*idle*/) const {
+      ++*asked;
+      (void)stop->request_stop();
+      return false;
+    }
+  };
+  std::atomic<int> asked{0};
+  std::stop_source stop;
+  keyed_pool pool(silent{&asked, &stop}, {.max_total = 2,
+                                          .each_key = {.max_size = 2,
+                                                       .validate_if_idle_longer_than = 0ns,
+                                                       .upkeep = maintenance::by_tick}});
+  {
+    const auto first = pool.acquire("a");
+    const auto second = pool.acquire("a");
+  }
+  EXPECT_THROW((void)pool.acquire_for("a", 20s, stop.get_token()), acquire_error);
+  EXPECT_EQ(asked, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, KeyedEnd,

@@ -1,8 +1,10 @@
 // The letters and numbers are those of docs/explanation/resource-pool.md.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -203,6 +205,39 @@ TEST_F(ResourceControl, AFailureOfAReplacedFactoryIsNotTheNewOnes) {
   server.slow = false;
   waiting.join();
   EXPECT_EQ(next.creates, 1);
+}
+
+// Of two creates of the first factory one fails, and lets the second try, in vain, and the other
+// one comes to an end then.
+TEST_F(ResourceControl, WhatAReplacedFactoryHasMadeEndsNoBackOffOfTheNewOne) {
+  struct gate {
+    std::atomic<int> begun{0};
+    std::array<std::atomic<bool>, 2> shut{true, true};
+  } old;
+  const auto make = [&old]() -> test::connection {
+    const int mine = old.begun++;
+    test::wait_while(old.shut.at(static_cast<std::size_t>(mine)));
+    return mine == 1 ? throw std::runtime_error("refused") : test::connection{};
+  };
+  test::fake_server next;
+  next.down = true;
+  fake_pool pool(make,
+                 {.max_size = 2, .max_creating = 2, .retry_first = 100s, .retry_longest = 100s});
+  std::stop_source stop;
+  std::atomic<int> served{0};
+  for (int i = 0; i < 2; ++i) {
+    pool.async_acquire([&](const fake_lease& got, const auto&) { served += got ? 1 : 0; }, 100s,
+                       stop.get_token());
+  }
+  ASSERT_TRUE(eventually([&] { return old.begun == 2; }));
+  pool.replace_factory(test::fake_factory{&next});
+  old.shut[1] = false;
+  EXPECT_TRUE(eventually([&] { return pool.stats().create_failures == 2; }));
+  old.shut[0] = false;
+  EXPECT_TRUE(eventually([&] { return served >= 1; }));
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(next.creates, 1) << "its next try is due in 100 s";
+  stop.request_stop();
 }
 
 // connectedhomeip #11880: objects outlive the pool, and crash.

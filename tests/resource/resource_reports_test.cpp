@@ -209,6 +209,28 @@ TEST_F(ResourceReports, E2E3E4LongLeasesAreReportedOnceAndWhenTheyReturn) {
                                pool_event::kind::returned_after_all}));
 }
 
+TEST_F(ResourceReports, HoweverALeaseEndsThatWasReportedItIsToldOfAndCounts) {
+  int returns = 0;
+  fake_pool& pool =
+      start({.max_size = 1, .report_leak_after = 60s, .on_event = [&](const pool_event& event) {
+               returns += event.what == pool_event::kind::returned_after_all ? 1 : 0;
+             }});
+  const std::array<void (*)(fake_lease&), 3> ends{[](fake_lease& held) { held.reset(); },
+                                                  [](fake_lease& held) { held.discard(); },
+                                                  [](fake_lease& held) { (void)held.detach(); }};
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    fill(pool, 1);
+    fake_lease held = pool.try_acquire();
+    const std::uint64_t uses = pool.stats().uses;
+    pass(61s);
+    ASSERT_EQ(pool.stats().suspected_leaks, i + 1);
+    ends.at(i)(held);
+    EXPECT_EQ(returns, static_cast<int>(i) + 1);
+    EXPECT_EQ(pool.stats().uses, uses + 1);
+  }
+  server.alive -= 1;  // what was detached was not told
+}
+
 TEST_F(ResourceReports, AnExtendedLeaseIsReportedLater) {
   std::vector<pool_event::kind> told;
   fake_pool& pool =

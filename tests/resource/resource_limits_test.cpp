@@ -1,0 +1,103 @@
+// How much an acquire waits for and does, and when it is one too many.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <stop_token>
+#include <vector>
+
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fake_lease;
+using test::fake_pool;
+
+acquire_failure failure_of(fake_pool& pool, const std::stop_token& stop = {}) {
+  try {
+    (void)pool.acquire_for(20s, stop);
+  } catch (const acquire_error& error) {
+    return error.cause();
+  }
+  ADD_FAILURE() << "there was one to be had";
+  return acquire_failure::timed_out;
+}
+
+class ResourceLimits : public ::testing::TestWithParam<maintenance> {
+ protected:
+  test::fake_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
+};
+
+// Queue limits elsewhere refuse who finds a pool that is still empty, or empty again.
+TEST_P(ResourceLimits, WhoIsToBeGivenWhatIsMadeIsNoWaiterTooMany) {
+  fake_pool pool(
+      test::fake_factory{&server},
+      {.max_size = 2, .max_waiters = 0, .detect_hold_and_wait = false, .upkeep = GetParam()});
+  {
+    const fake_lease first = pool.acquire();
+    const fake_lease second = pool.acquire();
+    EXPECT_TRUE(first && second);
+    EXPECT_EQ(failure_of(pool), acquire_failure::too_many_waiters);
+  }
+  pool.flush();
+  EXPECT_TRUE(pool.acquire());
+}
+
+// While creates fail nobody is to be given anything.
+TEST_P(ResourceLimits, WhoWaitsForTheNextTryIsAWaiter) {
+  fake_pool pool(test::fake_factory{&server},
+                 {.max_size = 2, .max_waiters = 0, .retry_first = 5s, .upkeep = GetParam()});
+  server.down = true;
+  (void)pool.try_acquire();
+  pool.tick();
+  ASSERT_TRUE(test::eventually([&] { return pool.stats().create_failures == 1; }));
+  EXPECT_EQ(failure_of(pool), acquire_failure::too_many_waiters);
+}
+
+// The search ends with the answer that it waits for.
+TEST_P(ResourceLimits, AStopEndsTheSearchForOneThatAnswers) {
+  struct silent {
+    std::atomic<int>* asked;
+    std::stop_source* stop;
+    [[nodiscard]] int create() const { return 1; }
+    bool validate(int& /*idle*/) const {
+      ++*asked;
+      (void)stop->request_stop();
+      return false;
+    }
+  };
+  std::atomic<int> asked{0};
+  std::stop_source stop;
+  resource_pool<int> pool(
+      silent{&asked, &stop},
+      {.max_size = 3, .validate_if_idle_longer_than = 0ns, .upkeep = GetParam()});
+  { const std::array<resource_lease<int>, 3> all{pool.acquire(), pool.acquire(), pool.acquire()}; }
+  EXPECT_THROW((void)pool.acquire_for(20s, stop.get_token()), acquire_error);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(pool.stats().cancelled, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ResourceLimits,
+                         ::testing::Values(maintenance::background, maintenance::by_callers,
+                                           maintenance::by_tick));
+
+TEST(ResourceLimitsByCallers, AnAcquireMakesAtMostOneForLater) {
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server},
+                 {.max_size = 8, .min_idle = 8, .upkeep = maintenance::by_callers});
+  EXPECT_TRUE(pool.try_acquire());
+  EXPECT_LE(server.creates, 2);
+  for (int i = 0; i < 8; ++i) {
+    const int before = server.creates;
+    EXPECT_TRUE(pool.try_acquire());
+    EXPECT_LE(server.creates, before + 1);
+  }
+  EXPECT_EQ(server.creates, 8) << "in the end they are there";
+}
+
+}  // namespace
+}  // namespace lido
