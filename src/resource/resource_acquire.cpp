@@ -49,6 +49,9 @@ resource_grant resource_core::take(const acquire_request& request) {
     taken = take_idle(request.at, request.until, validation::by_caller, request.stop);
   }
   for (bool again = false; taken.slot == nullptr; again = true) {
+    if (request.stop.stop_requested()) {
+      refuse(acquire_failure::cancelled);
+    }
     if (again && request.until.passed()) {  // what it was given was not fit, and took its time
       refuse(acquire_failure::timed_out);
     }

@@ -69,7 +69,8 @@ TEST(KeyedUpkeep, ATickMakesNothing) {
                     .upkeep = maintenance::by_tick,
                     .clock = &clock}});
   std::jthread waiter([&] { EXPECT_TRUE(pool.acquire_for("a", 20s)); });
-  ASSERT_TRUE(eventually([&] { return pool.stats("a").create_failures == 1; }));
+  ASSERT_TRUE(eventually(
+      [&] { return pool.stats("a").value_or(resource_pool_stats{}).create_failures == 1; }));
   clock.advance(2h);
   pool.tick();
   waiter.join();

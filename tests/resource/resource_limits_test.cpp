@@ -53,7 +53,6 @@ TEST_P(ResourceLimits, WhoWaitsForTheNextTryIsAWaiter) {
                  {.max_size = 2, .max_waiters = 0, .retry_first = 5s, .upkeep = GetParam()});
   server.down = true;
   (void)pool.try_acquire();
-  pool.tick();
   ASSERT_TRUE(test::eventually([&] { return pool.stats().create_failures == 1; }));
   EXPECT_EQ(failure_of(pool), acquire_failure::too_many_waiters);
 }
@@ -82,8 +81,7 @@ TEST_P(ResourceLimits, AStopEndsTheSearchForOneThatAnswers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, ResourceLimits,
-                         ::testing::Values(maintenance::background, maintenance::by_callers,
-                                           maintenance::by_tick));
+                         ::testing::Values(maintenance::background, maintenance::by_callers));
 
 TEST(ResourceLimitsByCallers, AnAcquireMakesAtMostOneForLater) {
   test::fake_server server;

@@ -215,9 +215,9 @@ TEST_F(ResourceReports, HoweverALeaseEndsThatWasReportedItIsToldOfAndCounts) {
       start({.max_size = 1, .report_leak_after = 60s, .on_event = [&](const pool_event& event) {
                returns += event.what == pool_event::kind::returned_after_all ? 1 : 0;
              }});
-  const std::array<void (*)(fake_lease&), 3> ends{[](fake_lease& held) { held.reset(); },
-                                                  [](fake_lease& held) { held.discard(); },
-                                                  [](fake_lease& held) { (void)held.detach(); }};
+  const std::array<void (*)(fake_lease&), 3> ends{[](fake_lease& held) { held.discard(); },
+                                                  [](fake_lease& held) { (void)held.detach(); },
+                                                  [](fake_lease& held) { held.reset(); }};
   for (std::size_t i = 0; i < ends.size(); ++i) {
     fill(pool, 1);
     fake_lease held = pool.try_acquire();
