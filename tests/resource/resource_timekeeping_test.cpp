@@ -107,18 +107,18 @@ const resource_pool_options one_create{.max_size = 8,
                                        .retry_longest = 1h};
 
 TEST_F(ResourceTimekeeping, WhereAllThreadsAreInCodeOfUsersACallbackIsToldAllTheSame) {
-  std::atomic<bool> told{false};
+  std::atomic<int> told{0};
   fake_pool pool(fake_factory{&server_}, one_create);
   end_all_slowly(pool);
-  pool.async_acquire(
-      [&](const fake_lease& /*none*/, const std::exception_ptr& error) {
-        EXPECT_TRUE(error);
-        told = true;
-      },
-      500ms);
+  const auto count = [&](const fake_lease& /*none*/, const std::exception_ptr& error) {
+    EXPECT_TRUE(error);
+    ++told;
+  };
+  pool.async_acquire(count, 1h);
   EXPECT_TRUE(eventually([&] { return pool.stats().closing == all_helpers; }))
       << "not all threads are busy";
-  EXPECT_TRUE(eventually([&] { return told.load(); }));
+  pool.async_acquire(count, 100ms);
+  EXPECT_TRUE(eventually([&] { return told == 1; }));
   server_.slow_destroy = false;
 }
 
@@ -144,25 +144,38 @@ std::ptrdiff_t threads_of_process() {
   return std::distance(begin(tasks), end(tasks));
 }
 
-// One thread that was called has not come yet, and is called again and again.
-TEST_F(ResourceTimekeeping, NoMoreThreadsAreStartedThanThereIsWorkFor) {
-  std::atomic<int> told{0};
-  fake_pool pool(fake_factory{&server_}, one_create);
-  end_all_slowly(pool);
-  const auto count = [&](const fake_lease& /*none*/, const std::exception_ptr& /*error*/) {
-    ++told;
-  };
-  pool.async_acquire(count, 3s);
-  EXPECT_TRUE(eventually([&] { return pool.stats().closing == all_helpers; }))
-      << "not all threads are busy";
+/// Many are late, one after the other, while all threads are busy. Returns how many more there are
+/// then.
+std::ptrdiff_t threads_for_who_is_late(fake_pool& pool) {
   const std::ptrdiff_t before = threads_of_process();
   constexpr int asked = 2000;
+  std::atomic<int> told{0};
   for (int i = 0; i < asked; ++i) {
-    pool.async_acquire(count, std::chrono::microseconds(i % 50));
+    pool.async_acquire(
+        [&](const fake_lease& /*none*/, const std::exception_ptr& /*error*/) { ++told; },
+        std::chrono::microseconds(i % 50));
   }
-  EXPECT_TRUE(eventually([&] { return told == asked + 1; }));
-  EXPECT_LE(threads_of_process(), before + 1);
-  server_.slow_destroy = false;
+  EXPECT_TRUE(eventually([&] { return told == asked; }));
+  return threads_of_process() - before;
+}
+
+// One thread that was called has not come yet, and is called again and again. Not in each try: one
+// that has done its work, but has yet to say so, may stand still for so long that another is needed
+// for what comes then.
+TEST_F(ResourceTimekeeping, NoMoreThreadsAreStartedThanThereIsWorkFor) {
+  std::ptrdiff_t more = 2;
+  for (int attempt = 0; attempt < 10 && more > 1; ++attempt) {
+    server_.broken = false;
+    server_.down = false;
+    fake_pool pool(fake_factory{&server_}, one_create);
+    end_all_slowly(pool);
+    pool.async_acquire([](const fake_lease& /*none*/, const std::exception_ptr& /*error*/) {}, 1h);
+    EXPECT_TRUE(eventually([&] { return pool.stats().closing == all_helpers; }))
+        << "not all threads are busy";
+    more = threads_for_who_is_late(pool);
+    server_.slow_destroy = false;
+  }
+  EXPECT_LE(more, 1);
 }
 
 TEST(ResourceByCallers, ARetryThatNeverComesMakesNobodyTurnInCircles) {
