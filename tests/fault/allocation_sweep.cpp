@@ -205,8 +205,7 @@ void live_on_blocks() {
 
 constexpr std::size_t most_resources = 3;
 
-/// The time-out is short, since without memory some wait for the whole of it; who cannot try again
-/// is to name a longer one.
+/// Without memory some wait for the whole `timeout`; who cannot try again needs a longer one.
 resource_pool_options options_of(maintenance upkeep, std::chrono::nanoseconds timeout = 20ms) {
   return {.max_size = most_resources,
           .name = "a name too long for the small string optimisation",
