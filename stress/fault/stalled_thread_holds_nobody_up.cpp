@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "fault/child_of_stall.hpp"
+#include "harness/heartbeat.hpp"
 #include "harness/ledger.hpp"
 #include "harness/mutex_pool.hpp"
 #include "harness/pools.hpp"
@@ -53,11 +54,12 @@ struct settings {
 };
 
 struct results {
-  unsigned stalls = 0, missed = 0, frozen = 0, forks = 0;
+  unsigned stalls = 0, missed = 0, frozen = 0, excused = 0, forks = 0;
   std::size_t windows = 0;
   std::uint64_t pairs = 0;
   double longest_pair_ms = 0, longest_refusal_ms = 0;
   std::size_t most_in_transit = 0;
+  stress::heartbeat pulse;
 };
 
 double milliseconds_since(steady_clock::time_point start) {
@@ -242,6 +244,7 @@ class scene {
       unsigned refused = 0;
     };
     std::array<account, others> accounts{};
+    const auto begin = steady_clock::now();
     let_others(others, [&](unsigned other) {
       account own;
       for (unsigned i = 0; i < pairs; ++i) {
@@ -254,9 +257,12 @@ class scene {
       accounts[other] = own;
     });
     results_.pairs += std::uint64_t{others} * pairs;
+    // Or one of them stood still with slots in its hands, which is the machine's doing.
+    const bool is_excused =
+        results_.pulse.missed_between(begin, steady_clock::now()) >= std::chrono::milliseconds(50);
     for (const account& own : accounts) {
       results_.longest_pair_ms = std::max(results_.longest_pair_ms, own.longest);
-      results_.frozen += own.refused > 0 ? 1 : 0;
+      (is_excused ? results_.excused : results_.frozen) += own.refused > 0 ? 1 : 0;
     }
   }
 
@@ -322,6 +328,7 @@ int sweep(const settings& settings) {
       .add("windows", results.windows)
       .add("stalls", results.stalls)
       .add("rounds_without_progress", results.frozen)
+      .add("excused", results.excused)
       .add("pairs_beside_a_stall", results.pairs)
       .add("longest_pair_ms", fmt::format("{:.2f}", results.longest_pair_ms))
       .add("longest_refusal_ms", fmt::format("{:.0f}", results.longest_refusal_ms))

@@ -12,12 +12,14 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "harness/heartbeat.hpp"
 #include "harness/history.hpp"
 #include "harness/pools.hpp"
 #include "harness/report.hpp"
@@ -180,12 +182,23 @@ stress::history one_round(stress::run& run, Pool& pool, const settings& settings
 }
 
 /// An acquire may also be refused after a tenth of a second in which a thread stood still that was
-/// moving slots or changing the capacity. Takes such refusals out; returns how many.
-std::size_t excuse(stress::history& whole) {
+/// moving slots or changing the capacity. Takes such refusals out; returns of how many the machine
+/// is not known to have stood still itself for half that time.
+std::size_t excuse(stress::history& whole, stress::heartbeat& pulse) {
   constexpr stress::instant patience = 100'000'000;
-  return std::erase_if(whole.refusals, [](const stress::refusal& refused) {
-    return refused.answer - refused.call >= patience;
+  const auto moment = [](stress::instant at) {
+    return stress::heartbeat::clock::time_point(std::chrono::nanoseconds(at));
+  };
+  std::size_t unexplained = 0;
+  std::erase_if(whole.refusals, [&](const stress::refusal& refused) {
+    const bool is_late = refused.answer - refused.call >= patience;
+    unexplained += is_late && pulse.missed_between(moment(refused.call), moment(refused.answer)) <
+                                  std::chrono::nanoseconds(patience / 2)
+                       ? 1
+                       : 0;
+    return is_late;
   });
+  return unexplained;
 }
 
 /// Whether a pool that is to grow and shrink has done so.
@@ -197,13 +210,14 @@ template <class Pool>
 int drive(const settings& settings, const lido::object_pool_options& options) {
   stress::run run(settings.run);
   Pool pool(options);
+  stress::heartbeat pulse;
   std::size_t refusals = 0;
   std::size_t excused = 0;
   std::size_t operations = 0;
   unsigned round = 0;
   for (; run.goes_on(refusals > 0 && moved(settings.pool, pool.stats())); ++round) {
     stress::history whole = one_round(run, pool, settings, round);
-    excused += excuse(whole);
+    excused += excuse(whole, pulse);
     if (const auto problem = stress::impossible_in(whole, settings.slots)) {
       run.broken(*problem);
     }

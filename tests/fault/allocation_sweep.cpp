@@ -205,10 +205,11 @@ void live_on_blocks() {
 
 constexpr std::size_t most_resources = 3;
 
-resource_pool_options options_of(maintenance upkeep) {
+/// Without memory some wait for the whole `timeout`; who cannot try again needs a longer one.
+resource_pool_options options_of(maintenance upkeep, std::chrono::nanoseconds timeout = 20ms) {
   return {.max_size = most_resources,
           .name = "a name too long for the small string optimisation",
-          .acquire_timeout = 20ms,
+          .acquire_timeout = timeout,
           .retry_first = 1ns,
           .retry_longest = 1ns,
           .on_create_error = create_errors::fail_fast,
@@ -314,7 +315,7 @@ void live_with_keys() {
 /// Without any memory a pool ends all that is idle, and a lease that outlives it the rest.
 void end_without_memory() {
   now = {"the end of a keyed pool", 1, true};
-  auto each = options_of(maintenance::by_tick);
+  auto each = options_of(maintenance::by_tick, 1min);
   each.close_timeout = 0ns;
   each.on_event = [](const pool_event&) {};
   std::optional<keyed_resource_pool<std::string, thing>> pool;
@@ -336,7 +337,7 @@ void close_without_memory() {
   now = {"the close of a keyed pool", 1, true};
   keyed_resource_pool<int, thing> pool(
       [](int /*key*/) { return thing(1); },
-      {.max_total = 6, .each_key = options_of(maintenance::by_tick)});
+      {.max_total = 6, .each_key = options_of(maintenance::by_tick, 1min)});
   const std::array out{pool.acquire(1), pool.acquire(2), pool.acquire(3)};
   (void)std::array{pool.acquire(1), pool.acquire(2), pool.acquire(3)};
   const failing_allocations none(now.first, now.sticky);

@@ -198,11 +198,15 @@ class AsioCancellationInThreads : public AsioCancellation {
 
 TEST_F(AsioCancellationInThreads, A1SignalsBesideReleasesSwallowNothing) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
-  for (int i = 0; i < 32 * 32; ++i) {
-    race(pool, i / 32 * 16, i % 32 * 16);
+  constexpr int delays = 32;
+  constexpr int races = delays * delays;
+  int run = 0;
+  // All over again, if one side has won each time: a busy machine may keep them apart.
+  for (; run < races || (run < 10 * races && (given == 0 || cancelled == 0)); ++run) {
+    race(pool, run / delays % delays * 16, run % delays * 16);
   }
   threads.join();
-  EXPECT_EQ(given + cancelled, 32 * 32);
+  EXPECT_EQ(given + cancelled, run);
   EXPECT_GT(given, 0);
   EXPECT_GT(cancelled, 0);
   EXPECT_TRUE(pool.acquire_for(10s));

@@ -240,7 +240,7 @@ TEST_F(KeyedResourcePool, FailuresOfOneKeyTakeNothingFromOthers) {
   quick.each_key.on_create_error = create_errors::fail_fast;
   keyed_pool pool(dialer{&all}, quick);
   all.down = true;
-  EXPECT_EQ(failure_of(pool, "a", 1s), acquire_failure::create_failed);
+  EXPECT_EQ(failure_of(pool, "a", 30s), acquire_failure::create_failed);
   all.down = false;
   const keyed b1 = pool.acquire("b");
   const keyed b2 = pool.acquire("b");

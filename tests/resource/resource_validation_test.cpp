@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/crew.hpp"
@@ -89,15 +90,17 @@ TEST_F(ResourceValidation, WhatDoesNotAnswerIsEndedAndAnotherOneMade) {
              {.max_size = 2, .validate_timeout = 20ms, .validate_if_idle_longer_than = 20ms});
   let_grow_stale(pool, 2);
   std::this_thread::sleep_for(100ms);
-  all.is_silent = true;
+  all.silent = 2;
+  auto time = 10ms;
   EXPECT_TRUE(eventually([&] {
     try {
-      return static_cast<bool>(pool.acquire_for(10ms));
+      return static_cast<bool>(pool.acquire_for(std::exchange(time, 2 * time)));
     } catch (const acquire_error&) {
       return false;
     }
   }));
-  EXPECT_TRUE(eventually([&] { return all.invalid == 2; }));
+  EXPECT_TRUE(eventually([&] { return all.invalid >= 2; }));  // on a slow machine others, too
+  EXPECT_GT(all.made, 2);
 }
 
 TEST_F(ResourceValidation, WhenOneSaysNoTheNextIsAsked) {
@@ -108,7 +111,8 @@ TEST_F(ResourceValidation, WhenOneSaysNoTheNextIsAsked) {
   std::atomic<int> served{0};
   count_calls(pool, 1, served);
   EXPECT_TRUE(eventually([&] { return served == 1; }));
-  EXPECT_EQ(all.invalid, 1);
+  // The next may have been asked, and lent, before the first came to say no.
+  EXPECT_TRUE(eventually([&] { return all.invalid == 1; }));
   EXPECT_EQ(pool.stats().handed_over, before + 1);
 }
 
@@ -184,11 +188,12 @@ TEST_F(ResourceValidation, CloseWaitsForNoAnswer) {
 
 // One that does not answer holds up nobody: the others are asked at the same time, or made.
 TEST_F(ResourceValidation, ASilentOneHoldsUpNobody) {
-  links pool(distant{&all}, {.max_size = 4, .validate_if_idle_longer_than = 0ns});
+  links pool(distant{&all},
+             {.max_size = 4, .validate_timeout = 60s, .validate_if_idle_longer_than = 0ns});
   let_grow_stale(pool, 2);
   all.is_silent = true;
   EXPECT_TRUE(pool.leases().empty());
-  EXPECT_NO_THROW((void)pool.acquire_for(2s)) << "another one can be made";
+  EXPECT_NO_THROW((void)pool.acquire_for(30s)) << "another one can be made";
   EXPECT_EQ(pool.stats().checking, 2U);
   EXPECT_TRUE(pool.leases().empty()) << "nobody has what the pool asks";
   all.is_silent = false;

@@ -187,16 +187,19 @@ TEST(Torture, ServesEveryoneWhoWaits) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const torture_scope scope({.seed = seed, .refusals = 200});
     object_pool<std::array<long, 4>, policy::block, torture<>> pool(3);
-    std::atomic<int> served{0};
-    test::run_crew(6, [&](unsigned self) {
-      for (int round = 0; round < 200; ++round) {
-        const auto mine = pool.acquire();
-        mine->fill(self);
-        std::this_thread::yield();
-        served += mine->front() == static_cast<long>(self) ? 1 : 0;
-      }
-    });
-    EXPECT_EQ(served, 6 * 200) << "seed " << seed;
+    // More than once, if nobody had to wait: a busy machine may let them come one after the other.
+    for (int attempt = 0; attempt < 20 && pool.stats().handed_over == 0; ++attempt) {
+      std::atomic<int> served{0};
+      test::run_crew(6, [&](unsigned self) {
+        for (int round = 0; round < 200; ++round) {
+          const auto mine = pool.acquire();
+          mine->fill(self);
+          std::this_thread::yield();
+          served += mine->front() == static_cast<long>(self) ? 1 : 0;
+        }
+      });
+      EXPECT_EQ(served, 6 * 200) << "seed " << seed;
+    }
     EXPECT_GT(pool.stats().handed_over, 0U) << "seed " << seed;
     EXPECT_TRUE(conserved(pool)) << "seed " << seed << ": " << conserved(pool);
   }
