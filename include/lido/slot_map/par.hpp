@@ -19,11 +19,10 @@ struct tbb_executor {
 
   template <class Body>
   void operator()(std::uint32_t count, const Body& body) const {
-    tbb::parallel_for(
-        tbb::blocked_range<std::uint32_t>(0, count, least_range),
-        [&](const tbb::blocked_range<std::uint32_t>& range) {
-          tbb::this_task_arena::isolate([&] { body(range.begin(), range.end()); });
-        });
+    tbb::parallel_for(tbb::blocked_range<std::uint32_t>(0, count, least_range),
+                      [&](const tbb::blocked_range<std::uint32_t>& range) {
+                        tbb::this_task_arena::isolate([&] { body(range.begin(), range.end()); });
+                      });
   }
 };
 inline constexpr tbb_executor par{};
