@@ -280,9 +280,11 @@ def plain_summary(plain):
     if not plain:
         return "Plain stress has not been tried on them: `scripts/stress_mutants.py`."
     missed = sum(found["noticed_by"] is None and found["runs"] > 0 for found in plain["rules"].values())
+    later = ", ".join(f"`{rule}` on {found['date']} at a load of {found['load']:g}"
+                      for rule, found in plain["rules"].items() if "date" in found)
     return (f"Plain stress alone, {len(plain['drivers'])} runs of the drivers of {plain['seconds']:g} s each until one "
             f"notices: {missed} of {len(plain['rules'])} rules missed (`scripts/stress_mutants.py`, {plain['date']}, "
-            f"at a load of {plain['load']:g} on {plain['cores']} cores).")
+            f"at a load of {plain['load']:g} on {plain['cores']} cores{'; ' + later if later else ''}).")
 
 
 def model_mutants(tests):

@@ -5,7 +5,8 @@ Plain: the stress drivers on real threads, without schedule points, with the arg
 seconds each. One build serves all rules: its library asks at run time which rule is broken (LIDO_BROKEN_RULE).
 For each rule the drivers run one after another until one notices it; "no driver" means that none has come by
 where it is broken. Several rules are tried at once.
-scripts/report_verification.py reads the result, which says how busy the machine was.
+scripts/report_verification.py reads the result, which says how busy the machine was. Where rules are named, what was
+found of the others before stays, and theirs says when it was found, and at what load.
 
 usage: stress_mutants.py [--seconds N] [--jobs N] [--only REGEX] [--no-build] [--output FILE] [RULE...]
 """
@@ -105,6 +106,13 @@ def try_rule(rule, drivers, seconds):
     return {"noticed_by": noticed_by, "said": said, "runs": runs if met else 0, "seconds": seconds}
 
 
+def added(before, some):
+    """What was found before of all rules, with what was found now of some."""
+    of_now = {name: some[name] for name in ("date", "seconds", "load")}
+    before["rules"].update({rule: {**found, **of_now} for rule, found in some["rules"].items()})
+    return before
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2, help="of each driver and rule")
@@ -132,7 +140,10 @@ def main():
         results = dict(zip(rules, crew.map(try_one, rules)))
     written = {"date": datetime.date.today().isoformat(), "seconds": arguments.seconds,
                "drivers": [name for name, _ in drivers], "cores": os.cpu_count(), "load": load, "rules": results}
-    Path(arguments.output).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    output = Path(arguments.output)
+    if arguments.rules and output.exists():
+        written = added(json.loads(output.read_text(encoding="utf-8")), written)
+    output.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
