@@ -80,22 +80,15 @@ TEST(KeyedUpkeep, ATickMakesNothing) {
 
 // As with a resource_pool: the search ends with the answer that it waits for.
 TEST(KeyedUpkeep, AStopEndsTheSearchForOneThatAnswers) {
-  struct silent {
-    std::atomic<int>* asked;
-    std::stop_source* stop;
+  struct silent : test::answers_no_and_stops {
     [[nodiscard]] int create(const std::string& /*key*/) const { return 1; }
-    bool validate(int& /*idle*/) const {
-      ++*asked;
-      (void)stop->request_stop();
-      return false;
-    }
   };
   std::atomic<int> asked{0};
   std::stop_source stop;
-  keyed_pool pool(silent{&asked, &stop}, {.max_total = 2,
-                                          .each_key = {.max_size = 2,
-                                                       .validate_if_idle_longer_than = 0ns,
-                                                       .upkeep = maintenance::by_tick}});
+  keyed_pool pool(silent{{&asked, &stop}}, {.max_total = 2,
+                                            .each_key = {.max_size = 2,
+                                                         .validate_if_idle_longer_than = 0ns,
+                                                         .upkeep = maintenance::by_tick}});
   {
     const auto first = pool.acquire("a");
     const auto second = pool.acquire("a");

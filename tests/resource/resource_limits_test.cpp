@@ -59,20 +59,13 @@ TEST_P(ResourceLimits, WhoWaitsForTheNextTryIsAWaiter) {
 
 // The search ends with the answer that it waits for.
 TEST_P(ResourceLimits, AStopEndsTheSearchForOneThatAnswers) {
-  struct silent {
-    std::atomic<int>* asked;
-    std::stop_source* stop;
+  struct silent : test::answers_no_and_stops {
     [[nodiscard]] int create() const { return 1; }
-    bool validate(int& /*idle*/) const {
-      ++*asked;
-      (void)stop->request_stop();
-      return false;
-    }
   };
   std::atomic<int> asked{0};
   std::stop_source stop;
   resource_pool<int> pool(
-      silent{&asked, &stop},
+      silent{{&asked, &stop}},
       {.max_size = 3, .validate_if_idle_longer_than = 0ns, .upkeep = GetParam()});
   { const std::array<resource_lease<int>, 3> all{pool.acquire(), pool.acquire(), pool.acquire()}; }
   EXPECT_THROW((void)pool.acquire_for(20s, stop.get_token()), acquire_error);

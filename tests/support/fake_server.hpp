@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 
 #include "lido/resource_pool.hpp"
@@ -75,6 +76,17 @@ bool is_mostly_soon(const Wait& wait) {
   }
   return false;
 }
+
+/// For factories whose resources say no, when who asked is told to stop.
+struct answers_no_and_stops {
+  std::atomic<int>* asked;
+  std::stop_source* stop;
+  bool validate(int& /*idle*/) const {
+    ++*asked;
+    (void)stop->request_stop();
+    return false;
+  }
+};
 
 struct connection {
   int id = 0;

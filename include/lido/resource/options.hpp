@@ -49,7 +49,8 @@ struct resource_pool_options {
   std::size_t min_idle = 0;
 
   /// Most threads and callbacks that wait at once. One more gets an error at once, unless there is
-  /// an idle resource that the pool only has to validate for it, or is validating.
+  /// an idle resource that the pool only has to validate for it, or is validating, or one is being
+  /// made for those who wait, or can be begun.
   std::size_t max_waiters = SIZE_MAX;
 
   /// Copied; appears in errors and statistics.
