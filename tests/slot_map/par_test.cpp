@@ -2,12 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-#include <tbb/task_group.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -50,34 +46,6 @@ TEST_F(Par, SlotMapReachesEachValueOnceAroundHoles) {
       ASSERT_TRUE(found == nullptr || *found == i + count);
     }
   }
-}
-
-thread_local bool is_with_a_value = false;
-
-// Another task might enter the same value, and would wait for the one below it on the stack.
-TEST_F(Par, AThreadThatWaitsForTasksOfItsOwnRunsNoOthers) {
-  concurrent_slot_map<int> map(1);
-  (void)map.emplace(0);
-  const auto take_a_moment = [](int) {
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  };
-  std::atomic<int> others_inside{0};
-  tbb::task_arena(2).execute([&] {
-    tbb::task_group others;
-    for (int i = 0; i < 400; ++i) {
-      others.run([&] {
-        others_inside += is_with_a_value ? 1 : 0;
-        take_a_moment(0);
-      });
-    }
-    map.for_each(par, [&](int& /*value*/) {
-      is_with_a_value = true;
-      tbb::parallel_for(0, 64, take_a_moment);
-      is_with_a_value = false;
-    });
-    others.wait();
-  });
-  EXPECT_EQ(others_inside, 0);
 }
 
 TEST_F(Par, ConstSlotMapIsReadByManyAroundHoles) {
