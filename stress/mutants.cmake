@@ -1,127 +1,170 @@
 # Libraries that break a rule on purpose, and the drivers that must notice it. Included by CMakeLists.txt.
 
-# ---- negative controls: each breaks one rule, and must be caught ----------------------------------
+# ---- libraries that are asked at run time to break a rule ------------------------------------------
+
+# LIDO_BROKEN_RULE names the rule, by its name in mutation.hpp: one build serves all.
+set(rules_file ${PROJECT_SOURCE_DIR}/include/lido/base/mutation.hpp)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${rules_file})
+file(READ ${rules_file} text)
+string(REGEX REPLACE ".*enum class mutation {" "" text "${text}")
+string(REGEX MATCHALL "\n  [a-z_]+," rules "${text}")
+set(named_rules "")
+foreach(rule IN LISTS rules)
+  string(REGEX MATCH "[a-z_]+" rule "${rule}")
+  string(APPEND named_rules "    named_rule{lido::detail::mutation::${rule}, \"${rule}\"},\n")
+endforeach()
+configure_file(harness/rule_names.hpp.in generated/rule_names.hpp @ONLY)
+add_library(lido_break_rule OBJECT EXCLUDE_FROM_ALL harness/break_rule.cpp)
+target_include_directories(
+  lido_break_rule PUBLIC ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}
+  PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
+target_compile_features(lido_break_rule PUBLIC cxx_std_20)
+target_compile_definitions(lido_break_rule PUBLIC "LIDO_MUTATION_SEAM=\"model/seam/mutation.hpp\"")
+lido_warnings(lido_break_rule)
+
+# What is linked to it can be broken. A program has to be given $<TARGET_OBJECTS:lido_break_rule> as a source, too.
+function(lido_breakable_variant name) # further arguments: definitions
+  lido_variant(${name} "LIDO_MUTATION_SEAM=\"model/seam/mutation.hpp\"" ${ARGN})
+  target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+  target_sources(${name} INTERFACE $<TARGET_OBJECTS:lido_break_rule>)
+endfunction()
+lido_breakable_variant(lido_breakable)
+lido_breakable_variant(lido_breakable_fuzzed LIDO_FUZZ_SCHEDULE)
+target_sources(lido_breakable_fuzzed PRIVATE harness/fuzz_schedule.cpp)
+lido_breakable_variant(lido_breakable_stalled LIDO_FUZZ_SCHEDULE)
+target_sources(lido_breakable_stalled PRIVATE harness/stall.cpp)
+
+# The driver stress_<driver> or fault_<driver> on such a library.
+function(lido_breakable_driver target source library)
+  if(TARGET ${target})
+    return()
+  endif()
+  lido_driver(${target} ${source} ${library})
+  if("boost" IN_LIST pools)
+    target_link_libraries(${target} PRIVATE Boost::headers)
+    target_compile_definitions(${target} PRIVATE LIDO_STRESS_BOOST)
+  endif()
+  if(TARGET lido::tbb)
+    target_link_libraries(${target} PRIVATE TBB::tbb)
+  endif()
+endfunction()
+
+# ---- negative controls: each breaks one rule, and must be caught -----------------------------------
 
 # A list without its tag, or with links in memory that was given back, may go round in circles, and of a value that
-# two have ended the slot may stay locked; two owners of a cache may destroy anything; and a child may look for a segment that is not there; of others a run without
-# end says nothing.
+# two have ended the slot may stay locked; two owners of a cache may destroy anything; and a child may look for a
+# segment that is not there; of others a run without end says nothing.
 set(endless_mutants no_tag early_retirement erase_beside_visit claim_ignored trust_moving survivor_forgotten)
 
-function(lido_mutant_test name mutation program) # further arguments: of the driver
+function(lido_mutant_test name rule program) # further arguments: of the driver
   add_test(NAME mutant.${name} COMMAND ${program} --seconds ${LIDO_MUTANT_SECONDS} ${ARGN})
-  set_tests_properties(mutant.${name} PROPERTIES LABELS mutant PROCESSORS 2 PASS_REGULAR_EXPRESSION "BROKEN:")
-  if(NOT mutation IN_LIST endless_mutants)
+  set_tests_properties(mutant.${name} PROPERTIES LABELS mutant PROCESSORS 2 PASS_REGULAR_EXPRESSION "BROKEN:"
+                                                 ENVIRONMENT LIDO_BROKEN_RULE=${rule})
+  if(NOT rule IN_LIST endless_mutants)
     set_tests_properties(mutant.${name} PROPERTIES FAIL_REGULAR_EXPRESSION "BROKEN: no end")
   endif()
 endfunction()
 
-function(lido_mutant mutation driver fuzzed) # further arguments: of the driver
+# Named after the rule and, if it is not the first driver that notices it, after that.
+function(lido_mutant rule suffix driver variant) # further arguments: of the driver
   string(REPLACE "/" "." name ${driver})
-  set(library lido_mutant_${mutation})
-  lido_variant(${library} LIDO_MUTATION=${mutation})
-  if(fuzzed)
-    target_compile_definitions(${library} PUBLIC LIDO_FUZZ_SCHEDULE)
-    target_sources(${library} PRIVATE harness/fuzz_schedule.cpp)
+  set(target breakable_${name})
+  set(library lido_breakable)
+  if(variant)
+    set(target breakable_${variant}.${name})
+    set(library lido_breakable_${variant})
   endif()
-  lido_driver(mutant_${mutation} ${driver} ${library})
-  lido_mutant_test(${mutation} ${mutation} mutant_${mutation} ${ARGN})
-endfunction()
-
-# The same library under the driver that checks histories.
-function(lido_mutant_history mutation suffix) # further arguments: of the driver
-  set(name ${mutation}.history)
-  if(NOT TARGET mutant_${name})
-    lido_driver(mutant_${name} object/history_is_linearizable lido_mutant_${mutation})
-  endif()
-  lido_mutant_test(${name}${suffix} ${mutation} mutant_${name} ${ARGN})
+  lido_breakable_driver(${target} ${driver} ${library})
+  lido_mutant_test(${rule}${suffix} ${rule} ${target} ${ARGN})
 endfunction()
 
 if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
-  lido_mutant(no_tag freelist/no_slot_has_two_owners ON)
-  lido_mutant(no_heavy_fence magazine/no_slot_is_lost OFF --threads 4 --hold 6 --raiders 4)
-  lido_mutant(item_after_top magazine/no_slot_is_lost ON --threads 2 --raiders 2)
-  lido_mutant(no_arbitration magazine/no_slot_is_lost OFF)
-  lido_mutant(forget_flush magazine/thread_exit_returns_every_slot OFF)
-  lido_mutant(lose_census object/growth_under_load ON --seconds 10)
-  lido_mutant(early_retirement object/growth_under_load ON --seconds 10)
-  lido_mutant(ignore_resize object/growth_under_load ON)
-  lido_mutant(ask_ignored object/blocked_acquire_wakes ON --patience 3)
-  lido_mutant(publish_early slot_map/stale_handle_never_resolves ON)
-  lido_mutant(erase_beside_visit slot_map/stale_handle_never_resolves ON)
-  lido_mutant(enter_anyway slot_map/stale_handle_never_resolves OFF)
-  lido_mutant(same_state_generation slot_map/history_is_linearizable OFF)
-  lido_mutant(leave_doomed slot_map/history_is_linearizable ON)
+  lido_mutant(no_tag "" freelist/no_slot_has_two_owners fuzzed)
+  lido_mutant(no_heavy_fence "" magazine/no_slot_is_lost fuzzed --threads 4 --hold 6 --raiders 4)
+  lido_mutant(item_after_top "" magazine/no_slot_is_lost fuzzed --threads 2 --raiders 2)
+  lido_mutant(no_arbitration "" magazine/no_slot_is_lost fuzzed)
+  lido_mutant(forget_flush "" magazine/thread_exit_returns_every_slot "")
+  lido_mutant(lose_census "" object/growth_under_load fuzzed --seconds 10)
+  lido_mutant(early_retirement "" object/growth_under_load fuzzed --seconds 10)
+  lido_mutant(ignore_resize "" object/growth_under_load fuzzed)
+  lido_mutant(ask_ignored "" object/blocked_acquire_wakes fuzzed --patience 3)
+  lido_mutant(skip_busy "" magazine/capacity_is_exact fuzzed)
+  lido_mutant(hide_cache "" magazine/capacity_is_exact fuzzed)
+  lido_mutant(stay_registered "" object/teardown_in_either_order "")
+  lido_mutant(keep_refused "" object/kept_object_lives_once "")
+  lido_mutant(no_tag .history object/history_is_linearizable fuzzed --pool none --slots 6)
+  # Of a refusal that need not have been.
+  lido_mutant(hide_cache .history object/history_is_linearizable fuzzed)
+  lido_mutant(skip_busy .history object/history_is_linearizable fuzzed)
+  lido_mutant(skip_busy .history.on_exhausted object/history_is_linearizable fuzzed --pool on_exhausted)
+  lido_mutant(ignore_resize .history.grow object/history_is_linearizable fuzzed --pool grow)
+  lido_mutant(publish_early "" slot_map/stale_handle_never_resolves fuzzed)
+  lido_mutant(erase_beside_visit "" slot_map/stale_handle_never_resolves fuzzed)
+  lido_mutant(enter_anyway "" slot_map/stale_handle_never_resolves fuzzed)
+  lido_mutant(same_state_generation "" slot_map/history_is_linearizable fuzzed)
+  lido_mutant(leave_doomed "" slot_map/history_is_linearizable fuzzed)
   # Few slots, so that evictors choose the same victim; not fewer than values that are kept and threads together.
-  lido_mutant(claim_ignored slot_map/important_value_stays ON --slots 8 --keep 1)
+  lido_mutant(claim_ignored "" slot_map/important_value_stays fuzzed --slots 8 --keep 1)
+  lido_mutant(ignore_census "" slot_map/shrink_beside_inserts fuzzed)
+  lido_mutant(late_end "" slot_map/shrink_beside_inserts fuzzed)
+  # The rules of the map of one thread, which its unit tests, too, must notice.
+  foreach(rule IN ITEMS skip_last_place forget_hole unlinked_move)
+    lido_mutant(${rule} "" slot_map/compaction_beside_iteration "" --kind 0)
+  endforeach()
+  add_executable(breakable_slot_map_model ${PROJECT_SOURCE_DIR}/tests/slot_map/slot_map_model_test.cpp)
+  target_link_libraries(breakable_slot_map_model PRIVATE lido_breakable GTest::gtest_main)
+  lido_warnings(breakable_slot_map_model)
+  foreach(rule IN ITEMS same_slot_generation reuse_used_up forget_hole unlinked_move skip_last_place)
+    add_test(NAME mutant.slot_map.${rule} COMMAND breakable_slot_map_model --gtest_brief=1)
+    set_tests_properties(mutant.slot_map.${rule} PROPERTIES LABELS mutant PASS_REGULAR_EXPRESSION "FAILED"
+                                                            ENVIRONMENT LIDO_BROKEN_RULE=${rule})
+  endforeach()
   # What somebody waits for in vain shows at the end of the run, when nobody else comes by.
-  lido_mutant(return_unwatched resource/no_waiter_is_forgotten OFF --patience 3 --seconds 5)
-  lido_mutant(swallow_resource resource/no_waiter_is_forgotten OFF --patience 3)
-  lido_mutant(refused_resource resource/no_waiter_is_forgotten ON --size 2 --threads 3 --faults 0 --patience 3)
+  lido_mutant(return_unwatched "" resource/no_waiter_is_forgotten "" --patience 3 --seconds 5)
+  lido_mutant(swallow_resource "" resource/no_waiter_is_forgotten "" --patience 3)
+  lido_mutant(refused_resource "" resource/no_waiter_is_forgotten fuzzed --size 2 --threads 3 --faults 0 --patience 3)
   if(TARGET lido::standalone_asio)
     # Coroutines and handlers find what threads find.
-    foreach(rule IN ITEMS return_unwatched swallow_resource refused_resource)
-      set(target mutant_${rule}.each_wait_ends_once)
-      lido_waits_driver(${target} lido_mutant_${rule} lido::standalone_asio)
-      lido_mutant_test(${rule}.each_wait_ends_once ${rule} ${target} --patience 3)
+    lido_waits_driver(breakable_resource.each_wait_ends_once lido_breakable lido::standalone_asio)
+    lido_waits_driver(breakable_fuzzed.resource.each_wait_ends_once lido_breakable_fuzzed lido::standalone_asio)
+    foreach(rule IN ITEMS return_unwatched swallow_resource)
+      lido_mutant_test(${rule}.each_wait_ends_once ${rule} breakable_resource.each_wait_ends_once --patience 3)
     endforeach()
+    lido_mutant_test(refused_resource.each_wait_ends_once refused_resource
+                     breakable_fuzzed.resource.each_wait_ends_once --patience 3)
   endif()
   if(TARGET lido_test_servers)
-    lido_chaos_driver(mutant_swallow_resource.chaos lido_mutant_swallow_resource)
-    lido_mutant_test(swallow_resource.chaos swallow_resource mutant_swallow_resource.chaos --seconds 10 --bound 2000)
+    lido_chaos_driver(breakable_resource.chaos lido_breakable)
+    lido_mutant_test(swallow_resource.chaos swallow_resource breakable_resource.chaos --seconds 10 --bound 2000)
   endif()
   if(TARGET lido::tbb)
-    set(hoarding_key --seconds 5)
     # key_unwatched shows here in most runs and not in all, claim_unwatched seldom; the model checker finds both.
-    set(keep_pending --total 1 --each 1 --keys 3 --faults 0 --ticks 0)
-    foreach(rule IN ITEMS hoarding_key early_settlement keep_pending)
-      lido_mutant(${rule} resource/keys_share_one_limit OFF --threads 6 --patience 3 ${${rule}})
-      target_link_libraries(mutant_${rule} PRIVATE TBB::tbb)
-    endforeach()
-    lido_mutant(acquire_unwatched resource/nobody_waits_beside_room OFF --patience 1)
-    target_link_libraries(mutant_acquire_unwatched PRIVATE TBB::tbb)
+    lido_mutant(hoarding_key "" resource/keys_share_one_limit "" --threads 6 --patience 3 --seconds 5)
+    lido_mutant(early_settlement "" resource/keys_share_one_limit "" --threads 6 --patience 3)
+    lido_mutant(keep_pending "" resource/keys_share_one_limit "" --threads 6 --patience 3
+                --total 1 --each 1 --keys 3 --faults 0 --ticks 0)
+    lido_mutant(acquire_unwatched "" resource/nobody_waits_beside_room "" --patience 1)
   endif()
   # No rule that the model knows: it has no processes. Fuzzed, for where all threads get but one processor.
-  lido_mutant(survivor_forgotten fault/forked_child_has_what_was_free ON --pool revocable)
-  lido_mutant(trust_busy fault/forked_child_has_what_was_free ON --pool revocable)
-  lido_mutant(carry_for_ever fault/forked_child_has_what_was_free ON --pool revocable)
-  lido_mutant(keep_waiters fault/forked_child_has_what_was_free ON --pool block)
-  # The windows of this driver are its own. A child that looks for slots without end is ended by an alarm.
-  foreach(rule_and_pool IN ITEMS lose_missing:revocable trust_moving:grow)
-    string(REPLACE ":" ";" rule_and_pool ${rule_and_pool})
-    list(POP_FRONT rule_and_pool rule)
-    lido_variant(lido_mutant_${rule} LIDO_MUTATION=${rule} LIDO_FUZZ_SCHEDULE)
-    target_sources(lido_mutant_${rule} PRIVATE harness/stall.cpp)
-    target_include_directories(lido_mutant_${rule} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-    lido_driver(mutant_${rule} fault/stalled_thread_holds_nobody_up lido_mutant_${rule})
-    lido_mutant_test(${rule} ${rule} mutant_${rule} --pool ${rule_and_pool})
+  foreach(rule IN ITEMS survivor_forgotten trust_busy carry_for_ever)
+    lido_mutant(${rule} "" fault/forked_child_has_what_was_free fuzzed --pool revocable)
   endforeach()
-  lido_mutant(skip_busy magazine/capacity_is_exact ON)
-  lido_mutant(hide_cache magazine/capacity_is_exact OFF)
-  lido_mutant(stay_registered object/teardown_in_either_order OFF)
-  lido_mutant(keep_refused object/kept_object_lives_once OFF)
-  lido_mutant_history(no_tag "" --pool none --slots 6)
-  # Of a refusal that need not have been.
-  lido_mutant_history(hide_cache "")
-  lido_mutant_history(skip_busy "")
-  lido_mutant_history(skip_busy .on_exhausted --pool on_exhausted)
-  lido_mutant_history(ignore_resize .grow --pool grow)
-  lido_mutant(ignore_census slot_map/shrink_beside_inserts ON)
-  lido_mutant(late_end slot_map/shrink_beside_inserts ON)
-  # The rules of the map of one thread; the tests break them, too.
-  lido_mutant(skip_last_place slot_map/compaction_beside_iteration OFF --kind 0)
-  lido_mutant(forget_hole slot_map/compaction_beside_iteration OFF --kind 0)
-  lido_mutant(unlinked_move slot_map/compaction_beside_iteration OFF --kind 0)
+  lido_mutant(keep_waiters "" fault/forked_child_has_what_was_free fuzzed --pool block)
+  # The windows of this driver are its own. A child that looks for slots without end is ended by an alarm.
+  lido_mutant(lose_missing "" fault/stalled_thread_holds_nobody_up stalled --pool revocable)
+  lido_mutant(trust_moving "" fault/stalled_thread_holds_nobody_up stalled --pool grow)
+
+  # The control of the controls: such a build that breaks nothing is as good as any.
+  foreach(driver IN ITEMS magazine.no_slot_is_lost resource.no_waiter_is_forgotten slot_map.history_is_linearizable)
+    add_test(NAME mutant.none.${driver} COMMAND breakable_fuzzed.${driver} --seconds 1)
+    set_tests_properties(mutant.none.${driver} PROPERTIES LABELS mutant PROCESSORS 2 PASS_REGULAR_EXPRESSION "held"
+                                                          ENVIRONMENT LIDO_BROKEN_RULE=none)
+  endforeach()
 endif()
 
 # ---- what plain stress would miss --------------------------------------------------------------------
 
-# The drivers once more, on a library that asks at run time which rule is broken: one build for all rules.
-# Only for scripts/stress_mutants.py, which runs them.
-lido_variant(lido_breakable "LIDO_MUTATION_SEAM=\"model/seam/mutation.hpp\"")
-target_include_directories(lido_breakable PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/model)
-target_sources(
-  lido_breakable PRIVATE model/mutants/rules.cpp INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/harness/break_rule.cpp)
-target_link_libraries(lido_breakable PRIVATE fmt::fmt)
+# Only for scripts/stress_mutants.py, which tries every rule.
 add_custom_target(lido_breakable_drivers)
 set(breakable_drivers
     ${pool_drivers}
@@ -140,15 +183,9 @@ if(TARGET lido::tbb)
 endif()
 foreach(source IN LISTS breakable_drivers)
   string(REPLACE "/" "." driver ${source})
-  lido_driver(breakable_${driver} ${source} lido_breakable)
-  set_target_properties(breakable_${driver} PROPERTIES EXCLUDE_FROM_ALL ON)
-  if("boost" IN_LIST pools)
-    target_link_libraries(breakable_${driver} PRIVATE Boost::headers)
-    target_compile_definitions(breakable_${driver} PRIVATE LIDO_STRESS_BOOST)
+  if(NOT TARGET breakable_${driver})
+    lido_breakable_driver(breakable_${driver} ${source} lido_breakable)
+    set_target_properties(breakable_${driver} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
   add_dependencies(lido_breakable_drivers breakable_${driver})
 endforeach()
-if(TARGET lido::tbb)
-  target_link_libraries(breakable_resource.keys_share_one_limit PRIVATE TBB::tbb)
-  target_link_libraries(breakable_resource.nobody_waits_beside_room PRIVATE TBB::tbb)
-endif()

@@ -112,7 +112,7 @@ class run {
       std::_Exit(EXIT_FAILURE);
     });
     (void)::alarm(static_cast<unsigned>(seconds) + seconds_to_end);
-#ifdef LIDO_MUTATION  // a library that is wrong on purpose may break anything before it shows
+#ifdef LIDO_MUTATION_SEAM  // a library that is wrong on purpose may break anything first
     for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) {
       (void)std::signal(number, [](int /*signal*/) {
         constexpr std::string_view text = "BROKEN: a crash\n";
