@@ -1,6 +1,7 @@
 # Every build option of Lido. A project that embeds Lido gets the library and nothing else.
 option(LIDO_BUILD_TESTS "Build the unit tests, stress drivers and house checks" ${PROJECT_IS_TOP_LEVEL})
 option(LIDO_BUILD_STRESS "With the tests, build the stress drivers and fuzz targets" ON)
+set(LIDO_UNIT_LAYERS all CACHE STRING "Of the unit tests, the layers to build: all, none, or a list such as 'freelist;magazine'")
 set(LIDO_GTEST_SOURCE "" CACHE PATH "Build GoogleTest from these sources instead of looking for it, e.g. for another processor")
 option(LIDO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(LIDO_BUILD_BENCH "Build the benchmarks" OFF)
