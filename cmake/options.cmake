@@ -3,6 +3,9 @@ option(LIDO_BUILD_TESTS "Build the unit tests, stress drivers and house checks" 
 option(LIDO_BUILD_STRESS "With the tests, build the stress drivers and fuzz targets" ON)
 set(LIDO_UNIT_LAYERS all CACHE STRING "Of the unit tests, the layers to build: all, none, or a list such as 'freelist;magazine'")
 set(LIDO_GTEST_SOURCE "" CACHE PATH "Build GoogleTest from these sources instead of looking for it, e.g. for another processor")
+# Most of the time to compile a unit test goes into headers, which several in one translation unit parse once. Who
+# edits one test waits for fewer without it.
+option(LIDO_UNITY "Compile several unit tests as one translation unit" ON)
 option(LIDO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(LIDO_BUILD_BENCH "Build the benchmarks" OFF)
 option(LIDO_INSTALL "Generate install rules and the CMake package" ${PROJECT_IS_TOP_LEVEL})

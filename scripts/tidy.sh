@@ -22,10 +22,12 @@ format=$(tool clang-format)
 # Prints our sources, and the files CMake generates for VERIFY_INTERFACE_HEADER_SETS: each includes one
 # header and nothing else, so a header that leans on others fails here. Many of our sources are built a
 # dozen times, once for every mutant; clang-tidy would check each of these, and complain of code that a
-# mutant cuts off. So it gets a database of its own, with the first way a file is built: the library's.
+# mutant cuts off. So it gets a database of its own, with the first way a file is built: the library's. What is built
+# with others as one translation unit is there by itself, as if it were compiled alone with the same options.
 compiled() { # folder for the database
   python3 - "$build/compile_commands.json" "$1" "$root" "${folders[@]}" <<'PYTHON'
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -33,7 +35,11 @@ database, reduced, root, *folders = sys.argv[1:]
 ours = tuple(f"{root}/{folder}/" for folder in folders)
 first = {}
 for entry in json.loads(Path(database).read_text(encoding="utf-8")):
-    first.setdefault(str((Path(entry["directory"]) / entry["file"]).resolve()), entry)
+    file = (Path(entry["directory"]) / entry["file"]).resolve()
+    united = re.findall('^#include "(.+)"', file.read_text(encoding="utf-8"), re.M) if file.parent.name == "Unity" else []
+    for source in united or [str(file)]:
+        alone = {**entry, "file": source, "command": entry["command"].replace(entry["file"], source)}
+        first.setdefault(source, alone)
 wanted = sorted(f for f in first if f.startswith(ours) or "_verify_interface_header_sets/" in f)
 Path(reduced).mkdir(exist_ok=True)
 text = json.dumps([first[f] for f in wanted], indent=0)

@@ -3,15 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
+
+#include "support/address.hpp"
 
 namespace lido::detail {
 namespace {
 
-std::uintptr_t address(const void* place) {
-  return reinterpret_cast<std::uintptr_t>(place);
-}
+using test::address;
 
 TEST(AlignedBuffer, DataHasTheAlignmentAskedFor) {
   for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {

@@ -12,13 +12,12 @@
 #include <vector>
 
 #include "lido/slot_map.hpp"
+#include "support/address.hpp"
 
 namespace lido::detail {
 namespace {
 
-std::uintptr_t address(const void* place) {
-  return reinterpret_cast<std::uintptr_t>(place);
-}
+using test::address;
 
 /// What the system has noted about the mapping of that address.
 std::string flags_at(const void* place) {

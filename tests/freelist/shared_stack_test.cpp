@@ -14,7 +14,7 @@
 namespace lido::detail {
 namespace {
 
-constexpr std::uint32_t nodes = 64;
+constexpr std::uint32_t shared_nodes = 64;
 constexpr unsigned crew_size = 4;
 
 /// What a crew does to one stack. The counters of the indices are plain: an index that two threads
@@ -23,7 +23,7 @@ template <class Stack>
 class SharedIndexStack : public ::testing::Test {
  protected:
   SharedIndexStack() {
-    for (slot_index index = 0; index < nodes; ++index) {
+    for (slot_index index = 0; index < shared_nodes; ++index) {
       stack_.push(index);
     }
   }
@@ -40,10 +40,10 @@ class SharedIndexStack : public ::testing::Test {
     return test::count_distinct(all);
   }
 
-  Stack stack_{nodes};
+  Stack stack_{shared_nodes};
 
  private:
-  std::array<int, nodes> touched_{};
+  std::array<int, shared_nodes> touched_{};
 };
 TYPED_TEST_SUITE(SharedIndexStack, test::shared_stacks, test::stack_names);
 
@@ -58,12 +58,12 @@ TYPED_TEST(SharedIndexStack, SinglesBelongToOneThreadAtATime) {
     }
   });
   EXPECT_EQ(this->touches(), rounds * static_cast<int>(crew_size));
-  EXPECT_EQ(this->left_in_stack(), nodes);
+  EXPECT_EQ(this->left_in_stack(), shared_nodes);
 }
 
 TYPED_TEST(SharedIndexStack, ChainsBelongToOneThreadAtATime) {
   test::run_crew(crew_size, [this](unsigned crew_index) {
-    std::array<slot_index, nodes> held{};
+    std::array<slot_index, shared_nodes> held{};
     for (unsigned round = 0; round < 10'000; ++round) {
       const std::size_t most = 1 + (round * 7 + crew_index) % 24;
       const std::uint32_t count = this->stack_.pop_chain(std::span(held).first(most));
@@ -73,11 +73,11 @@ TYPED_TEST(SharedIndexStack, ChainsBelongToOneThreadAtATime) {
       this->stack_.push_chain(std::span<const slot_index>(held).first(count));
     }
   });
-  EXPECT_EQ(this->left_in_stack(), nodes);
+  EXPECT_EQ(this->left_in_stack(), shared_nodes);
 }
 
 TYPED_TEST(SharedIndexStack, EmptyStackIsEmptyForEveryThread) {
-  ASSERT_EQ(this->left_in_stack(), nodes);
+  ASSERT_EQ(this->left_in_stack(), shared_nodes);
   test::run_crew(crew_size,
                  [this](unsigned /*index*/) { EXPECT_EQ(this->stack_.pop(), null_slot); });
 }

@@ -12,7 +12,7 @@
 namespace lido::detail {
 namespace {
 
-constexpr std::uint32_t capacity = 64;
+constexpr std::uint32_t slot_count = 64;
 
 [[noreturn]] void end(bool as_expected) {
   std::exit(as_expected ? 0 : 1);  // NOLINT(concurrency-mt-unsafe): no other thread is left
@@ -29,14 +29,14 @@ class ForbiddenFenceDeathTest : public ::testing::Test {
 };
 
 bool find_every_slot_beside_a_parked_cache() {
-  test::bare_slots slots(capacity, cache_choice::automatic);
+  test::bare_slots slots(slot_count, cache_choice::automatic);
   std::size_t found = 0;
   {
     const test::parked_crew crew(
         1, [&](unsigned /*index*/) { slots.release_all(slots.acquire_n(8)); });
     found = slots.acquire_all().size();
   }
-  return found == capacity && slots.source().stats().heavy_fences == 0;
+  return found == slot_count && slots.source().stats().heavy_fences == 0;
 }
 
 TEST_F(ForbiddenFenceDeathTest, FromTheStartCachesAreLocked) {
@@ -52,7 +52,7 @@ TEST_F(ForbiddenFenceDeathTest, FromTheStartCachesAreLocked) {
 /// A thief that must not look into a cache leaves everything where it is, and says that it found
 /// nothing; the owner has its slots.
 bool leave_a_cache_alone() {
-  test::bare_slots slots(capacity, cache_choice::automatic);
+  test::bare_slots slots(slot_count, cache_choice::automatic);
   slots.release_all(slots.acquire_n(8));
   const std::size_t cached = slots.source().stats().cached;
   std::size_t found_by_thief = 0;
@@ -64,8 +64,8 @@ bool leave_a_cache_alone() {
   });
   const pool_stats after = slots.source().stats();
   const bool untouched = after.thefts == 0 && after.heavy_fences > 0;
-  return cached > 0 && found_by_thief == capacity - cached && untouched &&
-         slots.acquire_all().size() == capacity;
+  return cached > 0 && found_by_thief == slot_count - cached && untouched &&
+         slots.acquire_all().size() == slot_count;
 }
 
 TEST_F(ForbiddenFenceDeathTest, ForbiddenLaterNoCacheIsLookedInto) {

@@ -24,9 +24,9 @@ struct noisy {
 
 /// Place for one T whose bytes are all 0x5A.
 template <class T>
-class place {
+class filled_place {
  public:
-  place() {
+  filled_place() {
     std::memset(bytes_.data(), 0x5A, sizeof(T));
     asm volatile("" : : "r"(bytes_.data()) : "memory");  // the bytes must survive optimisation
   }
@@ -37,47 +37,47 @@ class place {
 };
 
 TEST(Make, WithoutArgumentsValueInitialises) {
-  place<int> slot;
+  filled_place<int> slot;
   EXPECT_EQ(*make<int>(slot.get()), 0);
 }
 
 TEST(Make, WithoutArgumentsValueInitialisesAggregates) {
-  place<point> slot;
+  filled_place<point> slot;
   const point* const made = make<point>(slot.get());
   EXPECT_EQ(made->x, 0);
   EXPECT_EQ(made->y, 0);
 }
 
 TEST(Make, DefaultInitKeepsTheBytesOfATrivialObject) {
-  place<unsigned> slot;
+  filled_place<unsigned> slot;
   const unsigned* const made = make<unsigned>(slot.get(), default_init);
   asm volatile("" : : "r"(made) : "memory");
   EXPECT_EQ(*made, 0x5A5A5A5AU);
 }
 
 TEST(Make, DefaultInitCallsADefaultConstructor) {
-  place<std::string> slot;
+  filled_place<std::string> slot;
   auto* const made = make<std::string>(slot.get(), default_init);
   EXPECT_EQ(*made, "");
   std::destroy_at(made);
 }
 
 TEST(Make, AggregateTakesItsMembers) {
-  place<point> slot;
+  filled_place<point> slot;
   const point* const made = make<point>(slot.get(), 1, 2);
   EXPECT_EQ(made->x, 1);
   EXPECT_EQ(made->y, 2);
 }
 
 TEST(Make, ConstructorIsPreferredToAList) {
-  place<std::vector<int>> slot;
+  filled_place<std::vector<int>> slot;
   auto* const made = make<std::vector<int>>(slot.get(), 3U, 7);
   EXPECT_EQ(made->size(), 3U);
   std::destroy_at(made);
 }
 
 TEST(Make, ArgumentsAreForwarded) {
-  place<std::unique_ptr<int>> slot;
+  filled_place<std::unique_ptr<int>> slot;
   auto owner = std::make_unique<int>(9);
   auto* const made = make<std::unique_ptr<int>>(slot.get(), std::move(owner));
   EXPECT_EQ(**made, 9);
@@ -85,7 +85,7 @@ TEST(Make, ArgumentsAreForwarded) {
 }
 
 TEST(Make, ReturnsTheObjectInItsSlot) {
-  place<int> slot;
+  filled_place<int> slot;
   EXPECT_EQ(make<int>(slot.get(), 4), slot.get());
 }
 

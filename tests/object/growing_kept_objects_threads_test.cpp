@@ -40,7 +40,7 @@ struct obliging_hooks {
   }
 };
 
-using kept_pool = object_pool<page, policy::grow, policy::keep_constructed<obliging_hooks>>;
+using kept_page_pool = object_pool<page, policy::grow, policy::keep_constructed<obliging_hooks>>;
 
 class HookOfAShrink : public ::testing::Test {
  protected:
@@ -53,7 +53,7 @@ class HookOfAShrink : public ::testing::Test {
 
   /// Every slot has had its object.
   void make_all() {
-    std::vector<kept_pool::lease_type> leases;
+    std::vector<kept_page_pool::lease_type> leases;
     while (leases.size() < pool_.max_capacity()) {
       leases.push_back(pool_.acquire(default_init));
     }
@@ -80,7 +80,7 @@ class HookOfAShrink : public ::testing::Test {
     };
     std::jthread shrinker([&] { (void)pool_.shrink_to(one_); });
     begun.wait();
-    std::vector<kept_pool::lease_type> leases;
+    std::vector<kept_page_pool::lease_type> leases;
     do {
       leases.push_back(pool_.try_acquire(default_init));
     } while (leases.back() && leases.size() < 2 * one_);
@@ -94,7 +94,7 @@ class HookOfAShrink : public ::testing::Test {
   const std::size_t one_ = segment();
   std::function<void()> in_destroy_;
   bool called_ = false;
-  kept_pool pool_{{.max_capacity = 2 * one_}, obliging_hooks{&in_destroy_}};
+  kept_page_pool pool_{{.max_capacity = 2 * one_}, obliging_hooks{&in_destroy_}};
   // NOLINTEND(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
 };
 
@@ -113,7 +113,7 @@ TEST_F(HookOfAShrink, MayTakeItsTimeWhileOthersFindTheFreeSlots) {
   });
   std::jthread shrinker([&] { EXPECT_EQ(pool_.shrink_to(one_), one_); });
   begun.wait();
-  std::vector<kept_pool::lease_type> leases;
+  std::vector<kept_page_pool::lease_type> leases;
   while (leases.size() < one_) {
     leases.push_back(pool_.try_acquire(default_init));
     ASSERT_TRUE(leases.back()) << "a free slot was not found: " << leases.size() << " of " << one_;
@@ -231,7 +231,7 @@ TEST_F(HookOfAShrink, MayUseThePool) {
 
 TEST_F(HookOfAShrink, MayNeedTheSegmentThatLeavesNext) {
   make_all();
-  std::vector<kept_pool::lease_type> leases;
+  std::vector<kept_page_pool::lease_type> leases;
   in_first_hook([&] {
     while (leases.size() < one_) {
       leases.push_back(pool_.try_acquire(default_init));

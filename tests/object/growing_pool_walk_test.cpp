@@ -11,20 +11,20 @@
 namespace lido {
 namespace {
 
-struct item {
-  explicit item(std::uint64_t first) : words{first} {}
+struct marked_item {
+  explicit marked_item(std::uint64_t first) : words{first} {}
   std::uint64_t words[8];  // NOLINT(modernize-avoid-c-arrays)
 };
 
 TEST(GrowingPoolWalk, VisitsWhatIsInUseInAllSegments) {
-  object_pool<item, policy::grow, policy::track_in_use> pool({.max_capacity = 10'000});
+  object_pool<marked_item, policy::grow, policy::track_in_use> pool({.max_capacity = 10'000});
   const auto count = [&pool] {
     std::size_t visited = 0;
-    pool.for_each_in_use([&](item& object) { visited += object.words[0]; });
+    pool.for_each_in_use([&](marked_item& object) { visited += object.words[0]; });
     return visited;
   };
   EXPECT_EQ(count(), 0U);
-  std::vector<item*> all;
+  std::vector<marked_item*> all;
   for (int i = 0; i < 5000; ++i) {
     all.push_back(pool.try_acquire_ptr(std::uint64_t{1}));
   }
@@ -40,10 +40,10 @@ TEST(GrowingPoolWalk, VisitsWhatIsInUseInAllSegments) {
 
 // Whose marks are begun while it looks. ThreadSanitizer sees it if one is looked at before.
 TEST(GrowingPoolWalk, SeesCompleteObjectsBesideGrowth) {
-  object_pool<item, policy::grow, policy::track_in_use> pool({.max_capacity = 100'000});
+  object_pool<marked_item, policy::grow, policy::track_in_use> pool({.max_capacity = 100'000});
   std::atomic<bool> done{false};
   std::atomic<bool> looks{false};
-  std::vector<item*> all;
+  std::vector<marked_item*> all;
   std::jthread grows([&] {
     looks.wait(false);
     for (int i = 0; i < 20'000; ++i) {
@@ -52,7 +52,7 @@ TEST(GrowingPoolWalk, SeesCompleteObjectsBesideGrowth) {
     done = true;
   });
   do {
-    pool.for_each_in_use([](const item& object) { EXPECT_EQ(object.words[0], 1U); });
+    pool.for_each_in_use([](const marked_item& object) { EXPECT_EQ(object.words[0], 1U); });
     looks = true;
     looks.notify_one();
   } while (!done);

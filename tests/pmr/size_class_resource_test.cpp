@@ -139,7 +139,8 @@ TEST(SizeClassResource, IsEqualToItselfOnly) {
   EXPECT_FALSE(one.is_equal(other));
 }
 
-std::string refusal(std::vector<size_class> classes, const size_class_options& options = {}) {
+std::string refusal_of_classes(std::vector<size_class> classes,
+                               const size_class_options& options = {}) {
   try {
     const size_class_resource blocks(std::move(classes), options);
   } catch (const std::invalid_argument& error) {
@@ -149,13 +150,14 @@ std::string refusal(std::vector<size_class> classes, const size_class_options& o
 }
 
 TEST(SizeClassResourceOptions, WhatMakesNoSenseIsRefusedByName) {
-  EXPECT_THAT(refusal({}, {.name = "frames"}), HasSubstr("'frames'"));
-  EXPECT_THAT(refusal({}), HasSubstr("0 size classes"));
-  EXPECT_THAT(refusal(std::vector<size_class>(65, {64, 1})), HasSubstr("65 size classes"));
-  EXPECT_THAT(refusal({{64, 1}, {49, 1}}), HasSubstr("two size classes of 64 bytes"));
-  EXPECT_THAT(refusal({{64, 1}, {0, 1}}), HasSubstr("block_size 0"));
-  EXPECT_THAT(refusal({{64, 1}, {32, 0}}), HasSubstr("capacity 0"));
-  EXPECT_THAT(refusal({{64, 1}}, {.alignment = 3}), HasSubstr("alignment 3"));
+  EXPECT_THAT(refusal_of_classes({}, {.name = "frames"}), HasSubstr("'frames'"));
+  EXPECT_THAT(refusal_of_classes({}), HasSubstr("0 size classes"));
+  EXPECT_THAT(refusal_of_classes(std::vector<size_class>(65, {64, 1})),
+              HasSubstr("65 size classes"));
+  EXPECT_THAT(refusal_of_classes({{64, 1}, {49, 1}}), HasSubstr("two size classes of 64 bytes"));
+  EXPECT_THAT(refusal_of_classes({{64, 1}, {0, 1}}), HasSubstr("block_size 0"));
+  EXPECT_THAT(refusal_of_classes({{64, 1}, {32, 0}}), HasSubstr("capacity 0"));
+  EXPECT_THAT(refusal_of_classes({{64, 1}}, {.alignment = 3}), HasSubstr("alignment 3"));
 }
 
 TEST(SizeClassResourceOptions, AsManyClassesAsAllowedWork) {

@@ -69,11 +69,11 @@ int keys_made_by_all_calls(Pool& pool, const K& key) {
   return counted_key::made - before;
 }
 
-const keyed_resource_pool_options two{.max_total = 2,
-                                      .each_key = {.max_size = 2, .upkeep = maintenance::by_tick}};
+const keyed_resource_pool_options two_at_most{
+    .max_total = 2, .each_key = {.max_size = 2, .upkeep = maintenance::by_tick}};
 
 TEST(KeyedLookup, AKnownKeyIsLookedUpWithoutACopy) {
-  keyed_resource_pool<counted_key, int, transparent_hash> pool(dialer{}, two);
+  keyed_resource_pool<counted_key, int, transparent_hash> pool(dialer{}, two_at_most);
   const counted_key key("a");
   pool.acquire(key).reset();
   EXPECT_EQ(keys_made_by_all_calls(pool, key), 0);
@@ -82,7 +82,7 @@ TEST(KeyedLookup, AKnownKeyIsLookedUpWithoutACopy) {
 }
 
 TEST(KeyedLookup, WithAnyHashAKeyItselfIsLookedUpWithoutACopy) {
-  keyed_resource_pool<counted_key, int, opaque_hash> pool(dialer{}, two);
+  keyed_resource_pool<counted_key, int, opaque_hash> pool(dialer{}, two_at_most);
   const counted_key key("a");
   pool.acquire(key).reset();
   EXPECT_EQ(keys_made_by_all_calls(pool, key), 0);
@@ -91,7 +91,7 @@ TEST(KeyedLookup, WithAnyHashAKeyItselfIsLookedUpWithoutACopy) {
 }
 
 TEST(KeyedLookup, AKeyThatIsNotThereIsNotMadeByWhoAsksForNothing) {
-  keyed_resource_pool<counted_key, int, transparent_hash> pool(dialer{}, two);
+  keyed_resource_pool<counted_key, int, transparent_hash> pool(dialer{}, two_at_most);
   const int before = counted_key::made;
   EXPECT_FALSE(pool.stats(std::string_view("a")));
   EXPECT_FALSE(pool.kill(std::string_view("a"), {}));

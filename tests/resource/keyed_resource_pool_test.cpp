@@ -35,7 +35,7 @@ struct hosts {
   std::atomic<bool> slow_destroy{false};
 };
 
-struct dialer {
+struct session_dialer {
   hosts* all;
 
   [[nodiscard]] session create(const std::string& host) const {
@@ -56,8 +56,8 @@ struct dialer {
   }
 };
 
-using keyed_pool = keyed_resource_pool<std::string, session>;
-using keyed = keyed_lease<session>;
+using session_pool = keyed_resource_pool<std::string, session>;
+using session_lease = keyed_lease<session>;
 
 class KeyedResourcePool : public ::testing::Test {
  protected:
@@ -71,8 +71,8 @@ class KeyedResourcePool : public ::testing::Test {
   hosts all;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
 };
 
-acquire_failure failure_of(keyed_pool& pool, const std::string& key, std::chrono::milliseconds time,
-                           std::stop_token stop = {}) {
+acquire_failure failure_of(session_pool& pool, const std::string& key,
+                           std::chrono::milliseconds time, std::stop_token stop = {}) {
   try {
     (void)pool.acquire_for(key, time, std::move(stop));
   } catch (const acquire_error& error) {
@@ -83,7 +83,7 @@ acquire_failure failure_of(keyed_pool& pool, const std::string& key, std::chrono
 }
 
 TEST_F(KeyedResourcePool, EachKeyHasItsOwnResources) {
-  keyed_pool pool(dialer{&all}, options(4, 2));
+  session_pool pool(session_dialer{&all}, options(4, 2));
   const int first = pool.acquire("a")->id;
   EXPECT_EQ(pool.acquire("b")->host, "b");
   EXPECT_EQ(pool.acquire("a")->id, first);
@@ -92,11 +92,11 @@ TEST_F(KeyedResourcePool, EachKeyHasItsOwnResources) {
 }
 
 TEST_F(KeyedResourcePool, BothLimitsAreExact) {
-  keyed_pool pool(dialer{&all}, options(3, 2));
-  const keyed a1 = pool.acquire("a");
-  const keyed a2 = pool.acquire("a");
+  session_pool pool(session_dialer{&all}, options(3, 2));
+  const session_lease a1 = pool.acquire("a");
+  const session_lease a2 = pool.acquire("a");
   EXPECT_FALSE(pool.try_acquire("a"));  // of one key
-  const keyed b1 = pool.acquire("b");
+  const session_lease b1 = pool.acquire("b");
   EXPECT_FALSE(pool.try_acquire("b"));  // over all
   EXPECT_FALSE(pool.try_acquire("c"));
   EXPECT_EQ(failure_of(pool, "c", 5ms), acquire_failure::timed_out);
@@ -104,7 +104,7 @@ TEST_F(KeyedResourcePool, BothLimitsAreExact) {
 }
 
 TEST_F(KeyedResourcePool, AnIdleResourceOfAnotherKeyMakesRoom) {
-  keyed_pool pool(dialer{&all}, options(2, 2));
+  session_pool pool(session_dialer{&all}, options(2, 2));
   pool.acquire("new").reset();
   pool.acquire("old").reset();
   pool.tick();
@@ -119,21 +119,22 @@ TEST_F(KeyedResourcePool, AnIdleResourceOfAnotherKeyMakesRoom) {
 
 // POOL-391, POOL-401: freed capacity of one key is not usable by waiters of another key.
 TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
-  using way = void (*)(keyed_pool&, keyed&);
-  const std::array<way, 5> ways{[](keyed_pool& /*pool*/, keyed& lease) { lease.reset(); },
-                                [](keyed_pool& /*pool*/, keyed& lease) { lease.discard(); },
-                                [](keyed_pool& pool, keyed& lease) {
-                                  (void)pool.kill(std::string("a"), lease.handle());
-                                  lease.reset();
-                                },
-                                [](keyed_pool& pool, keyed& lease) {
-                                  pool.flush(std::string("a"));
-                                  lease.reset();
-                                },
-                                [](keyed_pool& /*pool*/, keyed& lease) { (void)lease.detach(); }};
-  keyed_pool pool(dialer{&all}, options(1, 1));
+  using way = void (*)(session_pool&, session_lease&);
+  const std::array<way, 5> ways{
+      [](session_pool& /*pool*/, session_lease& lease) { lease.reset(); },
+      [](session_pool& /*pool*/, session_lease& lease) { lease.discard(); },
+      [](session_pool& pool, session_lease& lease) {
+        (void)pool.kill(std::string("a"), lease.handle());
+        lease.reset();
+      },
+      [](session_pool& pool, session_lease& lease) {
+        pool.flush(std::string("a"));
+        lease.reset();
+      },
+      [](session_pool& /*pool*/, session_lease& lease) { (void)lease.detach(); }};
+  session_pool pool(session_dialer{&all}, options(1, 1));
   for (const way free : ways) {
-    keyed held = pool.acquire("a");
+    session_lease held = pool.acquire("a");
     std::jthread waiting([&] { EXPECT_EQ(pool.acquire_for("b", 20s)->host, "b"); });
     ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
     free(pool, held);
@@ -143,7 +144,7 @@ TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
 }
 
 TEST_F(KeyedResourcePool, WhatIsBeingClosedCounts) {
-  keyed_pool pool(dialer{&all}, options(1, 1));
+  session_pool pool(session_dialer{&all}, options(1, 1));
   pool.acquire("a").reset();
   all.slow_destroy = true;
   std::jthread evicts([&] { EXPECT_EQ(pool.acquire_for("b", 20s)->host, "b"); });
@@ -155,13 +156,13 @@ TEST_F(KeyedResourcePool, WhatIsBeingClosedCounts) {
 }
 
 TEST_F(KeyedResourcePool, ABusyKeyDoesNotKeepOthersWaitingForEver) {
-  keyed_pool pool(dialer{&all}, options(1, 1));
+  session_pool pool(session_dialer{&all}, options(1, 1));
   std::atomic<bool> done{false};
   std::vector<std::jthread> busy;
   for (int i = 0; i < 3; ++i) {
     busy.emplace_back([&] {
       while (!done) {
-        const keyed lease = pool.acquire_for("busy", 20s);
+        const session_lease lease = pool.acquire_for("busy", 20s);
         std::this_thread::sleep_for(1ms);
       }
     });
@@ -175,13 +176,13 @@ TEST_F(KeyedResourcePool, ABusyKeyDoesNotKeepOthersWaitingForEver) {
 
 // However they give back what they had.
 TEST_F(KeyedResourcePool, B6AKeyWhoseUsersDiscardDoesNotStarveOthers) {
-  keyed_pool pool(dialer{&all}, options(1, 1));
+  session_pool pool(session_dialer{&all}, options(1, 1));
   std::atomic<bool> done{false};
   std::vector<std::jthread> busy;
   for (int i = 0; i < 3; ++i) {
     busy.emplace_back([&] {
       while (!done) {
-        keyed lease = pool.acquire_for("busy", 20s);
+        session_lease lease = pool.acquire_for("busy", 20s);
         std::this_thread::sleep_for(1ms);
         lease.discard();
       }
@@ -197,7 +198,7 @@ TEST_F(KeyedResourcePool, B6AKeyWhoseUsersDiscardDoesNotStarveOthers) {
 TEST_F(KeyedResourcePool, B6AHostThatIsDownKeepsNoRoomFromOthers) {
   keyed_resource_pool_options shared = options(2, 2);
   shared.each_key.upkeep = maintenance::background;
-  keyed_pool pool(dialer{&all}, shared);
+  session_pool pool(session_dialer{&all}, shared);
   all.down_host = "down";
   std::stop_source stop;
   std::vector<std::jthread> waiting;
@@ -214,7 +215,7 @@ TEST_F(KeyedResourcePool, B6AHostThatIsDownKeepsNoRoomFromOthers) {
 TEST_F(KeyedResourcePool, B6AHostThatComesUpAgainIsServed) {
   keyed_resource_pool_options shared = options(1, 1);
   shared.each_key.upkeep = maintenance::background;
-  keyed_pool pool(dialer{&all}, shared);
+  session_pool pool(session_dialer{&all}, shared);
   all.down_host = "down";
   std::jthread waiting([&] { EXPECT_NO_THROW((void)pool.acquire_for("down", 20s)); });
   ASSERT_TRUE(eventually([&] { return all.refused >= 1; }));
@@ -225,8 +226,8 @@ TEST_F(KeyedResourcePool, B6AHostThatComesUpAgainIsServed) {
 TEST_F(KeyedResourcePool, TheSameKeyIsPreferredAtFirst) {
   keyed_resource_pool_options patient = options(1, 1);
   patient.prefer_same_key_for = 1h;
-  keyed_pool pool(dialer{&all}, patient);
-  keyed held = pool.acquire("a");
+  session_pool pool(session_dialer{&all}, patient);
+  session_lease held = pool.acquire("a");
   const int id = held->id;
   std::jthread foreign([&] { EXPECT_EQ(pool.acquire_for("b", 20s)->host, "b"); });
   ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
@@ -238,19 +239,19 @@ TEST_F(KeyedResourcePool, TheSameKeyIsPreferredAtFirst) {
 TEST_F(KeyedResourcePool, FailuresOfOneKeyTakeNothingFromOthers) {
   keyed_resource_pool_options quick = options(2, 2);
   quick.each_key.on_create_error = create_errors::fail_fast;
-  keyed_pool pool(dialer{&all}, quick);
+  session_pool pool(session_dialer{&all}, quick);
   all.down = true;
   EXPECT_EQ(failure_of(pool, "a", 30s), acquire_failure::create_failed);
   all.down = false;
-  const keyed b1 = pool.acquire("b");
-  const keyed b2 = pool.acquire("b");
+  const session_lease b1 = pool.acquire("b");
+  const session_lease b2 = pool.acquire("b");
   EXPECT_EQ(pool.stats("a")->create_failures, 1U);
   EXPECT_EQ(pool.stats("b")->in_use, 2U);
 }
 
 // That none of them makes a key: KeyedLookup.
 TEST_F(KeyedResourcePool, AKeyMayBeNamedByAnythingThatIsAString) {
-  keyed_pool pool(dialer{&all}, options(2, 2));
+  session_pool pool(session_dialer{&all}, options(2, 2));
   const int id = pool.acquire(std::string_view("a"))->id;
   EXPECT_EQ(pool.acquire("a")->id, id);
   EXPECT_EQ(pool.acquire(std::string("a"))->id, id);
@@ -258,7 +259,7 @@ TEST_F(KeyedResourcePool, AKeyMayBeNamedByAnythingThatIsAString) {
 }
 
 TEST_F(KeyedResourcePool, AKeyWithoutResourcesIsForgotten) {
-  keyed_pool pool(dialer{&all}, options(2, 2));
+  session_pool pool(session_dialer{&all}, options(2, 2));
   pool.acquire("a").discard();
   EXPECT_EQ(pool.stats().keys, 1U);
   pool.tick();
@@ -267,9 +268,9 @@ TEST_F(KeyedResourcePool, AKeyWithoutResourcesIsForgotten) {
 }
 
 TEST_F(KeyedResourcePool, KillAndFlushReachTheirKeyAlone) {
-  keyed_pool pool(dialer{&all}, options(4, 2));
+  session_pool pool(session_dialer{&all}, options(4, 2));
   pool.acquire("b").reset();
-  keyed a = pool.acquire("a");
+  session_lease a = pool.acquire("a");
   EXPECT_FALSE(pool.kill("nobody", a.handle()));
   EXPECT_TRUE(pool.kill("a", a.handle()));
   a.reset();
@@ -279,8 +280,8 @@ TEST_F(KeyedResourcePool, KillAndFlushReachTheirKeyAlone) {
 }
 
 TEST_F(KeyedResourcePool, CloseWakesTheWaitersOfAllKeysAndSaysWhoIsLeft) {
-  keyed_pool pool(dialer{&all}, options(1, 1));
-  const keyed held = pool.acquire("a");
+  session_pool pool(session_dialer{&all}, options(1, 1));
+  const session_lease held = pool.acquire("a");
   std::vector<std::jthread> waiting;
   for (const char* key : {"a", "b", "c"}) {
     waiting.emplace_back(
@@ -293,11 +294,11 @@ TEST_F(KeyedResourcePool, CloseWakesTheWaitersOfAllKeysAndSaysWhoIsLeft) {
 }
 
 TEST_F(KeyedResourcePool, G1ALeaseMayOutliveThePool) {
-  keyed kept;
+  session_lease kept;
   {
     keyed_resource_pool_options brief = options(2, 2);
     brief.each_key.close_timeout = 0ns;
-    keyed_pool pool(dialer{&all}, brief);
+    session_pool pool(session_dialer{&all}, brief);
     kept = pool.acquire("a");
   }
   EXPECT_EQ(kept->host, "a");
@@ -307,7 +308,7 @@ TEST_F(KeyedResourcePool, AThreadOfThePoolEndsWhatWasIdleForTooLong) {
   keyed_resource_pool_options background = options(4, 4);
   background.each_key.upkeep = maintenance::background;
   background.each_key.idle_timeout = 10ms;
-  keyed_pool pool(dialer{&all}, background);
+  session_pool pool(session_dialer{&all}, background);
   pool.acquire("a").reset();
   EXPECT_TRUE(eventually([&] { return pool.stats().keys == 0; }));
 }
@@ -332,7 +333,7 @@ TEST_F(KeyedResourcePool, WhoLooksAtAKeyTakesNoRoomFromOthers) {
   std::atomic<bool> asked{false};
   keyed_resource_pool_options two = options(2, 2);
   two.each_key.keepalive = 1ns;
-  keyed_pool pool(patient_dialer{&hangs, &asked}, two);
+  session_pool pool(patient_dialer{&hangs, &asked}, two);
   pool.acquire("slow").reset();
   pool.acquire("idle").reset();
   std::jthread ticking([&] {
@@ -348,7 +349,7 @@ TEST_F(KeyedResourcePool, WhoLooksAtAKeyTakesNoRoomFromOthers) {
 TEST_F(KeyedResourcePool, WrongOptionsAreNamed) {
   const auto names = [&](const keyed_resource_pool_options& wrong, const char* option) {
     try {
-      const keyed_pool pool(dialer{&all}, wrong);
+      const session_pool pool(session_dialer{&all}, wrong);
     } catch (const std::invalid_argument& error) {
       const std::string text = error.what();
       return text.find("'hosts'") != std::string::npos && text.find(option) != std::string::npos;
@@ -370,7 +371,7 @@ TEST_F(KeyedResourcePool, WrongOptionsAreNamed) {
 }
 
 TEST_F(KeyedResourcePool, ManyKeysBesideOneAnotherKeepTheLimit) {
-  keyed_pool pool(dialer{&all}, options(3, 2));
+  session_pool pool(session_dialer{&all}, options(3, 2));
   test::run_crew(6, [&](unsigned thread) {
     for (unsigned i = 0; i < 300; ++i) {
       const std::string key(1, static_cast<char>('a' + (thread * 7 + i * 5) % 6));

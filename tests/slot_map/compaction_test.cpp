@@ -12,10 +12,10 @@ struct move_count {
   int moves = 0;
   void on_move(int& /*value*/, slot_handle<int> /*handle*/) noexcept { ++moves; }
 };
-using counted_map = slot_map<int, move_count>;
+using compacted_map = slot_map<int, move_count>;
 
-counted_map filled(compaction_mode mode, int count, std::vector<slot_handle<int>>& handles) {
-  counted_map map({.reserve = static_cast<std::size_t>(count), .compaction = mode});
+compacted_map filled(compaction_mode mode, int count, std::vector<slot_handle<int>>& handles) {
+  compacted_map map({.reserve = static_cast<std::size_t>(count), .compaction = mode});
   for (int i = 0; i < count; ++i) {
     handles.push_back(map.insert(i));
   }
@@ -24,7 +24,7 @@ counted_map filled(compaction_mode mode, int count, std::vector<slot_handle<int>
 
 TEST(Compaction, ImmediateLeavesNoHole) {
   std::vector<slot_handle<int>> handles;
-  counted_map map = filled(compaction_mode::immediate, 100, handles);
+  compacted_map map = filled(compaction_mode::immediate, 100, handles);
   for (std::size_t i = 0; i < 100; i += 2) {
     map.erase(handles[i]);
     EXPECT_EQ(map.holes(), 0U);
@@ -37,7 +37,7 @@ TEST(Compaction, ImmediateLeavesNoHole) {
 
 TEST(Compaction, DeferredLeavesHolesUntilTheNextWalk) {
   std::vector<slot_handle<int>> handles;
-  counted_map map = filled(compaction_mode::deferred, 100, handles);
+  compacted_map map = filled(compaction_mode::deferred, 100, handles);
   for (std::size_t i = 0; i < 50; ++i) {
     map.erase(handles[i]);
   }
@@ -49,7 +49,7 @@ TEST(Compaction, DeferredLeavesHolesUntilTheNextWalk) {
 
 TEST(Compaction, InsertsFillHolesSoThatNothingNeedsToMove) {
   std::vector<slot_handle<int>> handles;
-  counted_map map = filled(compaction_mode::deferred, 100, handles);
+  compacted_map map = filled(compaction_mode::deferred, 100, handles);
   for (std::size_t i = 0; i < 50; ++i) {
     map.erase(handles[i]);
     (void)map.insert(0);
@@ -61,7 +61,7 @@ TEST(Compaction, InsertsFillHolesSoThatNothingNeedsToMove) {
 
 TEST(Compaction, ManualLeavesHolesInWalks) {
   std::vector<slot_handle<int>> handles;
-  counted_map map = filled(compaction_mode::manual, 100, handles);
+  compacted_map map = filled(compaction_mode::manual, 100, handles);
   map.erase(handles[10]);
   int visited = 0;
   map.for_each([&](int&) { ++visited; });
@@ -74,7 +74,7 @@ TEST(Compaction, ManualLeavesHolesInWalks) {
 
 TEST(Compaction, CostsOneMoveForEachHoleAtMost) {
   std::vector<slot_handle<int>> handles;
-  counted_map map = filled(compaction_mode::manual, 100'000, handles);
+  compacted_map map = filled(compaction_mode::manual, 100'000, handles);
   for (std::size_t i = 0; i < 7; ++i) {
     map.erase(handles[i * 1000]);
   }
@@ -83,7 +83,7 @@ TEST(Compaction, CostsOneMoveForEachHoleAtMost) {
 }
 
 TEST(Compaction, MayGiveMemoryBackWhichMovesAll) {
-  counted_map map({.compaction = compaction_mode::manual});
+  compacted_map map({.compaction = compaction_mode::manual});
   std::vector<slot_handle<int>> handles;
   for (int i = 0; i < 100'000; ++i) {
     handles.push_back(map.emplace(i));
@@ -100,7 +100,7 @@ TEST(Compaction, MayGiveMemoryBackWhichMovesAll) {
 
 TEST(Compaction, HolesAtTheEndCostNoMove) {
   std::vector<slot_handle<int>> handles;
-  counted_map map = filled(compaction_mode::manual, 100, handles);
+  compacted_map map = filled(compaction_mode::manual, 100, handles);
   for (std::size_t i = 50; i < 100; ++i) {
     map.erase(handles[i]);
   }
@@ -111,7 +111,7 @@ TEST(Compaction, HolesAtTheEndCostNoMove) {
 
 TEST(Compaction, AllErasedLeavesAnEmptyArray) {
   std::vector<slot_handle<int>> handles;
-  counted_map map = filled(compaction_mode::manual, 100, handles);
+  compacted_map map = filled(compaction_mode::manual, 100, handles);
   for (const auto handle : handles) {
     map.erase(handle);
   }
@@ -212,7 +212,7 @@ TEST(Compaction, ClearLeavesNoHole) {
   for (const auto mode :
        {compaction_mode::immediate, compaction_mode::deferred, compaction_mode::manual}) {
     std::vector<slot_handle<int>> handles;
-    counted_map map = filled(mode, 100, handles);
+    compacted_map map = filled(mode, 100, handles);
     map.erase(handles[20]);
     map.clear();
     EXPECT_EQ(map.holes(), 0U);

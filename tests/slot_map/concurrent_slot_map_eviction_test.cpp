@@ -19,21 +19,21 @@ int itself(int value) {
 }
 
 /// What is counted of inserts into a map of `slots` slots.
-struct census {
+struct insert_counts {
   std::atomic<int> begun = 0;
   std::atomic<int> erased = 0;
   std::atomic<int> too_many = 0;  ///< erased though an insert less would have done
 };
 constexpr int slots = 8;
 
-struct counting_hooks {
-  census* counts;
+struct insert_counting_hooks {
+  insert_counts* counts;
   void on_erase(int& /*value*/, slot_handle<int> /*handle*/) const noexcept {
     const int erased = ++counts->erased;
     counts->too_many += erased > counts->begun - slots ? 1 : 0;
   }
 };
-using counted_map = concurrent_slot_map<int, counting_hooks>;
+using evicting_map = concurrent_slot_map<int, insert_counting_hooks>;
 
 TEST(ConcurrentSlotMapEviction, WaitsForTheValueItErasedInsteadOfErasingAnother) {
   concurrent_slot_map<int> loudness(3);
@@ -111,9 +111,9 @@ TEST(ConcurrentSlotMapEviction, EndsAsManyValuesAsDoNotFit) {
   constexpr int threads = 3;
   constexpr int inserts = 50;
   for (int round = 0; round < 100; ++round) {
-    census counts;
+    insert_counts counts;
     std::atomic<int> left = threads;
-    counted_map numbers({.max_size = slots}, {&counts});
+    evicting_map numbers({.max_size = slots}, {&counts});
     std::vector<std::thread> all;
     for (int i = 0; i < threads; ++i) {
       all.emplace_back([&, i] {

@@ -16,11 +16,11 @@
 namespace lido {
 namespace {
 
-using map = concurrent_slot_map<int>;
-using handle = map::handle_type;
+using concurrent_number_map = concurrent_slot_map<int>;
+using number_handle = concurrent_number_map::handle_type;
 
-std::vector<handle> fill(map& numbers, int count) {
-  std::vector<handle> handles;
+std::vector<number_handle> fill(concurrent_number_map& numbers, int count) {
+  std::vector<number_handle> handles;
   for (int i = 0; i < count; ++i) {
     handles.push_back(numbers.insert(i));
   }
@@ -28,15 +28,15 @@ std::vector<handle> fill(map& numbers, int count) {
 }
 
 /// The place in memory, in units of a value.
-std::uint32_t slot_in(const map& numbers, handle which) {
+std::uint32_t slot_in(const concurrent_number_map& numbers, number_handle which) {
   return static_cast<std::uint32_t>(which.to_bits() % std::bit_ceil(numbers.max_size() + 1));
 }
 
 TEST(ConcurrentSlotMapShrink, WalksAreShortAgainAfterABurst) {
-  map numbers(100'000);
-  const std::vector<handle> handles = fill(numbers, 100'000);
+  concurrent_number_map numbers(100'000);
+  const std::vector<number_handle> handles = fill(numbers, 100'000);
   EXPECT_EQ(numbers.extent(), 100'000U);
-  for (const handle gone : handles) {
+  for (const number_handle gone : handles) {
     if (slot_in(numbers, gone) >= 10) {
       numbers.erase(gone);
     }
@@ -51,17 +51,17 @@ TEST(ConcurrentSlotMapShrink, WalksAreShortAgainAfterABurst) {
 }
 
 TEST(ConcurrentSlotMapShrink, AllSlotsAreThereAfterwardsAndTheLowestComeFirst) {
-  map numbers(10'000);
-  for (const handle gone : fill(numbers, 10'000)) {
+  concurrent_number_map numbers(10'000);
+  for (const number_handle gone : fill(numbers, 10'000)) {
     numbers.erase(gone);
   }
   numbers.shrink_to_fit();
   EXPECT_EQ(numbers.extent(), 0U);
   (void)fill(numbers, 100);
   EXPECT_LE(numbers.extent(), 10'000U / 8);
-  std::set<handle> all;
-  numbers.for_each([&](int&, handle own) { all.insert(own); });
-  for (const handle more : fill(numbers, 9'900)) {
+  std::set<number_handle> all;
+  numbers.for_each([&](int&, number_handle own) { all.insert(own); });
+  for (const number_handle more : fill(numbers, 9'900)) {
     EXPECT_TRUE(all.insert(more).second);
   }
   EXPECT_EQ(numbers.size(), 10'000U);
@@ -69,15 +69,15 @@ TEST(ConcurrentSlotMapShrink, AllSlotsAreThereAfterwardsAndTheLowestComeFirst) {
 }
 
 TEST(ConcurrentSlotMapShrink, FirstSlotsOfANewMapAreTheLowestToo) {
-  map numbers(10'000);
+  concurrent_number_map numbers(10'000);
   (void)fill(numbers, 100);
   EXPECT_LE(numbers.extent(), 10'000U / 8);
 }
 
 TEST(ConcurrentSlotMapShrink, SlotsInCachesOfOtherThreadsAreFound) {
-  map numbers(1'000);
+  concurrent_number_map numbers(1'000);
   std::thread([&] {
-    for (const handle gone : fill(numbers, 1'000)) {
+    for (const number_handle gone : fill(numbers, 1'000)) {
       numbers.erase(gone);
     }
     std::thread([&] { numbers.shrink_to_fit(); }).join();  // this thread's cache is open
@@ -86,14 +86,14 @@ TEST(ConcurrentSlotMapShrink, SlotsInCachesOfOtherThreadsAreFound) {
 }
 
 TEST(ConcurrentSlotMapShrink, ValueThatSomebodyIsStillWithKeepsTheEndBehindIt) {
-  map numbers(1'000);
-  const std::vector<handle> handles = fill(numbers, 1'000);
-  handle last = handles[0];
-  for (const handle each : handles) {
+  concurrent_number_map numbers(1'000);
+  const std::vector<number_handle> handles = fill(numbers, 1'000);
+  number_handle last = handles[0];
+  for (const number_handle each : handles) {
     last = slot_in(numbers, each) == 999 ? each : last;
   }
   numbers.visit(last, [&](int&) {
-    for (const handle gone : handles) {
+    for (const number_handle gone : handles) {
       numbers.erase(gone);
     }
     numbers.shrink_to_fit();
@@ -104,16 +104,16 @@ TEST(ConcurrentSlotMapShrink, ValueThatSomebodyIsStillWithKeepsTheEndBehindIt) {
 }
 
 TEST(ConcurrentSlotMapShrink, HandlesFromBeforeStayStale) {
-  map numbers(100);
-  std::set<handle> stale;
+  concurrent_number_map numbers(100);
+  std::set<number_handle> stale;
   for (int round = 0; round < 50; ++round) {
-    for (const handle fresh : fill(numbers, 100)) {
+    for (const number_handle fresh : fill(numbers, 100)) {
       EXPECT_TRUE(stale.insert(fresh).second);
       numbers.erase(fresh);
     }
     numbers.shrink_to_fit();
   }
-  for (const handle old : stale) {
+  for (const number_handle old : stale) {
     EXPECT_FALSE(numbers.contains(old));
   }
 }
@@ -170,20 +170,20 @@ TEST(ConcurrentSlotMapShrink, PagesBehindTheEndGoBackToTheSystem) {
 
 // The free slots are out for a moment, which is no reason to refuse an insert.
 TEST(ConcurrentSlotMapShrink, NoInsertIsRefusedMeanwhile) {
-  map numbers(5'000);
+  concurrent_number_map numbers(5'000);
   std::atomic<bool> over = false;
   std::atomic<int> refused = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {
     threads.emplace_back([&] {
-      std::vector<handle> own;
+      std::vector<number_handle> own;
       while (!over) {
         for (int n = 0; n < 100; ++n) {
-          const handle fresh = numbers.try_emplace(n);
+          const number_handle fresh = numbers.try_emplace(n);
           refused += fresh ? 0 : 1;
           own.push_back(fresh);
         }
-        for (const handle gone : own) {
+        for (const number_handle gone : own) {
           numbers.erase(gone);
         }
         own.clear();

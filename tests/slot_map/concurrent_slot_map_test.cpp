@@ -18,19 +18,19 @@
 namespace lido {
 namespace {
 
-using word_map = concurrent_slot_map<std::string>;
-using handle = word_map::handle_type;
+using concurrent_word_map = concurrent_slot_map<std::string>;
+using word_handle = concurrent_word_map::handle_type;
 
-std::string text_of(const word_map& words, handle which) {
+std::string text_of(const concurrent_word_map& words, word_handle which) {
   std::string text;
   EXPECT_TRUE(words.read(which, [&](const std::string& value) { text = value; }));
   return text;
 }
 
 TEST(ConcurrentSlotMap, VisitsAndReadsWhatWasInserted) {
-  word_map words(10);
-  const handle one = words.insert("one");
-  const handle three = words.emplace(3U, 'x');
+  concurrent_word_map words(10);
+  const word_handle one = words.insert("one");
+  const word_handle three = words.emplace(3U, 'x');
   EXPECT_TRUE(words.visit(one, [](std::string& value) { value += "!"; }));
   EXPECT_EQ(text_of(words, one), "one!");
   EXPECT_EQ(text_of(words, three), "xxx");
@@ -38,13 +38,13 @@ TEST(ConcurrentSlotMap, VisitsAndReadsWhatWasInserted) {
 }
 
 TEST(ConcurrentSlotMap, StaleAndNullHandlesAreRefused) {
-  word_map words(1);
+  concurrent_word_map words(1);
   EXPECT_FALSE(words.contains({}) || words.erase({}));
-  const handle one = words.insert("one");
+  const word_handle one = words.insert("one");
   EXPECT_FALSE(words.contains({}) || words.erase({}));
   EXPECT_TRUE(words.erase(one));
   EXPECT_FALSE(words.erase(one));
-  const handle two = words.insert("two");
+  const word_handle two = words.insert("two");
   EXPECT_NE(one, two);
   EXPECT_FALSE(words.contains(one));
   EXPECT_FALSE(words.visit(one, [](std::string&) { FAIL(); }));
@@ -54,18 +54,18 @@ TEST(ConcurrentSlotMap, StaleAndNullHandlesAreRefused) {
 }
 
 TEST(ConcurrentSlotMap, HandleOfAnotherMapIsRefusedWhenItsSlotIsNotThere) {
-  word_map large(1000);
-  word_map small(1);
+  concurrent_word_map large(1000);
+  concurrent_word_map small(1);
   for (int i = 0; i < 1000; ++i) {
-    const handle foreign = large.insert("far");
+    const word_handle foreign = large.insert("far");
     EXPECT_FALSE(small.contains(foreign));
   }
 }
 
 TEST(ConcurrentSlotMap, FullMapThrowsOrGivesTheNullHandle) {
-  word_map words({.max_size = 2, .name = "words"});
+  concurrent_word_map words({.max_size = 2, .name = "words"});
   (void)words.insert("one");
-  const handle two = words.insert("two");
+  const word_handle two = words.insert("two");
   EXPECT_FALSE(words.try_emplace("three"));
   EXPECT_THROW((void)words.insert("three"), pool_exhausted);
   words.erase(two);
@@ -73,9 +73,9 @@ TEST(ConcurrentSlotMap, FullMapThrowsOrGivesTheNullHandle) {
 }
 
 TEST(ConcurrentSlotMap, BadOptionsAreRefused) {
-  EXPECT_THROW(word_map(0), std::invalid_argument);
-  EXPECT_THROW(word_map(std::size_t{1} << 32U), std::invalid_argument);
-  EXPECT_THROW(word_map({.max_size = 1, .max_cached = 100'000}), std::invalid_argument);
+  EXPECT_THROW(concurrent_word_map(0), std::invalid_argument);
+  EXPECT_THROW(concurrent_word_map(std::size_t{1} << 32U), std::invalid_argument);
+  EXPECT_THROW(concurrent_word_map({.max_size = 1, .max_cached = 100'000}), std::invalid_argument);
 }
 
 TEST(ConcurrentSlotMap, WalkMeetsEachValueOnceAndMayEraseInsertAndStop) {

@@ -8,33 +8,34 @@
 namespace lido {
 namespace {
 
-using handle = slot_handle<int>;
+using number_handle = slot_handle<int>;
 
 TEST(SlotHandle, DefaultOneIsNull) {
-  EXPECT_FALSE(handle());
-  EXPECT_EQ(handle().to_bits(), 0U);
+  EXPECT_FALSE(number_handle());
+  EXPECT_EQ(number_handle().to_bits(), 0U);
 }
 
 TEST(SlotHandle, BitsThereAndBackAreTheSame) {
-  const handle there(7, 0xFFFF'FFFE);
-  EXPECT_EQ(handle::from_bits(there.to_bits()), there);
+  const number_handle there(7, 0xFFFF'FFFE);
+  EXPECT_EQ(number_handle::from_bits(there.to_bits()), there);
   EXPECT_EQ(there.index(), 7U);
   EXPECT_EQ(there.generation(), 0xFFFF'FFFE);
   EXPECT_TRUE(there);
 }
 
 TEST(SlotHandle, HasSixtyFourBitsAndIsTrivial) {
-  static_assert(sizeof(handle) == 8 && std::is_trivially_copyable_v<handle>);
+  static_assert(sizeof(number_handle) == 8 && std::is_trivially_copyable_v<number_handle>);
 }
 
 TEST(SlotHandle, HandlesOfOtherTypesAreOtherTypes) {
-  static_assert(!std::is_convertible_v<slot_handle<long>, handle>);
+  static_assert(!std::is_convertible_v<slot_handle<long>, number_handle>);
 }
 
 TEST(SlotHandle, GoesIntoOrderedAndUnorderedSets) {
-  const std::unordered_set<handle> set{handle(1, 1), handle(1, 2), handle(2, 1), handle(1, 1)};
+  const std::unordered_set<number_handle> set{number_handle(1, 1), number_handle(1, 2),
+                                              number_handle(2, 1), number_handle(1, 1)};
   EXPECT_EQ(set.size(), 3U);
-  EXPECT_LT(handle(1, 1), handle(2, 1));
+  EXPECT_LT(number_handle(1, 1), number_handle(2, 1));
 }
 
 /// A handle of its own type inside a type: the type is not complete yet.

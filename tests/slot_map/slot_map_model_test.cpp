@@ -15,7 +15,7 @@ namespace {
 
 // Few generations, so that slots are used up all the time.
 using tested_map = slot_map<int, no_hooks, detail::generations<5>>;
-using handle = tested_map::handle_type;
+using number_handle = tested_map::handle_type;
 
 class session {
  public:
@@ -61,11 +61,11 @@ class session {
 
   void insert() {
     const int value = next_++;
-    const handle given = model_.size() == max_size ? evict(value) : map_.insert(value);
+    const number_handle given = model_.size() == max_size ? evict(value) : map_.insert(value);
     note(given, value);
   }
 
-  handle evict(int value) {
+  number_handle evict(int value) {
     EXPECT_FALSE(map_.try_emplace(value));
     const auto least = std::min_element(model_.begin(), model_.end(),
                                         [](auto& a, auto& b) { return a.second < b.second; });
@@ -73,18 +73,18 @@ class session {
     return map_.emplace_or_evict(std::less<>(), value);
   }
 
-  void note(handle given, int value) {
+  void note(number_handle given, int value) {
     EXPECT_TRUE(given);
     EXPECT_TRUE(model_.emplace(given, value).second);
     EXPECT_FALSE(std::binary_search(gone_.begin(), gone_.end(), given)) << "a handle came twice";
   }
 
-  void forget(handle old) {
+  void forget(number_handle old) {
     gone_.insert(std::upper_bound(gone_.begin(), gone_.end(), old), old);
     model_.erase(old);
   }
 
-  handle any() {
+  number_handle any() {
     auto it = model_.begin();
     std::advance(it, static_cast<std::ptrdiff_t>(random_() % model_.size()));
     return it->first;
@@ -92,7 +92,7 @@ class session {
 
   void erase() {
     if (!model_.empty()) {
-      const handle old = any();
+      const number_handle old = any();
       EXPECT_TRUE(map_.erase(old));
       EXPECT_FALSE(map_.erase(old));
       forget(old);
@@ -104,7 +104,7 @@ class session {
       EXPECT_FALSE(map_.contains(gone_[random_() % gone_.size()]));
     }
     if (!model_.empty()) {
-      const handle there = any();
+      const number_handle there = any();
       const int* const found = map_.find(there);
       ASSERT_NE(found, nullptr);
       EXPECT_EQ(*found, model_.at(there));
@@ -114,9 +114,9 @@ class session {
 
   // Erases some as the walk's verdict says, some by their handles, and inserts.
   void walk() {
-    const std::map<handle, int> before = model_;
-    std::map<handle, int> visits;
-    map_.for_each([&](int& value, handle own) {
+    const std::map<number_handle, int> before = model_;
+    std::map<number_handle, int> visits;
+    map_.for_each([&](int& value, number_handle own) {
       EXPECT_EQ(++visits[own], 1);
       EXPECT_EQ(model_.count(own), 1U);
       const int seen = value;
@@ -143,7 +143,7 @@ class session {
       map_.clear();
     }
     while (!model_.empty() && (clear || random_() % 64 != 0)) {
-      const handle old = any();
+      const number_handle old = any();
       EXPECT_EQ(map_.erase(old), !clear);
       forget(old);
     }
@@ -151,7 +151,7 @@ class session {
 
   void compare() {
     EXPECT_EQ(map_.size(), model_.size());
-    std::map<handle, int> seen;
+    std::map<number_handle, int> seen;
     for (auto it = map_.begin(); it != map_.end(); ++it) {
       EXPECT_TRUE(seen.emplace(it.handle(), *it).second);
     }
@@ -161,7 +161,7 @@ class session {
       ASSERT_NE(found, nullptr);
       EXPECT_EQ(*found, value);
     }
-    for (const handle old : gone_) {
+    for (const number_handle old : gone_) {
       ASSERT_FALSE(map_.contains(old));
     }
     gone_.erase(gone_.begin(), gone_.begin() + static_cast<std::ptrdiff_t>(gone_.size() / 1000));
@@ -169,8 +169,8 @@ class session {
 
   std::minstd_rand random_;
   tested_map map_;
-  std::map<handle, int> model_;
-  std::vector<handle> gone_;  ///< sorted
+  std::map<number_handle, int> model_;
+  std::vector<number_handle> gone_;  ///< sorted
   int next_ = 0;
 };
 

@@ -16,13 +16,13 @@
 namespace lido {
 namespace {
 
-using map = slot_map<std::string>;
-using handle = map::handle_type;
+using word_map = slot_map<std::string>;
+using word_handle = word_map::handle_type;
 
 TEST(SlotMap, FindsWhatWasInserted) {
-  map words;
-  const handle one = words.insert("one");
-  const handle two = words.emplace(3U, 'x');
+  word_map words;
+  const word_handle one = words.insert("one");
+  const word_handle two = words.emplace(3U, 'x');
   ASSERT_NE(words.find(one), nullptr);
   EXPECT_EQ(*words.find(one), "one");
   EXPECT_EQ(words[two], "xxx");
@@ -30,8 +30,8 @@ TEST(SlotMap, FindsWhatWasInserted) {
 }
 
 TEST(SlotMap, StaleHandleIsRefused) {
-  map words;
-  const handle one = words.insert("one");
+  word_map words;
+  const word_handle one = words.insert("one");
   EXPECT_TRUE(words.erase(one));
   EXPECT_FALSE(words.erase(one));
   EXPECT_FALSE(words.contains(one));
@@ -40,7 +40,7 @@ TEST(SlotMap, StaleHandleIsRefused) {
 }
 
 TEST(SlotMap, NullHandleIsRefused) {
-  map words;
+  word_map words;
   EXPECT_FALSE(words.contains({}));
   (void)words.insert("one");
   EXPECT_FALSE(words.contains({}));
@@ -48,8 +48,8 @@ TEST(SlotMap, NullHandleIsRefused) {
 }
 
 TEST(SlotMap, HandlesStayGoodWhenTheArrayGrows) {
-  map words;
-  std::vector<handle> handles;
+  word_map words;
+  std::vector<word_handle> handles;
   for (int i = 0; i < 1000; ++i) {
     handles.push_back(words.insert(std::to_string(i)));
   }
@@ -59,14 +59,14 @@ TEST(SlotMap, HandlesStayGoodWhenTheArrayGrows) {
 }
 
 TEST(SlotMap, EmplaceOfOneOfItsOwnValuesWorksWhenTheArrayGrows) {
-  map words({.reserve = 1});
-  const handle one = words.insert("a word too long for the string itself");
-  const handle two = words.emplace(words[one]);
+  word_map words({.reserve = 1});
+  const word_handle one = words.insert("a word too long for the string itself");
+  const word_handle two = words.emplace(words[one]);
   EXPECT_EQ(words[one], words[two]);
 }
 
 TEST(SlotMap, FullMapThrowsWithItsNameAndNumbers) {
-  map words({.max_size = 2, .name = "words"});
+  word_map words({.max_size = 2, .name = "words"});
   (void)words.insert("one");
   (void)words.insert("two");
   try {
@@ -82,8 +82,8 @@ TEST(SlotMap, FullMapThrowsWithItsNameAndNumbers) {
 }
 
 TEST(SlotMap, FullMapHasRoomAgainAfterAnErase) {
-  map words({.max_size = 2});
-  const handle one = words.insert("one");
+  word_map words({.max_size = 2});
+  const word_handle one = words.insert("one");
   (void)words.insert("two");
   words.erase(one);
   EXPECT_TRUE(words.try_emplace("three"));
@@ -91,14 +91,14 @@ TEST(SlotMap, FullMapHasRoomAgainAfterAnErase) {
 }
 
 TEST(SlotMap, BadOptionsAreRefused) {
-  EXPECT_THROW(map({.max_size = 0}), std::invalid_argument);
-  EXPECT_THROW(map({.max_size = 10, .reserve = 11}), std::invalid_argument);
-  EXPECT_THROW(map({.reserve = std::size_t{1} << 32U}), std::invalid_argument);
+  EXPECT_THROW(word_map({.max_size = 0}), std::invalid_argument);
+  EXPECT_THROW(word_map({.max_size = 10, .reserve = 11}), std::invalid_argument);
+  EXPECT_THROW(word_map({.reserve = std::size_t{1} << 32U}), std::invalid_argument);
 }
 
 TEST(SlotMap, ReservedMapDoesNotMoveItsValues) {
-  map words({.max_size = 100, .reserve = 100});
-  const handle one = words.insert("first");
+  word_map words({.max_size = 100, .reserve = 100});
+  const word_handle one = words.insert("first");
   const std::string* const first = words.find(one);
   const std::size_t memory = words.bookkeeping_bytes();
   for (int i = 1; i < 100; ++i) {
@@ -110,10 +110,10 @@ TEST(SlotMap, ReservedMapDoesNotMoveItsValues) {
 
 TEST(SlotMap, EndStaysWhereItIsWhenTheLastValueGoes) {
   for (const compaction_mode mode : {compaction_mode::manual, compaction_mode::deferred}) {
-    map words({.compaction = mode});
+    word_map words({.compaction = mode});
     (void)words.insert("one");
     (void)words.insert("two");
-    const handle last = words.insert("three");
+    const word_handle last = words.insert("three");
     std::vector<std::string> seen;
     for (const std::string& word : words) {
       seen.push_back(word);
@@ -126,7 +126,7 @@ TEST(SlotMap, EndStaysWhereItIsWhenTheLastValueGoes) {
 
 TEST(SlotMap, WhatWasReservedStaysUntilShrinkToFit) {
   for (const compaction_mode mode : {compaction_mode::immediate, compaction_mode::deferred}) {
-    map words({.shrink_threshold = 8, .compaction = mode});
+    word_map words({.shrink_threshold = 8, .compaction = mode});
     words.reserve(1000);
     words.for_each([](std::string& /*word*/) {});
     (void)words.values();
@@ -140,37 +140,37 @@ TEST(SlotMap, WhatWasReservedStaysUntilShrinkToFit) {
 
 TEST(SlotMap, BookkeepingTakesSixteenBytesAndABitAPlace) {
   constexpr std::size_t places = 64'000;
-  EXPECT_LE(map({.max_size = places, .reserve = places}).bookkeeping_bytes(),
+  EXPECT_LE(word_map({.max_size = places, .reserve = places}).bookkeeping_bytes(),
             places * 16 + places / 8 + 1024);
 }
 
 TEST(SlotMap, ReserveIsBoundByTheLargestSize) {
-  map words({.max_size = 10});
+  word_map words({.max_size = 10});
   words.reserve(1000);
   EXPECT_EQ(words.capacity(), 10U);
 }
 
 TEST(SlotMap, HandleOfAValueFindsIt) {
-  map words;
+  word_map words;
   (void)words.insert("one");
-  const handle two = words.insert("two");
+  const word_handle two = words.insert("two");
   EXPECT_EQ(words.handle_of(*words.find(two)), two);
 }
 
 TEST(SlotMap, AnIteratorBecomesOneThatOnlyReads) {
-  map words;
+  word_map words;
   (void)words.insert("one");
-  const map::const_iterator first = words.begin();
+  const word_map::const_iterator first = words.begin();
   EXPECT_EQ(*first, "one");
-  static_assert(!std::is_convertible_v<map::const_iterator, map::iterator>);
-  const map::iterator nowhere;
-  const map::const_iterator nowhere_either = nowhere;
-  EXPECT_EQ(nowhere_either, map::const_iterator());
+  static_assert(!std::is_convertible_v<word_map::const_iterator, word_map::iterator>);
+  const word_map::iterator nowhere;
+  const word_map::const_iterator nowhere_either = nowhere;
+  EXPECT_EQ(nowhere_either, word_map::const_iterator());
 }
 
 TEST(SlotMap, IteratorsGoOverAllValuesAndStepOverHoles) {
-  map words({.compaction = compaction_mode::manual});
-  std::vector<handle> handles;
+  word_map words({.compaction = compaction_mode::manual});
+  std::vector<word_handle> handles;
   for (int i = 0; i < 200; ++i) {
     handles.push_back(words.insert(std::to_string(i)));
   }
@@ -187,9 +187,9 @@ TEST(SlotMap, IteratorsGoOverAllValuesAndStepOverHoles) {
 }
 
 TEST(SlotMap, IsAForwardRange) {
-  static_assert(std::ranges::forward_range<map> && std::ranges::forward_range<const map>);
-  static_assert(std::ranges::sized_range<map>);
-  map words;
+  static_assert(std::ranges::forward_range<word_map> && std::ranges::forward_range<const word_map>);
+  static_assert(std::ranges::sized_range<word_map>);
+  word_map words;
   (void)words.insert("b");
   (void)words.insert("a");
   EXPECT_EQ(*std::ranges::min_element(words), "a");
@@ -197,8 +197,8 @@ TEST(SlotMap, IsAForwardRange) {
 }
 
 TEST(SlotMap, ValuesAreOneArrayWithoutHoles) {
-  map words({.compaction = compaction_mode::manual});
-  const handle one = words.insert("one");
+  word_map words({.compaction = compaction_mode::manual});
+  const word_handle one = words.insert("one");
   (void)words.insert("two");
   (void)words.insert("three");
   words.erase(one);
@@ -207,9 +207,9 @@ TEST(SlotMap, ValuesAreOneArrayWithoutHoles) {
 }
 
 TEST(SlotMap, ClearMakesEveryHandleStale) {
-  map words;
-  const handle one = words.insert("one");
-  const handle two = words.insert("two");
+  word_map words;
+  const word_handle one = words.insert("one");
+  const word_handle two = words.insert("two");
   words.clear();
   EXPECT_TRUE(words.empty());
   EXPECT_FALSE(words.contains(one) || words.contains(two));
@@ -218,9 +218,9 @@ TEST(SlotMap, ClearMakesEveryHandleStale) {
 }
 
 TEST(SlotMap, MovedMapTakesTheHandlesAlong) {
-  map words({.name = "words"});
-  const handle one = words.insert("one");
-  map others(std::move(words));
+  word_map words({.name = "words"});
+  const word_handle one = words.insert("one");
+  word_map others(std::move(words));
   EXPECT_EQ(others[one], "one");
   EXPECT_EQ(others.name(), "words");
   // NOLINTNEXTLINE(bugprone-use-after-move): what it says of a map moved from is what is tested
@@ -229,44 +229,44 @@ TEST(SlotMap, MovedMapTakesTheHandlesAlong) {
 
 // They may name values that this map has yet to have.
 TEST(SlotMap, AHandleOfAnotherMapLeadsToNoValueThatIsGone) {
-  map here;
-  map there;
-  const handle first = here.insert("first");
-  const handle second = here.insert("second");
+  word_map here;
+  word_map there;
+  const word_handle first = here.insert("first");
+  const word_handle second = here.insert("second");
   here.erase(second);
   here.erase(first);
   there.erase(there.insert("gone"));
-  const handle foreign = there.insert("of another map");
+  const word_handle foreign = there.insert("of another map");
   EXPECT_FALSE(here.contains(foreign));
   EXPECT_FALSE(here.erase(foreign));
-  const handle third = here.insert("third");
-  const handle fourth = here.insert("fourth");
+  const word_handle third = here.insert("third");
+  const word_handle fourth = here.insert("fourth");
   EXPECT_NE(third, fourth);
   EXPECT_EQ(here[third], "third");
   EXPECT_EQ(here[fourth], "fourth");
 }
 
 TEST(SlotMap, AMapThatWasMovedFromIsANewOne) {
-  map words;
+  word_map words;
   words.erase(words.insert("one"));
-  const map others(std::move(words));
+  const word_map others(std::move(words));
   // NOLINTNEXTLINE(bugprone-use-after-move): what it does then is what is tested
-  const handle two = words.insert("two");
+  const word_handle two = words.insert("two");
   EXPECT_EQ(words[two], "two");
   EXPECT_TRUE(others.empty());
 }
 
 TEST(SlotMap, PointerFollowsItsValueAndIsNullWhenThatIsGone) {
-  map words({.compaction = compaction_mode::immediate});
-  const handle one = words.insert("one");
-  map::pointer_type two = words.pointer(words.insert("two"));
+  word_map words({.compaction = compaction_mode::immediate});
+  const word_handle one = words.insert("one");
+  word_map::pointer_type two = words.pointer(words.insert("two"));
   words.erase(one);
   ASSERT_TRUE(two);
   EXPECT_EQ(two->size(), 3U);
   EXPECT_EQ(*two, "two");
   words.erase(two.handle());
   EXPECT_FALSE(two);
-  EXPECT_FALSE(map::pointer_type());
+  EXPECT_FALSE(word_map::pointer_type());
 }
 
 TEST(SlotMap, EvictsTheLeastImportantWhenFull) {

@@ -10,8 +10,8 @@
 namespace lido {
 namespace {
 
-using map = slot_map<int>;
-using handle = slot_handle<int>;
+using number_map = slot_map<int>;
+using number_handle = slot_handle<int>;
 
 /// The first visit erases each third of 200 values, so that the rest of the walk goes around holes
 /// in each mode. The last value is of them: the end is at 199 then. Value i is at place i.
@@ -55,8 +55,8 @@ class WalkAroundHoles : public ::testing::TestWithParam<compaction_mode> {
     }
   }
 
-  map values{{.compaction = GetParam()}};
-  std::vector<handle> handles;
+  number_map values{{.compaction = GetParam()}};
+  std::vector<number_handle> handles;
   std::map<int, int> visits;
 };
 
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, WalkAroundHoles,
                          ::testing::Values(compaction_mode::immediate, compaction_mode::deferred,
                                            compaction_mode::manual));
 
-const auto all = [](int /*value*/) { return true; };
+const auto every_value = [](int /*value*/) { return true; };
 
 TEST_P(WalkAroundHoles, ErasesEarlierOwnAndLaterOnesNearAndFar) {
   EXPECT_TRUE(walk([&](int own) {
@@ -108,7 +108,7 @@ TEST_P(WalkAroundHoles, FillsAllOfThemInTheMiddleOfAWord) {
       }
       return step::next;
     }));
-    expect_visited(all);
+    expect_visited(every_value);
     EXPECT_EQ(values.size(), left + all_holes);
   }
 }
@@ -121,7 +121,7 @@ TEST_P(WalkAroundHoles, FillsAllOfThemAndGrows) {
     }
     return step::next;
   }));
-  expect_visited(all);
+  expect_visited(every_value);
 }
 
 TEST_P(WalkAroundHoles, ReserveThatMovesAllValuesKeepsThem) {
@@ -132,11 +132,11 @@ TEST_P(WalkAroundHoles, ReserveThatMovesAllValuesKeepsThem) {
     }
     return step::next;
   }));
-  expect_visited(all);
+  expect_visited(every_value);
 }
 
 TEST_P(WalkAroundHoles, ClearsAndInsertsAndSaysThatItsValueGoes) {
-  handle fresh;
+  number_handle fresh;
   EXPECT_TRUE(walk([&](int own) {
     if (own == 33) {
       values.clear();
@@ -170,7 +170,7 @@ TEST_P(WalkAroundHoles, CompactMovesNothingUntilTheEnd) {
     }
     return step::next;
   }));
-  expect_visited(all);
+  expect_visited(every_value);
   EXPECT_EQ(values.holes(), 0U);
 }
 

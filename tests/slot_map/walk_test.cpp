@@ -14,8 +14,8 @@
 namespace lido {
 namespace {
 
-using map = slot_map<int>;
-using handle = map::handle_type;
+using number_map = slot_map<int>;
+using number_handle = number_map::handle_type;
 
 class Walk : public ::testing::TestWithParam<compaction_mode> {
  protected:
@@ -30,8 +30,8 @@ class Walk : public ::testing::TestWithParam<compaction_mode> {
     return all;
   }
 
-  map values{{.compaction = GetParam()}};
-  std::vector<handle> handles;
+  number_map values{{.compaction = GetParam()}};
+  std::vector<number_handle> handles;
 };
 
 INSTANTIATE_TEST_SUITE_P(Modes, Walk,
@@ -59,8 +59,8 @@ TEST_P(Walk, VisitsEachValueOnceAroundHoles) {
 
 TEST_P(Walk, CallbackGetsTheHandleAndTheMap) {
   fill(10);
-  values.for_each([this](int& value, handle own) { EXPECT_EQ(values.find(own), &value); });
-  values.for_each([this](int& value, handle own, map& of) {
+  values.for_each([this](int& value, number_handle own) { EXPECT_EQ(values.find(own), &value); });
+  values.for_each([this](int& value, number_handle own, number_map& of) {
     EXPECT_EQ(&of, &values);
     EXPECT_EQ(of.find(own), &value);
   });
@@ -117,7 +117,7 @@ TEST_P(Walk, CallbackMayEraseOwnEarlierAndLaterValues) {
 
 TEST_P(Walk, CallbackMayEraseItsValueAndSaySo) {
   fill(100);
-  values.for_each([&](int&, handle own) {
+  values.for_each([&](int&, number_handle own) {
     values.erase(own);
     return step::erase;
   });
@@ -129,8 +129,8 @@ TEST_P(Walk, CallbackMayEraseItsValueInsertAnotherAndSaySo) {
   for (const int count : {1, 40, 100}) {
     values.clear();
     fill(count);
-    std::vector<handle> fresh;
-    values.for_each([&](int& value, handle own) {
+    std::vector<number_handle> fresh;
+    values.for_each([&](int& value, number_handle own) {
       if (value < 0) {
         return step::next;
       }
@@ -139,17 +139,17 @@ TEST_P(Walk, CallbackMayEraseItsValueInsertAnotherAndSaySo) {
       return step::erase;
     });
     EXPECT_EQ(values.size(), fresh.size());
-    for (const handle each : fresh) {
+    for (const number_handle each : fresh) {
       EXPECT_TRUE(values.contains(each));
     }
   }
 }
 
 TEST_P(Walk, CallbackMayEvictItsValueAndSaySo) {
-  map full({.max_size = 2, .compaction = GetParam()});
+  number_map full({.max_size = 2, .compaction = GetParam()});
   (void)full.insert(1);
   (void)full.insert(2);
-  handle fresh;
+  number_handle fresh;
   full.for_each([&](int& value) {
     if (value != 1) {
       return step::next;
@@ -215,7 +215,7 @@ TEST_P(Walk, WalkInAWalkMayErase) {
 
 TEST_P(Walk, CompactionAskedForDuringAWalkComesAtItsEnd) {
   fill(100);
-  values.for_each([&](int& value, handle own) {
+  values.for_each([&](int& value, number_handle own) {
     values.erase(own);
     values.compact();
     values.shrink_to_fit();
@@ -228,7 +228,7 @@ TEST_P(Walk, CompactionAskedForDuringAWalkComesAtItsEnd) {
 
 TEST_P(Walk, ThatTheCallbackLeavesByAnExceptionEnds) {
   fill(100);
-  EXPECT_THROW(values.for_each([&](int& value, handle own) {
+  EXPECT_THROW(values.for_each([&](int& value, number_handle own) {
     values.erase(own);
     if (value == 10) {
       throw std::runtime_error("enough");
@@ -244,14 +244,14 @@ TEST_P(Walk, OverAConstMapStepsOverHolesAndMayStop) {
   fill(100);
   values.for_each([](int& value) { return value % 2 == 0 ? step::erase : step::next; });
   int visits = 0;
-  const map& fixed = values;
+  const number_map& fixed = values;
   EXPECT_TRUE(fixed.for_each([&](const int& value) {
     EXPECT_EQ(value % 2, 1);
     ++visits;
   }));
   EXPECT_EQ(visits, 50);
   EXPECT_FALSE(fixed.for_each([](const int&) { return false; }));
-  fixed.for_each([&](const int& value, handle own) { EXPECT_EQ(fixed.find(own), &value); });
+  fixed.for_each([&](const int& value, number_handle own) { EXPECT_EQ(fixed.find(own), &value); });
 }
 
 // Only places before the old end are looked at, and none twice, wherever the end is then.
@@ -286,13 +286,14 @@ TEST_P(Walk, CallbackMayEraseFromTheEndToBeforeItsOwnPlace) {
 
 TEST_P(Walk, CallbackThatTakesTheMapMayEraseAndStop) {
   fill(100);
-  EXPECT_TRUE(values.for_each([](int& value, handle /*own*/, map& /*of*/) {
+  EXPECT_TRUE(values.for_each([](int& value, number_handle /*own*/, number_map& /*of*/) {
     return value % 2 == 0 ? step::erase : step::next;
   }));
   EXPECT_EQ(values.size(), 50U);
-  EXPECT_FALSE(values.for_each([](int&, handle, map&) { return step::erase_and_stop; }));
+  EXPECT_FALSE(
+      values.for_each([](int&, number_handle, number_map&) { return step::erase_and_stop; }));
   EXPECT_EQ(values.size(), 49U);
-  EXPECT_FALSE(values.for_each([](int&, handle, map&) { return false; }));
+  EXPECT_FALSE(values.for_each([](int&, number_handle, number_map&) { return false; }));
 }
 
 TEST_P(Walk, TakesAPlainFunction) {

@@ -1,0 +1,13 @@
+/// @file
+/// Addresses as numbers, to ask of what they are multiples.
+#pragma once
+
+#include <cstdint>
+
+namespace lido::test {
+
+inline std::uintptr_t address(const void* place) {
+  return reinterpret_cast<std::uintptr_t>(place);
+}
+
+}  // namespace lido::test
