@@ -18,19 +18,19 @@ int itself(int value) {
   return value;
 }
 
-/// What is counted of inserts into a map of `slots` slots.
+/// What is counted of inserts into a map of `few_slots` slots.
 struct insert_counts {
   std::atomic<int> begun = 0;
   std::atomic<int> erased = 0;
   std::atomic<int> too_many = 0;  ///< erased though an insert less would have done
 };
-constexpr int slots = 8;
+constexpr int few_slots = 8;
 
 struct insert_counting_hooks {
   insert_counts* counts;
   void on_erase(int& /*value*/, slot_handle<int> /*handle*/) const noexcept {
     const int erased = ++counts->erased;
-    counts->too_many += erased > counts->begun - slots ? 1 : 0;
+    counts->too_many += erased > counts->begun - few_slots ? 1 : 0;
   }
 };
 using evicting_map = concurrent_slot_map<int, insert_counting_hooks>;
@@ -113,7 +113,7 @@ TEST(ConcurrentSlotMapEviction, EndsAsManyValuesAsDoNotFit) {
   for (int round = 0; round < 100; ++round) {
     insert_counts counts;
     std::atomic<int> left = threads;
-    evicting_map numbers({.max_size = slots}, {&counts});
+    evicting_map numbers({.max_size = few_slots}, {&counts});
     std::vector<std::thread> all;
     for (int i = 0; i < threads; ++i) {
       all.emplace_back([&, i] {
@@ -129,8 +129,8 @@ TEST(ConcurrentSlotMapEviction, EndsAsManyValuesAsDoNotFit) {
     for (std::thread& thread : all) {
       thread.join();
     }
-    ASSERT_EQ(numbers.size(), static_cast<std::size_t>(slots));
-    ASSERT_EQ(counts.erased, threads * inserts - slots);
+    ASSERT_EQ(numbers.size(), static_cast<std::size_t>(few_slots));
+    ASSERT_EQ(counts.erased, threads * inserts - few_slots);
     ASSERT_EQ(counts.too_many, 0);
   }
 }

@@ -14,11 +14,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::uint32_t slots = 8;
-alignas(64) std::array<std::byte, std::size_t{64} * slots> storage;  // NOLINT: addresses only
+constexpr std::uint32_t all_slots = 8;
+alignas(64) std::array<std::byte, std::size_t{64} * all_slots> storage;  // NOLINT: addresses only
 
 slot_supply make_supply() {
-  return slot_supply(slot_geometry(storage.data(), 64), slots, 0);
+  return slot_supply(slot_geometry(storage.data(), 64), all_slots, 0);
 }
 
 /// Takes a slot while another thread has all of them in its census, and `hold(note, over)` is what
@@ -69,7 +69,7 @@ TEST(SlotSupply, WhoStandsStillIsNot) {
       std::this_thread::yield();
     }
   }));
-  for (std::uint32_t i = 0; i < slots; ++i) {
+  for (std::uint32_t i = 0; i < all_slots; ++i) {
     EXPECT_NE(supply.take(), nullptr);
   }
   EXPECT_EQ(supply.take(), nullptr);
