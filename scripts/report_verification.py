@@ -258,7 +258,7 @@ def spin_section(tests):
 
 
 def others_that_noticed(tests, rule):
-    """Drivers and fuzz targets, each in a build of its own, that ctest has seen to notice a broken rule."""
+    """Drivers and fuzz targets that ctest has seen to notice a broken rule."""
     names = [test.name.removeprefix("mutant.") for test in tests
              if test.label == "mutant" and test.result == "passed" and not test.name.startswith("mutant.model")]
     mine = [name.split(".")[1:] for name in names if name.split(".")[0] == rule]
@@ -310,7 +310,7 @@ def mutants_section(tests):
     path = ROOT / "docs" / "plain_stress.json"
     plain = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     yield ("Broken rules. Executions are those of all scenarios before the one that shows it; \"also\" names drivers "
-           "and fuzz inputs on real threads that notice it too, in a build of its own.")
+           "and fuzz inputs on real threads that notice it too.")
     yield plain_summary(plain)
     yield ""
     yield from table(["rule", "end", "executions", "scenario", "search", "what was seen", "also", "plain stress"],
@@ -322,7 +322,7 @@ def mutants_section(tests):
     yield ""
     yield from table(["order", "end", "executions", "scenario", "search", "what was seen"],
                      [[f"`{row[0]}`", *row[1:]] for row in found if " " in row[0]], ["---", "---", "--:", "---", "---", "---"])
-    yield "Drivers and fuzz inputs on real threads, each in a build that breaks one rule:"
+    yield "Drivers and fuzz inputs on real threads, each with one rule broken:"
     yield ""
     seen = [(test, re.search(r"^BROKEN: (.*)$", test.output, re.M)) for test in tests if test.label == "mutant"]
     yield from table(["test", "seconds", "what was seen"],

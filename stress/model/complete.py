@@ -5,7 +5,7 @@ Usage: complete.py <lido_model> <build folder> <names of the scenarios that are 
 The scenarios are asked of the program, the accesses are read from the sources by the checker of the
 notes, and the mutants are those that the program finds by running: an ordered access that no
 scenario reaches shows here. A rule that can be broken is in the program's table, or a test of ctest breaks it
-in a build of its own.
+on threads.
 """
 import re
 import subprocess
