@@ -14,17 +14,18 @@ foreach(rule IN LISTS rules)
   string(APPEND named_rules "    named_rule{lido::detail::mutation::${rule}, \"${rule}\"},\n")
 endforeach()
 configure_file(harness/rule_names.hpp.in generated/rule_names.hpp @ONLY)
+set(breakable "LIDO_MUTATION_SEAM=\"model/seam/mutation.hpp\"")
 add_library(lido_break_rule OBJECT EXCLUDE_FROM_ALL harness/break_rule.cpp)
 target_include_directories(
   lido_break_rule PUBLIC ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}
   PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
 target_compile_features(lido_break_rule PUBLIC cxx_std_20)
-target_compile_definitions(lido_break_rule PUBLIC "LIDO_MUTATION_SEAM=\"model/seam/mutation.hpp\"")
+target_compile_definitions(lido_break_rule PUBLIC ${breakable})
 lido_warnings(lido_break_rule)
 
-# What is linked to it can be broken. A program has to be given $<TARGET_OBJECTS:lido_break_rule> as a source, too.
+# Who links it is asked before main which rule to break.
 function(lido_breakable_variant name) # further arguments: definitions
-  lido_variant(${name} "LIDO_MUTATION_SEAM=\"model/seam/mutation.hpp\"" ${ARGN})
+  lido_variant(${name} ${breakable} ${ARGN})
   target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
   target_sources(${name} INTERFACE $<TARGET_OBJECTS:lido_break_rule>)
 endfunction()
@@ -34,7 +35,7 @@ target_sources(lido_breakable_fuzzed PRIVATE harness/fuzz_schedule.cpp)
 lido_breakable_variant(lido_breakable_stalled LIDO_FUZZ_SCHEDULE)
 target_sources(lido_breakable_stalled PRIVATE harness/stall.cpp)
 
-# The driver stress_<driver> or fault_<driver> on such a library.
+# A driver on such a library, built once however many of its rules are tried.
 function(lido_breakable_driver target source library)
   if(TARGET ${target})
     return()
