@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <functional>
 #include <latch>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -104,21 +105,48 @@ void stay_on(int processor) {
 /// Of one contender's hand-overs, nanoseconds, and of all rounds together: the 99th percentile of
 /// one round differs from the next one's by more than contenders differ.
 struct latencies {
-  std::vector<double> values;
-  std::vector<double> worst_of_round;  ///< the 99th percentile of each
-  void add_round(std::vector<double> round) {
-    worst_of_round.push_back(percentile(round, 99));
-    values.insert(values.end(), round.begin(), round.end());
-  }
-  [[nodiscard]] static double percentile(std::vector<double>& of, std::size_t which) {
-    if (of.empty()) {
+  std::vector<std::vector<double>> rounds;
+  void add_round(std::vector<double> round) { rounds.push_back(std::move(round)); }
+  /// Of the rounds of these numbers, which may come more than once.
+  [[nodiscard]] double percentile(std::size_t which, const std::vector<std::size_t>& of) const {
+    std::vector<double> all;
+    for (const std::size_t round : of) {
+      all.insert(all.end(), rounds[round].begin(), rounds[round].end());
+    }
+    if (all.empty()) {
       return 0;
     }
-    std::sort(of.begin(), of.end());
-    return of[of.size() * which / 100];
+    const auto found = all.begin() + static_cast<std::ptrdiff_t>(all.size() * which / 100);
+    std::nth_element(all.begin(), found, all.end());
+    return *found;
   }
-  [[nodiscard]] double half() { return percentile(values, 50); }
-  [[nodiscard]] double most() { return percentile(values, 99); }
+  [[nodiscard]] std::vector<std::size_t> all_rounds() const {
+    std::vector<std::size_t> all(rounds.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
+  }
+  [[nodiscard]] double half() const { return percentile(50, all_rounds()); }
+  [[nodiscard]] double most() const { return percentile(99, all_rounds()); }
+};
+
+/// How many times the 99th percentile of another one's hand-overs, and where that lies with a
+/// certainty of 95 %: the bootstrap over rounds, in which all took turns (Efron, 1979).
+struct beside {
+  double ratio, low, high;
+  beside(const latencies& one, const latencies& other) : ratio(one.most() / other.most()) {
+    constexpr std::size_t draws = 400;
+    std::mt19937 random;
+    std::uniform_int_distribution<std::size_t> any(0, one.rounds.size() - 1);
+    std::vector<double> drawn;
+    for (std::size_t i = 0; i < draws; ++i) {
+      std::vector<std::size_t> of(one.rounds.size());
+      std::generate(of.begin(), of.end(), [&] { return any(random); });
+      drawn.push_back(one.percentile(99, of) / other.percentile(99, of));
+    }
+    std::sort(drawn.begin(), drawn.end());
+    low = drawn[draws / 40];
+    high = drawn[draws - 1 - draws / 40];
+  }
 };
 
 /// Nanoseconds from the moment one thread gives a resource back to the moment that the next one,
@@ -188,6 +216,7 @@ template <class Pool>
 struct runner {
   result pairs[3], brief[3], lengthy[2];
   latencies hand[2];
+  static constexpr std::string_view name = Pool::name;
 
   void round(const plan& todo) {
     const unsigned threads[] = {1, 2, 8};
@@ -243,21 +272,13 @@ bool read_option(const std::string& option, plan& todo) {
   return false;
 }
 
-/// Beside those that sleep: on the processor of who releases (0), on another one (1).
-template <class Lido, class... Peer>
-void print_hand_over(int i, Lido& lido, Peer&... peers) {
-  std::size_t no_worse = 0;
-  for (std::size_t round = 0; round < lido.hand[i].worst_of_round.size(); ++round) {
-    const double best = std::min({peers.hand[i].worst_of_round[round]...});
-    no_worse += lido.hand[i].worst_of_round[round] <= best ? 1U : 0U;
-  }
-  std::printf(
-      "hand-over on %s: p50 %.2f, p99 %.2f of the best peer's that sleeps; in %zu of %zu rounds "
-      "p99 no worse than any\n",
-      i == 0 ? "the same processor" : "another processor",
-      lido.hand[i].half() / std::min({peers.hand[i].half()...}),
-      lido.hand[i].most() / std::min({peers.hand[i].most()...}), no_worse,
-      lido.hand[i].worst_of_round.size());
+/// Beside one that sleeps: on the processor of who releases (0), on another one (1).
+template <class Lido, class Peer>
+void print_hand_over(int i, const Lido& lido, const Peer& peer) {
+  const beside found(lido.hand[i], peer.hand[i]);
+  std::printf("hand-over on %s processor, beside %s: p50 %.2f, p99 %.2f (%.2f to %.2f)\n",
+              i == 0 ? "the same" : "another", Peer::name.data(),
+              lido.hand[i].half() / peer.hand[i].half(), found.ratio, found.low, found.high);
 }
 
 /// The numbers that the pool is held to, as ratios of this run.
@@ -287,7 +308,7 @@ void print_ratios(const plan& todo, Lido& lido, Overtaking& overtaking, Floor& f
         lido.lengthy[1].median() / floor.lengthy[1].median());
   }
   for (int i = 0; todo.handing && i < 2; ++i) {
-    print_hand_over(i, lido, peers...);
+    (print_hand_over(i, lido, peers), ...);
   }
 }
 

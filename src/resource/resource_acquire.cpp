@@ -203,7 +203,22 @@ bool resource_core::enqueue(resource_waiter& waiter, bool again, acquire_failure
     count_failure(cause);
     return false;
   }
+  watch(waiter);
   return true;
+}
+
+/// A timer of the system makes a sleep a tenth longer, so the pool's thread spares those one that
+/// have long to go. Nobody else is there to rely on, and who may be woken to look around would have
+/// to be watched again.
+void resource_core::watch(resource_waiter& waiter) noexcept {
+  if (settings_.upkeep != maintenance::background || overtaking_) {
+    return;
+  }
+  const auto left = waiter.until().moment() - waiter.since();
+  if (left > std::chrono::nanoseconds(tuning::nanoseconds_watched)) {
+    waiter.leave_time_to_others();
+    watched_until_ = sooner(watched_until_, waiter.until());
+  }
 }
 
 void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept {
@@ -230,9 +245,9 @@ void resource_core::sleep_until_ended(resource_waiter& waiter) const noexcept {
     cpu_pause();
   }
   ended_waiters::deliver_before_a_sleep();
-  waiter.begin_sleep();
-  while (waiter.open()) {
-    if (!waiter.sleep(waiter.until())) {
+  for (deadline alarm = waiter.first_sleep(); waiter.open(); alarm = waiter.until()) {
+    waiter.begin_sleep();
+    if (!waiter.sleep(alarm)) {
       bool asleep = false;
       (void)waiter.cancel(acquire_failure::timed_out, asleep);
     }

@@ -65,6 +65,7 @@ bool resource_core::plan(deadline& until) noexcept {
   }
   const nanos moment = now();
   planned_ = 0;
+  remind_waiters(after);
   const resource_waiter* const next = callbacks_.first();
   const bool has_late = next != nullptr && next->until().passed();
   calls_due_ = has_late || answer_wanted_ || has_report();
@@ -83,6 +84,27 @@ bool resource_core::plan(deadline& until) noexcept {
   until = next_look(moment, has_late ? nullptr : next);
   planned_ = until.nanoseconds();
   return true;
+}
+
+/// Under the mutex: those that will soon have waited long enough look after their time themselves
+/// from now on. Those that do not sleep yet are reminded the next time.
+void resource_core::remind_waiters(aftermath& after) noexcept {
+  const deadline soon = deadline().but_within(tuning::nanoseconds_watched / 2);
+  if (watched_until_.nanoseconds() > soon.nanoseconds()) {
+    return;
+  }
+  watched_until_ = {};
+  for (resource_waiter* waiter = queue_.first(); waiter != nullptr;
+       waiter = waiter_list::after(*waiter)) {
+    if (!waiter->is_watched()) {
+      continue;
+    }
+    if (waiter->until().nanoseconds() <= soon.nanoseconds() && waiter->remind()) {
+      after.ended.wake(waiter->sleep_word());
+    } else {
+      watched_until_ = sooner(watched_until_, waiter->until());
+    }
+  }
 }
 
 /// Under the mutex: when something may be due again, the time of `next` among it.

@@ -190,6 +190,31 @@ TEST_P(ResourceWaiting, A12WhoIsWokenForNothingWaitsOn) {
   EXPECT_TRUE(eventually([&] { return was_disturbed(0) && done; }));
 }
 
+// For so long that the pool's thread looks after it: some fall asleep, some are woken for nothing.
+TEST_P(ResourceWaiting, A12AWaitOfSecondsEndsInTimeToo) {
+  constexpr unsigned threads = 4;
+  fake_pool& pool = start({.max_size = 1});
+  const fake_lease held = pool.acquire();
+  const test::signals_without_restart signals;
+  std::atomic<unsigned> done{0};
+  std::vector<std::jthread> waiting;
+  for (unsigned thread = 0; thread < threads; ++thread) {
+    waiting.emplace_back([&, wait = 4100ms + thread * 50ms] {
+      const auto begin = std::chrono::steady_clock::now();
+      EXPECT_EQ(failure_of(pool, wait), acquire_failure::timed_out);
+      EXPECT_GE(std::chrono::steady_clock::now() - begin, wait);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
+      ++done;
+    });
+  }
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == threads; }));
+  EXPECT_TRUE(eventually([&] {
+    signals.send(waiting.back());
+    return done == threads;
+  }));
+  EXPECT_EQ(pool.stats().timed_out, threads);
+}
+
 // What can be had now, as `try_acquire` has it: a new one, too.
 TEST_P(ResourceWaiting, A11WhoGivesNoTimeIsNotRefusedForEver) {
   fake_pool& pool = start({.max_size = 1});

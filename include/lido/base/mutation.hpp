@@ -142,6 +142,7 @@ enum class mutation {
   swallow_resource,  ///< a waiter given a resource as it was cancelled leaves without it
   refused_resource,  ///< a resource that a waiter could no longer be given is forgotten
   wait_unlooked,     ///< who has begun to wait does not look for idle resources
+  forget_reminder,   ///< who is about to fall asleep is taken for one that was told its time
   called_unlooked,   ///< a waiter that was only woken sleeps again without a look
   keep_call,         ///< who gives up does not look what it was woken for
   ignore_overdue,    ///< who was overtaken for too long may be overtaken once more

@@ -55,10 +55,14 @@ class deadline {
   /// Whether it is over.
   [[nodiscard]] bool passed() const noexcept;
 
+  [[nodiscard]] friend constexpr deadline sooner(const deadline& left,
+                                                 const deadline& right) noexcept {
+    return right.nanoseconds_ < left.nanoseconds_ ? right : left;
+  }
+
   /// This one, or `wait` nanoseconds from now if that is sooner.
   [[nodiscard]] deadline but_within(std::int64_t wait) const noexcept {
-    const deadline soon = in_nanoseconds(wait);
-    return soon.nanoseconds_ < nanoseconds_ ? soon : *this;
+    return sooner(*this, in_nanoseconds(wait));
   }
 
  private:

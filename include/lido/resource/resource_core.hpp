@@ -167,6 +167,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool is_refused(bool again, acquire_failure& cause) const noexcept;
   [[nodiscard]] bool has_too_many_waiters() const noexcept;
   bool enqueue(resource_waiter& waiter, bool again, acquire_failure& cause);
+  void watch(resource_waiter& waiter) noexcept;
   void enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept;
   void sleep_until_ended(resource_waiter& waiter) const noexcept;
   void sleep_and_look(resource_waiter& waiter) noexcept;
@@ -264,6 +265,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void keep_time() noexcept;
   [[nodiscard]] bool stopping() noexcept;
   [[nodiscard]] bool plan(deadline& until) noexcept;
+  void remind_waiters(aftermath& after) noexcept;
   [[nodiscard]] deadline next_look(nanos moment, const resource_waiter* next) const noexcept;
   void run_calls() noexcept;
   void work() noexcept;
@@ -346,7 +348,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   alignas(no_false_sharing) counted_mutex mutex_;
   waiter_list queue_;
   soonest_first<resource_waiter, ends_sooner> callbacks_;  ///< in the queue
-  nanos planned_ = 0;  // when the thread that keeps time looks for callbacks whose time is up
+  deadline watched_until_;  ///< none of those that leave their time to the pool ends sooner
+  nanos planned_ = 0;       // when the thread that keeps time looks for callbacks whose time is up
   std::uint32_t max_size_;
   std::uint32_t min_idle_;
   std::uint32_t slots_;

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdint>
 
+#include "lido/base/mutation.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/resource/acquire_error.hpp"
 #include "lido/resource/resource_life.hpp"
@@ -40,7 +42,9 @@ enum class wait_state : std::uint32_t { waiting, asleep, given, cancelled };
 ///
 /// Memory ordering: what happened to the resource before it was given, the waiter sees (1, 2).
 /// Progress: everything but `sleep` is lock-free.
-class resource_waiter : public heap_links<resource_waiter> {
+///
+/// In one pair of cache lines: of thousands that wait none is near when its turn comes.
+class alignas(no_false_sharing) resource_waiter : public heap_links<resource_waiter> {
  public:
   /// `tell` is called once the wait has ended, by who ended it, without locks; null: a thread
   /// sleeps instead. `thread` is who waits, 0 for nobody.
@@ -85,6 +89,18 @@ class resource_waiter : public heap_links<resource_waiter> {
   /// Under the queue's mutex, by itself.
   void has_looked() noexcept { on_its_way_ = false; }
 
+  /// Under the queue's mutex, by itself: others look after its time, until they remind it.
+  void leave_time_to_others() noexcept { leaves_time_ = true; }
+  /// Under the queue's mutex, by others: wakes it, so that it looks after its time itself from then
+  /// on. False: it is awake, may be about to fall asleep, and has to be reminded later.
+  [[nodiscard]] bool remind() noexcept {
+    const bool reminded = poke();
+    is_reminded_ |= reminded || broken(mutation::forget_reminder);
+    return reminded;
+  }
+  /// Under the queue's mutex: whether others still look after its time.
+  [[nodiscard]] bool is_watched() const noexcept { return leaves_time_ && !is_reminded_; }
+
   /// Waits once more. Only while it is in no queue and nobody else knows it.
   // relaxed (whole function): the mutex of the queue publishes it
   void reopen() noexcept {
@@ -95,6 +111,9 @@ class resource_waiter : public heap_links<resource_waiter> {
   /// Announces that the thread is about to sleep, or that it does not after all.
   void begin_sleep() noexcept { swap(wait_state::waiting, wait_state::asleep); }
   void end_sleep() noexcept { swap(wait_state::asleep, wait_state::waiting); }
+
+  /// How long the first sleep may last. One that was woken, and has not ended, has until() left.
+  [[nodiscard]] deadline first_sleep() const noexcept { return leaves_time_ ? deadline() : until_; }
 
   /// After begin_sleep: until somebody ends the wait or pokes; or for no reason. False: the time is
   /// over.
@@ -137,8 +156,14 @@ class resource_waiter : public heap_links<resource_waiter> {
   [[nodiscard]] bool end(std::uint32_t last, bool& was_asleep) noexcept;
   bool swap(wait_state from, wait_state to) noexcept;
 
-  atomic<std::uint32_t> state_{static_cast<std::uint32_t>(wait_state::waiting)};
+  bool linked_ = false;
+  bool called_ = false;
+  bool on_its_way_ = false;   // to look around
+  bool leaves_time_ = false;  // to others
+  bool is_reminded_ = false;  // that they do not keep it any more
+  deadline overtaken_until_;
   deadline until_;
+  atomic<std::uint32_t> state_{static_cast<std::uint32_t>(wait_state::waiting)};
   std::uint32_t thread_;
   delivery deliver_;
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
@@ -146,10 +171,6 @@ class resource_waiter : public heap_links<resource_waiter> {
   // Of the list, under the mutex.
   resource_waiter* next_ = nullptr;
   resource_waiter* previous_ = nullptr;
-  bool linked_ = false;
-  bool called_ = false;
-  bool on_its_way_ = false;  // to look around
-  deadline overtaken_until_;
 };
 
 /// First come, first served. Under the pool's mutex. Removing one from the middle is as cheap as

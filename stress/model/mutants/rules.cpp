@@ -202,6 +202,8 @@ constexpr std::array rules{
          "a resource that a waiter could no longer be given is forgotten"},
     rule{mutation::wait_unlooked, "wait_unlooked",
          "who has begun to wait does not look for idle resources"},
+    rule{mutation::forget_reminder, "forget_reminder",
+         "who is about to fall asleep is taken for one that was told its time"},
     rule{mutation::end_unwaited, "end_unwaited",
          "a pool ends although somebody is about to leave it"},
     rule{mutation::push_in_front, "push_in_front",

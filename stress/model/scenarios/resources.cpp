@@ -149,6 +149,32 @@ void given_or_stopped() {
   require(ends == 1, "a wait has ended twice, or not at all");
 }
 
+// One that leaves its time to others is told once that it is nearly over, asleep by then or not.
+void reminded() {
+  lido::detail::resource_waiter waiter(lido::detail::deadline::after(some_time), 1);
+  waiter.leave_time_to_others();
+  in_threads(
+      [&] {
+        while (waiter.is_watched()) {
+          if (waiter.remind()) {
+            lido::detail::unpark(waiter.sleep_word());
+          } else {
+            execution::now().rest();
+          }
+        }
+      },
+      [&] {
+        bool asleep = false;
+        for (auto alarm = waiter.first_sleep(); waiter.open(); alarm = waiter.until()) {
+          waiter.begin_sleep();
+          if (!waiter.sleep(alarm)) {
+            require(waiter.cancel(lido::acquire_failure::timed_out, asleep),
+                    "somebody else has ended the wait");
+          }
+        }
+      });
+}
+
 // Killed as it comes back: it ends, once, and whoever waits gets the next one.
 void kill_against_release() {
   with_pool(1, [](lending& pool) {
@@ -287,6 +313,7 @@ constexpr std::array scenarios{
     lends("resources.late_before_patient", "somebody stands behind it", &late_before_patient),
     lends("resources.late_callback", "a callback is told once", &late_callback),
     lends("resources.given_or_stopped", "one wait has one end", &given_or_stopped),
+    lends("resources.reminded", "who sleeps without a timer is told its time", &reminded),
     lends("resources.kill_against_release", "killed as it comes back", &kill_against_release),
     lends("resources.kill_against_use", "killed as it is taken", &kill_against_use),
     lends("resources.close_against_waiter", "the end of a pool beside a wait and a release",
