@@ -276,9 +276,13 @@ bool read_option(const std::string& option, plan& todo) {
 template <class Lido, class Peer>
 void print_hand_over(int i, const Lido& lido, const Peer& peer) {
   const beside found(lido.hand[i], peer.hand[i]);
-  std::printf("hand-over on %s processor, beside %s: p50 %.2f, p99 %.2f (%.2f to %.2f)\n",
+  std::printf("hand-over on %s processor, beside %s: p50 %.2f, p99 %.2f",
               i == 0 ? "the same" : "another", Peer::name.data(),
-              lido.hand[i].half() / peer.hand[i].half(), found.ratio, found.low, found.high);
+              lido.hand[i].half() / peer.hand[i].half(), found.ratio);
+  if (lido.hand[i].rounds.size() > 1) {
+    std::printf(", 95 %% sure %.2f to %.2f", found.low, found.high);
+  }
+  std::puts("");
 }
 
 /// The numbers that the pool is held to, as ratios of this run.

@@ -245,13 +245,7 @@ void resource_core::sleep_until_ended(resource_waiter& waiter) const noexcept {
     cpu_pause();
   }
   ended_waiters::deliver_before_a_sleep();
-  for (deadline alarm = waiter.first_sleep(); waiter.open(); alarm = waiter.until()) {
-    waiter.begin_sleep();
-    if (!waiter.sleep(alarm)) {
-      bool asleep = false;
-      (void)waiter.cancel(acquire_failure::timed_out, asleep);
-    }
-  }
+  waiter.sleep_until_ended();
 }
 
 /// Where others may overtake: who was woken looks for itself.

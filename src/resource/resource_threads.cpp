@@ -1,5 +1,6 @@
 // The threads of a pool: one that keeps time, and helpers that make and look after resources.
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <system_error>
 
@@ -41,6 +42,8 @@ void resource_core::keep_time() noexcept {
     if (stopping()) {
       return;
     }
+    while (remind_waiters()) {
+    }
     (void)read_clock();
     if (!plan(until)) {
       return;
@@ -55,6 +58,38 @@ bool resource_core::stopping() noexcept {
   return stopping_;
 }
 
+/// Those that will soon have waited long enough look after their time themselves from now on; those
+/// that do not sleep yet are reminded the next time. True: there may be more of them. Before the
+/// clock of users is asked, which may take its time.
+bool resource_core::remind_waiters() noexcept {
+  std::array<const atomic<std::uint32_t>*, 64> words{};
+  std::size_t size = 0;
+  {
+    const lock guard(mutex_);
+    const deadline near = deadline().but_within(tuning::nanoseconds_watched / 2);
+    if (watched_until_.nanoseconds() > near.nanoseconds()) {
+      return false;
+    }
+    const deadline soon = deadline().but_within(tuning::nanoseconds_watched / 4 * 3);
+    deadline left;
+    for (resource_waiter* waiter = queue_.first(); waiter != nullptr && size < words.size();
+         waiter = waiter_list::after(*waiter)) {
+      if (!waiter->is_watched()) {
+        continue;
+      }
+      if (waiter->until().nanoseconds() <= soon.nanoseconds() && waiter->remind()) {
+        words[size++] = waiter->sleep_word();
+      } else {
+        left = sooner(left, waiter->until());
+      }
+    }
+    watched_until_ = size < words.size() ? left : watched_until_;
+  }
+  // Outside of the mutex, though they may be gone by then: only the address is used.
+  std::for_each_n(words.begin(), size, unpark);
+  return size == words.size();
+}
+
 /// What is due is begun; `until` is when to look again. False: the pool has ended. Calls no code of
 /// users, which may take its time: helpers do.
 bool resource_core::plan(deadline& until) noexcept {
@@ -65,7 +100,6 @@ bool resource_core::plan(deadline& until) noexcept {
   }
   const nanos moment = now();
   planned_ = 0;
-  remind_waiters(after);
   const resource_waiter* const next = callbacks_.first();
   const bool has_late = next != nullptr && next->until().passed();
   calls_due_ = has_late || answer_wanted_ || has_report();
@@ -84,27 +118,6 @@ bool resource_core::plan(deadline& until) noexcept {
   until = next_look(moment, has_late ? nullptr : next);
   planned_ = until.nanoseconds();
   return true;
-}
-
-/// Under the mutex: those that will soon have waited long enough look after their time themselves
-/// from now on. Those that do not sleep yet are reminded the next time.
-void resource_core::remind_waiters(aftermath& after) noexcept {
-  const deadline soon = deadline().but_within(tuning::nanoseconds_watched / 2);
-  if (watched_until_.nanoseconds() > soon.nanoseconds()) {
-    return;
-  }
-  watched_until_ = {};
-  for (resource_waiter* waiter = queue_.first(); waiter != nullptr;
-       waiter = waiter_list::after(*waiter)) {
-    if (!waiter->is_watched()) {
-      continue;
-    }
-    if (waiter->until().nanoseconds() <= soon.nanoseconds() && waiter->remind()) {
-      after.ended.wake(waiter->sleep_word());
-    } else {
-      watched_until_ = sooner(watched_until_, waiter->until());
-    }
-  }
 }
 
 /// Under the mutex: when something may be due again, the time of `next` among it.

@@ -23,6 +23,8 @@ using test::failure_of;
 using test::fake_lease;
 using test::fake_pool;
 
+static_assert(sizeof(detail::resource_waiter) == detail::no_false_sharing);
+
 long sleeps_of_this_thread() {
   rusage used{};
   EXPECT_EQ(::getrusage(RUSAGE_THREAD, &used), 0);
@@ -194,7 +196,7 @@ TEST_P(ResourceWaiting, A12WhoIsWokenForNothingWaitsOn) {
 TEST_P(ResourceWaiting, A12AWaitOfSecondsEndsInTimeToo) {
   constexpr unsigned threads = 4;
   fake_pool& pool = start({.max_size = 1});
-  const fake_lease held = pool.acquire();
+  fake_lease held = pool.acquire();
   const test::signals_without_restart signals;
   std::atomic<unsigned> done{0};
   std::vector<std::jthread> waiting;
@@ -203,7 +205,7 @@ TEST_P(ResourceWaiting, A12AWaitOfSecondsEndsInTimeToo) {
       const auto begin = std::chrono::steady_clock::now();
       EXPECT_EQ(failure_of(pool, wait), acquire_failure::timed_out);
       EXPECT_GE(std::chrono::steady_clock::now() - begin, wait);
-      EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, wait + 5s);
       ++done;
     });
   }
@@ -213,6 +215,7 @@ TEST_P(ResourceWaiting, A12AWaitOfSecondsEndsInTimeToo) {
     return done == threads;
   }));
   EXPECT_EQ(pool.stats().timed_out, threads);
+  held.reset();  // or who was forgotten would wait for ever
 }
 
 // What can be had now, as `try_acquire` has it: a new one, too.

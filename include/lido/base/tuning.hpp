@@ -38,8 +38,9 @@ struct tuning {
   static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
   /// Who waits for an answer hopes so long that it comes: longer than it takes in most networks.
   static constexpr std::int64_t nanoseconds_for_answer = 20'000'000;
-  /// Who waits for a resource for longer leaves its time to the pool's thread, which looks at least
-  /// every second and tells it half of this before the end.
+  /// Who waits for a resource for longer leaves its time to the pool's thread, which looks once a
+  /// second or more often and, when the first has half of this left, tells all that have up to
+  /// three quarters.
   static constexpr std::int64_t nanoseconds_watched = 4'000'000'000;
 };
 

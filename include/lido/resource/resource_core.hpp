@@ -265,7 +265,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void keep_time() noexcept;
   [[nodiscard]] bool stopping() noexcept;
   [[nodiscard]] bool plan(deadline& until) noexcept;
-  void remind_waiters(aftermath& after) noexcept;
+  [[nodiscard]] bool remind_waiters() noexcept;
   [[nodiscard]] deadline next_look(nanos moment, const resource_waiter* next) const noexcept;
   void run_calls() noexcept;
   void work() noexcept;

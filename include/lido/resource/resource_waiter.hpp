@@ -112,13 +112,21 @@ class alignas(no_false_sharing) resource_waiter : public heap_links<resource_wai
   void begin_sleep() noexcept { swap(wait_state::waiting, wait_state::asleep); }
   void end_sleep() noexcept { swap(wait_state::asleep, wait_state::waiting); }
 
-  /// How long the first sleep may last. One that was woken, and has not ended, has until() left.
-  [[nodiscard]] deadline first_sleep() const noexcept { return leaves_time_ ? deadline() : until_; }
-
   /// After begin_sleep: until somebody ends the wait or pokes; or for no reason. False: the time is
   /// over.
   [[nodiscard]] bool sleep(const deadline& until) const noexcept {
     return park(state_, static_cast<std::uint32_t>(wait_state::asleep), until);
+  }
+
+  /// Until its end. Who was reminded, or woken for nothing, looks after its time itself.
+  void sleep_until_ended() noexcept {
+    for (deadline alarm = leaves_time_ ? deadline() : until_; open(); alarm = until_) {
+      begin_sleep();
+      if (!sleep(alarm)) {
+        bool asleep = false;
+        (void)cancel(acquire_failure::timed_out, asleep);
+      }
+    }
   }
 
   /// What was given. Requires: given().

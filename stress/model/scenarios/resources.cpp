@@ -163,16 +163,8 @@ void reminded() {
           }
         }
       },
-      [&] {
-        bool asleep = false;
-        for (auto alarm = waiter.first_sleep(); waiter.open(); alarm = waiter.until()) {
-          waiter.begin_sleep();
-          if (!waiter.sleep(alarm)) {
-            require(waiter.cancel(lido::acquire_failure::timed_out, asleep),
-                    "somebody else has ended the wait");
-          }
-        }
-      });
+      [&] { waiter.sleep_until_ended(); });
+  require(waiter.cause() == lido::acquire_failure::timed_out, "the wait has another end");
 }
 
 // Killed as it comes back: it ends, once, and whoever waits gets the next one.
