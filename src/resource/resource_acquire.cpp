@@ -120,13 +120,14 @@ resource_grant resource_core::create_for_try(place at) noexcept {
 
 /// What the caller has made for itself; nothing if it is of no use any more.
 resource_grant resource_core::keep(const resource_grant& made, place at) noexcept {
+  const resource_hooks* const maker = made.slot->maker;
   const verdict found = made.slot->judge(now(), epoch());  // it may have been flushed meanwhile
   if (found.what == verdict::kind::retire) {
     retire(made, found.why);
   } else {
     made.slot->note_holder(now(), this_thread_id(), at, made.ticket);
   }
-  end_create();
+  end_create(maker);
   make_for_callbacks();  // what did not come to pass beside this one
   return found.what == verdict::kind::retire ? resource_grant{} : made;
 }
@@ -222,7 +223,8 @@ void resource_core::watch(resource_waiter& waiter) noexcept {
 }
 
 void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept {
-  const bool has_to_look = queue_.empty() || again;
+  // By callers, who is in front may be busy, and look for itself alone.
+  const bool has_to_look = queue_.empty() || again || by_callers_;
   if (again || broken(mutation::push_in_front)) {
     queue_.push_front(waiter);
   } else {
@@ -278,53 +280,6 @@ bool resource_core::look_around(resource_waiter& waiter) noexcept {
   return true;
 }
 
-/// False: there is none. `wait`: until the next try to create is due, 0 if it is and there is no
-/// room for it.
-bool resource_core::find_work(job& todo, nanos& wait) noexcept {
-  const nanos moment = read_clock();
-  aftermath after(*this);
-  const lock guard(mutex_);
-  refill(after);  // the next try may be due, and nobody else may look
-  wait = retry_at_ == 0 ? never : std::max<nanos>(retry_at_ - moment, 0);
-  return next_job(todo, /*is_brief=*/true);
-}
-
-/// As above. What was for this pool may be elsewhere since it last could not create, or be of use
-/// elsewhere while it cannot.
-bool resource_core::find_work_or_room(job& todo, nanos& wait) noexcept {
-  const bool works = find_work(todo, wait);
-  if (!works && wait != never) {
-    look_for_room();
-    wait = wait == 0 ? never : wait;
-  }
-  return works;
-}
-
-/// Where no thread of the pool does it, those who wait make the resources they wait for.
-void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
-  while (waiter.open()) {
-    ended_waiters::deliver_before_a_sleep();
-    job todo;
-    waiter.begin_sleep();  // before the look, so that who brings work later pokes
-    nanos wait = never;
-    const bool works = find_work_or_room(todo, wait);
-    if (works) {
-      waiter.end_sleep();
-      run_job(todo);
-    } else if (waiter.sleep(wait == never ? waiter.until() : waiter.until().but_within(wait))) {
-      waiter.end_sleep();
-      continue;
-    }
-    if (waiter.until().passed()) {  // also behind work: creates may fail for ever
-      bool asleep = false;
-      (void)waiter.cancel(acquire_failure::timed_out, asleep);
-    } else if (!works) {
-      waiter.end_sleep();
-      upkeep_by_caller();
-    }
-  }
-}
-
 /// After the wait has ended without a resource.
 void resource_core::leave_queue(resource_waiter& waiter) noexcept {
   {
@@ -340,16 +295,6 @@ void resource_core::leave_queue(resource_waiter& waiter) noexcept {
   if (by_callers_) {
     pass_on();
   }
-}
-
-/// By callers: whoever leaves the queue may have been woken for work that others now have to do.
-void resource_core::pass_on() noexcept {
-  {
-    aftermath after(*this);
-    const lock guard(mutex_);
-    poke_waiters(after);
-  }
-  make_for_callbacks();
 }
 
 void resource_core::count_failure(acquire_failure cause) noexcept {

@@ -102,13 +102,18 @@ void resource_core::purge() noexcept {
 }
 
 void resource_core::replace_hooks(hooks_pointer hooks) {
+  hooks_pointer before;
   {
     const lock guard(mutex_);
+    before = hooks_.back();
     hooks_.push_back(std::move(hooks));  // the old ones end what they made
+    // What they are making will be flushed, and may hang: the new one does not wait for it.
+    outdated_ = creating_ - static_cast<std::uint32_t>(pending_.size());
     retry_at_ = 0;
     retry_delay_ = 0;
     hopeless_ = false;
   }
+  before->stop();
   flush();
   {
     aftermath after(*this);
@@ -206,15 +211,17 @@ close_report resource_core::close(const deadline& until) {
 
 /// All of a close but the report, which takes memory. Returns what is still under way.
 std::size_t resource_core::end(const deadline& until) noexcept {
+  hooks_pointer latest;
   {
     aftermath after(*this);
     const lock guard(mutex_);
+    latest = hooks_.back();
     attention_.set(attention::closed, /*on=*/true);
     cancel_all(acquire_failure::closed, after);
     drop_pending(0);
     after_change(after);
   }
-  (void)stop_.request_stop();
+  latest->stop();
   for (resource_grant grant = scan(life_state::checking); grant.slot != nullptr;
        grant = scan(life_state::checking)) {
     retire(grant, destroy_reason::closed);

@@ -87,11 +87,15 @@ void resource_core::serve(resource_slot& released) noexcept {
 
 /// What a thread of the pool has made, or has been answered for, becomes idle, and in the same step
 /// is on its way no more: callbacks that get it may take their time, and so may its end.
-void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_way) noexcept {
+void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_way,
+                           resource_waiter* by) noexcept {
   unsigned away = 0;
   {
     aftermath after(*this);
     const lock guard(mutex_);
+    if (by != nullptr) {
+      step_back(*by, after);  // it is for who has made it, if nobody stands before it
+    }
     take_in(grant, on_their_way, after);
     away = after.ended.has_callbacks() || after.unwanted.slot != nullptr ? 1 : 0;
     // This thread may not come back soon for what else there is to do.
@@ -105,6 +109,7 @@ void resource_core::take_in(const resource_grant& grant, std::uint32_t& on_their
                             aftermath& after) noexcept {
   grant.slot->forget_holder();
   on_their_way -= broken(mutation::count_asked) ? 0 : 1;
+  outdated_ -= &on_their_way == &creating_ && is_outdated(grant.slot->maker) ? 1 : 0;
   if (!grant.slot->put_back(grant.ticket)) {
     after.unwanted = grant;
   } else if (!broken(mutation::return_unwatched)) {
@@ -221,13 +226,17 @@ void resource_core::leave_idle(const resource_grant& grant, aftermath& after) no
   }
 }
 
-/// The first waiter that still waits. Those that have ended, or whose time is up, leave the queue.
+/// The first waiter that still waits, and is not busy. Those that have ended, or whose time is up,
+/// leave the queue.
 resource_waiter* resource_core::first_open(aftermath& after) noexcept {
-  while (resource_waiter* const waiter = queue_.first()) {
-    if (waiter->open() && !waiter->until().passed()) {
+  for (resource_waiter* waiter = queue_.first(); waiter != nullptr;) {
+    resource_waiter* const next = waiter_list::after(*waiter);
+    if (!waiter->open() || waiter->until().passed()) {
+      turn_away(*waiter, acquire_failure::timed_out, after);
+    } else if (!waiter->is_aside()) {
       return waiter;
     }
-    turn_away(*waiter, acquire_failure::timed_out, after);
+    waiter = next;
   }
   return nullptr;
 }
@@ -275,7 +284,9 @@ bool resource_core::hand_over(resource_waiter& waiter, const resource_loan& loan
 void resource_core::unlink(resource_waiter& waiter) noexcept {
   const bool was_first = queue_.first() == &waiter;
   if (queue_.remove(waiter)) {
-    attention_.one_leaves();
+    if (!waiter.is_aside()) {
+      attention_.one_leaves();
+    }
     answer_wanted_ = answer_wanted_ && !queue_.empty();
     if (was_first) {
       attention_.set(attention::overdue,
@@ -317,21 +328,6 @@ void resource_core::forget(const resource_grant& grant) noexcept {
       make_for_callbacks();
     }
   }
-}
-
-/// By callers: no thread sleeps for a callback, so who has made room for it makes the resource.
-void resource_core::make_for_callbacks() noexcept {
-  if (!by_callers_) {
-    return;
-  }
-  {
-    const lock guard(mutex_);
-    const resource_waiter* const first = queue_.first();
-    if (first == nullptr || first->deliver() == nullptr) {
-      return;
-    }
-  }
-  run_jobs_here();
 }
 
 /// There is room for another resource.

@@ -186,8 +186,8 @@ resource_core::errand resource_core::next_errand(bool was_idle) noexcept {
 /// are as many as there may be creates and questions, one that sweeps, one that calls who is late,
 /// and as many as are in other code of users: callbacks, the end of a resource, `on_event`.
 bool resource_core::call_for_help() noexcept {
-  const std::size_t most =
-      2 * settings_.creating_limit(max_size_) + 1 + away_ + (calling_ || may_call() ? 1 : 0);
+  const std::size_t most = 2 * settings_.creating_limit(max_size_) + 1 + away_ + outdated_ +
+                           (calling_ || may_call() ? 1 : 0);
   const bool help =
       has_jobs() && idle_helpers_ == 0 && !stopping_ && !threads_.empty() && helpers_ < most;
   helpers_ += help ? 1 : 0;

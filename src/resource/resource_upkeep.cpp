@@ -52,7 +52,7 @@ void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcep
                              .min_idle = min_idle_,
                              .creating_limit = settings_.creating_limit(max_size_),
                              .live = live_,
-                             .creating = creating_,
+                             .creating = creating_ - outdated_,
                              .idle = idle,
                              .waiters = serves ? waiters - called : 0};
   for (std::uint32_t wanted = creates_wanted(counts); wanted > 0; --wanted) {
@@ -63,19 +63,6 @@ void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcep
   }
   if (by_callers_ && after.work) {
     poke_waiters(after);
-  }
-}
-
-/// By callers, those who wait have to do what there is to do: make resources, or look at the clock
-/// until the next try is due.
-void resource_core::poke_waiters(aftermath& after) noexcept {
-  std::size_t jobs = std::max<std::size_t>(pending_.size(), retry_at_ != 0 ? 1 : 0);
-  for (resource_waiter* waiter = queue_.first(); waiter != nullptr && jobs > 0;
-       waiter = waiter_list::after(*waiter)) {
-    if (waiter->poke()) {
-      after.ended.wake(waiter->sleep_word());
-      --jobs;
-    }
   }
 }
 
@@ -139,15 +126,16 @@ void resource_core::run_job(const job& todo) noexcept {
     --running_;
     after_change(after);
   } else if (const resource_grant made = create(todo); made.slot != nullptr) {
-    arrive(made, creating_);
+    arrive(made, creating_, todo.by);
   }
 }
 
 /// By who has kept what it has made.
-void resource_core::end_create() noexcept {
+void resource_core::end_create(const resource_hooks* maker) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
   --creating_;
+  outdated_ -= is_outdated(maker) ? 1 : 0;
   --keeping_;
   --running_;
   after_change(after);
@@ -181,7 +169,7 @@ resource_grant resource_core::create(const job& todo) noexcept {
   std::exception_ptr error;
   bool permanent = settings_.on_create_error == create_errors::fail_fast;
   try {
-    slot.maker->create(slot, {clock_after(settings_.create_timeout), stop_.get_token()});
+    slot.maker->create(slot, {clock_after(settings_.create_timeout), slot.maker->stop_token()});
   } catch (const permanent_failure&) {
     error = std::current_exception();
     permanent = true;
@@ -211,7 +199,7 @@ bool resource_core::note_created(const resource_slot& slot, std::chrono::nanosec
   ++totals_.created;
   totals_.creating_for += took;
   totals_.longest_create = std::max(totals_.longest_create, took);
-  if (slot.maker != hooks_.back().get()) {
+  if (is_outdated(slot.maker)) {
     return false;
   }
   create_error_.swap(error);
@@ -231,9 +219,10 @@ void resource_core::create_failed(const job& todo, const std::exception_ptr& err
   {
     aftermath after(*this);
     const lock guard(mutex_);
-    const bool was_replaced = slot.maker != hooks_.back().get();  // says nothing about the new one
+    const bool was_replaced = is_outdated(slot.maker);  // says nothing about the new one
     slot.vanish();
     --creating_;
+    outdated_ -= was_replaced ? 1 : 0;
     keeping_ -= todo.is_kept ? 1 : 0;
     --live_;
     ++totals_.create_failures;
@@ -340,33 +329,6 @@ std::uint32_t resource_core::count_fit() const noexcept {
   return count_if([&](const resource_slot& slot) {
     return slot.state() == life_state::idle && !(answer_wanted_ && is_unasked(slot));
   });
-}
-
-/// In threads that acquire: the clock, and what is due.
-void resource_core::upkeep_by_caller() noexcept {
-  const nanos moment = read_clock();
-  // relaxed: a hint; the mutex decides
-  if (moment < next_upkeep_.load(std::memory_order_relaxed)) {
-    return;
-  }
-  {
-    aftermath after(*this);
-    const lock guard(mutex_);
-    // relaxed: as above
-    next_upkeep_.store(later(moment, settings_.period), std::memory_order_relaxed);
-    sweep_due_ = true;
-    (void)expire_async(after);
-    refill(after);
-  }
-  report_leases();
-  for (job todo; take_job(todo, /*is_brief=*/true); todo = {}) {
-    run_job(todo);
-    if (todo.slot != nullptr && attention_.waiters() == 0) {  // for later: others go on with that
-      // relaxed: as above
-      next_upkeep_.store(0, std::memory_order_relaxed);
-      return;
-    }
-  }
 }
 
 void resource_core::tick() {

@@ -67,7 +67,7 @@ bool resource_core::still_works(const resource_grant& grant, const deadline& unt
     return true;
   }
   const auto latest = clock_after(settings_.validate_timeout);
-  const create_context context{std::min(latest, until.moment()), stop_.get_token()};
+  const create_context context{std::min(latest, until.moment()), slot.maker->stop_token()};
   if (!slot.maker->validate(slot, context)) {
     why = destroy_reason::invalid;
     return false;
@@ -121,7 +121,8 @@ std::uint32_t resource_core::creates_to_come() const noexcept {
   if (attention_.is(attention::suspended) || now() < retry_at_) {
     return 0;
   }
-  return creating_ - keeping_ + (max_size_ > live_ ? max_size_ - live_ : 0);
+  return creating_ - std::min(creating_, keeping_ + outdated_) +
+         (max_size_ > live_ ? max_size_ - live_ : 0);
 }
 
 /// Under the mutex: how many more may be had once they have been asked.

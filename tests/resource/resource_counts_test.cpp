@@ -185,6 +185,49 @@ TEST(ResourceCreates, A9AReturnServesWhoWaitsForACreate) {
   EXPECT_TRUE(eventually([&] { return pool.stats().idle == 2; }));
 }
 
+// By callers it is the thread that makes it: others have what comes back, and it looks afterwards.
+TEST(ResourceCreates, A9AReturnServesOthersWhileWhoWaitsIsInACreate) {
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server},
+                 {.max_size = 2, .max_creating = 1, .upkeep = maintenance::by_callers});
+  fake_lease held = pool.acquire();
+  const int id = held->id;
+  server.slow = true;
+  std::atomic<bool> has_one{false};
+  std::jthread making([&] { has_one = static_cast<bool>(pool.acquire_for(10s)); });
+  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
+  EXPECT_EQ(pool.stats().waiters, 1U);
+  std::jthread waiting([&] { EXPECT_EQ(pool.acquire_for(10s)->id, id); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+  held.reset();
+  waiting.join();
+  EXPECT_EQ(pool.try_acquire()->id, id);
+  EXPECT_EQ(pool.acquire_for(10s)->id, id);
+  EXPECT_FALSE(has_one);
+  server.slow = false;
+  making.join();
+  EXPECT_EQ(pool.stats().idle, 2U);
+}
+
+// And if its create fails, it has what came back meanwhile.
+TEST(ResourceCreates, A9WhoseCreateFailsHasWhatCameBackMeanwhile) {
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 2,
+                                               .retry_first = 100s,
+                                               .retry_longest = 100s,
+                                               .upkeep = maintenance::by_callers});
+  fake_lease held = pool.acquire();
+  const int id = held->id;
+  server.slow = true;
+  server.down = true;
+  std::jthread making([&] { EXPECT_EQ(pool.acquire_for(10s)->id, id); });
+  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
+  held.reset();
+  EXPECT_EQ(pool.stats().idle, 1U);
+  server.slow = false;
+  making.join();
+}
+
 // apache/commons-pool PR #346 (A15): by callers, whoever sleeps while another makes the resource
 // has to go on with it if that fails.
 TEST(ResourceCreates, A15AFailureIsTakenOverByWhoWaits) {

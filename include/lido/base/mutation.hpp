@@ -141,6 +141,8 @@ enum class mutation {
   return_unwatched,  ///< who puts a resource back does not look whether anybody waits
   swallow_resource,  ///< a waiter given a resource as it was cancelled leaves without it
   refused_resource,  ///< a resource that a waiter could no longer be given is forgotten
+  wait_at_work,      ///< who waits is given something while its thread makes another one
+  back_unlooked,     ///< who waits again after such work does not look for what came meanwhile
   wait_unlooked,     ///< who has begun to wait does not look for idle resources
   forget_reminder,   ///< who is about to fall asleep is taken for one that was told its time
   called_unlooked,   ///< a waiter that was only woken sleeps again without a look

@@ -131,7 +131,6 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   friend class async_waiter;
   friend class aftermath;
   using lock = std::unique_lock<counted_mutex>;
-
   using job = resource_job;
   using errand = resource_errand;
 
@@ -172,20 +171,22 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void sleep_until_ended(resource_waiter& waiter) const noexcept;
   void sleep_and_look(resource_waiter& waiter) noexcept;
   [[nodiscard]] bool look_around(resource_waiter& waiter) noexcept;
-  bool find_work(job& todo, nanos& wait) noexcept;
-  bool find_work_or_room(job& todo, nanos& wait) noexcept;
-  void sleep_and_work(resource_waiter& waiter) noexcept;
-  void look_for_room() noexcept {
-    if (rooms_ != nullptr) {
-      rooms_->look_again();
-    }
-  }
   void leave_queue(resource_waiter& waiter) noexcept;
-  void pass_on() noexcept;
   void count_failure(acquire_failure cause) noexcept;
   [[noreturn]] void refuse(acquire_failure cause);
   [[nodiscard]] acquire_error error(acquire_failure cause);
   [[nodiscard]] std::exception_ptr error_pointer(acquire_failure cause) noexcept;
+  // resource_by_callers.cpp
+  bool find_work(resource_waiter& waiter, job& todo, nanos& wait) noexcept;
+  bool find_work_or_room(resource_waiter& waiter, job& todo, nanos& wait) noexcept;
+  void sleep_and_work(resource_waiter& waiter) noexcept;
+  void pass_on() noexcept;
+  void look_for_room() noexcept;
+  void make_for_callbacks() noexcept;
+  void step_aside(resource_waiter& waiter) noexcept;
+  void step_back(resource_waiter& waiter, aftermath& after) noexcept;
+  void poke_waiters(aftermath& after) noexcept;
+  void upkeep_by_caller(resource_waiter* by = nullptr) noexcept;
   // resource_deadlock.cpp
   [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
   [[nodiscard]] bool is_deadlock(std::uint32_t thread) const noexcept;
@@ -203,7 +204,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void give_back_with_care(const resource_grant& grant, bool last_use) noexcept;
   void offer(const resource_grant& grant) noexcept;
   void serve(resource_slot& released) noexcept;
-  void arrive(const resource_grant& grant, std::uint32_t& on_their_way) noexcept;
+  void arrive(const resource_grant& grant, std::uint32_t& on_their_way,
+              resource_waiter* by = nullptr) noexcept;
   void take_in(const resource_grant& grant, std::uint32_t& on_their_way, aftermath& after) noexcept;
   void serve_locked(resource_slot& released, aftermath& after) noexcept;
   [[nodiscard]] bool is_unwanted() const noexcept;
@@ -217,7 +219,6 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
                                        aftermath& after) noexcept;
   static void leave_idle(const resource_grant& grant, aftermath& after) noexcept;
   void turn_away(resource_waiter& waiter, acquire_failure cause, aftermath& after) noexcept;
-  void make_for_callbacks() noexcept;
   void unlink(resource_waiter& waiter) noexcept;
   void cancel_all(acquire_failure cause, aftermath& after) noexcept;
   void slot_emptied(resource_slot& slot, std::uint64_t& counter, bool was_surplus) noexcept;
@@ -227,11 +228,14 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool is_hopeless() const noexcept {
     return hopeless_ && live_ == 0 && now() < retry_at_;
   }
+  /// Under the mutex. It was replaced.
+  [[nodiscard]] bool is_outdated(const resource_hooks* maker) const noexcept {
+    return maker != hooks_.back().get();
+  }
   /// Under the mutex. What is about to end as a surplus is none any more.
   [[nodiscard]] bool has_surplus() const noexcept { return live_ - shedding_ > max_size_; }
   // resource_upkeep.cpp
   void refill(aftermath& after, std::uint32_t more_waiters = 0) noexcept;
-  void poke_waiters(aftermath& after) noexcept;
   void reserve_one(resource_slot& slot) noexcept;
   [[nodiscard]] resource_slot* find_empty() const noexcept;
   [[nodiscard]] bool next_job(job& out, bool is_brief) noexcept;
@@ -242,7 +246,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
   [[nodiscard]] bool note_created(const resource_slot& slot, std::chrono::nanoseconds took,
                                   std::exception_ptr& error) noexcept;
-  void end_create() noexcept;
+  void end_create(const resource_hooks* maker) noexcept;
   [[nodiscard]] resource_grant keep(const resource_grant& made, place at) noexcept;
   void back_off(nanos moment) noexcept;
   void end_job(unsigned away) noexcept;
@@ -260,7 +264,6 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void tell(const pool_event& event) const noexcept;
   void tell_of(pool_event::kind what, const lease_info& lease) const noexcept;
   void tell_of_orphans() const noexcept;
-  void upkeep_by_caller() noexcept;
   // resource_threads.cpp
   void keep_time() noexcept;
   [[nodiscard]] bool stopping() noexcept;
@@ -356,6 +359,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::uint32_t live_ = 0;
   std::uint32_t shedding_ = 0;  // of these, those that end as a surplus
   std::uint32_t creating_ = 0;
+  std::uint32_t outdated_ = 0;           // of these, those that a factory before this one makes
   std::uint32_t keeping_ = 0;            // of these, those that who makes them keeps
   std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
   std::uint32_t asking_ = 0;             // questions under way
@@ -386,7 +390,6 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   atomic<std::uint32_t> timer_{0};    // changes when plans do
   atomic<std::uint32_t> drained_{0};  // changes when a closed pool is empty
   atomic<bool> watching_{true};
-  std::stop_source stop_;
   plain_mutex growing_;  // one new block at a time; outside of mutex_
   plain_mutex ending_;   // one close joins the threads; outside of all others
   std::vector<std::thread> threads_;

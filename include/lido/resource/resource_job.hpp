@@ -21,6 +21,7 @@ struct resource_job {
   bool calls = false;             ///< what the timekeeper has found; without any of these: a sweep
   bool is_brief = false;          ///< which asks one
   bool is_kept = false;           ///< by who fills the slot: for nobody who waits
+  resource_waiter* by = nullptr;  ///< whose thread does it, while it waits
   std::uint32_t epoch = 0;
   double draw = 0;
 };

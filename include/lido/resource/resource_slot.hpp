@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/place.hpp"
@@ -22,7 +23,8 @@ class resource_slot;
 /// A factory, whatever its type. Called without locks.
 class resource_hooks {
  public:
-  resource_hooks(bool validates, bool resets) noexcept : validates_(validates), resets_(resets) {}
+  /// Throws std::bad_alloc.
+  resource_hooks(bool validates, bool resets) : validates_(validates), resets_(resets) {}
   resource_hooks(const resource_hooks&) = delete;
   resource_hooks& operator=(const resource_hooks&) = delete;
   virtual ~resource_hooks() = default;
@@ -38,7 +40,12 @@ class resource_hooks {
   [[nodiscard]] bool can_validate() const noexcept { return validates_; }
   [[nodiscard]] bool can_reset() const noexcept { return resets_; }
 
+  /// Nobody needs what is under way: the pool was closed, or has another factory by now.
+  void stop() noexcept { (void)stop_.request_stop(); }
+  [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
+
  private:
+  std::stop_source stop_;
   bool validates_;
   bool resets_;
 };

@@ -101,6 +101,10 @@ class alignas(no_false_sharing) resource_waiter : public heap_links<resource_wai
   /// Under the queue's mutex: whether others still look after its time.
   [[nodiscard]] bool is_watched() const noexcept { return leaves_time_ && !is_reminded_; }
 
+  /// Under the queue's mutex: it is busy with something else, and keeps its place.
+  void set_aside(bool aside) noexcept { is_aside_ = aside; }
+  [[nodiscard]] bool is_aside() const noexcept { return is_aside_; }
+
   /// Waits once more. Only while it is in no queue and nobody else knows it.
   // relaxed (whole function): the mutex of the queue publishes it
   void reopen() noexcept {
@@ -167,6 +171,7 @@ class alignas(no_false_sharing) resource_waiter : public heap_links<resource_wai
   bool linked_ = false;
   bool called_ = false;
   bool on_its_way_ = false;   // to look around
+  bool is_aside_ = false;     // and is given nothing
   bool leaves_time_ = false;  // to others
   bool is_reminded_ = false;  // that they do not keep it any more
   deadline overtaken_until_;

@@ -1,0 +1,161 @@
+// Where the pool has no threads: those that acquire make the resources, and look after them.
+#include <algorithm>
+
+#include "lido/base/mutation.hpp"
+#include "lido/resource/resource_core.hpp"
+
+namespace lido::detail {
+
+/// False: there is none, or the wait has ended. `wait`: until the next try to create is due, 0 if
+/// it is and there is no room for it.
+bool resource_core::find_work(resource_waiter& waiter, job& todo, nanos& wait) noexcept {
+  const nanos moment = read_clock();
+  aftermath after(*this);
+  const lock guard(mutex_);
+  step_back(waiter, after);
+  refill(after);  // the next try may be due, and nobody else may look
+  wait = retry_at_ == 0 ? never : std::max<nanos>(retry_at_ - moment, 0);
+  if (!waiter.open() || !next_job(todo, /*is_brief=*/true)) {
+    return false;
+  }
+  todo.by = &waiter;
+  step_aside(waiter);
+  return true;
+}
+
+/// As above. What was for this pool may be elsewhere since it last could not create, or be of use
+/// elsewhere while it cannot.
+bool resource_core::find_work_or_room(resource_waiter& waiter, job& todo, nanos& wait) noexcept {
+  const bool works = find_work(waiter, todo, wait);
+  if (!works && wait != never) {
+    look_for_room();
+    wait = wait == 0 ? never : wait;
+  }
+  return works;
+}
+
+void resource_core::look_for_room() noexcept {
+  if (rooms_ != nullptr) {
+    rooms_->look_again();
+  }
+}
+
+/// Where no thread of the pool does it, those who wait make the resources they wait for.
+void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
+  while (waiter.open()) {
+    ended_waiters::deliver_before_a_sleep();
+    job todo;
+    waiter.begin_sleep();  // before the look, so that who brings work later pokes
+    nanos wait = never;
+    const bool works = find_work_or_room(waiter, todo, wait);
+    if (works) {
+      waiter.end_sleep();
+      run_job(todo);
+    } else if (waiter.sleep(wait == never ? waiter.until() : waiter.until().but_within(wait))) {
+      waiter.end_sleep();
+      continue;
+    }
+    if (waiter.until().passed()) {  // also behind work: creates may fail for ever
+      bool asleep = false;
+      (void)waiter.cancel(acquire_failure::timed_out, asleep);
+    } else if (!works) {
+      waiter.end_sleep();
+      upkeep_by_caller(&waiter);
+    }
+  }
+}
+
+/// Under the mutex. Whoever waits in a thread that goes into code of users is given nothing
+/// meanwhile, and nobody stands back for it: a connect may hang, and others could use what comes.
+void resource_core::step_aside(resource_waiter& waiter) noexcept {
+  if (!broken(mutation::wait_at_work) && waiter_list::contains(waiter)) {
+    waiter.set_aside(true);
+    attention_.one_leaves();
+  }
+}
+
+/// Under the mutex: it waits again, and looks for what came meanwhile.
+void resource_core::step_back(resource_waiter& waiter, aftermath& after) noexcept {
+  if (!waiter.is_aside()) {
+    return;
+  }
+  waiter.set_aside(false);
+  if (waiter_list::contains(waiter)) {
+    attention_.one_waits();
+    if (!broken(mutation::back_unlooked)) {
+      match(nullptr, after);
+    }
+  }
+}
+
+/// By callers, those who wait have to do what there is to do: make resources, or look at the clock
+/// until the next try is due.
+void resource_core::poke_waiters(aftermath& after) noexcept {
+  std::size_t jobs = std::max<std::size_t>(pending_.size(), retry_at_ != 0 ? 1 : 0);
+  for (resource_waiter* waiter = queue_.first(); waiter != nullptr && jobs > 0;
+       waiter = waiter_list::after(*waiter)) {
+    if (waiter->poke()) {
+      after.ended.wake(waiter->sleep_word());
+      --jobs;
+    }
+  }
+}
+
+/// By callers: whoever leaves the queue may have been woken for work that others now have to do.
+void resource_core::pass_on() noexcept {
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    poke_waiters(after);
+  }
+  make_for_callbacks();
+}
+
+/// By callers: no thread sleeps for a callback, so who has made room for it makes the resource.
+void resource_core::make_for_callbacks() noexcept {
+  if (!by_callers_) {
+    return;
+  }
+  {
+    const lock guard(mutex_);
+    const resource_waiter* const first = queue_.first();
+    if (first == nullptr || first->deliver() == nullptr) {
+      return;
+    }
+  }
+  run_jobs_here();
+}
+
+/// In threads that acquire: the clock, and what is due.
+void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
+  const nanos moment = read_clock();
+  // relaxed: a hint; the mutex decides
+  if (moment < next_upkeep_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  {
+    aftermath after(*this);
+    const lock guard(mutex_);
+    // relaxed: as above
+    next_upkeep_.store(later(moment, settings_.period), std::memory_order_relaxed);
+    sweep_due_ = true;
+    (void)expire_async(after);
+    refill(after);
+    if (by != nullptr) {
+      step_aside(*by);
+    }
+  }
+  report_leases();
+  for (job todo; take_job(todo, /*is_brief=*/true); todo = {}) {
+    todo.by = by;
+    run_job(todo);
+    // For later: others go on with that, or who waits looks what there is.
+    if (todo.slot != nullptr && (by != nullptr || attention_.waiters() == 0)) {
+      // relaxed: as above
+      next_upkeep_.store(0, std::memory_order_relaxed);
+      return;
+    }
+  }
+}
+
+}  // namespace lido::detail
