@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <new>
@@ -171,7 +172,7 @@ class concurrent_slot_map
       return false;
     }
     const detail::scope_exit leave([&]() noexcept { leave_alone(slot); });
-    f(value_at(slot));
+    std::invoke(f, value_at(slot));
     return true;
   }
 
@@ -183,7 +184,7 @@ class concurrent_slot_map
       return false;
     }
     const detail::scope_exit leave([&]() noexcept { leave_shared(slot); });
-    f(std::as_const(value_at(slot)));
+    std::invoke(f, std::as_const(value_at(slot)));
     return true;
   }
 
@@ -330,7 +331,7 @@ class concurrent_slot_map
     std::optional<rank> lowest;
     handle_type found;
     this->for_each([&](const T& value, handle_type handle) {
-      rank own = importance(value);
+      rank own = std::invoke(importance, value);
       if (!lowest || own < *lowest) {
         lowest.emplace(std::move(own));
         found = handle;

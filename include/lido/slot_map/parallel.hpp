@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <type_traits>
 
 namespace lido {
@@ -35,10 +36,10 @@ bool call_to_go_on(F& f, Args&&... args) {
                 "lido: the callback of a parallel walk of a slot_map returns nothing or bool: it "
                 "cannot erase");
   if constexpr (std::is_void_v<result>) {
-    f(static_cast<Args&&>(args)...);
+    std::invoke(f, static_cast<Args&&>(args)...);
     return true;
   } else {
-    return f(static_cast<Args&&>(args)...);
+    return std::invoke(f, static_cast<Args&&>(args)...);
   }
 }
 

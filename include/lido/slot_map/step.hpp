@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <type_traits>
 
 namespace lido {
@@ -32,14 +33,14 @@ step call_for_step(F& f, Args&&... args) {
   static_assert(MayErase || !std::is_same_v<result, step>,
                 "lido: the callback of a walk over a const map returns nothing or bool");
   if constexpr (std::is_void_v<result>) {
-    f(static_cast<Args&&>(args)...);
+    std::invoke(f, static_cast<Args&&>(args)...);
     return step::next;
   } else if constexpr (std::is_same_v<result, bool>) {
-    return f(static_cast<Args&&>(args)...) ? step::next : step::stop;
+    return std::invoke(f, static_cast<Args&&>(args)...) ? step::next : step::stop;
   } else {
     static_assert(std::is_same_v<result, step>,
                   "lido: the callback of a walk returns nothing, bool or lido::step");
-    return f(static_cast<Args&&>(args)...);
+    return std::invoke(f, static_cast<Args&&>(args)...);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -96,7 +97,7 @@ class value_store {
   [[nodiscard]] std::uint32_t least(Less& less) const {
     std::uint32_t best = next_value(0);
     for (std::uint32_t p = next_value(best + 1); p < end_; p = next_value(p + 1)) {
-      if (less(std::as_const(values()[p]), std::as_const(values()[best]))) {
+      if (std::invoke(less, std::as_const(values()[p]), std::as_const(values()[best]))) {
         best = p;
       }
     }
