@@ -83,6 +83,25 @@ TEST(SlotMapTypes, Aggregates) {
   EXPECT_EQ(map[map.emplace(1, 2)].x, 1);
 }
 
+/// Gives away no address, as proxies and some smart pointers.
+struct evasive {
+  evasive* operator&() const { return nullptr; }  // NOLINT(google-runtime-operator)
+  int value = 3;
+};
+
+TEST(SlotMapTypes, ValuesWithAnAddressOperatorOfTheirOwn) {
+  slot_map<evasive> map;
+  (void)map.emplace();
+  const auto two = map.emplace();
+  EXPECT_EQ(map.handle_of(map[two]), two);
+  for (auto it = map.begin(); it != map.end(); ++it) {
+    EXPECT_EQ(it->value, 3);
+  }
+  concurrent_slot_map<evasive> shared(1);
+  EXPECT_TRUE(shared.visit(shared.emplace(), [](evasive& each) { each.value = 4; }));
+  shared.for_each([](const evasive& each) { EXPECT_EQ(each.value, 4); });
+}
+
 TEST(SlotMapTypes, DefaultInitialisedValueIsWrittenFromOutside) {
   struct record {
     std::array<int, 64> numbers;

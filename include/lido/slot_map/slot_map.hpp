@@ -163,7 +163,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
 
   /// Requires: `value` is in this map.
   [[nodiscard]] handle_type handle_of(const T& value) const noexcept {
-    return handle_at(static_cast<std::uint32_t>(&value - store_.values()));
+    return handle_at(store_.place_of(value));
   }
 
   using detail::parallel_walks<slot_map>::for_each;  // on several threads

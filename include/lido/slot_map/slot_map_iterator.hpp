@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <type_traits>
 
 #include "lido/base/slot_index.hpp"
@@ -39,7 +40,9 @@ class slot_map_iterator {
   }
 
   [[nodiscard]] reference operator*() const noexcept { return map_->value_at(place_); }
-  [[nodiscard]] pointer operator->() const noexcept { return &map_->value_at(place_); }
+  [[nodiscard]] pointer operator->() const noexcept {
+    return std::addressof(map_->value_at(place_));
+  }
 
   /// Of the value the iterator points at.
   [[nodiscard]] typename std::remove_const_t<Map>::handle_type handle() const noexcept {

@@ -80,6 +80,11 @@ class value_store {
   [[nodiscard]] std::size_t memory() const noexcept { return places_.memory() + table_.memory(); }
   void reserve_slots(std::size_t count) { table_.reserve(count); }
 
+  /// Requires: `value` is here.
+  [[nodiscard]] std::uint32_t place_of(const T& value) const noexcept {
+    return static_cast<std::uint32_t>(std::addressof(value) - values());
+  }
+
   /// The first place from `place` on that has a value, or end().
   [[nodiscard]] std::uint32_t next_value(std::uint32_t place) const noexcept {
     while (holes_ != 0 && place < end_) {
