@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,6 +132,30 @@ TEST(SlotMapHooks, ThatRefuseToMoveLeaveTheMapAsItWas) {
   EXPECT_THROW((void)map_type(std::move(map)), refused);
   EXPECT_EQ(map[seven], 7);  // NOLINT(bugprone-use-after-move): it was not
   EXPECT_EQ(map.name(), "heavy");
+}
+
+/// They can only be moved, and show whether they were.
+struct unique_hooks {
+  std::unique_ptr<int> erased;
+  void on_erase(const int& /*value*/, slot_handle<int> /*handle*/) const noexcept {
+    if (erased != nullptr) {
+      ++*erased;
+    }
+  }
+};
+
+TEST(SlotMapHooks, GoWithTheValuesWhenAMapIsMoved) {
+  slot_map<int, unique_hooks> map;
+  map.hooks().erased = std::make_unique<int>(0);
+  map.erase(map.insert(1));
+  (void)map.insert(2);
+  slot_map<int, unique_hooks> other(std::move(map));
+  ASSERT_NE(other.hooks().erased, nullptr);
+  other.clear();
+  EXPECT_EQ(*other.hooks().erased, 2);
+  // NOLINTNEXTLINE(bugprone-use-after-move): what it does then is what is tested
+  map.erase(map.insert(3));
+  EXPECT_EQ(map.hooks().erased, nullptr);
 }
 
 TEST(SlotMapHooks, AreToldOfWhatAnEvictionTakes) {

@@ -256,6 +256,32 @@ TEST(SlotMap, AMapThatWasMovedFromIsANewOne) {
   EXPECT_TRUE(others.empty());
 }
 
+TEST(SlotMap, AMapThatWasMovedFromKeepsItsNumbersAndItsMode) {
+  word_map words({.max_size = 40,
+                  .reserve = 10,
+                  .shrink_threshold = 4,
+                  .compaction = compaction_mode::immediate,
+                  .name = "words"});
+  (void)words.insert("gone");
+  const word_map others(std::move(words));
+  EXPECT_EQ(others.capacity(), 10U);
+  // NOLINTBEGIN(bugprone-use-after-move): what it does then is what is tested
+  EXPECT_EQ(words.max_size(), 40U);
+  EXPECT_EQ(words.capacity(), 0U) << "room for reserve went with the values";
+  std::vector<word_handle> handles;
+  for (int i = 0; i < 40; ++i) {
+    handles.push_back(words.insert(std::to_string(i)));
+  }
+  EXPECT_FALSE(words.try_emplace("too many"));
+  EXPECT_THROW((void)words.insert("too many"), pool_exhausted);
+  for (const word_handle gone : handles) {
+    words.erase(gone);
+    EXPECT_EQ(words.holes(), 0U);
+  }
+  EXPECT_EQ(words.capacity(), 10U) << "shrunk by itself, but not below reserve";
+  // NOLINTEND(bugprone-use-after-move)
+}
+
 TEST(SlotMap, PointerFollowsItsValueAndIsNullWhenThatIsGone) {
   word_map words({.compaction = compaction_mode::immediate});
   const word_handle one = words.insert("one");

@@ -68,9 +68,10 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     reserve(reserve_);
   }
 
-  /// Handles lead into the map that now has the values. `other` keeps its options, and begins anew:
-  /// nothing that led into it may be used when it is filled again. If moving Hooks throws, nothing
-  /// has happened. Requires: no walk in it. No assignment: handles might lead to what is in a map.
+  /// Handles lead into the map that now has the values. `other` begins anew, with its numbers and
+  /// mode: nothing that led into it may be used when it is filled again. Its name and hooks have
+  /// been moved from; inserts make room, not `reserve`. If moving Hooks throws, nothing has
+  /// happened. Requires: no walk in it. No assignment: handles might lead to what is in a map.
   slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),
@@ -124,11 +125,10 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   /// is immediate, it leaves a hole; so it does when a move that closes it throws.
   bool erase(handle_type handle) noexcept {
     const std::uint32_t place = store_.find(handle.to_bits());
-    if (place == detail::null_slot) {
-      return false;
+    if (place != detail::null_slot) {
+      erase_at(place, handle.to_bits());
     }
-    erase_at(place, handle.to_bits());
-    return true;
+    return place != detail::null_slot;
   }
 
   /// Erases all values: no handle of one is good afterwards. During a walk they leave holes.
