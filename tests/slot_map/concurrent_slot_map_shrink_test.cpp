@@ -58,7 +58,7 @@ TEST(ConcurrentSlotMapShrink, AllSlotsAreThereAfterwardsAndTheLowestComeFirst) {
   numbers.shrink_to_fit();
   EXPECT_EQ(numbers.extent(), 0U);
   (void)fill(numbers, 100);
-  EXPECT_LE(numbers.extent(), 10'000U / 8);
+  EXPECT_LE(numbers.extent(), 500U);
   std::set<number_handle> all;
   numbers.for_each([&](int&, number_handle own) { all.insert(own); });
   for (const number_handle more : fill(numbers, 9'900)) {
@@ -68,10 +68,48 @@ TEST(ConcurrentSlotMapShrink, AllSlotsAreThereAfterwardsAndTheLowestComeFirst) {
   EXPECT_FALSE(numbers.try_emplace(1));
 }
 
+/// Whatever caches hold, and however many values there may be.
 TEST(ConcurrentSlotMapShrink, FirstSlotsOfANewMapAreTheLowestToo) {
-  concurrent_number_map numbers(10'000);
-  (void)fill(numbers, 100);
-  EXPECT_LE(numbers.extent(), 10'000U / 8);
+  for (const std::size_t most : {10'000U, 1'000'000U}) {
+    for (const std::size_t cached : {0U, 16U, 100U, 512U}) {
+      concurrent_number_map numbers({.max_size = most, .max_cached = cached});
+      (void)fill(numbers, 100);
+      EXPECT_LE(numbers.extent(), 500U) << "of " << most << ", caches of " << cached;
+      (void)fill(numbers, 9'900);
+      EXPECT_LE(numbers.extent(), 25'000U) << "caches of " << cached;
+      numbers.clear();
+      numbers.shrink_to_fit();
+      (void)fill(numbers, 100);
+      EXPECT_LE(numbers.extent(), 500U) << "after a shrink, caches of " << cached;
+    }
+  }
+}
+
+TEST(ConcurrentSlotMapShrink, HolesAmongFirstSlotsAreFilledFirst) {
+  for (const std::size_t cached : {0U, 512U}) {
+    concurrent_number_map numbers({.max_size = 1'000'000, .max_cached = cached});
+    for (const number_handle gone : fill(numbers, 40'000)) {
+      if (slot_in(numbers, gone) % 16 != 0) {
+        numbers.erase(gone);
+      }
+    }
+    numbers.shrink_to_fit();
+    const std::size_t extent = numbers.extent();
+    (void)fill(numbers, 10'000);
+    EXPECT_EQ(numbers.extent(), extent) << "caches of " << cached;
+  }
+}
+
+TEST(ConcurrentSlotMapShrink, FirstSlotsOfSeveralThreadsAreLowToo) {
+  concurrent_number_map numbers(1'000'000);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { (void)fill(numbers, 100); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_LE(numbers.extent(), 2'000U);
 }
 
 TEST(ConcurrentSlotMapShrink, SlotsInCachesOfOtherThreadsAreFound) {

@@ -2,6 +2,7 @@
 /// Internal. The free slots of a concurrent slot map, and where those with values end.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -206,14 +207,28 @@ class slot_supply final : private thread_exit_listener {
     return end;
   }
 
-  /// Low slots end on top, so that they are used first. Magazines are given away before the slots
-  /// that are in none (depot I3), so these are the lowest, a sixteenth of all.
+  /// Low slots end on top, so that they are used first. A seventeenth of all finds no room in
+  /// magazines (depot I3). Who takes few slots takes these, who takes many takes magazines, and
+  /// both are to begin low: so of the lowest eighth one magazine a word is for the one, the rest
+  /// for the other. That leaves magazines enough for all slots above.
   void put_back_census() noexcept {
     std::array<slot_index, slot_census::most_at_once> chunk;
     std::uint64_t end = census_.end();
     while (const std::size_t count = census_.take_highest(chunk, end)) {
-      source_.give_back(std::span(chunk).first(count));
+      const bool is_low = end < capacity_ / 8;
+      const std::size_t together = is_low ? std::min<std::size_t>(count, magazine_size) : count;
+      source_.give_back(std::span(chunk).first(together));
+      give_back_apart(std::span(chunk).subspan(together, count - together));
       note_progress();
+    }
+  }
+
+  /// So few at a time that they do not fill a magazine.
+  void give_back_apart(std::span<const slot_index> slots) noexcept {
+    while (!slots.empty()) {
+      const std::size_t size = std::min<std::size_t>(slots.size(), magazine_size / 2);
+      source_.give_back(slots.first(size));
+      slots = slots.subspan(size);
     }
   }
 
