@@ -96,8 +96,11 @@ TEST(OnExhausted, TakesALambdaWithAState) {
   EXPECT_EQ(asked, 1);
 }
 
+using function = exhaustion_answer (*)(const exhaustion&);
+static_assert(!std::is_default_constructible_v<policy::on_exhausted<function>>, "it would be null");
+static_assert(std::is_default_constructible_v<policy::on_exhausted<drop>>);
+
 TEST(OnExhausted, TakesAFunction) {
-  using function = exhaustion_answer (*)(const exhaustion&);
   object_pool<int, policy::on_exhausted<function>> pool(
       {.capacity = 1}, +[](const exhaustion& /*what*/) { return exhaustion_answer::drop; });
   const auto held = pool.acquire();

@@ -23,8 +23,8 @@ class exhaustion_handler {
                 "nothing, which is exhaustion_answer::fail");
 
  public:
-  exhaustion_handler() requires std::default_initializable<F>
-  = default;
+  // A pointer that nobody gave would be null.
+  exhaustion_handler() requires(std::default_initializable<F> && !std::is_pointer_v<F>) = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a pool is given the callable itself
   explicit(false) exhaustion_handler(F callable) : callable_(std::move(callable)) {}
 
@@ -33,6 +33,15 @@ class exhaustion_handler {
  private:
   [[no_unique_address]] F callable_;
 };
+
+/// What a pool asks that was given nothing to ask.
+template <class Policy>
+Policy default_of() {
+  static_assert(std::default_initializable<Policy>,
+                "lido: this pool is given what it asks when it is exhausted, a function pointer or "
+                "what has no default constructor: object_pool<T, ...> pool(options, callable)");
+  return Policy();
+}
 
 }  // namespace detail
 
@@ -53,6 +62,7 @@ struct block {
 /// something, give up. F is called with a `const exhaustion&` by all threads that find the pool
 /// exhausted, at the same time, and may throw. Its object is made with the pool, or given to its
 /// constructor: `object_pool<job, policy::on_exhausted<handler>> jobs{{.capacity = 8}, handler};`
+/// A function pointer has to be given.
 template <class F>
 using on_exhausted = detail::exhaustion_handler<F>;
 

@@ -97,7 +97,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   /// given; and with the object that is asked when the pool is exhausted, see
   /// `policy::on_exhausted`. With `creation::eager` throws what the hooks do.
   explicit object_pool(const object_pool_options& options, hooks_type hooks = hooks_type(),
-                       exhaustion_policy when_exhausted = exhaustion_policy())
+                       exhaustion_policy when_exhausted = detail::default_of<exhaustion_policy>())
       : name_(options.name),
         capacity_(parts::most_slots(checked(options))),
         slots_(capacity_),
