@@ -23,6 +23,9 @@ struct chosen_policies {
 
   static constexpr bool waits = waiting_policy<exhaustion>;
   static constexpr bool grows = growing_policy<exhaustion>;
+  static_assert(!waits || !grows,
+                "lido: a pool waits for slots or grows, not both: its exhaustion policy says so of "
+                "both");
   static_assert(!grows || growing_list_policy<list>,
                 "lido: policy::grow needs policy::treiber_list, whose links can grow");
 };
