@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "slot_map/containers.hpp"
+#include "slot_map/dense_slot_map.hpp"
 
 namespace {
 
@@ -274,6 +275,7 @@ int main(int argc, char** argv) {
   register_container<lido_bench::lido_map<compaction_mode::deferred>>();
   register_container<lido_bench::lido_map<compaction_mode::immediate>>();
   register_container<lido_bench::lido_map<compaction_mode::manual>>();
+  register_container<lido_bench::dense_slot_map>();
   register_container<lido_bench::std_vector>();
   register_container<lido_bench::std_list>();
   register_container<lido_bench::hash_map_pool>();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "slot_map/containers.hpp"
+#include "slot_map/dense_slot_map.hpp"
 
 namespace {
 
@@ -136,6 +137,7 @@ std::vector<contender> contenders_for(const shape& is) {
   using lido::compaction_mode;
   std::vector<contender> all{one_of<lido_bench::lido_map<compaction_mode::deferred>>(),
                              one_of<lido_bench::lido_map<compaction_mode::immediate>>(),
+                             one_of<lido_bench::dense_slot_map>(),
                              one_of<lido_bench::std_vector>(),
                              one_of<lido_bench::std_list>(),
                              one_of<lido_bench::hash_map_pool>(),
