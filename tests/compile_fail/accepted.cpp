@@ -1,9 +1,11 @@
 // The control: what the others get wrong, done right.
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "lido/freelist/boost_stack.hpp"
 #include "lido/lido.hpp"
+#include "lido/resource_pool.hpp"
 #include "lido/slot_map.hpp"
 
 struct map_hooks {
@@ -18,6 +20,26 @@ struct in_order {
   }
 };
 
+struct factory {
+  int create();
+  int create(const lido::create_context& context);
+  bool validate(const int& idle);
+  bool validate(const int& idle, int depth);
+  template <class T>
+  void reset(T& used);
+  bool destroy(int ended, lido::destroy_reason why) const noexcept;
+};
+
+struct bare_factory final {
+  int operator()() const;
+};
+
+struct callable_members {
+  std::function<int()> create;
+  std::function<bool(int&)> validate;
+  bool (*reset)(int& used);
+};
+
 void accepted() {
   using namespace lido::policy;
   lido::object_pool<int, no_cache, boost_list, fail, track_in_use> pool(4);
@@ -26,4 +48,9 @@ void accepted() {
   pool.for_each_in_use([](int& object) { ++object; });
   lido::slot_map<int, map_hooks> map;
   map.for_each(in_order(), [](int& value) { return value > 0; });
+  lido::resource_pool<int> resources(factory{});
+  resources.replace_factory(bare_factory{});
+  resources.replace_factory(callable_members{});
+  resources.replace_factory([] { return 1; });
+  resources.replace_factory(+[] { return 1; });
 }

@@ -93,6 +93,8 @@ concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
 ///   bool or void reset(R&)        optional, before others may have it; false or throws: not again
 ///   void destroy(R&, destroy_reason) noexcept             optional, before the destructor of R
 ///
+/// A function of one of these names that fits none of its shapes does not compile.
+///
 /// All may be called from several threads at once, never two for the same resource, and never
 /// while the pool holds a lock. They may use the pool, but for closing or ending it.
 template <class F, class R>

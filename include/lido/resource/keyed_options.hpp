@@ -88,7 +88,7 @@ concept is_create_function_of_key =
 
 /// As `resource_factory`, but that the key comes first: a function `R(const Key&)`, or an object
 /// with `create(const Key&)` or `create(const Key&, const create_context&)`. The other functions
-/// are the same; there is one factory for all keys.
+/// are the same, without a key; there is one factory for all keys.
 template <class F, class Key, class R>
 concept keyed_resource_factory = detail::creates_for_key<F, Key, R> ||
     detail::creates_for_key_with_context<F, Key, R> || detail::is_create_function_of_key<F, Key, R>;

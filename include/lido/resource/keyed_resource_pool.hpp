@@ -16,6 +16,7 @@
 
 #include "lido/base/error.hpp"
 #include "lido/base/scope_exit.hpp"
+#include "lido/resource/factory_shapes.hpp"
 #include "lido/resource/key_share.hpp"
 #include "lido/resource/keyed_factory.hpp"
 #include "lido/resource/keyed_lease.hpp"
@@ -264,6 +265,7 @@ class keyed_resource_pool {
 
   template <class F>
   static maker core_maker(std::shared_ptr<F> all, const detail::pool_settings& settings) {
+    (void)detail::fitting_factory<F, R, !detail::is_create_function_of_key<F, Key, R>>();
     return [all = std::move(all), &settings](const Key& key) {
       using of_key = detail::keyed_factory<Key, R, F>;
       return std::make_shared<detail::resource_core>(

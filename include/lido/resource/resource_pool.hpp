@@ -17,6 +17,7 @@
 #include "lido/concurrency/meeting.hpp"
 #include "lido/resource/acquire_error.hpp"
 #include "lido/resource/factory.hpp"
+#include "lido/resource/factory_shapes.hpp"
 #include "lido/resource/options.hpp"
 #include "lido/resource/resource_lease.hpp"
 #include "lido/resource/resource_short_way.hpp"
@@ -268,6 +269,7 @@ class resource_pool {
 
   template <class F>
   static std::shared_ptr<detail::resource_hooks> hooks_of(F factory) {
+    (void)detail::fitting_factory<F, R, !detail::is_create_function<F, R>>();
     return std::make_shared<detail::typed_hooks<R, F>>(std::move(factory));
   }
 
