@@ -32,6 +32,17 @@ TEST(Deadline, FarAwayIsNever) {
   EXPECT_TRUE(deadline::at(std::chrono::sys_days(std::chrono::year(32'000) / 1 / 1)).is_never());
 }
 
+TEST(Deadline, AWaitIsBoundedByWhatCanBeCounted) {
+  static_assert(deadline::bounded(5ms) == 5ms);
+  static_assert(deadline::bounded(-1h) == 0ns);
+  static_assert(deadline::bounded(std::chrono::seconds::min()) == 0ns);
+  static_assert(deadline::bounded(std::chrono::duration<double, std::nano>(0.5)) == 1ns);
+  constexpr auto most = std::chrono::nanoseconds::max();
+  static_assert(deadline::bounded(std::chrono::hours::max()) == most);
+  static_assert(deadline::bounded(std::chrono::duration<double>(1e300)) == most);
+  EXPECT_TRUE(deadline::after(most).is_never());
+}
+
 TEST(Deadline, OfThePastHasPassed) {
   EXPECT_TRUE(deadline::at(std::chrono::system_clock::now() - 1s).passed());
   EXPECT_TRUE(deadline::at(std::chrono::steady_clock::time_point::min()).passed());

@@ -48,6 +48,32 @@ TEST_F(AsioAcquire, AHandlerRunsWhereItsExecutorSaysAndNotBefore) {
   EXPECT_TRUE(called);
 }
 
+// As nanoseconds the longest times would be over.
+TEST_F(AsioAcquire, TheLongestTimesAreWithoutEndAndLessThanNothingIsNone) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  fake_lease held = pool.acquire();
+  net::io_context context;
+  int served = 0;
+  int late = 0;
+  const auto handler = [&](const std::exception_ptr& error, const fake_lease& lease) {
+    ++(lease ? served : late);
+    EXPECT_TRUE(lease || cause_of(error) == acquire_failure::timed_out);
+  };
+  async_acquire(pool, std::chrono::seconds::max(), net::bind_executor(context, handler));
+  async_acquire(pool, std::chrono::hours::max(), net::bind_executor(context, handler));
+  async_acquire(pool, -1s, net::bind_executor(context, handler));
+  async_acquire(pool, -1h, net::bind_executor(context, handler));
+  EXPECT_TRUE(eventually([&] {
+    context.poll();
+    return late == 2;
+  }));
+  EXPECT_EQ(served, 0);
+  held.reset();
+  context.run();
+  EXPECT_EQ(served, 2);
+  EXPECT_EQ(late, 2);
+}
+
 // Also where it could run at once: in a handler of its own executor.
 TEST_F(AsioAcquire, NoHandlerRunsInAnAcquireOrARelease) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});

@@ -52,6 +52,28 @@ TEST_P(KeyedEnd, G2WaitersGetAnError) {
   }
 }
 
+template <class Duration>
+void close_after(keyed_pool& pool) {
+  auto held = pool.acquire("a");
+  held.extend(Duration::max());
+  EXPECT_FALSE(pool.close(Duration(-1)).complete());
+  EXPECT_FALSE(pool.close(Duration::min()).complete());
+  std::jthread late([&] {
+    std::this_thread::sleep_for(20ms);
+    held.reset();
+  });
+  EXPECT_TRUE(pool.close(Duration::max()).complete());
+}
+
+// As nanoseconds the longest times would be over.
+TEST_P(KeyedEnd, CloseWaitsForTheLongestAndNotForLessThanNothing) {
+  const keyed_resource_pool_options options{.each_key = {.upkeep = GetParam()}};
+  keyed_pool first([](const std::string&) { return 1; }, options);
+  close_after<std::chrono::seconds>(first);
+  keyed_pool second([](const std::string&) { return 1; }, options);
+  close_after<std::chrono::hours>(second);
+}
+
 TEST(KeyedUpkeep, ATickMakesNothing) {
   test::manual_clock clock;
   std::atomic<int> creates{0};

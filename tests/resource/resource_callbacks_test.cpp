@@ -291,6 +291,44 @@ TEST_P(ResourceCallbacks, G5AStoppedTokenEndsTheWaitOfACallback) {
 }
 
 // In every order of coming, and beside several threads: ResourceOrder.
+detached await_once(fake_pool& pool, auto patience, std::atomic<int>& served,
+                    std::atomic<int>& late) {
+  try {
+    const fake_lease lease = co_await pool.co_acquire(patience);
+    ++served;
+  } catch (const acquire_error&) {
+    ++late;
+  }
+}
+
+// As nanoseconds the longest times would be over.
+TEST_P(ResourceCallbacks, TheLongestTimesAreWithoutEndAndLessThanNothingIsNone) {
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  std::atomic<int> served = 0;
+  std::atomic<int> late = 0;
+  const auto ask_for = [&](auto patience) {
+    pool.async_acquire(
+        [&](const fake_lease& lease, const std::exception_ptr&) { ++(lease ? served : late); },
+        patience);
+    await_once(pool, patience, served, late);
+  };
+  ask_for(std::chrono::seconds::max());
+  ask_for(std::chrono::hours::max());
+  ask_for(-1s);
+  ask_for(-1h);
+  EXPECT_TRUE(eventually([&] {
+    pool.tick();  // by callers nobody else looks whose time is up
+    return late == 4;
+  }));
+  EXPECT_EQ(pool.stats().waiters, 4U);
+  held.extend(std::chrono::hours::max());
+  held.extend(-1h);
+  held.reset();
+  EXPECT_TRUE(eventually([&] { return served == 4; }));
+  EXPECT_EQ(late, 4);
+}
+
 TEST_P(ResourceCallbacks, CoroutinesWaitInTheSameQueue) {
   using test::way_to_wait;
   fake_pool& pool = start({.max_size = 1});

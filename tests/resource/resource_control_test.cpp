@@ -338,6 +338,28 @@ TEST_F(ResourceControl, G3CloseSaysWhoIsLeft) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
+template <class Duration>
+class ResourceCloseTimes : public ::testing::Test {};
+using long_times = ::testing::Types<std::chrono::seconds, std::chrono::hours>;
+TYPED_TEST_SUITE(ResourceCloseTimes, long_times, );
+
+// As nanoseconds the longest times would be over.
+TYPED_TEST(ResourceCloseTimes, CloseWaitsForTheLongestAndNotForLessThanNothing) {
+  test::fake_server server;
+  {
+    fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .close_timeout = 10s});
+    fake_lease held = pool.acquire();
+    EXPECT_FALSE(pool.close(TypeParam(-1)).complete());
+    EXPECT_FALSE(pool.close(TypeParam::min()).complete());
+    std::jthread late([&] {
+      std::this_thread::sleep_for(20ms);
+      held.reset();
+    });
+    EXPECT_TRUE(pool.close(TypeParam::max()).complete());
+  }
+  EXPECT_EQ(server.alive, 0);
+}
+
 // The thread that keeps time has rounds in closed pools, too. That is nothing under way. The first
 // one begins soon after the pool does; a close that comes a little later each time meets that
 // moment several times in a thousand.

@@ -21,13 +21,22 @@ class deadline {
   /// So long from now; at once if that is not positive, never if it is more than a century.
   template <class Rep, class Period>
   [[nodiscard]] static deadline after(std::chrono::duration<Rep, Period> wait) noexcept {
+    const std::int64_t count = bounded(wait).count();
+    return count == 0 ? at_once() : in_nanoseconds(count);
+  }
+
+  /// The same wait for who keeps it until it begins: 0 if it is not positive, `max()` if it is more
+  /// than a century, which may be more nanoseconds than can be counted.
+  template <class Rep, class Period>
+  [[nodiscard]] static constexpr std::chrono::nanoseconds bounded(
+      std::chrono::duration<Rep, Period> wait) noexcept {
     if (seconds(wait) > century) {
-      return {};
+      return std::chrono::nanoseconds::max();
     }
-    if (!(wait > wait.zero())) {  // NaN is at once, too
-      return at_once();
+    if (!(wait > wait.zero())) {  // NaN is nothing, too
+      return std::chrono::nanoseconds::zero();
     }
-    return in_nanoseconds(std::chrono::ceil<std::chrono::nanoseconds>(wait).count());
+    return std::chrono::ceil<std::chrono::nanoseconds>(wait);
   }
 
   /// When a clock shows that; a clock that is set afterwards changes nothing any more.

@@ -88,15 +88,15 @@ inline namespace LIDO_ASIO_NAMESPACE {
 /// Throws std::bad_alloc before the wait begins; memory that is missing at its end is fatal.
 /// Requires: the pool lives until the wait has begun, with lazy tokens at their start; not longer.
 /// Memory is that of operator new, whatever the handler's allocator.
-template <class R, class CompletionToken>
+template <class R, class CompletionToken, class Rep, class Period>
 [[gnu::always_inline]] inline auto async_acquire(resource_pool<R>& pool,
-                                                 std::chrono::nanoseconds timeout,
+                                                 std::chrono::duration<Rep, Period> timeout,
                                                  CompletionToken&& token,
                                                  std::stop_token stop = {}) {
   using signature = void(std::exception_ptr, resource_lease<R>);
   return detail::net::async_initiate<CompletionToken, signature>(
-      [](auto handler, resource_pool<R>* from, detail::place at, std::chrono::nanoseconds wait,
-         const std::stop_token& until_asked) {
+      [](auto handler, resource_pool<R>* from, detail::place at,
+         std::chrono::duration<Rep, Period> wait, const std::stop_token& until_asked) {
         using operation = detail::asio_operation<R, decltype(handler)>;
         const auto waiting = std::make_shared<operation>(std::move(handler), until_asked);
         from->async_acquire_at(

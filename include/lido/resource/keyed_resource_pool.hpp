@@ -163,7 +163,8 @@ class keyed_resource_pool {
   /// Refuses and wakes all who wait, ends idle resources, waits up to `timeout` until the others
   /// have come back, and says what is left. May be called again. Throws std::bad_alloc; all is
   /// closed then. Requires: not called by user code that the pool calls.
-  close_report close(std::chrono::nanoseconds timeout) {
+  template <class Rep, class Period>
+  close_report close(std::chrono::duration<Rep, Period> timeout) {
     const auto until = detail::deadline::after(timeout);
     total_->close();
     visit([](share& one) {  // first nobody waits any more, whatever the others and the report take

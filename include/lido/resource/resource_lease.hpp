@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/concurrency/parking.hpp"
 #include "lido/resource/resource_short_way.hpp"
 #include "lido/resource/typed_hooks.hpp"
 
@@ -83,7 +84,10 @@ class [[nodiscard]] resource_lease {
 
   /// Reports of this lease as slow or leaked come later by that much, rounded up to milliseconds;
   /// by six days at most, however often it is asked for. Requires: not empty.
-  void extend(std::chrono::nanoseconds by) noexcept { grant_.slot->extend(by); }
+  template <class Rep, class Period>
+  void extend(std::chrono::duration<Rep, Period> by) noexcept {
+    grant_.slot->extend(detail::deadline::bounded(by));
+  }
 
   /// This lease is not reported as slow or leaked. Requires: not empty.
   void expect_long_use() noexcept { grant_.slot->exempt(); }

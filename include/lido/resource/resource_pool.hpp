@@ -105,8 +105,8 @@ class resource_pool {
   /// it got, the next may be called by the same thread, after it has returned. Time-outs need
   /// `maintenance::background`, or ticks; with neither the factory may be called here and by who
   /// releases. Throws std::bad_alloc; then `done` is not called.
-  template <class Done>
-  [[gnu::always_inline]] void async_acquire(Done done, std::chrono::nanoseconds timeout,
+  template <class Done, class Rep, class Period>
+  [[gnu::always_inline]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {
     async_acquire_at(detail::place::here(), std::move(done), timeout, std::move(stop));
   }
@@ -116,8 +116,8 @@ class resource_pool {
     async_acquire_at(detail::place::here(), std::move(done), core_->settings().acquire_timeout, {});
   }
   /// For who calls it on behalf of another place.
-  template <class Done>
-  void async_acquire_at(detail::place at, Done done, std::chrono::nanoseconds timeout,
+  template <class Done, class Rep, class Period>
+  void async_acquire_at(detail::place at, Done done, std::chrono::duration<Rep, Period> timeout,
                         std::stop_token stop) {
     core_->take_async({detail::deadline::after(timeout), std::move(stop), at},
                       [done = std::move(done)](const detail::resource_grant& grant,
@@ -130,9 +130,11 @@ class resource_pool {
   /// coroutine goes on in the thread that ends the wait, see async_acquire, or in its own if the
   /// wait ends before it is suspended. It may be destroyed while it waits, but not beside that
   /// thread and not before it is suspended: what it would have been given goes back.
-  [[nodiscard, gnu::always_inline]] auto co_acquire(std::chrono::nanoseconds timeout,
+  template <class Rep, class Period>
+  [[nodiscard, gnu::always_inline]] auto co_acquire(std::chrono::duration<Rep, Period> timeout,
                                                     std::stop_token stop = {}) {
-    return awaiter{*this, detail::place::here(), timeout, std::move(stop), {}, {}, {}};
+    const auto patience = detail::deadline::bounded(timeout);
+    return awaiter{*this, detail::place::here(), patience, std::move(stop), {}, {}, {}};
   }
   /// The same, up to `acquire_timeout` of the options.
   [[nodiscard, gnu::always_inline]] auto co_acquire() {
@@ -182,7 +184,8 @@ class resource_pool {
   /// have come back, and says what is left. May be called again. Throws std::bad_alloc if there is
   /// no memory for what it says; the pool is closed then, too. Leases that are out for too long are
   /// reported afterwards by ticks alone. Requires: not called by user code that the pool calls.
-  close_report close(std::chrono::nanoseconds timeout) {
+  template <class Rep, class Period>
+  close_report close(std::chrono::duration<Rep, Period> timeout) {
     return core_->close(detail::deadline::after(timeout));
   }
 
