@@ -301,6 +301,9 @@ redis_connection redis_factory::create(const create_context& context) const {
     throw_error_of(raw);
   }
   if (target_.path.empty()) {
+    if (detail::is_own_peer(raw->fd)) {  // the echo of a question would pass for an answer
+      throw std::runtime_error("redis: Connection refused");
+    }
     (void)redisEnableKeepAlive(raw);
   }
   sign_in(raw, context, target_);

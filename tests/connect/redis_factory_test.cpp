@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "connect/redis_fixture.hpp"
+#include "support/own_peer.hpp"
 
 namespace lido {
 namespace {
@@ -44,6 +45,19 @@ TEST_F(RedisFactory, AWrongPasswordIsToldAtOnce) {
     EXPECT_EQ(error.cause(), acquire_failure::create_failed);
     EXPECT_NE(std::string(error.what()).find("WRONGPASS"), std::string::npos) << error.what();
   }
+}
+
+// It would answer each question with the question, which is no error, so that it passed for a
+// server.
+TEST_F(RedisFactory, AConnectThatMeetsItselfIsARefusedOne) {
+  const test::own_peer alone;
+  try {
+    (void)redis_factory(target()).create({std::chrono::steady_clock::now() + 20s, {}});
+    FAIL() << "it is connected to itself";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("refused"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(test::own_peer::met(), 1);
 }
 
 TEST_F(RedisFactory, AMissingPasswordIsToldAtOnce) {

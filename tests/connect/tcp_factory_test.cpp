@@ -10,12 +10,15 @@
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "lido/tcp.hpp"
 #include "servers/echo_server.hpp"
 #include "servers/server_process.hpp"
+#include "support/own_peer.hpp"
 
 namespace lido {
 namespace {
@@ -117,6 +120,29 @@ TEST_F(TcpFactory, ARefusedConnectIsAnErrorThatSaysSo) {
     EXPECT_EQ(error.cause(), acquire_failure::create_failed);
     EXPECT_NE(std::string(error.what()).find("refused"), std::string::npos) << error.what();
   }
+}
+
+// It would keep the port from the server, and answer every question with the question.
+TEST_F(TcpFactory, AConnectThatMeetsItselfIsARefusedOne) {
+  const test::own_peer alone;
+  try {
+    (void)factory().create({std::chrono::steady_clock::now() + 20s, {}});
+    FAIL() << "it is connected to itself";
+  } catch (const boost::system::system_error& error) {
+    EXPECT_EQ(error.code(), net::error::connection_refused) << error.what();
+  }
+  EXPECT_EQ(test::own_peer::met(), 1);
+}
+
+TEST_F(TcpFactory, WhoMetItselfTriesAgain) {
+  std::optional<test::own_peer> alone(std::in_place);
+  tcp_pool pool(factory(), {.max_size = 1, .retry_first = 5ms, .retry_longest = 20ms});
+  std::jthread later([&] {
+    EXPECT_TRUE(eventually([&] { return pool.stats().create_failures >= 2; }));
+    alone.reset();
+  });
+  EXPECT_EQ(ask(*pool.acquire_for(30s), "at last"), "at last");
+  EXPECT_GE(test::own_peer::met(), 2);
 }
 
 TEST_F(TcpFactory, WhoWaitsIsServedWhenTheServerIsBack) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <stop_token>
 
 #include "lido/resource/factory.hpp"
@@ -22,6 +23,20 @@ namespace lido::detail {
   char byte = 0;
   const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+/// Whether a TCP connection is to itself. The kernel chooses the port of this end from a range; if
+/// it chooses that of the peer, on this machine, and nobody listens there, the connect succeeds.
+[[nodiscard]] inline bool is_own_peer(int socket) noexcept {
+  sockaddr_storage here{};
+  sockaddr_storage there{};
+  socklen_t here_size = sizeof here;
+  socklen_t there_size = sizeof there;
+  // NOLINTBEGIN(*-reinterpret-cast): the interface of the system
+  return ::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &here_size) == 0 &&
+         ::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &there_size) == 0 &&
+         here_size == there_size && std::memcmp(&here, &there, here_size) == 0;
+  // NOLINTEND(*-reinterpret-cast)
 }
 
 enum class wait_result { ready, late, stopped };

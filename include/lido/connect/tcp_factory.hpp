@@ -38,7 +38,8 @@ class tcp_factory {
   /// Connects to the first address that answers; each has its share of the time that is left, so
   /// that one that is silent leaves some to the others. Throws boost::system::system_error: that of
   /// the last address, `timed_out` at the deadline, `operation_aborted` when asked to stop. Looking
-  /// up the name heeds neither, as getaddrinfo(3) does not; numeric addresses need none.
+  /// up the name heeds neither, as getaddrinfo(3) does not; numeric addresses need none. Never a
+  /// connection to itself, as it can come to pass where nobody listens: `connection_refused`.
   [[nodiscard]] socket create(const create_context& context) const {
     boost::asio::io_context own;
     socket connecting(own);
@@ -100,6 +101,9 @@ class tcp_factory {
       const std::stop_callback on_stop(context.stop,
                                        [&own, &give_up] { boost::asio::post(own, give_up); });
       own.run_until(context.deadline);
+    }
+    if (!result && detail::is_own_peer(connecting.native_handle())) {
+      result = boost::asio::error::connection_refused;  // nobody listens there
     }
     const boost::system::error_code found = result;
     if (found) {  // what is left of the attempt knows this function's variables
