@@ -58,9 +58,11 @@ struct resource_pool_stats {
   std::uint64_t suspected_leaks = 0;  ///< leases reported so far
   std::uint64_t mutex_locks = 0;      ///< of the pool's mutex: none for idle, valid resources
 
-  /// Of the waits that ended with a resource, and of the creates that went well; real time.
+  /// Real time in the queue, of each stay there that ended with a resource. What whoever was given
+  /// it takes to validate it comes on top, and so does the next stay if it was not fit.
   std::chrono::nanoseconds waited_for{0};
   std::chrono::nanoseconds longest_wait{0};
+  /// Real time of the creates that went well.
   std::chrono::nanoseconds creating_for{0};
   std::chrono::nanoseconds longest_create{0};
 
