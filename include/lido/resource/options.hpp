@@ -33,7 +33,8 @@ class time_source {
   time_source& operator=(const time_source&) = delete;
   virtual ~time_source() = default;
 
-  /// Since any fixed moment; never goes back. From any thread.
+  /// Since any fixed moment in the past: never negative, and never goes back. From any thread. A
+  /// pool's time stands still while this is below 0, or below the latest that the pool has seen.
   [[nodiscard]] virtual std::chrono::nanoseconds now() const noexcept = 0;
 };
 
