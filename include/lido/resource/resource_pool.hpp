@@ -158,7 +158,8 @@ class resource_pool {
   void flush() noexcept { core_->flush(); }
 
   /// From now on `factory` makes resources; all that are there are flushed, and ended by the one
-  /// that made them. Factories live as long as the pool. Throws std::bad_alloc.
+  /// that made them. Creates of the one before are told to stop, and do not count against
+  /// max_creating any more. Factories live as long as the pool. Throws std::bad_alloc.
   template <resource_factory<R> F>
   void replace_factory(F factory) {
     core_->replace_hooks(hooks_of(std::move(factory)));

@@ -13,7 +13,7 @@ std::span<const scenario> all_scenarios() {
           exhaustion_scenarios(), evasion_scenarios(), lifetime_scenarios(), kept_scenarios(),
           checked_scenarios(), waiting_scenarios(), waiting_for_loot_scenarios(),
           growth_scenarios(), slot_state_scenarios(), slot_supply_scenarios(), resource_scenarios(),
-          overtaking_scenarios(), asking_scenarios(), key_scenarios()}) {
+          overtaking_scenarios(), asking_scenarios(), by_callers_scenarios(), key_scenarios()}) {
       list.insert(list.end(), part.begin(), part.end());
     }
     return list;

@@ -47,6 +47,7 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> resource_scenarios();
 [[nodiscard]] std::span<const scenario> overtaking_scenarios();
 [[nodiscard]] std::span<const scenario> asking_scenarios();
+[[nodiscard]] std::span<const scenario> by_callers_scenarios();
 [[nodiscard]] std::span<const scenario> key_scenarios();
 
 /// Runs each body in a thread of its own; returns when all have ended.
