@@ -115,7 +115,11 @@ resource_grant resource_core::create_for_try(place at) noexcept {
     return {};
   }
   const resource_grant made = create(todo);
-  return made.slot != nullptr ? keep(made, at) : made;
+  if (made.slot == nullptr) {
+    make_for_callbacks();  // there is room for theirs
+    return made;
+  }
+  return keep(made, at);
 }
 
 /// What the caller has made for itself; nothing if it is of no use any more.
@@ -224,7 +228,7 @@ void resource_core::watch(resource_waiter& waiter) noexcept {
 
 void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept {
   // By callers, who is in front may be busy, and look for itself alone.
-  const bool has_to_look = queue_.empty() || again || by_callers_;
+  const bool has_to_look = queue_.empty() || again || steps_aside();
   if (again || broken(mutation::push_in_front)) {
     queue_.push_front(waiter);
   } else {

@@ -19,6 +19,7 @@ bool resource_core::find_work(resource_waiter& waiter, job& todo, nanos& wait) n
     return false;
   }
   todo.by = &waiter;
+  waiter.end_sleep();  // or who has work for another one takes it for that
   step_aside(waiter);
   return true;
 }
@@ -49,7 +50,6 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     nanos wait = never;
     const bool works = find_work_or_room(waiter, todo, wait);
     if (works) {
-      waiter.end_sleep();
       run_job(todo);
     } else if (waiter.sleep(wait == never ? waiter.until() : waiter.until().but_within(wait))) {
       waiter.end_sleep();
@@ -68,8 +68,8 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
 /// Under the mutex. Whoever waits in a thread that goes into code of users is given nothing
 /// meanwhile, and nobody stands back for it: a connect may hang, and others could use what comes.
 void resource_core::step_aside(resource_waiter& waiter) noexcept {
-  if (!broken(mutation::wait_at_work) && waiter_list::contains(waiter)) {
-    waiter.set_aside(true);
+  if (steps_aside() && !broken(mutation::wait_at_work) && waiter_list::contains(waiter)) {
+    waiter.set_aside(/*aside=*/true);
     attention_.one_leaves();
   }
 }
@@ -79,7 +79,7 @@ void resource_core::step_back(resource_waiter& waiter, aftermath& after) noexcep
   if (!waiter.is_aside()) {
     return;
   }
-  waiter.set_aside(false);
+  waiter.set_aside(/*aside=*/false);
   if (waiter_list::contains(waiter)) {
     attention_.one_waits();
     if (!broken(mutation::back_unlooked)) {
@@ -94,7 +94,7 @@ void resource_core::poke_waiters(aftermath& after) noexcept {
   std::size_t jobs = std::max<std::size_t>(pending_.size(), retry_at_ != 0 ? 1 : 0);
   for (resource_waiter* waiter = queue_.first(); waiter != nullptr && jobs > 0;
        waiter = waiter_list::after(*waiter)) {
-    if (waiter->poke()) {
+    if (!waiter->is_aside() && waiter->poke()) {
       after.ended.wake(waiter->sleep_word());
       --jobs;
     }
@@ -118,7 +118,10 @@ void resource_core::make_for_callbacks() noexcept {
   }
   {
     const lock guard(mutex_);
-    const resource_waiter* const first = queue_.first();
+    const resource_waiter* first = queue_.first();
+    while (first != nullptr && first->is_aside()) {
+      first = waiter_list::after(*first);
+    }
     if (first == nullptr || first->deliver() == nullptr) {
       return;
     }
@@ -150,7 +153,7 @@ void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
     todo.by = by;
     run_job(todo);
     // For later: others go on with that, or who waits looks what there is.
-    if (todo.slot != nullptr && (by != nullptr || attention_.waiters() == 0)) {
+    if (todo.slot != nullptr && ((by != nullptr && steps_aside()) || attention_.waiters() == 0)) {
       // relaxed: as above
       next_upkeep_.store(0, std::memory_order_relaxed);
       return;

@@ -64,28 +64,27 @@ bool resource_core::stopping() noexcept {
 bool resource_core::remind_waiters() noexcept {
   std::array<const atomic<std::uint32_t>*, 64> words{};
   std::size_t size = 0;
-  {
-    const lock guard(mutex_);
-    const deadline near = deadline().but_within(tuning::nanoseconds_watched / 2);
-    if (watched_until_.nanoseconds() > near.nanoseconds()) {
-      return false;
-    }
-    const deadline soon = deadline().but_within(tuning::nanoseconds_watched / 4 * 3);
-    deadline left;
-    for (resource_waiter* waiter = queue_.first(); waiter != nullptr && size < words.size();
-         waiter = waiter_list::after(*waiter)) {
-      if (!waiter->is_watched()) {
-        continue;
-      }
-      if (waiter->until().nanoseconds() <= soon.nanoseconds() && waiter->remind()) {
-        words[size++] = waiter->sleep_word();
-      } else {
-        left = sooner(left, waiter->until());
-      }
-    }
-    watched_until_ = size < words.size() ? left : watched_until_;
+  lock guard(mutex_);
+  const deadline near = deadline().but_within(tuning::nanoseconds_watched / 2);
+  if (watched_until_.nanoseconds() > near.nanoseconds()) {
+    return false;
   }
-  // Outside of the mutex, though they may be gone by then: only the address is used.
+  const deadline soon = deadline().but_within(tuning::nanoseconds_watched / 4 * 3);
+  deadline left;
+  for (resource_waiter* waiter = queue_.first(); waiter != nullptr && size < words.size();
+       waiter = waiter_list::after(*waiter)) {
+    if (!waiter->is_watched()) {
+      continue;
+    }
+    if (waiter->until().nanoseconds() <= soon.nanoseconds() && waiter->remind()) {
+      words.at(size++) = waiter->sleep_word();
+    } else {
+      left = sooner(left, waiter->until());
+    }
+  }
+  watched_until_ = size < words.size() ? left : watched_until_;
+  guard.unlock();
+  // Though they may be gone by now: only the address is used.
   std::for_each_n(words.begin(), size, unpark);
   return size == words.size();
 }

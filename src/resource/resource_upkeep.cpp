@@ -135,8 +135,7 @@ void resource_core::end_create(const resource_hooks* maker) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
   --creating_;
-  outdated_ -= is_outdated(maker) ? 1 : 0;
-  --keeping_;
+  --(is_outdated(maker) ? outdated_ : keeping_);
   --running_;
   after_change(after);
 }
@@ -223,12 +222,14 @@ void resource_core::create_failed(const job& todo, const std::exception_ptr& err
     slot.vanish();
     --creating_;
     outdated_ -= was_replaced ? 1 : 0;
-    keeping_ -= todo.is_kept ? 1 : 0;
+    keeping_ -= todo.is_kept && !was_replaced ? 1 : 0;
     --live_;
     ++totals_.create_failures;
-    create_error_.swap(latest);
-    create_error_text_.swap(text);
-    hopeless_ = was_replaced ? hopeless_ : permanent;
+    if (!was_replaced) {
+      create_error_.swap(latest);
+      create_error_text_.swap(text);
+      hopeless_ = permanent;
+    }
     if (moment >= retry_at_ && !was_replaced) {
       back_off(moment);
     }

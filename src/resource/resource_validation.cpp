@@ -121,8 +121,7 @@ std::uint32_t resource_core::creates_to_come() const noexcept {
   if (attention_.is(attention::suspended) || now() < retry_at_) {
     return 0;
   }
-  return creating_ - std::min(creating_, keeping_ + outdated_) +
-         (max_size_ > live_ ? max_size_ - live_ : 0);
+  return creating_ - keeping_ - outdated_ + (max_size_ > live_ ? max_size_ - live_ : 0);
 }
 
 /// Under the mutex: how many more may be had once they have been asked.

@@ -207,49 +207,6 @@ TEST_F(ResourceControl, AFailureOfAReplacedFactoryIsNotTheNewOnes) {
   EXPECT_EQ(next.creates, 1);
 }
 
-/// Of a host that does not answer.
-struct silent_factory {
-  std::atomic<bool>* hangs;
-  std::atomic<int>* begun;
-  std::atomic<int>* told;
-  [[nodiscard]] test::connection create(const create_context& context) const {
-    ++*begun;
-    while (*hangs) {
-      std::this_thread::sleep_for(1ms);
-      *told += context.stop.stop_requested() ? 1 : 0;
-    }
-    throw std::runtime_error("no answer");
-  }
-};
-
-// A fail-over does not wait for the host that does not answer: its
-// creates are told to stop, and hold up nobody if they do not.
-TEST_F(ResourceControl, CreatesOfAReplacedFactoryHoldUpNobody) {
-  for (const maintenance mode : {maintenance::background, maintenance::by_callers}) {
-    std::atomic<bool> hangs{true};
-    std::atomic<int> begun{0};
-    std::atomic<int> told{0};
-    test::fake_server next;
-    fake_pool pool(silent_factory{&hangs, &begun, &told},
-                   {.max_size = 4, .max_creating = 2, .upkeep = mode});
-    std::vector<std::jthread> waiting;
-    for (int i = 0; i < 2; ++i) {
-      waiting.emplace_back([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
-    }
-    ASSERT_TRUE(eventually([&] { return begun == 2; }));
-    pool.replace_factory(test::fake_factory{&next});
-    EXPECT_TRUE(eventually([&] { return told > 0; }));
-    EXPECT_TRUE(pool.acquire_for(10s));
-    EXPECT_GE(pool.stats().creating, 2U);
-    hangs = false;
-    waiting.clear();
-    const fake_lease one = pool.acquire_for(10s);
-    const fake_lease two = pool.acquire_for(10s);
-    const fake_lease three = pool.acquire_for(10s);
-    EXPECT_TRUE(pool.acquire_for(10s));
-  }
-}
-
 // Of two creates of the first factory one fails, and lets the second try, in vain, and the other
 // one comes to an end then.
 TEST_F(ResourceControl, WhatAReplacedFactoryHasMadeEndsNoBackOffOfTheNewOne) {

@@ -226,8 +226,10 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void after_change(aftermath& after) noexcept;
   /// Under the mutex. Nothing can be made for a while, and nobody has anything to bring back.
   [[nodiscard]] bool is_hopeless() const noexcept {
-    return hopeless_ && live_ == 0 && now() < retry_at_;
+    return hopeless_ && live_ == outdated_ && now() < retry_at_;
   }
+  /// Whether who waits is passed over while in code of users; with keys, room is for who waits.
+  [[nodiscard]] bool steps_aside() const noexcept { return by_callers_ && rooms_ == nullptr; }
   /// Under the mutex. It was replaced.
   [[nodiscard]] bool is_outdated(const resource_hooks* maker) const noexcept {
     return maker != hooks_.back().get();
@@ -359,8 +361,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::uint32_t live_ = 0;
   std::uint32_t shedding_ = 0;  // of these, those that end as a surplus
   std::uint32_t creating_ = 0;
-  std::uint32_t outdated_ = 0;           // of these, those that a factory before this one makes
-  std::uint32_t keeping_ = 0;            // of these, those that who makes them keeps
+  std::uint32_t outdated_ = 0;  // of these, those that a factory before this one makes
+  std::uint32_t keeping_ = 0;   // of these, those that who makes them keeps; not of outdated ones
   std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
   std::uint32_t asking_ = 0;             // questions under way
   bool answer_wanted_ = false;           // somebody waits for what is idle and has to be validated

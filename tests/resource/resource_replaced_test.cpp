@@ -1,0 +1,125 @@
+// A factory is replaced while its creates hang, as in a fail-over from a host that does not answer.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/fake_server.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+using test::fake_lease;
+using test::fake_pool;
+
+/// Of a host that does not answer.
+struct silence {
+  std::atomic<bool> lasts{true};
+  std::atomic<int> begun{0};
+  std::atomic<int> told{0};  ///< to stop
+};
+struct silent_factory {
+  silence* of;
+  bool heeds = false;  ///< what it is told
+  [[nodiscard]] test::connection create(const create_context& context) const {
+    ++of->begun;
+    while (of->lasts && !(heeds && context.stop.stop_requested())) {
+      std::this_thread::sleep_for(1ms);
+      of->told += context.stop.stop_requested() ? 1 : 0;
+    }
+    std::this_thread::sleep_for(20ms);
+    throw std::runtime_error("no answer");
+  }
+};
+
+class ResourceReplaced : public testing::TestWithParam<maintenance> {
+ protected:
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): what each test sets
+  test::fake_server next_;
+  silence old_;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+};
+
+// They are told to stop, and hold up nobody if they do not.
+TEST_P(ResourceReplaced, CreatesOfTheOldOneHoldUpNobody) {
+  fake_pool pool(silent_factory{&old_}, {.max_size = 4, .max_creating = 2, .upkeep = GetParam()});
+  std::vector<std::jthread> waiting;
+  for (int i = 0; i < 2; ++i) {
+    waiting.emplace_back([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
+  }
+  ASSERT_TRUE(eventually([&] { return old_.begun == 2; }));
+  pool.replace_factory(test::fake_factory{&next_});
+  EXPECT_TRUE(eventually([&] { return old_.told > 0; }));
+  EXPECT_TRUE(pool.acquire_for(10s));
+  EXPECT_GE(pool.stats().creating, 2U);
+  old_.lasts = false;
+  waiting.clear();
+  std::vector<fake_lease> all(4);
+  for (fake_lease& one : all) {
+    one = pool.acquire_for(10s);
+    EXPECT_TRUE(one);
+  }
+}
+
+TEST_P(ResourceReplaced, ACallbackDoesNotWaitForAThreadInACreateOfTheOldOne) {
+  fake_pool pool(silent_factory{&old_}, {.max_size = 2, .max_creating = 1, .upkeep = GetParam()});
+  std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
+  ASSERT_TRUE(eventually([&] { return old_.begun == 1; }));
+  std::atomic<bool> served{false};
+  pool.async_acquire([&](const fake_lease& got, const std::exception_ptr&) { served = !!got; },
+                     20s);
+  pool.replace_factory(test::fake_factory{&next_});
+  EXPECT_TRUE(eventually([&] { return served.load(); }));
+  old_.lasts = false;
+}
+
+TEST_P(ResourceReplaced, ACallbackIsServedAfterACreateForATryHasFailed) {
+  fake_pool pool(silent_factory{&old_, /*heeds=*/true}, {.max_size = 1, .upkeep = GetParam()});
+  std::jthread trying([&] { EXPECT_FALSE(pool.try_acquire()); });
+  ASSERT_TRUE(eventually([&] { return old_.begun == 1; }));
+  std::atomic<bool> served{false};
+  pool.async_acquire([&](const fake_lease& got, const std::exception_ptr&) { served = !!got; },
+                     20s);
+  pool.replace_factory(test::fake_factory{&next_});
+  EXPECT_TRUE(eventually([&] { return served.load(); }));
+}
+
+TEST_P(ResourceReplaced, ThePermanentErrorOfTheNewOneIsToldBesideACreateOfTheOldOne) {
+  fake_pool pool(silent_factory{&old_}, {.max_size = 4,
+                                         .max_creating = 1,
+                                         .retry_first = 100s,
+                                         .retry_longest = 100s,
+                                         .upkeep = GetParam()});
+  std::jthread waiting([&] { EXPECT_THROW((void)pool.acquire_for(20s), acquire_error); });
+  ASSERT_TRUE(eventually([&] { return old_.begun == 1; }));
+  next_.wrong_password = true;
+  pool.replace_factory(test::fake_factory{&next_});
+  try {
+    (void)pool.acquire_for(20s);
+    ADD_FAILURE() << "there is nothing to be had";
+  } catch (const acquire_error& error) {
+    EXPECT_EQ(error.cause(), acquire_failure::create_failed);
+  }
+  old_.lasts = false;
+  waiting.join();
+  EXPECT_TRUE(eventually([&] { return pool.stats().creating == 0; }));
+  try {
+    (void)pool.acquire_for(5ms);
+  } catch (const acquire_error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("wrong password"), std::string::npos) << text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ResourceReplaced,
+                         testing::Values(maintenance::background, maintenance::by_callers));
+
+}  // namespace
+}  // namespace lido
