@@ -229,8 +229,6 @@ void resource_core::create_failed(const job& todo, const std::exception_ptr& err
       create_error_.swap(latest);
       create_error_text_.swap(text);
       hopeless_ = permanent;
-    }
-    if (moment >= retry_at_ && !was_replaced) {
       back_off(moment);
     }
     after.plans = true;
@@ -251,6 +249,9 @@ void resource_core::create_failed(const job& todo, const std::exception_ptr& err
 
 /// Under the mutex: the next try is later, and twice as much later each time.
 void resource_core::back_off(nanos moment) noexcept {
+  if (moment < retry_at_) {
+    return;  // by another that has failed meanwhile
+  }
   retry_delay_ = retry_delay_ == 0
                      ? settings_.retry_first
                      : std::min(later(retry_delay_, retry_delay_), settings_.retry_longest);
