@@ -212,9 +212,9 @@ bool resource_core::enqueue(resource_waiter& waiter, bool again, acquire_failure
   return true;
 }
 
-/// A timer of the system makes a sleep a tenth longer, so the pool's thread spares those one that
-/// have long to go. Nobody else is there to rely on, and who may be woken to look around would have
-/// to be watched again.
+/// A timer of the system for each sleep costs some hundred nanoseconds, so who has long to go
+/// relies on the pool's thread instead, where there is one. Who may be woken to look around, and
+/// sleeps again, keeps its own.
 void resource_core::watch(resource_waiter& waiter) noexcept {
   if (settings_.upkeep != maintenance::background || overtaking_) {
     return;
