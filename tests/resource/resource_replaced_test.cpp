@@ -27,7 +27,8 @@ struct silence {
 };
 struct silent_factory {
   silence* of;
-  bool heeds = false;  ///< what it is told
+  bool heeds = false;    ///< what it is told
+  bool answers = false;  ///< in the end
   [[nodiscard]] test::connection create(const create_context& context) const {
     ++of->begun;
     while (of->lasts && !(heeds && context.stop.stop_requested())) {
@@ -35,6 +36,9 @@ struct silent_factory {
       of->told += context.stop.stop_requested() ? 1 : 0;
     }
     std::this_thread::sleep_for(20ms);
+    if (answers) {
+      return {};
+    }
     throw std::runtime_error("no answer");
   }
 };
@@ -65,6 +69,28 @@ TEST_P(ResourceReplaced, CreatesOfTheOldOneHoldUpNobody) {
   for (fake_lease& one : all) {
     one = pool.acquire_for(10s);
     EXPECT_TRUE(one);
+  }
+}
+
+// One for who waits and one for who tries: what they make is flushed, and is under way no more.
+TEST_P(ResourceReplaced, WhatTheOldOneMakesTooLateCountsNoMore) {
+  fake_pool pool(silent_factory{&old_, /*heeds=*/false, /*answers=*/true},
+                 {.max_size = 4, .max_creating = 2, .upkeep = GetParam()});
+  std::jthread trying([&] { (void)pool.try_acquire(); });
+  ASSERT_TRUE(eventually([&] { return old_.begun == 1; }));
+  std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
+  pool.replace_factory(test::fake_factory{&next_});
+  old_.lasts = false;
+  trying.join();
+  waiting.join();
+  for (int i = 0; i < 2; ++i) {
+    std::vector<fake_lease> all(4);
+    for (fake_lease& one : all) {
+      one = pool.acquire_for(10s);
+      EXPECT_TRUE(one);
+    }
+    EXPECT_EQ(pool.stats().creating, 0U);
+    pool.flush();
   }
 }
 
