@@ -228,7 +228,7 @@ void resource_core::watch(resource_waiter& waiter) noexcept {
 
 void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept {
   // By callers, who is in front may be busy, and look for itself alone.
-  const bool has_to_look = queue_.empty() || again || steps_aside();
+  const bool has_to_look = queue_.empty() || again || by_callers_;
   if (again || broken(mutation::push_in_front)) {
     queue_.push_front(waiter);
   } else {

@@ -68,7 +68,7 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
 /// Under the mutex. Whoever waits in a thread that goes into code of users is given nothing
 /// meanwhile, and nobody stands back for it: a connect may hang, and others could use what comes.
 void resource_core::step_aside(resource_waiter& waiter) noexcept {
-  if (steps_aside() && !broken(mutation::wait_at_work) && waiter_list::contains(waiter)) {
+  if (by_callers_ && !broken(mutation::wait_at_work) && waiter_list::contains(waiter)) {
     waiter.set_aside(/*aside=*/true);
     attention_.one_leaves();
   }
@@ -153,7 +153,7 @@ void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
     todo.by = by;
     run_job(todo);
     // For later: others go on with that, or who waits looks what there is.
-    if (todo.slot != nullptr && ((by != nullptr && steps_aside()) || attention_.waiters() == 0)) {
+    if (todo.slot != nullptr && (by != nullptr || attention_.waiters() == 0)) {
       // relaxed: as above
       next_upkeep_.store(0, std::memory_order_relaxed);
       return;

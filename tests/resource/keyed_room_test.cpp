@@ -117,6 +117,43 @@ TEST(KeyedRoom, B6AWaiterThatGivesUpPassesItsRoomOn) {
   EXPECT_EQ(pool.stats().waiters, 0U);
 }
 
+/// Numbers what it makes; from the second on a create lasts until it may end.
+struct slow_dialer {
+  std::atomic<int>* begun;
+  std::atomic<bool>* may_end;
+  [[nodiscard]] int create(const std::string& host) const {
+    const int number = ++*begun;
+    while (host == "slow" && number > 1 && !*may_end) {
+      std::this_thread::sleep_for(1ms);
+    }
+    return number;
+  }
+};
+
+// Who is in a create, which may hang, is not given what comes back: others of its key are, and
+// those of other keys.
+TEST(KeyedRoom, A9AReturnServesOthersWhileWhoWaitsIsInACreate) {
+  std::atomic<int> begun{0};
+  std::atomic<bool> may_end{false};
+  keyed_pool pool(slow_dialer{&begun, &may_end},
+                  {.max_total = 2, .each_key = {.max_size = 2, .upkeep = maintenance::by_callers}});
+  auto held = pool.acquire("slow");
+  std::atomic<bool> has_one{false};
+  std::jthread making([&] { has_one = static_cast<bool>(pool.acquire_for("slow", 20s)); });
+  ASSERT_TRUE(test::eventually([&] { return begun == 2; }));
+  std::jthread same([&] { EXPECT_EQ(*pool.acquire_for("slow", 10s), 1); });
+  ASSERT_TRUE(test::eventually([&] { return pool.stats("slow")->waiters == 2; }));
+  held.reset();
+  same.join();
+  EXPECT_EQ(*pool.try_acquire("slow"), 1);
+  EXPECT_EQ(*pool.acquire_for("other", 10s), 3);  // with the room of that one
+  EXPECT_FALSE(has_one);
+  may_end = true;
+  making.join();
+  EXPECT_TRUE(has_one);
+  EXPECT_EQ(pool.stats().waiters, 0U);
+}
+
 /// No host but "down" can be reached; that one keeps who asks waiting until it may fail.
 struct failing_dialer {
   std::atomic<bool>* may_fail;

@@ -228,8 +228,6 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool is_hopeless() const noexcept {
     return hopeless_ && live_ == outdated_ && now() < retry_at_;
   }
-  /// Whether who waits is passed over while in code of users; with keys, room is for who waits.
-  [[nodiscard]] bool steps_aside() const noexcept { return by_callers_ && rooms_ == nullptr; }
   /// Under the mutex. It was replaced.
   [[nodiscard]] bool is_outdated(const resource_hooks* maker) const noexcept {
     return maker != hooks_.back().get();

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -34,13 +35,22 @@ constexpr auto some_time = std::chrono::seconds(1);  // over whenever the model 
 struct census {
   int alive = 0;
   int limit = 0;
-  std::uint32_t together = 0;  ///< a create ends when so many have begun
+  std::uint32_t together = 0;       ///< a create ends when so many have begun
+  std::function<void()> in_create;  ///< what the next one does, too
+  std::function<void()> in_destroy;
   lido::detail::atomic<std::uint32_t> begun{0};
 
-  void await_the_others() noexcept {
+  static void run_once(std::function<void()>& work) {
+    if (const auto todo = std::exchange(work, nullptr)) {
+      todo();
+    }
+  }
+  void begin() noexcept {
     (void)begun.fetch_add(1, std::memory_order_acq_rel);
     lido::detail::unpark(&begun);
-    for (auto seen = begun.load(std::memory_order_acquire); seen < together;
+  }
+  void await(std::uint32_t number) noexcept {
+    for (auto seen = begun.load(std::memory_order_acquire); seen < number;
          seen = begun.load(std::memory_order_acquire)) {
       (void)lido::detail::park(begun, seen, {});
     }
@@ -52,11 +62,16 @@ struct dialer {
   [[nodiscard]] session create() const {
     require(++count->alive <= count->limit, "more resources than the limit of all keys");
     if (count->together != 0) {
-      count->await_the_others();
+      count->begin();
+      count->await(count->together);
     }
+    census::run_once(count->in_create);
     return {};
   }
-  void destroy(session& /*ended*/, lido::destroy_reason /*why*/) const noexcept { --count->alive; }
+  void destroy(session& /*ended*/, lido::destroy_reason /*why*/) const noexcept {
+    census::run_once(count->in_destroy);
+    --count->alive;
+  }
 };
 
 /// Two keys.
@@ -119,6 +134,8 @@ class keys {
     census_.begun.store(0, std::memory_order_relaxed);
     census_.together = creates;
   }
+
+  [[nodiscard]] census& hooks() noexcept { return census_; }
 
   /// After all threads: nobody waits, and either key can have all there is.
   void check() {
@@ -228,15 +245,27 @@ void two_of_one_key() {
   });
 }
 
-// Who makes one is given what another gives back, and keeps it: what it has made is too much then,
-// and a third, of the other key, keeps what the room is for.
+// Who makes one finds what came back meanwhile, and keeps that: what it has made is too much then,
+// and another, of the other key, keeps what the room is for.
 void served_beside_its_create() {
   with_keys(2, 2, [](keys& all) {
     const resource_grant first = all.wait_for(0);
+    census& hooks = all.hooks();
+    hooks.in_create = [&] {
+      all.give_back(0, first);
+      hooks.await(1);
+    };
+    // Takes its time, so that others may look for room before there is any.
+    hooks.in_destroy = [&] {
+      (void)lido::detail::park(hooks.begun, 1, lido::detail::deadline::after(some_time));
+    };
     resource_grant served;
     resource_grant last;
-    in_threads([&] { served = all.wait_for(0); }, [&] { all.give_back(0, first); },
-               [&] { last = all.wait_for(1); });
+    in_threads([&] { served = all.wait_for(0); },
+               [&] {
+                 hooks.begin();
+                 last = all.wait_for(1);
+               });
     all.give_back(0, served);
     all.give_back(1, last);
     all.check();
