@@ -17,82 +17,18 @@
 #include <vector>
 
 #include "resource_pools.hpp"
+#include "resource_team.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using lido_bench::bench_clock;
+using lido_bench::query;
+using lido_bench::resources;
+using lido_bench::result;
 using lido_bench::stub_connection;
-
-constexpr std::size_t resources = 8;
-
-struct result {
-  std::vector<double> values;
-  [[nodiscard]] double median() {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-  }
-};
-
-void touch(stub_connection& connection) {
-  ++connection.queries;
-  asm volatile("" : : "r"(&connection) : "memory");
-}
-
-/// Keeps a resource, and a processor, for so many microseconds, so that others have to wait.
-template <int Microseconds>
-void query(stub_connection& connection) {
-  const auto end = bench_clock::now() + std::chrono::microseconds(Microseconds);
-  while (bench_clock::now() < end) {
-  }
-  touch(connection);
-}
-
-/// Uses that one thread has counted so far; read while it counts.
-struct alignas(128) counter {
-  std::atomic<std::uint64_t> uses{0};
-};
-
-std::uint64_t sum_of(const std::vector<counter>& counters) {
-  std::uint64_t sum = 0;
-  for (const counter& one : counters) {
-    sum += one.uses.load(std::memory_order_relaxed);
-  }
-  return sum;
-}
-
-/// Nanoseconds of wall time for each use, of all threads together, once all of them have begun. How
-/// long a thousand threads take to end is not in it.
-template <class Pool, class Use>
-double time_per_use(unsigned threads, std::chrono::milliseconds length, const Use& use) {
-  Pool pool(resources);
-  std::atomic<bool> over{false};
-  std::vector<counter> counters(threads);
-  std::latch ready(threads + 1);
-  std::vector<std::thread> team;
-  team.reserve(threads);
-  for (counter& mine : counters) {
-    team.emplace_back([&] {
-      ready.arrive_and_wait();
-      for (std::uint64_t uses = 0; !over.load(std::memory_order_relaxed);) {
-        pool.with_one(use);
-        mine.uses.store(++uses, std::memory_order_relaxed);
-      }
-    });
-  }
-  ready.arrive_and_wait();
-  std::this_thread::sleep_for(length / 4);
-  const std::uint64_t uses_before = sum_of(counters);
-  const auto begin = bench_clock::now();
-  std::this_thread::sleep_for(length);
-  const std::uint64_t uses = sum_of(counters) - uses_before;
-  const auto wall = std::chrono::duration<double, std::nano>(bench_clock::now() - begin).count();
-  over = true;
-  for (std::thread& thread : team) {
-    thread.join();
-  }
-  return wall / static_cast<double>(std::max<std::uint64_t>(uses, 1));
-}
+using lido_bench::time_per_use;
+using lido_bench::touch;
 
 /// The thread that calls it runs on one processor only.
 void stay_on(int processor) {
@@ -350,11 +286,7 @@ int main(int argc, char** argv) {
       return EXIT_FAILURE;
     }
   }
-  pthread_attr_t small;  // ten thousand stacks
-  pthread_attr_init(&small);
-  pthread_attr_setstacksize(&small, std::size_t{64} * 1024);
-  pthread_setattr_default_np(&small);
-
+  lido_bench::use_small_stacks();  // of ten thousand threads
   compare(todo, runner<lido_bench::lido_resources>(), runner<lido_bench::lido_overtaking>(),
           runner<lido_bench::numbers_in_turn>(), runner<lido_bench::bare_mutex>(),
 #if LIDO_BENCH_TBB

@@ -1,0 +1,258 @@
+/// @file
+/// Keyed resource pools beside one another: a resource of the own key at hand, more threads than
+/// room with one key, with a few, and with one for each thread. One line a measurement.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <random>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <vector>
+
+#include "lido/keyed_resource_pool.hpp"
+#include "resource_pools.hpp"
+#include "resource_team.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using lido_bench::query;
+using lido_bench::resources;
+using lido_bench::result;
+using lido_bench::stub_connection;
+using lido_bench::time_per_use_of;
+using lido_bench::touch;
+
+class lido_keyed {
+ public:
+  static constexpr std::string_view name = "lido_keyed";
+  explicit lido_keyed(std::size_t size, std::chrono::nanoseconds prefer_same_key_for = 10ms)
+      : pool_([](unsigned) { return stub_connection(); },
+              {.max_total = size,
+               .prefer_same_key_for = prefer_same_key_for,
+               .each_key = {.max_size = size}}) {}
+
+  template <class Use>
+  void with_one(unsigned key, const Use& use) {
+    const auto lease = pool_.acquire(key);
+    use(*lease);
+  }
+
+ private:
+  lido::keyed_resource_pool<unsigned, stub_connection> pool_;
+};
+
+/// As the peer below: no key goes before another.
+class lido_in_turn : public lido_keyed {
+ public:
+  static constexpr std::string_view name = "lido_in_turn";
+  explicit lido_in_turn(std::size_t size) : lido_keyed(size, 0ns) {}
+};
+
+/// One key only: what the same pool does without keys.
+class lido_keyless : public lido_bench::lido_resources {
+ public:
+  static constexpr std::string_view name = "lido_without_keys";
+  using lido_resources::lido_resources;
+  template <class Use>
+  void with_one(unsigned /*key*/, const Use& use) {
+    lido_resources::with_one(use);
+  }
+};
+
+/// What one would write: a mutex, the idle ones of each key, and one queue of who waits, each with
+/// a condition variable of its own. No ages, no checks.
+class mutex_map {
+ public:
+  static constexpr std::string_view name = "mutex_map_queue";
+  explicit mutex_map(std::size_t size) : room_(size) {}
+
+  template <class Use>
+  void with_one(unsigned key, const Use& use) {
+    stub_connection mine = take(key);
+    use(mine);
+    give_back(key, mine);
+  }
+
+ private:
+  struct waiter {
+    unsigned key;
+    std::condition_variable woken;
+    bool served = false;
+    bool may_make = false;
+    stub_connection given{};
+  };
+
+  stub_connection take(unsigned key) {
+    std::unique_lock lock(mutex_);
+    std::vector<stub_connection>& own = idle_[key];
+    if (waiting_.empty()) {
+      if (!own.empty()) {
+        const stub_connection one = own.back();
+        own.pop_back();
+        --idle_count_;
+        return one;
+      }
+      if (room_ > 0) {
+        --room_;
+        return {};
+      }
+      if (idle_count_ > 0) {
+        end_one();
+        return {};
+      }
+    }
+    waiter here{.key = key, .woken = {}};
+    waiting_.push_back(&here);
+    here.woken.wait(lock, [&] { return here.served; });
+    return here.may_make ? stub_connection() : here.given;
+  }
+
+  void end_one() {
+    for (auto& [key, all] : idle_) {
+      if (!all.empty()) {
+        all.pop_back();
+        --idle_count_;
+        return;
+      }
+    }
+  }
+
+  void give_back(unsigned key, stub_connection one) {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty()) {
+      idle_[key].push_back(one);
+      ++idle_count_;
+      return;
+    }
+    waiter& next = *waiting_.front();
+    waiting_.pop_front();
+    next.may_make = next.key != key;  // this one ends, and makes room
+    next.given = one;
+    next.served = true;
+    next.woken.notify_one();
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<unsigned, std::vector<stub_connection>> idle_;
+  std::list<waiter*> waiting_;
+  std::size_t room_;
+  std::size_t idle_count_ = 0;
+};
+
+struct plan {
+  std::chrono::milliseconds length = 300ms;
+  int rounds = 5;
+};
+
+/// So many threads, and among how many keys they choose.
+struct crowd {
+  unsigned threads;
+  unsigned keys;
+  const char* title;
+};
+constexpr crowd pairs[] = {{1, 1, "pair/1"}, {2, 1, "pair/2"}, {8, 1, "pair/8"}, {8, 8, "8 keys"}};
+constexpr crowd waits[] = {{16, 1, "16/1"},     {1000, 1, "1000/1"}, {16, 4, "16/4"},
+                           {1000, 4, "1000/4"}, {16, 16, "16/each"}, {1000, 1000, "1000/each"}};
+
+template <class Pool>
+struct runner {
+  static constexpr std::string_view name = Pool::name;
+  static constexpr bool has_keys = !std::is_same_v<Pool, lido_keyless>;
+  std::array<result, std::size(pairs)> brief;
+  std::array<result, std::size(waits)> lengthy;
+
+  template <class Use>
+  static double measure(const crowd& of, const plan& todo, const Use& use) {
+    if (!has_keys && of.keys > 1) {
+      return 0;
+    }
+    Pool pool(resources);
+    return time_per_use_of(of.threads, todo.length,
+                           [&](unsigned number) { pool.with_one(number % of.keys, use); });
+  }
+
+  void round(const plan& todo) {
+    for (std::size_t i = 0; i < brief.size(); ++i) {
+      brief[i].values.push_back(measure(pairs[i], todo, touch));
+    }
+    for (std::size_t i = 0; i < lengthy.size(); ++i) {
+      lengthy[i].values.push_back(
+          measure(waits[i], todo, [](stub_connection& one) { query<2>(one); }));
+    }
+  }
+
+  void print() {
+    std::printf("%-18s", name.data());
+    for (result& one : brief) {
+      std::printf(" %9.1f", one.median());
+    }
+    for (result& one : lengthy) {
+      std::printf(" %9.0f", one.median());
+    }
+    std::puts("");
+  }
+};
+
+/// In every round in another order, as in resource.cpp.
+template <class... Contender>
+void compare(const plan& todo, Contender&... contenders) {
+  std::array turns{std::function<void()>([&] { contenders.round(todo); })...};
+  std::mt19937 random;
+  for (int round = 0; round < todo.rounds; ++round) {
+    std::shuffle(turns.begin(), turns.end(), random);
+    for (const auto& turn : turns) {
+      turn();
+    }
+  }
+  std::printf(
+      "%zu resources over all keys; wall time of all threads for one use, nanoseconds; medians of "
+      "%d\npair: nothing is done with a resource; otherwise 2 us of work; threads/keys; 0: not "
+      "measured\n%-18s",
+      resources, todo.rounds, "contender");
+  for (const crowd& one : pairs) {
+    std::printf(" %9s", one.title);
+  }
+  for (const crowd& one : waits) {
+    std::printf(" %9s", one.title);
+  }
+  std::puts("");
+  (contenders.print(), ...);
+}
+
+/// The numbers that are told of it, as ratios of this run.
+template <class Keyed, class Peer>
+void print_ratios(Keyed& keyed, Peer& peer) {
+  for (std::size_t i = 0; i < std::size(waits); ++i) {
+    std::printf("%s, %s: %.2f of the time of %s\n", Keyed::name.data(), waits[i].title,
+                keyed.lengthy[i].median() / peer.lengthy[i].median(), Peer::name.data());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  plan todo;
+  if (argc == 2 && std::string_view(argv[1]) == "--short") {
+    todo = {.length = 20ms, .rounds = 1};
+  } else if (argc != 1) {
+    std::fprintf(stderr, "usage: %s [--short]\n", argv[0]);
+    return EXIT_FAILURE;
+  }
+  lido_bench::use_small_stacks();
+  runner<lido_keyed> keyed;
+  runner<lido_in_turn> in_turn;
+  runner<lido_keyless> keyless;
+  runner<mutex_map> peer;
+  compare(todo, keyed, in_turn, keyless, peer);
+  print_ratios(keyed, peer);
+  print_ratios(in_turn, peer);
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,103 @@
+/// @file
+/// Threads that use a pool of resources together, and how long a use takes them.
+#pragma once
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include "resource_pools.hpp"
+
+namespace lido_bench {
+
+constexpr std::size_t resources = 8;
+
+struct result {
+  std::vector<double> values;
+  [[nodiscard]] double median() {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+  }
+};
+
+inline void touch(stub_connection& connection) {
+  ++connection.queries;
+  asm volatile("" : : "r"(&connection) : "memory");
+}
+
+/// Keeps a resource, and a processor, for so many microseconds, so that others have to wait.
+template <int Microseconds>
+void query(stub_connection& connection) {
+  const auto end = bench_clock::now() + std::chrono::microseconds(Microseconds);
+  while (bench_clock::now() < end) {
+  }
+  touch(connection);
+}
+
+/// Uses that one thread has counted so far; read while it counts.
+struct alignas(128) counter {
+  std::atomic<std::uint64_t> uses{0};
+};
+
+inline std::uint64_t sum_of(const std::vector<counter>& counters) {
+  std::uint64_t sum = 0;
+  for (const counter& one : counters) {
+    sum += one.uses.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+/// Nanoseconds of wall time for each call of `use(number of the thread)`, of all threads together,
+/// once all of them have begun. How long a thousand threads take to end is not in it.
+template <class Use>
+double time_per_use_of(unsigned threads, std::chrono::milliseconds length, const Use& use) {
+  std::atomic<bool> over{false};
+  std::vector<counter> counters(threads);
+  std::latch ready(threads + 1);
+  std::vector<std::thread> team;
+  team.reserve(threads);
+  for (unsigned number = 0; number < threads; ++number) {
+    team.emplace_back([&, number] {
+      ready.arrive_and_wait();
+      for (std::uint64_t uses = 0; !over.load(std::memory_order_relaxed);) {
+        use(number);
+        counters[number].uses.store(++uses, std::memory_order_relaxed);
+      }
+    });
+  }
+  ready.arrive_and_wait();
+  std::this_thread::sleep_for(length / 4);
+  const std::uint64_t uses_before = sum_of(counters);
+  const auto begin = bench_clock::now();
+  std::this_thread::sleep_for(length);
+  const std::uint64_t uses = sum_of(counters) - uses_before;
+  const auto wall = std::chrono::duration<double, std::nano>(bench_clock::now() - begin).count();
+  over = true;
+  for (std::thread& thread : team) {
+    thread.join();
+  }
+  return wall / static_cast<double>(std::max<std::uint64_t>(uses, 1));
+}
+
+template <class Pool, class Use>
+double time_per_use(unsigned threads, std::chrono::milliseconds length, const Use& use) {
+  Pool pool(resources);
+  return time_per_use_of(threads, length, [&](unsigned /*number*/) { pool.with_one(use); });
+}
+
+/// From now on threads get small stacks: there are thousands.
+inline void use_small_stacks() {
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, std::size_t{64} * 1024);
+  pthread_setattr_default_np(&small);
+}
+
+}  // namespace lido_bench
