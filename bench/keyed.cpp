@@ -1,16 +1,13 @@
 /// @file
 /// Keyed resource pools beside one another: a resource of the own key at hand, more threads than
 /// room with one key, with a few, and with one for each thread. One line a measurement.
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <list>
 #include <mutex>
-#include <random>
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
@@ -201,17 +198,9 @@ struct runner {
   }
 };
 
-/// In every round in another order, as in resource.cpp.
 template <class... Contender>
 void compare(const plan& todo, Contender&... contenders) {
-  std::array turns{std::function<void()>([&] { contenders.round(todo); })...};
-  std::mt19937 random;
-  for (int round = 0; round < todo.rounds; ++round) {
-    std::shuffle(turns.begin(), turns.end(), random);
-    for (const auto& turn : turns) {
-      turn();
-    }
-  }
+  lido_bench::take_turns(todo, contenders...);
   std::printf(
       "%zu resources over all keys; wall time of all threads for one use, nanoseconds; medians of "
       "%d\npair: nothing is done with a resource; otherwise 2 us of work; threads/keys; 0: not "

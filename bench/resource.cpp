@@ -4,11 +4,9 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <latch>
 #include <numeric>
 #include <random>
@@ -252,19 +250,9 @@ void print_ratios(const plan& todo, Lido& lido, Overtaking& overtaking, Floor& f
   }
 }
 
-/// Contenders take turns in every round, in another order each time, so that none always runs
-/// behind the same one: what that has done to the processors, and to the host of virtual ones,
-/// lasts a while.
 template <class... Contender>
 void compare(const plan& todo, Contender... contenders) {
-  std::array turns{std::function<void()>([&] { contenders.round(todo); })...};
-  std::mt19937 random;
-  for (int round = 0; round < todo.rounds; ++round) {
-    std::shuffle(turns.begin(), turns.end(), random);
-    for (const auto& turn : turns) {
-      turn();
-    }
-  }
+  lido_bench::take_turns(todo, contenders...);
   std::printf(
       "%zu resources; wall time of all threads for one use, nanoseconds; medians of %d\n"
       "pair: nothing is done with a resource; 2us, 20us: so much work is; 0: not measured\n"

@@ -5,11 +5,14 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <latch>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -90,6 +93,21 @@ template <class Pool, class Use>
 double time_per_use(unsigned threads, std::chrono::milliseconds length, const Use& use) {
   Pool pool(resources);
   return time_per_use_of(threads, length, [&](unsigned /*number*/) { pool.with_one(use); });
+}
+
+/// Contenders take turns in every round, in another order each time, so that none always runs
+/// behind the same one: what that has done to the processors, and to the host of virtual ones,
+/// lasts a while.
+template <class Plan, class... Contender>
+void take_turns(const Plan& todo, Contender&... contenders) {
+  std::array turns{std::function<void()>([&] { contenders.round(todo); })...};
+  std::mt19937 random;
+  for (int round = 0; round < todo.rounds; ++round) {
+    std::shuffle(turns.begin(), turns.end(), random);
+    for (const auto& turn : turns) {
+      turn();
+    }
+  }
 }
 
 /// From now on threads get small stacks: there are thousands.
