@@ -8,15 +8,9 @@
 
 namespace lido::detail {
 
-namespace {
-
-nanos waiting_clock() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+void key_share::look_again() noexcept {
+  total_->look_again(*this);
 }
-
-}  // namespace
 
 total_share::~total_share() {
   while (shares_ != nullptr) {
@@ -27,7 +21,8 @@ total_share::~total_share() {
 
 key_share& total_share::add(std::unique_ptr<key_share> share) {
   share->core().resize(0, 0);  // its slots are made: no resize allocates from now on
-  share->core().get_room_from(*this);
+  share->total_ = this;
+  share->core().get_room_from(*share);
   key_share& added = *share;
   bool is_closed = false;
   {
@@ -55,6 +50,9 @@ std::unique_ptr<key_share> total_share::remove(key_share& share) noexcept {
   last_birth_ = std::max(last_birth_, share.core().last_birth());
   used_ -= share.granted_ + share.owed_;
   owed_ -= share.owed_;
+  share.granted_ = 0;
+  share.owed_ = 0;
+  let_go(share);
   (share.previous_ != nullptr ? share.previous_->next_ : shares_) = share.next_;
   if (share.next_ != nullptr) {
     share.next_->previous_ = share.previous_;
@@ -62,72 +60,23 @@ std::unique_ptr<key_share> total_share::remove(key_share& share) noexcept {
   return std::unique_ptr<key_share>(&share);
 }
 
-// ---- the queue ----------------------------------------------------------------------------------
-
-total_share::wait::wait(total_share& total, key_share& share) noexcept
-    : total_(total), share_(share), since_(waiting_clock()) {
-  {
-    const std::lock_guard guard(total_.mutex_);
-    previous_ = total_.last_;
-    (previous_ != nullptr ? previous_->next_ : total_.first_) = this;
-    total_.last_ = this;
-    ++share_.waiting_;
-  }
-  // (5) - this seq_cst-fetch-add synchronizes-with the seq_cst-load (4), and is in one total order
-  // with it and with (1, 2, 3): see there
-  (void)total_.waits_.fetch_add(1, std::memory_order_seq_cst);
-  total_.pump();
-}
-
-total_share::wait::~wait() {
-  const std::lock_guard guard(total_.mutex_);
-  (previous_ != nullptr ? previous_->next_ : total_.first_) = next_;
-  (next_ != nullptr ? next_->previous_ : total_.last_) = previous_;
-  --share_.waiting_;
-  share_.granted_waits_ -= granted_ ? 1 : 0;
-  // relaxed: too many looks at the queue do no harm
-  (void)total_.waits_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-/// Once for each wait, unless somebody else of the same key has taken what was granted for it.
-bool total_share::needs_more(const wait& waiting) const noexcept {
-  const key_share& share = waiting.share_;
-  const std::uint32_t claims = share.claims();
-  return share.granted_ < std::min(max_per_key_, claims) &&
-         (!waiting.granted_ || claims - share.waiting_ + share.granted_waits_ > share.granted_) &&
-         !share.core().use_of_room().backs_off;
-}
-
-/// `own`: a key that serves all who wait for it, whether it may have more or not.
-total_share::wait* total_share::first_in_need(const key_share* own) const noexcept {
-  wait* candidate = first_;
-  while (candidate != nullptr && &candidate->share_ != own && !needs_more(*candidate)) {
-    candidate = candidate->next_;
-  }
-  return candidate;
-}
-
-std::uint32_t total_share::needy() const noexcept {
-  std::uint32_t found = 0;
-  for (const wait* candidate = first_; candidate != nullptr; candidate = candidate->next_) {
-    found += needs_more(*candidate) ? 1 : 0;
-  }
-  return found;
-}
-
 // ---- grants -------------------------------------------------------------------------------------
 
-/// Moves grants to those who wait, as long as there are any to move.
-void total_share::pump() noexcept {
+/// Moves grants to those who wait, as long as there are any to move. `needing`: a key that may need
+/// more than before, or null.
+void total_share::pump(key_share* needing) noexcept {
   std::uint32_t size = 0;
-  while (key_share* const changed = next_change(size)) {
+  while (key_share* const changed = next_change(std::exchange(needing, nullptr), size)) {
     apply(*changed, size);
   }
 }
 
 /// A key whose core is to be resized by the caller; null: nothing more can be done.
-key_share* total_share::next_change(std::uint32_t& size) noexcept {
+key_share* total_share::next_change(key_share* needing, std::uint32_t& size) noexcept {
   const std::lock_guard guard(mutex_);
+  if (needing != nullptr) {
+    reckon(*needing);
+  }
   settle();
   key_share* changed = plan();
   while (changed != nullptr && changed->resizing_) {
@@ -156,21 +105,16 @@ void total_share::apply(key_share& share, std::uint32_t size) noexcept {
 
 /// Changes the grant of one key, for the first who needs more, and returns that key.
 key_share* total_share::plan() noexcept {
-  wait* const first = first_in_need();
+  room_wait* const first = first_in_need();
   if (first == nullptr) {
     return nullptr;
   }
   if (used_ < max_total_) {
-    ++used_;
-    ++first->share_.granted_;
-    first->share_.granted_waits_ += std::exchange(first->granted_, true) ? 0 : 1;
+    grant(*first);
     return &first->share_;
   }
-  std::uint32_t coming = 0;
-  for (const key_share* share = shares_; share != nullptr; share = share->next_) {
-    coming += share->resizing_ ? share->owed_ : 0;
-  }
-  key_share* const source = needy() > coming ? least_needed() : nullptr;
+  const std::uint32_t soon = coming();
+  key_share* const source = soon == 0 || more_need_than(soon) ? least_needed() : nullptr;
   if (source != nullptr) {
     take_back(*source, 1);
     ++moved_;
@@ -178,21 +122,51 @@ key_share* total_share::plan() noexcept {
   return source;
 }
 
-/// Of the keys with more than their users need, the one that was not used for longest. Where
-/// creates fail, those who wait for the next try need nothing until then but what is there.
+void total_share::grant(room_wait& wait) noexcept {
+  key_share& share = wait.share_;
+  if (share.granted_ + share.owed_ == 0) {
+    share.next_held_ = std::exchange(held_, &share);
+  }
+  ++used_;
+  ++share.granted_;
+  if (!std::exchange(wait.granted_, true)) {
+    ++share.granted_waits_;
+    share.ungranted_ = wait.next_;
+  }
+  reckon(share);
+}
+
+/// Grants that are free when who resizes a core is done.
+std::uint32_t total_share::coming() const noexcept {
+  std::uint32_t found = 0;
+  for (const key_share* share = owed_ != 0 ? held_ : nullptr; share != nullptr;
+       share = share->next_held_) {
+    found += share->resizing_ ? share->owed_ : 0;
+  }
+  return found;
+}
+
+/// Where creates fail, those who wait for the next try need nothing until then but what is there.
+bool total_share::has_more_than_needed(const key_share& share) noexcept {
+  const std::uint32_t claims = share.claims();
+  if (share.granted_ > claims || share.waiting_ == 0) {
+    return share.granted_ > claims;
+  }
+  const room_use use = share.core().use_of_room();
+  return use.backs_off && share.granted_ > std::min(use.live, claims);
+}
+
+/// Of the keys with more than their users need, the one that was not used for longest.
 key_share* total_share::least_needed() const noexcept {
   if (broken(mutation::hoarding_key)) {
     return nullptr;
   }
   key_share* found = nullptr;
   std::uint64_t oldest = 0;
-  for (key_share* share = shares_; share != nullptr; share = share->next_) {
+  for (key_share* share = held_; share != nullptr; share = share->next_held_) {
     // relaxed: a hint about which one is best
     const std::uint64_t used = share->last_used_.load(std::memory_order_relaxed);
-    const room_use use = share->core().use_of_room();
-    const std::uint32_t needed =
-        use.backs_off ? std::min(use.live, share->claims()) : share->claims();
-    if (share->granted_ > needed && (found == nullptr || used < oldest)) {
+    if ((found == nullptr || used < oldest) && has_more_than_needed(*share)) {
       found = share;
       oldest = used;
     }
@@ -204,26 +178,45 @@ void total_share::take_back(key_share& share, std::uint32_t grants) noexcept {
   share.granted_ -= grants;
   share.owed_ += grants;
   owed_ += grants;
+  reckon(share);
 }
 
 /// What was taken back is free when the resources that it was for are gone. No core begins more
 /// than it was granted last, so fewer than that stay.
 void total_share::settle() noexcept {
-  if (owed_ == 0) {
+  key_share* share = owed_ != 0 ? held_ : nullptr;
+  while (share != nullptr) {
+    key_share* const next = share->next_held_;
+    if (share->owed_ != 0 && !share->resizing_) {
+      pay(*share);
+    }
+    share = next;
+  }
+}
+
+void total_share::pay(key_share& share) noexcept {
+  const auto live = static_cast<std::uint32_t>(share.core().stats().live);
+  const std::uint32_t most = share.granted_ + share.owed_;
+  const std::uint32_t paid = broken(mutation::early_settlement)
+                                 ? share.owed_
+                                 : std::min(share.owed_, most - std::min(most, live));
+  share.owed_ -= paid;
+  owed_ -= paid;
+  used_ -= paid;
+  let_go(share);
+}
+
+/// If the key has nothing any more.
+void total_share::let_go(key_share& share) noexcept {
+  if (share.granted_ + share.owed_ != 0) {
     return;
   }
-  for (key_share* share = shares_; share != nullptr; share = share->next_) {
-    if (share->owed_ == 0 || share->resizing_) {
-      continue;
-    }
-    const auto live = static_cast<std::uint32_t>(share->core().stats().live);
-    const std::uint32_t most = share->granted_ + share->owed_;
-    const std::uint32_t paid = broken(mutation::early_settlement)
-                                   ? share->owed_
-                                   : std::min(share->owed_, most - std::min(most, live));
-    share->owed_ -= paid;
-    owed_ -= paid;
-    used_ -= paid;
+  key_share** at = &held_;
+  while (*at != nullptr && *at != &share) {
+    at = &(*at)->next_held_;
+  }
+  if (*at != nullptr) {
+    *at = share.next_held_;
   }
 }
 
@@ -233,12 +226,12 @@ void total_share::let_older_go_first(key_share& share) noexcept {
   std::uint32_t size = 0;
   {
     const std::lock_guard guard(mutex_);
-    wait* const first = first_in_need(&share);
+    room_wait* const first = first_to_serve(share);
     if (first == nullptr || &first->share_ == &share || share.waiting_ == 0 || used_ < max_total_ ||
         share.granted_ == 0 || share.resizing_) {
       return;
     }
-    const nanos moment = waiting_clock();
+    const nanos moment = clock();
     if (moment - first->since_ < patience_) {
       return;
     }
@@ -254,9 +247,9 @@ void total_share::let_older_go_first(key_share& share) noexcept {
 // ---- acquire and release ------------------------------------------------------------------------
 
 /// Room that was granted for another of the key may go to this one.
-void total_share::begin_use() noexcept {
+void total_share::begin_use(key_share& share) noexcept {
   if (!broken(mutation::claim_unwatched)) {
-    look_again();
+    look_again(share);
   }
 }
 
@@ -268,12 +261,12 @@ void total_share::end_acquire() noexcept {
 }
 
 resource_grant total_share::try_take(key_share& share, place at) noexcept {
-  begin_use();
+  begin_use(share);
   resource_grant taken = share.core().take_last(at);
   if (taken.slot == nullptr) {
     taken = share.core().take_now(at);
     if (taken.slot == nullptr) {
-      const wait here(*this, share);
+      const room_wait here(*this, share);
       taken = share.core().take_now(at);
     }
     end_acquire();
@@ -282,7 +275,7 @@ resource_grant total_share::try_take(key_share& share, place at) noexcept {
 }
 
 resource_grant total_share::take(key_share& share, const acquire_request& request) {
-  begin_use();
+  begin_use(share);
   resource_grant taken;
   if (!request.stop.stop_requested()) {
     taken = share.core().take_last(request.at);
@@ -294,7 +287,7 @@ resource_grant total_share::take(key_share& share, const acquire_request& reques
                                                                validation::by_caller, request.stop);
   }
   if (taken.slot == nullptr) {
-    const wait here(*this, share);
+    const room_wait here(*this, share);
     taken = share.core().take(request);
   }
   end_acquire();
@@ -343,6 +336,12 @@ void total_share::leave(key_share& share) noexcept {
 void total_share::look_again() noexcept {
   if (anybody_waits()) {
     pump();
+  }
+}
+
+void total_share::look_again(key_share& share) noexcept {
+  if (anybody_waits()) {
+    pump(&share);
   }
 }
 

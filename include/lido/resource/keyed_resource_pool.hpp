@@ -361,13 +361,15 @@ class keyed_resource_pool {
   template <class K>
   lease_type acquire_at(const K& key, const detail::acquire_request& request) {
     share& found = claim(key);
-    const auto total = total_;  // the pool may end while this waits
+    auto total = total_;  // the pool may end while this waits
+    detail::resource_grant taken;
     try {
-      return lease_type(total, found, total->take(found, request));
+      taken = total->take(found, request);
     } catch (...) {
       total->leave(found);
       throw;
     }
+    return lease_type(std::move(total), found, taken);
   }
 
   const detail::pool_settings settings_;
