@@ -9,7 +9,11 @@
 namespace lido::detail {
 
 void key_share::look_again() noexcept {
-  total_->look_again(*this);
+  if (broken(mutation::forgotten_need)) {
+    total_->look_again();
+  } else {
+    total_->look_again(*this);
+  }
 }
 
 total_share::~total_share() {
@@ -178,7 +182,9 @@ void total_share::take_back(key_share& share, std::uint32_t grants) noexcept {
   share.granted_ -= grants;
   share.owed_ += grants;
   owed_ += grants;
-  reckon(share);
+  if (!broken(mutation::lost_need)) {
+    reckon(share);
+  }
 }
 
 /// What was taken back is free when the resources that it was for are gone. No core begins more

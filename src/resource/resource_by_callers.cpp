@@ -62,6 +62,9 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
       waiter.end_sleep();
       upkeep_by_caller(&waiter);
     }
+    if (waiter.open() && !broken(mutation::job_unlooked)) {
+      look_for_room();  // what was made or ended here may have been in the way of others
+    }
   }
 }
 

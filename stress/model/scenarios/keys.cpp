@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "checker/plain.hpp"
@@ -28,7 +29,15 @@ struct still_clock : lido::time_source {
     return std::chrono::nanoseconds(1);
   }
 };
-const still_clock clock_of_all;
+const still_clock no_clock;
+
+/// What is due later is due at the second look. The model runs one thread at a time.
+struct hasty_clock : lido::time_source {
+  [[nodiscard]] std::chrono::nanoseconds now() const noexcept override {
+    return std::chrono::hours(++looks);
+  }
+  mutable int looks = 0;
+};
 constexpr auto some_time = std::chrono::seconds(1);  // over whenever the model wants
 
 /// The model runs one thread at a time.
@@ -77,7 +86,8 @@ struct dialer {
 /// Two keys.
 class keys {
  public:
-  keys(std::uint32_t max_total, std::uint32_t max_each) : total_(max_total, max_each, 0) {
+  keys(std::uint32_t max_total, std::uint32_t max_each, const lido::time_source& clock)
+      : clock_(clock), total_(max_total, max_each, 0) {
     census_.limit = static_cast<int>(max_total);
     for (key_share*& share : shares_) {
       share = &total_.add(std::make_unique<key_share>(make_core(max_each)));
@@ -128,6 +138,7 @@ class keys {
     total_.trim(*shares_.at(key));
     total_.end_look(*shares_.at(key));
   }
+  void look_after(std::size_t key) noexcept { shares_.at(key)->core().tick(); }
 
   /// From now on a create ends when so many have begun.
   void make_together(std::uint32_t creates) noexcept {
@@ -160,12 +171,13 @@ class keys {
                                     .max_creating = max_size,
                                     .detect_hold_and_wait = false,
                                     .upkeep = lido::maintenance::by_callers,
-                                    .clock = &clock_of_all});
+                                    .clock = &clock_});
     return std::make_shared<lido::detail::resource_core>(
         settings, std::make_shared<lido::detail::typed_hooks<session, dialer>>(dialer{&census_}),
         &lido::detail::typed_block<session>::make);
   }
 
+  const lido::time_source& clock_;
   census census_;
   lido::detail::total_share total_;
   std::array<key_share*, 2> shares_{};
@@ -173,8 +185,9 @@ class keys {
 
 /// Runs `scene(keys)`. What has failed is left as it is.
 template <class Scene>
-void with_keys(std::uint32_t max_total, std::uint32_t max_each, const Scene& scene) {
-  auto all = std::make_unique<keys>(max_total, max_each);
+void with_keys(std::uint32_t max_total, std::uint32_t max_each, const Scene& scene,
+               const lido::time_source& clock = no_clock) {
+  auto all = std::make_unique<keys>(max_total, max_each, clock);
   keys* const kept = all.release();
   scene(*kept);
   all.reset(kept);
@@ -230,7 +243,8 @@ void late_against_wait() {
 // they have got it comes too late: neither gets anything before the other has room, too.
 void two_of_one_key() {
   with_keys(2, 2, [](keys& all) {
-    all.wait_and_use(0);  // or one of them would be busy with the first upkeep of the key
+    all.wait_and_use(0);
+    all.look_after(0);  // or one of them would be busy with the first upkeep of the key
     for (const resource_grant& grant : {all.wait_for(1), all.wait_for(1)}) {
       all.give_back(1, grant);
     }
@@ -272,6 +286,31 @@ void served_beside_its_create() {
   });
 }
 
+// A resource goes to who waits for it, or to another key's longer wait; then that of the first has
+// lost its room, and needs it back.
+void older_of_another_first() {
+  with_keys(1, 1, [](keys& all) {
+    const resource_grant held = all.wait_for(0);
+    in_threads([&] { all.wait_and_use(0); }, [&] { all.wait_and_use(1); },
+               [&] { all.give_back(0, held); });
+    all.check();
+  });
+}
+
+// A create fails; the next one, which is due when the model wants, has room again.
+void room_for_the_next_try() {
+  const hasty_clock clock;
+  const auto scene = [](keys& all) {
+    all.hooks().in_create = [&] {
+      --all.hooks().alive;
+      throw std::runtime_error("no");
+    };
+    in_threads([&] { all.wait_and_use(0); }, [&] { all.wait_and_use(1); });
+    all.check();
+  };
+  with_keys(1, 1, scene, clock);
+}
+
 constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
 
 constexpr scenario shares(std::string_view name, std::string_view tells, void (*run)()) {
@@ -291,6 +330,10 @@ constexpr std::array scenarios{
            &two_of_one_key),
     shares("keys.served_beside_its_create", "room for one key as another's create comes too late",
            &served_beside_its_create),
+    shares("keys.older_of_another_first", "a key loses its room to one that has waited for longer",
+           &older_of_another_first),
+    shares("keys.room_for_the_next_try", "creates of one key fail beside another",
+           &room_for_the_next_try),
 };
 
 }  // namespace
