@@ -35,9 +35,7 @@ void total_share::join(room_wait& wait) noexcept {
     share.ungranted_ = share.ungranted_ != nullptr ? share.ungranted_ : &wait;
     ++share.waiting_;
   }
-  // (5) - this seq_cst-fetch-add synchronizes-with the seq_cst-load (4), and is in one total order
-  // with it and with (1, 2, 3): see there
-  (void)waits_.fetch_add(1, std::memory_order_seq_cst);
+  count_wait();
   pump(&share);
 }
 

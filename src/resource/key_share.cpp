@@ -266,28 +266,24 @@ void total_share::end_acquire() noexcept {
   }
 }
 
-resource_grant total_share::try_take(key_share& share, place at) noexcept {
+resource_grant total_share::take_last(key_share& share, place at) noexcept {
   begin_use(share);
-  resource_grant taken = share.core().take_last(at);
+  return share.core().take_last(at);
+}
+
+resource_grant total_share::take_now(key_share& share, place at) noexcept {
+  resource_grant taken = share.core().take_now(at);
   if (taken.slot == nullptr) {
+    const room_wait here(*this, share);
     taken = share.core().take_now(at);
-    if (taken.slot == nullptr) {
-      const room_wait here(*this, share);
-      taken = share.core().take_now(at);
-    }
-    end_acquire();
   }
+  end_acquire();
   return taken;
 }
 
 resource_grant total_share::take(key_share& share, const acquire_request& request) {
-  begin_use(share);
   resource_grant taken;
   if (!request.stop.stop_requested()) {
-    taken = share.core().take_last(request.at);
-    if (taken.slot != nullptr) {
-      return taken;
-    }
     taken = request.until.is_at_once() ? share.core().take_now(request.at)
                                        : share.core().take_now(request.at, request.until,
                                                                validation::by_caller, request.stop);

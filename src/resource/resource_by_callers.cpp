@@ -134,7 +134,7 @@ void resource_core::make_for_callbacks() noexcept {
 
 /// In threads that acquire: the clock, and what is due.
 void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
-  const nanos moment = read_clock();
+  const nanos moment = by != nullptr ? read_clock() : glance_at_clock();
   // relaxed: a hint; the mutex decides
   if (moment < next_upkeep_.load(std::memory_order_relaxed)) {
     return;

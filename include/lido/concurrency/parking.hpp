@@ -51,6 +51,16 @@ class deadline {
     return moment <= now ? at_once() : after(moment - now);
   }
 
+  /// Of who is told either.
+  template <class Rep, class Period>
+  [[nodiscard]] static deadline of(std::chrono::duration<Rep, Period> wait) noexcept {
+    return after(wait);
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] static deadline of(std::chrono::time_point<Clock, Duration> moment) {
+    return at(moment);
+  }
+
   [[nodiscard]] constexpr bool is_never() const noexcept { return nanoseconds_ == never; }
   /// Of who has no time to wait.
   [[nodiscard]] constexpr bool is_at_once() const noexcept { return nanoseconds_ == 0; }

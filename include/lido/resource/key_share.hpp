@@ -133,7 +133,10 @@ class total_share final {
 
   // ---- by who has claimed the share -------------------------------------------------------------
 
-  [[nodiscard]] resource_grant try_take(key_share& share, place at) noexcept;
+  /// The short way; an empty grant where it leads nowhere.
+  [[nodiscard]] resource_grant take_last(key_share& share, place at) noexcept;
+  /// The long ways, after that. Empty: nothing is to be had.
+  [[nodiscard]] resource_grant take_now(key_share& share, place at) noexcept;
   /// Throws acquire_error.
   [[nodiscard]] resource_grant take(key_share& share, const acquire_request& request);
   /// The end of a lease, and of its claim.
@@ -177,6 +180,11 @@ class total_share final {
     // (4) - this seq_cst-load synchronizes-with the seq_cst-fetch-add (5), and is in one total
     // order with it and with (1, 2, 3)
     return waits_.load(std::memory_order_seq_cst) != 0;
+  }
+  void count_wait() noexcept {
+    // (5) - this seq_cst-fetch-add synchronizes-with the seq_cst-load (4), and is in one total
+    // order with it and with (1, 2, 3): see there
+    (void)waits_.fetch_add(1, std::memory_order_seq_cst);
   }
   [[nodiscard]] static nanos clock() noexcept;
   void join(room_wait& wait) noexcept;

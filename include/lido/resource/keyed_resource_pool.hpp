@@ -81,23 +81,21 @@ class keyed_resource_pool {
   /// the key; std::bad_alloc; and what copying the key throws.
   template <class K>
   [[nodiscard, gnu::always_inline]] lease_type acquire(const K& key, std::stop_token stop = {}) {
-    return acquire_at(key, {detail::deadline::after(settings_.acquire_timeout), std::move(stop),
-                            detail::place::here()});
+    return acquire_at(detail::place::here(), key, settings_.acquire_timeout, std::move(stop));
   }
 
   /// As `acquire`, with a time of its own. Not positive: what can be had now.
   template <class K, class Rep, class Period>
   [[nodiscard, gnu::always_inline]] lease_type acquire_for(
       const K& key, std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
-    return acquire_at(key,
-                      {detail::deadline::after(timeout), std::move(stop), detail::place::here()});
+    return acquire_at(detail::place::here(), key, timeout, std::move(stop));
   }
 
   /// As `acquire`, up to a moment of any clock.
   template <class K, class Clock, class Duration>
   [[nodiscard, gnu::always_inline]] lease_type acquire_until(
       const K& key, std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
-    return acquire_at(key, {detail::deadline::at(moment), std::move(stop), detail::place::here()});
+    return acquire_at(detail::place::here(), key, moment, std::move(stop));
   }
 
   /// An empty lease if there is none, and no room to make one. Makes one itself if there is. Throws
@@ -105,7 +103,10 @@ class keyed_resource_pool {
   template <class K>
   [[nodiscard, gnu::always_inline]] lease_type try_acquire(const K& key) {
     share& found = claim(key);
-    const detail::resource_grant taken = total_->try_take(found, detail::place::here());
+    detail::resource_grant taken = total_->take_last(found, detail::place::here());
+    if (taken.slot == nullptr) {
+      taken = total_->take_now(found, detail::place::here());
+    }
     if (taken.slot == nullptr) {
       total_->leave(found);
       return {};
@@ -358,16 +359,22 @@ class keyed_resource_pool {
     }
   }
 
-  template <class K>
-  lease_type acquire_at(const K& key, const detail::acquire_request& request) {
+  /// The clock is read only if there is something to wait for.
+  template <class K, class When>
+  lease_type acquire_at(detail::place at, const K& key, When when, std::stop_token stop) {
     share& found = claim(key);
     auto total = total_;  // the pool may end while this waits
     detail::resource_grant taken;
-    try {
-      taken = total->take(found, request);
-    } catch (...) {
-      total->leave(found);
-      throw;
+    if (!stop.stop_requested()) {
+      taken = total->take_last(found, at);
+    }
+    if (taken.slot == nullptr) {
+      try {
+        taken = total->take(found, {detail::deadline::of(when), std::move(stop), at});
+      } catch (...) {
+        total->leave(found);
+        throw;
+      }
     }
     return lease_type(std::move(total), found, taken);
   }

@@ -334,6 +334,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   // relaxed (whole function): a number, as old as the last tick
   [[nodiscard]] nanos now() const noexcept { return now_.load(std::memory_order_relaxed); }
   [[nodiscard]] nanos read_clock() noexcept;
+  [[nodiscard]] nanos glance_at_clock() noexcept;
+  nanos advance_clock(nanos moment) noexcept;
 
   // Read by all, written rarely.
   alignas(no_false_sharing) attention attention_;

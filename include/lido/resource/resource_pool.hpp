@@ -277,15 +277,6 @@ class resource_pool {
     return std::make_shared<detail::typed_hooks<R, F>>(std::move(factory));
   }
 
-  template <class Rep, class Period>
-  static detail::deadline deadline_of(std::chrono::duration<Rep, Period> timeout) {
-    return detail::deadline::after(timeout);
-  }
-  template <class Clock, class Duration>
-  static detail::deadline deadline_of(std::chrono::time_point<Clock, Duration> moment) {
-    return detail::deadline::at(moment);
-  }
-
   /// The clock is read only if there is something to wait for.
   template <class When>
   lease_type acquire_at(detail::place at, When when, std::stop_token stop) {
@@ -295,7 +286,7 @@ class resource_pool {
         return lease_type(last);
       }
     }
-    return lease_type(core_->take({deadline_of(when), std::move(stop), at}));
+    return lease_type(core_->take({detail::deadline::of(when), std::move(stop), at}));
   }
 
   lease_type try_acquire_at(detail::place at) noexcept {

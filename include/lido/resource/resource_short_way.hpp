@@ -48,7 +48,7 @@ inline resource_grant resource_core::take_last(place at) noexcept {
 
 inline void resource_core::give_back(const resource_grant& grant) noexcept {
   resource_slot& slot = *grant.slot;
-  const nanos now = by_callers_ ? read_clock() : this->now();
+  const nanos now = by_callers_ ? glance_at_clock() : this->now();
   const bool more_uses = slot.count_use(settings_.life.max_uses);
   if (!more_uses || slot.maker->can_reset() || slot.is_over(now, epoch()) || slot.marks() != 0)
       [[unlikely]] {

@@ -103,8 +103,9 @@ class keys {
   }
 
   [[nodiscard]] resource_grant wait_for(std::size_t key) {
-    shares_.at(key)->claim();
-    return total_.take(*shares_.at(key), {});
+    key_share& share = *shares_.at(key);
+    const resource_grant last = begin(share);
+    return last.slot != nullptr ? last : total_.take(share, {});
   }
   void give_back(std::size_t key, const resource_grant& grant) {
     use(grant);
@@ -113,23 +114,28 @@ class keys {
   void wait_and_use(std::size_t key) { give_back(key, wait_for(key)); }
   /// Waits for a time that may be over at any moment.
   void wait_for_a_time(std::size_t key) {
-    shares_.at(key)->claim();
-    resource_grant grant;
+    key_share& share = *shares_.at(key);
+    resource_grant grant = begin(share);
     try {
-      grant = total_.take(*shares_.at(key), {lido::detail::deadline::after(some_time), {}, {}});
+      if (grant.slot == nullptr) {
+        grant = total_.take(share, {lido::detail::deadline::after(some_time), {}, {}});
+      }
     } catch (const lido::acquire_error&) {
-      total_.leave(*shares_.at(key));
+      total_.leave(share);
       return;
     }
     give_back(key, grant);
   }
   void try_and_use(std::size_t key) {
-    shares_.at(key)->claim();
-    const resource_grant grant = total_.try_take(*shares_.at(key), {});
+    key_share& share = *shares_.at(key);
+    resource_grant grant = begin(share);
+    if (grant.slot == nullptr) {
+      grant = total_.take_now(share, {});
+    }
     if (grant.slot != nullptr) {
       give_back(key, grant);
     } else {
-      total_.leave(*shares_.at(key));
+      total_.leave(share);
     }
   }
   /// What a tick does to a key.
@@ -158,6 +164,10 @@ class keys {
   }
 
  private:
+  resource_grant begin(key_share& share) {
+    share.claim();
+    return total_.take_last(share, {});
+  }
   static void use(const resource_grant& grant) {
     auto& slot = static_cast<lido::detail::typed_slot<session>&>(*grant.slot);
     slot.value().uses.write(slot.value().uses.read() + 1);
