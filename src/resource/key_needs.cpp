@@ -64,11 +64,15 @@ room_wait* total_share::in_need(const key_share& share) const noexcept {
   return was_taken ? share.first_ : share.ungranted_;
 }
 
-/// After whatever may have made the key need more.
+/// After whatever may have made the key need more: whether it does is seen when it is on top.
 void total_share::reckon(key_share& share) noexcept {
+  line_up(share, share.first_);
+}
+
+void total_share::line_up(key_share& share, const room_wait* as) noexcept {
   needy_.remove(share);
-  if (const room_wait* const first = in_need(share)) {
-    share.turn_ = first->number_;
+  if (as != nullptr) {
+    share.turn_ = as->number_;
     needy_.push(share);
   }
 }
@@ -79,7 +83,7 @@ room_wait* total_share::first_in_need() noexcept {
   while (key_share* const share = needy_.first()) {
     room_wait* const wait = in_need(*share);
     if (wait == nullptr || wait->number_ != share->turn_) {
-      reckon(*share);
+      line_up(*share, wait);
     } else if (share->core().use_of_room().backs_off) {
       needy_.remove(*share);
     } else {

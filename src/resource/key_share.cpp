@@ -137,7 +137,6 @@ void total_share::grant(room_wait& wait) noexcept {
     ++share.granted_waits_;
     share.ungranted_ = wait.next_;
   }
-  reckon(share);
 }
 
 /// Grants that are free when who resizes a core is done.

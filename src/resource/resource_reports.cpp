@@ -14,7 +14,8 @@ lease_info resource_slot::info(nanos now) const noexcept {
           .held_for = std::chrono::nanoseconds(held_for(now)),
           .thread = thread(),
           .address = address,
-          .exempt = (marks() & exempt_lease) != 0};
+          .exempt = (marks() & exempt_lease) != 0,
+          .key = {}};
 }
 
 resource_pool_stats resource_core::stats() {

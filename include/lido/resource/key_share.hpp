@@ -106,7 +106,7 @@ struct earlier_turn {
 ///
 /// The queue is kept by keys: within a key, grants go to the waits in their order, so the one that
 /// needs the next is found in constant time; and of the keys, that whose wait came first is on top
-/// of a heap. What makes a key need less is noticed when it comes to the top.
+/// of a heap. Whether a key needs anything is seen when it is on top.
 ///
 /// Invariants
 ///  I1 `granted_ + owed_` summed over all keys is `used_`, never more than `max_total_`; a key has
@@ -191,6 +191,7 @@ class total_share final {
   void leave(room_wait& wait) noexcept;
   [[nodiscard]] room_wait* in_need(const key_share& share) const noexcept;
   void reckon(key_share& share) noexcept;
+  void line_up(key_share& share, const room_wait* as) noexcept;
   [[nodiscard]] room_wait* first_in_need() noexcept;
   [[nodiscard]] room_wait* first_to_serve(key_share& own) noexcept;
   [[nodiscard]] bool more_need_than(std::uint32_t coming) noexcept;

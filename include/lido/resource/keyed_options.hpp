@@ -28,6 +28,8 @@ struct keyed_resource_pool_options {
   std::chrono::nanoseconds prefer_same_key_for = std::chrono::milliseconds(10);
 
   /// What holds for the resources of each key; `max_size` is the most of one key, at least 1.
+  /// Errors and events name the key behind `name`, as in `backends[db1:5432]`, if it is text or a
+  /// number, or a function `to_string(key)` makes text of it.
   /// `min_idle` must be 0. `detect_hold_and_wait` is ignored: such waits end at their time-outs.
   /// `upkeep` says who calls `tick()`: with `background`, one thread for all keys. Resources are
   /// made by who acquires them in any case, so an acquire may take as long as `create`.
@@ -64,6 +66,25 @@ struct key_hash<std::string> {
 };
 
 namespace detail {
+
+template <class Key>
+concept has_own_text = requires(const Key& key) {
+  { to_string(key) } -> std::convertible_to<std::string>;
+};
+
+/// Empty if a Key has none. Throws what making it throws.
+template <class Key>
+[[nodiscard]] std::string text_of_key(const Key& key) {
+  if constexpr (has_own_text<Key>) {
+    return to_string(key);
+  } else if constexpr (std::is_convertible_v<const Key&, std::string_view>) {
+    return std::string(static_cast<std::string_view>(key));
+  } else if constexpr (std::is_arithmetic_v<Key>) {
+    return std::to_string(key);
+  } else {
+    return {};
+  }
+}
 
 template <class Hash>
 concept is_transparent_hash = requires(Hash&) {

@@ -174,7 +174,7 @@ class keyed_resource_pool {
     close_report left;
     visit([&](share& one) {
       const close_report of_one = one.core().close(until);
-      left.holders.insert(left.holders.end(), of_one.holders.begin(), of_one.holders.end());
+      append(left.holders, of_one.holders, one.key);
       left.creating += of_one.creating;
     });
     return left;
@@ -222,10 +222,7 @@ class keyed_resource_pool {
   /// Who has a resource just now.
   [[nodiscard]] std::vector<lease_info> leases() {
     std::vector<lease_info> all;
-    visit([&all](share& one) {
-      const std::vector<lease_info> of_one = one.core().leases();
-      all.insert(all.end(), of_one.begin(), of_one.end());
-    });
+    visit([&all](share& one) { append(all, one.core().leases(), one.key); });
     return all;
   }
 
@@ -240,6 +237,14 @@ class keyed_resource_pool {
   using table =
       tbb::concurrent_hash_map<Key, share*, Hash, std::allocator<std::pair<const Key, share*>>>;
   using maker = std::function<std::shared_ptr<detail::resource_core>(const Key&)>;
+
+  static void append(std::vector<lease_info>& all, const std::vector<lease_info>& of_one,
+                     const Key& key) {
+    for (const lease_info& lease : of_one) {
+      all.push_back(lease);
+      all.back().key = detail::text_of_key(key);
+    }
+  }
 
   static detail::pool_settings settings_of(const keyed_resource_pool_options& options) {
     resource_pool_options each = options.each_key;
@@ -270,8 +275,12 @@ class keyed_resource_pool {
     (void)detail::fitting_factory<F, R, !detail::is_create_function_of_key<F, Key, R>>();
     return [all = std::move(all), &settings](const Key& key) {
       using of_key = detail::keyed_factory<Key, R, F>;
+      detail::pool_settings its_own = settings;
+      if (const std::string text = detail::text_of_key(key); !text.empty()) {
+        its_own.name += '[' + text + ']';
+      }
       return std::make_shared<detail::resource_core>(
-          settings, std::make_shared<detail::typed_hooks<R, of_key>>(of_key(all, key)),
+          its_own, std::make_shared<detail::typed_hooks<R, of_key>>(of_key(all, key)),
           &detail::typed_block<R>::make);
     };
   }

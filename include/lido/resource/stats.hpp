@@ -29,6 +29,7 @@ struct lease_info {
   std::uint32_t thread = 0;       ///< who acquired it, as the system numbers threads; 0: not known
   const void* address = nullptr;  ///< in the code that acquired it
   bool exempt = false;            ///< from reports, by `lease.expect_long_use()`
+  std::string key;                ///< as text, where a keyed pool tells of all keys; else empty
 
   /// Function, file and line of `address` as well as they can be had; slow.
   [[nodiscard]] std::string where() const;
