@@ -28,7 +28,7 @@ resource_core::resource_core(pool_settings settings, hooks_pointer hooks, block_
     : settings_(std::move(settings)),
       by_callers_(settings_.upkeep == maintenance::by_callers),
       overtaking_(settings_.overtake_for.count() != 0),
-      corners_(std::make_unique<thread_corner[]>(max_thread_number + 1)),
+      corners_(settings_.corners),
       make_(make),
       first_block_(make_block(make, this, 0, std::max(1U, settings_.max_size))),
       max_size_(settings_.max_size),
@@ -48,10 +48,10 @@ resource_core::~resource_core() {
 
 /// Until no thread is about to leave a release that has let go of its slot.
 void resource_core::quiesce() const noexcept {
-  for (std::uint32_t i = 0; i <= max_thread_number; ++i) {
+  for (const thread_corner& corner : corners_.all()) {
     // (1) - this acquire-load synchronizes-with the release-store resource_short_way.hpp (1) and
     // the release-fetch-sub resource_short_way.hpp (2)
-    while (corners_[i].leaving.load(std::memory_order_acquire) != 0) {
+    while (corner.leaving.load(std::memory_order_acquire) != 0) {
       yield_thread();
     }
   }

@@ -53,7 +53,7 @@ void resource_core::end_last_use(resource_slot& slot) noexcept {
 /// Makes a resource idle that the caller had, and sees to it that those who wait get it.
 void resource_core::offer(const resource_grant& grant) noexcept {
   resource_slot& slot = *grant.slot;
-  thread_corner& corner = this->corner();
+  thread_corner& corner = corners_.mine();
   slot.forget_holder();
   // As soon as the slot is idle another thread may end it, and with it the pool.
   begin_leaving(corner);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lido/concurrency/parking.hpp"
+#include "lido/concurrency/thread_number.hpp"
 #include "lido/resource/limits.hpp"
 #include "lido/resource/options.hpp"
 
@@ -42,6 +43,8 @@ struct pool_settings {
   maintenance upkeep;
   std::function<void(const pool_event&)> on_event;
   const time_source* clock;
+  std::uint32_t corners =
+      max_thread_number + 1;  ///< for threads; they share them if they are fewer
 };
 
 }  // namespace lido::detail

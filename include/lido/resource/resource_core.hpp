@@ -317,15 +317,14 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   }
   [[nodiscard]] std::uint32_t count(life_state state) const noexcept;
   [[nodiscard]] std::uint32_t count_fit() const noexcept;
-  [[nodiscard]] thread_corner& corner() const noexcept {
-    return corners_[thread_offset / thread_stride];
-  }
+  /// By whoever has a resource, so that it does not end beneath them: who shares its room.
+  [[nodiscard]] bool is_kept_alive() const noexcept { return rooms_ != nullptr; }
   /// Whether who asks now has to leave idle resources to others.
   [[nodiscard]] bool stands_back() const noexcept {
     return overtaking_ ? attention_.flagged() : attention_.needed();
   }
-  static void begin_leaving(thread_corner& corner) noexcept;
-  static void end_leaving(thread_corner& corner) noexcept;
+  void begin_leaving(thread_corner& corner) const noexcept;
+  void end_leaving(thread_corner& corner) const noexcept;
 
   // relaxed (whole function): a number; whoever may not miss a flush looks again later
   [[nodiscard]] std::uint32_t epoch() const noexcept {
@@ -344,7 +343,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   const pool_settings settings_;
   const bool by_callers_;
   const bool overtaking_;
-  const std::unique_ptr<thread_corner[]> corners_;
+  const thread_corners corners_;
   const block_maker make_;
   const std::unique_ptr<slot_block> first_block_;
   room_source* rooms_ = nullptr;

@@ -8,7 +8,10 @@ namespace lido::detail {
 
 // relaxed (whole function): the owner's corner; put_back (2) publishes it before anybody can need
 // it
-inline void resource_core::begin_leaving(thread_corner& corner) noexcept {
+inline void resource_core::begin_leaving(thread_corner& corner) const noexcept {
+  if (is_kept_alive()) {
+    return;
+  }
   if (thread_offset != 0) {
     corner.leaving.store(1, std::memory_order_relaxed);
   } else {
@@ -16,7 +19,10 @@ inline void resource_core::begin_leaving(thread_corner& corner) noexcept {
   }
 }
 
-inline void resource_core::end_leaving(thread_corner& corner) noexcept {
+inline void resource_core::end_leaving(thread_corner& corner) const noexcept {
+  if (is_kept_alive()) {
+    return;
+  }
   if (thread_offset != 0) {
     // (1) - this release-store synchronizes-with the acquire-load resource_control.cpp (1): the
     // thread does not touch the core any more
@@ -32,7 +38,7 @@ inline resource_grant resource_core::take_last(place at) noexcept {
     upkeep_by_caller();
   }
   // relaxed: a hint
-  resource_slot* const slot = corner().last.load(std::memory_order_relaxed);
+  resource_slot* const slot = corners_.mine().last.load(std::memory_order_relaxed);
   life_word ticket;
   if (slot == nullptr || stands_back() || !slot->lend(ticket)) {
     return {};
