@@ -14,11 +14,19 @@ constexpr std::size_t most_holders_in_errors = 8;
 
 }  // namespace
 
-resource_grant resource_core::take_now(place at, const deadline& until, validation by,
-                                       const std::stop_token& stop) noexcept {
+/// The long ways know the time and the thread exactly.
+void resource_core::begin_long_way() noexcept {
+  if (by_callers_) {
+    (void)read_clock();
+  }
   if (thread_offset == 0) {
     assign_thread_number();
   }
+}
+
+resource_grant resource_core::take_now(place at, const deadline& until, validation by,
+                                       const std::stop_token& stop) noexcept {
+  begin_long_way();
   if (stands_back()) {
     return {};  // those who wait come first
   }
@@ -36,9 +44,7 @@ void resource_core::refuse(acquire_failure cause) {
 
 resource_grant resource_core::take(const acquire_request& request) {
   const auto alive = shared_from_this();
-  if (thread_offset == 0) {
-    assign_thread_number();
-  }
+  begin_long_way();
   if (request.stop.stop_requested()) {
     refuse(acquire_failure::cancelled);
   }

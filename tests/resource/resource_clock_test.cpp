@@ -70,6 +70,27 @@ TEST_F(ResourceClock, WhoMakesOneForItselfDoesNotAskItForATicksSake) {
   EXPECT_EQ(all.asked, 0);
 }
 
+// With long limits a use goes by the kernel's tick, with short ones by the clock itself.
+TEST_F(ResourceClock, ByCallersAgesAreKeptWithoutAnybodyWhoTicks) {
+  for (const auto lifetime : {8ms, 120ms}) {
+    all.made = 0;
+    links pool(distant{&all}, {.max_size = 1,
+                               .max_lifetime = lifetime,
+                               .lifetime_jitter = 0,
+                               .upkeep = maintenance::by_callers});
+    const auto begin = std::chrono::steady_clock::now();
+    while (all.made < 2) {
+      (void)pool.try_acquire();
+    }
+    const auto took = std::chrono::steady_clock::now() - begin;
+    EXPECT_GE(took, lifetime) << "it was ended too early";
+    const int before = all.made;
+    std::this_thread::sleep_for(lifetime + 20ms);
+    (void)pool.try_acquire();
+    EXPECT_GT(all.made, before) << "it was lent though it was too old";
+  }
+}
+
 // Its limits may make the pool tick more often than a thread wakes.
 TEST_F(ResourceClock, WhoWakesLaterThanATickTakesWhatItWasGiven) {
   constexpr auto keepalive = 4ms;

@@ -158,6 +158,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] std::uint32_t hopeful() const noexcept;
   void was_unfit() noexcept;
   // resource_acquire.cpp
+  void begin_long_way() noexcept;
   [[nodiscard]] resource_grant take_idle(place at, deadline until, validation by,
                                          const std::stop_token& stop) noexcept;
   [[nodiscard]] resource_grant scan(life_state to) noexcept;
