@@ -39,7 +39,7 @@ void total_share::join(room_wait& wait) noexcept {
   pump(&share);
 }
 
-/// Its key may need more than before: what was granted for another wait may have served this one.
+/// What was granted for another wait may have served this one, and that one's turn is earlier.
 void total_share::leave(room_wait& wait) noexcept {
   key_share& share = wait.share_;
   const std::lock_guard guard(mutex_);

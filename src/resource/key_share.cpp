@@ -57,6 +57,7 @@ std::unique_ptr<key_share> total_share::remove(key_share& share) noexcept {
   share.granted_ = 0;
   share.owed_ = 0;
   let_go(share);
+  needy_.remove(share);
   (share.previous_ != nullptr ? share.previous_->next_ : shares_) = share.next_;
   if (share.next_ != nullptr) {
     share.next_->previous_ = share.previous_;

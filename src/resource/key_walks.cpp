@@ -20,10 +20,11 @@ key_share* total_share::look_behind(const key_share* before) noexcept {
   return found;
 }
 
-/// What was ended meanwhile may have made room.
+/// What was ended meanwhile may have made room, or the clock have come to the next try of a create.
 void total_share::end_look(key_share& share) noexcept {
   {
     const std::lock_guard guard(mutex_);
+    reckon(share);
     --share.looks_;
   }
   look_again();

@@ -28,7 +28,7 @@ bool resource_core::find_work(resource_waiter& waiter, job& todo, nanos& wait) n
 /// elsewhere while it cannot.
 bool resource_core::find_work_or_room(resource_waiter& waiter, job& todo, nanos& wait) noexcept {
   const bool works = find_work(waiter, todo, wait);
-  if (!works && wait != never) {
+  if (wait != never) {
     look_for_room();
     wait = wait == 0 ? never : wait;
   }

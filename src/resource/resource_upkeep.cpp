@@ -35,9 +35,9 @@ nanos resource_core::read_clock() noexcept {
 /// For the short way. What it is late by is nothing beside the limits.
 nanos resource_core::glance_at_clock() noexcept {
   constexpr nanos most_between_ticks = 10'000'000;
-  return settings_.clock != nullptr || settings_.period < 2 * most_between_ticks
-             ? read_clock()
-             : advance_clock(recent_now());
+  const bool is_exact = settings_.clock != nullptr || settings_.period < 2 * most_between_ticks ||
+                        settings_.life.validate_after == 0;
+  return is_exact ? read_clock() : advance_clock(recent_now());
 }
 
 /// Of two threads that read it at a time the later one's counts: for who has seen something become

@@ -17,6 +17,9 @@ resource_grant resource_core::checked(resource_grant grant, place at, const dead
     return {};
   }
   if (!make_fit(grant, found, until)) {
+    if (!broken(mutation::unfit_unlooked)) {
+      look_for_room();  // it may have been in the way of others, and this acquire go on
+    }
     return {};
   }
   grant.slot->note_holder(now(), this_thread_id(), at, grant.ticket);

@@ -163,6 +163,7 @@ enum class mutation {
   key_unwatched,      ///< who leaves a key does not look whether others wait for room
   hoarding_key,       ///< what a key does not use is not taken back
   job_unlooked,       ///< who makes something while it waits does not look whether others need room
+  unfit_unlooked,     ///< who finds one unfit does not look whether others need its room
   lost_need,          ///< a key that something is taken back from does not count as in need of it
   forgotten_need,     ///< a key whose creates have failed does not come back when the next is due
   early_settlement,   ///< what was taken back is granted anew before it is gone

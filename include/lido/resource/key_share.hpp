@@ -115,7 +115,8 @@ struct earlier_turn {
 ///  I3 A core is resized by one thread at a time and without the mutex, since that ends resources;
 ///     a debt is not settled meanwhile.
 ///  I4 A key that needs room is in the heap, in its turn or before it; or its creates fail, and who
-///     waits for the next try looks again. Whoever makes a key need more puts it there.
+///     sees the next try due looks again, as does each tick. Whoever makes a key need more puts it
+///     there.
 /// Progress: blocking. An acquire and release that the own key serves only reads `waits_`.
 class total_share final {
  public:

@@ -230,6 +230,8 @@ constexpr std::array rules{
     rule{mutation::hoarding_key, "hoarding_key", "what a key does not use is not taken back"},
     rule{mutation::job_unlooked, "job_unlooked",
          "who makes something while it waits does not look whether others need room"},
+    rule{mutation::unfit_unlooked, "unfit_unlooked",
+         "who finds one unfit does not look whether others need its room"},
     rule{mutation::lost_need, "lost_need",
          "a key that something is taken back from does not count as in need of it"},
     rule{mutation::forgotten_need, "forgotten_need",

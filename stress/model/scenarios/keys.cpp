@@ -44,8 +44,9 @@ constexpr auto some_time = std::chrono::seconds(1);  // over whenever the model 
 struct census {
   int alive = 0;
   int limit = 0;
-  std::uint32_t together = 0;       ///< a create ends when so many have begun
-  std::function<void()> in_create;  ///< what the next one does, too
+  std::uint32_t together = 0;         ///< a create ends when so many have begun
+  std::function<void()> in_create;    ///< what the next one does, too
+  std::function<void()> in_validate;  ///< which says no then
   std::function<void()> in_destroy;
   lido::detail::atomic<std::uint32_t> begun{0};
 
@@ -77,17 +78,27 @@ struct dialer {
     census::run_once(count->in_create);
     return {};
   }
+  [[nodiscard]] bool validate(session& /*idle*/) const {
+    const bool is_unfit = count->in_validate != nullptr;
+    census::run_once(count->in_validate);
+    return !is_unfit;
+  }
   void destroy(session& /*ended*/, lido::destroy_reason /*why*/) const noexcept {
     census::run_once(count->in_destroy);
     --count->alive;
   }
 };
 
+struct ways {
+  const lido::time_source* clock = &no_clock;
+  std::chrono::nanoseconds validate_after = std::chrono::hours(1);
+};
+
 /// Two keys.
 class keys {
  public:
-  keys(std::uint32_t max_total, std::uint32_t max_each, const lido::time_source& clock)
-      : clock_(clock), total_(max_total, max_each, 0) {
+  keys(std::uint32_t max_total, std::uint32_t max_each, const ways& with)
+      : ways_(with), total_(max_total, max_each, 0) {
     census_.limit = static_cast<int>(max_total);
     for (key_share*& share : shares_) {
       share = &total_.add(std::make_unique<key_share>(make_core(max_each)));
@@ -103,10 +114,14 @@ class keys {
   }
 
   [[nodiscard]] resource_grant wait_for(std::size_t key) {
-    key_share& share = *shares_.at(key);
-    const resource_grant last = begin(share);
-    return last.slot != nullptr ? last : total_.take(share, {});
+    const resource_grant last = begin(*shares_.at(key));
+    return last.slot != nullptr ? last : go_on(key);
   }
+  /// The two halves of that, where nothing is idle.
+  void begin_wait(std::size_t key) {
+    require(begin(*shares_.at(key)).slot == nullptr, "there was one");
+  }
+  [[nodiscard]] resource_grant go_on(std::size_t key) { return total_.take(*shares_.at(key), {}); }
   void give_back(std::size_t key, const resource_grant& grant) {
     use(grant);
     total_.give_back(*shares_.at(key), grant);
@@ -178,16 +193,17 @@ class keys {
                                     .idle_timeout = std::chrono::nanoseconds(0),
                                     .max_lifetime = std::chrono::nanoseconds(0),
                                     .keepalive = std::chrono::nanoseconds(0),
+                                    .validate_if_idle_longer_than = ways_.validate_after,
                                     .max_creating = max_size,
                                     .detect_hold_and_wait = false,
                                     .upkeep = lido::maintenance::by_callers,
-                                    .clock = &clock_});
+                                    .clock = ways_.clock});
     return std::make_shared<lido::detail::resource_core>(
         settings, std::make_shared<lido::detail::typed_hooks<session, dialer>>(dialer{&census_}),
         &lido::detail::typed_block<session>::make);
   }
 
-  const lido::time_source& clock_;
+  const ways ways_;
   census census_;
   lido::detail::total_share total_;
   std::array<key_share*, 2> shares_{};
@@ -196,8 +212,8 @@ class keys {
 /// Runs `scene(keys)`. What has failed is left as it is.
 template <class Scene>
 void with_keys(std::uint32_t max_total, std::uint32_t max_each, const Scene& scene,
-               const lido::time_source& clock = no_clock) {
-  auto all = std::make_unique<keys>(max_total, max_each, clock);
+               const ways& with = {}) {
+  auto all = std::make_unique<keys>(max_total, max_each, with);
   keys* const kept = all.release();
   scene(*kept);
   all.reset(kept);
@@ -260,7 +276,8 @@ void two_of_one_key() {
     }
     all.make_together(2);
     std::array<resource_grant, 2> held;
-    in_threads([&] { held[0] = all.wait_for(0); }, [&] { held[1] = all.wait_for(0); });
+    all.begin_wait(0);
+    in_threads([&] { held[0] = all.go_on(0); }, [&] { held[1] = all.wait_for(0); });
     all.make_together(0);
     for (const resource_grant& grant : held) {
       all.give_back(0, grant);
@@ -318,7 +335,25 @@ void room_for_the_next_try() {
     in_threads([&] { all.wait_and_use(0); }, [&] { all.wait_and_use(1); });
     all.check();
   };
-  with_keys(1, 1, scene, clock);
+  with_keys(1, 1, scene, {.clock = &clock});
+}
+
+// What comes back is taken by one of the same key, who finds it unfit and waits on, though room was
+// to be made of it for another key.
+void unfit_beside_older() {
+  const auto scene = [](keys& all) {
+    const resource_grant held = all.wait_for(0);
+    census& hooks = all.hooks();
+    hooks.in_validate = [&] { hooks.await(1); };
+    in_threads([&] { all.wait_and_use(1); }, [&] { all.wait_and_use(0); },
+               [&] {
+                 all.give_back(0, held);
+                 hooks.begin();
+               });
+    hooks.in_validate = nullptr;
+    all.check();
+  };
+  with_keys(1, 1, scene, {.validate_after = std::chrono::nanoseconds(0)});
 }
 
 constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
@@ -342,6 +377,8 @@ constexpr std::array scenarios{
            &served_beside_its_create),
     shares("keys.older_of_another_first", "a key loses its room to one that has waited for longer",
            &older_of_another_first),
+    shares("keys.unfit_beside_older", "one is found unfit that another key's room was to come from",
+           &unfit_beside_older),
     shares("keys.room_for_the_next_try", "creates of one key fail beside another",
            &room_for_the_next_try),
 };
