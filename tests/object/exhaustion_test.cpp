@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <functional>
 #include <latch>
 #include <stdexcept>
 #include <string>
@@ -40,6 +41,17 @@ struct refuse {
                              " " + std::to_string(what.in_use()));
   }
 };
+
+TEST(Exhaustion, NothingToCallIsRefused) {
+  using function = std::function<exhaustion_answer(const exhaustion&)>;
+  using pointer = exhaustion_answer (*)(const exhaustion&);
+  EXPECT_THROW(policy::on_exhausted<function>{function()}, std::invalid_argument);
+  EXPECT_THROW(policy::on_exhausted<pointer>{nullptr}, std::invalid_argument);
+  const auto drops = [](const exhaustion& /*what*/) { return exhaustion_answer::drop; };
+  object_pool<int, policy::on_exhausted<function>> pool({.capacity = 1}, function(drops));
+  const auto held = pool.acquire();
+  EXPECT_FALSE(pool.acquire());
+}
 
 TEST(OnExhausted, DropEndsInAnEmptyLease) {
   object_pool<int, policy::on_exhausted<drop>> pool(2);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -98,6 +99,11 @@ TEST(KeyedLookup, AKeyThatIsNotThereIsNotMadeByWhoAsksForNothing) {
   pool.flush(std::string_view("a"));
   EXPECT_EQ(counted_key::made, before);
   EXPECT_EQ(pool.stats().keys, 0U);
+}
+
+TEST(KeyedLookup, AFactoryThatIsNullIsRefused) {
+  using pool = keyed_resource_pool<std::string, int>;
+  EXPECT_THROW(pool{std::function<int(const std::string&)>()}, std::invalid_argument);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <exception>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -48,6 +50,16 @@ struct attentive_factory {
     return true;
   }
 };
+
+TEST(ResourceFactory, AFunctionThatIsNullIsRefused) {
+  using function = std::function<int()>;
+  using done = std::function<void(resource_lease<int>, std::exception_ptr)>;
+  EXPECT_THROW(resource_pool<int>{function()}, std::invalid_argument);
+  resource_pool<int> pool(function([] { return 1; }));
+  EXPECT_THROW(pool.replace_factory(function()), std::invalid_argument);
+  EXPECT_THROW(pool.async_acquire(done()), std::invalid_argument);
+  EXPECT_EQ(*pool.acquire(), 1);
+}
 
 TEST(ResourceFactory, IsToldHowLongItMayTake) {
   instructions told;

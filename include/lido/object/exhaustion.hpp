@@ -3,9 +3,11 @@
 #pragma once
 
 #include <concepts>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/nothing_to_call.hpp"
 #include "lido/object/policy.hpp"
 
 namespace lido {
@@ -23,10 +25,15 @@ class exhaustion_handler {
                 "nothing, which is exhaustion_answer::fail");
 
  public:
-  // A pointer that nobody gave would be null.
-  exhaustion_handler() requires(std::default_initializable<F> && !std::is_pointer_v<F>) = default;
+  // A pointer that nobody gave would be null, and so would be a std::function.
+  exhaustion_handler() requires(std::default_initializable<F> && !may_be_nothing<F>) = default;
+  /// Throws std::invalid_argument if there is nothing to call.
   // NOLINTNEXTLINE(google-explicit-constructor): a pool is given the callable itself
-  explicit(false) exhaustion_handler(F callable) : callable_(std::move(callable)) {}
+  explicit(false) exhaustion_handler(F callable) : callable_(std::move(callable)) {
+    if (is_nothing(callable_)) {
+      throw std::invalid_argument("lido: policy::on_exhausted is given nothing to call");
+    }
+  }
 
   answer on_exhausted(const exhaustion& what) { return callable_(what); }
 
@@ -38,8 +45,9 @@ class exhaustion_handler {
 template <class Policy>
 Policy default_of() {
   static_assert(std::default_initializable<Policy>,
-                "lido: this pool is given what it asks when it is exhausted, a function pointer or "
-                "what has no default constructor: object_pool<T, ...> pool(options, callable)");
+                "lido: this pool is given what it asks when it is exhausted, a function pointer, a "
+                "std::function or what has no default constructor: object_pool<T, ...> "
+                "pool(options, callable)");
   return Policy();
 }
 
@@ -62,7 +70,7 @@ struct block {
 /// something, give up. F is called with a `const exhaustion&` by all threads that find the pool
 /// exhausted, at the same time, and may throw. Its object is made with the pool, or given to its
 /// constructor: `object_pool<job, policy::on_exhausted<handler>> jobs{{.capacity = 8}, handler};`
-/// A function pointer has to be given.
+/// A function pointer or a std::function has to be given; std::invalid_argument if it is null.
 template <class F>
 using on_exhausted = detail::exhaustion_handler<F>;
 

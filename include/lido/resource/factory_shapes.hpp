@@ -3,8 +3,12 @@
 #pragma once
 
 #include <concepts>
+#include <string>
+#include <string_view>
 #include <type_traits>
 
+#include "lido/base/error.hpp"
+#include "lido/base/nothing_to_call.hpp"
 #include "lido/resource/factory.hpp"
 
 namespace lido::detail {
@@ -90,5 +94,13 @@ struct fitting_factory {
                 "lido: destroy of a resource factory must be a public void destroy(R&, "
                 "destroy_reason) noexcept, without a key");
 };
+
+/// Throws std::invalid_argument if there is nothing to call.
+template <class F>
+void refuse_nothing(std::string_view pool, const char* role, const F& callable) {
+  if (is_nothing(callable)) {
+    throw_invalid_option(pool, std::string(role) + " is a function that is null");
+  }
+}
 
 }  // namespace lido::detail

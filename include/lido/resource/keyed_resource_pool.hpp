@@ -46,12 +46,12 @@ class keyed_resource_pool {
   using value_type = R;
   using lease_type = keyed_lease<R>;
 
-  /// Throws std::invalid_argument that names the wrong option, std::bad_alloc, or std::system_error
+  /// Throws std::invalid_argument that names what is wrong, std::bad_alloc, or std::system_error
   /// if the thread cannot be started. Makes no resource itself.
   template <keyed_resource_factory<Key, R> F>
   explicit keyed_resource_pool(F factory, const keyed_resource_pool_options& options = {})
       : settings_(settings_of(options)),
-        make_core_(core_maker(std::make_shared<F>(std::move(factory)), settings_)),
+        make_core_(core_maker(std::move(factory), settings_)),
         total_(std::make_shared<detail::total_share>(static_cast<std::uint32_t>(options.max_total),
                                                      settings_.max_size,
                                                      options.prefer_same_key_for.count())) {
@@ -238,11 +238,10 @@ class keyed_resource_pool {
       tbb::concurrent_hash_map<Key, share*, Hash, std::allocator<std::pair<const Key, share*>>>;
   using maker = std::function<std::shared_ptr<detail::resource_core>(const Key&)>;
 
-  static void append(std::vector<lease_info>& all, const std::vector<lease_info>& of_one,
-                     const Key& key) {
-    for (const lease_info& lease : of_one) {
-      all.push_back(lease);
-      all.back().key = detail::text_of_key(key);
+  static void append(std::vector<lease_info>& all, std::vector<lease_info> of_one, const Key& key) {
+    for (lease_info& lease : of_one) {
+      lease.key = detail::text_of_key(key);
+      all.push_back(std::move(lease));
     }
   }
 
@@ -273,9 +272,10 @@ class keyed_resource_pool {
   }
 
   template <class F>
-  static maker core_maker(std::shared_ptr<F> all, const detail::pool_settings& settings) {
+  static maker core_maker(F factory, const detail::pool_settings& settings) {
     (void)detail::fitting_factory<F, R, !detail::is_create_function_of_key<F, Key, R>>();
-    return [all = std::move(all), &settings](const Key& key) {
+    detail::refuse_nothing(settings.name, "the factory", factory);
+    return [all = std::make_shared<F>(std::move(factory)), &settings](const Key& key) {
       using of_key = detail::keyed_factory<Key, R, F>;
       detail::pool_settings its_own = settings;
       if (const std::string text = detail::text_of_key(key); !text.empty()) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,12 +49,12 @@ class resource_pool {
   using value_type = R;
   using lease_type = resource_lease<R>;
 
-  /// Throws std::invalid_argument that names the wrong option, std::bad_alloc, or
-  /// std::system_error if a thread cannot be started. Makes no resource itself.
+  /// Throws std::invalid_argument that names the wrong option, or a factory that is null;
+  /// std::bad_alloc; or std::system_error if a thread cannot be started. Makes no resource itself.
   template <resource_factory<R> F>
   explicit resource_pool(F factory, const resource_pool_options& options = {})
       : core_(std::make_shared<detail::resource_core>(detail::pool_settings(options),
-                                                      hooks_of(std::move(factory)),
+                                                      hooks_of(options.name, std::move(factory)),
                                                       &detail::typed_block<R>::make)) {
     core_->start();
   }
@@ -104,7 +105,8 @@ class resource_pool {
   /// a resource, stops the token, closes the pool, or a thread of the pool. If it gives back what
   /// it got, the next may be called by the same thread, after it has returned. Time-outs need
   /// `maintenance::background`, or ticks; with neither the factory may be called here and by who
-  /// releases. Throws std::bad_alloc; then `done` is not called.
+  /// releases. Throws std::bad_alloc, or std::invalid_argument if `done` is null; then it is not
+  /// called.
   template <class Done, class Rep, class Period>
   [[gnu::always_inline]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {
@@ -119,6 +121,7 @@ class resource_pool {
   template <class Done, class Rep, class Period>
   void async_acquire_at(detail::place at, Done done, std::chrono::duration<Rep, Period> timeout,
                         std::stop_token stop) {
+    detail::refuse_nothing(name(), "the callback", done);
     core_->take_async({detail::deadline::after(timeout), std::move(stop), at},
                       [done = std::move(done)](const detail::resource_grant& grant,
                                                std::exception_ptr error) mutable {
@@ -159,10 +162,11 @@ class resource_pool {
 
   /// From now on `factory` makes resources; all that are there are flushed, and ended by the one
   /// that made them. Creates of the one before are told to stop, and do not count against
-  /// max_creating any more. Factories live as long as the pool. Throws std::bad_alloc.
+  /// max_creating any more. Factories live as long as the pool. Throws std::bad_alloc, or
+  /// std::invalid_argument if it is null.
   template <resource_factory<R> F>
   void replace_factory(F factory) {
-    core_->replace_hooks(hooks_of(std::move(factory)));
+    core_->replace_hooks(hooks_of(name(), std::move(factory)));
   }
 
   /// New limits, each 0 to 65535; min_idle stays as it was unless it is given, within max_size.
@@ -272,8 +276,9 @@ class resource_pool {
   };
 
   template <class F>
-  static std::shared_ptr<detail::resource_hooks> hooks_of(F factory) {
+  static std::shared_ptr<detail::resource_hooks> hooks_of(std::string_view pool, F factory) {
     (void)detail::fitting_factory<F, R, !detail::is_create_function<F, R>>();
+    detail::refuse_nothing(pool, "the factory", factory);
     return std::make_shared<detail::typed_hooks<R, F>>(std::move(factory));
   }
 
