@@ -25,7 +25,7 @@ struct keyed_resource_pool_options {
   /// A resource that comes back goes to those who wait for the same key, which costs nothing,
   /// unless somebody who waits for another key and could have it in its place has waited for longer
   /// than this and for longer than they. Zero: strictly first come, first served, over all keys.
-  std::chrono::nanoseconds prefer_same_key_for = std::chrono::milliseconds(10);
+  time_limit prefer_same_key_for = std::chrono::milliseconds(10);
 
   /// What holds for the resources of each key; `max_size` is the most of one key, at least 1.
   /// Errors and events name the key behind `name`, as in `backends[db1:5432]`, if it is text or a

@@ -8,6 +8,8 @@
 #include <functional>
 #include <string_view>
 
+#include "lido/resource/time_limit.hpp"
+
 namespace lido {
 
 /// Who does what has to be done from time to time: creating, looking after idle resources,
@@ -58,21 +60,21 @@ struct resource_pool_options {
   std::string_view name = "unnamed";
 
   /// Of an acquire that is given no time of its own. More than zero.
-  std::chrono::nanoseconds acquire_timeout = std::chrono::seconds(30);
+  time_limit acquire_timeout = std::chrono::seconds(30);
 
   /// What `create` is asked to keep to. More than zero.
-  std::chrono::nanoseconds create_timeout = std::chrono::seconds(30);
+  time_limit create_timeout = std::chrono::seconds(30);
 
   /// What `validate` is asked to keep to. Who has less time leaves it to the threads of the pool;
   /// where it has none (`upkeep`), `validate` gets the time that there is, and what has not
   /// answered by then is ended. More than zero.
-  std::chrono::nanoseconds validate_timeout = std::chrono::seconds(5);
+  time_limit validate_timeout = std::chrono::seconds(5);
 
   /// An idle resource older than that goes, unless it is one of min_idle. Zero: never.
-  std::chrono::nanoseconds idle_timeout = std::chrono::minutes(10);
+  time_limit idle_timeout = std::chrono::minutes(10);
 
   /// A resource older than that goes as soon as nobody uses it. Zero: never.
-  std::chrono::nanoseconds max_lifetime = std::chrono::minutes(30);
+  time_limit max_lifetime = std::chrono::minutes(30);
 
   /// Part of max_lifetime, 0 to 1, up to which it is shortened, drawn once for each resource, so
   /// that resources made together do not go together.
@@ -82,10 +84,10 @@ struct resource_pool_options {
   std::uint64_t max_uses = 0;
 
   /// Idle resources are validated so often. Zero: never.
-  std::chrono::nanoseconds keepalive = std::chrono::minutes(2);
+  time_limit keepalive = std::chrono::minutes(2);
 
   /// A resource idle for longer is validated before it is lent. Zero: each time.
-  std::chrono::nanoseconds validate_if_idle_longer_than = std::chrono::milliseconds(500);
+  time_limit validate_if_idle_longer_than = std::chrono::milliseconds(500);
 
   /// Most calls of `create` at once. Zero: one for each four of max_size. With
   /// maintenance::background each has a thread, started when it is needed, that stays until the
@@ -95,18 +97,18 @@ struct resource_pool_options {
   std::size_t max_creating = 0;
 
   /// After a failed create the next one waits so long, twice as long after each further one.
-  std::chrono::nanoseconds retry_first = std::chrono::milliseconds(200);
-  std::chrono::nanoseconds retry_longest = std::chrono::seconds(5);
+  time_limit retry_first = std::chrono::milliseconds(200);
+  time_limit retry_longest = std::chrono::seconds(5);
 
   create_errors on_create_error = create_errors::retry;
 
   /// The destructor waits so long for leases before it leaves them to themselves.
-  std::chrono::nanoseconds close_timeout = std::chrono::seconds(10);
+  time_limit close_timeout = std::chrono::seconds(10);
 
   /// A lease held for longer is reported once as slow, or as a suspected leak, and once more when
   /// it comes back after all. Zero: never.
-  std::chrono::nanoseconds report_slow_after = std::chrono::nanoseconds(0);
-  std::chrono::nanoseconds report_leak_after = std::chrono::nanoseconds(0);
+  time_limit report_slow_after;
+  time_limit report_leak_after;
 
   /// Told what happens. Called without locks, from any thread, also while the pool ends and, for
   /// leases and creates that outlast it, later: so long must live what it refers to. Must not
@@ -119,7 +121,7 @@ struct resource_pool_options {
   /// threads than resources that saves most uses a switch between threads. Callbacks may then also
   /// be called by threads that wait. Not with maintenance::by_callers. Zero: whatever comes back is
   /// handed to the first who waits.
-  std::chrono::nanoseconds overtake_for = std::chrono::nanoseconds(0);
+  time_limit overtake_for;
 
   /// Whether an acquire fails at once when all resources are held by threads that wait themselves.
   /// A lease that was moved counts as held by nobody in particular; one that another thread ends
