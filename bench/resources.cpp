@@ -43,6 +43,12 @@ void register_all() {
 #ifdef LIDO_BENCH_MIMALLOC
   register_resource<make_mimalloc>();
 #endif
+#ifdef LIDO_BENCH_JEMALLOC
+  register_resource<make_malloc<its_jemalloc>>();
+#endif
+#ifdef LIDO_BENCH_TCMALLOC
+  register_resource<make_malloc<its_tcmalloc>>();
+#endif
 }
 
 std::string_view absent_contenders() {

@@ -12,6 +12,12 @@
 #ifdef LIDO_BENCH_MIMALLOC
 #include "mimalloc.hpp"
 #endif
+#ifdef LIDO_BENCH_JEMALLOC
+#include "jemalloc.hpp"
+#endif
+#ifdef LIDO_BENCH_TCMALLOC
+#include "tcmalloc.hpp"
+#endif
 #ifdef LIDO_BENCH_FOONATHAN
 #include <foonathan/memory/memory_pool.hpp>
 #endif
@@ -161,6 +167,42 @@ struct make_mimalloc {
   static auto make(const sizing& /*size*/, std::size_t /*bytes*/) {
     return std::make_unique<resource>();
   }
+};
+#endif
+
+/// A malloc for all sizes, as a resource.
+template <typename Malloc>
+struct make_malloc {
+  static constexpr std::string_view name{Malloc::name};
+
+  class resource : public std::pmr::memory_resource {
+    void* do_allocate(std::size_t bytes, std::size_t /*alignment*/) override {
+      return Malloc::allocate(bytes);
+    }
+    void do_deallocate(void* address, std::size_t /*bytes*/, std::size_t /*alignment*/) override {
+      Malloc::deallocate(address);
+    }
+    [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
+      return this == &other;
+    }
+  };
+  static auto make(const sizing& /*size*/, std::size_t /*bytes*/) {
+    return std::make_unique<resource>();
+  }
+};
+
+#ifdef LIDO_BENCH_JEMALLOC
+struct its_jemalloc {
+  static constexpr std::string_view name{"jemalloc"};
+  static void* allocate(std::size_t bytes) { return lido_bench_je_malloc(bytes); }
+  static void deallocate(void* address) { lido_bench_je_free(address); }
+};
+#endif
+#ifdef LIDO_BENCH_TCMALLOC
+struct its_tcmalloc {
+  static constexpr std::string_view name{"tcmalloc"};
+  static void* allocate(std::size_t bytes) { return lido_bench_tc_malloc(bytes); }
+  static void deallocate(void* address) { lido_bench_tc_free(address); }
 };
 #endif
 
