@@ -47,8 +47,9 @@ key_share& total_share::add(std::unique_ptr<key_share> share) {
 
 std::unique_ptr<key_share> total_share::remove(key_share& share) noexcept {
   const std::lock_guard guard(mutex_);
-  if (share.claims() != 0 || share.looks_ != 1 || share.resizing_ ||
-      share.core().stats().live != 0) {
+  const room_use use = share.core().use_of_room();
+  if (share.claims() != 0 || share.looks_ != 1 || share.resizing_ || use.live != 0 ||
+      use.failed_of_late) {
     return nullptr;
   }
   last_birth_ = std::max(last_birth_, share.core().last_birth());

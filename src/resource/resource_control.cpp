@@ -132,6 +132,9 @@ void resource_core::resize(std::size_t max_size, std::optional<std::size_t> min_
                              " is not possible");
   }
   const auto size = static_cast<std::uint32_t>(max_size);
+  if (by_callers_) {
+    (void)read_clock();  // the next try may be due
+  }
   {
     aftermath after(*this);
     const std::lock_guard one_at_a_time(growing_);
@@ -272,7 +275,9 @@ bool resource_core::wait_until_drained(const deadline& until) noexcept {
 
 room_use resource_core::use_of_room() noexcept {
   const lock guard(mutex_);
-  return {.live = live_, .backs_off = now() < retry_at_};
+  return {.live = live_,
+          .backs_off = now() < retry_at_,
+          .failed_of_late = retry_at_ != 0 && now() < later(retry_at_, retry_delay_)};
 }
 
 bool resource_core::is_drained(std::uint32_t& seen) noexcept {

@@ -48,7 +48,10 @@ bool resource_slot::is_lent(life_word lease, nanos now, lease_info& found) const
   return word() == lease;
 }
 
-std::vector<lease_info> resource_core::leases() const {
+std::vector<lease_info> resource_core::leases() {
+  if (by_callers_) {
+    (void)read_clock();  // nobody else may have done so for long
+  }
   std::vector<lease_info> found;
   find_slot([&](const resource_slot& slot) {
     lease_info info;
@@ -133,7 +136,7 @@ void resource_core::tell_of(pool_event::kind what, const lease_info& lease) cons
 }
 
 /// Of all leases that the pool leaves behind.
-void resource_core::tell_of_orphans() const noexcept {
+void resource_core::tell_of_orphans() noexcept {
   try {
     std::vector<lease_info> orphans = leases();
     if (!orphans.empty()) {

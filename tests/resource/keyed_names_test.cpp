@@ -46,6 +46,12 @@ struct key_hash<number> {
 
 namespace {
 
+/// As this library names its own enumerations.
+enum class region { near, far };
+std::string_view to_string(region of) {
+  return of == region::near ? "near" : "far";
+}
+
 /// Of some there is no text.
 struct moody {
   int value = 0;
@@ -77,10 +83,12 @@ TEST(KeyedNames, AnErrorNamesTheKeyBehindThePool) {
   EXPECT_NE(refusal("db1:5432"s).find("pool 'backends[db1:5432]'"), std::string::npos);
   EXPECT_NE(refusal(7).find("pool 'backends[7]'"), std::string::npos);
   EXPECT_NE(refusal(host{"db2", 80}).find("pool 'backends[db2:80]'"), std::string::npos);
+  EXPECT_NE(refusal(region::far).find("pool 'backends[far]'"), std::string::npos);
 }
 
 TEST(KeyedNames, AKeyWithoutTextIsNotNamed) {
   EXPECT_NE(refusal(number{1}).find("pool 'backends'"), std::string::npos);
+  EXPECT_NE(refusal<const char*>("an address").find("pool 'backends'"), std::string::npos);
 }
 
 TEST(KeyedNames, AnEventNamesTheKey) {

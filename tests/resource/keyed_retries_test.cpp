@@ -124,5 +124,42 @@ TEST_F(KeyedRetries, AKeyThatIsForgottenAfterAWaitInVainWaitsForNothing) {
   EXPECT_EQ(*pool.acquire_for("five", 20s), 1);
 }
 
+// Nobody has it for a while, but it has not come up by that.
+TEST_F(KeyedRetries, AKeyIsNotForgottenWhileItsPauseLasts) {
+  std::atomic<int> tried{0};
+  const auto refuse = [&](const std::string&) -> int {
+    ++tried;
+    throw std::runtime_error("refused");
+  };
+  keyed_resource_pool_options hourly = options(2);
+  hourly.each_key.retry_first = 1h;
+  hourly.each_key.retry_longest = 4h;
+  keyed_pool pool(refuse, hourly);
+  const auto come_after = [&](std::chrono::nanoseconds time) {
+    clock.advance(time);
+    pool.tick();
+    EXPECT_FALSE(pool.try_acquire("down"));
+    return tried.load();
+  };
+  EXPECT_EQ(come_after(0h), 1);
+  EXPECT_EQ(come_after(30min), 1) << "the next try is due in half an hour";
+  EXPECT_EQ(come_after(31min), 2) << "and the one behind it in two hours";
+  EXPECT_EQ(come_after(61min), 2);
+  EXPECT_EQ(come_after(61min), 3);
+  clock.advance(24h);
+  pool.tick();
+  EXPECT_EQ(pool.stats().keys, 0U) << "that is long ago";
+}
+
+// Who waits may be the only one who comes by, and then nobody looks at the clock.
+TEST_F(KeyedRetries, AnErrorTellsTodaysAges) {
+  keyed_resource_pool_options one = options(1);
+  one.each_key.upkeep = maintenance::by_callers;
+  keyed_pool pool([](const std::string&) { return 1; }, one);
+  const auto held = pool.acquire("up");
+  clock.advance(1h);
+  EXPECT_EQ(pool.leases().front().held_for, 1h);
+}
+
 }  // namespace
 }  // namespace lido

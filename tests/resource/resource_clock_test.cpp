@@ -5,6 +5,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <exception>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
 
@@ -219,6 +221,27 @@ TEST_F(ResourceClock, WhatBecomesTooOldToBeAskedIsReplacedAtOnce) {
     EXPECT_TRUE(eventually([&] { return served == 1; }));
     return std::chrono::steady_clock::now() - begin;
   }));
+}
+
+TEST(ResourceClockByCallers, WhoMakesRoomSeesThatTheNextTryIsDue) {
+  manual_clock clock;
+  bool is_up = true;
+  resource_pool<int> pool([&] { return is_up ? 1 : throw std::runtime_error("refused"); },
+                          {.max_size = 2,
+                           .retry_first = 1h,
+                           .retry_longest = 1h,
+                           .upkeep = maintenance::by_callers,
+                           .clock = &clock});
+  resource_lease<int> held = pool.acquire();
+  is_up = false;
+  int served = 0;
+  pool.async_acquire([&](resource_lease<int> lease,
+                         const std::exception_ptr& /*why*/) { served += lease ? 1 : 0; },
+                     1h);
+  is_up = true;
+  clock.advance(2h);
+  held.discard();
+  EXPECT_EQ(served, 1);
 }
 
 }  // namespace

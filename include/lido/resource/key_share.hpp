@@ -128,8 +128,8 @@ class total_share final {
 
   /// A new key. Throws std::bad_alloc.
   key_share& add(std::unique_ptr<key_share> share);
-  /// The key if it has nothing and nobody is with it but one look; then it is not in the total any
-  /// more.
+  /// The key if it has nothing, nobody is with it but one look, and it need not remember how long
+  /// to wait for the next try; then it is not in the total any more.
   [[nodiscard]] std::unique_ptr<key_share> remove(key_share& share) noexcept;
 
   // ---- by who has claimed the share -------------------------------------------------------------

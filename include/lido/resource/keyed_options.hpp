@@ -10,9 +10,12 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "lido/resource/factory.hpp"
 #include "lido/resource/options.hpp"
+#include "lido/resource/stats.hpp"
 
 namespace lido {
 
@@ -29,7 +32,8 @@ struct keyed_resource_pool_options {
 
   /// What holds for the resources of each key; `max_size` is the most of one key, at least 1.
   /// Errors and events name the key behind `name`, as in `backends[db1:5432]`, if it is text or a
-  /// number, or a function `to_string(key)` makes text of it.
+  /// number, or a function `to_string(key)` that is found by its type makes text of it, once for
+  /// each time that the pool gets to know it. Wrap a key that contains what nobody should read.
   /// `min_idle` must be 0. `detect_hold_and_wait` is ignored: such waits end at their time-outs.
   /// `upkeep` says who calls `tick()`: with `background`, one thread for all keys. Resources are
   /// made by who acquires them in any case, so an acquire may take as long as `create`.
@@ -69,20 +73,35 @@ namespace detail {
 
 template <class Key>
 concept has_own_text = requires(const Key& key) {
-  { to_string(key) } -> std::convertible_to<std::string>;
+  requires std::constructible_from<std::string, decltype(to_string(key))>;
+};
+template <class Key>
+concept is_number = std::is_arithmetic_v<Key> && requires(Key key) {
+  std::to_string(key);
 };
 
-/// Empty if a Key has none. Throws what making it throws.
+/// Empty if a Key has none, or only points to it. Throws what making it throws.
 template <class Key>
 [[nodiscard]] std::string text_of_key(const Key& key) {
   if constexpr (has_own_text<Key>) {
-    return to_string(key);
+    return std::string(to_string(key));
+  } else if constexpr (std::is_pointer_v<Key>) {
+    return {};
   } else if constexpr (std::is_convertible_v<const Key&, std::string_view>) {
-    return std::string(static_cast<std::string_view>(key));
-  } else if constexpr (std::is_arithmetic_v<Key>) {
+    const std::string_view text = key;
+    return std::string(text);
+  } else if constexpr (is_number<Key>) {
     return std::to_string(key);
   } else {
     return {};
+  }
+}
+
+inline void append(std::vector<lease_info>& all, std::vector<lease_info> of_one,
+                   const std::string& key) {
+  for (lease_info& lease : of_one) {
+    lease.key = key;
+    all.push_back(std::move(lease));
   }
 }
 

@@ -32,8 +32,9 @@ namespace lido {
 /// Each key behaves as a `resource_pool` with `maintenance::by_callers`: see there for lifetimes,
 /// validation, retries, errors. An acquire that its own key can serve takes a reader's lock of one
 /// bucket of the table of keys (spinning, for the time of a look) and no mutex. Everything else
-/// blocks for as long as others hold the mutex of the total or of the key. A key costs about 3 KiB
-/// more than its resources; it goes when it has none left and `tick` comes by.
+/// blocks for as long as others hold the mutex of the total or of the key. A key costs about 3 KiB,
+/// and `max_size` places of 128 bytes and an R; it goes when it has none left, and no create of it
+/// has failed of late, and `tick` comes by.
 ///
 /// All functions are thread-safe. Keys are looked up by anything that `Hash` can hash and compare,
 /// and copied only when they are new. Functions of the factory may use the pool, but `destroy` not
@@ -174,7 +175,7 @@ class keyed_resource_pool {
     close_report left;
     visit([&](share& one) {
       const close_report of_one = one.core().close(until);
-      append(left.holders, of_one.holders, one.key);
+      detail::append(left.holders, of_one.holders, one.text);
       left.creating += of_one.creating;
     });
     return left;
@@ -222,28 +223,23 @@ class keyed_resource_pool {
   /// Who has a resource just now.
   [[nodiscard]] std::vector<lease_info> leases() {
     std::vector<lease_info> all;
-    visit([&all](share& one) { append(all, one.core().leases(), one.key); });
+    visit([&all](share& one) { detail::append(all, one.core().leases(), one.text); });
     return all;
   }
 
  private:
   struct share : detail::key_share {
-    share(Key of, std::shared_ptr<detail::resource_core> core)
-        : detail::key_share(std::move(core)), key(std::move(of)) {}
+    share(const Key& of, const std::string& name, std::shared_ptr<detail::resource_core> core)
+        : detail::key_share(std::move(core)), key(of), text(name) {}
     const Key key;
+    const std::string text;
   };
   // Memory from operator new: what oneTBB's own allocator passes from thread to thread no sanitizer
   // follows.
   using table =
       tbb::concurrent_hash_map<Key, share*, Hash, std::allocator<std::pair<const Key, share*>>>;
-  using maker = std::function<std::shared_ptr<detail::resource_core>(const Key&)>;
-
-  static void append(std::vector<lease_info>& all, std::vector<lease_info> of_one, const Key& key) {
-    for (lease_info& lease : of_one) {
-      lease.key = detail::text_of_key(key);
-      all.push_back(std::move(lease));
-    }
-  }
+  using maker =
+      std::function<std::shared_ptr<detail::resource_core>(const Key&, const std::string& text)>;
 
   static detail::pool_settings settings_of(const keyed_resource_pool_options& options) {
     resource_pool_options each = options.each_key;
@@ -275,12 +271,11 @@ class keyed_resource_pool {
   static maker core_maker(F factory, const detail::pool_settings& settings) {
     (void)detail::fitting_factory<F, R, !detail::is_create_function_of_key<F, Key, R>>();
     detail::refuse_nothing(settings.name, "the factory", factory);
-    return [all = std::make_shared<F>(std::move(factory)), &settings](const Key& key) {
+    return [all = std::make_shared<F>(std::move(factory)), &settings](const Key& key,
+                                                                      const std::string& text) {
       using of_key = detail::keyed_factory<Key, R, F>;
       detail::pool_settings its_own = settings;
-      if (const std::string text = detail::text_of_key(key); !text.empty()) {
-        its_own.name += '[' + text + ']';
-      }
+      its_own.name += text.empty() ? "" : '[' + text + ']';
       return std::make_shared<detail::resource_core>(
           its_own, std::make_shared<detail::typed_hooks<R, of_key>>(of_key(all, key)),
           &detail::typed_block<R>::make);
@@ -314,13 +309,15 @@ class keyed_resource_pool {
     if (share* const known = claim_known(key)) {
       return *known;
     }
+    const Key copy(key);
+    const std::string text = detail::text_of_key(copy);  // which calls the user, before the lock
     typename table::accessor made;
-    (void)keys_.insert(made, Key(key));
+    (void)keys_.insert(made, copy);
     // Also where the table had no memory to grow when it had inserted the key.
     if (made->second == nullptr) {
       try {
         made->second = static_cast<share*>(
-            &total_->add(std::make_unique<share>(made->first, make_core_(made->first))));
+            &total_->add(std::make_unique<share>(copy, text, make_core_(copy, text))));
       } catch (...) {
         keys_.erase(made);
         throw;

@@ -107,8 +107,8 @@ struct resource_pool_options {
 
   /// A lease held for longer is reported once as slow, or as a suspected leak, and once more when
   /// it comes back after all. Zero: never.
-  time_limit report_slow_after;
-  time_limit report_leak_after;
+  time_limit report_slow_after = std::chrono::nanoseconds(0);
+  time_limit report_leak_after = std::chrono::nanoseconds(0);
 
   /// Told what happens. Called without locks, from any thread, also while the pool ends and, for
   /// leases and creates that outlast it, later: so long must live what it refers to. Must not
@@ -121,7 +121,7 @@ struct resource_pool_options {
   /// threads than resources that saves most uses a switch between threads. Callbacks may then also
   /// be called by threads that wait. Not with maintenance::by_callers. Zero: whatever comes back is
   /// handed to the first who waits.
-  time_limit overtake_for;
+  time_limit overtake_for = std::chrono::nanoseconds(0);
 
   /// Whether an acquire fails at once when all resources are held by threads that wait themselves.
   /// A lease that was moved counts as held by nobody in particular; one that another thread ends

@@ -124,7 +124,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void begin_behind(std::uint64_t birth) noexcept;
   /// Once, before anybody waits; the source stays until nobody does.
   void get_room_from(room_source& source) noexcept { rooms_ = &source; }
-  [[nodiscard]] std::vector<lease_info> leases() const;
+  [[nodiscard]] std::vector<lease_info> leases();
   void watch_leases(bool on) noexcept;
 
  private:
@@ -264,7 +264,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
                     std::uint32_t mark) noexcept;
   void tell(const pool_event& event) const noexcept;
   void tell_of(pool_event::kind what, const lease_info& lease) const noexcept;
-  void tell_of_orphans() const noexcept;
+  void tell_of_orphans() noexcept;
   // resource_threads.cpp
   void keep_time() noexcept;
   [[nodiscard]] bool stopping() noexcept;

@@ -21,6 +21,7 @@ class room_source {
 struct room_use {
   std::uint32_t live = 0;
   bool backs_off = false;
+  bool failed_of_late = false;  ///< it backs off, or did not so long ago as that took
 };
 
 }  // namespace lido::detail

@@ -21,16 +21,17 @@ struct alignas(no_false_sharing) thread_corner {
   atomic<std::uint32_t> leaving{0};
 };
 
-/// Those of all threads. Where there are fewer, some share one: `last` is only a hint.
+/// Those of all threads, the first for all that have no number. Where there are fewer, some share
+/// one: `last` is only a hint.
 class thread_corners {
  public:
-  /// Throws std::bad_alloc.
+  /// Of at least two. Throws std::bad_alloc.
   explicit thread_corners(std::uint32_t count)
       : count_(count), corners_(std::make_unique<thread_corner[]>(count)) {}
 
   [[nodiscard]] thread_corner& mine() const noexcept {
     const std::size_t number = thread_offset / thread_stride;
-    return corners_[number < count_ ? number : number % count_];
+    return corners_[number < count_ ? number : 1 + (number - 1) % (count_ - 1)];
   }
   [[nodiscard]] std::span<thread_corner> all() const noexcept { return {corners_.get(), count_}; }
 
