@@ -79,7 +79,7 @@ class keyed_resource_pool {
   // ---- acquire ----------------------------------------------------------------------------------
 
   /// Waits up to `acquire_timeout` of the options. Throws acquire_error, whose counts are those of
-  /// the key; std::bad_alloc; and what copying the key throws.
+  /// the key; std::bad_alloc; and what copying the key and making its text throws.
   template <class K>
   [[nodiscard, gnu::always_inline]] lease_type acquire(const K& key, std::stop_token stop = {}) {
     return acquire_at(detail::place::here(), key, settings_.acquire_timeout, std::move(stop));
