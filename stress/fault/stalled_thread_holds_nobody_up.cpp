@@ -318,8 +318,12 @@ int sweep(const settings& settings) {
   stress::run run(settings.run);
   results results;
   std::vector<std::uintptr_t> places;
-  scene<Pool>(run, results, stress::stall::never, &places).rehearse();
-  results.windows = stress::stall::count_windows(places);
+  // On a machine that is busy otherwise a thread of the script may come too late for some.
+  for (int attempt = 0; attempt < 10 && results.windows < settings.windows; ++attempt) {
+    places.clear();
+    scene<Pool>(run, results, stress::stall::never, &places).rehearse();
+    results.windows = stress::stall::count_windows(places);
+  }
   for (const std::uint32_t stop_at : stress::stall::choose(places, settings.per_window)) {
     scene<Pool>(run, results, stop_at).check(settings.fork != 0);
   }
