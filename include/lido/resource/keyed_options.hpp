@@ -85,9 +85,8 @@ template <class Key>
 [[nodiscard]] std::string text_of_key(const Key& key) {
   if constexpr (has_own_text<Key>) {
     return std::string(to_string(key));
-  } else if constexpr (std::is_pointer_v<Key>) {
-    return {};
-  } else if constexpr (std::is_convertible_v<const Key&, std::string_view>) {
+  } else if constexpr (!std::is_pointer_v<Key> &&
+                       std::is_convertible_v<const Key&, std::string_view>) {
     const std::string_view text = key;
     return std::string(text);
   } else if constexpr (is_number<Key>) {

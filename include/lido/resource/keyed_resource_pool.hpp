@@ -229,8 +229,8 @@ class keyed_resource_pool {
 
  private:
   struct share : detail::key_share {
-    share(const Key& of, const std::string& name, std::shared_ptr<detail::resource_core> core)
-        : detail::key_share(std::move(core)), key(of), text(name) {}
+    share(const Key& of, std::string name, std::shared_ptr<detail::resource_core> core)
+        : detail::key_share(std::move(core)), key(of), text(std::move(name)) {}
     const Key key;
     const std::string text;
   };

@@ -14,8 +14,8 @@ class time_limit : public std::chrono::nanoseconds {
 
  public:
   constexpr time_limit() noexcept : nanoseconds(0) {}
-  // NOLINTNEXTLINE(google-explicit-constructor): options are written as durations
   template <class Rep, class Period>
+  // NOLINTNEXTLINE(google-explicit-constructor): options are written as durations
   explicit(false) constexpr time_limit(std::chrono::duration<Rep, Period> length) noexcept
       : nanoseconds(bounded(length)) {}
 
