@@ -57,7 +57,10 @@ struct moody {
   int value = 0;
 };
 std::string to_string(const moody& of) {
-  return of.value == 0 ? throw std::runtime_error("no text") : "fine";
+  if (of.value == 0) {
+    throw std::runtime_error("no text");
+  }
+  return "fine";
 }
 struct hash_of_moody {
   static std::size_t hash(const moody& of) { return static_cast<std::size_t>(of.value); }
@@ -108,6 +111,7 @@ TEST(KeyedNames, LeasesAndTheReportOfACloseNameTheirKeys) {
   const auto second = pool.acquire(host{"db2", 80});
   const auto keys_of = [](const std::vector<lease_info>& leases) {
     std::vector<std::string> keys;
+    keys.reserve(leases.size());
     for (const lease_info& lease : leases) {
       keys.push_back(lease.key);
     }

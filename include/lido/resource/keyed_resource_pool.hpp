@@ -229,8 +229,8 @@ class keyed_resource_pool {
 
  private:
   struct share : detail::key_share {
-    share(const Key& of, std::string name, std::shared_ptr<detail::resource_core> core)
-        : detail::key_share(std::move(core)), key(of), text(std::move(name)) {}
+    share(Key of, std::string name, std::shared_ptr<detail::resource_core> core)
+        : detail::key_share(std::move(core)), key(std::move(of)), text(std::move(name)) {}
     const Key key;
     const std::string text;
   };
@@ -309,15 +309,15 @@ class keyed_resource_pool {
     if (share* const known = claim_known(key)) {
       return *known;
     }
-    const Key copy(key);
-    const std::string text = detail::text_of_key(copy);  // which calls the user, before the lock
+    const std::conditional_t<std::is_same_v<K, Key>, const Key&, Key> as_key(key);
+    const std::string text = detail::text_of_key(as_key);  // which calls the user, before the lock
     typename table::accessor made;
-    (void)keys_.insert(made, copy);
+    (void)keys_.insert(made, as_key);
     // Also where the table had no memory to grow when it had inserted the key.
     if (made->second == nullptr) {
       try {
         made->second = static_cast<share*>(
-            &total_->add(std::make_unique<share>(copy, text, make_core_(copy, text))));
+            &total_->add(std::make_unique<share>(as_key, text, make_core_(as_key, text))));
       } catch (...) {
         keys_.erase(made);
         throw;
