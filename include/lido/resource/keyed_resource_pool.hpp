@@ -309,7 +309,8 @@ class keyed_resource_pool {
     if (share* const known = claim_known(key)) {
       return *known;
     }
-    const std::conditional_t<std::is_same_v<K, Key>, const Key&, Key> as_key(key);
+    using key_or_copy = std::conditional_t<std::is_same_v<K, Key>, const Key&, Key>;
+    const key_or_copy as_key = static_cast<key_or_copy>(key);
     const std::string text = detail::text_of_key(as_key);  // which calls the user, before the lock
     typename table::accessor made;
     (void)keys_.insert(made, as_key);
