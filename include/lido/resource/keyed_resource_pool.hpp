@@ -309,16 +309,22 @@ class keyed_resource_pool {
     if (share* const known = claim_known(key)) {
       return *known;
     }
-    using key_or_copy = std::conditional_t<std::is_same_v<K, Key>, const Key&, Key>;
-    const key_or_copy as_key = static_cast<key_or_copy>(key);
-    const std::string text = detail::text_of_key(as_key);  // which calls the user, before the lock
+    if constexpr (std::is_same_v<K, Key>) {
+      return claim_new(key);
+    } else {
+      return claim_new(Key(key));
+    }
+  }
+
+  share& claim_new(const Key& key) {
+    const std::string text = detail::text_of_key(key);  // which calls the user, before the lock
     typename table::accessor made;
-    (void)keys_.insert(made, as_key);
+    (void)keys_.insert(made, key);
     // Also where the table had no memory to grow when it had inserted the key.
     if (made->second == nullptr) {
       try {
         made->second = static_cast<share*>(
-            &total_->add(std::make_unique<share>(as_key, text, make_core_(as_key, text))));
+            &total_->add(std::make_unique<share>(key, text, make_core_(key, text))));
       } catch (...) {
         keys_.erase(made);
         throw;
