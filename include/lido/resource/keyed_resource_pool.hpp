@@ -309,11 +309,7 @@ class keyed_resource_pool {
     if (share* const known = claim_known(key)) {
       return *known;
     }
-    if constexpr (std::is_same_v<K, Key>) {
-      return claim_new(key);
-    } else {
-      return claim_new(Key(key));
-    }
+    return claim_new(Key(key));
   }
 
   share& claim_new(const Key& key) {
