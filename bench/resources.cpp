@@ -41,7 +41,7 @@ void register_all() {
   register_resource<make_foonathan>();
 #endif
 #ifdef LIDO_BENCH_MIMALLOC
-  register_resource<make_mimalloc>();
+  register_resource<make_malloc<its_mimalloc>>();
 #endif
 #ifdef LIDO_BENCH_JEMALLOC
   register_resource<make_malloc<its_jemalloc>>();

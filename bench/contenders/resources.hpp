@@ -147,29 +147,6 @@ struct make_foonathan {
 };
 #endif
 
-#ifdef LIDO_BENCH_MIMALLOC
-struct make_mimalloc {
-  static constexpr std::string_view name{"mimalloc"};
-
-  class resource : public std::pmr::memory_resource {
-    void* do_allocate(std::size_t bytes, std::size_t /*alignment*/) override {
-      return library_.allocate(bytes);
-    }
-    void do_deallocate(void* address, std::size_t /*bytes*/, std::size_t /*alignment*/) override {
-      library_.deallocate(address);
-    }
-    [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
-      return this == &other;
-    }
-
-    detail::mimalloc_library library_{detail::mimalloc_library::get()};
-  };
-  static auto make(const sizing& /*size*/, std::size_t /*bytes*/) {
-    return std::make_unique<resource>();
-  }
-};
-#endif
-
 /// A malloc for all sizes, as a resource.
 template <typename Malloc>
 struct make_malloc {
@@ -177,20 +154,30 @@ struct make_malloc {
 
   class resource : public std::pmr::memory_resource {
     void* do_allocate(std::size_t bytes, std::size_t /*alignment*/) override {
-      return Malloc::allocate(bytes);
+      return malloc_.allocate(bytes);
     }
     void do_deallocate(void* address, std::size_t /*bytes*/, std::size_t /*alignment*/) override {
-      Malloc::deallocate(address);
+      malloc_.deallocate(address);
     }
     [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
       return this == &other;
     }
+
+    [[no_unique_address]] Malloc malloc_;
   };
   static auto make(const sizing& /*size*/, std::size_t /*bytes*/) {
     return std::make_unique<resource>();
   }
 };
 
+#ifdef LIDO_BENCH_MIMALLOC
+struct its_mimalloc {
+  static constexpr std::string_view name{"mimalloc"};
+  [[nodiscard]] void* allocate(std::size_t bytes) const { return library.allocate(bytes); }
+  void deallocate(void* address) const { library.deallocate(address); }
+  detail::mimalloc_library library{detail::mimalloc_library::get()};
+};
+#endif
 #ifdef LIDO_BENCH_JEMALLOC
 struct its_jemalloc {
   static constexpr std::string_view name{"jemalloc"};

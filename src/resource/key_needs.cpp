@@ -1,10 +1,8 @@
 // Who waits for room, and which key needs more.
 #include <algorithm>
-#include <chrono>
 #include <mutex>
 #include <utility>
 
-#include "lido/base/mutation.hpp"
 #include "lido/resource/key_share.hpp"
 
 namespace lido::detail {
@@ -17,15 +15,9 @@ room_wait::~room_wait() {
   total_.leave(*this);
 }
 
-nanos total_share::clock() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 void total_share::join(room_wait& wait) noexcept {
   key_share& share = wait.share_;
-  wait.since_ = clock();
+  wait.since_ = steady_now();
   {
     const std::lock_guard guard(mutex_);
     wait.number_ = ++last_number_;

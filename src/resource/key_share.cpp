@@ -238,7 +238,7 @@ void total_share::let_older_go_first(key_share& share) noexcept {
         share.granted_ == 0 || share.resizing_) {
       return;
     }
-    const nanos moment = clock();
+    const nanos moment = steady_now();
     if (moment - first->since_ < patience_) {
       return;
     }

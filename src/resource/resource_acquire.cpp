@@ -16,9 +16,7 @@ constexpr std::size_t most_holders_in_errors = 8;
 
 /// The long ways know the time and the thread exactly.
 void resource_core::begin_long_way() noexcept {
-  if (by_callers_) {
-    (void)read_clock();
-  }
+  catch_up_by_callers();
   if (thread_offset == 0) {
     assign_thread_number();
   }

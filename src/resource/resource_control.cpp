@@ -132,9 +132,7 @@ void resource_core::resize(std::size_t max_size, std::optional<std::size_t> min_
                              " is not possible");
   }
   const auto size = static_cast<std::uint32_t>(max_size);
-  if (by_callers_) {
-    (void)read_clock();  // the next try may be due
-  }
+  catch_up_by_callers();  // the next try may be due
   {
     aftermath after(*this);
     const std::lock_guard one_at_a_time(growing_);

@@ -49,9 +49,7 @@ bool resource_slot::is_lent(life_word lease, nanos now, lease_info& found) const
 }
 
 std::vector<lease_info> resource_core::leases() {
-  if (by_callers_) {
-    (void)read_clock();  // nobody else may have done so for long
-  }
+  catch_up_by_callers();
   std::vector<lease_info> found;
   find_slot([&](const resource_slot& slot) {
     lease_info info;

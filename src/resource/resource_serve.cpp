@@ -334,9 +334,7 @@ void resource_core::forget(const resource_grant& grant) noexcept {
 void resource_core::slot_emptied(resource_slot& slot, std::uint64_t& counter,
                                  bool was_surplus) noexcept {
   std::shared_ptr<resource_core> last;  // after the lock and the aftermath
-  if (by_callers_) {
-    (void)read_clock();  // the next try may be due
-  }
+  catch_up_by_callers();                // the next try may be due
   aftermath after(*this);
   const lock guard(mutex_);
   totals_.uses += slot.uses();

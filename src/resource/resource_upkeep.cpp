@@ -9,13 +9,7 @@ namespace lido::detail {
 
 namespace {
 
-nanos steady_now() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-/// The same as of the last tick of the kernel, for a tenth of the time.
+/// `steady_now()` as of the last tick of the kernel, for a tenth of the time.
 nanos recent_now() noexcept {
 #ifdef CLOCK_MONOTONIC_COARSE
   timespec moment{};
@@ -30,6 +24,13 @@ nanos recent_now() noexcept {
 
 nanos resource_core::read_clock() noexcept {
   return advance_clock(settings_.clock != nullptr ? settings_.clock->now().count() : steady_now());
+}
+
+/// Before what takes time anyway: where nobody ticks, nobody else may have looked for long.
+void resource_core::catch_up_by_callers() noexcept {
+  if (by_callers_) {
+    (void)read_clock();
+  }
 }
 
 /// For the short way. What it is late by is nothing beside the limits.

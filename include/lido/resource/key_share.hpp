@@ -187,7 +187,6 @@ class total_share final {
     // order with it and with (1, 2, 3): see there
     (void)waits_.fetch_add(1, std::memory_order_seq_cst);
   }
-  [[nodiscard]] static nanos clock() noexcept;
   void join(room_wait& wait) noexcept;
   void leave(room_wait& wait) noexcept;
   [[nodiscard]] room_wait* in_need(const key_share& share) const noexcept;

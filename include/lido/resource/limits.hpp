@@ -28,6 +28,13 @@ struct life_limits {
   return by >= never - moment ? never : moment + by;
 }
 
+/// By std::chrono::steady_clock.
+[[nodiscard]] inline nanos steady_now() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 /// That moment of the clock, or its last one.
 [[nodiscard]] inline std::chrono::steady_clock::time_point clock_after(
     std::chrono::nanoseconds by) noexcept {

@@ -318,8 +318,6 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   }
   [[nodiscard]] std::uint32_t count(life_state state) const noexcept;
   [[nodiscard]] std::uint32_t count_fit() const noexcept;
-  /// By whoever has a resource, so that it does not end beneath them: who shares its room.
-  [[nodiscard]] bool is_kept_alive() const noexcept { return rooms_ != nullptr; }
   /// Whether who asks now has to leave idle resources to others.
   [[nodiscard]] bool stands_back() const noexcept {
     return overtaking_ ? attention_.flagged() : attention_.needed();
@@ -335,6 +333,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] nanos now() const noexcept { return now_.load(std::memory_order_relaxed); }
   [[nodiscard]] nanos read_clock() noexcept;
   [[nodiscard]] nanos glance_at_clock() noexcept;
+  void catch_up_by_callers() noexcept;
   nanos advance_clock(nanos moment) noexcept;
 
   // Read by all, written rarely.

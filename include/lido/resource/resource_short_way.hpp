@@ -6,10 +6,11 @@
 
 namespace lido::detail {
 
+// Where room is shared, whoever has a resource keeps all pools alive, and leaves no mark.
 // relaxed (whole function): the owner's corner; put_back (2) publishes it before anybody can need
 // it
 inline void resource_core::begin_leaving(thread_corner& corner) const noexcept {
-  if (is_kept_alive()) {
+  if (rooms_ != nullptr) {
     return;
   }
   if (thread_offset != 0) {
@@ -20,7 +21,7 @@ inline void resource_core::begin_leaving(thread_corner& corner) const noexcept {
 }
 
 inline void resource_core::end_leaving(thread_corner& corner) const noexcept {
-  if (is_kept_alive()) {
+  if (rooms_ != nullptr) {
     return;
   }
   if (thread_offset != 0) {
