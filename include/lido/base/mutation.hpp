@@ -121,7 +121,7 @@ enum class mutation {
   reuse_used_up,         ///< a slot whose generations are used up begins again with the first
   forget_hole,           ///< an erase does not note the hole it leaves
   unlinked_move,         ///< compaction does not tell the table where a value has gone
-  skip_last_place,       ///< a walk over places with holes leaves out the last one of a word
+  skip_between_windows,  ///< a walk over places with holes leaves out the first of a next window
   // concurrent slot maps
   publish_early,          ///< a value can be reached before it is made
   erase_beside_visit,     ///< who erases ends the value although somebody is with it
