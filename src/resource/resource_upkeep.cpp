@@ -3,6 +3,7 @@
 #include <ctime>
 #include <utility>
 
+#include "lido/base/tuning.hpp"
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -293,13 +294,19 @@ void resource_core::end_job(unsigned away) noexcept {
 }
 
 /// Looks after all idle resources that need it. In a brief one a thread that acquires waits for one
-/// answer at most: the next such thread goes on.
+/// answer at most, and in others one that is long in coming is the last: what does not answer holds
+/// up other keys once a tick. The next such thread, or tick, goes on.
 void resource_core::sweep(bool is_brief) noexcept {
+  const std::chrono::nanoseconds patience(
+      std::max<nanos>(settings_.period, tuning::nanoseconds_for_answer));
   bool asked = false;
+  bool asks = true;
   find_slot([&](resource_slot& slot) {
     resource_grant grant{&slot, {}};
     if (needs_care(slot, now()) && slot.lend(grant.ticket, life_state::checking)) {
-      asked |= look_after(grant, !(asked && is_brief));
+      const auto latest = clock_after(patience);
+      asked |= look_after(grant, asks);
+      asks &= !asked || (!is_brief && std::chrono::steady_clock::now() <= latest);
     }
     return false;
   });

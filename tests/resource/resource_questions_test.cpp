@@ -274,15 +274,37 @@ TEST_F(ResourceQuestions, AnAcquireKeepsOneAlive) {
 }
 
 TEST_F(ResourceQuestions, ATickKeepsAllAlive) {
+  test::manual_clock clock;
   links pool(distant{&all}, {.max_size = 8,
-                             .keepalive = 1ms,
-                             .validate_if_idle_longer_than = 1h,
-                             .upkeep = maintenance::by_callers});
+                             .keepalive = 1min,
+                             .validate_if_idle_longer_than = 24h,
+                             .upkeep = maintenance::by_callers,
+                             .clock = &clock});
   let_grow_stale(pool, 8);
-  std::this_thread::sleep_for(5ms);
+  clock.advance(2min);
   const int before = all.asked;
   pool.tick();
   EXPECT_EQ(all.asked, before + 8);
+}
+
+// With keys one thread ticks for all.
+TEST_F(ResourceQuestions, ATickWaitsForOneSilentOne) {
+  test::manual_clock clock;
+  links pool(distant{&all}, {.max_size = 8,
+                             .validate_timeout = 50ms,
+                             .keepalive = 4ms,
+                             .validate_if_idle_longer_than = 1h,
+                             .upkeep = maintenance::by_callers,
+                             .clock = &clock});
+  let_grow_stale(pool, 8);
+  clock.advance(5ms);
+  all.silent = 8;
+  const int before = all.asked;
+  for (int ticks = 1; ticks <= 8; ++ticks) {
+    pool.tick();
+    EXPECT_EQ(all.asked, before + ticks) << "the next one goes on";
+  }
+  all.silent = 0;
 }
 
 struct silent_host {
