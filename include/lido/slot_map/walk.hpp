@@ -102,21 +102,31 @@ class walk {
         std::assume_aligned<alignof(decltype(*store_.values()))>(store_.values() + first);
     place_ = first + std::min(word, stop_ - first);
     for (std::uint32_t turn = 0; turn < turns_; turn += at_once) {
-#pragma GCC unroll 2  // or it takes half as long again at some addresses
-      for (std::uint32_t i = 0; i < at_once; ++i) {
-        if (left == 0) [[unlikely]] {
-          return true;
-        }
-        const std::uint32_t next = lowest(left);
-        if (!meet(values[next], first + next, seen, on)) [[unlikely]] {
-          place_ = first + next + 1;
-          return on;
-        }
-        left &= left - 1;
+      if (!meet_next(values, first, left, seen, on)) {
+        return on;
       }
     }
     if (left != 0) {
       place_ = first + lowest(left) + (broken(mutation::skip_between_windows) ? 1 : 0);
+    }
+    return true;
+  }
+
+  // One turn. False: no further with this window.
+  template <class Values, class Version>
+  [[gnu::always_inline]] bool meet_next(Values values, std::uint32_t first, std::uint64_t& left,
+                                        Version& seen, bool& on) {
+#pragma GCC unroll 2  // or it takes half as long again at some addresses
+    for (std::uint32_t i = 0; i < at_once; ++i) {
+      if (left == 0) [[unlikely]] {
+        return false;
+      }
+      const std::uint32_t next = lowest(left);
+      if (!meet(values[next], first + next, seen, on)) [[unlikely]] {
+        place_ = first + next + 1;
+        return false;
+      }
+      left &= left - 1;
     }
     return true;
   }
