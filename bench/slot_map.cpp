@@ -63,10 +63,13 @@ void per_object(benchmark::State& state, std::size_t objects) {
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-template <class Container>
+/// One function for each place that a linker may put a loop at, as loops of so few instructions
+/// take half as long again at some: the median is over all.
+template <class Container, int Place>
 void iterate(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
   for (auto _ : state) {
+    asm volatile(".balign 64, 0x90\n\t.skip %c0, 0x90" : : "i"(16 * Place + 1));
     all.container.walk([](object& value) { value.move(); });
     benchmark::ClobberMemory();
   }
@@ -74,9 +77,7 @@ void iterate(benchmark::State& state) {
 }
 
 /// Every fourth object, by chance, is gone; the time is for one that lives. Others are gone in each
-/// walk, as in each frame: processors learn the holes of tens of thousands of places by heart. One
-/// function for each place that a linker may put a loop at, as loops of so few instructions take
-/// half as long again at some: the median is over all.
+/// walk, as in each frame: processors learn the holes of tens of thousands of places by heart.
 template <class Container, int Place>
 void iterate_with_holes(benchmark::State& state) {
   using clock = std::chrono::steady_clock;
@@ -241,7 +242,10 @@ void register_workload(const char* workload, void (*run)(benchmark::State&)) {
 
 template <class Container>
 void register_container() {
-  register_workload<Container>("iterate", iterate<Container>);
+  register_workload<Container>("iterate", iterate<Container, 0>);
+  register_workload<Container>("iterate", iterate<Container, 1>);
+  register_workload<Container>("iterate", iterate<Container, 2>);
+  register_workload<Container>("iterate", iterate<Container, 3>);
   register_workload<Container>("churn", churn<Container>);
   register_workload<Container>("insert_erase", insert_erase<Container>);
   register_workload<Container>("look_up", look_up<Container>);

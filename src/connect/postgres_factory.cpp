@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "lido/connect/quiet_socket.hpp"
+#include "lido/resource/limits.hpp"
 
 namespace lido {
 
@@ -169,7 +170,7 @@ bool postgres_factory::validate(postgres_connection& idle, const create_context&
 
 bool postgres_factory::reset(postgres_connection& used) const noexcept {
   PGconn* const raw = used.get();
-  const create_context limit{std::chrono::steady_clock::now() + target_.reset_timeout, {}};
+  const create_context limit{detail::clock_after(target_.reset_timeout), {}};
   const PGTransactionStatusType state = PQtransactionStatus(raw);
   if ((state == PQTRANS_INTRANS || state == PQTRANS_INERROR) &&
       PQpipelineStatus(raw) == PQ_PIPELINE_OFF && !run(raw, "ROLLBACK", PGRES_COMMAND_OK, limit)) {
@@ -178,6 +179,7 @@ bool postgres_factory::reset(postgres_connection& used) const noexcept {
   if (!is_idle(raw) || PQsetnonblocking(raw, 0) != 0) {
     return false;
   }
+  PQuntrace(raw);  // into the file of who had it
   (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
   (void)PQsetErrorContextVisibility(raw, PQSHOW_CONTEXT_ERRORS);
   if (target_.on_reset == postgres_reset::rollback) {

@@ -18,6 +18,7 @@
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/connect/quiet_socket.hpp"
+#include "lido/resource/limits.hpp"
 
 namespace lido {
 
@@ -66,8 +67,9 @@ class no_pipe_signal {
 };
 
 /// Of what a user asks: each wait of a command may take that long.
-void limit_waits(redisContext* context, microseconds time) {
-  if (redisSetTimeout(context, timeval_of(time)) != REDIS_OK) {
+void limit_waits(redisContext* context, time_limit time) {
+  const auto whole = std::chrono::ceil<microseconds>(std::chrono::nanoseconds(time));
+  if (redisSetTimeout(context, timeval_of(whole)) != REDIS_OK) {
     throw std::runtime_error("redis: cannot set a time-out");
   }
 }
@@ -92,10 +94,10 @@ bool same_word(std::string_view left, std::string_view right) {
 
 /// Whether what a command does stays with the connection.
 bool changes_connection(std::string_view command) {
-  constexpr std::array<std::string_view, 17> all{
+  constexpr std::array<std::string_view, 18> all{
       "MULTI",  "WATCH", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR",
       "SELECT", "AUTH",  "HELLO",     "CLIENT",     "READONLY",   "ASKING",
-      "SYNC",   "PSYNC", "REPLCONF",  "RESET",      "QUIT"};
+      "SYNC",   "PSYNC", "REPLCONF",  "RESET",      "QUIT",       "SCRIPT"};
   return std::any_of(all.begin(), all.end(),
                      [command](std::string_view word) { return same_word(command, word); });
 }
@@ -223,6 +225,14 @@ redis_answer exchange_by(const create_context& limit, redisContext* context,
   return read_answer(raw);
 }
 
+/// RESET leaves these as they are. Servers that do not know them say so. One by one: the last is
+/// refused in a pipeline.
+void undo_what_reset_leaves(const create_context& limit, redisContext* context) {
+  (void)exchange_by(limit, context, {"CLIENT", "NO-EVICT", "OFF"});
+  (void)exchange_by(limit, context, {"CLIENT", "NO-TOUCH", "OFF"});
+  (void)exchange_by(limit, context, {"SCRIPT", "DEBUG", "NO"});
+}
+
 /// Whether the next try would be refused, too. All else may pass: data being read, too many
 /// clients, a master that is away.
 bool is_permanent(std::string_view refusal) {
@@ -333,11 +343,12 @@ bool redis_factory::reset(redis_connection& used) const noexcept {
     if (!used.changed_) {
       return is_clean && detail::is_quiet(raw->fd);
     }
-    const create_context limit{std::chrono::steady_clock::now() + target_.command_timeout, {}};
+    const create_context limit{detail::clock_after(target_.command_timeout), {}};
     if (!is_clean || exchange_by(limit, raw, {"RESET"}).text != "RESET") {
       return false;
     }
     sign_in(raw, limit, target_);
+    undo_what_reset_leaves(limit, raw);
     if (!answers_in_turn(raw, limit)) {
       return false;
     }

@@ -73,6 +73,15 @@ nanos resource_core::first_report() const noexcept {
              : never;
 }
 
+namespace {
+
+/// What a lease must not bear to get `mark`.
+constexpr std::uint32_t unreported(std::uint32_t mark) noexcept {
+  return mark | reported_leak | exempt_lease | ended_lease;
+}
+
+}  // namespace
+
 /// What there is to say of who has it, if anybody has: a mark, or 0.
 std::uint32_t resource_core::due_report(const resource_slot& slot) const noexcept {
   const nanos held = slot.held_for(now()) - slot.extension();
@@ -80,18 +89,26 @@ std::uint32_t resource_core::due_report(const resource_slot& slot) const noexcep
     return 0;
   }
   const std::uint32_t mark = held >= settings_.leak_after ? reported_leak : reported_slow;
-  return (slot.marks() & (mark | reported_leak | exempt_lease)) == 0 ? mark : 0;
+  return (slot.marks() & unreported(mark)) == 0 ? mark : 0;
 }
 
+/// Under the mutex.
 bool resource_core::has_report() const noexcept {
-  return first_report() != never && find_slot([&](const resource_slot& slot) {
-                                      return slot.state() == life_state::in_use &&
-                                             due_report(slot) != 0;
-                                    }) != nullptr;
+  const auto is_due = [&](const resource_slot& slot) {
+    return slot.state() == life_state::in_use && due_report(slot) != 0;
+  };
+  return reported_.has_over() || (first_report() != never && find_slot(is_due) != nullptr);
 }
 
-/// Each lease that is out for too long, once.
+/// Each lease that is out for too long, once; and those that have come back and nobody said so.
 void resource_core::report_leases() noexcept {
+  const auto take_over = [&] {
+    const lock guard(mutex_);
+    return reported_.take_over();
+  };
+  while (const std::optional<lease_info> over = take_over()) {
+    tell_of(pool_event::kind::returned_after_all, *over);
+  }
   if (first_report() == never) {
     return;
   }
@@ -99,24 +116,33 @@ void resource_core::report_leases() noexcept {
     const life_word lease = slot.word();
     const std::uint32_t mark = due_report(slot);
     lease_info found;
-    if (mark != 0 && slot.is_lent(lease, now(), found)) {
-      report_lease(slot, lease, found, mark);
+    if (mark != 0 && slot.is_lent(lease, now(), found) && note_report(slot, lease, found, mark)) {
+      tell_of(
+          mark == reported_leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease,
+          found);
     }
     return false;
   });
 }
 
-void resource_core::report_lease(resource_slot& slot, life_word lease, const lease_info& found,
-                                 std::uint32_t mark) noexcept {
-  if (!slot.mark(lease, mark, mark | reported_leak | exempt_lease)) {
-    return;
+/// False: it has ended meanwhile, or there is no memory, which there may be next time.
+bool resource_core::note_report(resource_slot& slot, life_word lease, const lease_info& found,
+                                std::uint32_t mark) noexcept {
+  const lock guard(mutex_);
+  bool is_new = false;
+  try {
+    is_new = reported_.add(slot, lease.lease(), found);
+  } catch (const std::bad_alloc&) {
+    return false;
   }
-  const bool is_leak = mark == reported_leak;
-  if (is_leak) {
-    const lock guard(mutex_);
-    ++totals_.suspected_leaks;
+  if (!slot.mark(lease, mark, unreported(mark))) {
+    if (is_new) {
+      (void)reported_.remove(slot, lease.lease());
+    }
+    return false;
   }
-  tell_of(is_leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, found);
+  totals_.suspected_leaks += mark == reported_leak ? 1 : 0;
+  return true;
 }
 
 void resource_core::tell(const pool_event& event) const noexcept {

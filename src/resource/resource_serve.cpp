@@ -38,8 +38,17 @@ void resource_core::give_back_with_care(const resource_grant& grant, bool last_u
   }
 }
 
-void resource_core::tell_of_return(const resource_slot& slot) noexcept {
-  if ((slot.marks() & (reported_slow | reported_leak)) != 0) {
+void resource_core::tell_of_return(resource_slot& slot) noexcept {
+  const auto [marks, lease] = slot.end_reports();
+  if ((marks & (reported_slow | reported_leak)) == 0) {
+    return;
+  }
+  bool untold = false;
+  {
+    const lock guard(mutex_);
+    untold = reported_.remove(slot, lease);
+  }
+  if (untold) {
     tell_of(pool_event::kind::returned_after_all, slot.info(now()));
   }
 }
@@ -92,12 +101,13 @@ void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_
   unsigned away = 0;
   {
     aftermath after(*this);
+    aftermath before(*this);  // each may leave one that nobody wants
     const lock guard(mutex_);
     if (by != nullptr) {
-      step_back(*by, after);  // it is for who has made it, if nobody stands before it
+      step_back(*by, before);  // it is for who has made it, if nobody stands before it
     }
     take_in(grant, on_their_way, after);
-    away = after.ended.has_callbacks() || after.unwanted.slot != nullptr ? 1 : 0;
+    away = after.calls_users() || before.calls_users() ? 1 : 0;
     // This thread may not come back soon for what else there is to do.
     after.work |= away != 0 && has_jobs();
     away_ += away;

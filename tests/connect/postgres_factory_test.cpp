@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -285,6 +287,25 @@ TEST_F(PostgresFactory, WhatCannotBeReadIsToldAtOnce) {
   const postgres_factory factory({.conninfo = "host=127.0.0.1 prot=5432"});
   EXPECT_THROW((void)factory.create({std::chrono::steady_clock::now() + 20s, {}}),
                permanent_failure);
+}
+
+TEST_F(PostgresFactory, NobodyReadsWhatAnotherAsks) {
+  postgres_pool pool = make({});
+  const std::unique_ptr<FILE, int (*)(FILE*)> trace(std::tmpfile(), &std::fclose);
+  PQtrace(pool.acquire()->get(), trace.get());
+  const long before = std::ftell(trace.get());
+  EXPECT_EQ(ask(*pool.acquire(), "SELECT 'secret'"), "secret");
+  EXPECT_EQ(std::ftell(trace.get()), before);
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+TEST_F(PostgresFactory, AResetMayTakeForEver) {
+  const postgres_target patient{.conninfo = server()->conninfo(),
+                                .reset_timeout = std::chrono::hours::max()};
+  postgres_pool pool(postgres_factory(patient), {.max_size = 1});
+  (void)ask(*pool.acquire(), "BEGIN");
+  EXPECT_EQ(ask(*pool.acquire(), "SELECT 1"), "1");
+  EXPECT_EQ(pool.stats().created, 1U);
 }
 
 TEST_F(PostgresFactory, NobodyHearsWhatAnotherHasListenedFor) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <string>
 
 #include "connect/redis_fixture.hpp"
 
@@ -41,6 +42,27 @@ TEST_F(RedisReset, WhatWasDoneWithTheContextIsUndoneToo) {
   (void)pool.acquire()->ask("SET where here");
   freeReplyObject(redisCommand(pool.acquire()->context(), "SELECT 4"));
   EXPECT_EQ(pool.acquire()->ask("GET where").text, "here");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+// RESET of Redis 7 leaves both, and a debugger answers in place of the script.
+TEST_F(RedisReset, ADebuggerAndAPlaceThatIsKeptDoNotReachTheNextUser) {
+  redis_pool pool = make({});
+  EXPECT_EQ(pool.acquire()->ask("SCRIPT DEBUG YES").text, "OK");
+  EXPECT_EQ(pool.acquire()->ask("EVAL return{1,2} 0").text, "1\n2");
+  EXPECT_EQ(pool.acquire()->ask("CLIENT NO-EVICT ON").text, "OK");
+  const std::string self = pool.acquire()->ask("CLIENT INFO").text;
+  EXPECT_NE(self.find("flags=N "), std::string::npos) << self;
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+TEST_F(RedisReset, ATimeoutMayBeForEver) {
+  redis_target patient = target();
+  patient.command_timeout = std::chrono::hours::max();
+  redis_pool pool(redis_factory(patient), {.max_size = 1});
+  EXPECT_TRUE(pool.acquire()->ask("BLPOP nothing 0.1").is_nil);
+  (void)pool.acquire()->ask("SELECT 3");
+  EXPECT_EQ(pool.acquire()->ask("PING").text, "PONG");
   EXPECT_EQ(pool.stats().created, 1U);
 }
 

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <functional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -258,6 +261,67 @@ TEST_F(ResourceReports, AnExtendedLeaseIsReportedLater) {
   held.extend(std::chrono::hours(24 * 365));
   pass(std::chrono::hours(24 * 5));
   EXPECT_EQ(told.back(), pool_event::kind::slow_lease);
+}
+
+/// Takes seconds of `clock` to set one back, and a tick comes by meanwhile.
+struct slow_to_reset {
+  test::manual_clock* clock;
+  resource_pool<int>** pool;
+  [[nodiscard]] static int create() { return 1; }
+  [[nodiscard]] bool reset(int& /*used*/) const {
+    clock->advance(60s);
+    (*pool)->tick();
+    return true;
+  }
+};
+
+TEST_F(ResourceReports, E4TheTimeAResetTakesIsNoLongLease) {
+  int told = 0;
+  resource_pool<int>* itself = nullptr;
+  resource_pool<int> pool(slow_to_reset{&clock, &itself},
+                          {.max_size = 1,
+                           .report_leak_after = 10s,
+                           .on_event = [&](const pool_event& /*event*/) { ++told; },
+                           .upkeep = maintenance::by_tick,
+                           .clock = &clock});
+  itself = &pool;
+  (void)pool.try_acquire();  // has one made
+  pool.tick();
+  EXPECT_TRUE(pool.try_acquire());
+  EXPECT_EQ(told, 0);
+  EXPECT_EQ(pool.stats().suspected_leaks, 0U);
+}
+
+// A report may come in the moment in which its lease ends, when nobody looks any more.
+TEST_F(ResourceReports, E4EachThatIsReportedIsToldToBeBack) {
+  std::atomic<int> leaks{0};
+  std::atomic<int> back{0};
+  resource_pool<int> pool([] { return 1; },
+                          {.max_size = 1,
+                           .max_lifetime = 0s,
+                           .report_leak_after = 1s,
+                           .on_event =
+                               [&](const pool_event& event) {
+                                 leaks += event.what == pool_event::kind::suspected_leak ? 1 : 0;
+                                 back += event.what == pool_event::kind::returned_after_all ? 1 : 0;
+                               },
+                           .upkeep = maintenance::by_tick,
+                           .clock = &clock});
+  (void)pool.try_acquire();
+  pool.tick();
+  {
+    const std::jthread ticking([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        clock.advance(2s);
+        pool.tick();
+      }
+    });
+    while (leaks < 20'000) {
+      (void)pool.try_acquire();
+    }
+  }
+  pool.tick();
+  EXPECT_EQ(back, leaks);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <random>
 #include <vector>
 
@@ -57,6 +58,7 @@ TEST_P(WalkWindows, StopsAtEachValueAndErasesUpToThere) {
     values.shrink_to_fit();
     living.clear();
     fill(200, 1);
+    const std::size_t before = values.size();
     std::vector<int> met;
     values.for_each([&](const int& value) {
       met.push_back(value);
@@ -67,6 +69,8 @@ TEST_P(WalkWindows, StopsAtEachValueAndErasesUpToThere) {
     living.resize(static_cast<std::size_t>(behind - living.begin()) +
                   (behind != living.end() ? 1U : 0U));
     ASSERT_EQ(met, living) << last;
+    ASSERT_EQ(values.size(), before - met.size()) << last;
+    values.for_each([&](const int& value) { ASSERT_GT(value, met.back()); });
   }
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lido/resource/factory.hpp"
+#include "lido/resource/time_limit.hpp"
 
 struct pg_conn;  // NOLINT(readability-identifier-naming): PGconn of libpq
 
@@ -27,7 +28,7 @@ struct postgres_target {
   std::string conninfo;
   postgres_reset on_reset = postgres_reset::rollback;
   /// A reset that takes longer refuses the connection. More than zero.
-  std::chrono::milliseconds reset_timeout = std::chrono::seconds(5);
+  time_limit reset_timeout = std::chrono::seconds(5);
 };
 
 /// A connection to PostgreSQL. Not thread-safe, but any one thread may have it.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "lido/resource/factory.hpp"
+#include "lido/resource/time_limit.hpp"
 
 struct redisContext;  // NOLINT(readability-identifier-naming): of hiredis
 
@@ -22,7 +23,7 @@ struct redis_target {
   int database = 0;
   /// No command waits longer for what comes next, unless signals interrupt it again and again: then
   /// hiredis begins anew. No reset takes longer. More than zero.
-  std::chrono::milliseconds command_timeout = std::chrono::seconds(5);
+  time_limit command_timeout = std::chrono::seconds(5);
 };
 
 /// An answer of Redis, as text. An array is its elements, one a line; a map names before values.

@@ -17,9 +17,14 @@ class aftermath {
   aftermath& operator=(const aftermath&) = delete;
   ~aftermath();
 
+  /// Whether its end takes as long as users like.
+  [[nodiscard]] bool calls_users() const noexcept {
+    return ended.has_callbacks() || unwanted.slot != nullptr;
+  }
+
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): a list of things to do
   ended_waiters ended;
-  resource_grant unwanted;  ///< taken, and nobody needs it
+  resource_grant unwanted;  ///< taken, and nobody needs it: one at most
   destroy_reason why = destroy_reason::killed;
   bool work = false;
   bool plans = false;

@@ -87,6 +87,8 @@ inline namespace LIDO_ASIO_NAMESPACE {
 /// Asio wants used by the handler's executor alone; blocks as `resource_pool::async_acquire` does.
 /// Throws std::bad_alloc before the wait begins; memory that is missing at its end is fatal.
 /// Requires: the pool lives until the wait has begun, with lazy tokens at their start; not longer.
+/// No executor of the handler owns its context: a release that let go of the last one would wait in
+/// the end of that context for itself.
 /// Memory is that of operator new, whatever the handler's allocator.
 template <class R, class CompletionToken, class Rep, class Period>
 [[gnu::always_inline]] inline auto async_acquire(resource_pool<R>& pool,

@@ -27,6 +27,7 @@
 #include "lido/resource/attention.hpp"
 #include "lido/resource/pool_settings.hpp"
 #include "lido/resource/refill.hpp"
+#include "lido/resource/reported_leases.hpp"
 #include "lido/resource/resource_job.hpp"
 #include "lido/resource/resource_slot.hpp"
 #include "lido/resource/resource_waiter.hpp"
@@ -200,7 +201,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   nanos expire_async(aftermath& after) noexcept;
   [[nodiscard]] std::size_t late_callbacks() const noexcept;
   // resource_serve.cpp
-  void tell_of_return(const resource_slot& slot) noexcept;
+  void tell_of_return(resource_slot& slot) noexcept;
   void end_last_use(resource_slot& slot) noexcept;
   void give_back_with_care(const resource_grant& grant, bool last_use) noexcept;
   void offer(const resource_grant& grant) noexcept;
@@ -260,8 +261,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] std::uint32_t due_report(const resource_slot& slot) const noexcept;
   [[nodiscard]] bool has_report() const noexcept;
   void report_leases() noexcept;
-  void report_lease(resource_slot& slot, life_word lease, const lease_info& found,
-                    std::uint32_t mark) noexcept;
+  [[nodiscard]] bool note_report(resource_slot& slot, life_word lease, const lease_info& found,
+                                 std::uint32_t mark) noexcept;
   void tell(const pool_event& event) const noexcept;
   void tell_of(pool_event::kind what, const lease_info& lease) const noexcept;
   void tell_of_orphans() noexcept;
@@ -376,6 +377,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::exception_ptr create_error_;
   std::string create_error_text_;
   resource_pool_stats totals_;
+  reported_leases reported_;
   std::minstd_rand random_;
   std::vector<hooks_pointer> hooks_;
   std::shared_ptr<resource_core> self_;  // while leases outlive the pool
@@ -385,7 +387,6 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   bool stopping_ = false;
   bool calls_due_ = false;  // the thread that keeps time has found something to call
   bool calling_ = false;
-
   atomic<nanos> next_upkeep_{0};
   atomic<std::uint32_t> work_{0};     // changes when there is work
   atomic<std::uint32_t> timer_{0};    // changes when plans do

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <utility>
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/place.hpp"
@@ -52,10 +53,16 @@ class resource_hooks {
 
 /// Marks on a lease. They lie in one word with the lease they are of, so that a new lease clears
 /// them at once, and what is meant for one lease does not reach the next. The bits above them, up
-/// to half of the word, count the milliseconds that its holder has asked for.
-enum lease_mark : std::uint32_t { reported_slow = 1, reported_leak = 2, exempt_lease = 4 };
+/// to half of the word, count the time that its holder has asked for, four milliseconds each.
+enum lease_mark : std::uint32_t {
+  reported_slow = 1,
+  reported_leak = 2,
+  exempt_lease = 4,
+  ended_lease = 8  ///< given back; what its resource still needs is not its holder's affair
+};
 inline constexpr unsigned lease_shift = 32;
-inline constexpr unsigned extension_shift = 3;
+inline constexpr unsigned extension_shift = 4;
+inline constexpr nanos extension_unit = 4'000'000;
 inline constexpr std::int64_t longest_extension = 0xFFFF'FFFFU >> extension_shift;
 
 class resource_slot : public resource_life {
@@ -100,6 +107,13 @@ class resource_slot : public resource_life {
   /// Only the holder: no reports of this lease.
   // relaxed (whole function): as above
   void exempt() noexcept { (void)marks_.fetch_or(exempt_lease, std::memory_order_relaxed); }
+  /// Only the holder, who has ended it: no reports of this lease from now on. Its marks, and which
+  /// lease it is.
+  // relaxed (whole function): as above
+  std::pair<std::uint32_t, std::uint32_t> end_reports() noexcept {
+    const std::uint64_t found = marks_.fetch_or(ended_lease, std::memory_order_relaxed);
+    return {static_cast<std::uint32_t>(found), static_cast<std::uint32_t>(found >> lease_shift)};
+  }
   /// Marks that lease. False: it has ended, or bears one of `unless` already.
   // relaxed (whole function): as above; which lease it is of is in the word itself
   [[nodiscard]] bool mark(life_word lease, std::uint32_t marks, std::uint32_t unless) noexcept {
@@ -116,14 +130,15 @@ class resource_slot : public resource_life {
   /// Only the holder: reports of this lease come so much later.
   void extend(std::chrono::nanoseconds by) noexcept {
     const std::int64_t before = marks() >> extension_shift;
-    const std::int64_t more = std::chrono::ceil<std::chrono::milliseconds>(by).count();
+    const std::int64_t more =
+        by.count() / extension_unit + (by.count() % extension_unit > 0 ? 1 : 0);
     const std::int64_t most = longest_extension - before;
     const auto added = static_cast<std::uint64_t>(std::clamp<std::int64_t>(more, 0, most));
     // relaxed: as above; others only set the marks below
     (void)marks_.fetch_add(added << extension_shift, std::memory_order_relaxed);
   }
   [[nodiscard]] nanos extension() const noexcept {
-    return nanos{marks() >> extension_shift} * 1'000'000;
+    return nanos{marks() >> extension_shift} * extension_unit;
   }
   /// Of one in use, as far as can be told while it goes on being used.
   [[nodiscard]] lease_info info(nanos now) const noexcept;

@@ -79,15 +79,19 @@ class walk {
 
   // Until the store changes under the walk. False: the callback wants it to stop.
   bool over_array(std::uint32_t end) {
-    auto* const values = store_.values();
     auto seen = store_.version();
     bool on = true;
     std::uint32_t place = place_;
-    while (place != end && meet(values[place], place, seen, on)) {
-      ++place;
+    // By address: with each multiplied from its place a loop takes half as long again at some
+    // addresses of its own.
+    for (auto* value = store_.values() + place; place != end; ++value, ++place) {
+      if (!meet(*value, place, seen, on)) {
+        place_ = place + 1;
+        return on;
+      }
     }
-    place_ = place + (place != end ? 1 : 0);
-    return on;
+    place_ = end;
+    return true;
   }
 
   // As above, or to the end of the window, or until it has met `turns_` values: the next window
