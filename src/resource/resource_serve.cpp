@@ -1,5 +1,6 @@
 // How a resource, or the room for one, gets to those who wait.
 #include <algorithm>
+#include <utility>
 
 #include "lido/base/mutation.hpp"
 #include "lido/resource/resource_short_way.hpp"
@@ -99,18 +100,22 @@ void resource_core::serve(resource_slot& released) noexcept {
 void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_way,
                            resource_waiter* by) noexcept {
   unsigned away = 0;
+  resource_grant left;  // both steps may leave one that nobody wants
   {
     aftermath after(*this);
-    aftermath before(*this);  // each may leave one that nobody wants
     const lock guard(mutex_);
     if (by != nullptr) {
-      step_back(*by, before);  // it is for who has made it, if nobody stands before it
+      step_back(*by, after);  // it is for who has made it, if nobody stands before it
+      left = std::exchange(after.unwanted, {});
     }
     take_in(grant, on_their_way, after);
-    away = after.calls_users() || before.calls_users() ? 1 : 0;
+    away = after.calls_users() || left.slot != nullptr ? 1 : 0;
     // This thread may not come back soon for what else there is to do.
     after.work |= away != 0 && has_jobs();
     away_ += away;
+  }
+  if (left.slot != nullptr) {
+    retire(left, destroy_reason::killed);
   }
   end_job(away);
 }

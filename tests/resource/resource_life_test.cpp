@@ -288,8 +288,10 @@ TEST(ResourceSlot, AnExtensionStaysBesideTheLeaseInItsWord) {
   slot.note_holder(0, 1, {}, lease);
   slot.extend(std::chrono::hours(24 * 365 * 100));
   slot.extend(std::chrono::hours(1));
-  EXPECT_EQ(slot.extension(), nanos{longest_extension} * 1'000'000);
+  EXPECT_EQ(slot.extension(), nanos{longest_extension} * extension_unit);
   EXPECT_TRUE(slot.mark(lease, reported_slow, reported_slow));
+  EXPECT_EQ(slot.end_reports().second, lease.lease());
+  EXPECT_FALSE(slot.mark(lease, reported_leak, ended_lease));
 }
 
 static_assert(alignof(resource_slot) >= no_false_sharing);
