@@ -83,7 +83,7 @@ class [[nodiscard]] resource_lease {
   }
 
   /// Reports of this lease as slow or leaked come later by that much, rounded up to milliseconds;
-  /// by six days at most, however often it is asked for. Requires: not empty.
+  /// by twelve days at most, however often it is asked for. Requires: not empty.
   template <class Rep, class Period>
   void extend(std::chrono::duration<Rep, Period> by) noexcept {
     grant_.slot->extend(detail::deadline::bounded(by));
