@@ -26,7 +26,9 @@ MOST_NAMED = 30
 
 def tree_lines(runs):
     """Which sources these are, and which runs may be of older ones."""
-    dirty = " with changes that are not committed" if git("status", "--porcelain", "--untracked-files=no") else ""
+    # What other scripts have measured since is in docs, and none of what ran.
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")
+    dirty = " with changes that are not committed" if changed else ""
     yield f"Commit {git('rev-parse', '--short=12', 'HEAD')}{dirty}."
     committed = int(git("show", "--no-patch", "--format=%ct", "HEAD"))
     old = [PRESETS[preset] for preset, run in runs.items() if run and run.ended < committed]
