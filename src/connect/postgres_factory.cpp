@@ -170,6 +170,7 @@ bool postgres_factory::validate(postgres_connection& idle, const create_context&
 
 bool postgres_factory::reset(postgres_connection& used) const noexcept {
   PGconn* const raw = used.get();
+  PQuntrace(raw);  // into a file of who had it
   const create_context limit{detail::clock_after(target_.reset_timeout), {}};
   const PGTransactionStatusType state = PQtransactionStatus(raw);
   if ((state == PQTRANS_INTRANS || state == PQTRANS_INERROR) &&
@@ -179,7 +180,6 @@ bool postgres_factory::reset(postgres_connection& used) const noexcept {
   if (!is_idle(raw) || PQsetnonblocking(raw, 0) != 0) {
     return false;
   }
-  PQuntrace(raw);  // into the file of who had it
   (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
   (void)PQsetErrorContextVisibility(raw, PQSHOW_CONTEXT_ERRORS);
   if (target_.on_reset == postgres_reset::rollback) {

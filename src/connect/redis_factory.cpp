@@ -94,12 +94,20 @@ bool same_word(std::string_view left, std::string_view right) {
 
 /// Whether what a command does stays with the connection.
 bool changes_connection(std::string_view command) {
-  constexpr std::array<std::string_view, 18> all{
+  constexpr std::array<std::string_view, 17> all{
       "MULTI",  "WATCH", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR",
       "SELECT", "AUTH",  "HELLO",     "CLIENT",     "READONLY",   "ASKING",
-      "SYNC",   "PSYNC", "REPLCONF",  "RESET",      "QUIT",       "SCRIPT"};
+      "SYNC",   "PSYNC", "REPLCONF",  "RESET",      "QUIT"};
   return std::any_of(all.begin(), all.end(),
                      [command](std::string_view word) { return same_word(command, word); });
+}
+
+/// Whether it stays after RESET, too.
+bool outlasts_reset(const words_view& command) {
+  const std::string_view second = command.size() > 1 ? command[1] : std::string_view();
+  return (same_word(command[0], "CLIENT") &&
+          (same_word(second, "NO-EVICT") || same_word(second, "NO-TOUCH"))) ||
+         (same_word(command[0], "SCRIPT") && same_word(second, "DEBUG"));
 }
 
 std::string text_of(const redisReply& reply);
@@ -225,14 +233,6 @@ redis_answer exchange_by(const create_context& limit, redisContext* context,
   return read_answer(raw);
 }
 
-/// RESET leaves these as they are. Servers that do not know them say so. One by one: the last is
-/// refused in a pipeline.
-void undo_what_reset_leaves(const create_context& limit, redisContext* context) {
-  (void)exchange_by(limit, context, {"CLIENT", "NO-EVICT", "OFF"});
-  (void)exchange_by(limit, context, {"CLIENT", "NO-TOUCH", "OFF"});
-  (void)exchange_by(limit, context, {"SCRIPT", "DEBUG", "NO"});
-}
-
 /// Whether the next try would be refused, too. All else may pass: data being read, too many
 /// clients, a master that is away.
 bool is_permanent(std::string_view refusal) {
@@ -295,6 +295,7 @@ redis_answer redis_connection::ask(std::string_view command) {
     throw std::invalid_argument("redis: an empty command");
   }
   changed_ = changed_ || changes_connection(words.front());
+  outlasts_reset_ = outlasts_reset_ || outlasts_reset(words);
   return exchange(context_.get(), words);
 }
 
@@ -338,7 +339,7 @@ bool redis_factory::validate(redis_connection& idle, const create_context& conte
 bool redis_factory::reset(redis_connection& used) const noexcept {
   try {
     redisContext* const raw = used.context_.get();
-    const bool is_clean = raw->err == 0 && sdslen(raw->obuf) == 0 &&
+    const bool is_clean = !used.outlasts_reset_ && raw->err == 0 && sdslen(raw->obuf) == 0 &&
                           raw->reader->pos == raw->reader->len && raw->reader->ridx == -1;
     if (!used.changed_) {
       return is_clean && detail::is_quiet(raw->fd);
@@ -348,7 +349,6 @@ bool redis_factory::reset(redis_connection& used) const noexcept {
       return false;
     }
     sign_in(raw, limit, target_);
-    undo_what_reset_leaves(limit, raw);
     if (!answers_in_turn(raw, limit)) {
       return false;
     }

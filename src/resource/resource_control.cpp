@@ -288,6 +288,7 @@ bool resource_core::is_drained(std::uint32_t& seen) noexcept {
 void resource_core::let_go() noexcept {
   ended_waiters::deliver_before_a_sleep();  // as in close()
   stop_threads(/*wait=*/false);
+  tell_of_returns();
   tell_of_orphans();
   const auto alive = weak_from_this().lock();
   const lock guard(mutex_);

@@ -100,8 +100,51 @@ bool resource_core::has_report() const noexcept {
   return reported_.has_over() || (first_report() != never && find_slot(is_due) != nullptr);
 }
 
-/// Each lease that is out for too long, once; and those that have come back and nobody said so.
+/// Each lease that is out for too long, once.
 void resource_core::report_leases() noexcept {
+  tell_of_returns();
+  if (first_report() == never) {
+    return;
+  }
+  find_slot([&](resource_slot& slot) {
+    const life_word lease = slot.word();
+    lease_info found;
+    if (due_report(slot) != 0 && slot.is_lent(lease, now(), found)) {
+      const std::uint32_t mark = note_report(slot, lease, found);
+      if (mark != 0) {
+        tell_of(
+            mark == reported_leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease,
+            found);
+      }
+    }
+    return false;
+  });
+}
+
+/// The mark it has now. None: it has ended meanwhile, or there is no memory, which there may be
+/// next time.
+std::uint32_t resource_core::note_report(resource_slot& slot, life_word lease,
+                                         const lease_info& found) noexcept {
+  const lock guard(mutex_);
+  const std::uint32_t mark = due_report(slot);
+  bool is_new = false;
+  try {
+    is_new = mark != 0 && reported_.add(slot, lease.lease(), found);
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+  if (mark == 0 || !slot.mark(lease, mark, unreported(mark))) {
+    if (is_new) {
+      (void)reported_.remove(slot, lease.lease());
+    }
+    return 0;
+  }
+  totals_.suspected_leaks += mark == reported_leak ? 1 : 0;
+  return mark;
+}
+
+/// Of leases that were reported, and whose holders had looked at their marks before.
+void resource_core::tell_of_returns() noexcept {
   const auto take_over = [&] {
     const lock guard(mutex_);
     return reported_.take_over();
@@ -109,40 +152,6 @@ void resource_core::report_leases() noexcept {
   while (const std::optional<lease_info> over = take_over()) {
     tell_of(pool_event::kind::returned_after_all, *over);
   }
-  if (first_report() == never) {
-    return;
-  }
-  find_slot([&](resource_slot& slot) {
-    const life_word lease = slot.word();
-    const std::uint32_t mark = due_report(slot);
-    lease_info found;
-    if (mark != 0 && slot.is_lent(lease, now(), found) && note_report(slot, lease, found, mark)) {
-      tell_of(
-          mark == reported_leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease,
-          found);
-    }
-    return false;
-  });
-}
-
-/// False: it has ended meanwhile, or there is no memory, which there may be next time.
-bool resource_core::note_report(resource_slot& slot, life_word lease, const lease_info& found,
-                                std::uint32_t mark) noexcept {
-  const lock guard(mutex_);
-  bool is_new = false;
-  try {
-    is_new = reported_.add(slot, lease.lease(), found);
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-  if (!slot.mark(lease, mark, unreported(mark))) {
-    if (is_new) {
-      (void)reported_.remove(slot, lease.lease());
-    }
-    return false;
-  }
-  totals_.suspected_leaks += mark == reported_leak ? 1 : 0;
-  return true;
 }
 
 void resource_core::tell(const pool_event& event) const noexcept {

@@ -103,19 +103,22 @@ void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_
   resource_grant left;  // both steps may leave one that nobody wants
   {
     aftermath after(*this);
-    const lock guard(mutex_);
-    if (by != nullptr) {
-      step_back(*by, after);  // it is for who has made it, if nobody stands before it
-      left = std::exchange(after.unwanted, {});
+    {
+      const lock guard(mutex_);
+      if (by != nullptr) {
+        step_back(*by, after);  // it is for who has made it, if nobody stands before it
+        left = std::exchange(after.unwanted, {});
+      }
+      take_in(grant, on_their_way, after);
+      away = after.calls_users() || left.slot != nullptr ? 1 : 0;
+      // This thread may not come back soon for what else there is to do.
+      after.work |= away != 0 && has_jobs();
+      away_ += away;
     }
-    take_in(grant, on_their_way, after);
-    away = after.calls_users() || left.slot != nullptr ? 1 : 0;
-    // This thread may not come back soon for what else there is to do.
-    after.work |= away != 0 && has_jobs();
-    away_ += away;
-  }
-  if (left.slot != nullptr) {
-    retire(left, destroy_reason::killed);
+    if (left.slot != nullptr) {  // before callbacks, which may wait for its room
+      after.ended.wake(nullptr);
+      retire(left, destroy_reason::killed);
+    }
   }
   end_job(away);
 }

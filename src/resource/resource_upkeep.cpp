@@ -297,8 +297,9 @@ void resource_core::end_job(unsigned away) noexcept {
 /// answer at most, and in others one that is long in coming is the last: what does not answer holds
 /// up other keys once a tick. The next such thread, or tick, goes on.
 void resource_core::sweep(bool is_brief) noexcept {
-  const std::chrono::nanoseconds patience(
+  const std::chrono::nanoseconds usual(
       std::max<nanos>(settings_.period, tuning::nanoseconds_for_answer));
+  const auto patience = std::min(usual, settings_.validate_timeout);
   bool asked = false;
   bool asks = true;
   find_slot([&](resource_slot& slot) {

@@ -45,15 +45,20 @@ TEST_F(RedisReset, WhatWasDoneWithTheContextIsUndoneToo) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-// RESET of Redis 7 leaves both, and a debugger answers in place of the script.
-TEST_F(RedisReset, ADebuggerAndAPlaceThatIsKeptDoNotReachTheNextUser) {
+// RESET leaves all of them, and a debugger answers in place of the script.
+TEST_F(RedisReset, WhatItWouldLeaveCostsTheConnection) {
   redis_pool pool = make({});
-  EXPECT_EQ(pool.acquire()->ask("SCRIPT DEBUG YES").text, "OK");
+  EXPECT_EQ(pool.acquire()->ask("script debug YES").text, "OK");
   EXPECT_EQ(pool.acquire()->ask("EVAL return{1,2} 0").text, "1\n2");
-  EXPECT_EQ(pool.acquire()->ask("CLIENT NO-EVICT ON").text, "OK");
-  const std::string self = pool.acquire()->ask("CLIENT INFO").text;
-  EXPECT_NE(self.find("flags=N "), std::string::npos) << self;
-  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_EQ(pool.stats().created, 2U);
+  (void)pool.acquire()->ask("CLIENT NO-EVICT ON");
+  (void)pool.acquire()->ask("CLIENT NO-TOUCH ON");
+  EXPECT_TRUE(pool.acquire());
+  EXPECT_EQ(pool.stats().created, 4U);
+  (void)pool.acquire()->ask("CLIENT GETNAME");
+  EXPECT_FALSE(pool.acquire()->ask("SCRIPT LOAD return{1}").is_error);
+  EXPECT_TRUE(pool.acquire());
+  EXPECT_EQ(pool.stats().created, 4U);
 }
 
 TEST_F(RedisReset, ATimeoutMayBeForEver) {

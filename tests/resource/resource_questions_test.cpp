@@ -289,22 +289,24 @@ TEST_F(ResourceQuestions, ATickKeepsAllAlive) {
 
 // With keys one thread ticks for all.
 TEST_F(ResourceQuestions, ATickWaitsForOneSilentOne) {
-  test::manual_clock clock;
-  links pool(distant{&all}, {.max_size = 8,
-                             .validate_timeout = 50ms,
-                             .keepalive = 4ms,
-                             .validate_if_idle_longer_than = 1h,
-                             .upkeep = maintenance::by_callers,
-                             .clock = &clock});
-  let_grow_stale(pool, 8);
-  clock.advance(5ms);
-  all.silent = 8;
-  const int before = all.asked;
-  for (int ticks = 1; ticks <= 8; ++ticks) {
-    pool.tick();
-    EXPECT_EQ(all.asked, before + ticks) << "the next one goes on";
+  for (const time_limit keepalive : {time_limit(4ms), time_limit(1min)}) {
+    test::manual_clock clock;
+    links pool(distant{&all}, {.max_size = 8,
+                               .validate_timeout = 50ms,
+                               .keepalive = keepalive,
+                               .validate_if_idle_longer_than = 1h,
+                               .upkeep = maintenance::by_callers,
+                               .clock = &clock});
+    let_grow_stale(pool, 8);
+    clock.advance(keepalive + 1ms);
+    all.silent = 16;  // of both pools
+    const int before = all.asked;
+    for (int ticks = 1; ticks <= 8; ++ticks) {
+      pool.tick();
+      EXPECT_EQ(all.asked, before + ticks) << "the next one goes on";
+    }
+    all.silent = 0;
   }
-  all.silent = 0;
 }
 
 struct silent_host {

@@ -42,11 +42,12 @@ class redis_connection {
   /// answer of the server that is an error is an answer; throws std::runtime_error if there is
   /// none: then the connection is of no use any more. Commands that change the connection rather
   /// than the data (MULTI, WATCH, SUBSCRIBE, SELECT and their like) are noticed, and undone by
-  /// `redis_factory::reset`.
+  /// `redis_factory::reset`, which refuses the connection after those that RESET leaves as they are
+  /// (CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT DEBUG).
   redis_answer ask(std::string_view command);
 
   /// For everything else that hiredis has. Whatever is done with it, the factory takes the state of
-  /// the connection for changed.
+  /// the connection for changed. What RESET leaves is for who did it to undo.
   [[nodiscard]] redisContext* context() noexcept {
     changed_ = true;
     return context_.get();
@@ -60,6 +61,7 @@ class redis_connection {
 
   std::unique_ptr<redisContext, closer> context_;
   bool changed_ = false;
+  bool outlasts_reset_ = false;
 };
 
 /// A factory of `redis_connection`. Thread-safe; its functions block.

@@ -77,7 +77,7 @@ class [[nodiscard]] keyed_lease {
     return {.place = grant_.slot->number, .birth = grant_.ticket.birth()};
   }
 
-  /// Reports of this lease as slow or leaked come later by that much, rounded up to milliseconds;
+  /// Reports of this lease as slow or leaked come later by that much, rounded up to 4 milliseconds;
   /// by twelve days at most, however often it is asked for. Requires: not empty.
   template <class Rep, class Period>
   void extend(std::chrono::duration<Rep, Period> by) noexcept {

@@ -106,7 +106,8 @@ struct resource_pool_options {
   time_limit close_timeout = std::chrono::seconds(10);
 
   /// A lease held for longer is reported once as slow, or as a suspected leak, and once more when
-  /// it comes back after all, by who gives it back, or by the next tick. Zero: never.
+  /// it comes back after all, by who gives it back, or the next tick, or the end of the pool. Zero:
+  /// never.
   time_limit report_slow_after = std::chrono::nanoseconds(0);
   time_limit report_leak_after = std::chrono::nanoseconds(0);
 

@@ -261,8 +261,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] std::uint32_t due_report(const resource_slot& slot) const noexcept;
   [[nodiscard]] bool has_report() const noexcept;
   void report_leases() noexcept;
-  [[nodiscard]] bool note_report(resource_slot& slot, life_word lease, const lease_info& found,
-                                 std::uint32_t mark) noexcept;
+  std::uint32_t note_report(resource_slot& slot, life_word lease, const lease_info& found) noexcept;
+  void tell_of_returns() noexcept;
   void tell(const pool_event& event) const noexcept;
   void tell_of(pool_event::kind what, const lease_info& lease) const noexcept;
   void tell_of_orphans() noexcept;

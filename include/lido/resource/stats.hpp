@@ -72,7 +72,8 @@ struct resource_pool_stats {
   }
 };
 
-/// What `on_event` is told.
+/// What `on_event` is told. Of a lease that ends while it is reported it may be told both at once,
+/// in any order.
 struct pool_event {
   enum class kind : std::uint8_t {
     create_failed,
