@@ -1,5 +1,5 @@
 /// @file
-/// Public entry: all of Lido that needs no further library.
+/// Public entry: all of Lido but lido/testing.hpp and what needs a further library.
 #pragma once
 
 #include "lido/block_resource.hpp"

@@ -10,7 +10,8 @@
 
 namespace lido {
 
-/// Thrown by `acquire` of a pool with the policy `fail` when every slot is in use.
+/// Thrown by `acquire` when every slot is in use and the pool neither waits nor can grow, and by
+/// inserts into a slot map that is full.
 ///
 /// `what()` names the pool, its capacity and how many slots are in use.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): moves copy, so the name stays

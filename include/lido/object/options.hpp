@@ -19,7 +19,7 @@ struct object_pool_options {
   /// slots to begin with, rounded up to whole segments; 0 to max_capacity.
   std::size_t capacity = 0;
 
-  /// Copied; appears in errors and statistics.
+  /// Copied; appears in errors.
   std::string_view name = "unnamed";
 
   /// Most free slots one thread's cache may grow to, 0 to 1022. All caches together are sized to

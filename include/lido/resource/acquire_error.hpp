@@ -15,7 +15,7 @@ namespace lido {
 
 enum class acquire_failure : std::uint8_t {
   timed_out,
-  cancelled,         ///< by the stop token, or by `cancel`
+  cancelled,         ///< by the stop token, or the cancellation slot of Asio
   closed,            ///< the pool
   too_many_waiters,  ///< max_waiters
   create_failed,     ///< and waiting longer is of no use

@@ -56,7 +56,7 @@ struct resource_pool_options {
   /// made for those who wait, or can be begun.
   std::size_t max_waiters = SIZE_MAX;
 
-  /// Copied; appears in errors and statistics.
+  /// Copied; appears in errors and events.
   std::string_view name = "unnamed";
 
   /// Of an acquire that is given no time of its own. More than zero.
