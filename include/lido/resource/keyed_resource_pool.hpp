@@ -38,8 +38,8 @@ namespace lido {
 ///
 /// All functions are thread-safe. Keys are looked up by anything that `Hash` can hash and compare,
 /// and copied only when they are new. Functions of the factory may use the pool, but `destroy` not
-/// wait for it. Not movable, not after a fork; the destructor does what that of resource_pool does, and waits for the
-/// call of the factory, or of `on_event`, that the pool's own thread is in.
+/// wait for it. Not movable, not after a fork; the destructor does what that of resource_pool does,
+/// and waits for the call of the factory, or of `on_event`, that the pool's own thread is in.
 template <class Key, class R, class Hash = key_hash<Key>>
 class keyed_resource_pool {
  public:
