@@ -109,13 +109,12 @@ void resource_core::report_leases() noexcept {
   find_slot([&](resource_slot& slot) {
     const life_word lease = slot.word();
     lease_info found;
-    if (due_report(slot) != 0 && slot.is_lent(lease, now(), found)) {
-      const std::uint32_t mark = note_report(slot, lease, found);
-      if (mark != 0) {
-        tell_of(
-            mark == reported_leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease,
-            found);
-      }
+    const bool is_due = due_report(slot) != 0 && slot.is_lent(lease, now(), found);
+    const std::uint32_t mark = is_due ? note_report(slot, lease, found) : 0;
+    if (mark != 0) {
+      tell_of(
+          mark == reported_leak ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease,
+          found);
     }
     return false;
   });

@@ -1,5 +1,6 @@
 // How a resource, or the room for one, gets to those who wait.
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "lido/base/mutation.hpp"
@@ -103,18 +104,17 @@ void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_
   resource_grant left;  // both steps may leave one that nobody wants
   {
     aftermath after(*this);
-    {
-      const lock guard(mutex_);
-      if (by != nullptr) {
-        step_back(*by, after);  // it is for who has made it, if nobody stands before it
-        left = std::exchange(after.unwanted, {});
-      }
-      take_in(grant, on_their_way, after);
-      away = after.calls_users() || left.slot != nullptr ? 1 : 0;
-      // This thread may not come back soon for what else there is to do.
-      after.work |= away != 0 && has_jobs();
-      away_ += away;
+    std::unique_lock guard(mutex_);
+    if (by != nullptr) {
+      step_back(*by, after);  // it is for who has made it, if nobody stands before it
+      left = std::exchange(after.unwanted, {});
     }
+    take_in(grant, on_their_way, after);
+    away = after.calls_users() || left.slot != nullptr ? 1 : 0;
+    // This thread may not come back soon for what else there is to do.
+    after.work |= away != 0 && has_jobs();
+    away_ += away;
+    guard.unlock();
     if (left.slot != nullptr) {  // before callbacks, which may wait for its room
       after.ended.wake(nullptr);
       retire(left, destroy_reason::killed);
