@@ -339,7 +339,10 @@ bool redis_factory::validate(redis_connection& idle, const create_context& conte
 bool redis_factory::reset(redis_connection& used) const noexcept {
   try {
     redisContext* const raw = used.context_.get();
-    const bool is_clean = !used.outlasts_reset_ && raw->err == 0 && sdslen(raw->obuf) == 0 &&
+    if (used.outlasts_reset_) {
+      return false;
+    }
+    const bool is_clean = raw->err == 0 && sdslen(raw->obuf) == 0 &&
                           raw->reader->pos == raw->reader->len && raw->reader->ridx == -1;
     if (!used.changed_) {
       return is_clean && detail::is_quiet(raw->fd);

@@ -156,18 +156,17 @@ class walk {
     }
   }
 
-  // One bit for each value among the 64 places from `place_` on. Requires: place_ is before the
-  // end.
+  // One bit for each value among the 64 places from `place_` on. Requires: place_ is before
+  // stop_, and that not behind the end.
   [[nodiscard]] std::uint64_t window() const noexcept {
-    const std::uint32_t end = std::min(stop_, store_.end());
     const std::uint32_t shift = place_ % word;
     const std::uint32_t next_word = place_ - shift + word;
     std::uint64_t bits = ~store_.holes_around(place_) >> shift;
-    if (shift != 0 && next_word < end) {
+    if (shift != 0 && next_word < stop_) {
       bits |= ~store_.holes_around(next_word) << (word - shift);
     }
-    if (end - place_ < word) {
-      bits &= ~(~std::uint64_t{0} << (end - place_));
+    if (stop_ - place_ < word) {
+      bits &= ~(~std::uint64_t{0} << (stop_ - place_));
     }
     return bits;
   }
