@@ -20,6 +20,9 @@ void resource_core::begin_long_way() noexcept {
   if (thread_offset == 0) {
     assign_thread_number();
   }
+  if (by_callers_) {
+    upkeep_by_caller();
+  }
 }
 
 resource_grant resource_core::take_now(place at, const deadline& until, validation by,

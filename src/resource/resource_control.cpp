@@ -144,6 +144,7 @@ void resource_core::resize(std::size_t max_size, std::optional<std::size_t> min_
       drop_pending(size);
     }
     after_change(after);
+    end_deadlock(after);
   }
   shrink();
   make_for_callbacks();

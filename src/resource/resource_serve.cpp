@@ -361,6 +361,7 @@ void resource_core::slot_emptied(resource_slot& slot, std::uint64_t& counter,
   slot.vanish();
   --live_;
   after_change(after);
+  end_deadlock(after);
   if (live_ == 0 && self_ != nullptr) {
     last = std::move(self_);
   }

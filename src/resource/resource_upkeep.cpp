@@ -258,6 +258,7 @@ void resource_core::create_failed(const job& todo, const std::exception_ptr& err
     }
     after.plans = true;
     after_change(after);
+    end_deadlock(after);
     if (by_callers_) {
       poke_waiters(after);
     }

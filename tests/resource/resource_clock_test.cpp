@@ -223,6 +223,40 @@ TEST_F(ResourceClock, WhatBecomesTooOldToBeAskedIsReplacedAtOnce) {
   }));
 }
 
+// What an acquire does for the pool before it looks for a resource counts, too.
+TEST(ResourceClockByCallers, TheTimeOfAnAcquireBeginsWithItsCall) {
+  struct attentive {
+    std::chrono::nanoseconds* left;
+    [[nodiscard]] int create() const { return 1; }
+    bool validate(int& /*idle*/, const create_context& context) const {
+      *left = context.deadline - std::chrono::steady_clock::now();
+      return true;
+    }
+  };
+  constexpr auto upkeep = 50ms;
+  manual_clock clock;
+  std::chrono::nanoseconds left{0};
+  int reports = 0;
+  resource_pool<int> pool(attentive{&left}, {.max_size = 2,
+                                             .validate_timeout = 100s,
+                                             .validate_if_idle_longer_than = 0ns,
+                                             .report_slow_after = 1s,
+                                             .on_event =
+                                                 [&](const pool_event& /*slow*/) {
+                                                   ++reports;
+                                                   std::this_thread::sleep_for(upkeep);
+                                                 },
+                                             .upkeep = maintenance::by_callers,
+                                             .clock = &clock});
+  const resource_lease<int> held = pool.acquire();
+  (void)pool.acquire();
+  clock.advance(10s);
+  (void)pool.acquire_for(20s);
+  EXPECT_EQ(reports, 1);
+  EXPECT_GT(left, 0s);
+  EXPECT_LE(left, 20s - upkeep);
+}
+
 TEST(ResourceClockByCallers, WhoMakesRoomSeesThatTheNextTryIsDue) {
   manual_clock clock;
   bool is_up = true;

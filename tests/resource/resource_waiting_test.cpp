@@ -270,41 +270,6 @@ TEST_P(ResourceWaiting, A13TheErrorSaysWhy) {
   }
 }
 
-// brettwooldridge/HikariCP #442, aio-libs/aiopg #113: a thread waits for what it holds itself.
-TEST_P(ResourceWaiting, A14AThreadThatHasAllDoesNotWaitForMore) {
-  fake_pool& pool = start({.max_size = 2});
-  const fake_lease first = pool.acquire();
-  const fake_lease second = pool.acquire();
-  EXPECT_EQ(failure_of(pool, 10s), acquire_failure::self_deadlock);
-}
-
-TEST_P(ResourceWaiting, A14SeveralThreadsThatWaitForOneAnotherAreTold) {
-  fake_pool& pool = start({.max_size = 2});
-  std::atomic<int> told{0};
-  std::atomic<int> holding{0};
-  test::run_crew(2, [&](unsigned) {
-    const fake_lease mine = pool.acquire();
-    ++holding;
-    eventually([&] { return holding == 2; });
-    try {
-      (void)pool.acquire_for(10s);
-    } catch (const acquire_error& error) {
-      told += error.cause() == acquire_failure::self_deadlock ? 1 : 0;
-    }
-  });
-  EXPECT_EQ(told, 1);  // and the other then gets what that one gave back
-}
-
-TEST_P(ResourceWaiting, A14WhatWasPassedOnMayComeBack) {
-  fake_pool& pool = start({.max_size = 1});
-  fake_lease mine = pool.acquire();
-  std::jthread other([theirs = std::move(mine)]() mutable {
-    std::this_thread::sleep_for(5ms);
-    theirs.reset();
-  });
-  EXPECT_TRUE(pool.acquire_for(10s));
-}
-
 // apache/commons-pool PR #346: nobody will ever return anything, and nothing is made.
 TEST_P(ResourceWaiting, A15AWaiterOfAnEmptyPoolIsServedOnceCreatesGoWell) {
   server.down = true;

@@ -16,7 +16,7 @@ namespace lido {
 /// telling those whose time is up.
 enum class maintenance : std::uint8_t {
   background,  ///< threads of the pool; an acquire never runs `create` itself
-  by_callers,  ///< the threads that acquire, when it is due
+  by_callers,  ///< the threads that acquire, when it is due, in their own time
   by_tick,     ///< whoever calls `tick()`; ages are counted in ticks
 };
 

@@ -59,8 +59,7 @@ struct acquire_request {
 ///     wait looks at all slots, unless somebody in front of it has (see attention.hpp). Where
 ///     others may overtake, it may only have woken the first, who then looks for all that wait.
 ///     Where who is first leaves it to the pool to validate, threads of the pool ask what is idle
-///     for it, and go on while anybody waits. After a while others are made beside that: one
-///     that does not answer holds up nobody.
+///     for it while anybody waits, and after a while make others: one that is silent stops nobody.
 ///  I3 Whatever lowers `live_`, or raises a limit, asks `creates_wanted` again.
 ///  I4 A waiter that was given something is in no queue; any other takes itself out.
 /// Lives as long as the pool, its threads, and leases that outlive it.
@@ -193,6 +192,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
   [[nodiscard]] bool is_deadlock(std::uint32_t thread) const noexcept;
   [[nodiscard]] bool is_waiting(std::uint32_t thread) const noexcept;
+  void end_deadlock(aftermath& after) noexcept;
   // resource_async.cpp
   [[nodiscard]] resource_grant take_for_callback(const acquire_request& request) noexcept;
   void begin_async(async_waiter& waiter, bool again) noexcept;

@@ -35,8 +35,9 @@ inline void resource_core::end_leaving(thread_corner& corner) const noexcept {
 }
 
 inline resource_grant resource_core::take_last(place at) noexcept {
-  if (by_callers_) {
-    upkeep_by_caller();
+  // relaxed: a hint. What is due may take time, and only the long way knows how much there is.
+  if (by_callers_ && glance_at_clock() >= next_upkeep_.load(std::memory_order_relaxed)) {
+    return {};
   }
   // relaxed: a hint
   resource_slot* const slot = corners_.mine().last.load(std::memory_order_relaxed);
