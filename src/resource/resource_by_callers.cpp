@@ -147,7 +147,7 @@ void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
     sweep_due_ = true;
     (void)expire_async(after);
     refill(after);
-    if (by != nullptr) {
+    if (by != nullptr && (has_jobs() || has_report())) {
       step_aside(*by);
     }
   }

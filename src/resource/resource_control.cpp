@@ -107,9 +107,11 @@ void resource_core::replace_hooks(hooks_pointer hooks) {
     const lock guard(mutex_);
     before = hooks_.back();
     hooks_.push_back(std::move(hooks));  // the old ones end what they made
-    // What they are making will be flushed, and may hang: the new one does not wait for it.
+    // What they are making or asking will be flushed, and may hang: the new one does not wait for
+    // it.
     outdated_ = creating_ - static_cast<std::uint32_t>(pending_.size());
     keeping_ = 0;
+    away_ += std::exchange(asking_, 0);
     retry_at_ = 0;
     retry_delay_ = 0;
     hopeless_ = false;

@@ -98,18 +98,17 @@ void resource_core::serve(resource_slot& released) noexcept {
 
 /// What a thread of the pool has made, or has been answered for, becomes idle, and in the same step
 /// is on its way no more: callbacks that get it may take their time, and so may its end.
-void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_way,
-                           resource_waiter* by) noexcept {
+void resource_core::arrive(const resource_grant& grant, const job& todo) noexcept {
   unsigned away = 0;
   resource_grant left;  // both steps may leave one that nobody wants
   {
     aftermath after(*this);
     std::unique_lock guard(mutex_);
-    if (by != nullptr) {
-      step_back(*by, after);  // it is for who has made it, if nobody stands before it
+    if (todo.by != nullptr) {
+      step_back(*todo.by, after);  // it is for who has made it, if nobody stands before it
       left = std::exchange(after.unwanted, {});
     }
-    take_in(grant, on_their_way, after);
+    take_in(grant, todo, after);
     away = after.calls_users() || left.slot != nullptr ? 1 : 0;
     // This thread may not come back soon for what else there is to do.
     after.work |= away != 0 && has_jobs();
@@ -123,11 +122,15 @@ void resource_core::arrive(const resource_grant& grant, std::uint32_t& on_their_
   end_job(away);
 }
 
-void resource_core::take_in(const resource_grant& grant, std::uint32_t& on_their_way,
+void resource_core::take_in(const resource_grant& grant, const job& todo,
                             aftermath& after) noexcept {
   grant.slot->forget_holder();
-  on_their_way -= broken(mutation::count_asked) ? 0 : 1;
-  outdated_ -= &on_their_way == &creating_ && is_outdated(grant.slot->maker) ? 1 : 0;
+  if (todo.slot == nullptr) {
+    count_asked(todo);
+  } else {
+    creating_ -= broken(mutation::count_asked) ? 0 : 1;
+    outdated_ -= is_outdated(todo.since) ? 1 : 0;
+  }
   if (!grant.slot->put_back(grant.ticket)) {
     after.unwanted = grant;
   } else if (!broken(mutation::return_unwatched)) {

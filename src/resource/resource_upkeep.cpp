@@ -120,6 +120,7 @@ bool resource_core::next_job(job& out, bool is_brief) noexcept {
     out.slot = pending_.front();
     pending_.erase(pending_.begin());
     out.slot->maker = hooks_.back().get();
+    out.since = out.slot->maker;
     out.epoch = epoch();
     out.draw = std::uniform_real_distribution<double>()(random_);
     ++running_;
@@ -129,9 +130,15 @@ bool resource_core::next_job(job& out, bool is_brief) noexcept {
   if (!has_sweep()) {
     return false;
   }
+  sweep_due_ = false;
+  // Who waits does not leave its place for a sweep that finds nothing.
+  if (is_brief && find_slot([&, moment = now()](const resource_slot& slot) {
+                    return needs_care(slot, moment);
+                  }) == nullptr) {
+    return false;
+  }
   out.slot = nullptr;
   out.is_brief = is_brief;
-  sweep_due_ = false;
   sweeping_ = true;
   ++running_;
   return true;
@@ -141,7 +148,7 @@ void resource_core::run_job(const job& todo) noexcept {
   if (todo.calls) {
     run_calls();
   } else if (todo.question.slot != nullptr) {
-    run_question(todo.question);
+    run_question(todo);
   } else if (todo.slot == nullptr) {
     sweep(todo.is_brief);
     aftermath after(*this);
@@ -151,7 +158,7 @@ void resource_core::run_job(const job& todo) noexcept {
     --running_;
     after_change(after);
   } else if (const resource_grant made = create(todo); made.slot != nullptr) {
-    arrive(made, creating_, todo.by);
+    arrive(made, todo);
   }
 }
 

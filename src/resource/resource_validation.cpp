@@ -167,6 +167,7 @@ bool resource_core::next_question(job& out) noexcept {
     (for_waiters ? answer_wanted_ : keepalive_due_) = false;
     return false;
   }
+  out.since = hooks_.back().get();
   ++asking_;
   ++running_;
   return true;
@@ -178,16 +179,17 @@ bool resource_core::needs_keepalive(const resource_slot& slot) const noexcept {
 }
 
 /// By a thread of the pool.
-void resource_core::run_question(const resource_grant& grant) noexcept {
+void resource_core::run_question(const job& todo) noexcept {
+  const resource_grant& grant = todo.question;
   const verdict found = grant.slot->judge(now(), epoch());
   destroy_reason why = found.why;
   const bool works = found.what != verdict::kind::retire && still_works(grant, {}, why);
   if (works && !broken(mutation::answer_unoffered)) {
     grant.slot->vetted(now());
-    arrive(grant, asking_);
+    arrive(grant, todo);
     return;
   }
-  stop_asking();
+  stop_asking(todo);
   if (!works) {
     retire(grant, why);
   }
@@ -195,12 +197,22 @@ void resource_core::run_question(const resource_grant& grant) noexcept {
 }
 
 /// It is asked no more while it ends, which may take long: the thread is away meanwhile.
-void resource_core::stop_asking() noexcept {
+void resource_core::stop_asking(const job& todo) noexcept {
   aftermath after(*this);
   const lock guard(mutex_);
-  asking_ -= broken(mutation::count_asked) ? 0 : 1;
+  count_asked(todo);
   ++away_;
   after.work |= has_jobs();
+}
+
+/// Under the mutex. Where the factory was replaced meanwhile the thread has counted as away, so
+/// that what does not answer is not in the way of what the new one makes.
+void resource_core::count_asked(const job& todo) noexcept {
+  if (is_outdated(todo.since)) {
+    --away_;
+  } else {
+    asking_ -= broken(mutation::count_asked) ? 0 : 1;
+  }
 }
 
 /// Under the mutex: of those who wait, how many need nothing made for them yet, since it may be

@@ -1,6 +1,7 @@
 // A factory is replaced while its creates hang, as in a fail-over from a host that does not answer.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -9,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/fake_server.hpp"
+#include "support/resource_fixtures.hpp"
 
 namespace lido {
 namespace {
@@ -141,6 +142,35 @@ TEST_P(ResourceReplaced, ThePermanentErrorOfTheNewOneIsToldBesideACreateOfTheOld
   } catch (const acquire_error& error) {
     const std::string text = error.what();
     EXPECT_NE(text.find("wrong password"), std::string::npos) << text;
+  }
+}
+
+// Nor do they have the threads that ask what the new one has made.
+TEST(ResourceReplacedQuestions, OfTheOldOneHoldUpNobody) {
+  test::fake_server old;
+  test::fake_server next;
+  fake_pool pool(test::fake_factory{&old},
+                 {.max_size = 4, .validate_if_idle_longer_than = 0ns, .max_creating = 1});
+  { const std::array<fake_lease, 2> both{pool.acquire_for(20s), pool.acquire_for(20s)}; }
+  old.slow_validate = true;
+  std::array<test::outcome, 3> told;
+  pool.async_acquire(told[0].receiver(), 20s);
+  pool.async_acquire(told[1].receiver(), 20s);
+  ASSERT_TRUE(eventually([&] { return old.validations == 2; }));  // these are all that may ask
+  pool.replace_factory(test::fake_factory{&next});
+  ASSERT_TRUE(eventually([&] { return told[0].calls == 1 && told[1].calls == 1; }));
+  EXPECT_EQ(next.creates, 2);
+  told[0].lease.reset();
+  told[1].lease.reset();
+  pool.async_acquire(told[2].receiver(), 20s);
+  EXPECT_TRUE(eventually([&] { return told[2].calls == 1; }));
+  EXPECT_TRUE(told[2].lease) << "though the server has answered";
+  EXPECT_EQ(next.validations, 1);
+  told[2].lease.reset();
+  old.slow_validate = false;
+  EXPECT_TRUE(eventually([&] { return old.alive == 0; }));
+  for (int i = 0; i < 3; ++i) {  // and what has ended late leaves the counts as they were
+    EXPECT_TRUE(pool.acquire_for(20s));
   }
 }
 

@@ -153,8 +153,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool may_ask() const noexcept;
   [[nodiscard]] bool next_question(job& out) noexcept;
   [[nodiscard]] bool needs_keepalive(const resource_slot& slot) const noexcept;
-  void run_question(const resource_grant& grant) noexcept;
-  void stop_asking() noexcept;
+  void run_question(const job& todo) noexcept;
+  void stop_asking(const job& todo) noexcept;
+  void count_asked(const job& todo) noexcept;
   [[nodiscard]] std::uint32_t hopeful() const noexcept;
   void was_unfit() noexcept;
   // resource_acquire.cpp
@@ -206,9 +207,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void give_back_with_care(const resource_grant& grant, bool last_use) noexcept;
   void offer(const resource_grant& grant) noexcept;
   void serve(resource_slot& released) noexcept;
-  void arrive(const resource_grant& grant, std::uint32_t& on_their_way,
-              resource_waiter* by = nullptr) noexcept;
-  void take_in(const resource_grant& grant, std::uint32_t& on_their_way, aftermath& after) noexcept;
+  void arrive(const resource_grant& grant, const job& todo) noexcept;
+  void take_in(const resource_grant& grant, const job& todo, aftermath& after) noexcept;
   void serve_locked(resource_slot& released, aftermath& after) noexcept;
   [[nodiscard]] bool is_unwanted() const noexcept;
   void end_unwanted(const resource_grant& grant, aftermath& after) noexcept;
@@ -364,7 +364,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::uint32_t outdated_ = 0;  // of these, those that a factory before this one makes
   std::uint32_t keeping_ = 0;   // of these, those that who makes them keeps; not of outdated ones
   std::vector<resource_slot*> pending_;  // reserved, and to be created; with room for all
-  std::uint32_t asking_ = 0;             // questions under way
+  std::uint32_t asking_ = 0;             // questions under way, since the factory is the same
   bool answer_wanted_ = false;           // somebody waits for what is idle and has to be validated
   resource_grant arriving_;              // just made or validated: fit, whatever the clock says
   bool keepalive_due_ = false;
@@ -383,7 +383,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::shared_ptr<resource_core> self_;  // while leases outlive the pool
   unsigned helpers_ = 0;                 // started when they were needed
   unsigned idle_helpers_ = 0;            // and those that are being started
-  unsigned away_ = 0;                    // in code of users, but neither create nor question
+  unsigned away_ = 0;                    // in code of users, but neither create nor such question
   bool stopping_ = false;
   bool calls_due_ = false;  // the thread that keeps time has found something to call
   bool calling_ = false;

@@ -22,6 +22,7 @@ struct resource_job {
   bool is_brief = false;          ///< which asks one
   bool is_kept = false;           ///< by who fills the slot: for nobody who waits
   resource_waiter* by = nullptr;  ///< whose thread does it, while it waits
+  const resource_hooks* since = nullptr;  ///< the factory of the pool when it was begun
   std::uint32_t epoch = 0;
   double draw = 0;
 };
