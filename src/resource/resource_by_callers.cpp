@@ -94,6 +94,9 @@ void resource_core::step_back(resource_waiter& waiter, aftermath& after) noexcep
 /// By callers, those who wait have to do what there is to do: make resources, or look at the clock
 /// until the next try is due.
 void resource_core::poke_waiters(aftermath& after) noexcept {
+  if (!by_callers_) {
+    return;
+  }
   std::size_t jobs = std::max<std::size_t>(pending_.size(), retry_at_ != 0 ? 1 : 0);
   for (resource_waiter* waiter = queue_.first(); waiter != nullptr && jobs > 0;
        waiter = waiter_list::after(*waiter)) {

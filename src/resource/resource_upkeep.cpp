@@ -86,7 +86,7 @@ void resource_core::refill(aftermath& after, std::uint32_t more_waiters) noexcep
       after.work = true;
     }
   }
-  if (by_callers_ && after.work) {
+  if (after.work) {
     poke_waiters(after);
   }
 }
@@ -103,12 +103,11 @@ resource_slot* resource_core::find_empty() const noexcept {
   return find_slot([](const resource_slot& slot) { return slot.state() == life_state::empty; });
 }
 
-/// Under the mutex.
+/// Under the mutex. `out` is empty before.
 bool resource_core::next_job(job& out, bool is_brief) noexcept {
   if (may_call()) {
     out.calls = true;
-    calls_due_ = false;
-    calling_ = true;
+    calling_ = std::exchange(calls_due_, false);
     ++running_;
     return true;
   }
@@ -119,8 +118,7 @@ bool resource_core::next_job(job& out, bool is_brief) noexcept {
   if (!pending_.empty() && (is_brief || rooms_ == nullptr)) {
     out.slot = pending_.front();
     pending_.erase(pending_.begin());
-    out.slot->maker = hooks_.back().get();
-    out.since = out.slot->maker;
+    out.since = out.slot->maker = hooks_.back().get();
     out.epoch = epoch();
     out.draw = std::uniform_real_distribution<double>()(random_);
     ++running_;
@@ -137,7 +135,6 @@ bool resource_core::next_job(job& out, bool is_brief) noexcept {
                   }) == nullptr) {
     return false;
   }
-  out.slot = nullptr;
   out.is_brief = is_brief;
   sweeping_ = true;
   ++running_;
@@ -266,9 +263,7 @@ void resource_core::create_failed(const job& todo, const std::exception_ptr& err
     after.plans = true;
     after_change(after);
     end_deadlock(after);
-    if (by_callers_) {
-      poke_waiters(after);
-    }
+    poke_waiters(after);
     ++away_;
     after.work |= has_jobs();
     last = live_ == 0 ? std::move(self_) : nullptr;
