@@ -1,0 +1,48 @@
+// A ready factory as that of many keys, as docs/reference/options.md says.
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <string>
+
+#include "lido/keyed_resource_pool.hpp"
+#include "lido/tcp.hpp"
+#include "servers/echo_server.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using socket = tcp_factory::socket;
+
+struct sockets_by_port {
+  boost::asio::io_context* context;
+  [[nodiscard]] socket create(const std::string& port, const create_context& until) const {
+    return tcp_factory(context->get_executor(), {.host = "127.0.0.1", .port = port}).create(until);
+  }
+  static bool validate(socket& idle) { return tcp_factory::validate(idle); }
+  static bool reset(socket& used) { return tcp_factory::reset(used); }
+};
+
+TEST(KeyedTcp, AReadyFactoryMakesConnectionsForEachKey) {
+  boost::asio::io_context context;
+  servers::echo_server first;
+  servers::echo_server second;
+  keyed_resource_pool<std::string, socket> pool(
+      sockets_by_port{&context},
+      {.max_total = 2, .each_key = {.max_size = 2, .validate_if_idle_longer_than = 0ns}});
+  const auto port_of_lease = [&](int port) {
+    const auto lease = pool.acquire(std::to_string(port));
+    return lease->remote_endpoint().port();
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(port_of_lease(first.port()), first.port());
+    EXPECT_EQ(port_of_lease(second.port()), second.port());
+  }
+  EXPECT_EQ(pool.stats(std::to_string(first.port())).value().created, 1U)
+      << "it was validated and reset";
+  EXPECT_EQ(pool.stats(std::to_string(second.port())).value().created, 1U);
+}
+
+}  // namespace
+}  // namespace lido
