@@ -108,10 +108,15 @@ void resource_core::poke_waiters(aftermath& after) noexcept {
 }
 
 /// By callers: whoever leaves the queue may have been woken for work that others now have to do.
+/// What was to be made for it is no work for one who comes later and finds something idle.
 void resource_core::pass_on() noexcept {
   {
     aftermath after(*this);
     const lock guard(mutex_);
+    if (queue_.empty() && rooms_ == nullptr && !pending_.empty()) {
+      drop_pending(0);
+      refill(after);
+    }
     poke_waiters(after);
   }
   make_for_callbacks();

@@ -145,6 +145,34 @@ TEST_P(ResourceReplaced, ThePermanentErrorOfTheNewOneIsToldBesideACreateOfTheOld
   }
 }
 
+// A list of hosts, of which the last one answers.
+TEST_P(ResourceReplaced, SeveralThatHangHoldUpNobody) {
+  std::array<silence, 3> hosts;
+  fake_pool pool(silent_factory{&hosts[0]},
+                 {.max_size = 4, .max_creating = 1, .upkeep = GetParam()});
+  std::vector<std::jthread> waiting;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    waiting.emplace_back([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
+    ASSERT_TRUE(eventually([&] { return hosts.at(i).begun == 1; })) << i;
+    if (i + 1 < hosts.size()) {
+      pool.replace_factory(silent_factory{&hosts.at(i + 1)});
+    } else {
+      pool.replace_factory(test::fake_factory{&next_});
+    }
+  }
+  EXPECT_TRUE(pool.acquire_for(10s));
+  for (silence& host : hosts) {
+    host.lasts = false;
+  }
+  waiting.clear();
+  EXPECT_TRUE(eventually([&] { return pool.stats().creating == 0; }));
+  std::vector<fake_lease> all(4);
+  for (fake_lease& one : all) {
+    one = pool.acquire_for(10s);
+    EXPECT_TRUE(one);
+  }
+}
+
 // Nor do they have the threads that ask what the new one has made.
 TEST(ResourceReplacedQuestions, OfTheOldOneHoldUpNobody) {
   test::fake_server old;
@@ -165,7 +193,7 @@ TEST(ResourceReplacedQuestions, OfTheOldOneHoldUpNobody) {
   pool.async_acquire(told[2].receiver(), 20s);
   EXPECT_TRUE(eventually([&] { return told[2].calls == 1; }));
   EXPECT_TRUE(told[2].lease) << "though the server has answered";
-  EXPECT_EQ(next.validations, 1);
+  EXPECT_GE(next.validations, 1);
   told[2].lease.reset();
   old.slow_validate = false;
   EXPECT_TRUE(eventually([&] { return old.alive == 0; }));
