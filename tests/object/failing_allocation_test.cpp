@@ -102,6 +102,26 @@ TYPED_TEST(FailingAllocation, WhileCachesWantToGrowLosesNothing) {
   }
 }
 
+// A new handler, or an operator new of the user's, might use the cache that is growing.
+TYPED_TEST(FailingAllocation, ACacheGrowsWithoutAnOperatorNew) {
+  typename TestFixture::pool_type pool(5000);
+  std::vector<int*> all;
+  all.reserve(5000);
+  const std::size_t bytes = pool.stats().bookkeeping_bytes;
+  const long by_new = allocations().allocations - allocations().of_malloc;
+  for (int burst = 0; burst < 20; ++burst) {
+    all.clear();
+    while (int* const object = pool.try_acquire_ptr()) {
+      all.push_back(object);
+    }
+    test::release_all(pool, all);
+  }
+  EXPECT_EQ(allocations().allocations - allocations().of_malloc, by_new);
+  if (!TypeParam::template has<policy::no_cache>) {
+    EXPECT_GT(pool.stats().bookkeeping_bytes, bytes) << "none has grown";
+  }
+}
+
 TYPED_TEST(FailingAllocation, OnceWhileACacheGrowsLosesNothing) {
   for (long n = 1; n <= 12; ++n) {
     typename TestFixture::pool_type pool(5000);

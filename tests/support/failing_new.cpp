@@ -4,6 +4,15 @@
 #include <cstdlib>
 #include <new>
 
+// What the linker makes of the names with --wrap.
+// NOLINTBEGIN(bugprone-reserved-identifier)
+extern "C" {
+void* __real_calloc(std::size_t count, std::size_t size) noexcept;
+void* __real_malloc(std::size_t size) noexcept;
+void __real_free(void* place) noexcept;
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
 namespace lido::test {
 namespace {
 
@@ -21,13 +30,20 @@ bool fails() noexcept {
   return false;
 }
 
-void* allocate(std::size_t size, std::size_t alignment) noexcept {
+bool may_allocate() noexcept {
   if (fails()) {
     ++plan.refused;
-    return nullptr;
+    return false;
   }
   ++plan.allocations;
   ++plan.outstanding;
+  return true;
+}
+
+void* allocate(std::size_t size, std::size_t alignment) noexcept {
+  if (!may_allocate()) {
+    return nullptr;
+  }
   const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
   return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
 }
@@ -40,10 +56,18 @@ void* allocate_or_throw(std::size_t size, std::size_t alignment) {
   return place;
 }
 
+template <class Allocate>
+void* allocate_by_malloc(const Allocate& allocate) noexcept {
+  if (!may_allocate()) {
+    return nullptr;
+  }
+  ++plan.of_malloc;
+  return allocate();
+}
+
 void deallocate(void* place) noexcept {
   plan.outstanding -= place != nullptr ? 1 : 0;
-  std::free(
-      place);  // NOLINT(cppcoreguidelines-no-malloc): below operator new there is nothing else
+  __real_free(place);
 }
 
 }  // namespace
@@ -53,6 +77,24 @@ allocation_plan& allocations() noexcept {
 }
 
 }  // namespace lido::test
+
+// NOLINTBEGIN(bugprone-reserved-identifier)
+extern "C" {
+void* __wrap_calloc(std::size_t count, std::size_t size) noexcept;
+void* __wrap_malloc(std::size_t size) noexcept;
+void __wrap_free(void* place) noexcept;
+// Which compilers make of malloc where all is set to zero.
+void* __wrap_calloc(std::size_t count, std::size_t size) noexcept {
+  return lido::test::allocate_by_malloc([&] { return __real_calloc(count, size); });
+}
+void* __wrap_malloc(std::size_t size) noexcept {
+  return lido::test::allocate_by_malloc([&] { return __real_malloc(size); });
+}
+void __wrap_free(void* place) noexcept {
+  lido::test::deallocate(place);
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)
 
 // The array forms and the rest call these.
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)

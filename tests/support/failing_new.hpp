@@ -1,5 +1,6 @@
 /// @file
-/// Memory that runs out on order. Only for executables that link failing_new.cpp.
+/// Memory that runs out on order: that of `operator new`, and of std::malloc where the executable
+/// calls it itself. Only for executables that `lido_failing_memory` in tests/CMakeLists.txt links.
 #pragma once
 
 namespace lido::test {
@@ -9,6 +10,7 @@ struct allocation_plan {
   long fail_at = 0;     ///< the how-manieth allocation from now fails; 0: none
   bool sticky = false;  ///< all later ones fail, too
   long allocations = 0;
+  long of_malloc = 0;  ///< of these
   long refused = 0;
   long outstanding = 0;  ///< allocated and not yet freed
 };

@@ -289,7 +289,8 @@ std::uint32_t slot_source<Stack>::flush(thread_cache& cache, std::uint32_t count
   return broken(mutation::keep_flushed) ? count : count - surplus;
 }
 
-/// Doubles the cells of a busy, empty cache, if memory is to be had.
+/// Doubles the cells of a busy, empty cache, if memory is to be had: from where nobody's code runs,
+/// which might use this cache.
 template <index_stack Stack>
 void slot_source<Stack>::enlarge(thread_cache& cache) noexcept {
   const std::size_t room = cache.cells().size() + 1;
@@ -298,17 +299,17 @@ void slot_source<Stack>::enlarge(thread_cache& cache) noexcept {
   if (wanted <= room || ceiling() < room) {
     return;
   }
-  std::unique_ptr<cell_block> block(new (std::nothrow) cell_block);
+  auto block = make_unhooked<cell_block>(1);
   if (block == nullptr) {
     return;
   }
-  block->cells.reset(new (std::nothrow) cell[wanted]);
-  if (block->cells == nullptr) {
+  block[0].cells = make_unhooked<cell>(wanted);
+  if (block[0].cells == nullptr) {
     return;
   }
-  cache.use_cells({block->cells.get(), wanted});
+  cache.use_cells({block[0].cells.get(), wanted});
   if (!broken(mutation::drop_older_cells)) {
-    block->older = std::move(cache.notes().grown);  // a slow thief may still read them
+    block[0].older = std::move(cache.notes().grown);  // a slow thief may still read them
   }
   cache.notes().grown = std::move(block);
   // relaxed: a number for statistics

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "lido/base/mutation.hpp"
+#include "lido/base/unhooked_array.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/magazine/cache_control.hpp"
@@ -27,8 +28,8 @@ enum class cache_kind : std::uint8_t { revocable, locked };
 
 /// Cells that a cache grew into. Older ones live as long as the pool, since a thief may read them.
 struct cell_block {
-  std::unique_ptr<cell[]> cells;
-  std::unique_ptr<cell_block> older;
+  unhooked_array<cell> cells;
+  unhooked_array<cell_block> older;  // one
 };
 
 /// A revocable stack of slot addresses.
@@ -187,8 +188,8 @@ class alignas(no_false_sharing) thread_cache {
   struct owner_notes {
     cache_sizing sizing;
     bool last_was_flush = false;
-    bool active = false;                ///< counted as one of the pool's open caches
-    std::unique_ptr<cell_block> grown;  ///< cells beyond those every cache starts with
+    bool active = false;               ///< counted as one of the pool's open caches
+    unhooked_array<cell_block> grown;  ///< one: cells beyond those every cache starts with
     atomic<std::uint64_t> refills{0};
     atomic<std::uint64_t> flushes{0};
     atomic<std::int64_t> drawn{0};  ///< slots taken from the depot less slots given to it
