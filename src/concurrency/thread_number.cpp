@@ -43,6 +43,9 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   void add(thread_exit_listener& listener) noexcept;
   void remove(thread_exit_listener& listener) noexcept;
 
+  /// Once; again where the system has refused it.
+  void watch_forks() noexcept;
+
   /// False where this process was made from one with pools, and not by fork.
   [[nodiscard]] bool is_of_this_process() const noexcept {
     // relaxed: in one process only one value is ever stored
@@ -138,14 +141,27 @@ std::unique_lock<registry_mutex> thread_registry::lock_unless_forking() noexcept
 bool thread_registry::prepare() noexcept {
   const bool has_hook =
       exit_hook_.prepare([](void* registry) { static_cast<thread_registry*>(registry)->leave(); });
+  // relaxed (2x): see is_of_this_process
+  if (!has_fork_handlers_ || process_.load(std::memory_order_relaxed) == 0) {
+    watch_forks();
+    process_.store(::getpid(), std::memory_order_relaxed);
+  }
+  return has_hook;
+}
+
+void thread_registry::watch_forks() noexcept {
   if (!has_fork_handlers_) {
     has_fork_handlers_ =
         pthread_atfork([] { thread_numbers.before_fork(); }, [] { thread_numbers.after_fork(); },
                        [] { thread_numbers.after_fork_in_child(); }) == 0;
-    // relaxed: see is_of_this_process
-    process_.store(::getpid(), std::memory_order_relaxed);
   }
-  return has_hook;
+}
+
+/// When the library is loaded: the mutex is then taken after what handlers of users take, as it is
+/// by a thread that makes a pool while it has such a lock. Behind those of checked pools, which may
+/// be looked up by who has this mutex.
+[[gnu::constructor(1002)]] void watch_forks_from_the_start() noexcept {
+  thread_numbers.watch_forks();
 }
 
 void thread_registry::leave() noexcept {
@@ -177,8 +193,10 @@ void thread_registry::after_fork() noexcept {
 }
 
 void thread_registry::after_fork_in_child() noexcept {
-  // relaxed: there is one thread
-  process_.store(::getpid(), std::memory_order_relaxed);
+  // relaxed (2x): there is one thread
+  if (process_.load(std::memory_order_relaxed) != 0) {
+    process_.store(::getpid(), std::memory_order_relaxed);
+  }
   const auto survivor = static_cast<std::uint32_t>(thread_offset / thread_stride);
   for (thread_exit_listener* listener = first_; listener != nullptr; listener = listener->next_) {
     listener->on_fork(survivor);

@@ -71,6 +71,9 @@ class registry {
     return result;
   }
 
+  /// Once; again where the system has refused it.
+  void watch_forks() noexcept;
+
  private:
   void prepare();
 
@@ -90,12 +93,21 @@ void registry::prepare() {
   if (live_ == nullptr) {
     live_ = new std::vector<pool_trace>;
   }
+  watch_forks();
+}
+
+/// A child must not inherit the mutex locked by a thread that it does not have.
+void registry::watch_forks() noexcept {
   if (!has_fork_handlers_) {
-    // A child must not inherit the mutex locked by a thread that it does not have.
     has_fork_handlers_ =
         pthread_atfork([] { checked_pools.mutex_.lock(); }, [] { checked_pools.mutex_.unlock(); },
                        [] { checked_pools.mutex_.unlock(); }) == 0;
   }
+}
+
+/// When the library is loaded, so that handlers of users run while this mutex is free.
+[[gnu::constructor(1001)]] void watch_forks_from_the_start() noexcept {
+  checked_pools.watch_forks();
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -137,6 +139,51 @@ TEST(Fork, HandlersOfOthersMayUsePools) {
   EXPECT_EQ(status_of_child(::fork, [] { return handlers::sees_all; }), 0);
   EXPECT_TRUE(handlers::sees_all);
   handlers::pool.reset();
+}
+
+/// Handlers that take a lock of the application's, older than the first pool.
+struct locking_handlers {
+  static inline std::mutex lock;
+  static inline std::atomic<bool> are_watched{false};
+  static inline std::atomic<bool> begun{false};
+
+  static void before() {
+    if (are_watched) {
+      begun = true;
+      lock.lock();
+    }
+  }
+  static void after() {
+    if (are_watched) {
+      lock.unlock();
+    }
+  }
+  static const int registered;
+};
+const int locking_handlers::registered =
+    ::pthread_atfork(locking_handlers::before, locking_handlers::after, locking_handlers::after);
+
+// The library's own mutex is not taken before such a lock.
+TEST(Fork, APoolIsMadeUnderALockThatAForkWaitsFor) {
+  ASSERT_EQ(locking_handlers::registered, 0);
+  const object_pool<int> first(8);
+  std::atomic<bool> has{false};
+  locking_handlers::are_watched = true;
+  std::thread maker([&] {
+    const std::lock_guard guard(locking_handlers::lock);
+    has = true;
+    while (!locking_handlers::begun) {
+      std::this_thread::yield();
+    }
+    const object_pool<int> second(8);
+    EXPECT_EQ(second.capacity(), 8U);
+  });
+  while (!has) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(status_of_child(::fork, [] { return true; }), 0);
+  maker.join();
+  locking_handlers::are_watched = false;
 }
 
 #if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN  // which do not know of _Fork

@@ -35,6 +35,19 @@ bool fails(fault what) noexcept {
   return due;
 }
 
+namespace {
+
+bool has_begun =
+    false;  // NOLINT(*-avoid-non-const-global-variables): false while the library loads
+[[maybe_unused]] const bool begins = has_begun = true;
+
+}  // namespace
+
+/// What the library asks for when it is loaded is refused, so that it asks again when it is swept.
+bool is_too_early() noexcept {
+  return !has_begun;
+}
+
 }  // namespace lido::test
 
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names that the linker
@@ -83,7 +96,7 @@ int __wrap_pthread_setspecific(pthread_key_t key, const void* value) {
 
 int __wrap_pthread_atfork(void (*prepare)(), void (*parent)(), void (*child)());
 int __wrap_pthread_atfork(void (*prepare)(), void (*parent)(), void (*child)()) {
-  return lido::test::fails(lido::test::fault::fork_handlers)
+  return lido::test::is_too_early() || lido::test::fails(lido::test::fault::fork_handlers)
              ? ENOMEM
              : __real_pthread_atfork(prepare, parent, child);
 }

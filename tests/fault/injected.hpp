@@ -34,6 +34,9 @@ struct injection {
 };
 [[nodiscard]] injection& plan() noexcept;
 
+/// Whether this is before `main`.
+[[nodiscard]] bool is_too_early() noexcept;
+
 /// Whether this occasion for `what` is one that fails.
 [[nodiscard]] bool fails(fault what) noexcept;
 

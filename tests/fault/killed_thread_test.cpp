@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "lido/concurrency/backoff.hpp"
 #include "lido/object_pool.hpp"
 #include "support/drain.hpp"
 
@@ -44,6 +45,29 @@ TEST(KilledThread, CancelledOneGivesBackWhatItHeldAndCached) {
   EXPECT_EQ(pool.stats().in_use, 0U);
   EXPECT_EQ(pool.stats().open_caches, 0U);
   EXPECT_EQ(test::count_acquirable(pool), 64U);
+}
+
+// What waits for a moment inside an acquire or a release is no place to be cancelled at.
+TEST(KilledThread, NoneIsCancelledInANap) {
+  std::atomic<bool> naps{false};
+  std::atomic<bool> cancelled{false};
+  const auto nap = []() noexcept { detail::nap_thread(); };
+  std::thread other([&] {
+    while (!cancelled) {
+      nap();
+      naps = true;
+    }
+    nap();
+    for (;;) {
+      (void)::pause();
+    }
+  });
+  while (!naps) {
+    std::this_thread::yield();
+  }
+  ASSERT_EQ(::pthread_cancel(other.native_handle()), 0);
+  cancelled = true;
+  other.join();
 }
 
 }  // namespace
