@@ -10,9 +10,42 @@
 #include <limits>
 #include <new>
 
+// Of LeakSanitizer, where the program has it.
+extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier)
+[[gnu::weak]] void __lsan_register_root_region(const void* place, std::size_t size);
+[[gnu::weak]] void __lsan_unregister_root_region(const void* place, std::size_t size);
+// NOLINTEND(bugprone-reserved-identifier)
+}
+
 namespace lido::detail {
 
 namespace {
+
+/// As memory of malloc, what is in there may own other memory: only of that leak checkers know.
+void show_to_leak_checker(const std::byte* place, std::size_t size) noexcept {
+  if (__lsan_register_root_region != nullptr) {
+    __lsan_register_root_region(place, size);
+  }
+}
+void hide_from_leak_checker(const std::byte* place, std::size_t size) noexcept {
+  if (__lsan_unregister_root_region != nullptr) {
+    __lsan_unregister_root_region(place, size);
+  }
+}
+
+/// 0, or the error.
+int drop_pages(std::byte* place, std::size_t size) noexcept {
+  if (::madvise(place, size, MADV_DONTNEED) == 0) {
+    return 0;
+  }
+#ifdef MADV_DONTNEED_LOCKED  // mlock, mlockall; Linux 5.18
+  if (errno == EINVAL && ::madvise(place, size, MADV_DONTNEED_LOCKED) == 0) {
+    return 0;
+  }
+#endif
+  return errno;
+}
 
 constexpr std::size_t round_up(std::size_t size, std::size_t unit) noexcept {
   return (size + unit - 1) / unit * unit;
@@ -39,11 +72,13 @@ address_space::address_space(std::size_t size, std::size_t alignment) : size_(si
     throw std::bad_alloc();
   }
   mapping_ = static_cast<std::byte*>(place);
+  show_to_leak_checker(mapping_, mapped_);
   const auto start = std::bit_cast<std::uintptr_t>(mapping_);
   data_ = mapping_ + (round_up(start, std::max(alignment, page)) - start);
 }
 
 address_space::~address_space() {
+  hide_from_leak_checker(mapping_, mapped_);
   (void)::munmap(mapping_, mapped_);
 }
 
@@ -58,8 +93,7 @@ int address_space::commit(std::size_t offset, std::size_t size) const noexcept {
 int address_space::decommit(std::size_t offset, std::size_t size) const noexcept {
   // Access stays allowed: where others stay in use in between, each refusal would cut a mapping in
   // two, and of these a process has but so many (vm.max_map_count), for all that it does.
-  const std::size_t bytes = round_up(size, page_size());
-  return ::madvise(data_ + offset, bytes, MADV_DONTNEED) == 0 ? 0 : errno;
+  return drop_pages(data_ + offset, round_up(size, page_size()));
 }
 
 void address_space::discard(std::size_t offset, std::size_t size) const noexcept {
@@ -67,7 +101,7 @@ void address_space::discard(std::size_t offset, std::size_t size) const noexcept
   const std::size_t first = round_up(offset, page);
   const std::size_t last = (offset + size) / page * page;
   if (first < last) {
-    (void)::madvise(data_ + first, last - first, MADV_DONTNEED);
+    (void)drop_pages(data_ + first, last - first);
   }
 }
 

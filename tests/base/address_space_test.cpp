@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -90,6 +91,22 @@ TEST(AddressSpace, DiscardedPagesGoBackToTheSystemAndCanBeUsedAtOnce) {
   EXPECT_EQ(space.data()[50 * page_size()], std::byte{1});
   space.discard(60 * page_size() + 1, page_size());
   EXPECT_EQ(space.data()[60 * page_size()], std::byte{1}) << "no page lies within";
+}
+
+// As with mlockall, which programs for real time call.
+TEST(AddressSpace, LockedPagesGoBack) {
+  const address_space space(4 * page_size(), 8);
+  ASSERT_EQ(space.commit(0, space.size()), 0);
+  std::fill_n(space.data(), space.size(), std::byte{1});
+  if (::mlock(space.data(), space.size()) != 0) {
+    GTEST_SKIP() << "the system locks nothing";
+  }
+  const int error = space.decommit(0, space.size());
+  if (error == EINVAL) {
+    GTEST_SKIP() << "the system gives nothing back that is locked: it is older than Linux 5.18";
+  }
+  EXPECT_EQ(error, 0);
+  EXPECT_EQ(space.data()[0], std::byte{0});
 }
 
 TEST(AddressSpace, AlignmentBeyondAPageIsKept) {

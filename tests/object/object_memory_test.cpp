@@ -9,10 +9,16 @@
 #include <memory>
 #include <vector>
 
+#include "lido/slot_map.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
 #include "support/pool_kinds.hpp"
 #include "support/sanitizers.hpp"
+
+#if LIDO_TEST_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
+#endif
 
 namespace lido {
 namespace {
@@ -120,6 +126,31 @@ TEST(ObjectMemoryBeside, ALargePoolTakesItsObjectsAndEightBytesASlot) {
   const std::size_t said = slots * sizeof(object) + pool->stats().bookkeeping_bytes;
   EXPECT_GE(taken, said);
   EXPECT_LE(taken, said + table_and_ends_of_pages);
+}
+#endif
+
+#if LIDO_TEST_ASAN
+TEST(ObjectMemoryWatched, WhatASegmentGaveBackIsStillPoisoned) {
+  object_pool<std::array<long, 8>, policy::grow> pool({.max_capacity = 1000});
+  auto* const object = pool.try_acquire_ptr();
+  ASSERT_NE(object, nullptr);
+  pool.release(object);
+  EXPECT_TRUE(__asan_address_is_poisoned(object));
+  EXPECT_EQ(pool.shrink_to(0), 0U);
+  EXPECT_TRUE(__asan_address_is_poisoned(object));
+}
+
+// As of objects anywhere else.
+TEST(ObjectMemoryWatched, WhatAnObjectInASegmentOwnsIsNoLeak) {
+  if (__lsan_do_recoverable_leak_check() != 0) {
+    GTEST_SKIP() << "another test has left a pool with Boost's list, which hides its nodes";
+  }
+  object_pool<std::unique_ptr<int>, policy::grow> pool({.max_capacity = 1000});
+  concurrent_slot_map<std::unique_ptr<int>> map(100);
+  auto* const object = pool.try_acquire_ptr(std::make_unique<int>(1));
+  (void)map.emplace(std::make_unique<int>(2));
+  EXPECT_EQ(__lsan_do_recoverable_leak_check(), 0);
+  pool.release(object);
 }
 #endif
 

@@ -138,6 +138,21 @@ TEST(Compaction, MemoryIsGivenBackWhenMoreThanTheThresholdIsFree) {
 }
 
 // Or a map about that size would give memory back and ask for it in turn.
+TEST(Compaction, TheFirstPlacesStayWhateverTheThreshold) {
+  slot_map<int> map({.shrink_threshold = 0, .compaction = compaction_mode::immediate});
+  map.erase(map.insert(1));
+  const std::size_t first = map.capacity();
+  EXPECT_GT(first, 0U);
+  for (int i = 0; i < 100; ++i) {
+    const slot_handle<int> handle = map.insert(i);
+    EXPECT_EQ(map.capacity(), first);
+    map.erase(handle);
+    EXPECT_EQ(map.capacity(), first);
+  }
+  map.shrink_to_fit();
+  EXPECT_EQ(map.capacity(), 0U);
+}
+
 TEST(Compaction, MemoryIsKeptWhileAQuarterIsUsed) {
   slot_map<int> map({.shrink_threshold = 0, .compaction = compaction_mode::immediate});
   std::vector<slot_handle<int>> handles;

@@ -75,5 +75,30 @@ TEST(SlotSupply, WhoStandsStillIsNot) {
   EXPECT_EQ(supply.take(), nullptr);
 }
 
+// Somebody takes all slots for a moment, again and again.
+TEST(SlotSupply, ATakeDoesNotWaitForEver) {
+  constexpr int too_many = 2000;
+  slot_supply supply = make_supply();
+  while (supply.take() != nullptr) {
+  }
+  std::atomic<int> censuses{0};
+  std::atomic<bool> over{false};
+  std::thread holder([&] {
+    while (!over && censuses < too_many) {
+      supply.lower_end([&](std::uint32_t /*end*/, const auto& /*note*/) noexcept {
+        ++censuses;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      });
+    }
+  });
+  while (censuses == 0) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(supply.take(), nullptr);
+  EXPECT_LT(censuses, too_many);
+  over = true;
+  holder.join();
+}
+
 }  // namespace
 }  // namespace lido::detail

@@ -187,7 +187,7 @@ void growing_source<Stack, Memory>::on_fork(std::uint32_t /*survivor*/) noexcept
       census_.erase(first, first + plan_.slots_of(segment));
       states_[segment] = segment_state::retired;
     }
-    in_service += states_[segment] == segment_state::in_service ? 1 : 0;
+    in_service += states_[segment] == segment_state::in_service ? 1U : 0U;
   }
   first_spare_ = 0;  // whoever was about to lower it may be missing
   segments_.store(in_service, std::memory_order_relaxed);

@@ -163,7 +163,7 @@ void slot_source<Stack>::raise_highest(std::uint32_t number) noexcept {
   }
 }
 
-/// The fair share of one cache: all caches together hold at most half of the slots.
+/// The fair share of one cache of half of the slots.
 template <index_stack Stack>
 std::uint32_t slot_source<Stack>::ceiling() const noexcept {
   // relaxed: a number from which shares are computed

@@ -39,9 +39,9 @@ namespace lido {
 /// hold.
 ///
 /// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
-/// thread's cache is wait-free, without atomic read-modify-write or fence; otherwise lock-free, but
-/// for an acquire that finds nothing while another thread stands still in the middle of moving
-/// slots: it waits for that thread, up to about a tenth of a second.
+/// thread's cache is wait-free, without fence or (but in locked caches) read-modify-write;
+/// otherwise lock-free, but for an acquire that finds nothing while another thread stands still in
+/// the middle of moving slots: it waits for that thread, up to about a tenth of a second.
 ///
 /// With `policy::grow` slots come when they are needed, and go with `shrink_to`; see
 /// growth_functions in lido/object/growth.hpp. An acquire that needs more asks the system for
@@ -56,8 +56,8 @@ template <class T, class... Policies>
 class object_pool : public detail::growth_base<object_pool<T, Policies...>, Policies...>,
                     public detail::waiting_acquires<T, object_pool<T, Policies...>,
                                                     detail::pool_waits<Policies...>> {
-  static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
-                "lido: a pool holds objects: no references, arrays or const types");
+  static_assert(std::is_object_v<T> && !std::is_array_v<T> && std::is_same_v<T, std::decay_t<T>>,
+                "lido: a pool holds objects: no references, arrays, const or volatile types");
   static_assert(std::is_nothrow_destructible_v<T>, "lido: release is noexcept, so ~T must be, too");
 
   using chosen = detail::chosen_policies<Policies...>;
@@ -212,7 +212,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// A snapshot; see pool_stats. Wait-free, reads one line for each thread number.
+  /// A snapshot; see pool_stats. Wait-free, reads two lines for each thread number.
   [[nodiscard]] pool_stats stats() const noexcept {
     pool_stats stats = source_.stats();
     stats.created = life_.created(stats.in_use);

@@ -22,8 +22,9 @@ struct object_pool_options {
   /// Copied; appears in errors.
   std::string_view name = "unnamed";
 
-  /// Most free slots one thread's cache may grow to, 0 to 1022. All caches together are sized to
-  /// hold half of the capacity at most, and none keeps a slot from a thread that needs it.
+  /// Most free slots one thread's cache may grow to, 0 to 1022. When it goes to the shared lists a
+  /// cache is cut to its share of half of the capacity; one that is not used keeps what it has
+  /// until somebody needs that, which none keeps a slot from.
   std::size_t max_cached = 512;
 
   /// `policy::grow` only, and needed there: most slots, exactly. 1 to 2^32 - 2. Addresses are set
@@ -31,8 +32,9 @@ struct object_pool_options {
   std::size_t max_capacity = 0;
 
   /// `policy::grow` only: most bytes of slots; bounds the capacity as well, to whole segments. 0:
-  /// no bound. Bookkeeping comes on top: at most 8 bytes and 1 bit a slot, and a byte
-  /// each with `policy::track_in_use` and `policy::keep_constructed`.
+  /// no bound. Bookkeeping comes on top: at most 8 bytes and 1 bit a slot, a byte each with
+  /// `policy::track_in_use` and `policy::keep_constructed`, and from the start 9 bytes for each
+  /// segment that there can be.
   std::size_t max_bytes = 0;
 
   /// `creation::eager` is for `policy::keep_constructed` only.

@@ -55,11 +55,8 @@ class segment_backing {
   }
 
   [[nodiscard]] int decommit(slot_index first, std::uint32_t count) noexcept {
-    const int error = slots_.storage().decommit(sizeof(T) * first, sizeof(T) * count);
-    if (error == 0) {
-      slot_shadow<sizeof(T)>::open_all(place_of(first), count);
-    }
-    return error;
+    // The shadow stays closed: these addresses are nobody else's while the pool lives.
+    return slots_.storage().decommit(sizeof(T) * first, sizeof(T) * count);
   }
 
  private:

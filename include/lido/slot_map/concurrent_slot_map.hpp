@@ -101,7 +101,7 @@ class concurrent_slot_map
 
   /// A value made from `args`. Throws pool_exhausted when all slots are taken, and what T's
   /// constructor and on_insert throw, which cost no slot. Progress: as `object_pool::acquire`; who
-  /// finds no slot while a `shrink_to_fit` is under way waits for that.
+  /// finds no slot while a `shrink_to_fit` is under way waits for that, and for a few if more come.
   template <class... Args>
   handle_type emplace(Args&&... args) {
     void* const slot = slots_.take();
@@ -126,7 +126,8 @@ class concurrent_slot_map
   /// the value, which may be gone when it is compared. Waits for those who are with a value, also
   /// until the last one has left the erased one. Throws pool_exhausted when all slots are used up;
   /// what throws after an erase does not undo that. Requires: not called from a callback of this
-  /// map, which it might wait for; `importance` calls nothing of the map.
+  /// map, which it might wait for, nor from T's own functions or hooks; `importance` calls nothing
+  /// of the map.
   template <class Importance, class... Args>
   handle_type emplace_or_evict(Importance importance, Args&&... args) {
     void* slot = slots_.take();

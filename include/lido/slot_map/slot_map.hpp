@@ -341,7 +341,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   void shrink_if_sparse() noexcept {
     const std::size_t used = store_.end();
     if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
-        capacity() - used > shrink_threshold_) [[unlikely]] {
+        capacity() - used > std::max(shrink_threshold_, detail::fewest_spare)) [[unlikely]] {
       try {
         shrink_places_to(static_cast<std::uint32_t>(std::max<std::size_t>(2 * used, kept_)));
       } catch (...) {  // NOLINT(bugprone-empty-catch): then the memory stays

@@ -52,6 +52,9 @@ struct slot_map_options {
 namespace detail {
 
 inline constexpr std::uint32_t first_capacity = 16;  ///< of a map that grows
+/// That places are given back for by themselves: not the first ones, for a map that holds now none
+/// and now one value.
+inline constexpr std::size_t fewest_spare = first_capacity;
 
 /// Of a map whose places are all taken. Throws pool_exhausted if it must not grow.
 [[nodiscard]] inline std::uint32_t grown_capacity(std::size_t capacity, std::size_t max_size,
@@ -69,9 +72,11 @@ inline const slot_map_options& checked(const slot_map_options& options) {
   if (options.max_size == 0) {
     throw_invalid_option(options.name, "max_size is 0");
   }
-  if (options.reserve > std::min<std::size_t>(options.max_size, max_capacity)) {
-    throw_invalid_option(options.name,
-                         "reserve " + std::to_string(options.reserve) + " is more than max_size");
+  const std::size_t most = std::min<std::size_t>(options.max_size, max_capacity);
+  if (options.reserve > most) {
+    throw_invalid_option(options.name, "reserve " + std::to_string(options.reserve) +
+                                           " is more than the " + std::to_string(most) +
+                                           " values that there can be");
   }
   return options;
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <span>
 
 #include "lido/base/mutation.hpp"
@@ -33,7 +34,8 @@ namespace lido::detail {
 ///     of the holder. So it stays above each slot that somebody has; and who gets a slot from the
 ///     census sees the end that was set before, and raises it anew.
 ///  I3 take fails only for the reasons of slot_source, or if the holder did nothing for a tenth of
-///     a second: slots in the census do not count as taken.
+///     a second: slots in the census do not count as taken. Who has looked beside a few of them
+///     lets no other begin (`patient_`).
 /// Memory ordering: `end_` is relaxed, since I2 goes by the hand-over of slots (slot_source). That
 ///   no census began during a look is told by a release-CAS (2) on the word.
 /// Progress: take and give_back as slot_source; a take that finds nothing while a census is held
@@ -90,10 +92,11 @@ class slot_supply final : private thread_exit_listener {
 
   /// Lowers the end as far as slots are free, and calls `discard(end, note)` while those behind it
   /// are nobody's; it calls `note()` every few milliseconds (I3). Nothing if another thread is
-  /// doing that.
+  /// doing that, or others have waited for too many of these.
   template <class Discard>
   void lower_end(Discard discard) noexcept {
-    if (!try_hold()) {
+    // relaxed: a hint
+    if (patient_.load(std::memory_order_relaxed) != 0 || !try_hold()) {
       return;
     }
     take_census();
@@ -117,18 +120,40 @@ class slot_supply final : private thread_exit_listener {
   static constexpr word one_change = 2;
   [[nodiscard]] static bool is_held(word seen) noexcept { return (seen & held) != 0; }
 
+  /// One more of them for as long as it lives.
+  // relaxed (whole class): a hint
+  class one_more {
+   public:
+    explicit one_more(atomic<std::uint32_t>& them) noexcept : them_(them) {
+      them_.fetch_add(1, std::memory_order_relaxed);
+    }
+    one_more(const one_more&) = delete;
+    one_more& operator=(const one_more&) = delete;
+    ~one_more() { them_.fetch_sub(1, std::memory_order_relaxed); }
+
+   private:
+    atomic<std::uint32_t>& them_;
+  };
+
   /// After an acquire that found nothing. The word's number never goes back: where it is 0 now no
   /// census has ever begun, so the first look counts.
   [[nodiscard, gnu::noinline]] void* take_beside_census() noexcept {
+    constexpr word many = 32 * one_change;
     exponential_backoff backoff;
     word before = 0;
     int waits = 0;
+    // relaxed: only how far it gets
+    const word first = census_word_.load(std::memory_order_relaxed);
+    std::optional<one_more> patient;
     while (!unchanged_since(before)) {
       // (1) - this acquire-load synchronizes-with the release-store (4), so the slots that the last
       // census gave back are seen
       const word seen = census_word_.load(std::memory_order_acquire);
       waits = seen == before ? waits + 1 : 0;
       before = seen;
+      if (seen - first > many && !patient) {
+        patient.emplace(patient_);
+      }
       if (is_held(seen) && waits == tuning::most_waits) {
         return nullptr;
       }
@@ -236,7 +261,8 @@ class slot_supply final : private thread_exit_listener {
   // What a holder that the fork has left behind had in its census. What it had not yet put there is
   // lost to this process.
   void on_fork(std::uint32_t /*survivor*/) noexcept override {
-    // relaxed: there is one thread
+    // relaxed (2x): there is one thread, and it does not wait
+    patient_.store(0, std::memory_order_relaxed);
     if (is_held(census_word_.load(std::memory_order_relaxed))) {
       put_back_census();
       let_go();
@@ -248,6 +274,7 @@ class slot_supply final : private thread_exit_listener {
   slot_census census_;
   alignas(no_false_sharing) atomic<std::uint32_t> end_{0};
   alignas(no_false_sharing) atomic<word> census_word_{0};
+  atomic<std::uint32_t> patient_{0};  ///< who waits, and for whose sake no census begins
 };
 
 }  // namespace lido::detail
