@@ -141,9 +141,10 @@ std::unique_lock<registry_mutex> thread_registry::lock_unless_forking() noexcept
 bool thread_registry::prepare() noexcept {
   const bool has_hook =
       exit_hook_.prepare([](void* registry) { static_cast<thread_registry*>(registry)->leave(); });
-  // relaxed (2x): see is_of_this_process
+  // relaxed: see is_of_this_process
   if (!has_fork_handlers_ || process_.load(std::memory_order_relaxed) == 0) {
     watch_forks();
+    // relaxed: as above
     process_.store(::getpid(), std::memory_order_relaxed);
   }
   return has_hook;
@@ -193,8 +194,9 @@ void thread_registry::after_fork() noexcept {
 }
 
 void thread_registry::after_fork_in_child() noexcept {
-  // relaxed (2x): there is one thread
+  // relaxed: there is one thread
   if (process_.load(std::memory_order_relaxed) != 0) {
+    // relaxed: as above
     process_.store(::getpid(), std::memory_order_relaxed);
   }
   const auto survivor = static_cast<std::uint32_t>(thread_offset / thread_stride);

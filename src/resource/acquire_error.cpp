@@ -62,7 +62,7 @@ std::string detail::text_of(const std::exception_ptr& error) noexcept {
     try {
       std::rethrow_exception(error);
     } catch (const std::exception& known) {
-      return known.what();
+      return known.what() != nullptr ? known.what() : "";
     } catch (...) {
       return "an exception of unknown type";
     }

@@ -283,12 +283,13 @@ resource_grant total_share::take_now(key_share& share, place at) noexcept {
 }
 
 resource_grant total_share::take(key_share& share, const acquire_request& request) {
-  resource_grant taken;
-  if (!request.stop.stop_requested()) {
-    taken = request.until.is_at_once() ? share.core().take_now(request.at)
-                                       : share.core().take_now(request.at, request.until,
-                                                               validation::by_caller, request.stop);
+  if (request.stop.stop_requested()) {
+    return share.core().take(request);  // an error; in the queue it would take room from others
   }
+  resource_grant taken =
+      request.until.is_at_once()
+          ? share.core().take_now(request.at)
+          : share.core().take_now(request.at, request.until, validation::by_caller, request.stop);
   if (taken.slot == nullptr) {
     const room_wait here(*this, share);
     taken = share.core().take(request);

@@ -132,7 +132,10 @@ resource_grant resource_core::create_for_try(place at) noexcept {
 /// What the caller has made for itself; nothing if it is of no use any more.
 resource_grant resource_core::keep(const resource_grant& made, place at) noexcept {
   const resource_hooks* const maker = made.slot->maker;
-  const verdict found = made.slot->judge(now(), epoch());  // it may have been flushed meanwhile
+  // It may have been flushed meanwhile, or the pool closed.
+  const verdict found = attention_.is(attention::closed)
+                            ? verdict{verdict::kind::retire, destroy_reason::closed}
+                            : made.slot->judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
     retire(made, found.why);
   } else {

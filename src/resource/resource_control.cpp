@@ -112,11 +112,13 @@ void resource_core::replace_hooks(hooks_pointer hooks) {
     outdated_ = creating_ - static_cast<std::uint32_t>(pending_.size());
     keeping_ = 0;
     away_ += std::exchange(asking_, 0);
+    // relaxed: as in flush; here, so that nothing the new one makes is of the epoch before
+    epoch_.fetch_add(1, std::memory_order_relaxed);
     retry_at_ = 0;
     retry_delay_ = 0;
     hopeless_ = false;
   }
-  flush();
+  purge();
   before->stop();
   {
     aftermath after(*this);

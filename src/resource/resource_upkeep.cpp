@@ -130,9 +130,7 @@ bool resource_core::next_job(job& out, bool is_brief) noexcept {
   }
   sweep_due_ = false;
   // Who waits does not leave its place for a sweep that finds nothing.
-  if (is_brief && find_slot([&, moment = now()](const resource_slot& slot) {
-                    return needs_care(slot, moment);
-                  }) == nullptr) {
+  if (is_brief && !has_care()) {
     return false;
   }
   out.is_brief = is_brief;
@@ -305,11 +303,15 @@ void resource_core::sweep(bool is_brief) noexcept {
   const auto patience = std::min(usual, settings_.validate_timeout);
   bool asked = false;
   bool asks = true;
+  const std::uint32_t kept = least_idle();
+  std::uint32_t idle = count(life_state::idle);  // once, or the sweep of many costs their square
   find_slot([&](resource_slot& slot) {
     resource_grant grant{&slot, {}};
-    if (needs_care(slot, now()) && slot.lend(grant.ticket, life_state::checking)) {
+    const bool may_go = idle > kept;
+    if (needs_care(slot, now(), may_go) && slot.lend(grant.ticket, life_state::checking)) {
       const auto latest = clock_after(patience);
       asked |= look_after(grant, asks);
+      idle -= idle != 0 && slot.state() != life_state::idle ? 1 : 0;
       asks &= !asked || (!is_brief && std::chrono::steady_clock::now() <= latest);
     }
     return false;
@@ -320,13 +322,22 @@ void resource_core::sweep(bool is_brief) noexcept {
   }
 }
 
-/// A first look, so that a resource that needs nothing can be had all the time.
-bool resource_core::needs_care(const resource_slot& slot, nanos now) const noexcept {
+/// Under the mutex: whether a sweep would find something to do.
+bool resource_core::has_care() const noexcept {
+  const bool may_go = count(life_state::idle) > min_idle_;
+  return find_slot([&, moment = now()](const resource_slot& slot) {
+           return needs_care(slot, moment, may_go);
+         }) != nullptr;
+}
+
+/// A first look, so that a resource that needs nothing can be had all the time. `may_go`: though it
+/// works, as more are idle than have to be.
+bool resource_core::needs_care(const resource_slot& slot, nanos now, bool may_go) const noexcept {
   const bool asks =
       settings_.upkeep != maintenance::background;  // otherwise that is a job by itself
   return slot.state() == life_state::idle &&
          (slot.is_over(now, epoch()) || slot.word().doomed() ||
-          slot.idle_for(now) >= settings_.life.idle_timeout ||
+          (may_go && slot.idle_for(now) >= settings_.life.idle_timeout) ||
           (asks && slot.neglected_for(now) >= settings_.life.keepalive));
 }
 

@@ -182,5 +182,17 @@ TEST_F(KeyedGrants, KillNeverReachesAResourceOfAKeyThatCameAgain) {
   EXPECT_TRUE(pool.kill("S", second.handle()));
 }
 
+// Nobody waits who is cancelled from the start.
+TEST_F(KeyedGrants, ACancelledAcquireEndsNothing) {
+  keyed_resource_pool<int, int> pool([](const int& key) { return key; },
+                                     {.max_total = 1, .each_key = {.max_size = 1}});
+  (void)pool.acquire(1);
+  std::stop_source stop;
+  (void)stop.request_stop();
+  EXPECT_THROW((void)pool.acquire(2, stop.get_token()), acquire_error);
+  EXPECT_EQ(pool.stats(1).value().idle, 1U);
+  EXPECT_EQ(pool.stats().moved, 0U);
+}
+
 }  // namespace
 }  // namespace lido

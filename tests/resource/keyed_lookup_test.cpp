@@ -106,5 +106,26 @@ TEST(KeyedLookup, AFactoryThatIsNullIsRefused) {
   EXPECT_THROW(pool{std::function<int(const std::string&)>()}, std::invalid_argument);
 }
 
+struct moody_hash {
+  static inline bool throws = false;
+  static std::size_t hash(int key) {
+    return throws ? throw std::runtime_error("moody") : static_cast<std::size_t>(key);
+  }
+  static bool equal(int one, int other) { return one == other; }
+};
+
+TEST(KeyedLookup, AKeyWhoseHashThrowsIsForgottenByALaterTick) {
+  keyed_resource_pool<int, int, moody_hash> pool(
+      [](const int& key) { return key; },
+      {.max_total = 2, .each_key = {.max_size = 2, .upkeep = maintenance::by_tick}});
+  pool.acquire(1).discard();
+  moody_hash::throws = true;
+  EXPECT_NO_THROW(pool.tick());
+  moody_hash::throws = false;
+  EXPECT_TRUE(pool.stats(1));
+  pool.tick();
+  EXPECT_FALSE(pool.stats(1));
+}
+
 }  // namespace
 }  // namespace lido

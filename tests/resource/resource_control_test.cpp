@@ -340,5 +340,19 @@ TEST_F(ResourceControl, AnUnusedPoolClosesAtOnceThoughItReportsLeases) {
   }
 }
 
+// The one it makes is of no use any more.
+TEST(ResourceClose, ATryThatMakesItsOwnGetsNothingOfAClosedPool) {
+  test::fake_server server;
+  server.slow = true;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .upkeep = maintenance::by_callers});
+  std::jthread trying([&] { EXPECT_FALSE(pool.try_acquire()); });
+  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
+  (void)pool.close(0s);
+  server.slow = false;
+  trying.join();
+  EXPECT_TRUE(pool.close(20s).complete());
+  EXPECT_EQ(server.destroyed_for(destroy_reason::closed), 1);
+}
+
 }  // namespace
 }  // namespace lido

@@ -126,5 +126,48 @@ TEST(ResourcePool, ThreadsLookAfterAQuarterOfTheSmallestLimit) {
   EXPECT_EQ(period(0s), 1s);
 }
 
+struct careless : std::exception {
+  [[nodiscard]] const char* what() const noexcept override { return nullptr; }
+};
+
+TEST(ResourcePool, AnErrorWithoutATextIsToldWithoutOne) {
+  resource_pool<int> pool([]() -> int { throw careless(); }, {.max_size = 1});
+  EXPECT_THROW((void)pool.acquire_for(10ms), acquire_error);
+}
+
+// As a pointer to an interface of COM does.
+struct secretive {
+  int secret = 5;
+  int* operator&() { return &secret; }  // NOLINT(google-runtime-operator): what is tested
+};
+
+TEST(ResourcePool, AnAddressOfOperatorIsNotAsked) {
+  resource_pool<secretive> pool([] { return secretive(); }, {.max_size = 1});
+  const auto lease = pool.acquire();
+  secretive* const resource = lease.get();
+  EXPECT_EQ(resource->secret, lease->secret);
+}
+
+// What is kept idle is not looked at one by one with a count of all.
+TEST(ResourcePool, WhatIsKeptForLongCostsASweepNoMutex) {
+  constexpr std::size_t size = 100;
+  test::fake_server server;
+  test::manual_clock clock;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = size,
+                                               .min_idle = size,
+                                               .idle_timeout = 10s,
+                                               .keepalive = 0s,
+                                               .upkeep = maintenance::by_tick,
+                                               .clock = &clock});
+  pool.tick();
+  ASSERT_EQ(pool.stats().idle, size);
+  clock.advance(11s);
+  pool.tick();
+  const std::uint64_t before = pool.stats().mutex_locks;
+  pool.tick();
+  EXPECT_LT(pool.stats().mutex_locks - before, size / 4);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::idle_too_long), 0);
+}
+
 }  // namespace
 }  // namespace lido

@@ -50,11 +50,13 @@ class [[nodiscard]] keyed_lease {
   ~keyed_lease() { reset(); }
 
   [[nodiscard]] explicit operator bool() const noexcept { return grant_.slot != nullptr; }
-  [[nodiscard]] R* get() const noexcept { return grant_.slot != nullptr ? &value() : nullptr; }
+  [[nodiscard]] R* get() const noexcept {
+    return grant_.slot != nullptr ? std::addressof(value()) : nullptr;
+  }
 
   /// Requires: not empty.
   [[nodiscard]] R& operator*() const noexcept { return value(); }
-  [[nodiscard]] R* operator->() const noexcept { return &value(); }
+  [[nodiscard]] R* operator->() const noexcept { return std::addressof(value()); }
 
   /// Gives the resource back now; the lease is empty afterwards. Nothing if it is empty already.
   void reset() noexcept { end(&detail::total_share::give_back); }

@@ -339,19 +339,18 @@ class keyed_resource_pool {
     }
   }
 
-  /// The key if nobody else is with it and it has nothing. False: it stays.
-  bool forget(share& one) noexcept {
+  /// The key if nobody else is with it and it has nothing. False: it stays, as where Hash throws.
+  bool forget(share& one) noexcept try {
     typename table::accessor found;
-    if (!keys_.find(found, one.key)) {
-      return false;
-    }
-    const std::unique_ptr<detail::key_share> removed = total_->remove(one);
+    const auto removed = keys_.find(found, one.key) ? total_->remove(one) : nullptr;
     if (removed == nullptr) {
       return false;
     }
     keys_.erase(found);
     total_->look_again();
     return true;
+  } catch (...) {
+    return false;
   }
 
   /// Calls `f` with each key. If that throws, no key is looked at for ever.

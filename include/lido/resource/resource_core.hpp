@@ -46,11 +46,9 @@ struct acquire_request {
   place at;
 };
 
-/// Slots with their lives, the queue of those who wait, and who does what when.
-///
-/// The short way, which is that of idle and valid resources, changes one word of a slot and reads
-/// `attention_`. All else is under `mutex_`, but never a call of user code: what a function finds
-/// out under the mutex it does afterwards (`aftermath`).
+/// Slots with their lives, the queue of those who wait, and who does what when. The short way, that
+/// of idle, valid resources, changes one word of a slot and reads `attention_`. All else is under
+/// `mutex_`, but never a call of user code: what is found out there is done later (`aftermath`).
 ///
 /// Invariants
 ///  I1 `live_` is the number of slots that are not empty; it changes under the mutex, and no create
@@ -254,7 +252,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void end_job(unsigned away) noexcept;
   void create_failed(const job& todo, const std::exception_ptr& error, bool permanent) noexcept;
   void sweep(bool is_brief) noexcept;
-  [[nodiscard]] bool needs_care(const resource_slot& slot, nanos now) const noexcept;
+  [[nodiscard]] bool has_care() const noexcept;
+  [[nodiscard]] bool needs_care(const resource_slot& slot, nanos now, bool may_go) const noexcept;
   bool look_after(const resource_grant& grant, bool may_ask) noexcept;
   [[nodiscard]] std::uint32_t least_idle() noexcept;
   [[nodiscard]] nanos first_report() const noexcept;

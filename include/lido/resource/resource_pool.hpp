@@ -103,10 +103,11 @@ class resource_pool {
   /// lease, or with an acquire_error (or std::bad_alloc if there is no memory for one). `done` must
   /// be copyable and not throw, and is called without locks by whoever ends the wait: who releases
   /// a resource, stops the token, closes the pool, or a thread of the pool. If it gives back what
-  /// it got, the next may be called by the same thread, after it has returned. Time-outs need
-  /// `maintenance::background`, or ticks; with neither the factory may be called here and by who
-  /// releases. Throws std::bad_alloc, or std::invalid_argument if `done` is null; then it is not
-  /// called.
+  /// it got, the next may be called by the same thread, after it has returned; but one that asks
+  /// again while something is idle is served within that call, so a chain of these must end.
+  /// Time-outs need `maintenance::background`, or ticks; with neither the factory may be called
+  /// here and by who releases. Throws std::bad_alloc, or std::invalid_argument if `done` is null;
+  /// then it is not called.
   template <class Done, class Rep, class Period>
   [[gnu::always_inline]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {

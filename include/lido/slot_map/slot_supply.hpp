@@ -121,15 +121,18 @@ class slot_supply final : private thread_exit_listener {
   [[nodiscard]] static bool is_held(word seen) noexcept { return (seen & held) != 0; }
 
   /// One more of them for as long as it lives.
-  // relaxed (whole class): a hint
   class one_more {
    public:
     explicit one_more(atomic<std::uint32_t>& them) noexcept : them_(them) {
+      // relaxed: a hint
       them_.fetch_add(1, std::memory_order_relaxed);
     }
     one_more(const one_more&) = delete;
     one_more& operator=(const one_more&) = delete;
-    ~one_more() { them_.fetch_sub(1, std::memory_order_relaxed); }
+    ~one_more() {
+      // relaxed: a hint
+      them_.fetch_sub(1, std::memory_order_relaxed);
+    }
 
    private:
     atomic<std::uint32_t>& them_;
