@@ -14,6 +14,7 @@
 #include <string_view>
 #include <thread>
 
+#include "connect/deaf_listener.hpp"
 #include "connect/redis_fixture.hpp"
 #include "support/own_peer.hpp"
 
@@ -72,6 +73,33 @@ TEST_F(RedisFactory, AMissingPasswordIsToldAtOnce) {
   }
 }
 
+std::string refusal_of(const redis_target& target) {
+  redis_pool pool(redis_factory(target), {.max_size = 1});
+  try {
+    (void)pool.acquire_for(30s);
+    return "none";
+  } catch (const acquire_error& error) {
+    EXPECT_EQ(error.cause(), acquire_failure::create_failed);
+    return error.what();
+  }
+}
+
+TEST_F(RedisFactory, ADatabaseThatThereIsNotIsToldAtOnce) {
+  redis_target beyond = target();
+  beyond.database = 9999;
+  const std::string refused = refusal_of(beyond);
+  EXPECT_NE(refused.find("DB index"), std::string::npos) << refused;
+}
+
+TEST_F(RedisFactory, AUserWhoMayNotEvenPingIsToldAtOnce) {
+  const passing_user known("few", "-@all +auth");
+  redis_target few = target();
+  few.user = "few";
+  few.password.clear();
+  const std::string refused = refusal_of(few);
+  EXPECT_NE(refused.find("NOPERM"), std::string::npos) << refused;
+}
+
 // What passes by itself is no reason to send everybody away.
 TEST_F(RedisFactory, AServerWithTooManyClientsIsTriedAgain) {
   redis_connection other =
@@ -98,9 +126,7 @@ TEST_F(RedisFactory, AKilledConnectionIsNotLent) {
 }
 
 TEST_F(RedisFactory, AUserWithoutAPasswordIsThatUser) {
-  redis_connection other =
-      redis_factory(target()).create({std::chrono::steady_clock::now() + 5s, {}});
-  ASSERT_EQ(other.ask("ACL SETUSER app on nopass ~* +@all").text, "OK");
+  const passing_user known("app", "~* +@all");
   redis_target app = target();
   app.user = "app";
   app.password.clear();
@@ -203,6 +229,16 @@ TEST(RedisFactoryBeside, AnAnswerWithoutAnEndIsOverAtTheDeadline) {
     EXPECT_GE(std::chrono::steady_clock::now() - begin, 1s);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
   }
+}
+
+TEST(RedisFactoryBeside, AConnectThatHangsEndsAtItsDeadline) {
+  const deaf_listener deaf;
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW((void)redis_factory({.port = deaf.port()}).create({begin + 100ms, {}}),
+               std::runtime_error);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(took, 100ms);  // it did hang
+  EXPECT_LT(took, 20s);
 }
 
 TEST_F(RedisFactory, AServerThatStandsStillFailsTheValidationInTime) {

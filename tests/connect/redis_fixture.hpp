@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "lido/hiredis.hpp"
 #include "servers/known_servers.hpp"
@@ -42,6 +44,26 @@ class redis_fixture : public ::testing::Test {
     options.max_size = 1;
     return redis_pool(redis_factory(target()), options);
   }
+  /// One that no pool knows of.
+  static redis_connection connect_beside() {
+    return redis_factory(target()).create(
+        {std::chrono::steady_clock::now() + std::chrono::seconds(20), {}});
+  }
+
+  /// A user without a password, whom the server forgets in the end: it serves other tests, too.
+  class passing_user {
+   public:
+    passing_user(std::string name, const std::string& rights) : name_(std::move(name)) {
+      EXPECT_EQ(admin_.ask("ACL SETUSER " + name_ + " on nopass " + rights).text, "OK");
+    }
+    passing_user(const passing_user&) = delete;
+    passing_user& operator=(const passing_user&) = delete;
+    ~passing_user() { EXPECT_EQ(admin_.ask("ACL DELUSER " + name_).text, "1"); }
+
+   private:
+    redis_connection admin_ = connect_beside();
+    std::string name_;
+  };
 };
 
 }  // namespace lido

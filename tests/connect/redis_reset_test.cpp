@@ -37,6 +37,46 @@ TEST_F(RedisReset, ASubscriptionAndAnotherDatabaseDoNotReachTheNextUser) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
+// What another writes to a watched key would fail the next user's transaction.
+TEST_F(RedisReset, AWatchedKeyIsNotWatchedForTheNextUser) {
+  redis_pool pool = make({});
+  (void)pool.acquire()->ask("SET watched 1");
+  EXPECT_EQ(pool.acquire()->ask("WATCH watched").text, "OK");
+  EXPECT_EQ(connect_beside().ask("SET watched 2").text, "OK");
+  const auto next = pool.acquire();
+  EXPECT_EQ(pool.stats().created, 1U);
+  (void)next->ask("MULTI");
+  (void)next->ask("SET watched 3");
+  const redis_answer ended = next->ask("EXEC");
+  EXPECT_FALSE(ended.is_nil);
+  EXPECT_EQ(ended.text, "OK");
+}
+
+TEST_F(RedisReset, TheNameOfAConnectionIsNotThatOfTheNextUser) {
+  redis_pool pool = make({});
+  EXPECT_EQ(pool.acquire()->ask("CLIENT SETNAME me").text, "OK");
+  EXPECT_EQ(pool.acquire()->ask("CLIENT GETNAME").text, "");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+TEST_F(RedisReset, WhoSignsInAsAnotherDoesNotSignInTheNextUser) {
+  const passing_user guest("guest", "~* +@all");
+  redis_pool pool = make({});
+  EXPECT_EQ(pool.acquire()->ask("AUTH guest anything").text, "OK");
+  EXPECT_EQ(pool.acquire()->ask("ACL WHOAMI").text, "default");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+// While there is one, the server takes no other commands.
+TEST_F(RedisReset, SubscriptionsOfEveryKindDoNotReachTheNextUser) {
+  for (const char* const subscribe : {"SUBSCRIBE news", "PSUBSCRIBE n*", "SSUBSCRIBE news"}) {
+    redis_pool pool = make({});
+    (void)pool.acquire()->ask(subscribe);
+    EXPECT_EQ(pool.acquire()->ask("ECHO mine").text, "mine") << subscribe;
+    EXPECT_EQ(pool.stats().created, 1U) << subscribe;
+  }
+}
+
 TEST_F(RedisReset, WhatWasDoneWithTheContextIsUndoneToo) {
   redis_pool pool = make({});
   (void)pool.acquire()->ask("SET where here");

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "connect/deaf_listener.hpp"
 #include "lido/tcp.hpp"
 #include "servers/echo_server.hpp"
 #include "servers/server_process.hpp"
@@ -155,29 +156,6 @@ TEST_F(TcpFactory, WhoWaitsIsServedWhenTheServerIsBack) {
   EXPECT_EQ(ask(*pool.acquire_for(30s), "at last"), "at last");
 }
 
-/// A listener whose queue is full lets further connects hang.
-class deaf_listener {
- public:
-  explicit deaf_listener(const net::ip::tcp::endpoint& at = {net::ip::address_v4::loopback(), 0}) {
-    acceptor_.open(at.protocol());
-    acceptor_.bind(at);
-    acceptor_.listen(0);
-    for (auto& filler : fillers_) {
-      filler.async_connect(acceptor_.local_endpoint(), [](boost::system::error_code) {});
-    }
-  }
-  [[nodiscard]] std::string port() const {
-    return std::to_string(acceptor_.local_endpoint().port());
-  }
-
- private:
-  net::io_context context_;
-  net::ip::tcp::acceptor acceptor_{context_};
-  std::array<net::ip::tcp::socket, 4> fillers_{
-      net::ip::tcp::socket(context_), net::ip::tcp::socket(context_),
-      net::ip::tcp::socket(context_), net::ip::tcp::socket(context_)};
-};
-
 /// What was asked, and whether anything can be read within a moment.
 bool is_answered(net::ip::tcp::socket& socket) {
   net::write(socket, net::buffer("anybody?\n", 9));
@@ -221,7 +199,8 @@ TEST_F(TcpFactory, APeerThatForgotTheConnectionSaysSoWhenAsked) {
 TEST_F(TcpFactory, AConnectThatHangsEndsAtItsDeadline) {
   const deaf_listener deaf;
   net::io_context context;
-  const tcp_factory slow(context.get_executor(), {.host = "127.0.0.1", .port = deaf.port()});
+  const tcp_factory slow(context.get_executor(),
+                         {.host = "127.0.0.1", .port = std::to_string(deaf.port())});
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_THROW((void)slow.create({begin + 50ms, {}}), boost::system::system_error);
   const auto took = std::chrono::steady_clock::now() - begin;
@@ -316,7 +295,8 @@ TEST_F(TcpFactory, BothOptionsAreOnByThemselves) {
 TEST_F(TcpFactory, AConnectThatHangsEndsWhenThePoolIsClosed) {
   const deaf_listener deaf;
   net::io_context context;
-  tcp_pool pool(tcp_factory(context.get_executor(), {.host = "127.0.0.1", .port = deaf.port()}),
+  tcp_pool pool(tcp_factory(context.get_executor(),
+                            {.host = "127.0.0.1", .port = std::to_string(deaf.port())}),
                 {.max_size = 1, .min_idle = 1});
   ASSERT_TRUE(eventually([&] { return pool.stats().creating == 1; }));
   std::this_thread::sleep_for(20ms);

@@ -96,6 +96,21 @@ TEST(OnExhausted, ReturningNothingEndsInPoolExhausted) {
   EXPECT_THROW((void)pool.acquire(), pool_exhausted);
 }
 
+TEST(OnExhausted, ThePoolExhaustedItEndsInTellsOfThePool) {
+  const auto log = [](const exhaustion& /*what*/) {};
+  object_pool<int, policy::on_exhausted<decltype(log)>> pool({.capacity = 2, .name = "jobs"}, log);
+  const auto first = pool.acquire();
+  const auto second = pool.acquire();
+  try {
+    (void)pool.acquire();
+    ADD_FAILURE() << "no exception";
+  } catch (const pool_exhausted& error) {
+    EXPECT_EQ(error.pool_name(), "jobs");
+    EXPECT_EQ(error.capacity(), 2U);
+    EXPECT_EQ(error.in_use(), 2U);
+  }
+}
+
 TEST(OnExhausted, TakesALambdaWithAState) {
   int asked = 0;
   const auto count = [&asked](const exhaustion& /*what*/) {

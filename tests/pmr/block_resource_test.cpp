@@ -112,6 +112,21 @@ TEST(BlockResource, OverAlignedRequestsGoUpstream) {
   blocks.deallocate(one, 8, 16);
 }
 
+// A cache that has blocks answers before anybody else is asked.
+TEST(BlockResource, OverAlignedRequestsGoUpstreamBesideAFullCache) {
+  counting_upstream upstream;
+  block_resource blocks({.block_size = 64, .capacity = 64, .alignment = 8, .upstream = &upstream});
+  for (int round = 0; round < 4; ++round) {
+    give(blocks, take(blocks, 16, 64), 64);
+  }
+  ASSERT_EQ(upstream.requests(), 0U);
+  void* const one = blocks.allocate(8, 16);
+  EXPECT_FALSE(blocks.owns(one));
+  EXPECT_EQ(upstream.out(), 1U);
+  blocks.deallocate(one, 8, 16);
+  EXPECT_EQ(upstream.out(), 0U);
+}
+
 TEST(BlockResource, ThrowsBadAllocWhenExhausted) {
   counting_upstream upstream;
   block_resource blocks({.block_size = 64, .capacity = 8, .upstream = &upstream});

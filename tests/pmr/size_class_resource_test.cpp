@@ -104,6 +104,32 @@ TEST(SizeClassResource, OverAlignedRequestsGoUpstream) {
   blocks.deallocate(one, 16, 64);
 }
 
+// A cache that has blocks answers before anybody else is asked.
+TEST(SizeClassResource, OverAlignedRequestsGoUpstreamBesideAFullCache) {
+  counting_upstream upstream;
+  size_class_resource blocks({{64, 64}}, {.alignment = 16, .upstream = &upstream});
+  for (int round = 0; round < 4; ++round) {
+    std::vector<void*> all;
+    for (int i = 0; i < 16; ++i) {
+      all.push_back(blocks.allocate(64));
+    }
+    for (void* const one : all) {
+      blocks.deallocate(one, 64);
+    }
+  }
+  ASSERT_EQ(upstream.requests(), 0U);
+  void* const one = blocks.allocate(16, 64);
+  EXPECT_FALSE(blocks.owns(one));
+  EXPECT_EQ(upstream.out(), 1U);
+  blocks.deallocate(one, 16, 64);
+  EXPECT_EQ(upstream.out(), 0U);
+}
+
+TEST(SizeClassResource, UpstreamIsTheDefaultResourceUnlessNamed) {
+  const size_class_resource blocks({{64, 2}});
+  EXPECT_EQ(blocks.upstream(), std::pmr::get_default_resource());
+}
+
 TEST(SizeClassResource, AddressSaysWhereMemoryGoesIfTheSizeIsWrong) {
   counting_upstream upstream;
   size_class_resource blocks({{64, 2}, {256, 2}}, {.upstream = &upstream});

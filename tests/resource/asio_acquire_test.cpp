@@ -148,6 +148,13 @@ TEST_F(AsioAcquire, AFutureGetsALeaseOrTheError) {
   EXPECT_THROW((void)late.get(), acquire_error);
 }
 
+TEST_F(AsioAcquire, ALeaseNamesTheFileThatAskedForIt) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  const fake_lease lease = async_acquire(pool, 10s, net::use_future).get();
+  const std::string place = pool.leases().front().where();
+  EXPECT_NE(place.find("asio_acquire_test.cpp"), std::string::npos) << place;
+}
+
 #if defined(LIDO_TEST_ASIO_COROUTINES)
 net::awaitable<void> use_once(fake_pool& pool, std::atomic<int>& out, std::atomic<int>& done) {
   const fake_lease lease = co_await async_acquire(pool, 100s, net::use_awaitable);

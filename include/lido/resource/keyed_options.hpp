@@ -36,7 +36,8 @@ struct keyed_resource_pool_options {
   /// each time that the pool gets to know it. Wrap a key that contains what nobody should read.
   /// `min_idle` must be 0. `detect_hold_and_wait` is ignored: such waits end at their time-outs.
   /// `upkeep` says who calls `tick()`: with `background`, one thread for all keys. Resources are
-  /// made by who acquires them in any case, so an acquire may take as long as `create`.
+  /// made by who acquires them in any case, so an acquire may take as long as `create`; without
+  /// `max_creating` as many at once as there are acquires.
   resource_pool_options each_key = {.max_size = 8};
 };
 

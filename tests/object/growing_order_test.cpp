@@ -1,0 +1,87 @@
+// In which order, and by how much, a pool takes and gives segments; the system sees it, too.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lido/object_pool.hpp"
+#include "support/drain.hpp"
+
+namespace lido {
+namespace {
+
+/// 64 KiB are 1024 of them, which is a segment.
+struct line {
+  std::array<std::uint64_t, 8> words;
+};
+using pool_of_lines = object_pool<line, policy::grow>;
+constexpr std::size_t lines_of_segment = 1024;
+
+/// All that the pool may have, in the order of their places.
+std::vector<line*> drain_in_order(pool_of_lines& pool) {
+  std::vector<line*> all = test::drain(pool);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+/// Pages with memory from `first` on; none if the system does not tell.
+std::optional<std::size_t> resident_pages(line* first, std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> states((bytes + page - 1) / page);
+  if (::mincore(first, bytes, states.data()) != 0) {
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(std::count_if(
+      states.begin(), states.end(), [](unsigned char state) { return (state & 1U) != 0; }));
+}
+
+// So that a pool that grows slot by slot does this seldom.
+TEST(GrowingOrder, AGrowthAddsAnEighthOfThePool) {
+  pool_of_lines pool({.capacity = 16 * lines_of_segment, .max_capacity = 100 * lines_of_segment});
+  std::vector<line*> all(16 * lines_of_segment);
+  ASSERT_EQ(pool.try_acquire_n(all), all.size());
+  ASSERT_EQ(pool.stats().segments, 16U);
+  all.push_back(pool.try_acquire_ptr());
+  EXPECT_NE(all.back(), nullptr);
+  EXPECT_EQ(pool.stats().segments, 18U);
+  pool.release_n(all);
+}
+
+// High segments become free, and can go, only if low slots are used first.
+TEST(GrowingOrder, AShrinkLeavesTheLowestSegments) {
+  pool_of_lines pool({.capacity = 8 * lines_of_segment, .max_capacity = 8 * lines_of_segment});
+  const std::vector<line*> all = drain_in_order(pool);
+  ASSERT_EQ(all.size(), 8 * lines_of_segment);
+  pool.release_n(all);
+  EXPECT_EQ(pool.shrink_to(lines_of_segment), lines_of_segment);
+  line* const next = pool.try_acquire_ptr();
+  EXPECT_GE(next, all.front());
+  EXPECT_LT(next, all.front() + lines_of_segment);
+  pool.release(next);
+}
+
+TEST(GrowingOrder, AShrinkGivesEveryPageBackToTheSystem) {
+  pool_of_lines pool({.capacity = 4 * lines_of_segment, .max_capacity = 4 * lines_of_segment});
+  const std::vector<line*> all = drain_in_order(pool);
+  for (line* const one : all) {
+    one->words[0] = 1;
+  }
+  const std::size_t bytes = all.size() * sizeof(line);
+  const std::optional<std::size_t> before = resident_pages(all.front(), bytes);
+  pool.release_n(all);
+  if (!before) {
+    GTEST_SKIP() << "this system does not tell which pages have memory";
+  }
+  EXPECT_GT(*before, 0U);
+  EXPECT_EQ(pool.shrink_to(0), 0U);
+  EXPECT_EQ(resident_pages(all.front(), bytes), 0U);
+}
+
+}  // namespace
+}  // namespace lido

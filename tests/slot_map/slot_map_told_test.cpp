@@ -1,0 +1,111 @@
+// Which handles the hooks of slot maps are told, and what holds where nothing is said.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lido/slot_map.hpp"
+
+namespace lido {
+namespace {
+
+using number_handle = slot_handle<int>;
+using number_handles = std::vector<number_handle>;
+
+/// Writes down the handles.
+struct scribe {
+  number_handles* inserted;
+  number_handles* erased;
+  number_handles* moved;
+  void on_insert(int& /*value*/, number_handle which) const { inserted->push_back(which); }
+  void on_erase(int& /*value*/, number_handle which) const noexcept { erased->push_back(which); }
+  void on_move(int& /*value*/, number_handle which) const noexcept { moved->push_back(which); }
+};
+
+class SlotMapTold : public ::testing::Test {
+ protected:
+  // NOLINTBEGIN(*-non-private-member-*,readability-identifier-naming)
+  number_handles inserted;
+  number_handles erased;
+  number_handles moved;
+  // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
+  [[nodiscard]] scribe hooks() { return {&inserted, &erased, &moved}; }
+};
+
+TEST_F(SlotMapTold, HooksGetTheHandleOfTheirValue) {
+  slot_map<int, scribe> map({.reserve = 2, .compaction = compaction_mode::immediate}, hooks());
+  const number_handle one = map.insert(1);
+  const number_handle two = map.insert(2);
+  EXPECT_EQ(inserted, (number_handles{one, two}));
+  map.erase(one);
+  EXPECT_EQ(erased, number_handles{one});
+  EXPECT_EQ(moved, number_handles{two}) << "it fills the hole";
+}
+
+TEST_F(SlotMapTold, AnInsertThatMakesTheArrayGrowTellsThatValuesMove) {
+  slot_map<int, scribe> map({.reserve = 1}, hooks());
+  const number_handle one = map.insert(1);
+  EXPECT_TRUE(moved.empty());
+  (void)map.insert(2);
+  EXPECT_EQ(moved, number_handles{one});
+}
+
+TEST_F(SlotMapTold, TheEndOfTheMapIsNoErase) {
+  {
+    slot_map<int, scribe> map({}, hooks());
+    (void)map.insert(1);
+  }
+  EXPECT_TRUE(erased.empty());
+}
+
+TEST_F(SlotMapTold, HooksOfAConcurrentMapGetTheHandleOfTheirValue) {
+  struct short_scribe {
+    number_handles* inserted;
+    number_handles* erased;
+    void on_insert(int& /*value*/, number_handle which) const { inserted->push_back(which); }
+    void on_erase(int& /*value*/, number_handle which) const noexcept { erased->push_back(which); }
+  };
+  concurrent_slot_map<int, short_scribe> map({.max_size = 2}, {&inserted, &erased});
+  const number_handle one = map.insert(1);
+  const number_handle two = map.insert(2);
+  EXPECT_EQ(inserted, (number_handles{one, two}));
+  map.erase(two);
+  EXPECT_EQ(erased, number_handles{two});
+}
+
+TEST(SlotMapDefaults, AreThoseOfTheDocumentation) {
+  EXPECT_EQ(slot_map_options{}.shrink_threshold, 1024U);
+  EXPECT_EQ(slot_map_options{}.compaction, compaction_mode::deferred);
+}
+
+TEST(SlotMapDefaults, MemoryThatIsAskedBackInAWalkGoesBehindIt) {
+  slot_map<int> map({.compaction = compaction_mode::manual});
+  const number_handle one = map.insert(1);
+  (void)map.insert(2);
+  map.for_each([&](int& value) {
+    if (value == 1) {
+      map.erase(one);
+      map.shrink_to_fit();
+      EXPECT_EQ(map.holes(), 1U);
+    }
+  });
+  EXPECT_EQ(map.holes(), 0U);
+}
+
+/// Cannot tell two handles apart once it has seen more than one.
+using short_lived_map = concurrent_slot_map<int, no_hooks, 1>;
+
+TEST(ConcurrentSlotMapTold, WhatIsUsedUpSaysWhichMap) {
+  short_lived_map map({.max_size = 1, .name = "few"});
+  (void)map.insert(1);
+  try {
+    (void)map.emplace_or_evict([](int value) { return value; }, 2);
+    ADD_FAILURE() << "the only slot has been used once";
+  } catch (const pool_exhausted& error) {
+    EXPECT_EQ(error.pool_name(), "few");
+  }
+}
+
+}  // namespace
+}  // namespace lido
