@@ -12,10 +12,10 @@
 
 // Of LeakSanitizer, where the program has it.
 extern "C" {
-// NOLINTBEGIN(bugprone-reserved-identifier)
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 [[gnu::weak]] void __lsan_register_root_region(const void* place, std::size_t size);
 [[gnu::weak]] void __lsan_unregister_root_region(const void* place, std::size_t size);
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 }
 
 namespace lido::detail {

@@ -115,15 +115,15 @@ TEST(BlockResource, OverAlignedRequestsGoUpstream) {
 // A cache that has blocks answers before anybody else is asked.
 TEST(BlockResource, OverAlignedRequestsGoUpstreamBesideAFullCache) {
   counting_upstream upstream;
-  block_resource blocks({.block_size = 64, .capacity = 64, .alignment = 8, .upstream = &upstream});
+  block_resource blocks({.block_size = 64, .capacity = 64, .alignment = 16, .upstream = &upstream});
   for (int round = 0; round < 4; ++round) {
     give(blocks, take(blocks, 16, 64), 64);
   }
   ASSERT_EQ(upstream.requests(), 0U);
-  void* const one = blocks.allocate(8, 16);
+  void* const one = blocks.allocate(16, 64);
   EXPECT_FALSE(blocks.owns(one));
   EXPECT_EQ(upstream.out(), 1U);
-  blocks.deallocate(one, 8, 16);
+  blocks.deallocate(one, 16, 64);
   EXPECT_EQ(upstream.out(), 0U);
 }
 
