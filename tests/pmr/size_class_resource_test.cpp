@@ -109,9 +109,9 @@ TEST(SizeClassResource, OverAlignedRequestsGoUpstreamBesideAFullCache) {
   counting_upstream upstream;
   size_class_resource blocks({{64, 64}}, {.alignment = 16, .upstream = &upstream});
   for (int round = 0; round < 4; ++round) {
-    std::vector<void*> all;
-    for (int i = 0; i < 16; ++i) {
-      all.push_back(blocks.allocate(64));
+    std::vector<void*> all(16);
+    for (void*& one : all) {
+      one = blocks.allocate(64);
     }
     for (void* const one : all) {
       blocks.deallocate(one, 64);
