@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "lido/slot_map.hpp"
@@ -67,11 +67,14 @@ TEST_F(SlotMapTold, HooksOfAConcurrentMapGetTheHandleOfTheirValue) {
     void on_erase(int& /*value*/, number_handle which) const noexcept { erased->push_back(which); }
   };
   concurrent_slot_map<int, short_scribe> map({.max_size = 2}, {&inserted, &erased});
+  EXPECT_TRUE(map.empty());
+  EXPECT_EQ(std::as_const(map).hooks().inserted, &inserted);
   const number_handle one = map.insert(1);
   const number_handle two = map.insert(2);
   EXPECT_EQ(inserted, (number_handles{one, two}));
   map.erase(two);
   EXPECT_EQ(erased, number_handles{two});
+  EXPECT_FALSE(map.empty());
 }
 
 TEST(SlotMapDefaults, AreThoseOfTheDocumentation) {

@@ -215,6 +215,8 @@ class concurrent_slot_map
     const std::size_t in_use = slots_.stats().in_use;
     return in_use - std::min(in_use, used_up_slots());
   }
+  /// As size().
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] std::size_t used_up_slots() const noexcept {
     // relaxed: a number for statistics
     return used_up_.load(std::memory_order_relaxed);
@@ -224,6 +226,7 @@ class concurrent_slot_map
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// Wait-free. What is done with them must be thread-safe beside the calls of other threads.
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
+  [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
  private:
   friend detail::concurrent_walks<concurrent_slot_map>;
