@@ -273,25 +273,27 @@ resource_grant total_share::take_last(key_share& share, place at) noexcept {
 }
 
 resource_grant total_share::take_now(key_share& share, place at) noexcept {
-  resource_grant taken = share.core().take_now(at);
+  acquire_request request{.until = {}, .stop = {}, .at = at};
+  resource_grant taken = share.core().take_now(request);
   if (taken.slot == nullptr) {
     const room_wait here(*this, share);
-    taken = share.core().take_now(at);
+    request.looks_after = false;
+    taken = share.core().take_now(request);
   }
   end_acquire();
   return taken;
 }
 
-resource_grant total_share::take(key_share& share, const acquire_request& request) {
+resource_grant total_share::take(key_share& share, acquire_request request) {
   if (request.stop.stop_requested()) {
     return share.core().take(request);  // an error; in the queue it would take room from others
   }
-  resource_grant taken =
-      request.until.is_at_once()
-          ? share.core().take_now(request.at)
-          : share.core().take_now(request.at, request.until, validation::by_caller, request.stop);
+  resource_grant taken = request.until.is_at_once()
+                             ? share.core().take_now({.until = {}, .stop = {}, .at = request.at})
+                             : share.core().take_now(request, validation::by_caller);
   if (taken.slot == nullptr) {
     const room_wait here(*this, share);
+    request.looks_after = false;
     taken = share.core().take(request);
   }
   end_acquire();

@@ -14,25 +14,25 @@ constexpr std::size_t most_holders_in_errors = 8;
 
 }  // namespace
 
-/// The long ways know the time and the thread exactly.
-void resource_core::begin_long_way() noexcept {
+/// The long ways know the time and the thread exactly. The first one of an acquire looks after the
+/// pool.
+void resource_core::begin_long_way(bool looks_after) noexcept {
   catch_up_by_callers();
   if (thread_offset == 0) {
     assign_thread_number();
   }
-  if (by_callers_) {
+  if (by_callers_ && looks_after) {
     upkeep_by_caller();
   }
 }
 
-resource_grant resource_core::take_now(place at, const deadline& until, validation by,
-                                       const std::stop_token& stop) noexcept {
-  begin_long_way();
+resource_grant resource_core::take_now(const acquire_request& request, validation by) noexcept {
+  begin_long_way(request.looks_after);
   if (stands_back()) {
     return {};  // those who wait come first
   }
-  const resource_grant idle = take_idle(at, until, by, stop);
-  return idle.slot != nullptr || stop.stop_requested() ? idle : create_for_try(at);
+  const resource_grant idle = take_idle(request.at, request.until, by, request.stop);
+  return idle.slot != nullptr || request.stop.stop_requested() ? idle : create_for_try(request.at);
 }
 
 void resource_core::refuse(acquire_failure cause) {
@@ -45,13 +45,14 @@ void resource_core::refuse(acquire_failure cause) {
 
 resource_grant resource_core::take(const acquire_request& request) {
   const auto alive = shared_from_this();
-  begin_long_way();
+  begin_long_way(request.looks_after && !request.stop.stop_requested());
   if (request.stop.stop_requested()) {
     refuse(acquire_failure::cancelled);
   }
   resource_grant taken;
   if (request.until.is_at_once()) {
-    taken = take_now(request.at);  // and what one validation takes, as there
+    // And what one validation takes, as there.
+    taken = take_now({.until = {}, .stop = {}, .at = request.at, .looks_after = false});
   } else if (!stands_back()) {
     taken = take_idle(request.at, request.until, validation::by_caller, request.stop);
   }

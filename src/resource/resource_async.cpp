@@ -9,11 +9,11 @@ void resource_core::take_async(const acquire_request& request, callback done) {
   const auto alive = shared_from_this();
   if (!request.stop.stop_requested()) {
     const resource_grant last = take_last(request.at);
-    const resource_grant idle =
-        last.slot != nullptr         ? last
-        : request.until.is_at_once() ? take_now(request.at)
-        : by_callers_ ? take_now(request.at, request.until, validation::by_pool, request.stop)
-                      : take_for_callback(request);
+    const resource_grant idle = last.slot != nullptr ? last
+                                : request.until.is_at_once()
+                                    ? take_now({.until = {}, .stop = {}, .at = request.at})
+                                : by_callers_ ? take_now(request, validation::by_pool)
+                                              : take_for_callback(request);
     if (idle.slot != nullptr) {
       idle.slot->forget_thread();  // whoever uses it, it need not be this thread
       done(idle, nullptr);
@@ -30,7 +30,7 @@ void resource_core::take_async(const acquire_request& request, callback done) {
 
 /// What is idle, and need not be asked first.
 resource_grant resource_core::take_for_callback(const acquire_request& request) noexcept {
-  begin_long_way();
+  begin_long_way(/*looks_after=*/false);
   return stands_back() ? resource_grant{}
                        : take_idle(request.at, request.until, validation::by_pool, request.stop);
 }

@@ -155,7 +155,7 @@ void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
     sweep_due_ = true;
     (void)expire_async(after);
     refill(after);
-    if (by != nullptr && (has_jobs() || has_report())) {
+    if (by != nullptr) {
       step_aside(*by);
     }
   }

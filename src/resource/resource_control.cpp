@@ -147,8 +147,8 @@ void resource_core::resize(std::size_t max_size, std::optional<std::size_t> min_
     if (!broken(mutation::keep_pending)) {
       drop_pending(size);
     }
-    after_change(after);
     end_deadlock(after);
+    after_change(after);
   }
   shrink();
   make_for_callbacks();

@@ -34,8 +34,8 @@ bool resource_core::is_waiting(std::uint32_t thread) const noexcept {
   return waiter != nullptr;
 }
 
-/// Under the mutex, after the limit has changed, or one less is there. A pool that becomes smaller
-/// may close a ring that nobody joins any more: who came last is told.
+/// Under the mutex, when the limit has changed or one less is there, and before others are made. A
+/// pool that becomes smaller may close a ring that nobody joins any more: who came last is told.
 void resource_core::end_deadlock(aftermath& after) noexcept {
   if (!settings_.detect_hold_and_wait || live_ < max_size_) {
     return;
@@ -43,7 +43,8 @@ void resource_core::end_deadlock(aftermath& after) noexcept {
   resource_waiter* last = nullptr;
   for (resource_waiter* waiter = queue_.first(); waiter != nullptr;
        waiter = waiter_list::after(*waiter)) {
-    if (waiter->open() && waiter->thread() != 0 && holds_any(waiter->thread())) {
+    if (waiter->open() && waiter->thread() != 0 && holds_any(waiter->thread()) &&
+        !waiter->until().passed()) {
       last = waiter;
     }
   }

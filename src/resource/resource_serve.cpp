@@ -363,8 +363,8 @@ void resource_core::slot_emptied(resource_slot& slot, std::uint64_t& counter,
   shedding_ -= was_surplus ? 1 : 0;
   slot.vanish();
   --live_;
-  after_change(after);
   end_deadlock(after);
+  after_change(after);
   if (live_ == 0 && self_ != nullptr) {
     last = std::move(self_);
   }

@@ -259,8 +259,8 @@ void resource_core::create_failed(const job& todo, const std::exception_ptr& err
       back_off(moment);
     }
     after.plans = true;
-    after_change(after);
     end_deadlock(after);
+    after_change(after);
     poke_waiters(after);
     ++away_;
     after.work |= has_jobs();

@@ -12,7 +12,7 @@ resource_grant resource_core::checked(resource_grant grant, place at, const dead
                                       validation by) noexcept {
   const verdict found = grant.slot->judge(now(), epoch());  // once: the clock goes on
   const bool unasked = found.what == verdict::kind::validate && grant.slot->maker->can_validate();
-  if (unasked && leaves_to_pool(until, by)) {
+  if (unasked && (leaves_to_pool(until, by) || until.passed())) {
     offer(grant);  // to who has the time, or to the pool once somebody waits for it
     return {};
   }

@@ -183,5 +183,30 @@ TEST(KeyedTurns, B6AKeyWhoseUsersDetachDoesNotStarveOthers) {
   over = true;
 }
 
+// Neither for itself nor for the pool.
+TEST(KeyedCancellation, WhoIsStoppedBeforeItAsksDoesNothing) {
+  struct counting {
+    int* asked;
+    [[nodiscard]] int create(const std::string& /*host*/) const { return 1; }
+    bool validate(int& /*idle*/) const {
+      ++*asked;
+      return true;
+    }
+  };
+  int asked = 0;
+  test::manual_clock clock;
+  auto options = options_of(2, 2);
+  options.each_key.keepalive = 10s;
+  options.each_key.clock = &clock;
+  links pool(counting{&asked}, options);
+  pool.acquire("a").reset();
+  clock.advance(11s);
+  std::stop_source stop;
+  (void)stop.request_stop();
+  EXPECT_EQ(cause_of([&] { return pool.acquire("a", stop.get_token()); }),
+            acquire_failure::cancelled);
+  EXPECT_EQ(asked, 0);
+}
+
 }  // namespace
 }  // namespace lido

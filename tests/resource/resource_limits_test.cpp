@@ -4,8 +4,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
+#include <thread>
 #include <vector>
 
 #include "support/resource_fixtures.hpp"
@@ -88,6 +90,55 @@ TEST(ResourceLimitsByCallers, AnAcquireMakesAtMostOneForLater) {
     EXPECT_LE(server.creates, before + 1);
   }
   EXPECT_EQ(server.creates, 8) << "in the end they are there";
+}
+
+/// A pool by callers with four that are idle, and due to be asked whether they live.
+class ResourceUpkeepByCallers : public ::testing::Test {
+ protected:
+  void start(std::chrono::nanoseconds validate_after) {
+    pool.emplace(
+        test::fake_factory{&server},
+        resource_pool_options{
+            .max_size = 5,
+            .idle_timeout = 0s,
+            .keepalive = 10s,
+            .validate_if_idle_longer_than = validate_after,
+            .report_slow_after = 1s,
+            .on_event = [](const pool_event& /*slow*/) { std::this_thread::sleep_for(50ms); },
+            .upkeep = maintenance::by_callers,
+            .clock = &clock});
+    const std::array<fake_lease, 4> all{pool->acquire(), pool->acquire(), pool->acquire(),
+                                        pool->acquire()};
+  }
+
+  // NOLINTBEGIN(*-non-private-member-*,readability-identifier-naming)
+  test::manual_clock clock;
+  test::fake_server server;
+  std::optional<fake_pool> pool;
+  // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
+};
+
+TEST_F(ResourceUpkeepByCallers, AnAcquireOfAnyKindWaitsForOneAnswer) {
+  for (const int way : {0, 1, 2}) {
+    server.validations = 0;
+    start(1h);
+    clock.advance(11s);
+    const fake_lease lease = way == 0   ? pool->acquire()
+                             : way == 1 ? pool->acquire_for(0s)
+                                        : pool->try_acquire();
+    EXPECT_TRUE(lease);
+    EXPECT_EQ(server.validations, 1) << way;
+  }
+}
+
+// What it does not ask any more has not failed.
+TEST_F(ResourceUpkeepByCallers, WhoHasNoTimeLeftAfterwardsEndsNothing) {
+  start(0s);
+  const fake_lease held = pool->acquire();
+  server.broken = true;  // whoever asks in spite of that
+  clock.advance(2s);     // the report of `held` takes longer than the acquire has
+  EXPECT_EQ(test::failure_of(*pool, 20ms), acquire_failure::timed_out);
+  EXPECT_EQ(pool->stats().idle, 3U);
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ class total_share final {
   /// The long ways, after that. Empty: nothing is to be had.
   [[nodiscard]] resource_grant take_now(key_share& share, place at) noexcept;
   /// Throws acquire_error.
-  [[nodiscard]] resource_grant take(key_share& share, const acquire_request& request);
+  [[nodiscard]] resource_grant take(key_share& share, acquire_request request);
   /// The end of a lease, and of its claim.
   void give_back(key_share& share, const resource_grant& grant) noexcept;
   void retire(key_share& share, const resource_grant& grant) noexcept;

@@ -340,17 +340,20 @@ class keyed_resource_pool {
   }
 
   /// The key if nobody else is with it and it has nothing. False: it stays, as where Hash throws.
-  bool forget(share& one) noexcept try {
-    typename table::accessor found;
-    const auto removed = keys_.find(found, one.key) ? total_->remove(one) : nullptr;
-    if (removed == nullptr) {
-      return false;
+  bool forget(share& one) noexcept {
+    std::unique_ptr<detail::key_share> removed;
+    try {
+      typename table::accessor found;
+      if (!keys_.find(found, one.key) || found->second != &one ||
+          (removed = total_->remove(one)) == nullptr) {
+        return false;
+      }
+      found->second = nullptr;  // the erase may throw, too
+      keys_.erase(found);
+    } catch (...) {  // NOLINT(bugprone-empty-catch): see above
     }
-    keys_.erase(found);
     total_->look_again();
-    return true;
-  } catch (...) {
-    return false;
+    return removed != nullptr;
   }
 
   /// Calls `f` with each key. If that throws, no key is looked at for ever.
@@ -374,10 +377,8 @@ class keyed_resource_pool {
   lease_type acquire_at(detail::place at, const K& key, When when, std::stop_token stop) {
     share& found = claim(key);
     auto total = total_;  // the pool may end while this waits
-    detail::resource_grant taken;
-    if (!stop.stop_requested()) {
-      taken = total->take_last(found, at);
-    }
+    detail::resource_grant taken =
+        stop.stop_requested() ? detail::resource_grant() : total->take_last(found, at);
     if (taken.slot == nullptr) {
       try {
         taken = total->take(found, {detail::deadline::of(when), std::move(stop), at});

@@ -44,6 +44,7 @@ struct acquire_request {
   deadline until;
   std::stop_token stop;
   place at;
+  bool looks_after = true;  ///< the pool, if that is due, and if who acquires does that
 };
 
 /// Slots with their lives, the queue of those who wait, and who does what when. The short way, that
@@ -80,9 +81,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   /// The short way; an empty grant where it leads nowhere.
   [[nodiscard]] resource_grant take_last(place at) noexcept;
   /// The long way without waiting for a release. Empty: nothing is to be had.
-  [[nodiscard]] resource_grant take_now(place at, const deadline& until = {},
-                                        validation by = validation::at_once,
-                                        const std::stop_token& stop = {}) noexcept;
+  [[nodiscard]] resource_grant take_now(const acquire_request& request,
+                                        validation by = validation::at_once) noexcept;
   /// The long way. Throws acquire_error.
   [[nodiscard]] resource_grant take(const acquire_request& request);
   /// Calls `done` exactly once, perhaps before it returns.
@@ -157,7 +157,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] std::uint32_t hopeful() const noexcept;
   void was_unfit() noexcept;
   // resource_acquire.cpp
-  void begin_long_way() noexcept;
+  void begin_long_way(bool looks_after) noexcept;
   [[nodiscard]] resource_grant take_idle(place at, deadline until, validation by,
                                          const std::stop_token& stop) noexcept;
   [[nodiscard]] resource_grant scan(life_state to) noexcept;

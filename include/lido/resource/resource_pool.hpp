@@ -297,7 +297,8 @@ class resource_pool {
 
   lease_type try_acquire_at(detail::place at) noexcept {
     const detail::resource_grant last = core_->take_last(at);
-    return lease_type(last.slot != nullptr ? last : core_->take_now(at));
+    return lease_type(last.slot != nullptr ? last
+                                           : core_->take_now({.until = {}, .stop = {}, .at = at}));
   }
 
   std::shared_ptr<detail::resource_core> core_;
