@@ -32,7 +32,8 @@ resource_grant resource_core::take_now(const acquire_request& request, validatio
     return {};  // those who wait come first
   }
   const resource_grant idle = take_idle(request.at, request.until, by, request.stop);
-  return idle.slot != nullptr || request.stop.stop_requested() ? idle : create_for_try(request.at);
+  const bool is_over = request.stop.stop_requested() || request.until.passed();
+  return idle.slot != nullptr || is_over ? idle : create_for_try(request.at);
 }
 
 void resource_core::refuse(acquire_failure cause) {
@@ -91,9 +92,15 @@ resource_grant resource_core::take_idle(place at, deadline until, validation by,
   }
 }
 
-/// Lowest slots first, so that those the load does not need grow old.
+/// What the thread had last, where the short way leads here for another reason; then lowest slots
+/// first, so that those the load does not need grow old.
 resource_grant resource_core::scan(life_state to) noexcept {
   resource_grant grant;
+  // relaxed: a hint
+  grant.slot = by_callers_ ? corners_.mine().last.load(std::memory_order_relaxed) : nullptr;
+  if (grant.slot != nullptr && grant.slot->lend(grant.ticket, to)) {
+    return grant;
+  }
   grant.slot = find_slot([&](resource_slot& slot) { return slot.lend(grant.ticket, to); });
   return grant;
 }

@@ -1,4 +1,7 @@
 // Hold-and-wait: whether those who hold all resources are those who wait for one.
+#include <cstdint>
+#include <limits>
+
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -9,7 +12,7 @@ bool resource_core::holds_any(std::uint32_t thread) const noexcept {
          }) != nullptr;
 }
 
-/// Whether all resources are held by threads that wait, `thread` among them. Only the last one to
+/// Whether all resources are held by threads that wait, or by `thread`. Only the last one to
 /// join such a ring can close it, and it holds something: nobody else pays for a walk of the queue.
 bool resource_core::is_deadlock(std::uint32_t thread) const noexcept {
   if (live_ < max_size_) {
@@ -37,18 +40,16 @@ bool resource_core::is_waiting(std::uint32_t thread) const noexcept {
 /// Under the mutex, when the limit has changed or one less is there, and before others are made. A
 /// pool that becomes smaller may close a ring that nobody joins any more: who came last is told.
 void resource_core::end_deadlock(aftermath& after) noexcept {
-  if (!settings_.detect_hold_and_wait || live_ < max_size_) {
+  constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+  if (!settings_.detect_hold_and_wait || queue_.empty() || !is_deadlock(nobody)) {
     return;
   }
   resource_waiter* last = nullptr;
   for (resource_waiter* waiter = queue_.first(); waiter != nullptr;
        waiter = waiter_list::after(*waiter)) {
-    if (waiter->open() && waiter->thread() != 0 && holds_any(waiter->thread()) &&
-        !waiter->until().passed()) {
-      last = waiter;
-    }
+    last = holds_any(waiter->thread()) && is_waiting(waiter->thread()) ? waiter : last;
   }
-  if (last != nullptr && is_deadlock(last->thread())) {
+  if (last != nullptr) {
     turn_away(*last, acquire_failure::self_deadlock, after);
   }
 }

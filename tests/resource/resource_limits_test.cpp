@@ -141,5 +141,29 @@ TEST_F(ResourceUpkeepByCallers, WhoHasNoTimeLeftAfterwardsEndsNothing) {
   EXPECT_EQ(pool->stats().idle, 3U);
 }
 
+// Nor does it make another one.
+TEST_F(ResourceUpkeepByCallers, ACallbackThatHasNoTimeLeftMakesNothing) {
+  start(0s);
+  const fake_lease held = pool->acquire();
+  const int before = server.creates;
+  clock.advance(2s);
+  test::outcome told;
+  pool->async_acquire(told.receiver(), 20ms);
+  EXPECT_EQ(told.failure, acquire_failure::timed_out);
+  EXPECT_EQ(server.creates, before);
+}
+
+TEST_F(ResourceUpkeepByCallers, AThreadGetsWhatItHadLastNevertheless) {
+  start(1h);
+  fake_lease lowest = pool->acquire();
+  fake_lease other = pool->acquire();
+  const int last = other->id;
+  lowest.reset();
+  other.reset();
+  ASSERT_EQ(pool->acquire()->id, last);
+  clock.advance(2s);  // upkeep is due, and nothing to do
+  EXPECT_EQ(pool->acquire()->id, last);
+}
+
 }  // namespace
 }  // namespace lido
