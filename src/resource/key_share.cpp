@@ -291,9 +291,13 @@ resource_grant total_share::take(key_share& share, acquire_request request) {
   resource_grant taken = request.until.is_at_once()
                              ? share.core().take_now({.until = {}, .stop = {}, .at = request.at})
                              : share.core().take_now(request, validation::by_caller);
-  if (taken.slot == nullptr) {
+  request.looks_after = false;
+  const bool is_over =
+      request.stop.stop_requested() || (!request.until.is_at_once() && request.until.passed());
+  if (taken.slot == nullptr && is_over) {
+    taken = share.core().take(request);  // as above
+  } else if (taken.slot == nullptr) {
     const room_wait here(*this, share);
-    request.looks_after = false;
     taken = share.core().take(request);
   }
   end_acquire();

@@ -92,13 +92,14 @@ resource_grant resource_core::take_idle(place at, deadline until, validation by,
   }
 }
 
-/// What the thread had last, where the short way leads here for another reason; then lowest slots
+/// What the thread had last, where the short way leads here though that is fresh; then lowest slots
 /// first, so that those the load does not need grow old.
 resource_grant resource_core::scan(life_state to) noexcept {
   resource_grant grant;
   // relaxed: a hint
-  grant.slot = by_callers_ ? corners_.mine().last.load(std::memory_order_relaxed) : nullptr;
-  if (grant.slot != nullptr && grant.slot->lend(grant.ticket, to)) {
+  grant.slot = corners_.mine().last.load(std::memory_order_relaxed);
+  if (by_callers_ && grant.slot != nullptr && to == life_state::in_use &&
+      grant.slot->is_fresh(now(), epoch()) && grant.slot->lend(grant.ticket, to)) {
     return grant;
   }
   grant.slot = find_slot([&](resource_slot& slot) { return slot.lend(grant.ticket, to); });

@@ -47,7 +47,8 @@ void resource_core::end_deadlock(aftermath& after) noexcept {
   resource_waiter* last = nullptr;
   for (resource_waiter* waiter = queue_.first(); waiter != nullptr;
        waiter = waiter_list::after(*waiter)) {
-    last = holds_any(waiter->thread()) && is_waiting(waiter->thread()) ? waiter : last;
+    const bool waits = waiter->open() && !waiter->until().passed();
+    last = waits && waiter->thread() != 0 && holds_any(waiter->thread()) ? waiter : last;
   }
   if (last != nullptr) {
     turn_away(*last, acquire_failure::self_deadlock, after);

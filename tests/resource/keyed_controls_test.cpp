@@ -208,5 +208,20 @@ TEST(KeyedCancellation, WhoIsStoppedBeforeItAsksDoesNothing) {
   EXPECT_EQ(asked, 0);
 }
 
+TEST(KeyedCancellation, WhoHasNoTimeLeftTakesNoRoom) {
+  test::manual_clock clock;
+  auto options = options_of(2, 2);
+  options.each_key.report_slow_after = 1s;
+  options.each_key.on_event = [](const pool_event& /*slow*/) { std::this_thread::sleep_for(50ms); };
+  options.each_key.clock = &clock;
+  links pool(make_link, options);
+  pool.acquire("a").reset();
+  const auto held = pool.acquire("b");
+  clock.advance(2s);  // the report of `held` takes longer than the acquire has
+  EXPECT_EQ(cause_of([&] { return pool.acquire_for("b", 20ms); }), acquire_failure::timed_out);
+  EXPECT_EQ(pool.stats("a").value().idle, 1U);
+  EXPECT_EQ(pool.stats().moved, 0U);
+}
+
 }  // namespace
 }  // namespace lido

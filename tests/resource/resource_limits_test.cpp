@@ -165,5 +165,20 @@ TEST_F(ResourceUpkeepByCallers, AThreadGetsWhatItHadLastNevertheless) {
   EXPECT_EQ(pool->acquire()->id, last);
 }
 
+// Though it is what the thread had last: to ask it takes time, and the pool grows no smaller.
+TEST_F(ResourceUpkeepByCallers, AThreadPrefersWhatNeedsNoQuestion) {
+  start(5s);
+  fake_lease lowest = pool->acquire();
+  fake_lease other = pool->acquire();
+  const int fresh = lowest->id;
+  lowest.reset();
+  other.reset();
+  clock.advance(6s);
+  std::jthread([&] { EXPECT_EQ(pool->acquire()->id, fresh); }).join();
+  EXPECT_EQ(server.validations, 1);
+  EXPECT_EQ(pool->acquire()->id, fresh);
+  EXPECT_EQ(server.validations, 1);
+}
+
 }  // namespace
 }  // namespace lido
