@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "lido/keyed_resource_pool.hpp"
-#include "support/fake_server.hpp"
+#include "support/resource_fixtures.hpp"
 
 namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
+using test::cause_of_call;
 using test::eventually;
 using links = keyed_resource_pool<std::string, int>;
 
@@ -59,30 +60,18 @@ TEST(KeyedControls, ATickTakesBackWhatAKeyWasGrantedAndDoesNotUse) {
   EXPECT_EQ(pool.stats("a").value().max_size, 1U);
 }
 
-// The cause of an acquire that has to fail.
-template <class Acquire>
-acquire_failure cause_of(const Acquire& acquire) {
-  try {
-    (void)acquire();
-  } catch (const acquire_error& error) {
-    return error.cause();
-  }
-  ADD_FAILURE() << "the acquire went well";
-  return acquire_failure::closed;
-}
-
 TEST(KeyedControls, EachWayToAcquireKeepsToItsTime) {
   auto options = options_of(1, 1);
   options.each_key.acquire_timeout = 20ms;
   links pool(make_link, options);
   const auto held = pool.acquire("a");
   const std::stop_source stop;
-  EXPECT_EQ(cause_of([&] { return pool.acquire("a"); }), acquire_failure::timed_out);
-  EXPECT_EQ(cause_of([&] { return pool.acquire("a", stop.get_token()); }),
+  EXPECT_EQ(cause_of_call([&] { return pool.acquire("a"); }), acquire_failure::timed_out);
+  EXPECT_EQ(cause_of_call([&] { return pool.acquire("a", stop.get_token()); }),
             acquire_failure::timed_out);
-  EXPECT_EQ(
-      cause_of([&] { return pool.acquire_until("a", std::chrono::system_clock::now() + 20ms); }),
-      acquire_failure::timed_out);
+  EXPECT_EQ(cause_of_call(
+                [&] { return pool.acquire_until("a", std::chrono::system_clock::now() + 20ms); }),
+            acquire_failure::timed_out);
 }
 
 TEST(KeyedControls, EachWayToAcquireHeedsItsToken) {
@@ -95,7 +84,7 @@ TEST(KeyedControls, EachWayToAcquireHeedsItsToken) {
       EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
       (void)stop.request_stop();
     });
-    EXPECT_EQ(cause_of([&] {
+    EXPECT_EQ(cause_of_call([&] {
                 return until ? pool.acquire_until("a", soon, stop.get_token())
                              : pool.acquire("a", stop.get_token());
               }),
@@ -104,7 +93,7 @@ TEST(KeyedControls, EachWayToAcquireHeedsItsToken) {
   held.reset();
   std::stop_source before;
   (void)before.request_stop();
-  EXPECT_EQ(cause_of([&] { return pool.acquire_for("a", 20s, before.get_token()); }),
+  EXPECT_EQ(cause_of_call([&] { return pool.acquire_for("a", 20s, before.get_token()); }),
             acquire_failure::cancelled)
       << "though one is idle";
 }
@@ -203,7 +192,7 @@ TEST(KeyedCancellation, WhoIsStoppedBeforeItAsksDoesNothing) {
   clock.advance(11s);
   std::stop_source stop;
   (void)stop.request_stop();
-  EXPECT_EQ(cause_of([&] { return pool.acquire("a", stop.get_token()); }),
+  EXPECT_EQ(cause_of_call([&] { return pool.acquire("a", stop.get_token()); }),
             acquire_failure::cancelled);
   EXPECT_EQ(asked, 0);
 }
@@ -218,7 +207,7 @@ TEST(KeyedCancellation, WhoHasNoTimeLeftTakesNoRoom) {
   pool.acquire("a").reset();
   const auto held = pool.acquire("b");
   clock.advance(2s);  // the report of `held` takes longer than the acquire has
-  EXPECT_EQ(cause_of([&] { return pool.acquire_for("b", 20ms); }), acquire_failure::timed_out);
+  EXPECT_EQ(cause_of_call([&] { return pool.acquire_for("b", 20ms); }), acquire_failure::timed_out);
   EXPECT_EQ(pool.stats("a").value().idle, 1U);
   EXPECT_EQ(pool.stats().moved, 0U);
 }

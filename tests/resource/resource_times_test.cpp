@@ -15,21 +15,11 @@ namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
+using test::cause_of_call;
 using test::eventually;
 using test::fake_lease;
 using test::fake_pool;
 using test::outcome;
-
-template <class Acquire>
-acquire_failure cause_of_call(const Acquire& acquire) {
-  try {
-    (void)acquire();
-  } catch (const acquire_error& error) {
-    return error.cause();
-  }
-  ADD_FAILURE() << "the acquire went well";
-  return acquire_failure::closed;
-}
 
 /// What a coroutine was told.
 struct awaited {

@@ -45,15 +45,20 @@ struct outcome {
   }
 };
 
-/// Why an acquire fails that has to.
-inline acquire_failure failure_of(fake_pool& pool, std::chrono::milliseconds timeout) {
+/// Why a call fails that acquires and has to fail.
+template <class Acquire>
+acquire_failure cause_of_call(const Acquire& acquire) {
   try {
-    (void)pool.acquire_for(timeout);
+    (void)acquire();
   } catch (const acquire_error& error) {
     return error.cause();
   }
   ADD_FAILURE() << "the acquire went well";
   return acquire_failure::closed;
+}
+
+inline acquire_failure failure_of(fake_pool& pool, std::chrono::milliseconds timeout) {
+  return cause_of_call([&] { return pool.acquire_for(timeout); });
 }
 
 /// In each mode; where somebody has to call tick(), a thread does.
