@@ -103,6 +103,7 @@ void resource_core::purge() noexcept {
 
 void resource_core::replace_hooks(hooks_pointer hooks) {
   hooks_pointer before;
+  std::exception_ptr error;  // of the one before; not ended under the mutex
   {
     const lock guard(mutex_);
     before = hooks_.back();
@@ -117,6 +118,7 @@ void resource_core::replace_hooks(hooks_pointer hooks) {
     retry_at_ = 0;
     retry_delay_ = 0;
     hopeless_ = false;
+    create_error_.swap(error);
   }
   purge();
   before->stop();

@@ -1,9 +1,11 @@
 // The control: what the others get wrong, done right.
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "lido/freelist/boost_stack.hpp"
+#include "lido/keyed_resource_pool.hpp"
 #include "lido/lido.hpp"
 #include "lido/resource_pool.hpp"
 #include "lido/slot_map.hpp"
@@ -54,3 +56,11 @@ void accepted() {
   resources.replace_factory([] { return 1; });
   resources.replace_factory(+[] { return 1; });
 }
+
+template class lido::object_pool<std::string, lido::policy::checked>;
+template class lido::object_pool<int, lido::policy::block, lido::policy::track_in_use>;
+template class lido::object_pool<int, lido::policy::grow, lido::policy::keep_constructed<>>;
+template class lido::slot_map<std::string>;
+template class lido::concurrent_slot_map<std::string>;
+template class lido::resource_pool<std::string>;
+template class lido::keyed_resource_pool<std::string, std::string>;

@@ -118,6 +118,24 @@ TEST_P(ResourceReplaced, ACallbackIsServedAfterACreateForATryHasFailed) {
   EXPECT_TRUE(eventually([&] { return served.load(); }));
 }
 
+TEST_P(ResourceReplaced, AnErrorDoesNotNameWhatTheOldOneThrew) {
+  test::fake_server old;
+  old.wrong_password = true;
+  fake_pool pool(test::fake_factory{&old}, {.max_size = 2, .upkeep = GetParam()});
+  EXPECT_EQ(test::failure_of(pool, 10s), acquire_failure::create_failed);
+  pool.resize(0);
+  pool.replace_factory(test::fake_factory{&next_});
+  try {
+    (void)pool.acquire_for(50ms);
+    ADD_FAILURE() << "there is no room";
+  } catch (const acquire_error& error) {
+    EXPECT_EQ(error.create_error(), nullptr) << error.what();
+    EXPECT_EQ(error.cause(), acquire_failure::timed_out);
+  }
+  pool.resize(2);
+  EXPECT_TRUE(pool.acquire_for(20s));
+}
+
 TEST_P(ResourceReplaced, ThePermanentErrorOfTheNewOneIsToldBesideACreateOfTheOldOne) {
   fake_pool pool(silent_factory{&old_}, {.max_size = 4,
                                          .max_creating = 1,

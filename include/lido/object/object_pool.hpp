@@ -88,6 +88,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   /// A pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2; what is
   /// wrong with options), std::bad_array_new_length or std::bad_alloc; with `policy::grow` also
   /// growth_failed. Blocks for a moment while other threads end.
+  template <class = void>  // so that an explicit instantiation of a growing pool compiles
   explicit object_pool(std::size_t capacity)
       : object_pool(object_pool_options{.capacity = capacity}) {
     static_assert(!grows, "lido: a pool with policy::grow is told its max_capacity, in options");
@@ -246,11 +247,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   }
 
   [[nodiscard]] std::uint32_t slots_to_visit() const noexcept {
-    if constexpr (grows) {
-      return tracking_.size();
-    } else {
-      return capacity_;
-    }
+    return grows ? tracking_.size() : capacity_;
   }
 
   [[nodiscard, gnu::always_inline]] void* take_slot() noexcept {

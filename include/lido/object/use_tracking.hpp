@@ -18,6 +18,7 @@ class use_tracking {
  public:
   static constexpr bool tracks = false;
   explicit use_tracking(std::uint32_t /*capacity*/) noexcept {}
+  [[nodiscard]] static std::uint32_t size() noexcept { return 0; }
   void mark_used(slot_index /*slot*/) noexcept {}
   void mark_free(slot_index /*slot*/) noexcept {}
   [[nodiscard]] static std::size_t memory() noexcept { return 0; }
