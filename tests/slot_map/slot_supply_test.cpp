@@ -28,10 +28,11 @@ bool take_beside_census(slot_supply& supply, const Hold& hold) {
   std::atomic<bool> held{false};
   std::atomic<bool> over{false};
   std::thread holder([&] {
-    supply.lower_end([&](std::uint32_t /*end*/, const auto& note) noexcept {
-      held = true;
-      hold(note, over);
-    });
+    supply.lower_end(
+        [&](std::uint32_t /*end*/, std::uint32_t /*before*/, const auto& note) noexcept {
+          held = true;
+          hold(note, over);
+        });
   });
   while (!held) {
     std::this_thread::yield();
@@ -85,10 +86,11 @@ TEST(SlotSupply, ATakeDoesNotWaitForEver) {
   std::atomic<bool> over{false};
   std::thread holder([&] {
     while (!over && censuses < too_many) {
-      supply.lower_end([&](std::uint32_t /*end*/, const auto& /*note*/) noexcept {
-        ++censuses;
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
-      });
+      supply.lower_end(
+          [&](std::uint32_t /*end*/, std::uint32_t /*before*/, const auto& /*note*/) noexcept {
+            ++censuses;
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+          });
     }
   });
   while (censuses == 0) {

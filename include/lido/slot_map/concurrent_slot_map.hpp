@@ -23,6 +23,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
+#include "lido/debug/slot_shadow.hpp"
 #include "lido/memory/slot_array.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/concurrent_slot_map_options.hpp"
@@ -97,6 +98,7 @@ class concurrent_slot_map
         value_at(i).~T();
       }
     }
+    shadow::open_all(values_.first(), slots_.end());
   }
 
   /// A value made from `args`. Throws pool_exhausted when all slots are taken, and what T's
@@ -201,8 +203,9 @@ class concurrent_slot_map
   /// for each of `max_size()` slots, a few nanoseconds at most; nothing if another thread is at it.
   /// Progress: blocking for nobody who is with a value or finds a slot.
   void shrink_to_fit() noexcept {
-    slots_.lower_end([this](std::uint32_t end, const auto& note) noexcept {
+    slots_.lower_end([this](std::uint32_t end, std::uint32_t before, const auto& note) noexcept {
       const std::size_t used = std::size_t{end} * sizeof(T);
+      shadow::open_all(values_.first() + used, before - end);
       values_.storage().discard(used, values_.storage().size() - used, note);
     });
   }
@@ -230,6 +233,7 @@ class concurrent_slot_map
 
  private:
   friend detail::concurrent_walks<concurrent_slot_map>;
+  using shadow = detail::slot_shadow<sizeof(T)>;
   static constexpr std::uint64_t all_ones = std::numeric_limits<std::uint64_t>::max();
 
   [[nodiscard]] std::uint32_t slot_of(handle_type handle) const noexcept {
@@ -254,6 +258,7 @@ class concurrent_slot_map
       states_[slot].publish();
       detail::schedule_point();
     }
+    shadow::open(place);
     T* const value = detail::make<T>(place, std::forward<Args>(args)...);
     give_back.dismiss();
     if constexpr (detail::has_on_insert<Hooks, T>) {
@@ -293,6 +298,7 @@ class concurrent_slot_map
     T& value = value_at(slot);
     detail::tell_of_erase(hooks_, value, [&] { return handle_at(slot); });
     value.~T();
+    shadow::close(values_.address_of(slot));
     return retire(slot);
   }
   bool retire(std::uint32_t slot) const noexcept {

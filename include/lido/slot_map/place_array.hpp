@@ -14,6 +14,7 @@
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/cache_line.hpp"
+#include "lido/debug/slot_shadow.hpp"
 
 namespace lido::detail {
 
@@ -37,6 +38,7 @@ class place_array {
         holes_(static_cast<std::uint64_t*>(at_byte(holes_at(capacity)))),
         capacity_(capacity) {
     std::fill_n(holes_, words_of(capacity), 0);
+    slot_shadow<sizeof(T)>::close_all(memory_->data(), capacity);
   }
 
   place_array(place_array&& other) noexcept { swap(other); }
@@ -46,7 +48,11 @@ class place_array {
   }
   place_array(const place_array&) = delete;
   place_array& operator=(const place_array&) = delete;
-  ~place_array() = default;
+  ~place_array() {
+    if (memory_) {
+      slot_shadow<sizeof(T)>::open_all(memory_->data(), capacity_);
+    }
+  }
 
   void swap(place_array& other) noexcept {
     std::swap(memory_, other.memory_);

@@ -90,9 +90,10 @@ class slot_supply final : private thread_exit_listener {
     }
   }
 
-  /// Lowers the end as far as slots are free, and calls `discard(end, note)` while those behind it
-  /// are nobody's; it calls `note()` every few milliseconds (I3). Nothing if another thread is
-  /// doing that, or others have waited for too many of these.
+  /// Lowers the end as far as slots are free, and calls `discard(end, before, note)` while those
+  /// behind it, of which those up to `before` were taken once, are nobody's; it calls `note()`
+  /// every few milliseconds (I3). Nothing if another thread is doing that, or others have waited
+  /// for too many of these.
   template <class Discard>
   void lower_end(Discard discard) noexcept {
     // relaxed: a hint
@@ -105,11 +106,12 @@ class slot_supply final : private thread_exit_listener {
       put_back_census();
     }
     schedule_point();
-    if (end < this->end()) {
+    const std::uint32_t before = std::max(end, this->end());
+    if (end < before) {
       // relaxed: see end()
       end_.store(end, std::memory_order_relaxed);
     }
-    discard(end, [this]() noexcept { note_progress(); });
+    discard(end, before, [this]() noexcept { note_progress(); });
     put_back_census();
     let_go();
   }

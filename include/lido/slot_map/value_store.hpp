@@ -14,6 +14,7 @@
 #include "lido/base/mutation.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
+#include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/place_array.hpp"
 #include "lido/slot_map/slot_table.hpp"
@@ -116,7 +117,7 @@ class value_store {
       return emplace_in_hole(std::forward<Args>(args)...);
     }
     table_.prepare();
-    (void)make<T>(places_.values() + end_, std::forward<Args>(args)...);
+    (void)make_at(places_.values() + end_, std::forward<Args>(args)...);
     return take_slot(end_++);
   }
 
@@ -135,7 +136,7 @@ class value_store {
     } else {
       table_.vacate(handle, place);
     }
-    places_.values()[place].~T();
+    end_at(places_.values() + place);
     changed();
     if (is_last) {
       --end_;
@@ -148,7 +149,7 @@ class value_store {
   /// does not throw. Returns whether a value was moved.
   bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
     table_.give_back(handle);
-    places_.values()[place].~T();
+    end_at(places_.values() + place);
     changed();
     if (place + 1 == end_) {
       --end_;
@@ -172,8 +173,8 @@ class value_store {
   /// prepare_replacement(place); moving does not throw.
   made_value replace(std::uint32_t place, T&& by) noexcept {
     table_.give_back(handle_at(place));
-    std::destroy_at(places_.values() + place);
-    (void)make<T>(places_.values() + place, std::move(by));
+    end_at(places_.values() + place);
+    (void)make_at(places_.values() + place, std::move(by));
     changed();
     return take_slot(place);
   }
@@ -226,8 +227,8 @@ class value_store {
     table_.prepare();
     place_array<T> to(capacity);
     const std::uint32_t place = end_;
-    T* const made = make<T>(to.values() + place, std::forward<Args>(args)...);
-    scope_exit undo([&] { made->~T(); });
+    T* const made = make_at(to.values() + place, std::forward<Args>(args)...);
+    scope_exit undo([&] { end_at(made); });
     relocate_into(to);
     undo.dismiss();
     ++end_;
@@ -245,6 +246,16 @@ class value_store {
  private:
   static constexpr std::uint32_t places_per_word = place_array<T>::places_per_word;
 
+  template <class... Args>
+  static T* make_at(T* place, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
+    slot_shadow<sizeof(T)>::open(place);
+    return make<T>(place, std::forward<Args>(args)...);
+  }
+  static void end_at(T* place) noexcept {
+    std::destroy_at(place);
+    slot_shadow<sizeof(T)>::close(place);
+  }
+
   made_value take_slot(std::uint32_t place) noexcept {
     const std::uint64_t handle = table_.take(place);
     places_.slot(place) = static_cast<slot_index>(handle);
@@ -260,7 +271,7 @@ class value_store {
     const slot_index slot = places_.hole_slot(holes_ - 1);
     const std::uint32_t place = table_.place_or_any(slot);
     table_.prepare_to_fill(slot);
-    (void)make<T>(places_.values() + place, std::forward<Args>(args)...);
+    (void)make_at(places_.values() + place, std::forward<Args>(args)...);
     places_.unmark_hole(place);
     --holes_;
     const std::uint64_t handle = table_.fill(slot);
@@ -309,8 +320,8 @@ class value_store {
   void move_last_to(std::uint32_t place) {
     const std::uint32_t last = end_ - 1;
     T* const values = places_.values();
-    (void)make<T>(values + place, std::move_if_noexcept(values[last]));
-    values[last].~T();
+    (void)make_at(values + place, std::move_if_noexcept(values[last]));
+    end_at(values + last);
     places_.slot(place) = places_.slot(last);
     if (!broken(mutation::unlinked_move)) {
       table_.move(places_.slot(place), place);
@@ -323,11 +334,11 @@ class value_store {
     std::uint32_t moved = 0;
     scope_exit undo([&] {
       for (std::uint32_t p = next_value(0); p < moved; p = next_value(p + 1)) {
-        to.values()[p].~T();
+        end_at(to.values() + p);
       }
     });
     for (; (moved = next_value(moved)) != end_; ++moved) {
-      (void)make<T>(to.values() + moved, std::move_if_noexcept(places_.values()[moved]));
+      (void)make_at(to.values() + moved, std::move_if_noexcept(places_.values()[moved]));
     }
     undo.dismiss();
     destroy_all();
@@ -339,7 +350,7 @@ class value_store {
   void destroy_all() noexcept {
     if constexpr (!std::is_trivially_destructible_v<T>) {
       for (std::uint32_t p = next_value(0); p != end_; p = next_value(p + 1)) {
-        places_.values()[p].~T();
+        end_at(places_.values() + p);
       }
     }
   }

@@ -64,7 +64,7 @@ class supplied {
   }
 
   void shrink() {
-    supply_.lower_end([this](std::uint32_t end, const auto& note) {
+    supply_.lower_end([this](std::uint32_t end, std::uint32_t /*before*/, const auto& note) {
       for (std::size_t slot = end; slot < books_.capacity(); ++slot) {
         memory_.at(slot).write(false);
         note();
