@@ -4,4 +4,8 @@
 /// Not part of lido.hpp.
 #pragma once
 
+#include "lido/base/words_free.hpp"
+
 #include "lido/resource/asio_acquire.hpp"
+
+#include "lido/base/words_back.hpp"

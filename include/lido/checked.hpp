@@ -2,6 +2,10 @@
 /// Public entry: `policy::checked` and the handler that its findings go to.
 #pragma once
 
+#include "lido/base/words_free.hpp"
+
 #include "lido/debug/checked.hpp"
 #include "lido/debug/misuse.hpp"
 #include "lido/object_pool.hpp"
+
+#include "lido/base/words_back.hpp"

@@ -3,4 +3,8 @@
 /// target lido::tbb. Not part of lido.hpp.
 #pragma once
 
+#include "lido/base/words_free.hpp"
+
 #include "lido/resource/keyed_resource_pool.hpp"
+
+#include "lido/base/words_back.hpp"

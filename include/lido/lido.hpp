@@ -2,8 +2,12 @@
 /// Public entry: all of Lido but lido/testing.hpp and what needs a further library.
 #pragma once
 
+#include "lido/base/words_free.hpp"
+
 #include "lido/block_resource.hpp"
 #include "lido/checked.hpp"
 #include "lido/object_pool.hpp"
 #include "lido/resource_pool.hpp"
 #include "lido/slot_map.hpp"
+
+#include "lido/base/words_back.hpp"

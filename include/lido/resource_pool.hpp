@@ -3,9 +3,13 @@
 /// say.
 #pragma once
 
+#include "lido/base/words_free.hpp"
+
 #include "lido/resource/acquire_error.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/options.hpp"
 #include "lido/resource/resource_lease.hpp"
 #include "lido/resource/resource_pool.hpp"
 #include "lido/resource/stats.hpp"
+
+#include "lido/base/words_back.hpp"

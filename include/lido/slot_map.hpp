@@ -2,5 +2,9 @@
 /// `slot_map<T>` and `concurrent_slot_map<T>`: values that are walked often, reached by handles.
 #pragma once
 
+#include "lido/base/words_free.hpp"
+
 #include "lido/slot_map/concurrent_slot_map.hpp"
 #include "lido/slot_map/slot_map.hpp"
+
+#include "lido/base/words_back.hpp"

@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "lido/freelist/boost_stack.hpp"
-#include "lido/keyed_resource_pool.hpp"
 #include "lido/lido.hpp"
 #include "lido/resource_pool.hpp"
 #include "lido/slot_map.hpp"
+#if __has_include(<tbb/concurrent_hash_map.h>)
+#include "lido/keyed_resource_pool.hpp"
+#endif
 
 struct map_hooks {
   void on_insert(int& value, lido::slot_handle<int> handle);
@@ -63,4 +65,6 @@ template class lido::object_pool<int, lido::policy::grow, lido::policy::keep_con
 template class lido::slot_map<std::string>;
 template class lido::concurrent_slot_map<std::string>;
 template class lido::resource_pool<std::string>;
+#if __has_include(<tbb/concurrent_hash_map.h>)
 template class lido::keyed_resource_pool<std::string, std::string>;
+#endif

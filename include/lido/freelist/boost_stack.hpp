@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <span>
 
+#include "lido/base/words_free.hpp"
+
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
@@ -87,3 +89,5 @@ struct boost_list {
 
 }  // namespace policy
 }  // namespace lido
+
+#include "lido/base/words_back.hpp"
