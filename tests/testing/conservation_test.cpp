@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,20 @@ TEST(ConservationArguments, MakeTheObjects) {
   };
   object_pool<needs_value> pool(3);
   EXPECT_TRUE(conserved(pool, 7));
+}
+
+TEST(ConservationArguments, CostNothingWhenTheyThrow) {
+  struct third_throws {
+    explicit third_throws(int* made) {
+      if (++*made % 3 == 0) {
+        throw std::runtime_error("third");
+      }
+    }
+  };
+  object_pool<third_throws> pool(8);
+  int made = 0;
+  EXPECT_THROW((void)conserved(pool, &made), std::runtime_error);
+  EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
 TEST(ConservationUnderTorture, IsLeftInPeace) {

@@ -50,7 +50,7 @@ struct bulk {
       std::size_t admitted = 0;
       for (; admitted < slots.size() && !objects.empty(); objects = objects.subspan(1)) {
         slots[admitted] = objects.front();
-        admitted += pool.destroy_if_admitted(objects.front(), at) ? 1 : 0;
+        admitted += pool.destroy_if_admitted(objects.front(), at) ? 1U : 0U;
       }
       route::put_n(pool.source_, std::span<void* const>(slots).first(admitted));
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lido/base/pool_stats.hpp"
+#include "lido/base/scope_exit.hpp"
 #include "lido/debug/misuse.hpp"
 #include "lido/testing/torture.hpp"
 
@@ -55,9 +56,8 @@ template <class Pool>
 }
 
 template <class Pool, class... Args>
-[[nodiscard]] std::vector<typename Pool::value_type*> take_up_to(std::size_t most, Pool& pool,
-                                                                 const Args&... args) {
-  std::vector<typename Pool::value_type*> all;
+void take_up_to(std::size_t most, Pool& pool, std::vector<typename Pool::value_type*>& all,
+                const Args&... args) {
   all.reserve(most);
   while (all.size() < most) {
     auto* const object = pool.try_acquire_ptr(args...);
@@ -66,7 +66,6 @@ template <class Pool, class... Args>
     }
     all.push_back(object);
   }
-  return all;
 }
 
 [[nodiscard]] inline std::string numbers_of(const pool_stats& stats) {
@@ -101,6 +100,27 @@ template <class Pool>
   return {};
 }
 
+/// Takes all that are free, judges them, and gives them back, whatever is thrown.
+template <class Pool, class... Args>
+[[nodiscard]] std::string look_at_free(Pool& pool, const pool_stats& before, const Args&... args) {
+  const std::size_t free = before.capacity - before.in_use;
+  // One more than can be there, so that a pool that has too many does not keep this going. One that
+  // can grow would: what it has must suffice.
+  const std::size_t most = free + (can_grow(pool, before.capacity) ? 0 : 1);
+  std::vector<typename Pool::value_type*> all;
+  const scope_exit give_back([&]() noexcept {
+    for (auto* const object : all) {
+      pool.release(object);
+    }
+  });
+  take_up_to(most, pool, all, args...);
+  std::string problem = judge(pool, all, free);
+  if (problem.empty() && pool.stats().capacity != before.capacity) {
+    problem = "it grew although " + std::to_string(free) + " slots should be free";
+  }
+  return problem;
+}
+
 }  // namespace lido::detail
 
 namespace lido::testing {
@@ -112,18 +132,7 @@ template <class Pool, class... Args>
 verdict conserved(Pool& pool, const Args&... args) {
   const detail::torture_pause in_peace;
   const pool_stats before = pool.stats();
-  const std::size_t free = before.capacity - before.in_use;
-  // One more than can be there, so that a pool that has too many does not keep this going. One that
-  // can grow would: what it has must suffice.
-  const std::size_t most = free + (detail::can_grow(pool, before.capacity) ? 0 : 1);
-  const std::vector<typename Pool::value_type*> all = detail::take_up_to(most, pool, args...);
-  std::string problem = detail::judge(pool, all, free);
-  if (problem.empty() && pool.stats().capacity != before.capacity) {
-    problem = "it grew although " + std::to_string(free) + " slots should be free";
-  }
-  for (auto* const object : all) {
-    pool.release(object);
-  }
+  std::string problem = detail::look_at_free(pool, before, args...);
   const pool_stats after = pool.stats();
   if (problem.empty() && !(detail::add_up(before) && detail::add_up(after))) {
     problem = "the numbers do not add up";
