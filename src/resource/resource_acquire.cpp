@@ -132,7 +132,7 @@ resource_grant resource_core::create_for_try(place at) noexcept {
   }
   const resource_grant made = create(todo);
   if (made.slot == nullptr) {
-    make_for_callbacks();  // there is room for theirs
+    make_for_callbacks(/*in_acquire=*/true);  // there is room for theirs
     return made;
   }
   return keep(made, at);
@@ -151,7 +151,7 @@ resource_grant resource_core::keep(const resource_grant& made, place at) noexcep
     made.slot->note_holder(now(), this_thread_id(), at, made.ticket);
   }
   end_create(maker);
-  make_for_callbacks();  // what did not come to pass beside this one
+  make_for_callbacks(/*in_acquire=*/true);  // what did not come to pass beside this one
   return found.what == verdict::kind::retire ? resource_grant{} : made;
 }
 
@@ -181,7 +181,7 @@ resource_grant resource_core::wait_in_line(const acquire_request& request, bool 
     throw error(waiter.cause());
   }
   if (by_callers_) {
-    pass_on();
+    pass_on(!request.until.passed() && !request.stop.stop_requested());
   }
   return received(waiter, request.at, validation::by_caller);
 }
@@ -226,6 +226,9 @@ bool resource_core::enqueue(resource_waiter& waiter, bool again, acquire_failure
     cause = acquire_failure::self_deadlock;
     count_failure(cause);
     return false;
+  }
+  if (after.calls_users()) {
+    step_aside(waiter);
   }
   watch(waiter);
   return true;
@@ -316,7 +319,7 @@ void resource_core::leave_queue(resource_waiter& waiter) noexcept {
     }
   }
   if (by_callers_) {
-    pass_on();
+    pass_on(/*has_time=*/false);
   }
 }
 

@@ -15,7 +15,8 @@ bool resource_core::find_work(resource_waiter& waiter, job& todo, nanos& wait) n
   step_back(waiter, after);
   refill(after);  // the next try may be due, and nobody else may look
   wait = retry_at_ == 0 ? never : std::max<nanos>(retry_at_ - moment, 0);
-  if (!waiter.open() || !next_job(todo, /*is_brief=*/true)) {
+  // Who has no time left begins nothing.
+  if (!waiter.open() || waiter.until().passed() || !next_job(todo, /*is_brief=*/true)) {
     return false;
   }
   todo.by = &waiter;
@@ -27,18 +28,25 @@ bool resource_core::find_work(resource_waiter& waiter, job& todo, nanos& wait) n
 /// As above. What was for this pool may be elsewhere since it last could not create, or be of use
 /// elsewhere while it cannot.
 bool resource_core::find_work_or_room(resource_waiter& waiter, job& todo, nanos& wait) noexcept {
-  const bool works = find_work(waiter, todo, wait);
+  bool works = find_work(waiter, todo, wait);
   if (wait != never) {
-    look_for_room();
+    look_for_room(&waiter);
+    works = works || (rooms_ != nullptr && find_work(waiter, todo, wait));
     wait = wait == 0 ? never : wait;
   }
   return works;
 }
 
-void resource_core::look_for_room() noexcept {
-  if (rooms_ != nullptr) {
-    rooms_->look_again();
+/// `by`: who waits meanwhile. Resources of other keys may have to end for it.
+void resource_core::look_for_room(resource_waiter* by) noexcept {
+  if (rooms_ == nullptr) {
+    return;
   }
+  if (by != nullptr) {
+    const lock guard(mutex_);
+    step_aside(*by);
+  }
+  rooms_->look_again();
 }
 
 /// Where no thread of the pool does it, those who wait make the resources they wait for.
@@ -63,7 +71,7 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
       upkeep_by_caller(&waiter);
     }
     if (waiter.open() && !broken(mutation::job_unlooked)) {
-      look_for_room();  // what was made or ended here may have been in the way of others
+      look_for_room(&waiter);  // what was made or ended here may have been in the way of others
     }
   }
 }
@@ -71,7 +79,8 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
 /// Under the mutex. Whoever waits in a thread that goes into code of users is given nothing
 /// meanwhile, and nobody stands back for it: a connect may hang, and others could use what comes.
 void resource_core::step_aside(resource_waiter& waiter) noexcept {
-  if (by_callers_ && !broken(mutation::wait_at_work) && waiter_list::contains(waiter)) {
+  if (by_callers_ && !broken(mutation::wait_at_work) && !waiter.is_aside() &&
+      waiter_list::contains(waiter)) {
     waiter.set_aside(/*aside=*/true);
     attention_.one_leaves();
   }
@@ -108,8 +117,9 @@ void resource_core::poke_waiters(aftermath& after) noexcept {
 }
 
 /// By callers: whoever leaves the queue may have been woken for work that others now have to do.
-/// What was to be made for it is no work for one who comes later and finds something idle.
-void resource_core::pass_on() noexcept {
+/// What was to be made for it is no work for one who comes later and finds something idle. Who has
+/// no time left makes nothing for callbacks: the next acquire does, or a tick.
+void resource_core::pass_on(bool has_time) noexcept {
   {
     aftermath after(*this);
     const lock guard(mutex_);
@@ -118,12 +128,18 @@ void resource_core::pass_on() noexcept {
       refill(after);
     }
     poke_waiters(after);
+    if (!has_time && !pending_.empty()) {
+      // relaxed: a hint, as in upkeep_by_caller
+      next_upkeep_.store(0, std::memory_order_relaxed);
+    }
   }
-  make_for_callbacks();
+  if (has_time) {
+    make_for_callbacks(/*in_acquire=*/true);
+  }
 }
 
 /// By callers: no thread sleeps for a callback, so who has made room for it makes the resource.
-void resource_core::make_for_callbacks() noexcept {
+void resource_core::make_for_callbacks(bool in_acquire) noexcept {
   if (!by_callers_) {
     return;
   }
@@ -137,7 +153,24 @@ void resource_core::make_for_callbacks() noexcept {
       return;
     }
   }
-  run_jobs_here();
+  if (in_acquire) {
+    run_jobs_of_acquire();
+  } else {
+    run_jobs_here();
+  }
+}
+
+/// As run_jobs_here, but an acquire has a time: after one create others go on, or the next one.
+void resource_core::run_jobs_of_acquire(resource_waiter* by) noexcept {
+  for (job todo; take_job(todo, /*is_brief=*/true); todo = {}) {
+    todo.by = by;
+    run_job(todo);
+    if (todo.slot != nullptr) {
+      // relaxed: a hint; the mutex decides
+      next_upkeep_.store(0, std::memory_order_relaxed);
+      return;
+    }
+  }
 }
 
 /// In threads that acquire: the clock, and what is due.
@@ -160,16 +193,7 @@ void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
     }
   }
   report_leases();
-  for (job todo; take_job(todo, /*is_brief=*/true); todo = {}) {
-    todo.by = by;
-    run_job(todo);
-    // For later: others go on with that, or who waits looks what there is.
-    if (todo.slot != nullptr && (by != nullptr || attention_.waiters() == 0)) {
-      // relaxed: as above
-      next_upkeep_.store(0, std::memory_order_relaxed);
-      return;
-    }
-  }
+  run_jobs_of_acquire(by);
 }
 
 }  // namespace lido::detail

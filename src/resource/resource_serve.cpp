@@ -113,6 +113,9 @@ void resource_core::arrive(const resource_grant& grant, const job& todo) noexcep
     // This thread may not come back soon for what else there is to do.
     after.work |= away != 0 && has_jobs();
     away_ += away;
+    if (todo.by != nullptr && away != 0) {
+      step_aside(*todo.by);
+    }
     guard.unlock();
     if (left.slot != nullptr) {  // before callbacks, which may wait for its room
       after.ended.wake(nullptr);

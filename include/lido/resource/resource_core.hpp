@@ -180,9 +180,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   bool find_work(resource_waiter& waiter, job& todo, nanos& wait) noexcept;
   bool find_work_or_room(resource_waiter& waiter, job& todo, nanos& wait) noexcept;
   void sleep_and_work(resource_waiter& waiter) noexcept;
-  void pass_on() noexcept;
-  void look_for_room() noexcept;
-  void make_for_callbacks() noexcept;
+  void pass_on(bool has_time) noexcept;
+  void look_for_room(resource_waiter* by = nullptr) noexcept;
+  void make_for_callbacks(bool in_acquire = false) noexcept;
   void step_aside(resource_waiter& waiter) noexcept;
   void step_back(resource_waiter& waiter, aftermath& after) noexcept;
   void poke_waiters(aftermath& after) noexcept;
@@ -241,6 +241,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool next_job(job& out, bool is_brief) noexcept;
   void run_job(const job& todo) noexcept;
   void run_jobs_here() noexcept;
+  void run_jobs_of_acquire(resource_waiter* by = nullptr) noexcept;
   bool run_one_job(bool is_brief) noexcept;
   [[nodiscard]] bool take_job(job& out, bool is_brief) noexcept;
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
