@@ -196,4 +196,20 @@ void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
   run_jobs_of_acquire(by);
 }
 
+/// Under the mutex: the next try is later, and twice as much later each time.
+void resource_core::back_off(nanos moment) noexcept {
+  if (moment < retry_at_) {
+    return;  // by another that has failed meanwhile
+  }
+  retry_delay_ = retry_delay_ == 0
+                     ? settings_.retry_first
+                     : std::min(later(retry_delay_, retry_delay_), settings_.retry_longest);
+  retry_at_ = later(moment, retry_delay_);
+  // relaxed: a hint; the mutex decides
+  if (by_callers_ && retry_at_ < next_upkeep_.load(std::memory_order_relaxed)) {
+    // relaxed: as above
+    next_upkeep_.store(retry_at_, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace lido::detail

@@ -195,6 +195,22 @@ resource_grant resource_core::take_surplus() noexcept {
   return grant;
 }
 
+/// Why what comes back ends, if it does.
+std::optional<destroy_reason> resource_core::why_unwanted() noexcept {
+  if (!attention_.flagged()) {
+    return {};
+  }
+  const lock guard(mutex_);
+  if (attention_.is(attention::closed)) {
+    return destroy_reason::closed;
+  }
+  if (!has_surplus()) {
+    return {};
+  }
+  shed_one();
+  return destroy_reason::surplus;
+}
+
 void resource_core::suspend() noexcept {
   const lock guard(mutex_);
   attention_.set(attention::suspended, /*on=*/true);

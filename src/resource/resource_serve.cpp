@@ -32,6 +32,8 @@ void resource_core::give_back_with_care(const resource_grant& grant, bool last_u
     retire(grant, found.why);
   } else if (last_use) {
     retire(grant, destroy_reason::used_up);
+  } else if (const auto why = slot.maker->can_reset() ? why_unwanted() : std::nullopt) {
+    retire(grant, *why);  // a reset may take long, and would be for nobody
   } else if (slot.maker->can_reset() && !slot.maker->reset(slot)) {
     retire(grant, destroy_reason::reset_refused);
   } else {

@@ -273,17 +273,6 @@ void resource_core::create_failed(const job& todo, const std::exception_ptr& err
   end_job(/*away=*/1);
 }
 
-/// Under the mutex: the next try is later, and twice as much later each time.
-void resource_core::back_off(nanos moment) noexcept {
-  if (moment < retry_at_) {
-    return;  // by another that has failed meanwhile
-  }
-  retry_delay_ = retry_delay_ == 0
-                     ? settings_.retry_first
-                     : std::min(later(retry_delay_, retry_delay_), settings_.retry_longest);
-  retry_at_ = later(moment, retry_delay_);
-}
-
 /// Only now, so that a closed pool does not join a thread that is still in code of users. `away`:
 /// one, if the thread counts as that.
 void resource_core::end_job(unsigned away) noexcept {

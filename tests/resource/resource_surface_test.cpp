@@ -277,12 +277,15 @@ TEST_F(ResourceSurface, ADetachedResourceMakesRoomForAnother) {
   --server.alive;  // the one that was taken out
 }
 
-TEST_F(ResourceSurface, WithGivesTheResourceBackWhateverHappens) {
+TEST_F(ResourceSurface, WithDiscardsWhatAnExceptionHasLeft) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);
   EXPECT_GT(pool.with([](const test::connection& connection) { return connection.id; }), 0);
   EXPECT_THROW(pool.with([](const test::connection&) { throw std::runtime_error("no"); }),
                std::runtime_error);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::discarded), 1);
+  fill(pool, 1);
+  EXPECT_GT(pool.with([](const test::connection& connection) { return connection.id; }), 1);
   EXPECT_EQ(pool.stats().idle, 1U);
 }
 

@@ -131,7 +131,7 @@ struct resource_pool_options {
 
   maintenance upkeep = maintenance::background;
 
-  /// Must outlive the pool, its leases, and creates that outlast its end; null:
+  /// Must outlive the pool, its leases, and the creates and acquires that outlast its end; null:
   /// std::chrono::steady_clock.
   const time_source* clock = nullptr;
 };

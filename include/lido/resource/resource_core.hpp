@@ -294,13 +294,13 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void purge() noexcept;
   void add_slots(std::uint32_t size);
   void shrink() noexcept;
+  [[nodiscard]] std::optional<destroy_reason> why_unwanted() noexcept;
   [[nodiscard]] resource_grant take_surplus() noexcept;
   void drop_pending(std::uint32_t most) noexcept;
   [[nodiscard]] bool wait_until_drained(const deadline& until) noexcept;
   [[nodiscard]] bool is_drained(std::uint32_t& seen) noexcept;
   [[nodiscard]] bool may_stop(bool drained, std::size_t& running) noexcept;
   void quiesce() const noexcept;
-
   /// The first slot for which `f(slot)` is true. From any thread, at any time.
   template <class F>
   resource_slot* find_slot(const F& f) const {

@@ -146,11 +146,17 @@ class resource_pool {
   }
 
   /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
-  /// as `acquire`.
+  /// as `acquire`. A resource that `f` has left with an exception is discarded: who knows what is
+  /// still on its way there.
   template <class F>
   [[gnu::always_inline]] decltype(auto) with(F&& f) {
-    const lease_type lease = acquire();
-    return std::forward<F>(f)(*lease);
+    lease_type lease = acquire();
+    try {
+      return std::forward<F>(f)(*lease);
+    } catch (...) {
+      lease.discard();
+      throw;
+    }
   }
 
   // ---- control ----------------------------------------------------------------------------------

@@ -1,0 +1,150 @@
+// By callers: threads that wait run code of users, and may be long about it.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+using test::fake_lease;
+using test::fake_pool;
+
+class ResourceWorkOfCallers : public testing::Test {
+ protected:
+  static resource_pool_options of_size(std::size_t max_size) {
+    return {.max_size = max_size,
+            .validate_if_idle_longer_than = 1h,
+            .max_creating = 1,
+            .upkeep = maintenance::by_callers};
+  }
+  /// A callback that holds its thread up.
+  [[nodiscard]] auto slow_callback() {
+    return [this](const fake_lease& /*got*/, const std::exception_ptr& /*error*/) {
+      in_callback_ = true;
+      test::wait_while(callback_lasts_);
+    };
+  }
+
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): what each test sets
+  test::fake_server server_;
+  std::atomic<bool> in_callback_{false};
+  std::atomic<bool> callback_lasts_{true};
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+};
+
+// An answer that came too late has made room, and the one who asked is not to fill it.
+TEST_F(ResourceWorkOfCallers, NoCreateIsBegunWhenTheTimeIsOver) {
+  resource_pool_options options = of_size(1);
+  options.validate_if_idle_longer_than = 0ns;
+  fake_pool pool(test::fake_factory{&server_}, options);
+  (void)pool.acquire();
+  server_.slow_validate = true;
+  std::atomic<bool> over{false};
+  std::jthread late([&] {
+    EXPECT_EQ(test::failure_of(pool, 50ms), acquire_failure::timed_out);
+    over = true;
+  });
+  ASSERT_TRUE(eventually([&] { return server_.validations == 1; }));
+  std::jthread patient([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  std::this_thread::sleep_for(60ms);
+  server_.slow = true;
+  server_.broken = true;
+  server_.slow_validate = false;
+  EXPECT_TRUE(eventually([&] { return over.load(); })) << "it makes one";
+  server_.slow = false;
+}
+
+TEST_F(ResourceWorkOfCallers, WhoTellsALateCallbackIsGivenNothingMeanwhile) {
+  fake_pool pool(test::fake_factory{&server_}, of_size(1));
+  fake_lease held = pool.acquire();
+  pool.async_acquire(slow_callback(), 1ms);
+  std::this_thread::sleep_for(5ms);
+  std::jthread busy([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
+  ASSERT_TRUE(eventually([&] { return in_callback_.load(); }));
+  std::atomic<bool> served{false};
+  std::jthread behind([&] { served = !!pool.acquire_for(60s); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+  held.reset();
+  EXPECT_TRUE(eventually([&] { return served.load(); })) << "it went to who is in a callback";
+  callback_lasts_ = false;
+}
+
+TEST_F(ResourceWorkOfCallers, WhoMadeOneForACallbackIsGivenNothingMeanwhile) {
+  resource_pool_options options = of_size(2);
+  options.retry_first = 1ms;
+  options.retry_longest = 1ms;
+  fake_pool pool(test::fake_factory{&server_}, options);
+  fake_lease held = pool.acquire();
+  server_.down = true;
+  pool.async_acquire(slow_callback(), 60s);
+  std::jthread busy([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+  server_.down = false;
+  ASSERT_TRUE(eventually([&] { return in_callback_.load(); }));
+  std::atomic<bool> served{false};
+  std::jthread behind([&] { served = !!pool.acquire_for(60s); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2 || served; }));
+  held.reset();
+  EXPECT_TRUE(eventually([&] { return served.load(); })) << "it went to who is in a callback";
+  callback_lasts_ = false;
+}
+
+// At most one create of others, and none after the time is over.
+TEST_F(ResourceWorkOfCallers, AnAcquireDoesNotMakeWhatAllCallbacksWaitFor) {
+  resource_pool_options options = of_size(8);
+  options.max_creating = 8;
+  options.retry_first = 1ms;
+  options.retry_longest = 1ms;
+  server_.down = true;
+  std::array<test::outcome, 6> told;
+  fake_pool pool(test::fake_factory{&server_}, options);
+  for (test::outcome& one : told) {
+    pool.async_acquire(one.receiver(), 60s);
+  }
+  std::this_thread::sleep_for(5ms);
+  server_.down = false;
+  const int before = server_.creates;
+  (void)pool.try_acquire();
+  EXPECT_LE(server_.creates - before, 2);
+  // What is left is for those that come later.
+  EXPECT_TRUE(eventually([&] {
+    (void)pool.try_acquire();
+    int served = 0;
+    for (const test::outcome& one : told) {
+      served += one.calls;
+    }
+    return served == 6;
+  }));
+  for (test::outcome& one : told) {
+    one.lease.reset();
+  }
+}
+
+// A reset may hang, and would be for nobody.
+TEST_F(ResourceWorkOfCallers, WhatNobodyWantsIsNotResetFirst) {
+  fake_pool pool(test::fake_factory{&server_}, of_size(2));
+  fake_lease surplus = pool.acquire();
+  fake_lease last = pool.acquire();
+  pool.resize(1);
+  surplus.reset();
+  EXPECT_EQ(server_.resets, 0);
+  EXPECT_EQ(server_.destroyed_for(destroy_reason::surplus), 1);
+  pool.resize(2);
+  EXPECT_TRUE(pool.acquire()) << "there is room again";
+  (void)pool.close(0ns);
+  last.reset();
+  EXPECT_EQ(server_.resets, 1) << "of the one in between";
+  EXPECT_EQ(server_.destroyed_for(destroy_reason::closed), 2);
+}
+
+}  // namespace
+}  // namespace lido
