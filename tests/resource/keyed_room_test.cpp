@@ -262,5 +262,49 @@ TEST(KeyedRoom, B6WhoseRoomAnotherTakesGetsThatOfAThird) {
   EXPECT_EQ(served, 2 * rounds);
 }
 
+/// The end of a resource of "b" lasts as long as it is told to.
+struct slow_ender {
+  std::atomic<bool>* down;
+  std::atomic<bool>* ends;
+  std::atomic<bool>* lasts;
+
+  [[nodiscard]] std::string create(const std::string& host) const {
+    if (host == "a" && *down) {
+      throw std::runtime_error("no route");
+    }
+    return host;
+  }
+  void destroy(const std::string& host, destroy_reason /*reason*/) const noexcept {
+    if (host == "b") {
+      *ends = true;
+      test::wait_while(*lasts);
+    }
+  }
+};
+
+TEST(KeyedRoom, A9AReturnServesOthersWhileWhoWaitsIsInTheEndOfAnotherKeys) {
+  std::atomic<bool> down{false};
+  std::atomic<bool> ends{false};
+  std::atomic<bool> lasts{true};
+  keyed_resource_pool<std::string, std::string> pool(
+      slow_ender{&down, &ends, &lasts}, {.max_total = 2,
+                                         .each_key = {.max_size = 2,
+                                                      .retry_first = 100ms,
+                                                      .retry_longest = 100ms,
+                                                      .upkeep = maintenance::by_tick}});
+  auto held = pool.acquire("a");
+  down = true;
+  std::jthread busy([&] { EXPECT_TRUE(pool.acquire_for("a", 60s)); });
+  ASSERT_TRUE(test::eventually([&] { return pool.stats("a")->create_failures == 1; }));
+  EXPECT_TRUE(pool.acquire_for("b", 10s));
+  ASSERT_TRUE(test::eventually([&] { return ends.load(); }));
+  std::atomic<bool> served{false};
+  std::jthread behind([&] { served = !!pool.acquire_for("a", 60s); });
+  ASSERT_TRUE(test::eventually([&] { return pool.stats("a")->waiters == 2; }));
+  held.reset();
+  EXPECT_TRUE(test::eventually([&] { return served.load(); }));
+  lasts = false;
+}
+
 }  // namespace
 }  // namespace lido
