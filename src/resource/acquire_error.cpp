@@ -24,8 +24,9 @@ std::string compose(const acquire_error::details& details) {
     text += "; the last create failed: " + details.create_error_text;
   }
   for (const lease_info& holder : details.holders) {
-    text += "; thread " + std::to_string(holder.thread) + " has held one for " +
-            milliseconds_of(holder.held_for);
+    // A callback, or a lease that has moved, is of no thread in particular.
+    text += (holder.thread != 0 ? "; thread " + std::to_string(holder.thread) : "; somebody") +
+            " has held one for " + milliseconds_of(holder.held_for);
   }
   return text;
 }

@@ -164,6 +164,21 @@ TEST_F(ResourceReports, E1E5HoldersAreListed) {
   }
 }
 
+TEST_F(ResourceReports, E5WhatACallbackHoldsIsOfNoThread) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  test::outcome got;
+  pool.async_acquire(got.receiver(), 1s);
+  ASSERT_TRUE(got.lease);
+  try {
+    (void)pool.acquire_for(1ms);
+    FAIL();
+  } catch (const acquire_error& error) {
+    EXPECT_NE(std::string(error.what()).find("; somebody has held one for"), std::string::npos);
+  }
+  got.lease.reset();
+}
+
 TEST_F(ResourceReports, E5TheErrorNamesTheEightThatHaveHeldForLongest) {
   fake_pool& pool =
       start({.max_size = 10, .validate_if_idle_longer_than = 1h, .detect_hold_and_wait = false});

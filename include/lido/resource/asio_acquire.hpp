@@ -88,7 +88,11 @@ inline namespace LIDO_ASIO_NAMESPACE {
 /// Throws std::bad_alloc before the wait begins; memory that is missing at its end is fatal.
 /// Requires: the pool lives until the wait has begun, with lazy tokens at their start; not longer.
 /// No executor of the handler owns its context: a release that let go of the last one would wait in
-/// the end of that context for itself.
+/// the end of that context for itself. A context that is stopped keeps its handlers and what they
+/// were given until it runs again or ends; the end of the pool waits for that up to
+/// `close_timeout`.
+/// Beware: whoever ends a lease runs the factory's `reset`, and waits for it. A handler that must
+/// not block its context ends it elsewhere (`net::post` to a pool of threads), or discards it.
 /// Memory is that of operator new, whatever the handler's allocator.
 template <class R, class CompletionToken, class Rep, class Period>
 [[gnu::always_inline]] inline auto async_acquire(resource_pool<R>& pool,
