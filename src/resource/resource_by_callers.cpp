@@ -162,8 +162,7 @@ void resource_core::make_for_callbacks(bool in_acquire) noexcept {
 
 /// As run_jobs_here, but an acquire has a time: after one create others go on, or the next one.
 void resource_core::run_jobs_of_acquire(resource_waiter* by) noexcept {
-  for (job todo; take_job(todo, /*is_brief=*/true); todo = {}) {
-    todo.by = by;
+  for (job todo; take_job(todo, /*is_brief=*/true, by); todo = {}) {
     run_job(todo);
     if (todo.slot != nullptr) {
       // relaxed: a hint; the mutex decides
@@ -188,7 +187,8 @@ void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
     sweep_due_ = true;
     (void)expire_async(after);
     refill(after);
-    if (by != nullptr) {
+    // Who waits does not leave its place for nothing.
+    if (by != nullptr && (after.calls_users() || has_report() || has_care())) {
       step_aside(*by);
     }
   }

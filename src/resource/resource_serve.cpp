@@ -115,7 +115,8 @@ void resource_core::arrive(const resource_grant& grant, const job& todo) noexcep
     // This thread may not come back soon for what else there is to do.
     after.work |= away != 0 && has_jobs();
     away_ += away;
-    if (todo.by != nullptr && away != 0) {
+    // For a callback it keeps its turn, which that callback may be about to bring.
+    if (todo.by != nullptr && (left.slot != nullptr || after.unwanted.slot != nullptr)) {
       step_aside(*todo.by);
     }
     guard.unlock();

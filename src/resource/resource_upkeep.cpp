@@ -182,9 +182,17 @@ bool resource_core::run_one_job(bool is_brief) noexcept {
   return true;
 }
 
-bool resource_core::take_job(job& out, bool is_brief) noexcept {
+/// `by`: who waits, and is aside from now on if there is one.
+bool resource_core::take_job(job& out, bool is_brief, resource_waiter* by) noexcept {
   const lock guard(mutex_);
-  return next_job(out, is_brief);
+  if (!next_job(out, is_brief)) {
+    return false;
+  }
+  out.by = by;
+  if (by != nullptr) {
+    step_aside(*by);
+  }
+  return true;
 }
 
 /// A new resource, in use by the caller, who then calls `end_create`; nothing if the factory has

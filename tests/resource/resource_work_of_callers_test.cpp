@@ -78,26 +78,6 @@ TEST_F(ResourceWorkOfCallers, WhoTellsALateCallbackIsGivenNothingMeanwhile) {
   callback_lasts_ = false;
 }
 
-TEST_F(ResourceWorkOfCallers, WhoMadeOneForACallbackIsGivenNothingMeanwhile) {
-  resource_pool_options options = of_size(2);
-  options.retry_first = 1ms;
-  options.retry_longest = 1ms;
-  fake_pool pool(test::fake_factory{&server_}, options);
-  fake_lease held = pool.acquire();
-  server_.down = true;
-  pool.async_acquire(slow_callback(), 60s);
-  std::jthread busy([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
-  server_.down = false;
-  ASSERT_TRUE(eventually([&] { return in_callback_.load(); }));
-  std::atomic<bool> served{false};
-  std::jthread behind([&] { served = !!pool.acquire_for(60s); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2 || served; }));
-  held.reset();
-  EXPECT_TRUE(eventually([&] { return served.load(); })) << "it went to who is in a callback";
-  callback_lasts_ = false;
-}
-
 // At most one create of others, and none after the time is over.
 TEST_F(ResourceWorkOfCallers, AnAcquireDoesNotMakeWhatAllCallbacksWaitFor) {
   resource_pool_options options = of_size(8);

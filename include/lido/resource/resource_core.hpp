@@ -243,7 +243,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void run_jobs_here() noexcept;
   void run_jobs_of_acquire(resource_waiter* by = nullptr) noexcept;
   bool run_one_job(bool is_brief) noexcept;
-  [[nodiscard]] bool take_job(job& out, bool is_brief) noexcept;
+  [[nodiscard]] bool take_job(job& out, bool is_brief, resource_waiter* by = nullptr) noexcept;
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
   [[nodiscard]] bool note_created(const resource_slot& slot, std::chrono::nanoseconds took,
                                   std::exception_ptr& error) noexcept;
