@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -53,7 +54,7 @@ TEST_P(FillPattern, AnyChangedByteIsFound) {
 /// Sizes of which a part is watched.
 class FillWindow : public ::testing::TestWithParam<std::size_t> {
  protected:
-  [[nodiscard]] static std::uint64_t uses_of_a_round() { return std::bit_ceil(GetParam()) / 32; }
+  [[nodiscard]] static std::uint64_t windows() { return std::bit_ceil(GetParam()) / 32; }
 
   /// The bytes whose change is found after that use.
   [[nodiscard]] std::set<std::size_t> watched(std::uint64_t use) const {
@@ -74,7 +75,7 @@ class FillWindow : public ::testing::TestWithParam<std::size_t> {
 INSTANTIATE_TEST_SUITE_P(Sizes, FillWindow, ::testing::Values(65, 72, 96, 100, 256, 1000, 4096));
 
 TEST_P(FillWindow, WatchesBothEndsWhateverTheUse) {
-  for (std::uint64_t use = 0; use < uses_of_a_round(); ++use) {
+  for (std::uint64_t use = 0; use < windows(); ++use) {
     const std::set<std::size_t> found = watched(use);
     for (std::size_t i = 0; i < 16; ++i) {
       ASSERT_EQ(found.count(i), 1U) << i;
@@ -85,12 +86,26 @@ TEST_P(FillWindow, WatchesBothEndsWhateverTheUse) {
   }
 }
 
-TEST_P(FillWindow, HasBeenEverywhereAfterAsManyUsesAsThereAreWindows) {
+TEST_P(FillWindow, HasBeenEverywhereAfterTwiceAsManyUsesAsThereAreWindows) {
   std::set<std::size_t> all;
-  for (std::uint64_t use = 5; use < 5 + uses_of_a_round(); ++use) {
+  for (std::uint64_t use = 5; use < 5 + 2 * windows(); ++use) {
     all.merge(watched(use));
   }
   EXPECT_EQ(all.size(), GetParam());
+}
+
+// A write that always follows, say, an even use. What is filled is what is watched.
+TEST_P(FillWindow, ComesEverywhereForAMistakeOfAnyRhythm) {
+  constexpr std::byte untouched{0x77};
+  const fill_pattern pattern(GetParam(), fill_pattern::least_whole);
+  for (const std::uint64_t step : {2U, 3U, 4U, 8U, 10U, 64U, 128U, 1000U}) {
+    std::vector<std::byte> bytes(GetParam(), untouched);
+    for (std::uint64_t round = 0; round < 64 * windows(); ++round) {
+      pattern.fill(bytes.data(), 1 + round * step);
+    }
+    EXPECT_EQ(std::count(bytes.begin(), bytes.end(), untouched), 0)
+        << "of every use number " << step;
+  }
 }
 
 TEST(FillPatternWord, ReadsAsDeadBlob) {

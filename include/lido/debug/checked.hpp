@@ -21,8 +21,8 @@ struct checked_up_to {
 
 /// Every release is checked, free slots are watched, and the end of the pool reports what is still
 /// in use; see set_misuse_handler. The same in every build type. Of a free slot of more than 64
-/// bytes the first and last sixteen are watched, and a window of 32 that is elsewhere after each
-/// use.
+/// bytes the first and last sixteen are watched, and a window of 32 that leaps through the slot
+/// from use to use.
 struct checked : checked_up_to<detail::fill_pattern::least_whole> {};
 
 }  // namespace lido::policy

@@ -61,8 +61,11 @@ template <class Visitor>
 }
 
 /// Which bytes of a free slot are watched, and how. All of a slot of up to `whole` bytes. Of a
-/// larger one the first and the last sixteen, and a window of 32 that is elsewhere after each use,
-/// until it has been everywhere and begins again.
+/// larger one the first and the last sixteen, and a window of 32 that leaps through the slot from
+/// use to use. It does so by the golden ratio, and not by going round: a program that makes its
+/// mistake after every second use, or every eighth, would meet a window that goes round at the same
+/// few places for ever. Multiples of the golden ratio come everywhere whatever the step (Knuth, The
+/// Art of Computer Programming 3, 6.4, on Fibonacci hashing).
 ///
 /// A slot is read in the same widths as it was written in, since it often is soon after, and a
 /// processor passes a write on to a read of the same width only. Inlined, because sizes are
@@ -101,6 +104,8 @@ class fill_pattern {
  private:
   static constexpr std::size_t edge = 16;
   static constexpr std::size_t window = 2 * sizeof(fill_block);
+  /// Its fraction, as one of 2^64.
+  static constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15;
 
   struct writer {
     std::byte* slot;
@@ -154,9 +159,10 @@ class fill_pattern {
       // All masks and shifts, because it is done for each acquire and each release. Of a size that
       // is no power of two the windows too many are the last one once more.
       const std::size_t mask = std::bit_ceil(size_) - window;
+      const auto shift = static_cast<unsigned>(std::countl_zero(mask));
       // Behind the last word the pattern is out of step with the last sixteen bytes.
       const std::size_t last = size_ - window - (size_ % sizeof(fill_word) == 0 ? 0 : edge);
-      const std::size_t start = std::min(use * window & mask, last);
+      const std::size_t start = std::min(use * golden_ratio >> shift & mask, last);
       visit_fill_words(0, edge, visit);
       // Written out: of a loop whose beginning is no constant GCC keeps the branches.
       visit(start, whole_fill_block);
