@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <mutex>
 #include <string_view>
 #include <type_traits>
 
 #include "lido/concurrency/asked_once.hpp"
+#include "lido/concurrency/atomic.hpp"
 #include "lido/debug/slot_record.hpp"
 #include "lido/debug/valgrind.hpp"
 #include "report_text.hpp"
@@ -83,18 +85,52 @@ class ended_threads {
 constinit ended_threads last_ended;
 static_assert(std::is_trivially_destructible_v<ended_threads>);
 
-/// Writes the name down when its thread ends.
-struct last_words {
-  std::uint32_t id = 0;
-  last_words() = default;
-  last_words(const last_words&) = delete;
-  last_words& operator=(const last_words&) = delete;
-  ~last_words() {
-    if (id != 0) {
-      last_ended.remember(id);
+std::uint32_t ask_thread_id() noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): older C libraries have no function for it
+  return static_cast<std::uint32_t>(::syscall(SYS_gettid));
+}
+
+/// Has the name of a thread written down when that ends. By the destructor of a key, and not of a
+/// thread_local object: for that one the C library allocates, and ends the program where it cannot,
+/// and a thread's first call may be a release. A key costs memory only in a process with many;
+/// where that is refused, or the key, nobody remembers the thread.
+class last_words {
+ public:
+  void expect() noexcept {
+    if (const std::uint64_t key = find_or_make_key(); key != none) {
+      (void)pthread_setspecific(static_cast<pthread_key_t>(key), &last_ended);
     }
   }
+
+ private:
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  static_assert(sizeof(pthread_key_t) < sizeof(none));
+
+  [[nodiscard]] std::uint64_t find_or_make_key() noexcept {
+    // (1) - this acquire-load synchronizes-with the acq_rel-CAS (2), so the key is complete
+    std::uint64_t known = key_.load(std::memory_order_acquire);
+    pthread_key_t made{};
+    if (known != none || pthread_key_create(&made, [](void* threads) {
+                           static_cast<ended_threads*>(threads)->remember(ask_thread_id());
+                         }) != 0) {
+      return known;
+    }
+    // (2) - this acq_rel-CAS synchronizes-with the acquire-load (1) and, where another thread was
+    // faster, with that one's acq_rel-CAS (2)
+    if (key_.compare_exchange_strong(known, made, std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
+      return made;
+    }
+    (void)pthread_key_delete(made);
+    return known;
+  }
+
+  atomic<std::uint64_t> key_{none};
 };
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one key
+constinit last_words names;
+static_assert(std::is_trivially_destructible_v<last_words>);
 
 }  // namespace
 
@@ -103,11 +139,8 @@ std::uint32_t learn_thread_id() noexcept {
   static constinit asked_once watches_forks;
   (void)watches_forks.answer(
       [] { return pthread_atfork(nullptr, nullptr, [] { checked_thread_id = 0; }) == 0; });
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-  thread_local last_words words;
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): older C libraries have no function for it
-  const auto id = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-  words.id = id;
+  const std::uint32_t id = ask_thread_id();
+  names.expect();
   const std::uint32_t kept = id & ((1U << slot_record::thread_bits) - 1);
   checked_thread_id = under_valgrind() ? 0 : kept;
   return kept;

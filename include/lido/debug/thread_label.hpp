@@ -11,7 +11,9 @@ namespace lido::detail {
 
 /// Asks the system for the calling thread's id, keeps it in `checked_thread_id`, and sees to it
 /// that the thread's name is remembered when it ends. Under Valgrind it is not kept, so that every
-/// acquire asks again, and there tells Valgrind what it does. Never throws.
+/// acquire asks again, and there tells Valgrind what it does. Never throws, and needs no memory: in
+/// a process with many thread-specific keys the C library may allocate for the name, which is not
+/// remembered if that fails.
 std::uint32_t learn_thread_id() noexcept;
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
