@@ -73,8 +73,24 @@ void append_slot(report_text& text, const checked_slots& pool, slot_index slot) 
       << std::uint64_t{pool.stride()} << " bytes each)";
 }
 
-void append_trace(report_text& text, const pool_trace& trace) noexcept {
-  text << "pool '" << std::string_view(trace.name.data()) << "'";
+/// The first objects that are in use.
+void append_leaks(report_text& text, const checked_slots& pool,
+                  const slot_record* records) noexcept {
+  std::size_t described = 0;
+  for (slot_index slot = 0; slot < pool.capacity() && described < described_leaks; ++slot) {
+    if (pool.is_used(slot)) {
+      ++described;
+      text << "  ";
+      append_slot(text, pool, slot);
+      text << "\n";
+      const std::uint64_t use = records[slot].last_use();
+      append_step(text, use * 2 - 1, records[slot].acquire_of(use));
+    }
+  }
+}
+
+void append_pool(report_text& text, std::string_view name) noexcept {
+  text << "pool '" << name << "'";
 }
 
 void tell(misuse_kind kind, std::string_view pool, const void* object, std::size_t count,
@@ -95,18 +111,18 @@ misuse_kind kind_of(const pool_lookup& seen, const checked_slots* pool) noexcept
   return seen.owner.pool == pool ? misuse_kind::inside_slot : misuse_kind::wrong_pool;
 }
 
-/// What is wrong with releasing `object` to the pool that `seen.self` describes.
-void append_stranger(report_text& text, misuse_kind kind, const pool_lookup& seen,
-                     const void* object) noexcept {
+/// What is wrong with releasing `object` to the pool of that name.
+void append_stranger(report_text& text, misuse_kind kind, std::string_view name,
+                     const pool_lookup& seen, const void* object) noexcept {
   text << "lido: ";
   if (!seen.pool_alive) {
     text << "release to a pool that has ended";
     if (seen.self.pool != nullptr) {
       text << ", ";
-      append_trace(text, seen.self);
+      append_pool(text, name);
     }
   } else {
-    append_trace(text, seen.self);
+    append_pool(text, name);
     text << ": release of ";
     switch (kind) {
       case misuse_kind::inside_slot:
@@ -130,7 +146,7 @@ void append_stranger(report_text& text, misuse_kind kind, const pool_lookup& see
     // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
     text << ": byte " << std::uint64_t{distance % seen.owner.stride} << " of slot "
          << std::uint64_t{distance / seen.owner.stride} << " of ";
-    append_trace(text, seen.owner);
+    append_pool(text, seen.owner.name.data());
     text << (seen.owner_alive ? "" : ", which was there before it ended");
   }
   text << "\n";
@@ -165,14 +181,15 @@ checked_slots::~checked_slots() {
 void checked_slots::refuse_stranger(const void* object, place at) const noexcept {
   const pool_lookup seen = look_up(this, object);
   const misuse_kind kind = kind_of(seen, this);
-  report_text text;
-  append_stranger(text, kind, seen, object);
-  append_moment(text, "  released", this_thread_id(), at);
   // Of a pool that has ended nothing is read but what was remembered.
+  const std::string_view name = seen.pool_alive ? name_ : seen.self.name.data();
+  report_text text;
+  append_stranger(text, kind, name, seen, object);
+  append_moment(text, "  released", this_thread_id(), at);
   if (kind == misuse_kind::inside_slot) {
     append_history(text, records_[distance_to(object) / stride_]);
   }
-  tell(kind, seen.self.name.data(), object, 1, text);
+  tell(kind, name, object, 1, text);
 }
 
 void checked_slots::refuse_second_release(const void* object, place at) const noexcept {
@@ -205,33 +222,25 @@ void checked_slots::report_overwritten(const void* object, place at) const noexc
 }
 
 void checked_slots::report_leaks() const noexcept {
-  report_text text;
   std::size_t count = 0;
   const void* first = nullptr;
-  for (slot_index slot = 0; slot < capacity_; ++slot) {
-    if (!is_used(slot)) {
-      continue;
-    }
-    first = first == nullptr ? address_of(slot) : first;
-    if (++count <= described_leaks) {
-      text << "  ";
-      append_slot(text, *this, slot);
-      text << "\n";
-      const std::uint64_t use = records_[slot].last_use();
-      append_step(text, use * 2 - 1, records_[slot].acquire_of(use));
+  for (slot_index slot = capacity_; slot-- > 0;) {
+    if (is_used(slot)) {
+      ++count;
+      first = address_of(slot);
     }
   }
   if (count == 0) {
     return;
   }
-  report_text whole;
-  whole << "lido: pool '" << name_ << "' ends with " << std::uint64_t{count} << " of "
-        << std::uint64_t{capacity_} << " objects in use\n"
-        << text.view();
+  report_text text;
+  text << "lido: pool '" << name_ << "' ends with " << std::uint64_t{count} << " of "
+       << std::uint64_t{capacity_} << " objects in use\n";
+  append_leaks(text, *this, records_.get());
   if (count > described_leaks) {
-    whole << "  and " << std::uint64_t{count - described_leaks} << " more\n";
+    text << "  and " << std::uint64_t{count - described_leaks} << " more\n";
   }
-  tell(misuse_kind::leak, name_, first, count, whole);
+  tell(misuse_kind::leak, name_, first, count, text);
 }
 
 void checked_slots::look_for_overwritten() const noexcept {

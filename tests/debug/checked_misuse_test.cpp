@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -70,6 +71,16 @@ TYPED_TEST(CheckedMisuse, ForeignPointerIsReportedAndWithoutEffect) {
   pool.release(&stranger);
   EXPECT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::foreign_pointer));
   EXPECT_EQ(test::count_acquirable(pool), 32U);
+}
+
+TYPED_TEST(CheckedMisuse, TheHandlerIsToldTheWholeNameOfAPoolThatIsAlive) {
+  const std::string name(200, 'p');
+  typename TestFixture::pool_type pool({.capacity = 32, .name = name});
+  wide stranger{};
+  pool.release(&stranger);
+  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::foreign_pointer));
+  EXPECT_EQ(this->log_.entries()[0].pool_name, name);
+  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("pool '" + name + "'"));
 }
 
 TYPED_TEST(CheckedMisuse, WrongPoolIsReportedWithTheNameOfTheRightOne) {
