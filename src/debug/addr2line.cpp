@@ -4,11 +4,13 @@
 #include <poll.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX has more than <csignal>
 #include <spawn.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <span>
@@ -21,7 +23,36 @@ namespace lido::detail {
 
 namespace {
 
-/// What a program prints, up to a length. Blocks until it ends, or for five seconds.
+using std::chrono::steady_clock;
+
+/// How long a program may take. For all it prints: one that goes on and on is not waited for.
+constexpr std::chrono::seconds patience{5};
+
+/// Whether there is more to read before `end`, or it is known that there is not. A signal, such as
+/// that of a profiler's timer, is neither.
+bool has_more(int from, steady_clock::time_point end) noexcept {
+  pollfd waiting{from, POLLIN, 0};
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
+    if (left.count() <= 0) {
+      return false;
+    }
+    const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
+    if (ready >= 0 || errno != EINTR) {
+      return ready > 0;
+    }
+  }
+}
+
+ssize_t read_some(int from, std::span<char> out) noexcept {
+  ssize_t got = 0;
+  do {
+    got = ::read(from, out.data(), out.size());
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
+/// What a program prints, up to a length. Blocks until it ends, or patience does.
 class output_of {
  public:
   explicit output_of(const char* program, const char* path, const char* address) noexcept {
@@ -52,22 +83,24 @@ class output_of {
     if (::posix_spawn_file_actions_init(&actions) != 0) {
       return false;
     }
-    ::posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    // Both allocate. Without them it would print for our own users.
+    const bool redirected =
+        ::posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO) == 0 &&
+        ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0;
     const std::array<const char*, 8> arguments{program, "-C", "-f",    "-i",
                                                "-e",    path, address, nullptr};
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): execv is older than const
     const auto* const argv = const_cast<char* const*>(arguments.data());
-    const bool started = ::posix_spawnp(&child, program, &actions, nullptr, argv, environ) == 0;
+    const bool started =
+        redirected && ::posix_spawnp(&child, program, &actions, nullptr, argv, environ) == 0;
     ::posix_spawn_file_actions_destroy(&actions);
     return started;
   }
 
   void read_all(int from) noexcept {
-    constexpr int patience = 5000;  // milliseconds
-    pollfd waiting{from, POLLIN, 0};
-    while (size_ < text_.size() && ::poll(&waiting, 1, patience) > 0) {
-      const ssize_t got = ::read(from, text_.data() + size_, text_.size() - size_);
+    const auto end = steady_clock::now() + patience;
+    while (size_ < text_.size() && has_more(from, end)) {
+      const ssize_t got = read_some(from, std::span(text_).subspan(size_));
       if (got <= 0) {
         return;
       }
@@ -105,7 +138,7 @@ void copy(std::string_view from, std::span<char> to) noexcept {
 
 /// What `program` says of one address.
 source_line ask(const char* program, const char* path, std::uintptr_t offset) noexcept {
-  report_text address;
+  report_line address;
   address.hex(offset) << std::string_view("\0", 1);
   const output_of found(program, path, address.view().data());
   std::string_view rest = found.text();
@@ -133,7 +166,8 @@ source_line::source_line(std::string_view function, std::string_view file) noexc
 source_line find_line(const char* path, std::uintptr_t offset) noexcept {
   const char* const chosen = std::getenv("LIDO_ADDR2LINE");  // NOLINT(concurrency-mt-unsafe)
   const char* const program = chosen != nullptr ? chosen : "addr2line";
-  if (*program == '\0') {
+  // With rights that its caller lacks a process must not run what the caller's environment names.
+  if (*program == '\0' || ::getauxval(AT_SECURE) != 0) {
     return {};
   }
   const source_line there = ask(program, path, offset);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "lido/concurrency/atomic.hpp"
+#include "uncancelled.hpp"
 
 namespace lido {
 
@@ -50,6 +51,7 @@ misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
 void detail::hand_over(const misuse& what) noexcept {
   // (2) - this acquire-load synchronizes-with the acq_rel-exchange (1)
   const misuse_handler handler = current_handler.load(std::memory_order_acquire);
+  const uncancelled guard;  // a handler is noexcept, too
   (handler != nullptr ? handler : &print_and_abort)(what);
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "addr2line.hpp"
+#include "uncancelled.hpp"
 
 namespace lido::detail {
 
@@ -106,6 +107,7 @@ void describe(report_text& text, place at) noexcept {
     text << "a place that is not known on this processor";
     return;
   }
+  const uncancelled guard;
   const module_place where = locate(at.address);
   const source_line line = line_of(where, at.address);
   if (line.function_known()) {

@@ -17,6 +17,7 @@
 #include "lido/debug/slot_record.hpp"
 #include "lido/debug/valgrind.hpp"
 #include "report_text.hpp"
+#include "uncancelled.hpp"
 
 namespace lido::detail {
 
@@ -27,7 +28,8 @@ using name_buffer = std::array<char, 16>;
 
 /// The name of a thread that is alive; empty if it is not.
 std::string_view read_name(std::uint32_t id, std::span<char> out) noexcept {
-  report_text path;
+  const uncancelled guard;
+  report_line path;
   path << "/proc/self/task/" << id << "/comm" << std::string_view("\0", 1);
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX has no other
   const int file = ::open(path.view().data(), O_RDONLY | O_CLOEXEC);
