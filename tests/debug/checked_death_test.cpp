@@ -1,12 +1,16 @@
 // By default each wrong use ends the program, with a report that names the pool.
 #include <gtest/gtest.h>
+#include <linux/membarrier.h>
 
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <new>
 
 #include "lido/checked.hpp"
+#include "support/crew.hpp"
+#include "support/forbidden_membarrier.hpp"
 #include "support/sanitizers.hpp"
 
 namespace lido {
@@ -91,6 +95,27 @@ TEST(CheckedDeathTest, Leak) {
         (void)pool.try_acquire_ptr();
       },
       "pool 'jobs' ends with 1 of 4 objects in use");
+}
+
+/// Lets a pool end with an object that was kept in the cache of another thread, where nobody may
+/// look. Returns whether it was there.
+bool leave_a_kept_object_behind() {
+  using kept_pool = object_pool<wide, policy::checked, policy::keep_constructed<>>;
+  auto pool = std::make_unique<kept_pool>(100);
+  const test::parked_crew crew(1, [&](unsigned /*index*/) { pool->acquire()->words[0] = 7; });
+  test::forbid_membarrier({MEMBARRIER_CMD_PRIVATE_EXPEDITED});
+  const bool was_there = pool->stats().created == 1;
+  pool.reset();
+  return was_there;
+}
+
+TEST(CheckedDeathTest, KeptObjectsThatCannotBeHadAreNotTakenForOverwritten) {
+  if (!test::can_forbid_membarrier() || !test::has_membarrier()) {
+    GTEST_SKIP() << "this system has no heavy fence, or cannot forbid it";
+  }
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread is left
+  EXPECT_EXIT(std::exit(leave_a_kept_object_behind() ? 0 : 1), ::testing::ExitedWithCode(0), "");
 }
 
 #if LIDO_TEST_ASAN

@@ -158,7 +158,9 @@ class kept_objects : private fitting_hooks<T, Hooks> {
   }
 
   /// The end of the pool: destroys what free slots hold. `take(out)` takes free slots for good;
-  /// only of a slot out of the free list it is known that nobody uses it.
+  /// only of a slot out of the free list it is known that nobody uses it. What could not be taken
+  /// is left alone, in the caches of other threads where they cannot be looked into; checks must
+  /// not take its bytes for a write to a free slot.
   template <class Take, class Slots, class Checks, class Shadow>
   void end(const Take& take, const Slots& slots, Checks& checks, Shadow& shadow) noexcept {
     std::array<void*, 64> taken;
@@ -166,6 +168,9 @@ class kept_objects : private fitting_hooks<T, Hooks> {
       for (void* const slot : std::span(taken).first(count)) {
         end_one(slot, slots, checks, shadow);
       }
+    }
+    if constexpr (Checks::active) {
+      disregard_held(slots, checks);
     }
   }
 
@@ -195,6 +200,15 @@ class kept_objects : private fitting_hooks<T, Hooks> {
       destroy(index, object_in(slot));
       checks.after_destruction(slot, {});
       shadow.close(slot);
+    }
+  }
+
+  template <class Slots, class Checks>
+  void disregard_held(const Slots& slots, Checks& checks) noexcept {
+    for (slot_index index = 0; index < checks.capacity(); ++index) {
+      if (held_[index] && !checks.is_used(index)) {
+        checks.after_destruction(slots.address_of(index), {});
+      }
     }
   }
 
