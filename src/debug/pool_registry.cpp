@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "lido/concurrency/thread_number.hpp"
+
 namespace lido::detail {
 
 namespace {
@@ -26,7 +28,7 @@ auto find(Traces& traces, const checked_slots* pool) noexcept {
 class registry {
  public:
   void add(const pool_trace& pool) {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = lock_here();
     prepare();
     live_->push_back(pool);
     // What was there before has gone; a pointer to it cannot be told from one to the new pool.
@@ -38,7 +40,7 @@ class registry {
   }
 
   void remove(const checked_slots* pool) noexcept {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = lock_here();
     const auto found = find(*live_, pool);
     if (found != live_->end()) {
       dead_[next_dead_++ % dead_.size()] = *found;
@@ -48,7 +50,7 @@ class registry {
   }
 
   [[nodiscard]] pool_lookup look_up(const checked_slots* pool, const void* address) noexcept {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = lock_here();
     pool_lookup result;
     if (live_ == nullptr) {
       return result;
@@ -76,6 +78,12 @@ class registry {
 
  private:
   void prepare();
+
+  /// Not where the handlers below did not run: a thread that is not there may have it for ever.
+  [[nodiscard]] std::unique_lock<std::mutex> lock_here() noexcept {
+    require_own_process();
+    return std::unique_lock(mutex_);
+  }
 
   std::mutex mutex_;
   std::vector<pool_trace>* live_ = nullptr;  // a pointer, because a vector has a destructor

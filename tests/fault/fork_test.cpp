@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "lido/checked.hpp"
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
@@ -194,6 +195,21 @@ TEST(ForkDeathTest, ProcessThatSkippedTheForkHandlersCannotMakePools) {
       {
         const int status = status_of_child(::_Fork, [] {
           const object_pool<int> another(64);
+          return true;
+        });
+        std::_Exit(status == -1 ? 7 : 0);
+      },
+      ::testing::ExitedWithCode(7), "lido: this process was made by clone, vfork or _Fork");
+}
+
+// Checked pools are looked up under a mutex, which a thread that is not there may have.
+TEST(ForkDeathTest, ProcessThatSkippedTheForkHandlersLooksUpNoCheckedPools) {
+  object_pool<int, policy::checked, policy::no_cache> pool(64);
+  EXPECT_EXIT(
+      {
+        const int status = status_of_child(::_Fork, [&] {
+          int stranger = 0;
+          pool.release(&stranger);
           return true;
         });
         std::_Exit(status == -1 ? 7 : 0);
