@@ -23,10 +23,14 @@ enum class misuse_kind : std::uint8_t {
 [[nodiscard]] std::string_view to_string(misuse_kind kind) noexcept;
 
 /// One finding. All of it, the text too, ends with the call of the handler.
+///
+/// `object` is the pointer that was passed to a release; of a write the object whose slot was
+/// written to; of a leak the object in use that has the lowest address, or nullptr from
+/// `testing::leak_check`, which only counts.
 struct misuse {
   misuse_kind kind;
   std::string_view pool_name;  ///< of the pool that was called, as far as it is known
-  const void* object;          ///< the pointer that was passed, or the first object of several
+  const void* object;          ///< see below
   std::size_t count;           ///< how many objects it is about
   std::string_view report;     ///< lines of text: what, who, where, the slot's last events
 };
@@ -36,7 +40,7 @@ struct misuse {
 /// Must be thread-safe and must not throw, since release is noexcept. It may end the program, or
 /// return: then a release has no effect (the object is not destroyed, no slot is lost or twice in
 /// the pool), an acquire goes on with a slot that is whole again, and a destructor goes on.
-/// It may use pools; a misuse in there calls it again.
+/// It may use pools; a misuse in there calls it again. A thread is not cancelled in there.
 using misuse_handler = void (*)(const misuse&) noexcept;
 
 /// Replaces the handler of the whole process and returns the one before; nullptr stands for the
