@@ -9,7 +9,9 @@ option(LIDO_UNITY "Compile several unit tests as one translation unit" ON)
 option(LIDO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(LIDO_BUILD_BENCH "Build the benchmarks" OFF)
 option(LIDO_INSTALL "Generate install rules and the CMake package" ${PROJECT_IS_TOP_LEVEL})
-option(LIDO_WERROR "Treat warnings in Lido's own targets as errors" ${PROJECT_IS_TOP_LEVEL})
+# Off for who only builds it: another compiler, or another level of optimisation, warns of other things. The presets
+# have it on.
+option(LIDO_WERROR "Treat warnings in Lido's own targets as errors" OFF)
 
 set(LIDO_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. 'thread' or 'address,undefined'")
 if(LIDO_SANITIZE)
