@@ -11,11 +11,14 @@ execute_process(
   COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${folder} ${PKG_CONFIG} --cflags --libs lido
   OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 message(STATUS "pkg-config says: ${flags}")
+if(flags MATCHES "-std=")
+  message(FATAL_ERROR "lido.pc chooses the standard that its user's program is compiled by: the last of two options counts")
+endif()
 separate_arguments(flags UNIX_COMMAND "${flags}")
 
 file(MAKE_DIRECTORY ${BINARY})
 separate_arguments(extra UNIX_COMMAND "${EXTRA_FLAGS}")
 execute_process(
-  COMMAND ${CXX} ${extra} ${CMAKE_CURRENT_LIST_DIR}/consumer.cpp -o ${BINARY}/consumer ${flags}
+  COMMAND ${CXX} -std=c++20 ${extra} ${CMAKE_CURRENT_LIST_DIR}/consumer.cpp -o ${BINARY}/consumer ${flags}
   COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${BINARY}/consumer COMMAND_ERROR_IS_FATAL ANY)
