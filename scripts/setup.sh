@@ -32,16 +32,28 @@ install() { # packages...; never removes one that is there
   DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends --no-remove "$@" >/dev/null
 }
 
-mapfile -t want_required < <(missing "${required[@]}")
-mapfile -t want_arm64 < <(missing "${arm64[@]}")
-mapfile -t want_pictures < <(missing "${pictures[@]}")
+policy=/usr/sbin/policy-rc.d
+policy_mark='# of scripts/setup.sh of Lido, for as long as that runs'
+
+# Also of a run before, which was killed: no service of this machine would ever be started again.
+remove_own_policy() {
+  local sudo=()
+  [ "$(id -u)" -eq 0 ] || sudo=(sudo)
+  if grep -qsxF -- "$policy_mark" "$policy"; then
+    "${sudo[@]}" rm -f "$policy"
+  fi
+}
+
 # Debian's packages start their services at once and with the machine. Those that were there before stay as they are.
 install_servers() { # packages...
-  local sudo=() policy=/usr/sbin/policy-rc.d ours="" package
+  local sudo=() package
   [ "$(id -u)" -eq 0 ] || sudo=(sudo)
   if [ ! -e "$policy" ]; then
-    ours=yes
-    printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee "$policy" >/dev/null
+    trap remove_own_policy EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    printf '#!/bin/sh\n%s\nexit 101\n' "$policy_mark" | "${sudo[@]}" tee "$policy" >/dev/null
     "${sudo[@]}" chmod 755 "$policy"
   fi
   for package in "$@"; do
@@ -51,11 +63,14 @@ install_servers() { # packages...
       "${sudo[@]}" systemctl disable "$package" >/dev/null 2>&1 || true
     fi
   done
-  if [ -n "$ours" ]; then
-    "${sudo[@]}" rm -f "$policy"
-  fi
+  remove_own_policy
+  trap - EXIT HUP INT TERM
 }
 
+remove_own_policy
+mapfile -t want_required < <(missing "${required[@]}")
+mapfile -t want_arm64 < <(missing "${arm64[@]}")
+mapfile -t want_pictures < <(missing "${pictures[@]}")
 mapfile -t want_connections < <(missing "${connections[@]}")
 mapfile -t want_servers < <(missing "${servers[@]}")
 mapfile -t want_optional < <(missing "${optional[@]}")
