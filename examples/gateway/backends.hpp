@@ -1,11 +1,14 @@
 /// @file
-/// What the gateway can stand in front of: how to connect, and how to ask.
+/// What the gateway can stand in front of: how to connect, for a pool of Lido and as one does who
+/// knows nothing of it, and how to ask.
 #pragma once
 
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -13,6 +16,8 @@
 #include "servers/echo_server.hpp"
 #include "servers/known_servers.hpp"
 #ifdef LIDO_GATEWAY_REDIS
+#include <hiredis/hiredis.h>
+
 #include "lido/hiredis.hpp"
 #endif
 #ifdef LIDO_GATEWAY_POSTGRES
@@ -32,6 +37,13 @@ class echo_backend {
   [[nodiscard]] factory_type factory() {
     return factory_type(context_.get_executor(),
                         {.host = "127.0.0.1", .port = std::to_string(server_.port())});
+  }
+  [[nodiscard]] connection connect() {
+    connection made(context_);
+    made.connect(
+        {boost::asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(server_.port())});
+    made.set_option(boost::asio::ip::tcp::no_delay(true));
+    return made;
   }
   static std::string ask(connection& to, const std::string& question) {
     boost::asio::write(to, boost::asio::buffer(question + '\n'));
@@ -54,6 +66,23 @@ class redis_backend {
   [[nodiscard]] factory_type factory() const {
     return factory_type({.port = server_.port(), .password = servers::password});
   }
+  [[nodiscard]] connection connect() const {
+    redisContext* const made =
+        redisConnectWithTimeout("127.0.0.1", server_.port(), {.tv_sec = 30, .tv_usec = 0});
+    connection owner(made);
+    if (made == nullptr || made->err != 0) {
+      throw std::runtime_error(made == nullptr ? "redis: no memory" : &made->errstr[0]);
+    }
+    std::array<const char*, 2> words{"AUTH", servers::password};
+    auto* const reply = static_cast<redisReply*>(
+        redisCommandArgv(made, static_cast<int>(words.size()), words.data(), nullptr));
+    const bool is_in = reply != nullptr && reply->type != REDIS_REPLY_ERROR;
+    freeReplyObject(reply);
+    if (!is_in) {
+      throw std::runtime_error("redis: not signed in");
+    }
+    return owner;
+  }
   static std::string ask(connection& to, const std::string& question) {
     return to.ask("ECHO " + question).text;
   }
@@ -71,6 +100,13 @@ class postgres_backend {
 
   [[nodiscard]] factory_type factory() const {
     return factory_type({.conninfo = server_.conninfo()});
+  }
+  [[nodiscard]] connection connect() const {
+    connection made(PQconnectdb(server_.conninfo().c_str()));
+    if (PQstatus(made.get()) != CONNECTION_OK) {
+      throw std::runtime_error(PQerrorMessage(made.get()));
+    }
+    return made;
   }
   static std::string ask(connection& to, const std::string& question) {
     const char* const value = question.c_str();

@@ -132,20 +132,20 @@ class owned {
   std::atomic<std::size_t> next_{0};
 };
 
-/// What one does without a pool.
+/// What one does without a pool, and without Lido.
 template <class Backend>
 class connected_each_time {
  public:
-  connected_each_time(Backend& backend, unsigned /*connections*/) : factory_(backend.factory()) {}
+  connected_each_time(Backend& backend, unsigned /*connections*/) : backend_(backend) {}
 
   template <class F>
   auto with(const F& f) {
-    auto connection = factory_.create(soon());
+    auto connection = backend_.connect();
     return f(connection);
   }
 
  private:
-  typename Backend::factory_type factory_;
+  Backend& backend_;
 };
 
 /// What one writes in an afternoon: no validation, no ages, no deadlines.
