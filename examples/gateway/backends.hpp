@@ -13,6 +13,7 @@
 #include <string>
 
 #include "lido/tcp.hpp"
+#include "line.hpp"
 #include "servers/echo_server.hpp"
 #include "servers/known_servers.hpp"
 #ifdef LIDO_GATEWAY_REDIS
@@ -48,7 +49,8 @@ class echo_backend {
   static std::string ask(connection& to, const std::string& question) {
     boost::asio::write(to, boost::asio::buffer(question + '\n'));
     std::string answer;
-    const auto size = boost::asio::read_until(to, boost::asio::dynamic_buffer(answer), '\n');
+    const auto size =
+        boost::asio::read_until(to, boost::asio::dynamic_buffer(answer, longest_line), '\n');
     return answer.substr(0, size - 1);
   }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "line.hpp"
+
 namespace gateway {
 
 namespace {
@@ -51,7 +53,7 @@ class client {
 
  private:
   void read() {
-    net::async_read_until(socket_, net::dynamic_buffer(answer_), '\n',
+    net::async_read_until(socket_, net::dynamic_buffer(answer_, longest_line), '\n',
                           [this](error_code failed, std::size_t) {
                             if (!failed) {
                               count();

@@ -5,13 +5,17 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "line.hpp"
 
 namespace gateway {
 
@@ -51,7 +55,7 @@ class server {
 
     void read() {
       boost::asio::async_read_until(
-          socket, boost::asio::dynamic_buffer(input), '\n',
+          socket, boost::asio::dynamic_buffer(input, longest_line), '\n',
           [self = shared_from_this()](boost::system::error_code failed, std::size_t size) {
             if (!failed) {
               self->respond(size);
@@ -87,18 +91,30 @@ class server {
   void accept() {
     acceptor_.async_accept([this](boost::system::error_code failed, tcp::socket connected) {
       if (failed) {
-        acceptor_.close(failed);  // or whom it does not take would wait
+        accept_later();
         return;
       }
-      connected.set_option(tcp::no_delay(true));
+      boost::system::error_code ignored;  // who has gone already is missed by nobody
+      connected.set_option(tcp::no_delay(true), ignored);
       std::make_shared<session>(context_, answer_, std::move(connected))->read();
       accept();
+    });
+  }
+
+  /// What fails today, since no descriptor is free or the client has gone, need not tomorrow.
+  void accept_later() {
+    pause_.expires_after(std::chrono::milliseconds(20));
+    pause_.async_wait([this](boost::system::error_code failed) {
+      if (!failed) {
+        accept();
+      }
     });
   }
 
   answerer answer_;
   boost::asio::io_context context_;
   tcp::acceptor acceptor_{context_, {boost::asio::ip::address_v4::loopback(), 0}};
+  boost::asio::steady_timer pause_{context_};
   std::vector<std::jthread> threads_;
 };
 
