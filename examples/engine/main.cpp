@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 #include <vector>
 
 #include "chunk.hpp"
@@ -44,6 +46,9 @@ int run(const demo::options& wanted) {
     return counts_differ;
   }
   demo::print_standings(result.standings, input, work, wanted);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw std::runtime_error("not all could be printed");
+  }
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -206,7 +207,11 @@ int main(int argc, char** argv) try {
   fmt::print("gateway: {} clients, {} threads, {} connections to {}\n", chosen.clients,
              chosen.connections, chosen.connections, chosen.backend);
   (void)std::fflush(stdout);
-  return compare_on(chosen) ? 0 : 1;
+  const bool well = compare_on(chosen);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw std::runtime_error("not all could be printed");
+  }
+  return well ? 0 : 1;
 } catch (const std::exception& problem) {
   (void)std::fprintf(stderr, "gateway: %s\n", problem.what());
   return 1;

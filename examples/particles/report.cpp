@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 
 namespace particles {
@@ -56,6 +57,9 @@ void print_verdict(const options& wanted, bool all_there) {
   }
   if (wanted.answers.size() > 1) {
     fmt::print("  {} shows them all at the moment of most demand\n", sheet_name);
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw std::runtime_error("not all could be printed");
   }
 }
 
