@@ -3,13 +3,13 @@
 #include <libpq-fe.h>
 
 #include <exception>
+#include <future>
 #include <iostream>
 #include <lido/libpq.hpp>
 #include <lido/resource_pool.hpp>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 using postgres_pool = lido::resource_pool<lido::postgres_connection>;
@@ -17,12 +17,10 @@ using postgres_pool = lido::resource_pool<lido::postgres_connection>;
 std::string ask(const lido::postgres_connection& connection, const char* query) {
   const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(connection.get(), query),
                                                              &PQclear);
-  if (PQresultStatus(result.get()) == PGRES_TUPLES_OK) {
-    return PQgetvalue(result.get(), 0, 0);
-  }
-  return PQresultStatus(result.get()) == PGRES_COMMAND_OK
-             ? ""
-             : throw std::runtime_error(PQerrorMessage(connection.get()));
+  const auto status = PQresultStatus(result.get());
+  return status == PGRES_TUPLES_OK    ? std::string(PQgetvalue(result.get(), 0, 0))
+         : status == PGRES_COMMAND_OK ? std::string()
+                                      : throw std::runtime_error(PQerrorMessage(connection.get()));
 }
 
 // [snippet]
@@ -38,14 +36,16 @@ void visit(postgres_pool& pool, bool stays) {
 
 int main(int argc, char** argv) try {
   const lido::postgres_factory factory({.conninfo = argc == 2 ? argv[1] : ""});
-  postgres_pool pool(factory, {.max_size = 4, .name = "postgres"});
+  const auto not_for_long = lido::create_errors::fail_fast;  // or who acquires would wait for 30 s
+  postgres_pool pool(factory, {.max_size = 4, .name = "postgres", .on_create_error = not_for_long});
   ask(*pool.acquire(), "CREATE TABLE visits (n int)");
-  std::vector<std::jthread> threads;
-  threads.reserve(40);
-  for (int i = 0; i < 40; ++i) {
-    threads.emplace_back([&pool, i] { visit(pool, i % 2 == 0); });
+  std::vector<std::future<void>> visits(40);
+  for (std::size_t i = 0; i < visits.size(); ++i) {
+    visits[i] = std::async(std::launch::async, [&pool, i] { visit(pool, i % 2 == 0); });
   }
-  threads.clear();
+  for (std::future<void>& one : visits) {
+    one.get();  // throws what went wrong there
+  }
   std::cout << ask(*pool.acquire(), "SELECT count(*) FROM visits") << " of 40 visits stay\n";
   ask(*pool.acquire(), "DROP TABLE visits");
   std::cout << (pool.stats().created <= 4 ? "four connections at most" : "too many") << '\n';
