@@ -46,7 +46,8 @@ void resource_core::refuse(acquire_failure cause) {
 
 resource_grant resource_core::take(const acquire_request& request) {
   const auto alive = shared_from_this();
-  begin_long_way(request.looks_after && !request.stop.stop_requested());
+  const bool is_over = !request.until.is_at_once() && request.until.passed();
+  begin_long_way(request.looks_after && !is_over && !request.stop.stop_requested());
   if (request.stop.stop_requested()) {
     refuse(acquire_failure::cancelled);
   }
@@ -132,7 +133,7 @@ resource_grant resource_core::create_for_try(place at) noexcept {
   }
   const resource_grant made = create(todo);
   if (made.slot == nullptr) {
-    make_for_callbacks(/*in_acquire=*/true);  // there is room for theirs
+    make_for_callbacks(1);  // there is room for theirs
     return made;
   }
   return keep(made, at);
@@ -146,12 +147,12 @@ resource_grant resource_core::keep(const resource_grant& made, place at) noexcep
                             ? verdict{verdict::kind::retire, destroy_reason::closed}
                             : made.slot->judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
-    retire(made, found.why);
+    retire(made, found.why, /*makes=*/0);
   } else {
     made.slot->note_holder(now(), this_thread_id(), at, made.ticket);
   }
   end_create(maker);
-  make_for_callbacks(/*in_acquire=*/true);  // what did not come to pass beside this one
+  make_for_callbacks(1);  // what did not come to pass beside this one
   return found.what == verdict::kind::retire ? resource_grant{} : made;
 }
 

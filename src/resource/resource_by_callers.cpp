@@ -17,6 +17,9 @@ bool resource_core::find_work(resource_waiter& waiter, job& todo, nanos& wait) n
   wait = retry_at_ == 0 ? never : std::max<nanos>(retry_at_ - moment, 0);
   // Who has no time left begins nothing.
   if (!waiter.open() || waiter.until().passed() || !next_job(todo, /*is_brief=*/true)) {
+    if (after.calls_users()) {
+      step_aside(waiter);
+    }
     return false;
   }
   todo.by = &waiter;
@@ -30,9 +33,14 @@ bool resource_core::find_work(resource_waiter& waiter, job& todo, nanos& wait) n
 bool resource_core::find_work_or_room(resource_waiter& waiter, job& todo, nanos& wait) noexcept {
   bool works = find_work(waiter, todo, wait);
   if (wait != never) {
-    look_for_room(&waiter);
-    works = works || (rooms_ != nullptr && find_work(waiter, todo, wait));
-    wait = wait == 0 ? never : wait;
+    nanos then = wait;
+    if (waiter.open()) {
+      look_for_room(&waiter);
+      works = works || (rooms_ != nullptr && find_work(waiter, todo, then));
+    }
+    // Only who has looked for room when the try was due need not look again.
+    const nanos again = wait == 0 ? never : 1;
+    wait = then != 0 ? then : again;
   }
   return works;
 }
@@ -59,6 +67,9 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     const bool works = find_work_or_room(waiter, todo, wait);
     if (works) {
       run_job(todo);
+    } else if (waiter.is_aside()) {
+      waiter.end_sleep();  // it has called others, and looks again
+      continue;
     } else if (waiter.sleep(wait == never ? waiter.until() : waiter.until().but_within(wait))) {
       waiter.end_sleep();
       continue;
@@ -117,8 +128,7 @@ void resource_core::poke_waiters(aftermath& after) noexcept {
 }
 
 /// By callers: whoever leaves the queue may have been woken for work that others now have to do.
-/// What was to be made for it is no work for one who comes later and finds something idle. Who has
-/// no time left makes nothing for callbacks: the next acquire does, or a tick.
+/// What was to be made for it is no work for one who comes later and finds something idle.
 void resource_core::pass_on(bool has_time) noexcept {
   {
     aftermath after(*this);
@@ -128,32 +138,33 @@ void resource_core::pass_on(bool has_time) noexcept {
       refill(after);
     }
     poke_waiters(after);
-    if (!has_time && !pending_.empty()) {
-      // relaxed: a hint, as in upkeep_by_caller
-      next_upkeep_.store(0, std::memory_order_relaxed);
-    }
   }
-  if (has_time) {
-    make_for_callbacks(/*in_acquire=*/true);
-  }
+  make_for_callbacks(has_time ? 1 : 0);
 }
 
-/// By callers: no thread sleeps for a callback, so who has made room for it makes the resource.
-void resource_core::make_for_callbacks(bool in_acquire) noexcept {
+/// By callers: no thread sleeps for a callback, so who has made room for it makes the resource. An
+/// acquire has a time, and leaves what is more than `most` to the next one, or to a tick.
+void resource_core::make_for_callbacks(std::size_t most) noexcept {
   if (!by_callers_) {
     return;
   }
   {
     const lock guard(mutex_);
+    std::size_t threads = 0;  // that stand before it, and make one each
     const resource_waiter* first = queue_.first();
-    while (first != nullptr && first->is_aside()) {
-      first = waiter_list::after(*first);
+    for (; first != nullptr && first->deliver() == nullptr; first = waiter_list::after(*first)) {
+      threads += first->is_aside() ? 0 : 1;
     }
-    if (first == nullptr || first->deliver() == nullptr) {
+    if (first == nullptr || (threads != 0 && pending_.size() <= threads)) {
+      return;
+    }
+    if (most == 0) {
+      // relaxed: a hint; the mutex decides
+      next_upkeep_.store(0, std::memory_order_relaxed);
       return;
     }
   }
-  if (in_acquire) {
+  if (most == 1) {
     run_jobs_of_acquire();
   } else {
     run_jobs_here();
@@ -183,7 +194,9 @@ void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
     aftermath after(*this);
     const lock guard(mutex_);
     // relaxed: as above
-    next_upkeep_.store(later(moment, settings_.period), std::memory_order_relaxed);
+    next_upkeep_.store(
+        std::min(later(moment, settings_.period), retry_at_ > moment ? retry_at_ : never),
+        std::memory_order_relaxed);
     sweep_due_ = true;
     (void)expire_async(after);
     refill(after);

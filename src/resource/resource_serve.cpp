@@ -329,7 +329,8 @@ void resource_core::cancel_all(acquire_failure cause, aftermath& after) noexcept
   }
 }
 
-void resource_core::retire(const resource_grant& grant, destroy_reason why) noexcept {
+void resource_core::retire(const resource_grant& grant, destroy_reason why,
+                           std::size_t makes) noexcept {
   const auto alive = weak_from_this().lock();  // until the end of this function
   resource_slot& slot = *grant.slot;
   if (why == destroy_reason::discarded) {
@@ -342,7 +343,7 @@ void resource_core::retire(const resource_grant& grant, destroy_reason why) noex
   slot_emptied(slot, totals_.destroyed[static_cast<std::size_t>(why)],
                why == destroy_reason::surplus);
   if (alive != nullptr) {
-    make_for_callbacks();
+    make_for_callbacks(makes);
   }
 }
 

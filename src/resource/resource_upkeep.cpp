@@ -343,12 +343,12 @@ bool resource_core::look_after(const resource_grant& grant, bool may_ask) noexce
   resource_slot& slot = *grant.slot;
   const verdict found = slot.judge(now(), epoch());
   if (found.what == verdict::kind::retire) {
-    retire(grant, found.why);
+    retire(grant, found.why, /*makes=*/0);
     return false;
   }
   if (slot.idle_for(now()) >= settings_.life.idle_timeout &&
       count(life_state::idle) >= least_idle()) {
-    retire(grant, destroy_reason::idle_too_long);
+    retire(grant, destroy_reason::idle_too_long, /*makes=*/0);
     return false;
   }
   // Not while others wait: it would be theirs.

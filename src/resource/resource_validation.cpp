@@ -47,7 +47,7 @@ resource_grant resource_core::received(const resource_waiter& waiter, place at,
 bool resource_core::make_fit(const resource_grant& grant, const verdict& found,
                              const deadline& until) noexcept {
   if (found.what == verdict::kind::retire) {
-    retire(grant, found.why);
+    retire(grant, found.why, /*makes=*/0);
     return false;
   }
   return found.what != verdict::kind::validate || ask(grant, until);
@@ -58,7 +58,7 @@ bool resource_core::ask(const resource_grant& grant, const deadline& until) noex
   destroy_reason why{};
   const bool works = still_works(grant, until, why);
   if (!works) {
-    retire(grant, why);
+    retire(grant, why, /*makes=*/0);
   }
   return works;
 }

@@ -72,7 +72,6 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   resource_core(const resource_core&) = delete;
   resource_core& operator=(const resource_core&) = delete;
   ~resource_core();
-
   /// Starts threads where the pool has any. Throws std::system_error.
   void start();
 
@@ -91,7 +90,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   // ---- by who has a resource; none of them throws -----------------------------------------------
 
   void give_back(const resource_grant& grant) noexcept;
-  void retire(const resource_grant& grant, destroy_reason why) noexcept;
+  void retire(const resource_grant& grant, destroy_reason why,
+              std::size_t makes = every_one) noexcept;
   /// The resource was moved out of its slot.
   void forget(const resource_grant& grant) noexcept;
 
@@ -182,7 +182,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void sleep_and_work(resource_waiter& waiter) noexcept;
   void pass_on(bool has_time) noexcept;
   void look_for_room(resource_waiter* by = nullptr) noexcept;
-  void make_for_callbacks(bool in_acquire = false) noexcept;
+  void make_for_callbacks(std::size_t most = every_one) noexcept;
   void step_aside(resource_waiter& waiter) noexcept;
   void step_back(resource_waiter& waiter, aftermath& after) noexcept;
   void poke_waiters(aftermath& after) noexcept;

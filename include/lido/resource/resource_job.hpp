@@ -2,12 +2,16 @@
 /// Internal. What the threads of a resource pool do.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "lido/resource/resource_slot.hpp"
 #include "lido/resource/resource_waiter.hpp"
 
 namespace lido::detail {
+
+/// Of what callbacks wait for, see make_for_callbacks.
+inline constexpr std::size_t every_one = ~std::size_t{0};
 
 /// Who calls the factory's `validate` when a resource needs it. by_pool: one of its threads, if it
 /// has any. by_caller: who takes the resource, unless it has less time than an answer may take, for
