@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <array>
 #include <boost/asio/read.hpp>
@@ -254,13 +255,64 @@ TEST_F(TcpFactory, WhatAUserHasSetToNonBlockingBlocksAgain) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
+int status_flags(int handle) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
+  const int flags = ::fcntl(handle, F_GETFL);
+  EXPECT_GE(flags, 0);
+  return flags;
+}
+
 // To connect with a deadline it did not, and that stays with the handle if nobody undoes it.
 TEST_F(TcpFactory, ANewConnectionBlocksAlsoWithoutAsio) {
   auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
+  EXPECT_EQ(status_flags(made.native_handle()) & O_NONBLOCK, 0);
+}
+
+// As after Asio's own asynchronous operations, which who uses the handle alone knows nothing of.
+TEST_F(TcpFactory, NothingThatAUserHasSetEndsTheWaitsOfTheNext) {
+  tcp_pool pool(factory(), {.max_size = 1});
+  constexpr timeval short_time{.tv_sec = 0, .tv_usec = 1000};
+  {
+    const auto hasty = pool.acquire();
+    hasty->native_non_blocking(true);
+    for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+      ASSERT_EQ(
+          ::setsockopt(hasty->native_handle(), SOL_SOCKET, option, &short_time, sizeof short_time),
+          0);
+    }
+  }
+  const auto next = pool.acquire();
+  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_FALSE(next->native_non_blocking());
+  EXPECT_EQ(status_flags(next->native_handle()) & O_NONBLOCK, 0);
+  for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+    timeval limit{.tv_sec = 1, .tv_usec = 1};
+    socklen_t size = sizeof limit;
+    ASSERT_EQ(::getsockopt(next->native_handle(), SOL_SOCKET, option, &limit, &size), 0);
+    EXPECT_EQ(limit.tv_sec + limit.tv_usec, 0);
+  }
+}
+
+// It would keep the connection, signed in, when it has ended here.
+TEST_F(TcpFactory, AProgramThatIsStartedDoesNotInheritIt) {
+  auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
-  const int flags = ::fcntl(made.native_handle(), F_GETFL);
+  const int flags = ::fcntl(made.native_handle(), F_GETFD);
   ASSERT_GE(flags, 0);
-  EXPECT_EQ(flags & O_NONBLOCK, 0);
+  EXPECT_NE(flags & FD_CLOEXEC, 0);
+}
+
+// A name of a service, since that of a host may be asked of other machines.
+TEST(TcpFactoryBeside, ANameThatNobodyKnowsIsTold) {
+  net::io_context context;
+  const tcp_factory lost(context.get_executor(), {.host = "127.0.0.1", .port = "nonesuch"});
+  try {
+    (void)lost.create({std::chrono::steady_clock::now() + 20s, {}});
+    FAIL() << "there is no such service";
+  } catch (const boost::system::system_error& error) {
+    EXPECT_NE(std::string(error.what()).find("127.0.0.1:nonesuch"), std::string::npos)
+        << error.what();
+  }
 }
 
 bool option_of(net::ip::tcp::socket& socket, int level, int name) {

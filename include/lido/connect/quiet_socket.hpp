@@ -1,5 +1,6 @@
 /// @file
-/// Internal. What the kernel knows of an idle connection, and waiting for one with a deadline.
+/// Internal. What the kernel knows of an idle connection, how a new one is begun, and waiting for
+/// one with a deadline.
 #pragma once
 
 #include <poll.h>
@@ -14,6 +15,12 @@
 #include "lido/resource/factory.hpp"
 
 namespace lido::detail {
+
+/// A new stream socket, or -1 and errno. A program that this one starts does not inherit it: there
+/// a connection that has ended here would go on, signed in.
+[[nodiscard]] inline int open_stream(int family) noexcept {
+  return ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
 
 /// Whether the peer of an idle connection has sent nothing and not hung up. Who is spoken to only
 /// when asked has nothing to say in between: what can be read is a farewell, an error, or the

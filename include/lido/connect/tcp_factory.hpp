@@ -2,11 +2,16 @@
 /// Public. Makes TCP connections of Boost.Asio for a `resource_pool`.
 #pragma once
 
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <stop_token>
@@ -40,6 +45,7 @@ class tcp_factory {
   /// the last address, `timed_out` at the deadline, `operation_aborted` when asked to stop. Looking
   /// up the name heeds neither, as getaddrinfo(3) does not; numeric addresses need none. Never a
   /// connection to itself, as it can come to pass where nobody listens: `connection_refused`.
+  /// Programs that this one starts do not inherit the socket.
   [[nodiscard]] socket create(const create_context& context) const {
     boost::asio::io_context own;
     socket connecting(own);
@@ -54,13 +60,11 @@ class tcp_factory {
   static bool validate(socket& idle) noexcept { return detail::is_quiet(idle.native_handle()); }
 
   /// The same, so that nobody reads an answer to another's question that has arrived. Who ends in
-  /// the middle of an exchange, or shuts a direction down, has to discard the lease.
+  /// the middle of an exchange, or shuts a direction down, has to discard the lease. The socket
+  /// blocks again, also for system calls after asynchronous operations, and without the limits of
+  /// SO_RCVTIMEO and SO_SNDTIMEO. Its other options stay: who sets one sets the old one back.
   static bool reset(socket& used) noexcept {
-    boost::system::error_code failed;
-    if (used.is_open() && used.non_blocking()) {
-      used.non_blocking(false, failed);
-    }
-    return used.is_open() && !failed && detail::is_quiet(used.native_handle());
+    return used.is_open() && block_again(used) && detail::is_quiet(used.native_handle());
   }
 
   static void destroy(socket& ended, destroy_reason /*reason*/) noexcept {
@@ -70,11 +74,28 @@ class tcp_factory {
   }
 
  private:
+  static bool block_again(socket& used) noexcept {
+    boost::system::error_code failed;
+    if (used.non_blocking() || used.native_non_blocking()) {
+      used.non_blocking(false, failed);  // the native one, too
+    }
+    constexpr timeval for_ever{};
+    const auto wait = [&used, &for_ever](int option) {
+      return ::setsockopt(used.native_handle(), SOL_SOCKET, option, &for_ever, sizeof for_ever) ==
+             0;
+    };
+    return !failed && wait(SO_RCVTIMEO) && wait(SO_SNDTIMEO);
+  }
+
   boost::system::error_code connect(boost::asio::io_context& own, socket& connecting,
                                     const create_context& context) const {
     boost::asio::ip::tcp::resolver resolver(own);
-    const auto addresses = resolver.resolve(target_.host, target_.port);
     boost::system::error_code result = boost::asio::error::timed_out;
+    boost::system::error_code unknown;
+    const auto addresses = resolver.resolve(target_.host, target_.port, unknown);
+    if (unknown) {
+      return unknown;
+    }
     std::size_t left = addresses.size();
     for (const auto& address : addresses) {
       const auto now = std::chrono::steady_clock::now();
@@ -90,6 +111,9 @@ class tcp_factory {
   static boost::system::error_code connect_to(const boost::asio::ip::tcp::endpoint& address,
                                               boost::asio::io_context& own, socket& connecting,
                                               const create_context& context) {
+    if (const auto failed = open(address.protocol(), connecting)) {
+      return failed;
+    }
     boost::system::error_code result = boost::asio::error::timed_out;
     connecting.async_connect(address,
                              [&result](boost::system::error_code error) { result = error; });
@@ -117,15 +141,31 @@ class tcp_factory {
     return found;
   }
 
+  /// Not as Asio does it, whose sockets are inherited.
+  static boost::system::error_code open(const boost::asio::ip::tcp& protocol, socket& opened) {
+    const int handle = detail::open_stream(protocol.family());
+    if (handle < 0) {
+      return {errno, boost::system::system_category()};
+    }
+    return take(protocol, handle, opened);
+  }
+
+  /// Closes the handle if it cannot be taken.
+  static boost::system::error_code take(const boost::asio::ip::tcp& protocol, int handle,
+                                        socket& taker) {
+    boost::system::error_code failed;
+    taker.assign(protocol, handle, failed);
+    if (failed) {
+      ::close(handle);
+    }
+    return failed;
+  }
+
   /// From the context it was connected in to that of its users.
   socket adopt(socket& connected) const {
     const auto protocol = connected.local_endpoint().protocol();
     socket adopted(executor_);
-    boost::system::error_code failed;
-    const auto handle = connected.release();
-    adopted.assign(protocol, handle, failed);
-    if (failed) {
-      ::close(handle);
+    if (const auto failed = take(protocol, connected.release(), adopted)) {
       throw boost::system::system_error(failed, "assign");
     }
     adopted.set_option(boost::asio::ip::tcp::no_delay(target_.no_delay));
