@@ -7,18 +7,18 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
-#include <ctime>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "dial.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/connect/quiet_socket.hpp"
 #include "lido/resource/limits.hpp"
+#include "no_pipe_signal.hpp"
 
 namespace lido {
 
@@ -35,42 +35,29 @@ timeval timeval_of(microseconds time) {
           .tv_usec = static_cast<suseconds_t>(positive.count() % 1'000'000)};
 }
 
-microseconds left_until(std::chrono::steady_clock::time_point deadline) {
-  return std::chrono::duration_cast<microseconds>(deadline - std::chrono::steady_clock::now());
+/// Whom an error speaks of.
+std::string peer_of(const redisContext* context) {
+  if (context->connection_type == REDIS_CONN_UNIX && context->unix_sock.path != nullptr) {
+    return std::string("redis ") + context->unix_sock.path;
+  }
+  return context->tcp.host == nullptr
+             ? "redis"
+             : std::string("redis ") + context->tcp.host + ":" + std::to_string(context->tcp.port);
 }
 
-/// Who writes to a peer that has gone is ended by SIGPIPE, which hiredis leaves as it is: while one
-/// of these lives, this thread gets none, and none of its own later.
-class no_pipe_signal {
- public:
-  no_pipe_signal() noexcept {
-    sigset_t pending;
-    (void)sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    (void)sigemptyset(&pipe_);
-    (void)sigaddset(&pipe_, SIGPIPE);
-    (void)pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  no_pipe_signal(const no_pipe_signal&) = delete;
-  no_pipe_signal& operator=(const no_pipe_signal&) = delete;
-  ~no_pipe_signal() {
-    constexpr timespec at_once{};
-    while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
-    }
-    (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
+[[noreturn]] void throw_error_of(const redisContext* context, const std::string& text) {
+  throw std::runtime_error(peer_of(context) + ": " + text);
+}
 
- private:
-  sigset_t pipe_{};
-  sigset_t before_{};
-  bool was_pending_ = false;
-};
+[[noreturn]] void throw_error_of(const redisContext* context) {
+  throw_error_of(context, &context->errstr[0]);
+}
 
 /// Of what a user asks: each wait of a command may take that long.
 void limit_waits(redisContext* context, time_limit time) {
   const auto whole = std::chrono::ceil<microseconds>(std::chrono::nanoseconds(time));
   if (redisSetTimeout(context, timeval_of(whole)) != REDIS_OK) {
-    throw std::runtime_error("redis: cannot set a time-out");
+    throw_error_of(context, "cannot set a time-out");
   }
 }
 
@@ -157,10 +144,6 @@ struct arguments {
   std::vector<std::size_t> lengths;
 };
 
-[[noreturn]] void throw_error_of(const redisContext* context) {
-  throw std::runtime_error(std::string("redis: ") + &context->errstr[0]);
-}
-
 void check(const redisContext* context, int result) {
   if (result != REDIS_OK) {
     throw_error_of(context);
@@ -176,11 +159,22 @@ redis_answer read_answer(void* raw) {
           .text = text_of(reply)};
 }
 
+/// What the kernel lets a wait take: as the target says, or a user who has set another time.
+std::string limit_of(int socket) {
+  timeval limit{};
+  socklen_t size = sizeof limit;
+  (void)::getsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, &size);
+  return std::to_string(limit.tv_sec * 1000 + (limit.tv_usec + 999) / 1000) + " ms";
+}
+
 /// Throws if the connection breaks, or each time no byte comes within the limit of waits.
 redis_answer exchange(redisContext* context, const words_view& words) {
   arguments all(words);
-  const no_pipe_signal while_it_writes;
+  const detail::no_pipe_signal while_it_writes;
   void* const raw = redisCommandArgv(context, all.count(), all.texts.data(), all.lengths.data());
+  if (raw == nullptr && context->err == REDIS_ERR_IO && errno == EAGAIN) {  // no longer that way
+    throw_error_of(context, "no answer within " + limit_of(context->fd));
+  }
   if (raw == nullptr) {
     throw_error_of(context);
   }
@@ -190,9 +184,9 @@ redis_answer exchange(redisContext* context, const words_view& words) {
 void wait_for(const redisContext* context, short events, const create_context& limit) {
   switch (detail::wait_for(context->fd, events, limit)) {
     case detail::wait_result::late:
-      throw std::runtime_error("redis: no answer in time");
+      throw_error_of(context, "no answer in time");
     case detail::wait_result::stopped:
-      throw std::runtime_error("redis: asked to stop");
+      throw_error_of(context, "asked to stop");
     case detail::wait_result::ready:
       return;
   }
@@ -217,7 +211,7 @@ void* next_answer(redisContext* context) {
 redis_answer exchange_by(const create_context& limit, redisContext* context,
                          const words_view& words) {
   arguments all(words);
-  const no_pipe_signal while_it_writes;
+  const detail::no_pipe_signal while_it_writes;
   check(context,
         redisAppendCommandArgv(context, all.count(), all.texts.data(), all.lengths.data()));
   for (int all_written = 0; all_written == 0;) {
@@ -250,16 +244,24 @@ bool is_permanent(std::string_view refusal) {
                      [&](std::string_view words) { return refusal.starts_with(words); });
 }
 
-/// Throws permanent_failure if the server refuses for good.
-void insist(redisContext* context, const create_context& limit, const words_view& words) {
-  const redis_answer answer = exchange_by(limit, context, words);
+/// Throws if it is an error, permanent_failure if the server refuses for good.
+void accept(const redisContext* context, const redis_answer& answer) {
   if (!answer.is_error) {
     return;
   }
   if (is_permanent(answer.text)) {
-    throw permanent_failure("redis: " + answer.text);
+    throw permanent_failure(peer_of(context) + ": " + answer.text);
   }
-  throw std::runtime_error("redis: " + answer.text);
+  throw_error_of(context, answer.text);
+}
+
+void insist(redisContext* context, const create_context& limit, const words_view& words) {
+  accept(context, exchange_by(limit, context, words));
+}
+
+/// Of a user whose rights do not reach that far; who is not signed in is told something else first.
+bool is_forbidden(const redis_answer& answer) {
+  return answer.is_error && answer.text.starts_with("NOPERM");
 }
 
 void sign_in(redisContext* context, const create_context& limit, const redis_target& target) {
@@ -274,13 +276,41 @@ void sign_in(redisContext* context, const create_context& limit, const redis_tar
 }
 
 /// Whether nothing comes before the next answer. Who had the connection may have sent commands and
-/// read none of the answers: one of them may look like any answer but that to a word of our own.
+/// read none of the answers: one of them may look like any answer but that to a word of our own. To
+/// a user who may not say PING the server repeats it as a command that it does not know.
 bool answers_in_turn(redisContext* context, const create_context& limit) {
   static detail::atomic<std::uint64_t> words{0};
   // relaxed: a number that nobody else gets
   const std::uint64_t own = words.fetch_add(1, std::memory_order_relaxed);
   const std::string word = "lido-" + std::to_string(own);
-  return exchange_by(limit, context, {"PING", word}).text == word;
+  const redis_answer answer = exchange_by(limit, context, {"PING", word});
+  return answer.text == word ||
+         (is_forbidden(answer) &&
+          exchange_by(limit, context, {word}).text.find(word) != std::string::npos);
+}
+
+/// Not as hiredis connects: to one address, until a signal comes, and for started programs, too.
+/// The context knows its peer as after that.
+redisContext* connect(const redis_target& target, const create_context& context) {
+  const bool by_path = !target.path.empty();
+  const std::string who =
+      "redis " + (by_path ? target.path : target.host + ":" + std::to_string(target.port));
+  detail::socket_owner socket = by_path ? detail::dial(who, target.path, context)
+                                        : detail::dial(who, target.host, target.port, context);
+  redisContext* const made = redisConnectFd(socket.get());
+  if (made == nullptr) {
+    throw std::bad_alloc();
+  }
+  (void)socket.release();
+  made->connection_type = by_path ? REDIS_CONN_UNIX : REDIS_CONN_TCP;
+  if (by_path) {
+    made->unix_sock.path = hi_strdup(target.path.c_str());
+  } else {
+    made->tcp.host = hi_strdup(target.host.c_str());
+    made->tcp.port = target.port;
+    (void)redisEnableKeepAlive(made);
+  }
+  return made;
 }
 
 }  // namespace
@@ -300,26 +330,14 @@ redis_answer redis_connection::ask(std::string_view command) {
 }
 
 redis_connection redis_factory::create(const create_context& context) const {
-  const timeval limit = timeval_of(left_until(context.deadline));
-  redis_connection made(target_.path.empty()
-                            ? redisConnectWithTimeout(target_.host.c_str(), target_.port, limit)
-                            : redisConnectUnixWithTimeout(target_.path.c_str(), limit));
+  redis_connection made(connect(target_, context));
   redisContext* const raw = made.context_.get();
-  if (raw == nullptr) {
-    throw std::bad_alloc();
-  }
-  if (raw->err != 0) {
-    throw_error_of(raw);
-  }
-  if (target_.path.empty()) {
-    if (detail::is_own_peer(raw->fd)) {  // the echo of a question would pass for an answer
-      throw std::runtime_error("redis: Connection refused");
-    }
-    (void)redisEnableKeepAlive(raw);
-  }
   sign_in(raw, context, target_);
   // A server that wants a password says so only when it is asked something.
-  insist(raw, context, {"PING"});
+  const redis_answer answer = exchange_by(context, raw, {"PING"});
+  if (!is_forbidden(answer)) {
+    accept(raw, answer);
+  }
   limit_waits(raw, target_.command_timeout);
   return made;
 }
@@ -330,7 +348,8 @@ bool redis_factory::validate(redis_connection& idle, const create_context& conte
     if (raw->err != 0 || !detail::is_quiet(raw->fd)) {
       return false;
     }
-    return exchange_by(context, raw, {"PING"}).text == "PONG";
+    const redis_answer answer = exchange_by(context, raw, {"PING"});
+    return answer.text == "PONG" || is_forbidden(answer);
   } catch (...) {
     return false;
   }

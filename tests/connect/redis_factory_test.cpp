@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
 #include <sys/socket.h>
@@ -91,11 +92,12 @@ TEST_F(RedisFactory, ADatabaseThatThereIsNotIsToldAtOnce) {
   EXPECT_NE(refused.find("DB index"), std::string::npos) << refused;
 }
 
-TEST_F(RedisFactory, AUserWhoMayNotEvenPingIsToldAtOnce) {
+TEST_F(RedisFactory, AUserWhoMayNotHaveTheDatabaseIsToldAtOnce) {
   const passing_user known("few", "-@all +auth");
   redis_target few = target();
   few.user = "few";
   few.password.clear();
+  few.database = 3;
   const std::string refused = refusal_of(few);
   EXPECT_NE(refused.find("NOPERM"), std::string::npos) << refused;
 }
@@ -134,6 +136,19 @@ TEST_F(RedisFactory, AUserWithoutAPasswordIsThatUser) {
   EXPECT_EQ(pool.acquire_for(30s)->ask("ACL WHOAMI").text, "app");
 }
 
+// As a user is who may do what one program does, and nothing else: it is signed in nevertheless.
+TEST_F(RedisFactory, AUserWhoMayNotPingHasConnections) {
+  const passing_user known("web", "~* -@all +get +set +multi +discard");
+  redis_target web = target();
+  web.user = "web";
+  web.password.clear();
+  redis_pool pool(redis_factory(web), {.max_size = 1, .validate_if_idle_longer_than = 0ns});
+  EXPECT_EQ(pool.acquire_for(30s)->ask("SET colour red").text, "OK");
+  EXPECT_EQ(pool.acquire()->ask("MULTI").text, "OK");
+  EXPECT_EQ(pool.acquire()->ask("GET colour").text, "red");
+  EXPECT_EQ(pool.stats().created, 1U) << "it was validated and reset";
+}
+
 /// Answers PINGs on a Unix socket, and hangs up when told. Or begins an answer that has no end.
 class brief_server {
  public:
@@ -170,6 +185,16 @@ class brief_server {
   net::local::stream_protocol::acceptor listening_;
   net::local::stream_protocol::socket peer_{context_};
 };
+
+TEST(RedisFactoryBeside, AUnixSocketHasItsNameAndIsNotInherited) {
+  brief_server server;
+  std::jthread answers([&] { server.answer_one(); });
+  redis_connection made =
+      redis_factory({.path = server.path()}).create({std::chrono::steady_clock::now() + 20s, {}});
+  EXPECT_EQ(made.context()->unix_sock.path, server.path());
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
+  EXPECT_EQ(::fcntl(made.context()->fd, F_GETFD), FD_CLOEXEC);
+}
 
 // The first write is refused with SIGPIPE, which ends a program that has not asked for anything
 // else.
@@ -264,7 +289,13 @@ TEST_F(RedisFactory, ACommandThatIsNotAnsweredInTimeIsAnErrorAndEndsTheConnectio
   redis_pool pool(redis_factory(hasty), {.max_size = 1});
   auto lease = pool.acquire_for(30s);
   const servers::standing_still still(server()->process().pid());
-  EXPECT_THROW((void)lease->ask("GET colour"), std::runtime_error);
+  try {
+    (void)lease->ask("GET colour");
+    ADD_FAILURE() << "the server stands still";
+  } catch (const std::runtime_error& error) {
+    EXPECT_EQ(error.what(),
+              "redis 127.0.0.1:" + std::to_string(server()->port()) + ": no answer within 200 ms");
+  }
   lease.reset();
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }

@@ -190,6 +190,29 @@ TEST_F(RedisReset, AnswersThatLookLikeThoseOfAResetRefuseTheConnection) {
   EXPECT_EQ(pool.acquire()->ask("ECHO mine").text, "mine");
 }
 
+// The same of a user who may not say PING, whom a refusal that nobody read may deceive.
+TEST_F(RedisReset, ARefusalThatNobodyReadRefusesTheConnection) {
+  const passing_user known("web", "~* -@all +echo +multi");
+  redis_target web = target();
+  web.user = "web";
+  web.password.clear();
+  redis_pool pool(redis_factory(web), {.max_size = 1});
+  (void)pool.acquire()->ask("MULTI");
+  {
+    const auto rude = pool.acquire();
+    EXPECT_EQ(pool.stats().created, 1U);
+    redisContext* const context = rude->context();
+    for (const char* command : {"ECHO RESET", "ECHO OK", "PING", "PING"}) {
+      ASSERT_EQ(redisAppendCommand(context, command), REDIS_OK);
+    }
+    int done = 0;
+    while (done == 0) {
+      ASSERT_EQ(redisBufferWrite(context, &done), REDIS_OK);
+    }
+  }
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+}
+
 // An array whose only element has not come: what a reset is answered would be taken for it.
 TEST_F(RedisReset, AnAnswerThatHasBegunRefusesTheConnection) {
   redis_pool pool = make({});

@@ -47,7 +47,8 @@ class redis_connection {
   redis_answer ask(std::string_view command);
 
   /// For everything else that hiredis has. Whatever is done with it, the factory takes the state of
-  /// the connection for changed. What RESET leaves is for who did it to undo.
+  /// the connection for changed. What RESET leaves is for who did it to undo: CLIENT NO-EVICT,
+  /// CLIENT NO-TOUCH, SCRIPT DEBUG, and whatever is set in the context itself but the time-out.
   [[nodiscard]] redisContext* context() noexcept {
     changed_ = true;
     return context_.get();
@@ -69,13 +70,15 @@ class redis_factory {
  public:
   explicit redis_factory(redis_target target) : target_(std::move(target)) {}
 
-  /// Connects, and signs in where a user or a password is set. Throws permanent_failure if the
-  /// server does not want this user, std::runtime_error if it cannot be reached by the deadline,
-  /// which does not bound looking up the name. A stop is noticed between two commands, not while
-  /// hiredis connects.
+  /// Connects to the first address that answers, each of which has its share of the time that is
+  /// left, and signs in where a user or a password is set. Throws permanent_failure if the server
+  /// does not want this user, std::runtime_error if it cannot be reached by the deadline or when
+  /// asked to stop. Looking up the name heeds neither, as getaddrinfo(3) does not. Programs that
+  /// this one starts do not inherit the connection.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
-  /// Whether nothing can be read, and PING is answered by the deadline.
+  /// Whether nothing can be read, and PING is answered by the deadline: also that this user may not
+  /// say it (NOPERM; the server may keep a log of that).
   static bool validate(redis_connection& idle, const create_context& context) noexcept;
 
   /// Costs one system call if the connection was used by `ask` for plain commands. Otherwise it

@@ -1,0 +1,165 @@
+// How a connection comes to be: addresses, signals, and what the context knows of its peer.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <hiredis/hiredis.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <csignal>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "connect/deaf_listener.hpp"
+#include "connect/redis_fixture.hpp"
+#include "support/two_addresses.hpp"
+
+namespace lido {
+namespace {
+
+namespace net = boost::asio;
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+class RedisConnect : public redis_fixture {
+ protected:
+  static redis_target two_addresses_target() {
+    redis_target two = target();
+    two.host = test::two_addresses_name;
+    return two;
+  }
+};
+
+/// Of a create that fails.
+std::string error_of(const redis_target& target, const create_context& context) {
+  try {
+    (void)redis_factory(target).create(context);
+    return "none";
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+TEST_F(RedisConnect, AnAddressThatRefusesIsFollowedByTheNext) {
+  const test::two_addresses known("127.0.0.9");
+  redis_connection made =
+      redis_factory(two_addresses_target()).create({steady_clock::now() + 20s, {}});
+  EXPECT_EQ(made.ask("PING").text, "PONG");
+}
+
+TEST_F(RedisConnect, ASilentAddressLeavesTimeToTheNext) {
+  const deaf_listener deaf(
+      {net::ip::make_address("127.0.0.8"), static_cast<unsigned short>(server()->port())});
+  const test::two_addresses known("127.0.0.8");
+  const redis_factory either(two_addresses_target());
+  bool connected = false;
+  // On a busy machine half of a short time may be over before the next has been tried.
+  for (auto time = 400ms; !connected && time < 20s; time *= 4) {
+    try {
+      const auto begin = steady_clock::now();
+      EXPECT_EQ(either.create({begin + time, {}}).ask("PING").text, "PONG");
+      EXPECT_GE(steady_clock::now() - begin, time / 2);
+      connected = true;
+    } catch (const std::runtime_error&) {
+    }
+  }
+  EXPECT_TRUE(connected);
+}
+
+/// Each 10 ms one to this thread, that does nothing.
+class signals {
+ public:
+  signals() {
+    (void)std::signal(SIGUSR1, [](int) {});
+  }
+  signals(const signals&) = delete;
+  signals& operator=(const signals&) = delete;
+  ~signals() {
+    sender_.request_stop();
+    sender_.join();
+    (void)std::signal(SIGUSR1, SIG_DFL);
+  }
+
+ private:
+  std::jthread sender_{[to = ::pthread_self()](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(10ms);
+      (void)::pthread_kill(to, SIGUSR1);
+    }
+  }};
+};
+
+TEST(RedisConnectBeside, ASignalEndsNoConnect) {
+  const deaf_listener deaf;
+  const signals sent;
+  const auto begin = steady_clock::now();
+  (void)error_of({.port = deaf.port()}, {begin + 200ms, {}});
+  EXPECT_GE(steady_clock::now() - begin, 200ms);
+  EXPECT_LT(steady_clock::now() - begin, 20s);
+}
+
+TEST(RedisConnectBeside, AConnectThatHangsEndsWhenItIsAskedToStop) {
+  const deaf_listener deaf;
+  const auto begin = steady_clock::now();
+  std::stop_source stop;
+  std::jthread stopping([&] {
+    std::this_thread::sleep_for(50ms);
+    (void)stop.request_stop();
+  });
+  EXPECT_NE(error_of({.port = deaf.port()}, {begin + 50s, stop.get_token()}), "none");
+  EXPECT_GE(steady_clock::now() - begin, 50ms);  // it did hang
+  EXPECT_LT(steady_clock::now() - begin, 20s);
+}
+
+TEST_F(RedisConnect, ErrorsNameWhomTheySpeakOf) {
+  const auto soon = steady_clock::now() + 20s;
+  const std::string port = std::to_string(servers::free_port());
+  EXPECT_EQ(error_of({.port = std::stoi(port)}, {soon, {}}),
+            "redis 127.0.0.1:" + port + ": Connection refused");
+  EXPECT_EQ(error_of({.path = "/nowhere"}, {soon, {}}),
+            "redis /nowhere: No such file or directory");
+  const std::string beyond(200, 'x');
+  EXPECT_EQ(error_of({.path = beyond}, {soon, {}}), "redis " + beyond + ": File name too long");
+  redis_target wrong = target();
+  wrong.password = "guess";
+  const std::string told = error_of(wrong, {soon, {}});
+  EXPECT_TRUE(told.starts_with("redis 127.0.0.1:" + std::to_string(server()->port()) + ": WRONG"))
+      << told;
+}
+
+// Who asks the server for its list of clients finds no connection there that has ended here.
+TEST_F(RedisConnect, AProgramThatIsStartedDoesNotInheritIt) {
+  redis_connection made = connect_beside();
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
+  const int flags = ::fcntl(made.context()->fd, F_GETFD);
+  ASSERT_GE(flags, 0);
+  EXPECT_NE(flags & FD_CLOEXEC, 0);
+}
+
+TEST_F(RedisConnect, ANewConnectionBlocksAndSendsAtOnce) {
+  redis_connection made = connect_beside();
+  const int socket = made.context()->fd;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
+  const int flags = ::fcntl(socket, F_GETFL);
+  ASSERT_GE(flags, 0);
+  EXPECT_EQ(flags & O_NONBLOCK, 0);
+  int at_once = 0;
+  socklen_t size = sizeof at_once;
+  ASSERT_EQ(::getsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &at_once, &size), 0);
+  EXPECT_NE(at_once, 0);
+}
+
+TEST_F(RedisConnect, AUserMayHaveItConnectedAnew) {
+  redis_pool pool = make({});
+  (void)pool.acquire()->ask("SET where here");
+  EXPECT_EQ(redisReconnect(pool.acquire()->context()), REDIS_OK);
+  EXPECT_EQ(pool.acquire()->ask("GET where").text, "here");
+  EXPECT_EQ(pool.stats().created, 1U) << "it was signed in again";
+}
+
+}  // namespace
+}  // namespace lido
