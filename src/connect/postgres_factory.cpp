@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 
 #include "lido/connect/quiet_socket.hpp"
 #include "lido/resource/limits.hpp"
+#include "postgres_hosts.hpp"
 
 namespace lido {
 
@@ -34,6 +36,16 @@ std::string_view next_state(std::string_view message, std::size_t& at) {
   return {};
 }
 
+/// PgBouncer, but for its latest versions, says 08P01, protocol violation, whatever it or the
+/// server behind it refuses: then the words tell.
+bool is_refusal_of_pgbouncer(std::string_view words) {
+  constexpr std::array<std::string_view, 4> all{"password authentication failed",
+                                                "SASL authentication failed", "no such database",
+                                                "no such user"};
+  return std::any_of(all.begin(), all.end(),
+                     [words](std::string_view one) { return words.starts_with(one); });
+}
+
 /// Refused for good: class 28, invalid authorization, or 3D, invalid catalog name. libpq may have
 /// tried more than once, with and without encryption: then what refused each of them counts, since
 /// one that may pass is worth another try.
@@ -43,23 +55,16 @@ bool is_permanent(std::string_view message) {
   bool passes = false;
   for (std::string_view state = next_state(message, at); !state.empty();
        state = next_state(message, at)) {
-    permanent = state.starts_with("28") || state.starts_with("3D");
+    permanent =
+        state.starts_with("28") || state.starts_with("3D") ||
+        (state == "08P01" && is_refusal_of_pgbouncer(message.substr(at + state.size() + 2)));
     passes |= !permanent;
   }
   return permanent && !passes;
 }
 
 /// Of several hosts one that gave no reason may be back soon: one that is down, or has no address.
-bool has_silent_host(PGconn* connection, std::string_view message) {
-  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options(
-      PQconninfo(connection), &PQconninfoFree);
-  bool several = false;
-  for (const PQconninfoOption* one = options.get(); one != nullptr && one->keyword != nullptr;
-       ++one) {
-    const std::string_view name = one->keyword;
-    several |= (name == "host" || name == "hostaddr") && one->val != nullptr &&
-               std::string_view(one->val).find(',') != std::string_view::npos;
-  }
+bool has_silent_host(std::string_view message) {
   const auto times = [message](std::string_view words) {
     std::size_t count = 0;
     for (std::size_t at = message.find(words); at != std::string_view::npos;
@@ -68,35 +73,55 @@ bool has_silent_host(PGconn* connection, std::string_view message) {
     }
     return count;
   };
-  return several && times("connection to server ") + times("could not translate ") >
-                        times("FATAL:  ") + times("ERROR:  ");
+  return times("connection to server ") + times("could not translate ") >
+         times("FATAL:  ") + times("ERROR:  ");
 }
 
-[[noreturn]] void throw_failure(PGconn* connection) {
+/// `silent` tells of the hosts that were left out, each of which may be back soon, too.
+[[noreturn]] void throw_failure(PGconn* connection, const detail::postgres_hosts& hosts,
+                                const std::string& silent) {
   const std::string text = PQerrorMessage(connection);
-  const bool is_final = is_permanent(text) && !has_silent_host(connection, text);
-  if (is_final || PQconnectionNeedsPassword(connection) == 1) {
-    throw permanent_failure(text);
+  const bool may_pass = !silent.empty() || (hosts.size() > 1 && has_silent_host(text));
+  if ((is_permanent(text) && !may_pass) || PQconnectionNeedsPassword(connection) == 1) {
+    throw permanent_failure(silent + text);
   }
-  throw std::runtime_error(text);
+  throw std::runtime_error(silent + text);
 }
 
-void connect(PGconn* connection, const create_context& context) {
+std::string error_at(PGconn* connection, const char* what) {
+  return "postgres " + detail::place_of(connection) + ": " + what;
+}
+
+/// False if a host has been silent for its share of the time, and there are others.
+bool connect(PGconn* connection, const create_context& context, const detail::postgres_hosts& hosts,
+             const std::string& silent) {
+  std::size_t tried = 0;
+  std::string place = detail::place_of(connection);
+  create_context share = hosts.share(context, tried);
   PostgresPollingStatusType status = PGRES_POLLING_WRITING;
-  while (status != PGRES_POLLING_OK) {
-    if (status == PGRES_POLLING_FAILED) {
-      throw_failure(connection);
-    }
+  while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    switch (detail::wait_for(PQsocket(connection), events, context)) {
-      case wait_result::late:
-        throw std::runtime_error("postgres: no connection in time");
-      case wait_result::stopped:
-        throw std::runtime_error("postgres: asked to stop");
-      case wait_result::ready:
-        status = PQconnectPoll(connection);
+    const wait_result waited = detail::wait_for(PQsocket(connection), events, share);
+    if (waited == wait_result::stopped) {
+      throw std::runtime_error(error_at(connection, "asked to stop"));
+    }
+    const bool is_late = waited == wait_result::late;
+    if (is_late && hosts.size() > 1 && std::chrono::steady_clock::now() < context.deadline) {
+      return false;
+    }
+    if (is_late) {
+      throw std::runtime_error(silent + error_at(connection, "no connection in time"));
+    }
+    status = PQconnectPoll(connection);
+    if (place != detail::place_of(connection)) {
+      place = detail::place_of(connection);
+      share = hosts.share(context, ++tried);
     }
   }
+  if (status == PGRES_POLLING_FAILED) {
+    throw_failure(connection, hosts, silent);
+  }
+  return true;
 }
 
 /// What libpq cannot read today it cannot read tomorrow.
@@ -105,6 +130,17 @@ bool is_readable(const std::string& conninfo) {
   const bool read = options != nullptr;
   PQconninfoFree(options);
   return read;
+}
+
+/// Throws if libpq has given up at once.
+void begin(PGconn* connection, const detail::postgres_hosts& hosts, const std::string& silent) {
+  if (connection == nullptr) {
+    throw std::bad_alloc();
+  }
+  if (PQstatus(connection) == CONNECTION_BAD) {
+    throw_failure(connection, hosts, silent);
+  }
+  (void)PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
 }
 
 /// The next result, or null at the end of a command; `in_time` says which if it is null.
@@ -148,19 +184,20 @@ void postgres_connection::closer::operator()(pg_conn* connection) const noexcept
 
 postgres_connection postgres_factory::create(const create_context& context) const {
   postgres_connection made(PQconnectStart(target_.conninfo.c_str()));
-  PGconn* const raw = made.get();
-  if (raw == nullptr) {
-    throw std::bad_alloc();
+  if (PQstatus(made.get()) == CONNECTION_BAD && made.get() != nullptr &&
+      !is_readable(target_.conninfo)) {
+    throw permanent_failure(PQerrorMessage(made.get()));
   }
-  if (PQstatus(raw) == CONNECTION_BAD && !is_readable(target_.conninfo)) {
-    throw permanent_failure(PQerrorMessage(raw));
+  detail::postgres_hosts hosts(made.get());
+  std::string silent;
+  begin(made.get(), hosts, silent);
+  while (!connect(made.get(), context, hosts, silent)) {
+    silent += error_at(made.get(), "no answer in its share of the time\n");
+    hosts.leave_out(made.get());
+    made = postgres_connection(hosts.start());
+    begin(made.get(), hosts, silent);
   }
-  if (PQstatus(raw) == CONNECTION_BAD) {
-    throw_failure(raw);
-  }
-  (void)PQsetErrorVerbosity(raw, PQERRORS_VERBOSE);
-  connect(raw, context);
-  (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
+  (void)PQsetErrorVerbosity(made.get(), PQERRORS_DEFAULT);
   return made;
 }
 
@@ -182,10 +219,8 @@ bool postgres_factory::reset(postgres_connection& used) const noexcept {
   }
   (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
   (void)PQsetErrorContextVisibility(raw, PQSHOW_CONTEXT_ERRORS);
-  if (target_.on_reset == postgres_reset::rollback) {
-    return true;
-  }
-  const bool is_new = run(raw, "DISCARD ALL", PGRES_COMMAND_OK, limit);
+  const bool is_new = target_.on_reset == postgres_reset::rollback ||
+                      run(raw, "DISCARD ALL", PGRES_COMMAND_OK, limit);
   while (PGnotify* const heard = PQnotifies(raw)) {  // before that
     PQfreemem(heard);
   }

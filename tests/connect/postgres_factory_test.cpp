@@ -5,58 +5,19 @@
 #include <cstddef>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "connect/deaf_listener.hpp"
-#include "lido/libpq.hpp"
-#include "servers/known_servers.hpp"
+#include "connect/postgres_fixture.hpp"
 
 namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
-using postgres_pool = resource_pool<postgres_connection>;
-
-/// The first value of the answer, or the error.
-std::string ask(const postgres_connection& connection, const char* query) {
-  PGresult* const result = PQexec(connection.get(), query);
-  const bool has_rows = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) > 0;
-  std::string text = has_rows ? PQgetvalue(result, 0, 0) : PQresultErrorMessage(result);
-  PQclear(result);
-  return text;
-}
-
-/// One server for all tests of the suite.
-class PostgresFactory : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    if (servers::postgres::program()) {
-      server().emplace();
-    }
-  }
-  static void TearDownTestSuite() { server().reset(); }
-  void SetUp() override {
-    if (!server()) {
-      GTEST_SKIP() << "PostgreSQL is not installed";
-    }
-  }
-
-  static std::optional<servers::postgres>& server() {
-    static std::optional<servers::postgres> shared;
-    return shared;
-  }
-  static postgres_pool make(resource_pool_options options,
-                            postgres_reset on_reset = postgres_reset::rollback) {
-    options.max_size = 1;
-    return postgres_pool(postgres_factory({.conninfo = server()->conninfo(), .on_reset = on_reset}),
-                         options);
-  }
-};
+class PostgresFactory : public postgres_fixture {};
 
 TEST_F(PostgresFactory, AConnectionIsUsedManyTimes) {
   postgres_pool pool = make({});
@@ -64,17 +25,6 @@ TEST_F(PostgresFactory, AConnectionIsUsedManyTimes) {
     EXPECT_EQ(ask(*pool.acquire(), "SELECT 6 * 7"), "42");
   }
   EXPECT_EQ(pool.stats().created, 1U);
-}
-
-std::string refusal_of(const std::string& conninfo) {
-  postgres_pool pool(postgres_factory({.conninfo = conninfo}), {.max_size = 1});
-  try {
-    (void)pool.acquire_for(30s);
-    return "none";
-  } catch (const acquire_error& error) {
-    EXPECT_EQ(error.cause(), acquire_failure::create_failed);
-    return error.what();
-  }
 }
 
 TEST_F(PostgresFactory, AWrongPasswordOrDatabaseIsToldAtOnce) {
@@ -130,24 +80,6 @@ TEST_F(PostgresFactory, ARefusalThatMayPassIsNoneForGood) {
   room.join();
   const std::string refused = refusal_of(server()->conninfo() + " user=banned");
   EXPECT_NE(refused.find("28000"), refused.rfind("28000")) << refused;  // twice
-}
-
-// The first of two hosts is down, and may be back with another password.
-TEST_F(PostgresFactory, ARefusalOfOneHostIsNoneForGoodWhileAnotherIsDown) {
-  const std::string port = std::to_string(server()->port());
-  const std::string down = std::to_string(servers::free_port());
-  const std::string both = "host=127.0.0.1,127.0.0.1 user=lido dbname=lido password=guess port=";
-  const auto soon = std::chrono::steady_clock::now() + 20s;
-  try {
-    (void)postgres_factory({.conninfo = both + down + "," + port}).create({soon, {}});
-    FAIL() << "the password is wrong";
-  } catch (const permanent_failure& error) {
-    FAIL() << error.what();
-  } catch (const std::runtime_error& error) {
-    EXPECT_NE(std::string(error.what()).find("28P01"), std::string::npos) << error.what();
-  }
-  EXPECT_THROW((void)postgres_factory({.conninfo = both + port + "," + port}).create({soon, {}}),
-               permanent_failure);
 }
 
 TEST_F(PostgresFactory, ATransactionDoesNotReachTheNextUser) {
@@ -353,31 +285,17 @@ TEST_F(PostgresFactory, NobodyHearsWhatAnotherHasListenedFor) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-/// More leases than connections to the server, each transaction on any of them.
-TEST_F(PostgresFactory, ThroughPgBouncerInTransactionMode) {
-  if (!servers::pgbouncer::program()) {
-    GTEST_SKIP() << "pgbouncer is not installed";
+// The listener stays, and yet what libpq has read for its user is not for the next.
+TEST_F(PostgresFactory, ARollbackDropsWhatHasBeenReadForAnother) {
+  postgres_pool pool = make({});
+  {
+    const auto curious = pool.acquire();
+    (void)ask(*curious, "LISTEN news");
+    (void)ask(*curious, "NOTIFY news");
   }
-  const servers::pgbouncer bouncer(*server(), 2);
-  postgres_pool pool(postgres_factory({.conninfo = bouncer.conninfo()}),
-                     {.max_size = 6, .validate_if_idle_longer_than = 0ns});
-  std::vector<std::jthread> clients;
-  for (int client = 0; client < 6; ++client) {
-    clients.emplace_back([&] {
-      for (int i = 0; i < 20; ++i) {
-        const auto lease = pool.acquire();
-        (void)ask(*lease, "BEGIN");
-        EXPECT_EQ(ask(*lease, "SELECT 2 + 2"), "4");
-        if (i % 2 == 0) {
-          (void)ask(*lease, "COMMIT");  // the others leave it to the pool
-        }
-      }
-    });
-  }
-  clients.clear();
-  EXPECT_EQ(ask(*pool.acquire(), "SELECT 1"), "1");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 0U);
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 0U);
+  const auto next = pool.acquire();
+  EXPECT_EQ(PQnotifies(next->get()), nullptr);
+  EXPECT_EQ(pool.stats().created, 1U);
 }
 
 }  // namespace

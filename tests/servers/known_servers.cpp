@@ -149,18 +149,19 @@ std::string postgres::conninfo(const std::string& secret) const {
   return conninfo_of(port_, secret);
 }
 
-pgbouncer::pgbouncer(const postgres& server, int connections) {
+pgbouncer::pgbouncer(const postgres& server, int connections, const std::string& auth_type) {
   const std::string folder = folder_.path().string();
   const fs::path users = folder_.write("users.txt", std::string("\"lido\" \"") + password + "\"\n");
   start(process_, folder_, "process up", [&] {
     port_ = free_port();
-    const fs::path config = folder_.write(
-        "pgbouncer.ini",
-        "[databases]\nlido = host=127.0.0.1 port=" + std::to_string(server.port()) +
-            " dbname=lido\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " +
-            std::to_string(port_) + "\nauth_type = plain\nauth_file = " + users.string() +
-            "\npool_mode = transaction\nunix_socket_dir = " + folder +
-            "\ndefault_pool_size = " + std::to_string(connections) + "\n");
+    const fs::path config =
+        folder_.write("pgbouncer.ini",
+                      "[databases]\nlido = host=127.0.0.1 port=" + std::to_string(server.port()) +
+                          " dbname=lido\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " +
+                          std::to_string(port_) + "\nauth_type = " + auth_type +
+                          "\nauth_file = " + users.string() +
+                          "\npool_mode = transaction\nunix_socket_dir = " + folder +
+                          "\ndefault_pool_size = " + std::to_string(connections) + "\n");
     return std::vector<std::string>{need("pgbouncer"), config.string()};
   });
 }

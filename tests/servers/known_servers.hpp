@@ -60,8 +60,8 @@ class pgbouncer {
  public:
   [[nodiscard]] static std::optional<std::string> program() { return find_program("pgbouncer"); }
 
-  /// With at most that many connections to the server.
-  pgbouncer(const postgres& server, int connections);
+  /// With at most that many connections to the server. `auth_type` says how clients sign in.
+  pgbouncer(const postgres& server, int connections, const std::string& auth_type = "plain");
 
   [[nodiscard]] std::string conninfo() const;
 

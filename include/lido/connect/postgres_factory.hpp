@@ -22,9 +22,9 @@ enum class postgres_reset : std::uint8_t {
 };
 
 struct postgres_target {
-  /// As of PQconnectdb: "host=db dbname=shop user=web". Of several hosts the next is tried when one
-  /// refuses; one that is silent takes all the time there is, as libpq has no regard to
-  /// connect_timeout here.
+  /// As of PQconnectdb: "host=db dbname=shop user=web". Of several hosts each has its share of the
+  /// time that is left, and none more than connect_timeout: the next is tried when one refuses, or
+  /// has been silent for so long. Of one name's addresses the next is tried when one refuses.
   std::string conninfo;
   postgres_reset on_reset = postgres_reset::rollback;
   /// A reset that takes longer refuses the connection. More than zero.
@@ -54,17 +54,19 @@ class postgres_factory {
   explicit postgres_factory(postgres_target target) : target_(std::move(target)) {}
 
   /// Connects and signs in. Throws permanent_failure if the server refuses user, password or
-  /// database (SQLSTATE of class 28 or 3D) or wants a password that there is none of, or if the
-  /// conninfo cannot be read; std::runtime_error otherwise, also at the deadline and when asked to
-  /// stop.
+  /// database (SQLSTATE of class 28 or 3D, or the words of PgBouncer) or wants a password that
+  /// there is none of, or if the conninfo cannot be read; std::runtime_error otherwise, also at the
+  /// deadline and when asked to stop.
   [[nodiscard]] postgres_connection create(const create_context& context) const;
 
   /// Whether the connection is in order, nothing can be read from it, and the server answers an
   /// empty query by the deadline.
   static bool validate(postgres_connection& idle, const create_context& context) noexcept;
 
-  /// Refuses what is broken, in the middle of a query, of a COPY or of a pipeline. A receiver or
-  /// processor of notices stays: who sets one sets the old one back.
+  /// Refuses what is broken, in the middle of a query, of a COPY or of a pipeline. Drops
+  /// notifications that nobody has taken. A receiver or processor of notices stays: who sets one
+  /// sets the old one back. So does a procedure of PQregisterEventProc, and that for good: who
+  /// registers one discards the lease.
   bool reset(postgres_connection& used) const noexcept;
 
  private:

@@ -1,0 +1,67 @@
+/// @file
+/// Internal. A PostgreSQL for the tests of a suite, and pools of connections to it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "lido/libpq.hpp"
+#include "servers/known_servers.hpp"
+
+namespace lido {
+
+using postgres_pool = resource_pool<postgres_connection>;
+
+/// The first value of the answer, or the error.
+inline std::string ask(const postgres_connection& connection, const char* query) {
+  PGresult* const result = PQexec(connection.get(), query);
+  const bool has_rows = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) > 0;
+  std::string text = has_rows ? PQgetvalue(result, 0, 0) : PQresultErrorMessage(result);
+  PQclear(result);
+  return text;
+}
+
+/// One server for all tests of the suite.
+class postgres_fixture : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (servers::postgres::program()) {
+      server().emplace();
+    }
+  }
+  static void TearDownTestSuite() { server().reset(); }
+  void SetUp() override {
+    if (!server()) {
+      GTEST_SKIP() << "PostgreSQL is not installed";
+    }
+  }
+
+  static std::optional<servers::postgres>& server() {
+    static std::optional<servers::postgres> shared;
+    return shared;
+  }
+  static postgres_pool make(resource_pool_options options,
+                            postgres_reset on_reset = postgres_reset::rollback) {
+    options.max_size = 1;
+    return postgres_pool(postgres_factory({.conninfo = server()->conninfo(), .on_reset = on_reset}),
+                         options);
+  }
+};
+
+/// Why nobody is given a connection, which is told at once.
+inline std::string refusal_of(const std::string& conninfo) {
+  postgres_pool pool(postgres_factory({.conninfo = conninfo}), {.max_size = 1});
+  try {
+    (void)pool.acquire_for(std::chrono::seconds(30));
+    return "none";
+  } catch (const acquire_error& error) {
+    EXPECT_EQ(error.cause(), acquire_failure::create_failed);
+    return error.what();
+  }
+}
+
+}  // namespace lido
