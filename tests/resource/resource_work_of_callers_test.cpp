@@ -78,6 +78,103 @@ TEST_F(ResourceWorkOfCallers, WhoTellsALateCallbackIsGivenNothingMeanwhile) {
   callback_lasts_ = false;
 }
 
+TEST_F(ResourceWorkOfCallers, WhoseCreateHasFailedIsGivenNothingWhileItTellsALateCallback) {
+  resource_pool_options options = of_size(2);
+  options.retry_first = 1ms;
+  options.retry_longest = 1h;
+  fake_pool pool(test::fake_factory{&server_}, options);
+  fake_lease held = pool.acquire();
+  server_.down = true;
+  pool.async_acquire(slow_callback(), 50ms);
+  const int before = server_.creates;
+  server_.slow = true;
+  std::jthread busy([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
+  ASSERT_TRUE(eventually([&] { return server_.creates > before; }));  // in the next try
+  std::this_thread::sleep_for(60ms);
+  server_.slow = false;
+  ASSERT_TRUE(eventually([&] { return in_callback_.load(); }));
+  std::atomic<bool> served{false};
+  std::jthread behind([&] { served = !!pool.acquire_for(60s); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+  held.reset();
+  EXPECT_TRUE(eventually([&] { return served.load(); })) << "it went to who is in a callback";
+  callback_lasts_ = false;
+}
+
+// An answer that used up the time has made room, and a callback waits for it.
+TEST_F(ResourceWorkOfCallers, NothingIsMadeForCallbacksWhenTheTimeIsOver) {
+  resource_pool_options options = of_size(1);
+  options.validate_if_idle_longer_than = 0ns;
+  fake_pool pool(test::fake_factory{&server_}, options);
+  (void)pool.acquire();
+  server_.slow_validate = true;
+  std::atomic<bool> over{false};
+  std::jthread late([&] {
+    EXPECT_EQ(test::failure_of(pool, 50ms), acquire_failure::timed_out);
+    over = true;
+  });
+  ASSERT_TRUE(eventually([&] { return server_.validations == 1; }));
+  test::outcome told;
+  pool.async_acquire(told.receiver(), 60s);
+  std::this_thread::sleep_for(60ms);
+  server_.slow = true;
+  server_.broken = true;
+  server_.slow_validate = false;
+  EXPECT_TRUE(eventually([&] { return over.load(); })) << "it makes one";
+  server_.slow = false;
+  server_.broken = false;
+  EXPECT_TRUE(eventually([&] {
+    (void)pool.try_acquire();
+    return told.calls == 1;
+  }));
+  told.lease.reset();
+}
+
+TEST_F(ResourceWorkOfCallers, ANextTryForCallbacksIsNotLateByAPeriod) {
+  test::manual_clock clock;
+  resource_pool_options options = of_size(1);
+  options.retry_first = 20ms;
+  options.retry_longest = 20ms;
+  options.clock = &clock;
+  server_.down = true;
+  fake_pool pool(test::fake_factory{&server_}, options);
+  test::outcome told;
+  pool.async_acquire(told.receiver(), 60s);
+  const int before = server_.creates;
+  for (int i = 0; i < 5; ++i) {
+    clock.advance(20ms);
+    EXPECT_FALSE(pool.try_acquire());
+    EXPECT_FALSE(pool.try_acquire());
+  }
+  EXPECT_EQ(server_.creates - before, 5);
+}
+
+TEST_F(ResourceWorkOfCallers, WhoMakesRoomMakesForCallbacksBehindAThread) {
+  resource_pool_options options = of_size(1);
+  options.max_creating = 8;
+  fake_pool pool(test::fake_factory{&server_}, options);
+  const fake_lease held = pool.acquire();
+  std::atomic<bool> ends{false};
+  std::jthread ahead([&] {
+    const fake_lease got = pool.acquire_for(60s);
+    EXPECT_TRUE(got);
+    EXPECT_TRUE(eventually([&] { return ends.load(); }));
+  });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  std::array<test::outcome, 3> told;
+  for (test::outcome& one : told) {
+    pool.async_acquire(one.receiver(), 60s);
+  }
+  pool.resize(5);
+  EXPECT_TRUE(
+      eventually([&] { return told[0].calls == 1 && told[1].calls == 1 && told[2].calls == 1; }));
+  ends = true;
+  ahead.join();
+  for (test::outcome& one : told) {
+    one.lease.reset();
+  }
+}
+
 // At most one create of others, and none after the time is over.
 TEST_F(ResourceWorkOfCallers, AnAcquireDoesNotMakeWhatAllCallbacksWaitFor) {
   resource_pool_options options = of_size(8);
