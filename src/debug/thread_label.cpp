@@ -117,6 +117,7 @@ class last_words {
                          }) != 0) {
       return known;
     }
+    schedule_point();
     // (2) - this acq_rel-CAS synchronizes-with the acquire-load (1) and, where another thread was
     // faster, with that one's acq_rel-CAS (2)
     if (key_.compare_exchange_strong(known, made, std::memory_order_acq_rel,
