@@ -67,10 +67,8 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
     const bool works = find_work_or_room(waiter, todo, wait);
     if (works) {
       run_job(todo);
-    } else if (waiter.is_aside()) {
-      waiter.end_sleep();  // it has called others, and looks again
-      continue;
-    } else if (waiter.sleep(wait == never ? waiter.until() : waiter.until().but_within(wait))) {
+    } else if (waiter.is_aside() ||  // it has called others, and looks again
+               waiter.sleep(wait == never ? waiter.until() : waiter.until().but_within(wait))) {
       waiter.end_sleep();
       continue;
     }
