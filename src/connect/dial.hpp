@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "lido/connect/quiet_socket.hpp"
@@ -109,6 +110,30 @@ inline addresses look_up(const std::string& who, const std::string& host, int po
   return {found, &::freeaddrinfo};
 }
 
+/// This machine has no way to addresses of that kind, which tells nothing of the server.
+inline bool is_unknown_here(int failed) noexcept {
+  return failed == EADDRNOTAVAIL || failed == ENETUNREACH || failed == EAFNOSUPPORT;
+}
+
+/// As long as the server's queue is full, which only Unix sockets tell at once.
+inline int connect_to_path(const sockaddr_un& address, const create_context& limit,
+                           socket_owner& made) noexcept {
+  // NOLINTNEXTLINE(*-reinterpret-cast): the interface of the system
+  const auto* const any = reinterpret_cast<const sockaddr*>(&address);
+  int failed = connect_to(any, sizeof address, limit, made);
+  while (failed == EAGAIN) {
+    if (limit.stop.stop_requested()) {
+      return ECANCELED;
+    }
+    if (std::chrono::steady_clock::now() >= limit.deadline) {
+      return ETIMEDOUT;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    failed = connect_to(any, sizeof address, limit, made);
+  }
+  return failed;
+}
+
 [[noreturn]] inline void throw_not_connected(const std::string& who, int failed) {
   throw std::system_error(failed, std::system_category(), who);
 }
@@ -117,6 +142,9 @@ inline addresses look_up(const std::string& who, const std::string& host, int po
 /// is silent leaves some to the others.
 inline socket_owner dial(const std::string& who, const std::string& host, int port,
                          const create_context& context) {
+  if (port < 1 || port > 65535) {  // getaddrinfo would take the lower 16 bits
+    throw permanent_failure(who + ": there is no such port");
+  }
   const addresses all = look_up(who, host, port);
   std::ptrdiff_t left = 0;
   for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
@@ -128,7 +156,8 @@ inline socket_owner dial(const std::string& who, const std::string& host, int po
        one = one->ai_next) {
     const auto now = std::chrono::steady_clock::now();
     const create_context share{now + (context.deadline - now) / left--, context.stop};
-    failed = connect_to(one->ai_addr, one->ai_addrlen, share, made);
+    const int latest = connect_to(one->ai_addr, one->ai_addrlen, share, made);
+    failed = is_unknown_here(latest) && one != all.get() ? failed : latest;
   }
   if (failed != 0) {
     throw_not_connected(who, failed);
@@ -148,9 +177,7 @@ inline socket_owner dial(const std::string& who, const std::string& path,
   }
   std::copy(path.begin(), path.end(), std::begin(address.sun_path));
   socket_owner made(-1);
-  // NOLINTNEXTLINE(*-reinterpret-cast): the interface of the system
-  const auto* const any = reinterpret_cast<const sockaddr*>(&address);
-  if (const int failed = connect_to(any, sizeof address, context, made)) {
+  if (const int failed = connect_to_path(address, context, made)) {
     throw_not_connected(who, failed);
   }
   return made;

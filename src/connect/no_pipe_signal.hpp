@@ -24,9 +24,11 @@ class no_pipe_signal {
   no_pipe_signal& operator=(const no_pipe_signal&) = delete;
   ~no_pipe_signal() {
     constexpr timespec at_once{};
+    const int error = errno;  // of what was done meanwhile
     while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
     }
     (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
   }
 
  private:

@@ -11,7 +11,6 @@
 
 #include "lido/connect/quiet_socket.hpp"
 #include "lido/resource/limits.hpp"
-#include "postgres_hosts.hpp"
 
 namespace lido {
 
@@ -64,7 +63,16 @@ bool is_permanent(std::string_view message) {
 }
 
 /// Of several hosts one that gave no reason may be back soon: one that is down, or has no address.
-bool has_silent_host(std::string_view message) {
+bool has_silent_host(PGconn* connection, std::string_view message) {
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options(
+      PQconninfo(connection), &PQconninfoFree);
+  bool several = false;
+  for (const PQconninfoOption* one = options.get(); one != nullptr && one->keyword != nullptr;
+       ++one) {
+    const std::string_view name = one->keyword;
+    several |= (name == "host" || name == "hostaddr") && one->val != nullptr &&
+               std::string_view(one->val).find(',') != std::string_view::npos;
+  }
   const auto times = [message](std::string_view words) {
     std::size_t count = 0;
     for (std::size_t at = message.find(words); at != std::string_view::npos;
@@ -73,55 +81,35 @@ bool has_silent_host(std::string_view message) {
     }
     return count;
   };
-  return times("connection to server ") + times("could not translate ") >
-         times("FATAL:  ") + times("ERROR:  ");
+  return several && times("connection to server ") + times("could not translate ") >
+                        times("FATAL:  ") + times("ERROR:  ");
 }
 
-/// `silent` tells of the hosts that were left out, each of which may be back soon, too.
-[[noreturn]] void throw_failure(PGconn* connection, const detail::postgres_hosts& hosts,
-                                const std::string& silent) {
+[[noreturn]] void throw_failure(PGconn* connection) {
   const std::string text = PQerrorMessage(connection);
-  const bool may_pass = !silent.empty() || (hosts.size() > 1 && has_silent_host(text));
-  if ((is_permanent(text) && !may_pass) || PQconnectionNeedsPassword(connection) == 1) {
-    throw permanent_failure(silent + text);
+  const bool is_final = is_permanent(text) && !has_silent_host(connection, text);
+  if (is_final || PQconnectionNeedsPassword(connection) == 1) {
+    throw permanent_failure(text);
   }
-  throw std::runtime_error(silent + text);
+  throw std::runtime_error(text);
 }
 
-std::string error_at(PGconn* connection, const char* what) {
-  return "postgres " + detail::place_of(connection) + ": " + what;
-}
-
-/// False if a host has been silent for its share of the time, and there are others.
-bool connect(PGconn* connection, const create_context& context, const detail::postgres_hosts& hosts,
-             const std::string& silent) {
-  std::size_t tried = 0;
-  std::string place = detail::place_of(connection);
-  create_context share = hosts.share(context, tried);
+void connect(PGconn* connection, const create_context& context) {
   PostgresPollingStatusType status = PGRES_POLLING_WRITING;
-  while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
+  while (status != PGRES_POLLING_OK) {
+    if (status == PGRES_POLLING_FAILED) {
+      throw_failure(connection);
+    }
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    const wait_result waited = detail::wait_for(PQsocket(connection), events, share);
-    if (waited == wait_result::stopped) {
-      throw std::runtime_error(error_at(connection, "asked to stop"));
-    }
-    const bool is_late = waited == wait_result::late;
-    if (is_late && hosts.size() > 1 && std::chrono::steady_clock::now() < context.deadline) {
-      return false;
-    }
-    if (is_late) {
-      throw std::runtime_error(silent + error_at(connection, "no connection in time"));
-    }
-    status = PQconnectPoll(connection);
-    if (place != detail::place_of(connection)) {
-      place = detail::place_of(connection);
-      share = hosts.share(context, ++tried);
+    switch (detail::wait_for(PQsocket(connection), events, context)) {
+      case wait_result::late:
+        throw std::runtime_error("postgres: no connection in time");
+      case wait_result::stopped:
+        throw std::runtime_error("postgres: asked to stop");
+      case wait_result::ready:
+        status = PQconnectPoll(connection);
     }
   }
-  if (status == PGRES_POLLING_FAILED) {
-    throw_failure(connection, hosts, silent);
-  }
-  return true;
 }
 
 /// What libpq cannot read today it cannot read tomorrow.
@@ -130,17 +118,6 @@ bool is_readable(const std::string& conninfo) {
   const bool read = options != nullptr;
   PQconninfoFree(options);
   return read;
-}
-
-/// Throws if libpq has given up at once.
-void begin(PGconn* connection, const detail::postgres_hosts& hosts, const std::string& silent) {
-  if (connection == nullptr) {
-    throw std::bad_alloc();
-  }
-  if (PQstatus(connection) == CONNECTION_BAD) {
-    throw_failure(connection, hosts, silent);
-  }
-  (void)PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
 }
 
 /// The next result, or null at the end of a command; `in_time` says which if it is null.
@@ -184,20 +161,19 @@ void postgres_connection::closer::operator()(pg_conn* connection) const noexcept
 
 postgres_connection postgres_factory::create(const create_context& context) const {
   postgres_connection made(PQconnectStart(target_.conninfo.c_str()));
-  if (PQstatus(made.get()) == CONNECTION_BAD && made.get() != nullptr &&
-      !is_readable(target_.conninfo)) {
-    throw permanent_failure(PQerrorMessage(made.get()));
+  PGconn* const raw = made.get();
+  if (raw == nullptr) {
+    throw std::bad_alloc();
   }
-  detail::postgres_hosts hosts(made.get());
-  std::string silent;
-  begin(made.get(), hosts, silent);
-  while (!connect(made.get(), context, hosts, silent)) {
-    silent += error_at(made.get(), "no answer in its share of the time\n");
-    hosts.leave_out(made.get());
-    made = postgres_connection(hosts.start());
-    begin(made.get(), hosts, silent);
+  if (PQstatus(raw) == CONNECTION_BAD && !is_readable(target_.conninfo)) {
+    throw permanent_failure(PQerrorMessage(raw));
   }
-  (void)PQsetErrorVerbosity(made.get(), PQERRORS_DEFAULT);
+  if (PQstatus(raw) == CONNECTION_BAD) {
+    throw_failure(raw);
+  }
+  (void)PQsetErrorVerbosity(raw, PQERRORS_VERBOSE);
+  connect(raw, context);
+  (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
   return made;
 }
 

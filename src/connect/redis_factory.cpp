@@ -35,14 +35,17 @@ timeval timeval_of(microseconds time) {
           .tv_usec = static_cast<suseconds_t>(positive.count() % 1'000'000)};
 }
 
+std::string name_of(const std::string& host, int port) {
+  const bool has_colons = host.find(':') != std::string::npos;
+  return "redis " + (has_colons ? '[' + host + ']' : host) + ':' + std::to_string(port);
+}
+
 /// Whom an error speaks of.
 std::string peer_of(const redisContext* context) {
   if (context->connection_type == REDIS_CONN_UNIX && context->unix_sock.path != nullptr) {
     return std::string("redis ") + context->unix_sock.path;
   }
-  return context->tcp.host == nullptr
-             ? "redis"
-             : std::string("redis ") + context->tcp.host + ":" + std::to_string(context->tcp.port);
+  return context->tcp.host == nullptr ? "redis" : name_of(context->tcp.host, context->tcp.port);
 }
 
 [[noreturn]] void throw_error_of(const redisContext* context, const std::string& text) {
@@ -103,7 +106,10 @@ std::string text_of(const redisReply& reply);
 std::string text_of_elements(const redisReply& reply) {
   std::string lines;
   for (std::size_t i = 0; i < reply.elements; ++i) {
-    lines += (i == 0 ? "" : "\n") + text_of(*reply.element[i]);
+    if (i != 0) {
+      lines += '\n';
+    }
+    lines += text_of(*reply.element[i]);
   }
   return lines;
 }
@@ -169,6 +175,7 @@ std::string limit_of(int socket) {
 
 /// Throws if the connection breaks, or each time no byte comes within the limit of waits.
 redis_answer exchange(redisContext* context, const words_view& words) {
+  check(context, context->err);  // a broken one fails at once, and errno would be of the past
   arguments all(words);
   const detail::no_pipe_signal while_it_writes;
   void* const raw = redisCommandArgv(context, all.count(), all.texts.data(), all.lengths.data());
@@ -293,8 +300,7 @@ bool answers_in_turn(redisContext* context, const create_context& limit) {
 /// The context knows its peer as after that.
 redisContext* connect(const redis_target& target, const create_context& context) {
   const bool by_path = !target.path.empty();
-  const std::string who =
-      "redis " + (by_path ? target.path : target.host + ":" + std::to_string(target.port));
+  const std::string who = by_path ? "redis " + target.path : name_of(target.host, target.port);
   detail::socket_owner socket = by_path ? detail::dial(who, target.path, context)
                                         : detail::dial(who, target.host, target.port, context);
   redisContext* const made = redisConnectFd(socket.get());

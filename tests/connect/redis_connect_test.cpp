@@ -6,13 +6,19 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <iterator>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "connect/deaf_listener.hpp"
 #include "connect/redis_fixture.hpp"
@@ -113,6 +119,75 @@ TEST(RedisConnectBeside, AConnectThatHangsEndsWhenItIsAskedToStop) {
   EXPECT_NE(error_of({.port = deaf.port()}, {begin + 50s, stop.get_token()}), "none");
   EXPECT_GE(steady_clock::now() - begin, 50ms);  // it did hang
   EXPECT_LT(steady_clock::now() - begin, 20s);
+}
+
+// It would be one of others, by its lower 16 bits.
+TEST_F(RedisConnect, APortThatThereIsNotIsRefusedForGood) {
+  redis_target wrong = target();
+  wrong.port += 65536;
+  EXPECT_THROW((void)redis_factory(wrong).create({steady_clock::now() + 20s, {}}),
+               permanent_failure);
+}
+
+/// Listens at a path, with room for one client.
+class narrow_listener {
+ public:
+  narrow_listener() {
+    ::unlink(path_.c_str());
+    address_.sun_family = AF_UNIX;
+    std::copy(path_.begin(), path_.end(), std::begin(address_.sun_path));
+    EXPECT_EQ(::bind(socket_, any(), sizeof address_), 0);
+    EXPECT_EQ(::listen(socket_, 0), 0);
+  }
+  narrow_listener(const narrow_listener&) = delete;
+  narrow_listener& operator=(const narrow_listener&) = delete;
+  ~narrow_listener() {
+    ::close(socket_);
+    ::unlink(path_.c_str());
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Until a client is told that there is no room.
+  void fill() {
+    int client = 0;
+    do {
+      client = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+      clients_.emplace_back(client);
+    } while (::connect(client, any(), sizeof address_) == 0);
+  }
+  /// Hangs up on all that have connected.
+  void accept_all() {
+    for (std::size_t i = 1; i < clients_.size(); ++i) {  // but for the one that was told so
+      ::close(::accept(socket_, nullptr, nullptr));
+    }
+    for (const int client : clients_) {
+      ::close(client);
+    }
+  }
+
+ private:
+  [[nodiscard]] const sockaddr* any() const {
+    return reinterpret_cast<const sockaddr*>(&address_);  // NOLINT(*-reinterpret-cast)
+  }
+  std::string path_ = ::testing::TempDir() + "lido-" + std::to_string(::getpid()) + ".socket";
+  sockaddr_un address_{};
+  int socket_ = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  std::vector<int> clients_;
+};
+
+TEST(RedisConnectBeside, AServerByPathWhoseQueueIsFullIsWaitedFor) {
+  narrow_listener busy;
+  busy.fill();
+  redis_target target;
+  target.path = busy.path();
+  EXPECT_NE(error_of(target, {steady_clock::now() + 50ms, {}}).find("timed out"),
+            std::string::npos);
+  std::jthread serves([&] {
+    std::this_thread::sleep_for(50ms);
+    busy.accept_all();
+  });
+  // It comes to the first question, which nobody answers.
+  EXPECT_NE(error_of(target, {steady_clock::now() + 500ms, {}}).find("no answer in time"),
+            std::string::npos);
 }
 
 TEST_F(RedisConnect, ErrorsNameWhomTheySpeakOf) {

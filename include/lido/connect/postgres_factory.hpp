@@ -22,9 +22,9 @@ enum class postgres_reset : std::uint8_t {
 };
 
 struct postgres_target {
-  /// As of PQconnectdb: "host=db dbname=shop user=web". Of several hosts each has its share of the
-  /// time that is left, and none more than connect_timeout: the next is tried when one refuses, or
-  /// has been silent for so long. Of one name's addresses the next is tried when one refuses.
+  /// As of PQconnectdb: "host=db dbname=shop user=web". Of several hosts the next is tried when one
+  /// refuses; one that is silent takes all the time there is, as libpq has no regard to
+  /// connect_timeout here.
   std::string conninfo;
   postgres_reset on_reset = postgres_reset::rollback;
   /// A reset that takes longer refuses the connection. More than zero.

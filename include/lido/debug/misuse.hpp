@@ -30,7 +30,7 @@ enum class misuse_kind : std::uint8_t {
 struct misuse {
   misuse_kind kind;
   std::string_view pool_name;  ///< of the pool that was called, as far as it is known
-  const void* object;          ///< see below
+  const void* object;          ///< see above
   std::size_t count;           ///< how many objects it is about
   std::string_view report;     ///< lines of text: what, who, where, the slot's last events
 };
