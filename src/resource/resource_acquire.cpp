@@ -16,18 +16,18 @@ constexpr std::size_t most_holders_in_errors = 8;
 
 /// The long ways know the time and the thread exactly. The first one of an acquire looks after the
 /// pool.
-void resource_core::begin_long_way(bool looks_after) noexcept {
+void resource_core::begin_long_way(const acquire_request* looks_after) noexcept {
   catch_up_by_callers();
   if (thread_offset == 0) {
     assign_thread_number();
   }
-  if (by_callers_ && looks_after) {
-    upkeep_by_caller();
+  if (by_callers_ && looks_after != nullptr && !looks_after->is_over()) {
+    upkeep_by_caller(nullptr, looks_after);
   }
 }
 
 resource_grant resource_core::take_now(const acquire_request& request, validation by) noexcept {
-  begin_long_way(request.looks_after);
+  begin_long_way(request.looks_after ? &request : nullptr);
   if (stands_back()) {
     return {};  // those who wait come first
   }
@@ -46,8 +46,7 @@ void resource_core::refuse(acquire_failure cause) {
 
 resource_grant resource_core::take(const acquire_request& request) {
   const auto alive = shared_from_this();
-  const bool is_over = !request.until.is_at_once() && request.until.passed();
-  begin_long_way(request.looks_after && !is_over && !request.stop.stop_requested());
+  begin_long_way(request.looks_after ? &request : nullptr);
   if (request.stop.stop_requested()) {
     refuse(acquire_failure::cancelled);
   }

@@ -30,7 +30,7 @@ void resource_core::take_async(const acquire_request& request, callback done) {
 
 /// What is idle, and need not be asked first.
 resource_grant resource_core::take_for_callback(const acquire_request& request) noexcept {
-  begin_long_way(/*looks_after=*/false);
+  begin_long_way(/*looks_after=*/nullptr);
   return stands_back() ? resource_grant{}
                        : take_idle(request.at, request.until, validation::by_pool, request.stop);
 }

@@ -15,11 +15,14 @@ bool resource_core::find_work(resource_waiter& waiter, job& todo, nanos& wait) n
   step_back(waiter, after);
   refill(after);  // the next try may be due, and nobody else may look
   wait = retry_at_ == 0 ? never : std::max<nanos>(retry_at_ - moment, 0);
+  // First, and others may have what there is to do.
+  if (after.calls_users()) {
+    step_aside(waiter);
+    poke_waiters(after);
+    return false;
+  }
   // Who has no time left begins nothing.
   if (!waiter.open() || waiter.until().passed() || !next_job(todo, /*is_brief=*/true)) {
-    if (after.calls_users()) {
-      step_aside(waiter);
-    }
     return false;
   }
   todo.by = &waiter;
@@ -77,7 +80,7 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
       (void)waiter.cancel(acquire_failure::timed_out, asleep);
     } else if (!works) {
       waiter.end_sleep();
-      upkeep_by_caller(&waiter);
+      upkeep_by_caller(&waiter, nullptr);
     }
     if (waiter.open() && !broken(mutation::job_unlooked)) {
       look_for_room(&waiter);  // what was made or ended here may have been in the way of others
@@ -148,12 +151,17 @@ void resource_core::make_for_callbacks(std::size_t most) noexcept {
   }
   {
     const lock guard(mutex_);
-    std::size_t threads = 0;  // that stand before it, and make one each
-    const resource_waiter* first = queue_.first();
-    for (; first != nullptr && first->deliver() == nullptr; first = waiter_list::after(*first)) {
+    if (callbacks_.first() == nullptr) {
+      return;
+    }
+    // Threads that stand before it make one each.
+    const std::size_t jobs = std::max<std::size_t>(pending_.size(), 1);
+    std::size_t threads = 0;
+    for (const resource_waiter* first = queue_.first();
+         threads < jobs && first->deliver() == nullptr; first = waiter_list::after(*first)) {
       threads += first->is_aside() ? 0 : 1;
     }
-    if (first == nullptr || (threads != 0 && pending_.size() <= threads)) {
+    if (threads == jobs) {
       return;
     }
     if (most == 0) {
@@ -163,17 +171,18 @@ void resource_core::make_for_callbacks(std::size_t most) noexcept {
     }
   }
   if (most == 1) {
-    run_jobs_of_acquire();
+    run_jobs_of_acquire(nullptr, nullptr);
   } else {
     run_jobs_here();
   }
 }
 
 /// As run_jobs_here, but an acquire has a time: after one create others go on, or the next one.
-void resource_core::run_jobs_of_acquire(resource_waiter* by) noexcept {
+void resource_core::run_jobs_of_acquire(resource_waiter* by,
+                                        const acquire_request* asked) noexcept {
   for (job todo; take_job(todo, /*is_brief=*/true, by); todo = {}) {
     run_job(todo);
-    if (todo.slot != nullptr) {
+    if (todo.slot != nullptr || (asked != nullptr && asked->is_over())) {
       // relaxed: a hint; the mutex decides
       next_upkeep_.store(0, std::memory_order_relaxed);
       return;
@@ -182,7 +191,7 @@ void resource_core::run_jobs_of_acquire(resource_waiter* by) noexcept {
 }
 
 /// In threads that acquire: the clock, and what is due.
-void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
+void resource_core::upkeep_by_caller(resource_waiter* by, const acquire_request* asked) noexcept {
   const nanos moment = by != nullptr ? read_clock() : glance_at_clock();
   // relaxed: a hint; the mutex decides
   if (moment < next_upkeep_.load(std::memory_order_relaxed)) {
@@ -198,13 +207,18 @@ void resource_core::upkeep_by_caller(resource_waiter* by) noexcept {
     sweep_due_ = true;
     (void)expire_async(after);
     refill(after);
+    if (rooms_ != nullptr && queue_.empty()) {
+      drop_pending(0);  // as in a tick
+    }
     // Who waits does not leave its place for nothing.
     if (by != nullptr && (after.calls_users() || has_report() || has_care())) {
       step_aside(*by);
     }
   }
   report_leases();
-  run_jobs_of_acquire(by);
+  if (asked == nullptr || !asked->is_over()) {  // callbacks, too, may have taken their time
+    run_jobs_of_acquire(by, asked);
+  }
 }
 
 /// Under the mutex: the next try is later, and twice as much later each time.

@@ -66,6 +66,7 @@ bool resource_core::kill(const resource_handle& handle) noexcept {
   life_word ticket;
   if (slot->word().doomed() && slot->lend(ticket, life_state::checking)) {
     (void)look_after({slot, ticket}, /*may_ask=*/true);
+    make_for_callbacks();
   }
   return true;
 }
@@ -87,6 +88,7 @@ void resource_core::flush() noexcept {
   // relaxed: who misses it now sees it when it next looks at a resource
   epoch_.fetch_add(1, std::memory_order_relaxed);
   purge();
+  make_for_callbacks();  // those that came while it ended something
 }
 
 /// Ends what is idle and over, and does not wait for maintenance.

@@ -185,7 +185,8 @@ bool resource_core::run_one_job(bool is_brief) noexcept {
 /// `by`: who waits, and is aside from now on if there is one.
 bool resource_core::take_job(job& out, bool is_brief, resource_waiter* by) noexcept {
   const lock guard(mutex_);
-  if (!next_job(out, is_brief)) {
+  const bool is_over = by != nullptr && (!by->open() || by->until().passed());
+  if (is_over || !next_job(out, is_brief)) {
     return false;
   }
   out.by = by;

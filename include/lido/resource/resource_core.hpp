@@ -23,6 +23,7 @@
 #include "lido/debug/place.hpp"
 #include "lido/debug/thread_label.hpp"
 #include "lido/resource/acquire_error.hpp"
+#include "lido/resource/acquire_request.hpp"
 #include "lido/resource/aftermath.hpp"
 #include "lido/resource/attention.hpp"
 #include "lido/resource/pool_settings.hpp"
@@ -38,14 +39,6 @@
 namespace lido::detail {
 
 class async_waiter;
-
-/// What an acquire asks for.
-struct acquire_request {
-  deadline until;
-  std::stop_token stop;
-  place at;
-  bool looks_after = true;  ///< the pool, if that is due, and if who acquires does that
-};
 
 /// Slots with their lives, the queue of those who wait, and who does what when. The short way, that
 /// of idle, valid resources, changes one word of a slot and reads `attention_`. All else is under
@@ -157,7 +150,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] std::uint32_t hopeful() const noexcept;
   void was_unfit() noexcept;
   // resource_acquire.cpp
-  void begin_long_way(bool looks_after) noexcept;
+  void begin_long_way(const acquire_request* looks_after) noexcept;
   [[nodiscard]] resource_grant take_idle(place at, deadline until, validation by,
                                          const std::stop_token& stop) noexcept;
   [[nodiscard]] resource_grant scan(life_state to) noexcept;
@@ -186,7 +179,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void step_aside(resource_waiter& waiter) noexcept;
   void step_back(resource_waiter& waiter, aftermath& after) noexcept;
   void poke_waiters(aftermath& after) noexcept;
-  void upkeep_by_caller(resource_waiter* by = nullptr) noexcept;
+  void upkeep_by_caller(resource_waiter* by, const acquire_request* asked) noexcept;
   // resource_deadlock.cpp
   [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
   [[nodiscard]] bool is_deadlock(std::uint32_t thread) const noexcept;
@@ -241,7 +234,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool next_job(job& out, bool is_brief) noexcept;
   void run_job(const job& todo) noexcept;
   void run_jobs_here() noexcept;
-  void run_jobs_of_acquire(resource_waiter* by = nullptr) noexcept;
+  void run_jobs_of_acquire(resource_waiter* by, const acquire_request* asked) noexcept;
   bool run_one_job(bool is_brief) noexcept;
   [[nodiscard]] bool take_job(job& out, bool is_brief, resource_waiter* by = nullptr) noexcept;
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
