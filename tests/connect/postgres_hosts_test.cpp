@@ -38,7 +38,8 @@ TEST_F(PostgresHosts, ARefusalOfOneHostIsNoneForGoodWhileAnotherIsDown) {
 /// Why it is connected to by nobody for good, or what it said else.
 std::string permanent_failure_of(const std::string& conninfo) {
   try {
-    (void)postgres_factory({.conninfo = conninfo}).create({std::chrono::steady_clock::now() + 20s, {}});
+    (void)postgres_factory({.conninfo = conninfo})
+        .create({std::chrono::steady_clock::now() + 20s, {}});
     return "connected";
   } catch (const permanent_failure& error) {
     return error.what();
