@@ -218,6 +218,9 @@ void resource_core::upkeep_by_caller(resource_waiter* by, const acquire_request*
   report_leases();
   if (asked == nullptr || !asked->is_over()) {  // callbacks, too, may have taken their time
     run_jobs_of_acquire(by, asked);
+  } else {
+    // relaxed: a hint; the mutex decides
+    next_upkeep_.store(0, std::memory_order_relaxed);
   }
 }
 
