@@ -26,7 +26,7 @@ namespace {
 using std::chrono::steady_clock;
 
 /// How long a program may take. For all it prints: one that goes on and on is not waited for.
-constexpr std::chrono::seconds patience{5};
+constexpr std::chrono::seconds most_of_a_run{5};
 
 /// Whether there is more to read before `end`, or it is known that there is not. A signal, such as
 /// that of a profiler's timer, is neither.
@@ -52,7 +52,7 @@ ssize_t read_some(int from, std::span<char> out) noexcept {
   return got;
 }
 
-/// What a program prints, up to a length. Blocks until it ends, or patience does.
+/// What a program prints, up to a length. Blocks until it ends, or most_of_a_run does.
 class output_of {
  public:
   explicit output_of(const char* program, const char* path, const char* address) noexcept {
@@ -98,7 +98,7 @@ class output_of {
   }
 
   void read_all(int from) noexcept {
-    const auto end = steady_clock::now() + patience;
+    const auto end = steady_clock::now() + most_of_a_run;
     while (size_ < text_.size() && has_more(from, end)) {
       const ssize_t got = read_some(from, std::span(text_).subspan(size_));
       if (got <= 0) {
