@@ -19,9 +19,10 @@ using test::fake_pool;
 
 class ResourceWorkOfCallers : public testing::Test {
  protected:
-  static resource_pool_options of_size(std::size_t max_size) {
+  static resource_pool_options of_size(std::size_t max_size,
+                                       std::chrono::nanoseconds trusted_for = 1h) {
     return {.max_size = max_size,
-            .validate_if_idle_longer_than = 1h,
+            .validate_if_idle_longer_than = trusted_for,
             .max_creating = 1,
             .upkeep = maintenance::by_callers};
   }
@@ -33,6 +34,38 @@ class ResourceWorkOfCallers : public testing::Test {
     };
   }
 
+  /// While a waiting thread is in a slow callback, what comes back goes to one behind it.
+  void expect_others_served(fake_pool& pool, fake_lease& held) {
+    ASSERT_TRUE(eventually([&] { return in_callback_.load(); }));
+    std::atomic<bool> served{false};
+    std::jthread behind([&] { served = !!pool.acquire_for(60s); });
+    EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+    held.reset();
+    EXPECT_TRUE(eventually([&] { return served.load(); })) << "it went to who is in a callback";
+    callback_lasts_ = false;
+  }
+  /// A validation uses up the time of an acquire, and says no while somebody waits: who is late is
+  /// told so before anything is made. Afterwards all goes well. The pool has room for one.
+  template <class Join>
+  void expect_nothing_made_late(fake_pool& pool, const Join& join) {
+    (void)pool.acquire();
+    server_.slow_validate = true;
+    std::atomic<bool> over{false};
+    std::jthread late([&] {
+      EXPECT_EQ(test::failure_of(pool, 50ms), acquire_failure::timed_out);
+      over = true;
+    });
+    ASSERT_TRUE(eventually([&] { return server_.validations == 1; }));
+    join();
+    std::this_thread::sleep_for(60ms);  // acquires go by real time
+    server_.slow = true;
+    server_.broken = true;
+    server_.slow_validate = false;
+    EXPECT_TRUE(eventually([&] { return over.load(); })) << "it makes one";
+    server_.slow = false;
+    server_.broken = false;
+  }
+
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): what each test sets
   test::fake_server server_;
   std::atomic<bool> in_callback_{false};
@@ -42,25 +75,12 @@ class ResourceWorkOfCallers : public testing::Test {
 
 // An answer that came too late has made room, and the one who asked is not to fill it.
 TEST_F(ResourceWorkOfCallers, NoCreateIsBegunWhenTheTimeIsOver) {
-  resource_pool_options options = of_size(1);
-  options.validate_if_idle_longer_than = 0ns;
-  fake_pool pool(test::fake_factory{&server_}, options);
-  (void)pool.acquire();
-  server_.slow_validate = true;
-  std::atomic<bool> over{false};
-  std::jthread late([&] {
-    EXPECT_EQ(test::failure_of(pool, 50ms), acquire_failure::timed_out);
-    over = true;
+  fake_pool pool(test::fake_factory{&server_}, of_size(1, 0ns));
+  std::jthread patient;
+  expect_nothing_made_late(pool, [&] {
+    patient = std::jthread([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
+    EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
   });
-  ASSERT_TRUE(eventually([&] { return server_.validations == 1; }));
-  std::jthread patient([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
-  std::this_thread::sleep_for(60ms);
-  server_.slow = true;
-  server_.broken = true;
-  server_.slow_validate = false;
-  EXPECT_TRUE(eventually([&] { return over.load(); })) << "it makes one";
-  server_.slow = false;
 }
 
 TEST_F(ResourceWorkOfCallers, WhoTellsALateCallbackIsGivenNothingMeanwhile) {
@@ -69,13 +89,7 @@ TEST_F(ResourceWorkOfCallers, WhoTellsALateCallbackIsGivenNothingMeanwhile) {
   pool.async_acquire(slow_callback(), 1ms);
   std::this_thread::sleep_for(5ms);
   std::jthread busy([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
-  ASSERT_TRUE(eventually([&] { return in_callback_.load(); }));
-  std::atomic<bool> served{false};
-  std::jthread behind([&] { served = !!pool.acquire_for(60s); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
-  held.reset();
-  EXPECT_TRUE(eventually([&] { return served.load(); })) << "it went to who is in a callback";
-  callback_lasts_ = false;
+  expect_others_served(pool, held);
 }
 
 TEST_F(ResourceWorkOfCallers, WhoseCreateHasFailedIsGivenNothingWhileItTellsALateCallback) {
@@ -92,37 +106,14 @@ TEST_F(ResourceWorkOfCallers, WhoseCreateHasFailedIsGivenNothingWhileItTellsALat
   ASSERT_TRUE(eventually([&] { return server_.creates > before; }));  // in the next try
   std::this_thread::sleep_for(60ms);
   server_.slow = false;
-  ASSERT_TRUE(eventually([&] { return in_callback_.load(); }));
-  std::atomic<bool> served{false};
-  std::jthread behind([&] { served = !!pool.acquire_for(60s); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
-  held.reset();
-  EXPECT_TRUE(eventually([&] { return served.load(); })) << "it went to who is in a callback";
-  callback_lasts_ = false;
+  expect_others_served(pool, held);
 }
 
 // An answer that used up the time has made room, and a callback waits for it.
 TEST_F(ResourceWorkOfCallers, NothingIsMadeForCallbacksWhenTheTimeIsOver) {
-  resource_pool_options options = of_size(1);
-  options.validate_if_idle_longer_than = 0ns;
-  fake_pool pool(test::fake_factory{&server_}, options);
-  (void)pool.acquire();
-  server_.slow_validate = true;
-  std::atomic<bool> over{false};
-  std::jthread late([&] {
-    EXPECT_EQ(test::failure_of(pool, 50ms), acquire_failure::timed_out);
-    over = true;
-  });
-  ASSERT_TRUE(eventually([&] { return server_.validations == 1; }));
+  fake_pool pool(test::fake_factory{&server_}, of_size(1, 0ns));
   test::outcome told;
-  pool.async_acquire(told.receiver(), 60s);
-  std::this_thread::sleep_for(60ms);
-  server_.slow = true;
-  server_.broken = true;
-  server_.slow_validate = false;
-  EXPECT_TRUE(eventually([&] { return over.load(); })) << "it makes one";
-  server_.slow = false;
-  server_.broken = false;
+  expect_nothing_made_late(pool, [&] { pool.async_acquire(told.receiver(), 60s); });
   EXPECT_TRUE(eventually([&] {
     (void)pool.try_acquire();
     return told.calls == 1;
@@ -203,6 +194,24 @@ TEST_F(ResourceWorkOfCallers, AnAcquireDoesNotMakeWhatAllCallbacksWaitFor) {
   }));
   for (test::outcome& one : told) {
     one.lease.reset();
+  }
+}
+
+// What ends meanwhile has had the room that the callback waits for, and nobody else comes.
+TEST_F(ResourceWorkOfCallers, AFlushAndAKillServeACallbackThatCameMeanwhile) {
+  for (const bool kills : {false, true}) {
+    fake_pool pool(test::fake_factory{&server_}, of_size(1));
+    const resource_handle idle = pool.acquire().handle();
+    server_.slow_destroy = true;
+    std::jthread ends([&] { kills ? (void)pool.kill(idle) : pool.flush(); });
+    ASSERT_TRUE(eventually([&] { return pool.stats().closing == 1; }));
+    test::outcome told;
+    pool.async_acquire(told.receiver(), 60s);
+    EXPECT_EQ(told.calls, 0);
+    server_.slow_destroy = false;
+    EXPECT_TRUE(eventually([&] { return told.calls == 1; }));
+    EXPECT_TRUE(told.lease);
+    told.lease.reset();
   }
 }
 
