@@ -37,11 +37,13 @@ class lido_resources {
  public:
   static constexpr std::string_view name = "lido";
   static constexpr bool sleeps = true;
-  explicit lido_resources(std::size_t size, std::chrono::nanoseconds overtake_for = {})
+  explicit lido_resources(std::size_t size, std::chrono::nanoseconds overtake_for = {},
+                          lido::maintenance upkeep = lido::maintenance::background)
       : pool_([] { return stub_connection(); }, {.max_size = size,
                                                  .min_idle = size,
                                                  .max_creating = size,
-                                                 .overtake_for = overtake_for}) {
+                                                 .overtake_for = overtake_for,
+                                                 .upkeep = upkeep}) {
     std::vector<lido::resource_lease<stub_connection>> all;
     for (std::size_t i = 0; i < size; ++i) {
       all.push_back(pool_.acquire());
@@ -64,6 +66,14 @@ class lido_overtaking : public lido_resources {
   static constexpr std::string_view name = "lido_overtaking";
   explicit lido_overtaking(std::size_t size)
       : lido_resources(size, std::chrono::milliseconds(10)) {}
+};
+
+/// Without a thread of its own: who acquires looks after the pool, too.
+class lido_by_callers : public lido_resources {
+ public:
+  static constexpr std::string_view name = "lido_by_callers";
+  explicit lido_by_callers(std::size_t size)
+      : lido_resources(size, {}, lido::maintenance::by_callers) {}
 };
 
 /// No pool, but the least that serves threads in turn and lets them sleep: each use draws a number

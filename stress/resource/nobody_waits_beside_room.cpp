@@ -26,6 +26,7 @@ struct limits {
   unsigned keys;
   unsigned faults;  ///< one call of the factory in so many fails; 0: none
   unsigned delay;   ///< microseconds that a call takes at most
+  unsigned retry;   ///< microseconds until a create that failed is tried again; four times at most
 };
 
 struct chance {
@@ -70,15 +71,15 @@ class crowd {
  public:
   crowd(stress::random random, unsigned threads)
       : random_(random),
-        drawn_{1 + draw(3), 1 + draw(3), 2 + draw(3), draw(2) == 0 ? 0 : 3 + draw(6),
-               draw(3) * 1500},
+        drawn_{1 + draw(3),    1 + draw(3),   2 + draw(3), draw(2) == 0 ? 0 : 3 + draw(6),
+               draw(3) * 1500, 20U << draw(7)},
         pool_(moody_factory{&drawn_, &moods_},
               {.max_total = drawn_.total,
                .prefer_same_key_for = std::chrono::milliseconds(draw(3)),
                .each_key = {.max_size = drawn_.each,
                             .validate_if_idle_longer_than = draw(2) == 0 ? 0ms : 500ms,
-                            .retry_first = 2ms,
-                            .retry_longest = 8ms,
+                            .retry_first = std::chrono::microseconds(drawn_.retry),
+                            .retry_longest = std::chrono::microseconds(4 * drawn_.retry),
                             .upkeep = lido::maintenance::by_tick}}),
         states_(threads) {
     for (state& mine : states_) {
