@@ -87,7 +87,14 @@ class scene {
     neighbour_ = std::thread([this] { keep_a_full_cache(); });
     both_.arrive_and_wait();
     if constexpr (blocks<Pool>) {
-      customer_ = std::thread([this] { wait_for_a_slot(); });
+      // A thread that begins allocates, and a fork at that moment leaves its child the lock of
+      // AddressSanitizer.
+      std::latch is_there(1);
+      customer_ = std::thread([this, &is_there] {
+        is_there.count_down();
+        wait_for_a_slot();
+      });
+      is_there.wait();
     }
     victim_ = std::thread([this, stop_at, places] {
       if (places != nullptr) {

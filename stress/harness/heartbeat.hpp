@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -14,12 +15,13 @@ namespace stress {
 
 /// A thread that does nothing but sleep for a millisecond at a time, and knows when that took much
 /// longer: then others had its processor, and every other thread of ours may have been as late.
+/// It never allocates: a fork in the midst of that would leave its child the sanitizer's lock.
 class heartbeat {
  public:
   using clock = std::chrono::steady_clock;
 
   heartbeat()
-      : thread_([this](const std::stop_token& stop) {
+      : gaps_(reserved()), thread_([this](const std::stop_token& stop) {
           while (!stop.stop_requested()) {
             beat();
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -29,8 +31,8 @@ class heartbeat {
   [[nodiscard]] clock::duration missed_between(clock::time_point begin, clock::time_point end) {
     const std::lock_guard guard(mutex_);
     clock::duration missed = overlap(last_, end, begin, end);  // it may be late just now
-    for (auto gap = gaps_.rbegin(); gap != gaps_.rend() && gap->second > begin; ++gap) {
-      missed += overlap(gap->first, gap->second, begin, end);
+    for (auto late = gaps_.rbegin(); late != gaps_.rend() && late->second > begin; ++late) {
+      missed += overlap(late->first, late->second, begin, end);
     }
     return missed;
   }
@@ -40,7 +42,16 @@ class heartbeat {
   }
 
  private:
+  using gap = std::pair<clock::time_point, clock::time_point>;
+
   static constexpr std::chrono::milliseconds much_longer{10};
+  static constexpr std::size_t most_gaps = 4096;  // the last ones, which took 40 s at least
+
+  static std::vector<gap> reserved() {
+    std::vector<gap> gaps;
+    gaps.reserve(most_gaps);
+    return gaps;
+  }
 
   static clock::duration overlap(clock::time_point first, clock::time_point last,
                                  clock::time_point begin, clock::time_point end) {
@@ -51,6 +62,9 @@ class heartbeat {
     const std::lock_guard guard(mutex_);
     const auto moment = clock::now();
     if (moment - last_ > much_longer) {
+      if (gaps_.size() == most_gaps) {
+        gaps_.erase(gaps_.begin(), gaps_.begin() + most_gaps / 2);
+      }
       gaps_.emplace_back(last_, moment);
       worst_ = std::max(worst_, moment - last_);
     }
@@ -60,7 +74,7 @@ class heartbeat {
   std::mutex mutex_;
   clock::time_point last_ = clock::now();
   clock::duration worst_{0};
-  std::vector<std::pair<clock::time_point, clock::time_point>> gaps_;
+  std::vector<gap> gaps_;
   std::jthread thread_;
 };
 
