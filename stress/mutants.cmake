@@ -123,6 +123,7 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   # What somebody waits for in vain shows at the end of the run, when nobody else comes by.
   lido_mutant(return_unwatched "" resource/no_waiter_is_forgotten "" --patience 3 --seconds 5)
   lido_mutant(swallow_resource "" resource/no_waiter_is_forgotten "" --patience 3)
+  lido_mutant(keep_killed "" resource/no_waiter_is_forgotten "" --resets 0 --patience 3)
   lido_mutant(refused_resource "" resource/no_waiter_is_forgotten fuzzed --size 2 --threads 3 --faults 0 --patience 3)
   if(TARGET lido::standalone_asio)
     # Coroutines and handlers find what threads find.

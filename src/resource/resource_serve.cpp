@@ -72,8 +72,7 @@ void resource_core::offer(const resource_grant& grant) noexcept {
   begin_leaving(corner);
   if (!slot.put_back(grant.ticket)) {
     end_leaving(corner);
-    retire(grant, destroy_reason::killed);
-    return;
+    return broken(mutation::keep_killed) ? void() : retire(grant, destroy_reason::killed);
   }
   const bool unwatched = !attention_.needed() || broken(mutation::return_unwatched);
   // What threads without a number share would keep them without one.
@@ -225,9 +224,9 @@ void resource_core::match(resource_slot* only, aftermath& after) noexcept {
     if (given && only != nullptr) {
       return;
     }
-    loan = given ? resource_loan{} : loan;
+    loan = given || broken(mutation::refused_resource) ? resource_loan{} : loan;
   }
-  if (loan.grant.slot != nullptr && !broken(mutation::refused_resource)) {
+  if (loan.grant.slot != nullptr) {
     leave_idle(loan.grant, after);
   }
 }

@@ -2,8 +2,8 @@
 /// never more than its own limit, and nobody waits for room that another key does not use.
 ///
 /// More threads than resources, more keys than the total, factories that fail at random, waits that
-/// are cancelled or run out in the moment of being served, and one thread that ticks, kills,
-/// flushes.
+/// are cancelled or run out in the moment of being served, and one thread that ticks, flushes,
+/// kills what others have.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -187,6 +187,10 @@ void meddle(stress::run& run, pool_type& pool, const settings& settings) {
       pool.flush(static_cast<unsigned>(random() % settings.keys));
     } else if (random() % 4 == 0) {
       (void)pool.stats_by_key();
+    } else if (random() % 4 == 0) {
+      for (const lido::lease_info& lent : pool.leases()) {
+        (void)pool.kill(static_cast<unsigned>(std::stoul(lent.key)), lent.resource);
+      }
     }
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
   }

@@ -1,7 +1,8 @@
 /// Tries to break: no resource has two users, none is lost, nobody who waits is forgotten.
 ///
 /// More threads than resources, factories that fail at random, waits that are cancelled or run out
-/// in the moment of being served, callbacks, and one thread that kills, flushes, resizes, suspends.
+/// in the moment of being served, callbacks, and one thread that kills what others have, flushes,
+/// resizes, suspends.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -23,6 +24,7 @@ struct settings {
   unsigned mode = 0;
   unsigned faults = 16;
   unsigned overtaking = 0;
+  unsigned resets = 1;
   unsigned leave = 0;
   unsigned patience = 60;  // so long that who runs out of it has been forgotten
 };
@@ -53,6 +55,21 @@ class random_factory {
   unsigned faults_;
   std::shared_ptr<std::atomic<unsigned>> calls_ = std::make_shared<std::atomic<unsigned>>(1);
   std::shared_ptr<std::atomic<int>> alive_ = std::make_shared<std::atomic<int>>(0);
+};
+
+/// Has no say in what comes back: nobody looks at it before it is idle again.
+class without_reset {
+ public:
+  explicit without_reset(random_factory all) : all_(std::move(all)) {}
+
+  stress::owned create() { return all_.create(); }
+  bool validate(stress::owned& resource) { return all_.validate(resource); }
+  void destroy(stress::owned& resource, lido::destroy_reason reason) noexcept {
+    all_.destroy(resource, reason);
+  }
+
+ private:
+  random_factory all_;
 };
 
 using pool_type = lido::resource_pool<stress::owned>;
@@ -170,11 +187,20 @@ class worker {
   stress::random random_;
 };
 
+/// Each may be back meanwhile, with the next, or gone.
+void kill_what_is_lent(pool_type& pool) {
+  for (int round = 0; round < 100; ++round) {
+    for (const lido::lease_info& lent : pool.leases()) {
+      (void)pool.kill(lent.resource);
+    }
+  }
+}
+
 /// Does to the pool as a whole what can be done.
 void meddle(stress::run& run, pool_type& pool, unsigned size) {
   stress::random random = run.generator(0);
   while (!run.over()) {
-    switch (random() % 6) {
+    switch (random() % 7) {
       case 0:
         pool.flush();
         break;
@@ -188,7 +214,9 @@ void meddle(stress::run& run, pool_type& pool, unsigned size) {
         break;
       case 3:
         (void)pool.stats();
-        (void)pool.leases();
+        break;
+      case 4:
+        kill_what_is_lent(pool);
         break;
       default:
         pool.resize(size);
@@ -244,6 +272,22 @@ void check_end(const stress::run& run, pool_type& pool, const totals& totals,
              totals.callbacks.load(), stats.created, stats.create_failures);
 }
 
+template <class Factory>
+void work_with(stress::run& run, const Factory& factory, const settings& settings) {
+  totals totals;
+  // Nobody has as much time as an answer might take.
+  const std::chrono::seconds longest_answer(settings.leave != 0 ? 2 * settings.patience : 5);
+  pool_type pool(factory, {.max_size = settings.size,
+                           .validate_timeout = longest_answer,
+                           .validate_if_idle_longer_than = settings.leave != 0 ? 0ms : 1ms,
+                           .retry_first = 1ms,
+                           .retry_longest = 2ms,
+                           .overtake_for = std::chrono::microseconds(settings.overtaking),
+                           .upkeep = static_cast<lido::maintenance>(settings.mode % 3)});
+  load(run, pool, totals, settings);
+  check_end(run, pool, totals, std::chrono::seconds(settings.patience));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -253,26 +297,18 @@ int main(int argc, char** argv) {
   line.add("--mode", settings.mode, "0: background, 1: by callers, 2: by tick");
   line.add("--faults", settings.faults, "one call of the factory in so many fails; 0: none");
   line.add("--overtaking", settings.overtaking, "microseconds for which others may; 0: nobody");
+  line.add("--resets", settings.resets, "0: the factory has none");
   line.add("--leave", settings.leave, "1: all leave it to the pool to validate, before each use");
   line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
   line.parse(argc, argv);
 
   stress::run run(settings.run);
-  random_factory factory(settings.faults);
+  const random_factory factory(settings.faults);
   const auto alive = factory.alive();
-  totals totals;
-  {
-    // Nobody has as much time as an answer might take.
-    const std::chrono::seconds longest_answer(settings.leave != 0 ? 2 * settings.patience : 5);
-    pool_type pool(factory, {.max_size = settings.size,
-                             .validate_timeout = longest_answer,
-                             .validate_if_idle_longer_than = settings.leave != 0 ? 0ms : 1ms,
-                             .retry_first = 1ms,
-                             .retry_longest = 2ms,
-                             .overtake_for = std::chrono::microseconds(settings.overtaking),
-                             .upkeep = static_cast<lido::maintenance>(settings.mode % 3)});
-    load(run, pool, totals, settings);
-    check_end(run, pool, totals, std::chrono::seconds(settings.patience));
+  if (settings.resets != 0) {
+    work_with(run, factory, settings);
+  } else {
+    work_with(run, without_reset(factory), settings);
   }
   if (*alive != 0) {
     run.broken(std::to_string(*alive) + " resources were not destroyed");

@@ -51,6 +51,15 @@ TEST_F(ResourceControl, B2B4FailuresOfTheFactoryLeaveTheCountsRight) {
   EXPECT_EQ(pool.stats().create_failures, 1U);
   server.down = false;
   pass(10ms);
+  fill(pool, 2);  // a failed create costs no place
+  {
+    const fake_lease first = pool.try_acquire();
+    const fake_lease second = pool.try_acquire();
+    EXPECT_TRUE(first && second);
+    EXPECT_FALSE(pool.try_acquire());
+    pool.tick();
+    EXPECT_FALSE(pool.try_acquire());
+  }
   server.refuse_reset = true;
   for (int i = 0; i < 5; ++i) {
     (void)pool.try_acquire();

@@ -19,6 +19,19 @@ using test::eventually;
 using test::fake_lease;
 using test::fake_pool;
 
+struct stub {};
+
+/// Has no reset, and no say in what comes back.
+struct counted_stubs {
+  std::atomic<int>* alive;
+
+  [[nodiscard]] stub create() const {
+    ++*alive;
+    return {};
+  }
+  void destroy(stub& /*ended*/, destroy_reason /*reason*/) const noexcept { --*alive; }
+};
+
 // POOL-419: counters corrupted when return and invalidate race.
 TEST(ResourceCounts, B1CountsSurviveKillsBesideReleases) {
   test::fake_server server;
@@ -38,6 +51,47 @@ TEST(ResourceCounts, B1CountsSurviveKillsBesideReleases) {
   EXPECT_EQ(stats.idle, static_cast<std::size_t>(server.alive.load()));
   EXPECT_LE(server.most_alive, 2);
   EXPECT_GT(stats.destroyed_for(destroy_reason::killed), 0U);
+}
+
+// The same, where who kills is another than who has it, and returns at the same time; nothing looks
+// whether it was killed before it goes back, as a reset would.
+TEST(ResourceCounts, B1CountsSurviveWhoKillsWhatOthersReturn) {
+  std::atomic<int> alive{0};
+  resource_pool<stub> pool(counted_stubs{&alive},
+                           {.max_size = 2, .upkeep = maintenance::by_callers});
+  std::atomic<int> kills{0};
+  std::jthread admin([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      for (const lease_info& lent : pool.leases()) {
+        kills += pool.kill(lent.resource) ? 1 : 0;
+      }
+    }
+  });
+  test::run_crew(3, [&](unsigned /*thread*/) {
+    for (int uses = 0; uses < 1000 || (kills < 50 && uses < 1'000'000); ++uses) {
+      (void)pool.acquire_for(10s);
+    }
+  });
+  admin.request_stop();
+  admin.join();
+  const resource_pool_stats stats = pool.stats();
+  EXPECT_EQ(stats.in_use, 0U);
+  EXPECT_EQ(stats.idle, static_cast<std::size_t>(alive.load()));
+  EXPECT_GT(stats.destroyed_for(destroy_reason::killed), 0U);
+}
+
+TEST(ResourceCounts, B1WhatIsKilledInUseEndsAsItComesBack) {
+  std::atomic<int> alive{0};
+  resource_pool<stub> pool(counted_stubs{&alive},
+                           {.max_size = 1, .upkeep = maintenance::by_callers});
+  auto lease = pool.acquire();
+  EXPECT_TRUE(pool.kill(lease.handle()));
+  EXPECT_EQ(alive, 1);  // it is in use
+  lease.reset();
+  EXPECT_EQ(alive, 0);
+  EXPECT_EQ(pool.stats().live, 0U);
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::killed), 1U);
+  EXPECT_TRUE(pool.try_acquire());
 }
 
 /// What holds of each snapshot, whatever goes on beside it. Each of `users` may have made one that

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <latch>
+#include <thread>
 #include <vector>
 
 #include "support/customers.hpp"
@@ -11,7 +14,9 @@
 namespace lido {
 namespace {
 
+using namespace std::chrono_literals;
 using test::customers;
+using test::eventually;
 using test::fake_lease;
 using test::fake_pool;
 using test::way_to_wait;
@@ -53,6 +58,31 @@ TEST_P(ResourceOrder, A6WhoComesFirstHasTheFirstNewResource) {
 
 TEST_P(ResourceOrder, A6ThreadsAreServedInTheOrderOfComing) {
   serve_in_order(std::vector<way_to_wait>(12, way_to_wait::thread), /*discard=*/false);
+}
+
+// What comes back is for who waits, however often others ask meanwhile.
+TEST_P(ResourceOrder, A6NewcomersDoNotCutIn) {
+  fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 1h});
+  int cut_in = 0;
+  for (int round = 0; round < 100; ++round) {
+    fake_lease held = pool.acquire();
+    std::latch served(1);
+    std::latch over(1);
+    std::jthread waiting([&] {
+      const fake_lease got = pool.acquire_for(10s);
+      served.count_down();
+      over.wait();
+    });
+    EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    std::jthread newcomer([&] {
+      while (!served.try_wait()) {
+        cut_in += pool.try_acquire() ? 1 : 0;
+      }
+      over.count_down();
+    });
+    held.reset();
+  }
+  EXPECT_EQ(cut_in, 0);
 }
 
 LIDO_TEST_IN_ALL_MODES(ResourceOrder);

@@ -141,6 +141,8 @@ enum class mutation {
   return_unwatched,  ///< who puts a resource back does not look whether anybody waits
   swallow_resource,  ///< a waiter given a resource as it was cancelled leaves without it
   refused_resource,  ///< a resource that a waiter could no longer be given is forgotten
+  keep_killed,       ///< who puts back what was killed meanwhile does not end it
+  cut_in,            ///< who asks now takes what is idle before those who wait
   wait_at_work,      ///< who waits is given something while its thread makes another one
   back_unlooked,     ///< who waits again after such work does not look for what came meanwhile
   wait_unlooked,     ///< who has begun to wait does not look for idle resources

@@ -314,7 +314,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] std::uint32_t count_fit() const noexcept;
   /// Whether who asks now has to leave idle resources to others.
   [[nodiscard]] bool stands_back() const noexcept {
-    return overtaking_ ? attention_.flagged() : attention_.needed();
+    return overtaking_ || broken(mutation::cut_in) ? attention_.flagged() : attention_.needed();
   }
   void begin_leaving(thread_corner& corner) const noexcept;
   void end_leaving(thread_corner& corner) const noexcept;

@@ -91,6 +91,39 @@ void first_come_first_served() {
   });
 }
 
+// What comes back is for who waits, whoever asks in the moment in which it does.
+void newcomer_against_release() {
+  with_pool(1, [](lending& pool) {
+    lending::lease held = pool.take();
+    lido::detail::atomic<bool> waits(false);
+    bool served = false;
+    in_threads(
+        [&] {
+          lending::lease got = pool.pool().acquire();
+          served = true;
+          lending::use(std::move(got));
+        },
+        [&] {
+          while (pool.pool().stats().waiters == 0) {
+            execution::now().rest();
+          }
+          waits.store(true, std::memory_order_release);
+          lending::use(std::move(held));
+        },
+        [&] {
+          while (!waits.load(std::memory_order_acquire)) {
+            execution::now().rest();
+          }
+          lending::lease got = pool.pool().try_acquire();
+          if (got) {
+            require(served, "who waits was overtaken by one that came later");
+            lending::use(std::move(got));
+          }
+        });
+    pool.check(1);
+  });
+}
+
 // A callback in the queue is told exactly once, by who releases or by the clock.
 void late_callback() {
   with_pool(1, [](lending& pool) {
@@ -301,6 +334,8 @@ constexpr std::array scenarios{
     lends("resources.two_wait", "two who wait for one", &two_wait),
     lends("resources.three_for_two", "three threads, two resources", &three_for_two),
     lends("resources.first_come_first_served", "the order of the queue", &first_come_first_served),
+    lends("resources.newcomer_against_release", "what comes back is for who waits",
+          &newcomer_against_release),
     lends("resources.late_waiter", "a time that is over as it is served", &late_waiter),
     lends("resources.late_before_patient", "somebody stands behind it", &late_before_patient),
     lends("resources.late_callback", "a callback is told once", &late_callback),
