@@ -264,57 +264,6 @@ TEST_F(AsioAcquire, AContextMayEndBeforeTheWait) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-/// Asks for a lease as it ends.
-class last_will {
- public:
-  last_will(fake_pool& pool, net::io_context& context) : pool_(&pool), context_(&context) {}
-  last_will(last_will&& other) noexcept
-      : pool_(std::exchange(other.pool_, nullptr)), context_(other.context_) {}
-  last_will& operator=(last_will&&) = delete;
-  ~last_will() {
-    if (pool_ != nullptr) {
-      async_acquire(*pool_, 10s,
-                    net::bind_executor(*context_, [](const std::exception_ptr&, const fake_lease&) {
-                      FAIL() << "nobody runs it";
-                    }));
-    }
-  }
-
- private:
-  fake_pool* pool_;
-  net::io_context* context_;
-};
-
-// It waits longer than there is a context, and must not know that any more.
-TEST_F(AsioAcquire, WhatEndsWithAContextMayStillAsk) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
-  fake_lease held = pool.acquire();
-  {
-    const auto gone = std::make_unique<net::io_context>();
-    async_acquire(pool, 10s,
-                  net::bind_executor(*gone, [will = last_will(pool, *gone)](
-                                                const std::exception_ptr&, const fake_lease&) {
-                    FAIL() << "nobody runs it";
-                  }));
-  }
-  held.reset();
-  EXPECT_TRUE(pool.acquire_for(10s));
-  EXPECT_TRUE(pool.close(10s).complete());
-}
-
-// The context has told its parts of its end by then, and this is none of them yet.
-TEST_F(AsioAcquire, WhatEndsWithAContextMayBeTheFirstToAsk) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
-  fake_lease held = pool.acquire();
-  {
-    net::io_context gone;
-    net::post(gone, [will = last_will(pool, gone)] { FAIL() << "nobody runs it"; });
-  }
-  held.reset();
-  EXPECT_TRUE(pool.acquire_for(10s));
-  EXPECT_TRUE(pool.close(10s).complete());
-}
-
 // What nobody can be given any more takes nobody's place, and nothing is made for it.
 TEST_F(AsioAcquire, A10TheEndOfAContextEndsItsWaits) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .max_waiters = 2});
@@ -333,34 +282,6 @@ TEST_F(AsioAcquire, A10TheEndOfAContextEndsItsWaits) {
   held.discard();
   EXPECT_TRUE(eventually([&] { return pool.stats().live == 0; }));
   EXPECT_EQ(server.creates, 1);
-}
-
-// What a strand that has ended is given, it destroys at once: the handler, and with it the lease.
-TEST_F(AsioAcquire, WhatIsPostedAsAContextEndsMayAskToo) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
-  const auto nobody = [](const std::exception_ptr&, const fake_lease&) {
-    FAIL() << "nobody runs it";
-  };
-  {
-    net::io_context gone;
-    fake_lease held = pool.acquire();
-    std::stop_source stop;
-    (void)stop.request_stop();  // one that waits for nothing; so strands hear first of the end
-    async_acquire(pool, 10s, net::bind_executor(gone, nobody), stop.get_token());
-    const auto strand = net::make_strand(gone);
-    for (int i = 0; i < 3; ++i) {
-      async_acquire(pool, 10s,
-                    net::bind_executor(strand, [will = last_will(pool, gone)](
-                                                   const std::exception_ptr&, const fake_lease&) {
-                      FAIL() << "nobody runs it";
-                    }));
-    }
-    net::post(strand, [held = std::make_shared<fake_lease>(std::move(held))] {
-      FAIL() << "nobody runs it";
-    });
-  }
-  EXPECT_TRUE(pool.acquire_for(10s));
-  EXPECT_TRUE(pool.close(10s).complete());
 }
 
 // Each handler is either run, or destroyed with its context; nothing is lost.

@@ -14,6 +14,7 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
 #include <asio/query.hpp>
+#include <asio/strand.hpp>
 
 #define LIDO_ASIO_NAMESPACE standalone_asio
 namespace lido::detail {
@@ -36,6 +37,7 @@ namespace net = ::asio;
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
+#include <boost/asio/strand.hpp>
 
 #define LIDO_ASIO_NAMESPACE boost_asio
 namespace lido::detail {

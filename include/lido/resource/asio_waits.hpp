@@ -131,8 +131,20 @@ class asio_waits {
   bool ended_ = false;
 };
 
-/// The part of a context that hears of its end. Asio ends such parts before it ends what runs the
-/// handlers.
+/// All that a strand wants to know of its executor in order to be made.
+struct context_of_strand {
+  net::execution_context* named;
+  [[nodiscard]] net::execution_context& context() const noexcept { return *named; }
+};
+
+/// The part of a context that hears of its end. Asio ends such parts newest first, and handlers may
+/// be posted through any part that is older: through what runs them, and through that of strands,
+/// which is made before this.
+///
+/// An executor of the older form, which has no properties, may need another part, as
+/// `io_context::strand` does: it has made that itself, and its type has a part like this of its
+/// own, of `Older`, which is not made before one waits.
+template <class Older = void>
 class asio_waits_service : public net::execution_context::service {
  public:
   using key_type = asio_waits_service;
@@ -140,7 +152,9 @@ class asio_waits_service : public net::execution_context::service {
   static inline net::execution_context::id id;
 
   explicit asio_waits_service(net::execution_context& context)
-      : net::execution_context::service(context) {}
+      : net::execution_context::service(context) {
+    const net::strand<context_of_strand> first(context_of_strand{&context});
+  }
   asio_waits_service(const asio_waits_service&) = delete;
   asio_waits_service& operator=(const asio_waits_service&) = delete;
   /// What the end of a context destroys may be the first to ask, when the context has told its
@@ -157,7 +171,7 @@ class asio_waits_service : public net::execution_context::service {
 
 template <class Executor>
 concept names_context = requires(const Executor& executor) {
-  net::use_service<asio_waits_service>(executor.context());
+  net::use_service<asio_waits_service<Executor>>(executor.context());
 };
 
 /// Of the context of this executor; those of an executor without one, which cannot end, are of
@@ -165,10 +179,10 @@ concept names_context = requires(const Executor& executor) {
 template <class Executor>
 std::shared_ptr<asio_waits> waits_beside(const Executor& executor) {
   if constexpr (net::can_query<const Executor&, net::execution::context_t>::value) {
-    return net::use_service<asio_waits_service>(net::query(executor, net::execution::context))
+    return net::use_service<asio_waits_service<>>(net::query(executor, net::execution::context))
         .waits();
   } else if constexpr (names_context<Executor>) {
-    return net::use_service<asio_waits_service>(executor.context()).waits();
+    return net::use_service<asio_waits_service<Executor>>(executor.context()).waits();
   } else {
     return std::make_shared<asio_waits>();
   }

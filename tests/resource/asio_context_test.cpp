@@ -1,0 +1,227 @@
+// The end of a context: what it destroys may ask anew, and strands are parts of it that end, too.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lido/asio.hpp"
+#include "support/asio.hpp"
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+namespace net = detail::net;
+using namespace std::chrono_literals;
+using test::fake_lease;
+using test::fake_pool;
+
+class AsioContext : public ::testing::Test {
+ protected:
+  void TearDown() override { EXPECT_EQ(server.alive, 0); }
+
+  test::fake_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
+};
+
+/// Asks for a lease as it ends.
+template <class Executor>
+class last_will {
+ public:
+  last_will(fake_pool& pool, Executor executor) : pool_(&pool), executor_(std::move(executor)) {}
+  last_will(last_will&& other) noexcept
+      : pool_(std::exchange(other.pool_, nullptr)), executor_(other.executor_) {}
+  last_will& operator=(last_will&&) = delete;
+  ~last_will() {
+    if (pool_ != nullptr) {
+      async_acquire(*pool_, 10s,
+                    net::bind_executor(executor_, [](const std::exception_ptr&, const fake_lease&) {
+                      FAIL() << "nobody runs it";
+                    }));
+    }
+  }
+
+ private:
+  fake_pool* pool_;
+  Executor executor_;
+};
+
+// It waits longer than there is a context, and must not know that any more.
+TEST_F(AsioContext, WhatEndsWithAContextMayStillAsk) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  fake_lease held = pool.acquire();
+  {
+    const auto gone = std::make_unique<net::io_context>();
+    async_acquire(pool, 10s,
+                  net::bind_executor(*gone, [will = last_will(pool, gone->get_executor())](
+                                                const std::exception_ptr&, const fake_lease&) {
+                    FAIL() << "nobody runs it";
+                  }));
+  }
+  held.reset();
+  EXPECT_TRUE(pool.acquire_for(10s));
+  EXPECT_TRUE(pool.close(10s).complete());
+}
+
+// The context has told its parts of its end by then, and this is none of them yet.
+TEST_F(AsioContext, WhatEndsWithAContextMayBeTheFirstToAsk) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  fake_lease held = pool.acquire();
+  {
+    net::io_context gone;
+    net::post(gone, [will = last_will(pool, gone.get_executor())] { FAIL() << "nobody runs it"; });
+  }
+  held.reset();
+  EXPECT_TRUE(pool.acquire_for(10s));
+  EXPECT_TRUE(pool.close(10s).complete());
+}
+
+/// Of the older form, and refuses all work: what it is given it destroys at once.
+struct refusing {
+  net::io_context* of;
+
+  [[nodiscard]] net::io_context& context() const noexcept { return *of; }
+  void on_work_started() const noexcept {}
+  void on_work_finished() const noexcept {}
+  template <class Function, class Allocator>
+  void post(Function&& work, const Allocator& /*allocator*/) const {
+    const std::decay_t<Function> dropped(std::forward<Function>(work));
+  }
+  template <class Function, class Allocator>
+  void dispatch(Function&& work, const Allocator& allocator) const {
+    post(std::forward<Function>(work), allocator);
+  }
+  template <class Function, class Allocator>
+  void defer(Function&& work, const Allocator& allocator) const {
+    post(std::forward<Function>(work), allocator);
+  }
+  friend bool operator==(const refusing& a, const refusing& b) noexcept { return a.of == b.of; }
+  friend bool operator!=(const refusing& a, const refusing& b) noexcept { return a.of != b.of; }
+};
+
+TEST_F(AsioContext, WhatAPostDestroysMayAskToo) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  {
+    net::io_context context;
+    fake_lease held = pool.acquire();
+    for (int i = 0; i < 3; ++i) {
+      async_acquire(
+          pool, 10s,
+          net::bind_executor(refusing{&context}, [will = last_will(pool, refusing{&context})](
+                                                     const std::exception_ptr&, const fake_lease&) {
+            FAIL() << "nobody runs it";
+          }));
+    }
+    held.reset();
+  }
+  EXPECT_TRUE(pool.acquire_for(10s));
+  EXPECT_TRUE(pool.close(10s).complete());
+}
+
+struct new_kind {
+  using type = net::strand<net::io_context::executor_type>;
+  static type make(net::io_context& context) { return net::make_strand(context); }
+};
+
+struct old_kind {
+  using type = net::io_context::strand;
+  static type make(net::io_context& context) { return type(context); }
+};
+
+template <class Kind>
+class AsioStrands : public ::testing::Test {
+ protected:
+  /// The context knows no strands then.
+  void ask_without_strand(net::io_context& context) {
+    std::stop_source stop;
+    (void)stop.request_stop();
+    async_acquire(pool, 10s,
+                  net::bind_executor(context, [](const std::exception_ptr&, const fake_lease&) {}),
+                  stop.get_token());
+  }
+
+  test::fake_server server;  // NOLINT(*-non-private-member-*)
+  fake_pool pool{test::fake_factory{&server}, {.max_size = 20}};
+  // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
+};
+
+using kinds_of_strand = ::testing::Types<new_kind, old_kind>;
+TYPED_TEST_SUITE(AsioStrands, kinds_of_strand);
+
+/// Says as it ends whether another object has.
+class witness {
+ public:
+  witness(std::weak_ptr<fake_lease> other, std::optional<bool>& has_ended)
+      : other_(std::move(other)), has_ended_(&has_ended) {}
+  witness(witness&& from) noexcept
+      : other_(std::move(from.other_)), has_ended_(std::exchange(from.has_ended_, nullptr)) {}
+  witness& operator=(witness&&) = delete;
+  ~witness() {
+    if (has_ended_ != nullptr) {
+      *has_ended_ = other_.expired();
+    }
+  }
+
+ private:
+  std::weak_ptr<fake_lease> other_;
+  std::optional<bool>* has_ended_;
+};
+
+// Nobody posts through a strand while that ends.
+TYPED_TEST(AsioStrands, WaitsEndBeforeStrandsThatAreNewerThanTheFirst) {
+  this->pool.resize(1);
+  std::optional<bool> strand_has_ended;
+  {
+    net::io_context gone;
+    this->ask_without_strand(gone);
+    const auto strand = TypeParam::make(gone);
+    auto held = std::make_shared<fake_lease>(this->pool.acquire());
+    async_acquire(this->pool, 10s,
+                  net::bind_executor(strand, [seen = witness(held, strand_has_ended)](
+                                                 const std::exception_ptr&, const fake_lease&) {
+                    FAIL() << "nobody runs it";
+                  }));
+    net::post(strand, [held = std::move(held)] { FAIL() << "nobody runs it"; });
+  }
+  ASSERT_TRUE(strand_has_ended);
+  EXPECT_FALSE(*strand_has_ended);
+  EXPECT_TRUE(this->pool.close(10s).complete());
+}
+
+// As it ends in another thread, which may come to the strands at any moment.
+TYPED_TEST(AsioStrands, AContextMayEndBesideTheEndOfWaitsInThem) {
+  constexpr int size = 20;
+  const auto counted = std::make_shared<int>(0);
+  for (int round = 0; round < 200; ++round) {
+    auto context = std::make_unique<net::io_context>();
+    this->ask_without_strand(*context);
+    std::vector<fake_lease> held(size);
+    for (fake_lease& one : held) {
+      one = this->pool.acquire_for(10s);
+    }
+    for (int i = 0; i < size; ++i) {
+      async_acquire(this->pool, 10s,
+                    net::bind_executor(TypeParam::make(*context),
+                                       [counted](const std::exception_ptr&, const fake_lease&) {}));
+    }
+    std::atomic<bool> begun{false};
+    const std::jthread releasing([&] {
+      begun = true;
+      for (fake_lease& one : held) {
+        one.reset();
+      }
+    });
+    while (!begun) {
+    }
+    context.reset();
+  }
+  EXPECT_EQ(counted.use_count(), 1);
+  EXPECT_EQ(this->pool.stats().in_use, 0U);
+}
+
+}  // namespace
+}  // namespace lido
