@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstdint>
 #include <stdexcept>
@@ -76,9 +75,10 @@ words_view words_of(std::string_view command) {
   return words;
 }
 
-bool same_word(std::string_view left, std::string_view right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](char a, char b) {
-    return std::toupper(static_cast<unsigned char>(a)) == b;
+/// `name` is of capital letters. Without toupper, to which in Turkish that of i is none of MULTI.
+bool same_word(std::string_view word, std::string_view name) {
+  return std::equal(word.begin(), word.end(), name.begin(), name.end(), [](char a, char b) {
+    return a == b || (a >= 'a' && a <= 'z' && a - 'a' + 'A' == b);
   });
 }
 

@@ -1,8 +1,11 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
+#include <locale.h>
 #include <sys/time.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -35,6 +38,56 @@ TEST_F(RedisReset, ASubscriptionAndAnotherDatabaseDoNotReachTheNextUser) {
   (void)pool.acquire()->ask("SELECT 3");
   EXPECT_EQ(pool.acquire()->ask("GET where").text, "here");
   EXPECT_EQ(pool.stats().created, 1U);
+}
+
+/// In this thread, and made for this: in Turkish the capital of i is no letter of MULTI. Empty
+/// where the system has nothing to make it of.
+class turkish {
+ public:
+  turkish() {
+    const std::string made = (folder_.path() / "tr_TR.UTF-8").string();
+    try {
+      servers::run_program({"localedef", "-i", "tr_TR", "-f", "UTF-8", made},
+                           folder_.path() / "log");
+    } catch (const std::runtime_error&) {
+      return;
+    }
+    EXPECT_EQ(::setenv("LOCPATH", folder_.path().c_str(), 1), 0);
+    locale_ = ::newlocale(LC_ALL_MASK, "tr_TR.UTF-8", nullptr);
+    EXPECT_EQ(::unsetenv("LOCPATH"), 0);
+    before_ = ::uselocale(locale_);
+  }
+  turkish(const turkish&) = delete;
+  turkish& operator=(const turkish&) = delete;
+  ~turkish() {
+    if (*this) {
+      (void)::uselocale(before_);
+      ::freelocale(locale_);
+    }
+  }
+  [[nodiscard]] explicit operator bool() const { return locale_ != nullptr; }
+
+ private:
+  servers::temporary_folder folder_{"locale"};
+  locale_t locale_ = nullptr;
+  locale_t before_ = nullptr;
+};
+
+TEST_F(RedisReset, WhatACommandDoesIsKnownInEveryLanguage) {
+  const turkish language;
+  if (!language) {
+    GTEST_SKIP() << "this system cannot make a locale";
+  }
+  redis_pool pool = make({});
+  (void)pool.acquire()->ask("SET where here");
+  for (const char* const command : {"multi", "subscribe i", "select 3", "Client SetName i"}) {
+    (void)pool.acquire()->ask(command);
+    EXPECT_EQ(pool.acquire()->ask("GET where").text, "here") << command;
+  }
+  EXPECT_EQ(pool.acquire()->ask("CLIENT GETNAME").text, "");
+  EXPECT_EQ(pool.stats().created, 1U);
+  (void)pool.acquire()->ask("client no-evict on");
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 // What another writes to a watched key would fail the next user's transaction.
