@@ -373,7 +373,8 @@ bool redis_factory::reset(redis_connection& used) const noexcept {
       return is_clean && detail::is_quiet(raw->fd);
     }
     const create_context limit{detail::clock_after(target_.command_timeout), {}};
-    if (!is_clean || exchange_by(limit, raw, {"RESET"}).text != "RESET") {
+    if (!is_clean || !detail::set_blocking(raw->fd, /*on=*/true) ||
+        exchange_by(limit, raw, {"RESET"}).text != "RESET") {
       return false;
     }
     sign_in(raw, limit, target_);

@@ -202,6 +202,24 @@ TEST_F(RedisReset, TheUsersOwnTimeOutIsNotThatOfTheNext) {
   EXPECT_THROW((void)next->ask("GET colour"), std::runtime_error);
 }
 
+// So that it waits for answers, which it would otherwise have at once or not at all.
+TEST_F(RedisReset, WhatAUserHasSetToNonBlockingBlocksAgain) {
+  redis_pool pool = make({});
+  const auto flags_of = [](const redis_pool::lease_type& lease) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
+    return ::fcntl(lease->context()->fd, F_GETFL);
+  };
+  {
+    const auto hasty = pool.acquire();
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): as above
+    ASSERT_EQ(::fcntl(hasty->context()->fd, F_SETFL, flags_of(hasty) | O_NONBLOCK), 0);
+  }
+  const auto next = pool.acquire();
+  EXPECT_EQ(flags_of(next) & O_NONBLOCK, 0);
+  EXPECT_EQ(next->ask("ECHO mine").text, "mine");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
 TEST_F(RedisReset, AnAnswerThatNobodyReadRefusesTheConnection) {
   redis_pool pool = make({});
   {

@@ -48,8 +48,8 @@ class redis_connection {
 
   /// For everything else that hiredis has. Whatever is done with it, the factory takes the state of
   /// the connection for changed. What RESET leaves is for who did it to undo: CLIENT NO-EVICT,
-  /// CLIENT NO-TOUCH, SCRIPT DEBUG, and whatever is set in the context itself but the time-out.
-  /// redisReconnect has the system's time, not one of the factory.
+  /// CLIENT NO-TOUCH, SCRIPT DEBUG, and whatever is set in the context itself but the time-out,
+  /// or at its socket but O_NONBLOCK. redisReconnect has the system's time, not one of the factory.
   [[nodiscard]] redisContext* context() noexcept {
     changed_ = true;
     return context_.get();
