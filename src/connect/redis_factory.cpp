@@ -266,9 +266,11 @@ void insist(redisContext* context, const create_context& limit, const words_view
   accept(context, exchange_by(limit, context, words));
 }
 
-/// Of a user whose rights do not reach that far; who is not signed in is told something else first.
-bool is_forbidden(const redis_answer& answer) {
-  return answer.is_error && answer.text.starts_with("NOPERM");
+/// To PING, of a user whose rights do not reach that far, or of a server that cannot save what it
+/// has and refuses this as it does writes. Who is not signed in is told something else first.
+bool is_refused_alone(const redis_answer& answer) {
+  return answer.is_error &&
+         (answer.text.starts_with("NOPERM") || answer.text.starts_with("MISCONF"));
 }
 
 void sign_in(redisContext* context, const create_context& limit, const redis_target& target) {
@@ -283,8 +285,8 @@ void sign_in(redisContext* context, const create_context& limit, const redis_tar
 }
 
 /// Whether nothing comes before the next answer. Who had the connection may have sent commands and
-/// read none of the answers: one of them may look like any answer but that to a word of our own. To
-/// a user who may not say PING the server repeats it as a command that it does not know.
+/// read none of the answers: one of them may look like any answer but that to a word of our own.
+/// Where PING is refused the server repeats it as a command that it does not know.
 bool answers_in_turn(redisContext* context, const create_context& limit) {
   static detail::atomic<std::uint64_t> words{0};
   // relaxed: a number that nobody else gets
@@ -292,7 +294,7 @@ bool answers_in_turn(redisContext* context, const create_context& limit) {
   const std::string word = "lido-" + std::to_string(own);
   const redis_answer answer = exchange_by(limit, context, {"PING", word});
   return answer.text == word ||
-         (is_forbidden(answer) &&
+         (is_refused_alone(answer) &&
           exchange_by(limit, context, {word}).text.find(word) != std::string::npos);
 }
 
@@ -341,7 +343,7 @@ redis_connection redis_factory::create(const create_context& context) const {
   sign_in(raw, context, target_);
   // A server that wants a password says so only when it is asked something.
   const redis_answer answer = exchange_by(context, raw, {"PING"});
-  if (!is_forbidden(answer)) {
+  if (!is_refused_alone(answer)) {
     accept(raw, answer);
   }
   limit_waits(raw, target_.command_timeout);
@@ -355,7 +357,7 @@ bool redis_factory::validate(redis_connection& idle, const create_context& conte
       return false;
     }
     const redis_answer answer = exchange_by(context, raw, {"PING"});
-    return answer.text == "PONG" || is_forbidden(answer);
+    return answer.text == "PONG" || is_refused_alone(answer);
   } catch (...) {
     return false;
   }

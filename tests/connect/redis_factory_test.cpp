@@ -9,6 +9,7 @@
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -17,12 +18,14 @@
 
 #include "connect/deaf_listener.hpp"
 #include "connect/redis_fixture.hpp"
+#include "support/fake_server.hpp"
 #include "support/own_peer.hpp"
 
 namespace lido {
 namespace {
 
 namespace net = boost::asio;
+namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 class RedisFactory : public redis_fixture {};
@@ -146,6 +149,43 @@ TEST_F(RedisFactory, AUserWhoMayNotPingHasConnections) {
   EXPECT_EQ(pool.acquire_for(30s)->ask("SET colour red").text, "OK");
   EXPECT_EQ(pool.acquire()->ask("MULTI").text, "OK");
   EXPECT_EQ(pool.acquire()->ask("GET colour").text, "red");
+  EXPECT_EQ(pool.stats().created, 1U) << "it was validated and reset";
+}
+
+/// While it lives the server cannot save what it has, and knows it.
+class unsaved {
+ public:
+  explicit unsaved(redis_connection& as) : as_(as), folder_(as_.ask("CONFIG GET dir").text) {
+    folder_ = folder_.substr(folder_.find('\n') + 1);
+    fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+    freeReplyObject(redisCommand(as_.context(), "CONFIG SET save %s", "900 1"));
+    EXPECT_EQ(as_.ask("BGSAVE").text, "Background saving started");
+    EXPECT_TRUE(test::eventually([&] { return as_.ask("PING").is_error; }));
+  }
+  unsaved(const unsaved&) = delete;
+  unsaved& operator=(const unsaved&) = delete;
+  ~unsaved() {
+    fs::permissions(folder_, fs::perms::owner_all);
+    freeReplyObject(redisCommand(as_.context(), "CONFIG SET save %s", ""));
+    EXPECT_EQ(as_.ask("PING").text, "PONG");
+  }
+
+ private:
+  redis_connection& as_;
+  std::string folder_;
+};
+
+// Such a server refuses writes, and PING with them. Who reads is served.
+TEST_F(RedisFactory, AServerThatCannotSaveHasConnectionsForReaders) {
+  redis_connection admin = connect_beside();
+  (void)admin.ask("SET colour blue");
+  const unsaved now(admin);
+  const redis_answer refused = admin.ask("PING");
+  ASSERT_TRUE(refused.text.starts_with("MISCONF")) << refused.text;
+  redis_pool pool = make({.validate_if_idle_longer_than = 0ns});
+  EXPECT_EQ(pool.acquire_for(30s)->ask("GET colour").text, "blue");
+  EXPECT_EQ(pool.acquire()->ask("MULTI").text, "OK");
+  EXPECT_EQ(pool.acquire()->ask("GET colour").text, "blue");
   EXPECT_EQ(pool.stats().created, 1U) << "it was validated and reset";
 }
 
