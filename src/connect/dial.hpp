@@ -57,6 +57,19 @@ inline bool set_blocking(int socket, bool on) noexcept {
   // NOLINTEND(cppcoreguidelines-pro-type-vararg)
 }
 
+/// Never descriptor 0, which it would have in a program without standard input, and which hiredis
+/// 0.14 does not close.
+inline int open_beyond_zero(int family) noexcept {
+  const int opened = open_stream(family);
+  if (opened != 0) {
+    return opened;
+  }
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
+  const int moved = ::fcntl(opened, F_DUPFD_CLOEXEC, 1);
+  ::close(opened);
+  return moved;
+}
+
 /// Zero, or why not. ETIMEDOUT and ECANCELED are those of `limit`. A signal ends no wait.
 inline int finish_connect(int socket, const create_context& limit) noexcept {
   switch (wait_for(socket, POLLOUT, limit)) {
@@ -75,7 +88,7 @@ inline int finish_connect(int socket, const create_context& limit) noexcept {
 /// The same of one address.
 inline int connect_to(const sockaddr* address, socklen_t size, const create_context& limit,
                       socket_owner& made) noexcept {
-  socket_owner attempt(open_stream(address->sa_family));
+  socket_owner attempt(open_beyond_zero(address->sa_family));
   if (attempt.get() < 0 || !set_blocking(attempt.get(), /*on=*/false)) {
     return errno;
   }

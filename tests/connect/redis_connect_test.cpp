@@ -215,6 +215,25 @@ TEST_F(RedisConnect, AProgramThatIsStartedDoesNotInheritIt) {
   EXPECT_NE(flags & FD_CLOEXEC, 0);
 }
 
+// As in a daemon. hiredis 0.14 would never close it.
+TEST_F(RedisConnect, WhereThereIsNoStandardInputItIsNotThat) {
+  const int kept = ::dup(STDIN_FILENO);
+  ASSERT_EQ(::close(STDIN_FILENO), kept < 0 ? -1 : 0);
+  {
+    redis_connection made = connect_beside();
+    EXPECT_GT(made.context()->fd, STDIN_FILENO);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
+    EXPECT_EQ(::fcntl(made.context()->fd, F_GETFD), FD_CLOEXEC);
+    EXPECT_EQ(made.ask("PING").text, "PONG");
+  }
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): as above
+  EXPECT_EQ(::fcntl(STDIN_FILENO, F_GETFD), -1);
+  if (kept >= 0) {
+    EXPECT_EQ(::dup2(kept, STDIN_FILENO), STDIN_FILENO);
+    ::close(kept);
+  }
+}
+
 TEST_F(RedisConnect, ANewConnectionBlocksAndSendsAtOnce) {
   redis_connection made = connect_beside();
   const int socket = made.context()->fd;
