@@ -186,7 +186,7 @@ inline socket_owner dial(const std::string& who, const std::string& path,
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    throw_not_connected(who, ENAMETOOLONG);
+    throw permanent_failure(who + ": " + std::system_category().message(ENAMETOOLONG));
   }
   std::copy(path.begin(), path.end(), std::begin(address.sun_path));
   socket_owner made(-1);

@@ -199,6 +199,7 @@ TEST_F(RedisConnect, ErrorsNameWhomTheySpeakOf) {
             "redis /nowhere: No such file or directory");
   const std::string beyond(200, 'x');
   EXPECT_EQ(error_of({.path = beyond}, {soon, {}}), "redis " + beyond + ": File name too long");
+  EXPECT_THROW((void)redis_factory({.path = beyond}).create({soon, {}}), permanent_failure);
   redis_target wrong = target();
   wrong.password = "guess";
   const std::string told = error_of(wrong, {soon, {}});

@@ -73,13 +73,14 @@ class redis_factory {
 
   /// Connects to the first address that answers, each of which has its share of the time that is
   /// left, and signs in where a user or a password is set. Throws permanent_failure if the server
-  /// does not want this user, std::runtime_error if it cannot be reached by the deadline or when
-  /// asked to stop. Looking up the name heeds neither, as getaddrinfo(3) does not. Programs that
-  /// this one starts do not inherit the connection.
+  /// does not want this user, or if there can be no such port or path; std::runtime_error if it
+  /// cannot be reached by the deadline or when asked to stop. Looking up the name heeds neither, as
+  /// getaddrinfo(3) does not. Programs that this one starts do not inherit the connection.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
   /// Whether nothing can be read, and PING is answered by the deadline: also that this user may not
-  /// say it (NOPERM; the server may keep a log of that).
+  /// say it (NOPERM; the server may keep a log of that), or that the server cannot save its data
+  /// and refuses this as it does writes (MISCONF).
   static bool validate(redis_connection& idle, const create_context& context) noexcept;
 
   /// Costs one system call if the connection was used by `ask` for plain commands. Otherwise it
