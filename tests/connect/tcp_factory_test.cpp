@@ -315,6 +315,19 @@ TEST(TcpFactoryBeside, ANameThatNobodyKnowsIsTold) {
   }
 }
 
+// It would be one of others, by its lower 16 bits.
+TEST_F(TcpFactory, APortThatThereIsNotIsRefusedForGood) {
+  net::io_context context;
+  const std::string wrapped = std::to_string(server.port() + 65536);
+  const std::string negative = std::to_string(server.port() - 65536);
+  for (const std::string& port : {wrapped, negative, std::string("0"), std::string()}) {
+    const tcp_factory wrong(context.get_executor(), {.host = "127.0.0.1", .port = port});
+    EXPECT_THROW((void)wrong.create({std::chrono::steady_clock::now() + 20s, {}}),
+                 permanent_failure)
+        << port;
+  }
+}
+
 bool option_of(net::ip::tcp::socket& socket, int level, int name) {
   int value = -1;
   socklen_t size = sizeof value;

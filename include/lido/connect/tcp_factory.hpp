@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -45,8 +46,13 @@ class tcp_factory {
   /// the last address, `timed_out` at the deadline, `operation_aborted` when asked to stop. Looking
   /// up the name heeds neither, as getaddrinfo(3) does not; numeric addresses need none. Never a
   /// connection to itself, as it can come to pass where nobody listens: `connection_refused`.
+  /// Throws permanent_failure if the port is a number that no port has, or empty.
   /// Programs that this one starts do not inherit the socket.
   [[nodiscard]] socket create(const create_context& context) const {
+    if (has_no_such_port()) {
+      throw permanent_failure("connect to " + target_.host + ":" + target_.port +
+                              ": there is no such port");
+    }
     boost::asio::io_context own;
     socket connecting(own);
     if (const auto failed = connect(own, connecting, context)) {
@@ -74,6 +80,13 @@ class tcp_factory {
   }
 
  private:
+  /// A number that getaddrinfo(3) would take the lower 16 bits of.
+  [[nodiscard]] bool has_no_such_port() const {
+    char* end = nullptr;
+    const long number = std::strtol(target_.port.c_str(), &end, 10);
+    return *end == '\0' && (number < 1 || number > 65535);
+  }
+
   static bool block_again(socket& used) noexcept {
     boost::system::error_code failed;
     if (used.non_blocking() || used.native_non_blocking()) {
