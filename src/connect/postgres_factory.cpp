@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "lido/connect/quiet_socket.hpp"
@@ -62,33 +64,37 @@ bool is_permanent(std::string_view message) {
   return permanent && !passes;
 }
 
-/// Of several hosts one that gave no reason may be back soon: one that is down, or has no address.
-bool has_silent_host(PGconn* connection, std::string_view message) {
+/// As libpq has it, from wherever; empty if nothing says so.
+std::string option_of(PGconn* connection, std::string_view name) {
   const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options(
       PQconninfo(connection), &PQconninfoFree);
-  bool several = false;
   for (const PQconninfoOption* one = options.get(); one != nullptr && one->keyword != nullptr;
        ++one) {
-    const std::string_view name = one->keyword;
-    several |= (name == "host" || name == "hostaddr") && one->val != nullptr &&
-               std::string_view(one->val).find(',') != std::string_view::npos;
-  }
-  const auto times = [message](std::string_view words) {
-    std::size_t count = 0;
-    for (std::size_t at = message.find(words); at != std::string_view::npos;
-         at = message.find(words, at + 1)) {
-      ++count;
+    if (name == one->keyword && one->val != nullptr) {
+      return one->val;
     }
-    return count;
-  };
-  return several && times("connection to server ") + times("could not translate ") >
-                        times("FATAL:  ") + times("ERROR:  ");
+  }
+  return {};
+}
+
+/// Of which one that gave no reason may be back soon. That it gave none libpq tells by words alone,
+/// in the language of the user, and the server its own.
+bool has_several_hosts(PGconn* connection) {
+  return (option_of(connection, "host") + option_of(connection, "hostaddr")).find(',') !=
+         std::string::npos;
+}
+
+/// Of all hosts, which libpq finds out only when it tries one.
+bool has_no_such_port(PGconn* connection) {
+  const std::string port = option_of(connection, "port");
+  const long number = std::strtol(port.c_str(), nullptr, 10);
+  return !port.empty() && port.find(',') == std::string::npos && (number < 1 || number > 65535);
 }
 
 [[noreturn]] void throw_failure(PGconn* connection) {
   const std::string text = PQerrorMessage(connection);
-  const bool is_final = is_permanent(text) && !has_silent_host(connection, text);
-  if (is_final || PQconnectionNeedsPassword(connection) == 1) {
+  const bool is_final = is_permanent(text) || PQconnectionNeedsPassword(connection) == 1;
+  if (is_final && !has_several_hosts(connection)) {
     throw permanent_failure(text);
   }
   throw std::runtime_error(text);
@@ -165,7 +171,8 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   if (raw == nullptr) {
     throw std::bad_alloc();
   }
-  if (PQstatus(raw) == CONNECTION_BAD && !is_readable(target_.conninfo)) {
+  if (PQstatus(raw) == CONNECTION_BAD &&
+      (!is_readable(target_.conninfo) || has_no_such_port(raw))) {
     throw permanent_failure(PQerrorMessage(raw));
   }
   if (PQstatus(raw) == CONNECTION_BAD) {

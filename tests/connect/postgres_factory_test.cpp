@@ -252,6 +252,18 @@ TEST_F(PostgresFactory, WhatCannotBeReadIsToldAtOnce) {
                permanent_failure);
 }
 
+TEST(PostgresFactoryBeside, APortThatThereIsNotIsRefusedForGood) {
+  for (const char* const port : {"99999", "-1", "0", "abc"}) {
+    const std::string told = permanent_failure_of(std::string("host=127.0.0.1 port=") + port);
+    EXPECT_TRUE(told.starts_with("invalid ")) << port << ": " << told;
+  }
+  // Others fail before there is something to wait for, too.
+  for (const char* const port : {"", "port=5433", "port=' 5433 '", "port=5433,99999"}) {
+    const std::string told = permanent_failure_of(std::string("host=/nowhere,/nowhere ") + port);
+    EXPECT_TRUE(told.starts_with("to be tried again")) << port << ": " << told;
+  }
+}
+
 TEST_F(PostgresFactory, NobodyReadsWhatAnotherAsks) {
   postgres_pool pool = make({});
   const std::unique_ptr<FILE, int (*)(FILE*)> trace(std::tmpfile(), &std::fclose);

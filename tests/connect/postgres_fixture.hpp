@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "lido/libpq.hpp"
@@ -51,6 +52,19 @@ class postgres_fixture : public ::testing::Test {
                          options);
   }
 };
+
+/// Why it is connected to by nobody for good, or what it said else.
+inline std::string permanent_failure_of(const std::string& conninfo) {
+  try {
+    (void)postgres_factory({.conninfo = conninfo})
+        .create({std::chrono::steady_clock::now() + std::chrono::seconds(20), {}});
+    return "connected";
+  } catch (const permanent_failure& error) {
+    return error.what();
+  } catch (const std::runtime_error& error) {
+    return std::string("to be tried again: ") + error.what();
+  }
+}
 
 /// Why nobody is given a connection, which is told at once.
 inline std::string refusal_of(const std::string& conninfo) {

@@ -55,8 +55,10 @@ class postgres_factory {
 
   /// Connects and signs in. Throws permanent_failure if the server refuses user, password or
   /// database (SQLSTATE of class 28 or 3D, or the words of PgBouncer) or wants a password that
-  /// there is none of, or if the conninfo cannot be read; std::runtime_error otherwise, also at the
-  /// deadline and when asked to stop.
+  /// there is none of, and there are no other hosts; or if the conninfo cannot be read, or names a
+  /// port that there is not. std::runtime_error otherwise, also at the deadline and when asked to
+  /// stop, and where libpq says by words alone that it will never work: an unknown service or
+  /// sslmode, unequal numbers of hosts and addresses.
   [[nodiscard]] postgres_connection create(const create_context& context) const;
 
   /// Whether the connection is in order, nothing can be read from it, and the server answers an
@@ -66,7 +68,9 @@ class postgres_factory {
   /// Refuses what is broken, in the middle of a query, of a COPY or of a pipeline. Drops
   /// notifications that nobody has taken. A receiver or processor of notices stays: who sets one
   /// sets the old one back. So does a procedure of PQregisterEventProc, and that for good: who
-  /// registers one discards the lease.
+  /// registers one discards the lease. So does who leaves the pipeline mode with queries that
+  /// PQpipelineSync has not ended: the server has a transaction open that libpq knows nothing of,
+  /// and that no rollback ends.
   bool reset(postgres_connection& used) const noexcept;
 
  private:
