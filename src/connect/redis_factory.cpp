@@ -76,8 +76,8 @@ words_view words_of(std::string_view command) {
 }
 
 /// `name` is of capital letters. Without toupper, to which in Turkish that of i is none of MULTI.
-bool same_word(std::string_view word, std::string_view name) {
-  return std::equal(word.begin(), word.end(), name.begin(), name.end(), [](char a, char b) {
+bool same_word(std::string_view said, std::string_view name) {
+  return std::equal(said.begin(), said.end(), name.begin(), name.end(), [](char a, char b) {
     return a == b || (a >= 'a' && a <= 'z' && a - 'a' + 'A' == b);
   });
 }

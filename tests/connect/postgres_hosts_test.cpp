@@ -22,11 +22,13 @@ TEST_F(PostgresHosts, NoRefusalOfOneHostOfSeveralIsForGood) {
   const std::string port = std::to_string(server()->port());
   const std::string down = std::to_string(servers::free_port());
   const std::string both = "host=127.0.0.1,127.0.0.1 user=lido dbname=lido passfile=/nowhere port=";
-  for (const std::string& ports : {down + "," + port, port + "," + port}) {
-    const std::string wrong = permanent_failure_of(both + ports + " password=guess");
+  for (const std::string& first : {down, port}) {
+    std::string refused = both;
+    refused.append(first).append(",").append(port);
+    const std::string wrong = permanent_failure_of(refused + " password=guess");
     EXPECT_TRUE(wrong.starts_with("to be tried again: ")) << wrong;
     EXPECT_NE(wrong.find("28P01"), std::string::npos) << wrong;
-    const std::string missing = permanent_failure_of(both + ports);
+    const std::string missing = permanent_failure_of(refused);
     EXPECT_TRUE(missing.starts_with("to be tried again: ")) << missing;
   }
 }

@@ -158,7 +158,7 @@ class unsaved {
   explicit unsaved(redis_connection& as) : as_(as), folder_(as_.ask("CONFIG GET dir").text) {
     folder_ = folder_.substr(folder_.find('\n') + 1);
     fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
-    freeReplyObject(redisCommand(as_.context(), "CONFIG SET save %s", "900 1"));
+    save_each("900 1");
     EXPECT_EQ(as_.ask("BGSAVE").text, "Background saving started");
     EXPECT_TRUE(test::eventually([&] { return as_.ask("PING").is_error; }));
   }
@@ -166,11 +166,17 @@ class unsaved {
   unsaved& operator=(const unsaved&) = delete;
   ~unsaved() {
     fs::permissions(folder_, fs::perms::owner_all);
-    freeReplyObject(redisCommand(as_.context(), "CONFIG SET save %s", ""));
+    save_each("");
     EXPECT_EQ(as_.ask("PING").text, "PONG");
   }
 
  private:
+  /// Only who saves by itself minds.
+  void save_each(const char* seconds_and_changes) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of hiredis
+    freeReplyObject(redisCommand(as_.context(), "CONFIG SET save %s", seconds_and_changes));
+  }
+
   redis_connection& as_;
   std::string folder_;
 };

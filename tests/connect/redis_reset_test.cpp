@@ -1,10 +1,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
-#include <locale.h>
 #include <sys/time.h>
 
 #include <chrono>
+#include <clocale>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -52,9 +52,11 @@ class turkish {
     } catch (const std::runtime_error&) {
       return;
     }
+    // NOLINTBEGIN(concurrency-mt-unsafe): no other thread is there yet
     EXPECT_EQ(::setenv("LOCPATH", folder_.path().c_str(), 1), 0);
     locale_ = ::newlocale(LC_ALL_MASK, "tr_TR.UTF-8", nullptr);
     EXPECT_EQ(::unsetenv("LOCPATH"), 0);
+    // NOLINTEND(concurrency-mt-unsafe)
     before_ = ::uselocale(locale_);
   }
   turkish(const turkish&) = delete;
