@@ -206,10 +206,10 @@ void resource_core::upkeep_by_caller(resource_waiter* by, const acquire_request*
         std::memory_order_relaxed);
     sweep_due_ = true;
     (void)expire_async(after);
-    refill(after);
-    if (rooms_ != nullptr && queue_.empty()) {
-      drop_pending(0);  // as in a tick
+    if (queue_.empty()) {
+      drop_pending(0);  // who wanted it is gone, or has been served
     }
+    refill(after);
     // Who waits does not leave its place for nothing.
     if (by != nullptr && (after.calls_users() || has_report() || has_care())) {
       step_aside(*by);
@@ -224,7 +224,8 @@ void resource_core::upkeep_by_caller(resource_waiter* by, const acquire_request*
   }
 }
 
-/// Under the mutex: the next try is later, and twice as much later each time.
+/// Under the mutex: the next try is later, and twice as much later each time. In the background all
+/// that are reserved begin side by side.
 void resource_core::back_off(nanos moment) noexcept {
   if (moment < retry_at_) {
     return;  // by another that has failed meanwhile
@@ -233,6 +234,9 @@ void resource_core::back_off(nanos moment) noexcept {
                      ? settings_.retry_first
                      : std::min(later(retry_delay_, retry_delay_), settings_.retry_longest);
   retry_at_ = later(moment, retry_delay_);
+  if (settings_.upkeep != maintenance::background) {
+    drop_pending(0);  // or one would begin behind the other; reserved anew when the next try is due
+  }
   // relaxed: a hint; the mutex decides
   if (by_callers_ && retry_at_ < next_upkeep_.load(std::memory_order_relaxed)) {
     // relaxed: as above
