@@ -15,6 +15,10 @@ bool resource_core::find_work(resource_waiter& waiter, job& todo, nanos& wait) n
   step_back(waiter, after);
   refill(after);  // the next try may be due, and nobody else may look
   wait = retry_at_ == 0 ? never : std::max<nanos>(retry_at_ - moment, 0);
+  if (waiter_list::contains(waiter)) {
+    watcher_ = &waiter;
+    watched_retry_ = retry_at_;
+  }
   // First, and others may have what there is to do.
   if (after.calls_users()) {
     step_aside(waiter);
@@ -118,7 +122,7 @@ void resource_core::poke_waiters(aftermath& after) noexcept {
   if (!by_callers_) {
     return;
   }
-  std::size_t jobs = std::max<std::size_t>(pending_.size(), retry_at_ != 0 ? 1 : 0);
+  std::size_t jobs = std::max<std::size_t>(pending_.size(), is_retry_watched() ? 0 : 1);
   for (resource_waiter* waiter = queue_.first(); waiter != nullptr && jobs > 0;
        waiter = waiter_list::after(*waiter)) {
     if (!waiter->is_aside() && waiter->poke()) {
@@ -126,6 +130,13 @@ void resource_core::poke_waiters(aftermath& after) noexcept {
       --jobs;
     }
   }
+}
+
+/// Under the mutex: whether somebody sleeps until the next try is due, or has seen that it is, or
+/// there is none. Of many it is the last that fell asleep, who mostly is there for longest.
+bool resource_core::is_retry_watched() const noexcept {
+  return retry_at_ == 0 || (watcher_ != nullptr && watched_retry_ == retry_at_ &&
+                            watcher_->asleep() && !watcher_->is_aside());
 }
 
 /// By callers: whoever leaves the queue may have been woken for work that others now have to do.

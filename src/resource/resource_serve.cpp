@@ -314,12 +314,12 @@ void resource_core::unlink(resource_waiter& waiter) noexcept {
       attention_.one_leaves();
     }
     answer_wanted_ = answer_wanted_ && !queue_.empty();
-    if (was_first) {
-      attention_.set(attention::overdue,
-                     /*on=*/false);  // of the next in the queue nothing is known
+    if (was_first) {  // of the next in the queue nothing is known
+      attention_.set(attention::overdue, /*on=*/false);
     }
   }
   callbacks_.remove(waiter);
+  watcher_ = watcher_ == &waiter ? nullptr : watcher_;
 }
 
 void resource_core::cancel_all(acquire_failure cause, aftermath& after) noexcept {

@@ -171,6 +171,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] std::exception_ptr error_pointer(acquire_failure cause) noexcept;
   // resource_by_callers.cpp
   bool find_work(resource_waiter& waiter, job& todo, nanos& wait) noexcept;
+  [[nodiscard]] bool is_retry_watched() const noexcept;
   bool find_work_or_room(resource_waiter& waiter, job& todo, nanos& wait) noexcept;
   void sleep_and_work(resource_waiter& waiter) noexcept;
   void pass_on(bool has_time) noexcept;
@@ -366,7 +367,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   std::size_t running_ = 0;  // jobs
   nanos retry_at_ = 0;
   nanos retry_delay_ = 0;
-  bool hopeless_ = false;  // the last create failed for good
+  const resource_waiter* watcher_ = nullptr;  // in the queue, and has looked until when to sleep
+  nanos watched_retry_ = 0;                   // as of then
+  bool hopeless_ = false;                     // the last create failed for good
   std::exception_ptr create_error_;
   std::string create_error_text_;
   resource_pool_stats totals_;
