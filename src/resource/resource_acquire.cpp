@@ -32,8 +32,7 @@ resource_grant resource_core::take_now(const acquire_request& request, validatio
     return {};  // those who wait come first
   }
   const resource_grant idle = take_idle(request.at, request.until, by, request.stop);
-  const bool is_over = request.stop.stop_requested() || request.until.passed();
-  return idle.slot != nullptr || is_over ? idle : create_for_try(request.at);
+  return idle.slot != nullptr || !request.has_time() ? idle : create_for_try(request);
 }
 
 void resource_core::refuse(acquire_failure cause) {
@@ -72,6 +71,14 @@ resource_grant resource_core::take(const acquire_request& request) {
   return taken;
 }
 
+/// From now on its user has it, and it may be reported as held for too long.
+resource_grant resource_core::begin_lease(const resource_grant& grant, place at) noexcept {
+  if (grant.slot != nullptr) {
+    grant.slot->note_holder(now(), this_thread_id(), at, grant.ticket);
+  }
+  return grant;
+}
+
 /// Nothing if there is none that is fit, or no time to look for one. Who gives no time has that of
 /// one validation more once one has failed.
 resource_grant resource_core::take_idle(place at, deadline until, validation by,
@@ -81,7 +88,7 @@ resource_grant resource_core::take_idle(place at, deadline until, validation by,
     if (grant.slot == nullptr) {
       return {};
     }
-    const resource_grant fit = checked(grant, at, until, by);
+    const resource_grant fit = begin_lease(checked(grant, until, by), at);
     if (fit.slot != nullptr || until.passed() || stop.stop_requested() ||
         leaves_to_pool(until, by)) {
       return fit;
@@ -107,7 +114,7 @@ resource_grant resource_core::scan(life_state to) noexcept {
 }
 
 /// Without waiting for a release: by callers the create is run here, otherwise it is only begun.
-resource_grant resource_core::create_for_try(place at) noexcept {
+resource_grant resource_core::create_for_try(const acquire_request& request) noexcept {
   job todo;
   if (attention_.needed()) {
     return {};
@@ -132,14 +139,15 @@ resource_grant resource_core::create_for_try(place at) noexcept {
   }
   const resource_grant made = create(todo);
   if (made.slot == nullptr) {
-    make_for_callbacks(1);  // there is room for theirs
+    make_for_callbacks(request.is_over() ? 0 : 1);  // there is room for theirs
     return made;
   }
-  return keep(made, at);
+  return keep(made, request);
 }
 
 /// What the caller has made for itself; nothing if it is of no use any more.
-resource_grant resource_core::keep(const resource_grant& made, place at) noexcept {
+resource_grant resource_core::keep(const resource_grant& made,
+                                   const acquire_request& request) noexcept {
   const resource_hooks* const maker = made.slot->maker;
   // It may have been flushed meanwhile, or the pool closed.
   const verdict found = attention_.is(attention::closed)
@@ -148,11 +156,11 @@ resource_grant resource_core::keep(const resource_grant& made, place at) noexcep
   if (found.what == verdict::kind::retire) {
     retire(made, found.why, /*makes=*/0);
   } else {
-    made.slot->note_holder(now(), this_thread_id(), at, made.ticket);
+    made.slot->note_receiver(this_thread_id());
   }
   end_create(maker);
-  make_for_callbacks(1);  // what did not come to pass beside this one
-  return found.what == verdict::kind::retire ? resource_grant{} : made;
+  make_for_callbacks(request.is_over() ? 0 : 1);  // what did not come to pass beside this one
+  return found.what == verdict::kind::retire ? resource_grant{} : begin_lease(made, request.at);
 }
 
 /// Nothing if what it was given is not fit.
@@ -180,10 +188,12 @@ resource_grant resource_core::wait_in_line(const acquire_request& request, bool 
     leave_queue(waiter);
     throw error(waiter.cause());
   }
-  if (by_callers_) {
-    pass_on(!request.until.passed() && !request.stop.stop_requested());
+  const bool callbacks_wait = by_callers_ && pass_on();
+  const resource_grant got = received(waiter, validation::by_caller);
+  if (callbacks_wait) {  // only now: a create may use up the time that a validation needs
+    make_for_callbacks(got.slot != nullptr && request.has_time() ? 1 : 0);
   }
-  return received(waiter, request.at, validation::by_caller);
+  return begin_lease(got, request.at);
 }
 
 /// Whether waiting is of no use from the start.
@@ -318,8 +328,8 @@ void resource_core::leave_queue(resource_waiter& waiter) noexcept {
       refill(after);          // and somebody else may have taken what they were not counted for
     }
   }
-  if (by_callers_) {
-    pass_on(/*has_time=*/false);
+  if (by_callers_ && pass_on()) {
+    make_for_callbacks(0);
   }
 }
 

@@ -97,7 +97,7 @@ void async_waiter::ended(resource_waiter& waiter) noexcept {
     return;
   }
   // This may be the thread of whoever has released something, and is not to wait for an answer.
-  const resource_grant fit = core.received(self, self.at_, validation::by_pool);
+  const resource_grant fit = core.begin_lease(core.received(self, validation::by_pool), self.at_);
   if (fit.slot == nullptr) {
     const auto alive = self.core_;
     core.was_unfit();

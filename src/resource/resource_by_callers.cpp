@@ -140,18 +140,17 @@ bool resource_core::is_retry_watched() const noexcept {
 }
 
 /// By callers: whoever leaves the queue may have been woken for work that others now have to do.
-/// What was to be made for it is no work for one who comes later and finds something idle.
-void resource_core::pass_on(bool has_time) noexcept {
-  {
-    aftermath after(*this);
-    const lock guard(mutex_);
-    if (queue_.empty() && rooms_ == nullptr && !pending_.empty()) {
-      drop_pending(0);
-      refill(after);
-    }
-    poke_waiters(after);
+/// What was to be made for it is no work for one who comes later and finds something idle. True:
+/// callbacks wait.
+bool resource_core::pass_on() noexcept {
+  aftermath after(*this);
+  const lock guard(mutex_);
+  if (queue_.empty() && rooms_ == nullptr && !pending_.empty()) {
+    drop_pending(0);
+    refill(after);
   }
-  make_for_callbacks(has_time ? 1 : 0);
+  poke_waiters(after);
+  return callbacks_.first() != nullptr;
 }
 
 /// By callers: no thread sleeps for a callback, so who has made room for it makes the resource. An
@@ -162,7 +161,7 @@ void resource_core::make_for_callbacks(std::size_t most) noexcept {
   }
   {
     const lock guard(mutex_);
-    if (callbacks_.first() == nullptr) {
+    if (callbacks_.first() == nullptr || (most == 0 && pending_.empty())) {
       return;
     }
     // Threads that stand before it make one each.

@@ -8,7 +8,7 @@
 namespace lido::detail {
 
 /// The grant if its resource is fit, otherwise nothing.
-resource_grant resource_core::checked(resource_grant grant, place at, const deadline& until,
+resource_grant resource_core::checked(const resource_grant& grant, const deadline& until,
                                       validation by) noexcept {
   const verdict found = grant.slot->judge(now(), epoch());  // once: the clock goes on
   const bool unasked = found.what == verdict::kind::validate && grant.slot->maker->can_validate();
@@ -22,14 +22,12 @@ resource_grant resource_core::checked(resource_grant grant, place at, const dead
     }
     return {};
   }
-  grant.slot->note_holder(now(), this_thread_id(), at, grant.ticket);
   return grant;
 }
 
 /// What a waiter was given, if that is fit: it may have come to it late, in a callback behind
 /// others, or in its own create. What was fit when it was given is not asked for a tick's sake.
-resource_grant resource_core::received(const resource_waiter& waiter, place at,
-                                       validation by) noexcept {
+resource_grant resource_core::received(const resource_waiter& waiter, validation by) noexcept {
   const resource_loan& given = waiter.loan();
   resource_slot& slot = *given.grant.slot;
   const bool is_over = slot.judge(now(), epoch()).what == verdict::kind::retire;
@@ -37,9 +35,8 @@ resource_grant resource_core::received(const resource_waiter& waiter, place at,
   const nanos wake_up = std::max<nanos>(settings_.period, tuning::nanoseconds_for_answer);
   const bool is_late = slot.neglected_for(now()) > later(settings_.life.validate_after, wake_up);
   if (is_over || !given.is_fit || is_late) {
-    return checked(given.grant, at, waiter.until(), by);
+    return checked(given.grant, waiter.until(), by);
   }
-  slot.note_holder(now(), this_thread_id(), at, given.grant.ticket);
   return given.grant;
 }
 

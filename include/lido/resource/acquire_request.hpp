@@ -19,6 +19,7 @@ struct acquire_request {
   [[nodiscard]] bool is_over() const noexcept {
     return stop.stop_requested() || (!until.is_at_once() && until.passed());
   }
+  [[nodiscard]] bool has_time() const noexcept { return !stop.stop_requested() && !until.passed(); }
 };
 
 }  // namespace lido::detail

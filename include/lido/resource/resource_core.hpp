@@ -126,10 +126,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   using errand = resource_errand;
 
   // resource_validation.cpp
-  [[nodiscard]] resource_grant checked(resource_grant grant, place at, const deadline& until = {},
-                                       validation by = validation::by_caller) noexcept;
-  [[nodiscard]] resource_grant received(const resource_waiter& waiter, place at,
-                                        validation by) noexcept;
+  [[nodiscard]] resource_grant checked(const resource_grant& grant, const deadline& until,
+                                       validation by) noexcept;
+  [[nodiscard]] resource_grant received(const resource_waiter& waiter, validation by) noexcept;
   [[nodiscard]] bool make_fit(const resource_grant& grant, const verdict& found,
                               const deadline& until) noexcept;
   [[nodiscard]] bool is_unasked(const resource_slot& slot) const noexcept;
@@ -151,10 +150,11 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   void was_unfit() noexcept;
   // resource_acquire.cpp
   void begin_long_way(const acquire_request* looks_after) noexcept;
+  [[nodiscard]] resource_grant begin_lease(const resource_grant& grant, place at) noexcept;
   [[nodiscard]] resource_grant take_idle(place at, deadline until, validation by,
                                          const std::stop_token& stop) noexcept;
   [[nodiscard]] resource_grant scan(life_state to) noexcept;
-  [[nodiscard]] resource_grant create_for_try(place at) noexcept;
+  [[nodiscard]] resource_grant create_for_try(const acquire_request& request) noexcept;
   [[nodiscard]] resource_grant wait_in_line(const acquire_request& request, bool again);
   [[nodiscard]] bool is_refused(bool again, acquire_failure& cause) const noexcept;
   [[nodiscard]] bool has_too_many_waiters() const noexcept;
@@ -174,7 +174,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool is_retry_watched() const noexcept;
   bool find_work_or_room(resource_waiter& waiter, job& todo, nanos& wait) noexcept;
   void sleep_and_work(resource_waiter& waiter) noexcept;
-  void pass_on(bool has_time) noexcept;
+  bool pass_on() noexcept;
   void look_for_room(resource_waiter* by = nullptr) noexcept;
   void make_for_callbacks(std::size_t most = every_one) noexcept;
   void step_aside(resource_waiter& waiter) noexcept;
@@ -242,7 +242,8 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool note_created(const resource_slot& slot, std::chrono::nanoseconds took,
                                   std::exception_ptr& error) noexcept;
   void end_create(const resource_hooks* maker) noexcept;
-  [[nodiscard]] resource_grant keep(const resource_grant& made, place at) noexcept;
+  [[nodiscard]] resource_grant keep(const resource_grant& made,
+                                    const acquire_request& request) noexcept;
   void back_off(nanos moment) noexcept;
   void end_job(unsigned away) noexcept;
   void create_failed(const job& todo, const std::exception_ptr& error, bool permanent) noexcept;
