@@ -17,6 +17,9 @@ void resource_core::take_async(const acquire_request& request, callback done) {
     if (idle.slot != nullptr) {
       idle.slot->forget_thread();  // whoever uses it, it need not be this thread
       done(idle, nullptr);
+      if (by_callers_ && last.slot == nullptr && attention_.waiters() != 0) {
+        work_for_callbacks(request);
+      }
       return;
     }
   }
@@ -24,7 +27,7 @@ void resource_core::take_async(const acquire_request& request, callback done) {
   waiter->listen(request.stop);
   begin_async(*waiter.release(), /*again=*/false);
   if (by_callers_) {
-    run_jobs_here();
+    work_for_callbacks(request);
   }
 }
 

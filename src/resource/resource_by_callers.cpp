@@ -187,6 +187,24 @@ void resource_core::make_for_callbacks(std::size_t most) noexcept {
   }
 }
 
+/// By callers, in an acquire by callback: nobody waits for it, so it goes on while its time is not
+/// over.
+void resource_core::work_for_callbacks(const acquire_request& request) noexcept {
+  while (request.has_time() && run_one_job(/*is_brief=*/true)) {
+  }
+  make_for_callbacks(0);
+  if (request.until.passed()) {  // and nobody else may come to say so
+    aftermath after(*this);
+    const lock guard(mutex_);
+    (void)expire_async(after);
+  }
+}
+
+void resource_core::run_jobs_here() noexcept {
+  while (run_one_job(by_callers_)) {
+  }
+}
+
 /// As run_jobs_here, but an acquire has a time: after one create others go on, or the next one.
 void resource_core::run_jobs_of_acquire(resource_waiter* by,
                                         const acquire_request* asked) noexcept {

@@ -167,11 +167,6 @@ void resource_core::end_create(const resource_hooks* maker) noexcept {
   after_change(after);
 }
 
-void resource_core::run_jobs_here() noexcept {
-  while (run_one_job(by_callers_)) {
-  }
-}
-
 /// False: there is none. `is_brief`: within an acquire, which takes no more than it has to.
 bool resource_core::run_one_job(bool is_brief) noexcept {
   job todo;

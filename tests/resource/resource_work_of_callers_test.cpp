@@ -4,8 +4,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <thread>
+#include <vector>
 
 #include "support/resource_fixtures.hpp"
 
@@ -86,8 +88,8 @@ TEST_F(ResourceWorkOfCallers, NoCreateIsBegunWhenTheTimeIsOver) {
 TEST_F(ResourceWorkOfCallers, WhoTellsALateCallbackIsGivenNothingMeanwhile) {
   fake_pool pool(test::fake_factory{&server_}, of_size(1));
   fake_lease held = pool.acquire();
-  pool.async_acquire(slow_callback(), 1ms);
-  std::this_thread::sleep_for(5ms);
+  pool.async_acquire(slow_callback(), 200ms);  // still left when that returns: or it would tell it
+  std::this_thread::sleep_for(205ms);
   std::jthread busy([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
   expect_others_served(pool, held);
 }
@@ -99,12 +101,12 @@ TEST_F(ResourceWorkOfCallers, WhoseCreateHasFailedIsGivenNothingWhileItTellsALat
   fake_pool pool(test::fake_factory{&server_}, options);
   fake_lease held = pool.acquire();
   server_.down = true;
-  pool.async_acquire(slow_callback(), 50ms);
+  pool.async_acquire(slow_callback(), 200ms);
   const int before = server_.creates;
   server_.slow = true;
   std::jthread busy([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
   ASSERT_TRUE(eventually([&] { return server_.creates > before; }));  // in the next try
-  std::this_thread::sleep_for(60ms);
+  std::this_thread::sleep_for(205ms);
   server_.slow = false;
   expect_others_served(pool, held);
 }
@@ -213,6 +215,36 @@ TEST_F(ResourceWorkOfCallers, AFlushAndAKillServeACallbackThatCameMeanwhile) {
     EXPECT_TRUE(told.lease);
     told.lease.reset();
   }
+}
+
+// One sleeps until the next try is due, and nobody else has to be woken for that.
+TEST_F(ResourceWorkOfCallers, AHandOverWakesNobodyElseWhileCreatesFail) {
+  constexpr int threads = 16;
+  std::array<std::uint64_t, 2> locks{};
+  for (const bool fails : {false, true}) {
+    resource_pool_options options = of_size(2);
+    options.retry_first = 1h;
+    options.retry_longest = 1h;
+    fake_pool pool(test::fake_factory{&server_}, options);
+    fake_lease held = pool.acquire();
+    if (fails) {
+      server_.down = true;
+      EXPECT_FALSE(pool.try_acquire());
+    } else {
+      pool.resize(1);
+    }
+    std::vector<std::jthread> waiting;
+    for (int i = 0; i < threads; ++i) {
+      waiting.emplace_back([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
+    }
+    EXPECT_TRUE(eventually([&] { return pool.stats().waiters == threads; }));
+    std::this_thread::sleep_for(50ms);  // until they sleep
+    const auto before = pool.stats().mutex_locks;
+    held.reset();
+    waiting.clear();
+    locks.at(fails ? 1 : 0) = pool.stats().mutex_locks - before;
+  }
+  EXPECT_LT(locks[1], locks[0] + threads / 2) << "of " << threads << " hand-overs";
 }
 
 // A reset may hang, and would be for nobody.

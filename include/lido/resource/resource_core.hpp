@@ -177,6 +177,9 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   bool pass_on() noexcept;
   void look_for_room(resource_waiter* by = nullptr) noexcept;
   void make_for_callbacks(std::size_t most = every_one) noexcept;
+  void work_for_callbacks(const acquire_request& request) noexcept;
+  void run_jobs_here() noexcept;
+  void run_jobs_of_acquire(resource_waiter* by, const acquire_request* asked) noexcept;
   void step_aside(resource_waiter& waiter) noexcept;
   void step_back(resource_waiter& waiter, aftermath& after) noexcept;
   void poke_waiters(aftermath& after) noexcept;
@@ -234,8 +237,6 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] resource_slot* find_empty() const noexcept;
   [[nodiscard]] bool next_job(job& out, bool is_brief) noexcept;
   void run_job(const job& todo) noexcept;
-  void run_jobs_here() noexcept;
-  void run_jobs_of_acquire(resource_waiter* by, const acquire_request* asked) noexcept;
   bool run_one_job(bool is_brief) noexcept;
   [[nodiscard]] bool take_job(job& out, bool is_brief, resource_waiter* by = nullptr) noexcept;
   [[nodiscard]] resource_grant create(const job& todo) noexcept;
