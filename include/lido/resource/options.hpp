@@ -96,7 +96,8 @@ struct resource_pool_options {
   /// and of `on_event` for a create that failed: as many as are under way at once.
   std::size_t max_creating = 0;
 
-  /// After a failed create the next one waits so long, twice as long after each further one.
+  /// After a failed create the next one waits so long, twice as long after each further one. Those
+  /// that have begun beside it go on, with maintenance::background also those about to begin.
   time_limit retry_first = std::chrono::milliseconds(200);
   time_limit retry_longest = std::chrono::seconds(5);
 

@@ -105,9 +105,9 @@ class resource_pool {
   /// a resource, stops the token, closes the pool, or a thread of the pool. If it gives back what
   /// it got, the next may be called by the same thread, after it has returned; but one that asks
   /// again while something is idle is served within that call, so a chain of these must end.
-  /// Time-outs need `maintenance::background`, or ticks; with neither the factory may be called
-  /// here and by who releases. Throws std::bad_alloc, or std::invalid_argument if `done` is null;
-  /// then it is not called.
+  /// Time-outs need `maintenance::background`, or ticks; with neither the factory may be called by
+  /// who releases, and here, also for other callbacks, while the time is not over. Throws
+  /// std::bad_alloc, or std::invalid_argument if `done` is null; then it is not called.
   template <class Done, class Rep, class Period>
   [[gnu::always_inline]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {
