@@ -95,8 +95,8 @@ class ResourceWorkForCallbacks : public testing::Test {
 TEST_F(ResourceWorkForCallbacks, WhoHasItsResourceDoesNotLoseItForACallback) {
   resource_pool_options options = of_size(2);
   options.validate_if_idle_longer_than = 1ms;  // and after the time of the acquire nobody asks it
-  fake_pool pool(gated(), options);
   outcome told;
+  fake_pool pool(gated(), options);
   std::atomic<bool> served{false};
   {
     const std::jthread maker = make_two(
@@ -118,8 +118,8 @@ TEST_F(ResourceWorkForCallbacks, ALeaseBeginsWhenItsUserHasIt) {
     options.on_event = [&](const pool_event& event) {
       slow += event.what == pool_event::kind::slow_lease ? 1 : 0;
     };
-    fake_pool pool(gated(), options);
     outcome told;
+    fake_pool pool(gated(), options);
     fake_lease lease;
     {
       const std::jthread maker =
@@ -139,8 +139,8 @@ TEST_F(ResourceWorkForCallbacks, ALeaseBeginsWhenItsUserHasIt) {
 }
 
 TEST_F(ResourceWorkForCallbacks, AnAcquireByCallbackGoesOnWhileItHasTime) {
-  fake_pool pool(test::fake_factory{&server_}, of_size(4));
   std::array<outcome, 3> told;
+  fake_pool pool(test::fake_factory{&server_}, of_size(4));
   server_.slow = true;
   std::jthread maker([&] { pool.async_acquire(told[0].receiver(), 60s); });
   ASSERT_TRUE(eventually([&] { return server_.creating == 1; }));
@@ -155,8 +155,11 @@ TEST_F(ResourceWorkForCallbacks, AnAcquireByCallbackGoesOnWhileItHasTime) {
 }
 
 TEST_F(ResourceWorkForCallbacks, AnAcquireByCallbackMakesNothingWhenItsTimeIsOver) {
-  fake_pool pool(test::fake_factory{&server_}, retrying(8));
   std::array<outcome, 6> told;
+  outcome stopped;
+  outcome brief;
+  outcome at_once;
+  fake_pool pool(test::fake_factory{&server_}, retrying(8));
   server_.down = true;
   for (outcome& one : told) {
     pool.async_acquire(one.receiver(), 60s);
@@ -168,14 +171,12 @@ TEST_F(ResourceWorkForCallbacks, AnAcquireByCallbackMakesNothingWhenItsTimeIsOve
   (void)creates_of();
   clock_.advance(20ms);
 
-  outcome stopped;
   std::stop_source stop;
   (void)stop.request_stop();
   pool.async_acquire(stopped.receiver(), 60s, stop.get_token());
   EXPECT_EQ(stopped.failure, acquire_failure::cancelled);
   EXPECT_EQ(creates_of(), 0);
 
-  outcome brief;
   server_.slow = true;
   std::jthread late([&] { pool.async_acquire(brief.receiver(), 500ms); });
   ASSERT_TRUE(eventually([&] { return server_.creating == 1; }));
@@ -185,7 +186,6 @@ TEST_F(ResourceWorkForCallbacks, AnAcquireByCallbackMakesNothingWhenItsTimeIsOve
   EXPECT_EQ(brief.failure, acquire_failure::timed_out) << "by itself, as nobody else may come";
   EXPECT_EQ(creates_of(), 1);
 
-  outcome at_once;
   pool.async_acquire(at_once.receiver(), 0ms);
   EXPECT_EQ(at_once.failure, acquire_failure::timed_out);
   EXPECT_LE(creates_of(), 1);
@@ -194,9 +194,9 @@ TEST_F(ResourceWorkForCallbacks, AnAcquireByCallbackMakesNothingWhenItsTimeIsOve
 
 // It has what it has made, but nothing more to give.
 TEST_F(ResourceWorkForCallbacks, ACreateThatUsesTheTimeUpIsTheLast) {
-  fake_pool pool(gated(), of_size(2));
   outcome first;
   std::array<outcome, 1> told;
+  fake_pool pool(gated(), of_size(2));
   held_[1] = true;
   std::jthread maker([&] { pool.async_acquire(first.receiver(), 500ms); });
   ASSERT_TRUE(eventually([&] { return begun_ == 1; }));
@@ -211,10 +211,10 @@ TEST_F(ResourceWorkForCallbacks, ACreateThatUsesTheTimeUpIsTheLast) {
 }
 
 TEST_F(ResourceWorkForCallbacks, WhoGivesNoTimeIsToldAtOnceBehindAnother) {
-  fake_pool pool(test::fake_factory{&server_}, of_size(1));
-  fake_lease held = pool.acquire();
   outcome patient;
   outcome at_once;
+  fake_pool pool(test::fake_factory{&server_}, of_size(1));
+  fake_lease held = pool.acquire();
   pool.async_acquire(patient.receiver(), 60s);
   pool.async_acquire(at_once.receiver(), 0ms);
   EXPECT_EQ(at_once.failure, acquire_failure::timed_out);
@@ -228,9 +228,9 @@ TEST_F(ResourceWorkForCallbacks, WhoGivesNoTimeIsToldAtOnceBehindAnother) {
 TEST_F(ResourceWorkForCallbacks, ATimeOutLeavesNothingToTheNextAcquire) {
   resource_pool_options options = of_size(1);
   options.clock = &clock_;
+  outcome patient;
   fake_pool pool(test::fake_factory{&server_}, options);
   fake_lease held = pool.acquire();
-  outcome patient;
   pool.async_acquire(patient.receiver(), 60s);
   std::jthread([&] { EXPECT_EQ(test::failure_of(pool, 1ms), acquire_failure::timed_out); }).join();
   const auto before = pool.stats().mutex_locks;
@@ -242,8 +242,8 @@ TEST_F(ResourceWorkForCallbacks, ATimeOutLeavesNothingToTheNextAcquire) {
 
 // What an acquire has left to the next one is of no use any more.
 TEST_F(ResourceWorkForCallbacks, NothingIsMadeForOneThatHasBeenServed) {
-  fake_pool pool(test::fake_factory{&server_}, of_size(2));
   std::array<outcome, 2> told;
+  fake_pool pool(test::fake_factory{&server_}, of_size(2));
   server_.slow = true;
   std::jthread late([&] { EXPECT_EQ(test::failure_of(pool, 500ms), acquire_failure::timed_out); });
   ASSERT_TRUE(eventually([&] { return server_.creating == 1; }));
@@ -266,8 +266,8 @@ TEST_F(ResourceWorkForCallbacks, AfterAFailedCreateNoneBeginsBeforeTheNextTry) {
   for (const maintenance upkeep : {maintenance::by_callers, maintenance::by_tick}) {
     resource_pool_options options = retrying(0);
     options.upkeep = upkeep;
-    fake_pool pool(test::fake_factory{&server_}, options);
     std::array<outcome, 6> told;
+    fake_pool pool(test::fake_factory{&server_}, options);
     for (outcome& one : told) {
       pool.async_acquire(one.receiver(), 60s);
     }
