@@ -148,8 +148,10 @@ TEST_F(ResourceWorkForCallbacks, AnAcquireByCallbackGoesOnWhileItHasTime) {
   pool.async_acquire(told[2].receiver(), 60s);
   server_.slow = false;
   maker.join();
-  for (outcome& one : told) {
+  for (const outcome& one : told) {
     EXPECT_EQ(one.calls, 1) << "beside room, and nobody else comes";
+  }
+  for (outcome& one : told) {
     one.lease.reset();
   }
 }

@@ -219,7 +219,7 @@ TEST_F(ResourceWorkOfCallers, AFlushAndAKillServeACallbackThatCameMeanwhile) {
 
 // One sleeps until the next try is due, and nobody else has to be woken for that.
 TEST_F(ResourceWorkOfCallers, AHandOverWakesNobodyElseWhileCreatesFail) {
-  constexpr int threads = 16;
+  constexpr int threads = 8;
   std::array<std::uint64_t, 2> locks{};
   for (const bool fails : {false, true}) {
     resource_pool_options options = of_size(2);
@@ -235,7 +235,11 @@ TEST_F(ResourceWorkOfCallers, AHandOverWakesNobodyElseWhileCreatesFail) {
     }
     std::vector<std::jthread> waiting;
     for (int i = 0; i < threads; ++i) {
-      waiting.emplace_back([&] { EXPECT_TRUE(pool.acquire_for(60s)); });
+      waiting.emplace_back([&] {
+        const fake_lease got = pool.acquire_for(60s);
+        EXPECT_TRUE(got);
+        std::this_thread::sleep_for(5ms);  // for who was woken for nothing to look around
+      });
     }
     EXPECT_TRUE(eventually([&] { return pool.stats().waiters == threads; }));
     std::this_thread::sleep_for(50ms);  // until they sleep
