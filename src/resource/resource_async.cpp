@@ -7,32 +7,31 @@ namespace lido::detail {
 
 void resource_core::take_async(const acquire_request& request, callback done) {
   const auto alive = shared_from_this();
-  if (!request.stop.stop_requested()) {
-    const resource_grant last = take_last(request.at);
-    const resource_grant idle = last.slot != nullptr ? last
-                                : request.until.is_at_once()
-                                    ? take_now({.until = {}, .stop = {}, .at = request.at})
-                                : by_callers_ ? take_now(request, validation::by_pool)
-                                              : take_for_callback(request);
-    if (idle.slot != nullptr) {
-      idle.slot->forget_thread();  // whoever uses it, it need not be this thread
-      done(idle, nullptr);
-      if (by_callers_ && last.slot == nullptr && attention_.waiters() != 0) {
-        work_for_callbacks(request);
-      }
-      return;
-    }
+  const bool stopped = request.stop.stop_requested();
+  const resource_grant last = stopped ? resource_grant{} : take_last(request.at);
+  const resource_grant idle = stopped || last.slot != nullptr ? last : take_for_callback(request);
+  if (idle.slot != nullptr) {
+    idle.slot->forget_thread();  // whoever uses it, it need not be this thread
+    done(idle, nullptr);
+  } else {
+    auto waiter = std::make_unique<async_waiter>(alive, request, std::move(done));
+    waiter->listen(request.stop);
+    begin_async(*waiter.release(), /*again=*/false);
   }
-  auto waiter = std::make_unique<async_waiter>(alive, request, std::move(done));
-  waiter->listen(request.stop);
-  begin_async(*waiter.release(), /*again=*/false);
-  if (by_callers_) {
+  if (last.slot == nullptr) {
     work_for_callbacks(request);
   }
 }
 
-/// What is idle, and need not be asked first.
+/// The long way. Where the pool has threads, or ticks, and there is time: what is idle, and need
+/// not be asked first.
 resource_grant resource_core::take_for_callback(const acquire_request& request) noexcept {
+  if (request.until.is_at_once()) {
+    return take_now({.until = {}, .stop = {}, .at = request.at});
+  }
+  if (by_callers_) {
+    return take_now(request, validation::by_pool);
+  }
   begin_long_way(/*looks_after=*/nullptr);
   return stands_back() ? resource_grant{}
                        : take_idle(request.at, request.until, validation::by_pool, request.stop);

@@ -190,6 +190,9 @@ void resource_core::make_for_callbacks(std::size_t most) noexcept {
 /// By callers, in an acquire by callback: nobody waits for it, so it goes on while its time is not
 /// over.
 void resource_core::work_for_callbacks(const acquire_request& request) noexcept {
+  if (!by_callers_ || attention_.waiters() == 0) {
+    return;
+  }
   while (request.has_time() && run_one_job(/*is_brief=*/true)) {
   }
   make_for_callbacks(0);
