@@ -28,6 +28,7 @@
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/concurrent_slot_map_options.hpp"
 #include "lido/slot_map/concurrent_walks.hpp"
+#include "lido/slot_map/requirements.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_map_hooks.hpp"
 #include "lido/slot_map/slot_state.hpp"
@@ -62,8 +63,6 @@ class concurrent_slot_map
     : public detail::concurrent_walks<concurrent_slot_map<T, Hooks, LastGeneration>> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a slot map holds objects: no references, arrays or const types");
-  static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");
-  static_assert(detail::hooks_fit<Hooks, T>());
 
  public:
   using value_type = T;
@@ -80,6 +79,7 @@ class concurrent_slot_map
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
         slots_(values_.geometry(), max_size_, static_cast<std::uint32_t>(options.max_cached)),
         hooks_(std::move(hooks)) {
+    static_assert(detail::values_fit<T, Hooks>());
     if (values_.storage().commit(0, values_.storage().size()) != 0) {
       throw std::bad_alloc();
     }
@@ -98,7 +98,7 @@ class concurrent_slot_map
         value_at(i).~T();
       }
     }
-    shadow::open_all(values_.first(), slots_.end());
+    detail::slot_shadow<sizeof(T)>::open_all(values_.first(), slots_.end());
   }
 
   /// A value made from `args`. Throws pool_exhausted when all slots are taken, and what T's
@@ -205,7 +205,7 @@ class concurrent_slot_map
   void shrink_to_fit() noexcept {
     slots_.lower_end([this](std::uint32_t end, std::uint32_t before, const auto& note) noexcept {
       const std::size_t used = std::size_t{end} * sizeof(T);
-      shadow::open_all(values_.first() + used, before - end);
+      detail::slot_shadow<sizeof(T)>::open_all(values_.first() + used, before - end);
       values_.storage().discard(used, values_.storage().size() - used, note);
     });
   }
@@ -233,7 +233,6 @@ class concurrent_slot_map
 
  private:
   friend detail::concurrent_walks<concurrent_slot_map>;
-  using shadow = detail::slot_shadow<sizeof(T)>;
   static constexpr std::uint64_t all_ones = std::numeric_limits<std::uint64_t>::max();
 
   [[nodiscard]] std::uint32_t slot_of(handle_type handle) const noexcept {
@@ -258,7 +257,7 @@ class concurrent_slot_map
       states_[slot].publish();
       detail::schedule_point();
     }
-    shadow::open(place);
+    detail::slot_shadow<sizeof(T)>::open(place);
     T* const value = detail::make<T>(place, std::forward<Args>(args)...);
     give_back.dismiss();
     if constexpr (detail::has_on_insert<Hooks, T>) {
@@ -298,7 +297,7 @@ class concurrent_slot_map
     T& value = value_at(slot);
     detail::tell_of_erase(hooks_, value, [&] { return handle_at(slot); });
     value.~T();
-    shadow::close(values_.address_of(slot));
+    detail::slot_shadow<sizeof(T)>::close(values_.address_of(slot));
     return retire(slot);
   }
   bool retire(std::uint32_t slot) const noexcept {

@@ -15,6 +15,7 @@
 #include "lido/base/slot_index.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/parallel_walks.hpp"
+#include "lido/slot_map/requirements.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_map_hooks.hpp"
 #include "lido/slot_map/slot_map_iterator.hpp"
@@ -44,10 +45,6 @@ template <class T, class Hooks = no_hooks, class Generations = detail::all_gener
 class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a slot map holds objects: no references, arrays or const types");
-  static_assert(std::is_move_constructible_v<T>,
-                "lido: slot_map moves its values; concurrent_slot_map does not");
-  static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");
-  static_assert(detail::hooks_fit<Hooks, T>());
 
  public:
   using value_type = T;
@@ -65,6 +62,9 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
         reserve_(static_cast<std::uint32_t>(options.reserve)),
         shrink_threshold_(options.shrink_threshold),
         mode_(options.compaction) {
+    static_assert(std::is_move_constructible_v<T>,
+                  "lido: slot_map moves its values; concurrent_slot_map does not");
+    static_assert(detail::values_fit<T, Hooks>());
     reserve(reserve_);
   }
 

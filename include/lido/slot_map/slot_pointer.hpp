@@ -7,7 +7,8 @@
 namespace lido {
 
 /// Looks its value up with every use, so it stays good when values move, and is null when its value
-/// is gone. Half as fast as a pointer, and twice as large. Requires: the map is at its place.
+/// is gone. Half as fast as a pointer, and twice as large. Values may have some that lead into
+/// their own map. Requires: the map is at its place.
 template <class Map>
 class slot_pointer {
  public:

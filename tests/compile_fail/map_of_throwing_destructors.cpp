@@ -1,0 +1,6 @@
+#include "lido/slot_map.hpp"
+
+struct dangerous {
+  ~dangerous() noexcept(false);
+};
+lido::concurrent_slot_map<dangerous> map(1);
