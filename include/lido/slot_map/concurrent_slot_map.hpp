@@ -170,6 +170,7 @@ class concurrent_slot_map
   /// Calls `f(T&)` alone with the value; false when the handle is stale. If f throws, so does this.
   template <class F>
   bool visit(handle_type handle, F&& f) {
+    static_assert(std::is_invocable_v<F&, T&>, "lido: the callback of visit takes (T&)");
     const std::uint32_t slot = slot_of(handle);
     if (slot >= max_size_ || !states_[slot].enter_alone(generation_of(handle))) {
       return false;
@@ -182,6 +183,7 @@ class concurrent_slot_map
   /// As visit, with `f(const T&)` and beside other readers.
   template <class F>
   bool read(handle_type handle, F&& f) const {
+    static_assert(std::is_invocable_v<F&, const T&>, "lido: the callback of read takes (const T&)");
     const std::uint32_t slot = slot_of(handle);
     if (slot >= max_size_ || !states_[slot].enter_shared(generation_of(handle))) {
       return false;
@@ -336,7 +338,10 @@ class concurrent_slot_map
 
   template <class Importance>
   handle_type least(Importance& importance) const {
-    using rank = std::remove_cvref_t<std::invoke_result_t<Importance&, const T&>>;
+    static_assert(
+        detail::ranks<Importance, T>,
+        "lido: emplace_or_evict of a concurrent_slot_map compares importance(const T&) by <");
+    using rank = detail::importance_of<Importance, T>;
     std::optional<rank> lowest;
     handle_type found;
     this->for_each([&](const T& value, handle_type handle) {

@@ -1,8 +1,10 @@
 /// @file
-/// Internal. What slot maps require of their values.
+/// Internal. What slot maps require of their values, and of what they are called with.
 #pragma once
 
+#include <functional>
 #include <type_traits>
+#include <utility>
 
 #include "lido/slot_map/slot_map_hooks.hpp"
 
@@ -16,5 +18,20 @@ constexpr bool values_fit() noexcept {
   static_assert(hooks_fit<Hooks, T>());
   return true;
 }
+
+/// Whether `less` can say which of two values is the lesser.
+template <class Less, class T>
+concept compares = requires(Less& less, const T& value) {
+  static_cast<bool>(std::invoke(less, value, value));
+};
+
+template <class Importance, class T>
+using importance_of = std::remove_cvref_t<std::invoke_result_t<Importance&, const T&>>;
+
+/// Whether `importance` makes of a value what can be compared.
+template <class Importance, class T>
+concept ranks = requires(importance_of<Importance, T>& own, importance_of<Importance, T>& lowest) {
+  static_cast<bool>(own < lowest);
+};
 
 }  // namespace lido::detail

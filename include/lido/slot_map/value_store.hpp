@@ -17,6 +17,7 @@
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/place_array.hpp"
+#include "lido/slot_map/requirements.hpp"
 #include "lido/slot_map/slot_table.hpp"
 
 namespace lido::detail {
@@ -101,6 +102,8 @@ class value_store {
   /// The place of the value that none comes before. Requires: there is one.
   template <class Less>
   [[nodiscard]] std::uint32_t least(Less& less) const {
+    static_assert(compares<Less, T>,
+                  "lido: emplace_or_evict of a slot_map compares by less(const T&, const T&)");
     std::uint32_t best = next_value(0);
     for (std::uint32_t p = next_value(best + 1); p < end_; p = next_value(p + 1)) {
       if (std::invoke(less, std::as_const(values()[p]), std::as_const(values()[best]))) {
