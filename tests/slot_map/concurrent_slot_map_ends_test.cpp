@@ -90,6 +90,15 @@ TEST(ConcurrentSlotMapEnds, NobodyReachesAValueBeforeItsHookHasSeenIt) {
   EXPECT_EQ(told, 1);
 }
 
+TEST(ConcurrentSlotMapEnds, WalkErasesTheValueItStopsAt) {
+  concurrent_slot_map<int> numbers(3);
+  for (int i = 0; i < 3; ++i) {
+    (void)numbers.insert(i);
+  }
+  EXPECT_FALSE(numbers.for_each([](int&) { return step::erase_and_stop; }));
+  EXPECT_EQ(numbers.size(), 2U);
+}
+
 TEST(ConcurrentSlotMapEnds, WalkGoesInTheOrderOfMemoryAndGivesTheMap) {
   concurrent_slot_map<int> numbers(300);
   for (int i = 0; i < 300; ++i) {
