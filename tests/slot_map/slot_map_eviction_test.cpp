@@ -1,6 +1,9 @@
-// Evictions that fail: what emplace_or_evict says of each.
+// Evictions that fail, what emplace_or_evict says of each, and one that finds no slot.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <set>
 #include <vector>
 
 #include "lido/slot_map.hpp"
@@ -90,6 +93,20 @@ TEST_P(SlotMapEviction, ThatIsRefusedByTheHookHasCostTheOldValue) {
   map.hooks().refuses = false;
   EXPECT_EQ(map[map.emplace_or_evict(quieter, 8)].value, 8) << "there is room now";
   EXPECT_EQ(map.size(), 3U);
+}
+
+// Each second one ends the last value that a slot may have, when no other slot is free.
+TEST(SlotMapEvictionOfLastGenerations, TakesANewSlot) {
+  slot_map<int, no_hooks, detail::generations<2>> map({.max_size = 2});
+  std::set<slot_handle<int>> given{map.insert(1), map.insert(2)};
+  for (int value = 3; value < 100; ++value) {
+    const slot_handle<int> fresh = map.emplace_or_evict(std::less<>(), value);
+    EXPECT_TRUE(given.insert(fresh).second);
+    ASSERT_EQ(map[fresh], value);
+    ASSERT_EQ(map.size(), 2U);
+  }
+  EXPECT_EQ(map.used_up_slots(), 97U / 2);
+  EXPECT_EQ(std::ranges::count_if(given, [&](auto handle) { return map.contains(handle); }), 2);
 }
 
 }  // namespace
