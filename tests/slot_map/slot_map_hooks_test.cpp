@@ -166,6 +166,18 @@ TEST(SlotMapHooks, AreToldOfWhatAnEvictionTakes) {
   EXPECT_EQ(map.hooks().text, "+1+2-1+3");
 }
 
+TEST(SlotMapHooks, ThatRefuseAnEvictionLeaveNoHoleWhereNoneIsToBe) {
+  slot_map<int, journal> map({.max_size = 3, .compaction = compaction_mode::immediate});
+  for (int value = 1; value <= 3; ++value) {
+    (void)map.insert(value);
+  }
+  map.hooks().refuse = true;
+  EXPECT_THROW((void)map.emplace_or_evict(std::less<>(), 4), refused);
+  EXPECT_EQ(map.size(), 2U);
+  EXPECT_EQ(map.holes(), 0U);
+  EXPECT_EQ(map.hooks().text, "+1+2+3-1>3");
+}
+
 /// Hooks chosen at run time, as users of std::function do it.
 struct late_hooks {
   std::function<void(int&, slot_handle<int>)> inserted;
