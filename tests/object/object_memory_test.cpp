@@ -1,7 +1,6 @@
 // What a pool does with memory: of free objects nothing, and beside them little.
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 #include "lido/slot_map.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
+#include "support/forbidden_pages.hpp"
 #include "support/pool_kinds.hpp"
 #include "support/sanitizers.hpp"
 
@@ -23,30 +23,8 @@
 namespace lido {
 namespace {
 
-constexpr std::size_t page_size = std::size_t{64} * 1024;  // the largest of any system
-
-/// One page, so that the system can watch over it; trivial, so that default_init leaves it alone.
-struct alignas(page_size) page {
-  std::array<char, page_size> bytes;
-};
-
-/// Nobody may read or write them while it lives.
-class forbidden_pages {
- public:
-  explicit forbidden_pages(const std::vector<page*>& pages) : pages_(pages) { protect(PROT_NONE); }
-  forbidden_pages(const forbidden_pages&) = delete;
-  forbidden_pages& operator=(const forbidden_pages&) = delete;
-  ~forbidden_pages() { protect(PROT_READ | PROT_WRITE); }
-
- private:
-  void protect(int rights) {
-    for (page* const one : pages_) {
-      EXPECT_EQ(::mprotect(one, sizeof(page), rights), 0);
-    }
-  }
-
-  std::vector<page*> pages_;
-};
+using test::forbidden_pages;
+using test::page;
 
 template <class Kind>
 class ObjectMemory : public ::testing::Test {
