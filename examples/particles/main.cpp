@@ -37,19 +37,23 @@ int run(const particles::options& wanted) {
   const particles::demand load(wanted.particles, wanted.frames, wanted.seed);
   particles::print_plan(wanted, load);
   bool all_there = true;
+  std::vector<particles::answer> never_full;
   std::vector<particles::image> stills;
   for (const particles::answer policy : wanted.answers) {
     const particles::showing shown = cores.execute([&] { return show_one(policy, wanted, load); });
     particles::print_showing(shown, wanted);
     particles::print_wrong(shown);
     all_there = all_there && shown.wrong_count == 0;
+    if (particles::was_never_full(shown)) {
+      never_full.push_back(policy);
+    }
     stills.push_back(shown.still.value());
   }
   if (stills.size() > 1) {
     particles::write_png(particles::sheet_of(stills),
                          std::filesystem::path(wanted.out) / particles::sheet_name);
   }
-  particles::print_verdict(wanted, all_there);
+  particles::print_verdict(wanted, all_there, never_full);
   return all_there ? 0 : particles_missing;
 }
 

@@ -44,12 +44,16 @@ void print_wrong(const showing& one) {
   }
 }
 
-void print_verdict(const options& wanted, bool all_there) {
+void print_verdict(const options& wanted, bool all_there, const std::vector<answer>& never_full) {
   fmt::print("  frames/s: simulated and drawn; sim: moved, given back and emitted.\n");
   if (all_there) {
     fmt::print(
         "\nVerified after every frame: each particle born is alive once, dead or evicted;\n"
         "  asked = born + refused, born = alive + died + evicted, no two in one place.\n");
+    for (const answer policy : never_full) {
+      fmt::print("  {}: the pool was never full; more frames show what it does then.\n",
+                 name_of(policy));
+    }
   }
   fmt::print("\nPictures: {}\n", std::filesystem::absolute(wanted.out).lexically_normal().string());
   for (const answer policy : wanted.answers) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "demand.hpp"
 #include "options.hpp"
@@ -17,7 +18,7 @@ void print_plan(const options& wanted, const demand& load);
 void print_showing(const showing& one, const options& wanted);
 void print_wrong(const showing& one);
 
-/// What was verified, if it was, and where the pictures are.
-void print_verdict(const options& wanted, bool all_there);
+/// What was verified, if it was, which answers were never asked for, and where the pictures are.
+void print_verdict(const options& wanted, bool all_there, const std::vector<answer>& never_full);
 
 }  // namespace particles

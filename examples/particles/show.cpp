@@ -29,6 +29,7 @@ void note_sizes(showing& result, const fill& pool) {
   result.least_capacity =
       result.most_capacity == 0 ? pool.capacity : std::min(result.least_capacity, pool.capacity);
   result.most_capacity = std::max(result.most_capacity, pool.capacity);
+  result.grew = result.grew || (result.last_capacity != 0 && pool.capacity > result.last_capacity);
   result.last_capacity = pool.capacity;
 }
 
@@ -84,6 +85,20 @@ showing run(Store& store, const plan& how) {
 }
 
 }  // namespace
+
+bool was_never_full(const showing& one) noexcept {
+  switch (one.policy) {
+    case answer::refuse:
+      return one.counted.refused == 0;
+    case answer::evict:
+      return one.counted.evicted == 0;
+    case answer::grow:
+      return !one.grew;
+    case answer::tuned:
+      break;
+  }
+  return false;
+}
 
 showing show(answer policy, const options& wanted, const demand& load, const onlooker& look) {
   ledger books(load.total());

@@ -33,11 +33,16 @@ struct showing {
   std::size_t least_capacity = 0;
   std::size_t most_capacity = 0;
   std::size_t last_capacity = 0;
+  bool grew = false;               ///< after the first frame
   std::vector<std::string> wrong;  ///< the first few complaints
   std::size_t wrong_count = 0;
   std::filesystem::path animation;
   std::optional<image> still;  ///< from when the pool was fullest
 };
+
+/// Whether the answer was never needed, so that the run says nothing about it. Not of a pool that
+/// is large enough, which is its answer.
+[[nodiscard]] bool was_never_full(const showing& one) noexcept;
 
 /// Called with each picture as it is done.
 using onlooker = std::function<void(const image& picture)>;

@@ -41,6 +41,11 @@ accepts "help" --help
 grep -q -- '--policy' "$work/out" || fail "help does not name the options"
 accepts "smallest" --frames 1 --particles 100 --width 32 --height 32 --threads 1
 accepts "few frames, all policies" --frames 1 --policy all
+for policy in refuse evict grow; do
+  grep -q "^  $policy: the pool was never full" "$work/out" || fail "$policy, which had nothing to do, looks verified"
+done
+accepts "few frames, large enough" --policy tuned
+! grep -q "was never full" "$work/out" || fail "a pool that is large enough is to be full"
 accepts "largest seed" --seed 18446744073709551615
 accepts "more threads than cores" --threads 16
 

@@ -29,6 +29,8 @@ read -r born refused died evicted alive most capacity _ < <(grep "^  $policy " "
 [ "$born" -eq $((alive + died + evicted)) ] || fail "$born born is not $alive + $died + $evicted"
 [ "$died" -gt 0 ] || fail "nobody died"
 
+! grep -q "was never full" "$out/text" || fail "never full"
+
 case $policy in
   tuned) [ "$refused $evicted $most $capacity" = "0 0 $peak $peak" ] || fail "not tuned" ;;
   refuse) [ "$refused" -gt 0 ] && [ "$evicted $most $capacity" = "0 $particles $particles" ] || fail "not refused" ;;
