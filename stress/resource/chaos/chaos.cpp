@@ -149,6 +149,12 @@ void lock_out(subject& of, chaos::pool_type& pool, record& all) {
   of.lock_out(/*on=*/false);
 }
 
+void kill_what_others_have(chaos::pool_type& pool, record& all) {
+  for (const lido::lease_info& lent : pool.leases()) {
+    all.kills_of_others += pool.kill(lent.resource) ? 1 : 0;
+  }
+}
+
 void meddle(stress::run& run, subject& of, record& all) {
   stress::random random = run.generator(1001);
   while (!run.over()) {
@@ -180,6 +186,9 @@ void meddle(stress::run& run, subject& of, record& all) {
       case 5:
         ++all.resizes;
         (*pool)->resize(of.size());
+        break;
+      case 6:
+        kill_what_others_have(**pool, all);
         break;
       default:
         ++all.resizes;

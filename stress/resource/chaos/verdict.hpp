@@ -84,7 +84,8 @@ inline std::vector<happening> happenings(const record& all, const settings& sett
           {"resizes", all.resizes},
           {"flushes", all.flushes},
           {"suspends", all.suspends},
-          {"kills", all.kills}};
+          {"kills", all.kills},
+          {"kills_of_others", all.kills_of_others}};
 }
 
 inline bool all_happened(const record& all, const settings& settings) {
