@@ -40,6 +40,12 @@ std::string_view to_string(destroy_reason reason) noexcept {
   return texts.at(static_cast<std::size_t>(reason));
 }
 
+std::string_view to_string(pool_event::kind what) noexcept {
+  constexpr std::array<std::string_view, 5> texts{"create failed", "slow lease", "suspected leak",
+                                                  "returned after all", "orphaned"};
+  return texts.at(static_cast<std::size_t>(what));
+}
+
 std::string_view to_string(acquire_failure cause) noexcept {
   constexpr std::array<std::string_view, 6> texts{
       "timed out",          "cancelled",

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "lido/asio.hpp"
@@ -75,6 +76,20 @@ TEST_F(AsioAcquire, TheLongestTimesAreWithoutEndAndLessThanNothingIsNone) {
 }
 
 // Also where it could run at once: in a handler of its own executor.
+TEST_F(AsioAcquire, WithoutATimeItIsThePoolsOwn) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .acquire_timeout = 2ms});
+  EXPECT_EQ(pool.acquire_timeout(), 2ms);
+  const fake_lease held = pool.acquire();
+  net::io_context context;
+  std::optional<acquire_failure> failure;
+  async_acquire(pool, net::bind_executor(context, [&](const std::exception_ptr& error,
+                                                      const fake_lease& /*lease*/) {
+                  failure = cause_of(error);
+                }));
+  context.run();
+  EXPECT_EQ(failure, acquire_failure::timed_out);
+}
+
 TEST_F(AsioAcquire, NoHandlerRunsInAnAcquireOrARelease) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   pool.acquire().reset();

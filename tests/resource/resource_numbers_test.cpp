@@ -139,6 +139,8 @@ TEST(ResourceWords, SayWhatTheyStandFor) {
   EXPECT_EQ(to_string(destroy_reason::used_up), "used up");
   EXPECT_EQ(to_string(acquire_failure::timed_out), "timed out");
   EXPECT_EQ(to_string(acquire_failure::cancelled), "cancelled");
+  EXPECT_EQ(to_string(pool_event::kind::create_failed), "create failed");
+  EXPECT_EQ(to_string(pool_event::kind::orphaned), "orphaned");
 }
 
 bool is_refused(const resource_pool_options& options) {

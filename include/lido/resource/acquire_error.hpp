@@ -50,6 +50,8 @@ class acquire_error : public std::runtime_error {
   [[nodiscard]] const std::exception_ptr& create_error() const noexcept {
     return details_->create_error;
   }
+  /// The text names their threads alone; `where()` of each tells the place, as in callbacks and
+  /// coroutines only that can.
   [[nodiscard]] const std::vector<lease_info>& holders() const noexcept {
     return details_->holders;
   }

@@ -115,6 +115,12 @@ template <class R, class CompletionToken, class Rep, class Period>
       token, &pool, detail::place::here(), timeout, std::move(stop));
 }
 
+/// The same, up to the pool's `acquire_timeout`.
+template <class R, class CompletionToken>
+[[gnu::always_inline]] inline auto async_acquire(resource_pool<R>& pool, CompletionToken&& token) {
+  return async_acquire(pool, pool.acquire_timeout(), std::forward<CompletionToken>(token));
+}
+
 }  // namespace LIDO_ASIO_NAMESPACE
 
 }  // namespace lido

@@ -204,6 +204,10 @@ class resource_pool {
   // ---- numbers ----------------------------------------------------------------------------------
 
   [[nodiscard]] const std::string& name() const noexcept { return core_->settings().name; }
+  /// Of an acquire that is given no time of its own.
+  [[nodiscard]] std::chrono::nanoseconds acquire_timeout() const noexcept {
+    return core_->settings().acquire_timeout;
+  }
   [[nodiscard]] resource_pool_stats stats() const { return core_->stats(); }
   /// Who has a resource just now. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases() const { return core_->leases(); }

@@ -88,6 +88,9 @@ struct pool_event {
   std::vector<lease_info> leases;  ///< of the others
 };
 
+/// "create failed", "slow lease", ...
+[[nodiscard]] std::string_view to_string(pool_event::kind what) noexcept;
+
 /// What was left when `close` returned.
 struct close_report {
   std::vector<lease_info> holders;
