@@ -125,6 +125,18 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   lido_mutant(swallow_resource "" resource/no_waiter_is_forgotten "" --patience 3)
   lido_mutant(keep_killed "" resource/no_waiter_is_forgotten "" --resets 0 --patience 3)
   lido_mutant(refused_resource "" resource/no_waiter_is_forgotten fuzzed --size 2 --threads 3 --faults 0 --patience 3)
+  # That newcomers cut in harms nobody who waits for long, so the drivers do not notice.
+  add_executable(breakable_resource_order ${PROJECT_SOURCE_DIR}/tests/resource/resource_order_test.cpp
+                                          ${PROJECT_SOURCE_DIR}/tests/support/customers.cpp)
+  target_link_libraries(breakable_resource_order PRIVATE lido_breakable GTest::gtest_main)
+  target_include_directories(breakable_resource_order PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  lido_warnings(breakable_resource_order)
+  # It shows in about every second run; the first that does ends them.
+  add_test(NAME mutant.resource.cut_in
+           COMMAND breakable_resource_order --gtest_brief=1 --gtest_filter=*A6NewcomersDoNotCutIn* --gtest_repeat=40
+                   --gtest_throw_on_failure)
+  set_tests_properties(mutant.resource.cut_in PROPERTIES LABELS mutant PASS_REGULAR_EXPRESSION "Failure"
+                                                         ENVIRONMENT LIDO_BROKEN_RULE=cut_in)
   if(TARGET lido::standalone_asio)
     # Coroutines and handlers find what threads find.
     lido_waits_driver(breakable_resource.each_wait_ends_once lido_breakable lido::standalone_asio)
