@@ -66,6 +66,7 @@ TEST_P(ResourceOrder, A6NewcomersDoNotCutIn) {
   int cut_in = 0;
   for (int round = 0; round < 100; ++round) {
     fake_lease held = pool.acquire();
+    std::latch asks(1);
     std::latch served(1);
     std::latch over(1);
     std::jthread waiting([&] {
@@ -75,11 +76,13 @@ TEST_P(ResourceOrder, A6NewcomersDoNotCutIn) {
     });
     EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
     std::jthread newcomer([&] {
+      asks.count_down();
       while (!served.try_wait()) {
         cut_in += pool.try_acquire() ? 1 : 0;
       }
       over.count_down();
     });
+    asks.wait();
     held.reset();
   }
   EXPECT_EQ(cut_in, 0);

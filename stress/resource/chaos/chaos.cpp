@@ -155,6 +155,13 @@ void kill_what_others_have(chaos::pool_type& pool, record& all) {
   }
 }
 
+void pause(chaos::pool_type& pool, record& all) {
+  ++all.suspends;
+  pool.suspend();
+  std::this_thread::sleep_for(2ms);
+  pool.resume();
+}
+
 void meddle(stress::run& run, subject& of, record& all) {
   stress::random random = run.generator(1001);
   while (!run.over()) {
@@ -165,10 +172,7 @@ void meddle(stress::run& run, subject& of, record& all) {
         (*pool)->flush();
         break;
       case 1:
-        ++all.suspends;
-        (*pool)->suspend();
-        std::this_thread::sleep_for(2ms);
-        (*pool)->resume();
+        pause(**pool, all);
         break;
       case 2:
         ++all.clock_jumps;
