@@ -66,6 +66,7 @@ class resource_in_each_mode : public ::testing::TestWithParam<maintenance> {
  protected:
   fake_pool& start(resource_pool_options options) {
     options.upkeep = GetParam();
+    end();
     pool_.emplace(fake_factory{&server}, options);
     if (GetParam() == maintenance::by_tick) {
       ticker_ = std::jthread([this](const std::stop_token& stop) {
