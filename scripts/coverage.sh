@@ -19,11 +19,12 @@ find build/coverage -name '*.gcda' -delete
 # The run of 200 million operations shows something else, and would take long without optimisation.
 # Reports name no line of the user where nothing is inlined. Threads that come and go by the ten thousand take
 # minutes and go no other way than a hundred.
+uninlined='*NamesFileAndLineOf*:*NamesTheFileThatAskedForIt:SecureExecution.RunsNoProgram*:ReportMaking.SignalsDoNot*'
 run_tests() {
   local program
   for program in build/coverage/tests/lido_*_tests; do # whole: a process for each test takes three times as long
     if [ -x "$program" ]; then
-      "$program" --gtest_brief=1 --gtest_filter='-*NamesFileAndLineOf*:*NamesTheFileThatAskedForIt:SecureExecution.RunsNoProgram*:ReportMaking.SignalsDoNot*' || return 1
+      "$program" --gtest_brief=1 --gtest_filter="-$uninlined" || return 1
     fi
   done
   ctest --preset coverage -L 'stress|fault|fuzz' -E '200_million|come_and_go|OfSixteenMillion'

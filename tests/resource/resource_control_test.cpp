@@ -21,6 +21,15 @@ using test::fake_pool;
 
 class ResourceControl : public test::resource_by_tick {};
 
+void expect_two_and_no_more(fake_pool& pool) {
+  const fake_lease first = pool.try_acquire();
+  const fake_lease second = pool.try_acquire();
+  EXPECT_TRUE(first && second);
+  EXPECT_FALSE(pool.try_acquire());
+  pool.tick();
+  EXPECT_FALSE(pool.try_acquire());
+}
+
 // deadpool CHANGELOG 0.9.5: max_size exceeded after a failed recycle.
 TEST_F(ResourceControl, B2ARefusedResetLeavesRoomForOneAndNoMore) {
   fake_pool& pool = start({.max_size = 2});
@@ -32,12 +41,7 @@ TEST_F(ResourceControl, B2ARefusedResetLeavesRoomForOneAndNoMore) {
   EXPECT_EQ(server.destroyed_for(destroy_reason::reset_refused), 10);
   server.refuse_reset = false;
   fill(pool, 2);
-  const fake_lease first = pool.try_acquire();
-  const fake_lease second = pool.try_acquire();
-  EXPECT_TRUE(first && second);
-  EXPECT_FALSE(pool.try_acquire());
-  pool.tick();
-  EXPECT_FALSE(pool.try_acquire());
+  expect_two_and_no_more(pool);
   EXPECT_EQ(server.most_alive, 2);
 }
 
@@ -52,14 +56,7 @@ TEST_F(ResourceControl, B2B4FailuresOfTheFactoryLeaveTheCountsRight) {
   server.down = false;
   pass(10ms);
   fill(pool, 2);  // a failed create costs no place
-  {
-    const fake_lease first = pool.try_acquire();
-    const fake_lease second = pool.try_acquire();
-    EXPECT_TRUE(first && second);
-    EXPECT_FALSE(pool.try_acquire());
-    pool.tick();
-    EXPECT_FALSE(pool.try_acquire());
-  }
+  expect_two_and_no_more(pool);
   server.refuse_reset = true;
   for (int i = 0; i < 5; ++i) {
     (void)pool.try_acquire();
