@@ -4,7 +4,7 @@
  * A ```cpp block below `<!-- snippet: examples/first_pool.cpp -->` equals the lines between
    `// [snippet]` and `// [/snippet]` of that file.
  * Relative links lead to a file of the repository, and their anchor to a heading.
- * Files named in ARCHITECTURE.md exist.
+ * Files named in ARCHITECTURE.md exist; its tree has every header and every script.
  * No text names a place that only one machine has.
  * Tests named in a document as `Suite.Test` exist (docs/verification.md is of the commit it names).
  * docs/plain_stress.json knows each rule of stress/model/mutants/rules.cpp, and no other.
@@ -135,6 +135,10 @@ def check_tree(root: Path) -> list[str]:
     text = file.read_text(encoding="utf-8")
     named = [path for fence in FENCE.finditer(text) if is_tree(fence) for path in tree_paths(fence["body"])]
     errors = [f"ARCHITECTURE.md: the tree names {n}, which does not exist" for n in named if not (root / n).exists()]
+    if named:
+        listed = files_below(root, ["include", "scripts"], lambda path: path.suffix in {".hpp", ".py", ".sh"})
+        missing = {path.relative_to(root).as_posix() for path in listed} - set(named)
+        errors += [f"ARCHITECTURE.md: the tree lacks {name}" for name in sorted(missing)]
     for span in CODE_SPAN.findall(FENCE.sub("", text)):
         for name in expand(span.strip("`")):
             if not (PATH.match(name) and FILE_NAME.search(name)) or any((root / b / name).exists() for b in BASES):

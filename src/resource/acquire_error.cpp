@@ -19,7 +19,8 @@ std::string compose(const acquire_error::details& details) {
                      "; " + std::to_string(counts.in_use) + " of " +
                      std::to_string(counts.max_size) + " in use, " + std::to_string(counts.idle) +
                      " idle, " + std::to_string(counts.creating) + " being made, " +
-                     std::to_string(counts.waiters) + " waiting";
+                     std::to_string(counts.waiters) + " waiting" +
+                     (counts.suspended ? "; the pool is suspended" : "");
   if (details.create_error) {
     text += "; the last create failed: " + details.create_error_text;
   }

@@ -8,6 +8,7 @@
 
 #include "lido/base/error.hpp"
 #include "lido/base/tuning.hpp"
+#include "lido/resource/keyed_options.hpp"
 
 namespace lido::detail {
 
@@ -132,6 +133,30 @@ pool_settings::pool_settings(const resource_pool_options& options)
 
 std::uint32_t pool_settings::creating_limit(std::uint32_t size) const noexcept {
   return max_creating != 0 ? max_creating : std::max(1U, (size + 3) / 4);
+}
+
+pool_settings settings_of_each_key(const keyed_resource_pool_options& options) {
+  resource_pool_options each = options.each_key;
+  const auto refuse = [&each](const char* what) { throw_invalid_option(each.name, what); };
+  if (options.max_total == 0 || options.max_total > most_resources) {
+    refuse("max_total is not between 1 and 65535");
+  }
+  if (each.max_size == 0 || each.min_idle != 0) {
+    refuse("a key needs a max_size of at least 1 and a min_idle of 0");
+  }
+  if (each.overtake_for != nanoseconds::zero()) {
+    refuse("overtake_for is not for keyed pools: see prefer_same_key_for");
+  }
+  if (options.prefer_same_key_for < nanoseconds::zero()) {
+    refuse("prefer_same_key_for is negative");
+  }
+  each.max_size = std::min(each.max_size, options.max_total);
+  each.max_creating = each.max_creating == 0 ? each.max_size : each.max_creating;
+  each.detect_hold_and_wait = false;  // a grant may come from elsewhere
+  each.upkeep = maintenance::by_callers;
+  pool_settings settings(each);
+  settings.corners = 8;  // of each key, which there may be thousands of
+  return settings;
 }
 
 }  // namespace lido::detail

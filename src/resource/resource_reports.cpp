@@ -25,6 +25,7 @@ resource_pool_stats resource_core::stats() {
   resource_pool_stats found = totals_;
   found.max_size = max_size_;
   found.waiters = queue_.size();
+  found.suspended = attention_.is(attention::suspended);
   found.mutex_locks = mutex_.locks() - 1;  // not this one
   find_slot([&](const resource_slot& slot) {
     const life_state state = slot.state();

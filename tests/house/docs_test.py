@@ -47,6 +47,7 @@ include/lido/        headers
     pool.hpp         the pool
   {one,two}.hpp      entries
 src/object/pool.cpp  what is compiled
+scripts/do.sh
 ```
 
 ```text
@@ -70,7 +71,7 @@ class Docs(TreeTest):
         self.write("docs/tour.md", "# Tour\n\n## The first pool\n\n[back](../README.md)\n")
         self.write("docs/deep/why.md", "# Why\n")
         self.write("examples/first.cpp", EXAMPLE)
-        for name in ("include/lido/object/pool.hpp", "include/lido/one.hpp", "include/lido/two.hpp", "src/object/pool.cpp"):
+        for name in ("include/lido/object/pool.hpp", "include/lido/one.hpp", "include/lido/two.hpp", "src/object/pool.cpp", "scripts/do.sh"):
             self.write(name, "")
         self.write("tests/pool_test.cpp", "TEST_F(Pool, IsExact) {}\nTYPED_TEST(Pools, OfAllTypes) {}\n")
 
@@ -125,6 +126,12 @@ class Docs(TreeTest):
     def test_lost_file_of_a_drawn_tree_is_found(self) -> None:
         (self.root / "docs/deep/why.md").unlink()
         self.assert_fault(self.errors(), "the tree names docs/deep/why.md")
+
+    def test_header_or_script_that_the_tree_lacks_is_found(self) -> None:
+        for name in ("include/lido/object/lease.hpp", "scripts/new.py"):
+            self.write(name, "")
+            self.assert_fault(self.errors(), f"the tree lacks {name}")
+            (self.root / name).unlink()
 
     def test_lost_file_of_the_text_is_found(self) -> None:
         self.seed("ARCHITECTURE.md", "`object/pool.hpp`", "`object/loop.hpp`", "object/loop.hpp does not exist")

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -37,6 +38,17 @@ TEST(KeyedControls, AFlushReachesAllKeys) {
   for (const auto* const key : {"a", "b"}) {
     EXPECT_EQ(pool.stats(key).value().destroyed_for(destroy_reason::flushed), 1U) << key;
   }
+}
+
+TEST(KeyedControls, WithDiscardsWhatAnExceptionHasLeft) {
+  int made = 0;
+  links pool([&made](const std::string& /*host*/) { return ++made; }, options_of(1, 1));
+  EXPECT_EQ(pool.with("a", [](int link) { return link; }), 1);
+  int& same = pool.with("a", [](int& link) -> int& { return link; });
+  EXPECT_EQ(same, 1) << "what it returns is not copied";
+  EXPECT_THROW(pool.with("a", [](int) { throw std::runtime_error("no"); }), std::runtime_error);
+  EXPECT_EQ(pool.stats("a").value().destroyed_for(destroy_reason::discarded), 1U);
+  EXPECT_EQ(pool.with("a", [](int link) { return link; }), 2);
 }
 
 TEST(KeyedControls, NumbersAreThoseOfTheirKeys) {

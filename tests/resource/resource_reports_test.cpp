@@ -164,6 +164,32 @@ TEST_F(ResourceReports, E1E5HoldersAreListed) {
   }
 }
 
+TEST_F(ResourceReports, A13TheErrorSaysThatThePoolIsSuspended) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  EXPECT_FALSE(pool.stats().suspended);
+  pool.suspend();
+  EXPECT_TRUE(pool.stats().suspended);
+  try {
+    (void)pool.acquire_for(1ms);
+    FAIL();
+  } catch (const acquire_error& error) {
+    EXPECT_TRUE(error.counts().suspended);
+    EXPECT_NE(
+        std::string(error.what()).find("1 idle, 0 being made, 0 waiting; the pool is suspended"),
+        std::string::npos)
+        << error.what();
+  }
+  pool.resume();
+  try {
+    const fake_lease held = pool.try_acquire();
+    (void)pool.acquire_for(1ms);
+    FAIL();
+  } catch (const acquire_error& error) {
+    EXPECT_EQ(std::string(error.what()).find("suspended"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(ResourceReports, E5WhatACallbackHoldsIsOfNoThread) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);

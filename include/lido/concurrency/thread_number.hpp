@@ -53,8 +53,18 @@ bool assign_thread_number() noexcept;
 /// One system call.
 void require_own_process() noexcept;
 
+class thread_exit_listener;
+
+/// Where a listener stands among the others. A class of its own for the sake of the friend: users'
+/// compilers would take it for one that may delete a listener, and ask for a virtual destructor.
+class listener_links {
+  friend class thread_registry;
+  thread_exit_listener* previous_ = nullptr;
+  thread_exit_listener* next_ = nullptr;
+};
+
 /// What has caches that belong to threads. Registered for its whole life.
-class thread_exit_listener {
+class thread_exit_listener : public listener_links {
  public:
   thread_exit_listener() = default;
   thread_exit_listener(const thread_exit_listener&) = delete;
@@ -75,11 +85,6 @@ class thread_exit_listener {
 
  protected:
   ~thread_exit_listener() = default;
-
- private:
-  friend class thread_registry;
-  thread_exit_listener* previous_ = nullptr;
-  thread_exit_listener* next_ = nullptr;
 };
 
 }  // namespace lido::detail

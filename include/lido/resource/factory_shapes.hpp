@@ -95,6 +95,16 @@ struct fitting_factory {
                 "destroy_reason) noexcept, without a key");
 };
 
+/// Refuses to be instantiated, for an F that makes nothing. A pool's constructor alone would say
+/// that no operand of a disjunction is satisfied.
+template <class F>
+struct factory_without_create {
+  static_assert(!std::is_same_v<F, F>,
+                "lido: a resource factory must be a function R(), or have a public R create() or R "
+                "create(const create_context&); with a const Key& in front for a "
+                "keyed_resource_pool. R is the type of the pool's resources");
+};
+
 /// Throws std::invalid_argument if there is nothing to call.
 template <class F>
 void refuse_nothing(std::string_view pool, const char* role, const F& callable) {

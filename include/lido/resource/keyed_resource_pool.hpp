@@ -4,7 +4,6 @@
 
 #include <tbb/concurrent_hash_map.h>
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "lido/resource/keyed_lease.hpp"
 #include "lido/resource/keyed_options.hpp"
 #include "lido/resource/tick_thread.hpp"
+#include "lido/resource/with_lease.hpp"
 
 namespace lido {
 
@@ -51,7 +51,7 @@ class keyed_resource_pool {
   /// if the thread cannot be started. Makes no resource itself.
   template <keyed_resource_factory<Key, R> F>
   explicit keyed_resource_pool(F factory, const keyed_resource_pool_options& options = {})
-      : settings_(settings_of(options)),
+      : settings_(detail::settings_of_each_key(options)),
         make_core_(core_maker(std::move(factory), settings_)),
         total_(std::make_shared<detail::total_share>(static_cast<std::uint32_t>(options.max_total),
                                                      settings_.max_size,
@@ -59,6 +59,13 @@ class keyed_resource_pool {
     if (options.each_key.upkeep == maintenance::background) {
       thread_.emplace(std::chrono::nanoseconds(settings_.period), [this] { tick(); });
     }
+  }
+  /// Does not compile, and says what a factory is.
+  template <class F>
+    requires(!keyed_resource_factory<F, Key, R>)
+  explicit keyed_resource_pool(F /*factory*/, const keyed_resource_pool_options& options = {})
+      : settings_(detail::settings_of_each_key(options)) {
+    (void)detail::factory_without_create<F>();
   }
 
   keyed_resource_pool(const keyed_resource_pool&) = delete;
@@ -113,6 +120,13 @@ class keyed_resource_pool {
       return {};
     }
     return lease_type(total_, found, taken);
+  }
+
+  /// Calls `f(R&)` with a resource of that key; returns what it returns. Throws what it throws, and
+  /// as `acquire`. A resource that `f` has left with an exception is discarded.
+  template <class K, class F>
+  [[gnu::always_inline]] decltype(auto) with(const K& key, F&& f) {
+    return detail::with_lease(acquire(key), std::forward<F>(f));
   }
 
   // ---- control ----------------------------------------------------------------------------------
@@ -240,32 +254,6 @@ class keyed_resource_pool {
       tbb::concurrent_hash_map<Key, share*, Hash, std::allocator<std::pair<const Key, share*>>>;
   using maker =
       std::function<std::shared_ptr<detail::resource_core>(const Key&, const std::string& text)>;
-
-  static detail::pool_settings settings_of(const keyed_resource_pool_options& options) {
-    resource_pool_options each = options.each_key;
-    const auto refuse = [&each](const char* what) {
-      detail::throw_invalid_option(each.name, what);
-    };
-    if (options.max_total == 0 || options.max_total > detail::most_resources) {
-      refuse("max_total is not between 1 and 65535");
-    }
-    if (each.max_size == 0 || each.min_idle != 0) {
-      refuse("a key needs a max_size of at least 1 and a min_idle of 0");
-    }
-    if (each.overtake_for != std::chrono::nanoseconds::zero()) {
-      refuse("overtake_for is not for keyed pools: see prefer_same_key_for");
-    }
-    if (options.prefer_same_key_for < std::chrono::nanoseconds::zero()) {
-      refuse("prefer_same_key_for is negative");
-    }
-    each.max_size = std::min(each.max_size, options.max_total);
-    each.max_creating = each.max_creating == 0 ? each.max_size : each.max_creating;
-    each.detect_hold_and_wait = false;  // a grant may come from elsewhere
-    each.upkeep = maintenance::by_callers;
-    detail::pool_settings settings(each);
-    settings.corners = 8;  // of each key, which there may be thousands of
-    return settings;
-  }
 
   template <class F>
   static maker core_maker(F factory, const detail::pool_settings& settings) {

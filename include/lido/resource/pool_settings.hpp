@@ -11,7 +11,11 @@
 #include "lido/resource/limits.hpp"
 #include "lido/resource/options.hpp"
 
-namespace lido::detail {
+namespace lido {
+
+struct keyed_resource_pool_options;
+
+namespace detail {
 
 inline constexpr std::size_t most_resources = 65535;
 
@@ -47,4 +51,8 @@ struct pool_settings {
       max_thread_number + 1;  ///< for threads; they share them if they are fewer
 };
 
-}  // namespace lido::detail
+/// Throws std::invalid_argument that names the pool and the option.
+[[nodiscard]] pool_settings settings_of_each_key(const keyed_resource_pool_options& options);
+
+}  // namespace detail
+}  // namespace lido

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <coroutine>
 #include <exception>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,7 @@
 #include "lido/resource/resource_short_way.hpp"
 #include "lido/resource/stats.hpp"
 #include "lido/resource/typed_hooks.hpp"
+#include "lido/resource/with_lease.hpp"
 
 namespace lido {
 
@@ -57,6 +60,12 @@ class resource_pool {
                                                       hooks_of(options.name, std::move(factory)),
                                                       &detail::typed_block<R>::make)) {
     core_->start();
+  }
+  /// Does not compile, and says what a factory is.
+  template <class F>
+    requires(!resource_factory<F, R>)
+  explicit resource_pool(F /*factory*/, const resource_pool_options& = {}) {
+    (void)detail::factory_without_create<F>();
   }
 
   resource_pool(const resource_pool&) = delete;
@@ -122,6 +131,12 @@ class resource_pool {
   template <class Done, class Rep, class Period>
   void async_acquire_at(detail::place at, Done done, std::chrono::duration<Rep, Period> timeout,
                         std::stop_token stop) {
+    static_assert(
+        std::copy_constructible<Done>,
+        "lido: the callback of async_acquire must be copyable: it is kept in a std::function");
+    static_assert(std::is_invocable_v<Done&, lease_type, std::exception_ptr>,
+                  "lido: the callback of async_acquire is called with (lease_type, "
+                  "std::exception_ptr), in this order");
     detail::refuse_nothing(name(), "the callback", done);
     core_->take_async({detail::deadline::after(timeout), std::move(stop), at},
                       [done = std::move(done)](const detail::resource_grant& grant,
@@ -146,17 +161,10 @@ class resource_pool {
   }
 
   /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
-  /// as `acquire`. A resource that `f` has left with an exception is discarded: who knows what is
-  /// still on its way there.
+  /// as `acquire`. A resource that `f` has left with an exception is discarded.
   template <class F>
   [[gnu::always_inline]] decltype(auto) with(F&& f) {
-    lease_type lease = acquire();
-    try {
-      return std::forward<F>(f)(*lease);
-    } catch (...) {
-      lease.discard();
-      throw;
-    }
+    return detail::with_lease(acquire(), std::forward<F>(f));
   }
 
   // ---- control ----------------------------------------------------------------------------------
@@ -175,6 +183,10 @@ class resource_pool {
   void replace_factory(F factory) {
     core_->replace_hooks(hooks_of(name(), std::move(factory)));
   }
+  /// Does not compile, and says what a factory is.
+  template <class F>
+    requires(!resource_factory<F, R>)
+  void replace_factory(F /*factory*/) { (void)detail::factory_without_create<F>(); }
 
   /// New limits, each 0 to 65535; min_idle stays as it was unless it is given, within max_size.
   /// What is too many goes when it is idle. Throws std::invalid_argument (above 65535, min_idle

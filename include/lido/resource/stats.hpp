@@ -41,10 +41,11 @@ struct resource_pool_stats {
   std::size_t live = 0;  ///< idle + in_use + creating + checking + closing
   std::size_t idle = 0;
   std::size_t in_use = 0;
-  std::size_t creating = 0;
+  std::size_t creating = 0;  ///< also those that are due, and that a tick or acquire will make
   std::size_t checking = 0;
   std::size_t closing = 0;
   std::size_t waiters = 0;
+  bool suspended = false;  ///< by `suspend()`: acquires wait whatever is idle
 
   std::uint64_t uses = 0;  ///< times a resource came back, or was taken out of the pool
   std::uint64_t waits = 0;
