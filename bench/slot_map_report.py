@@ -20,7 +20,7 @@ MEANING = {
     "look_up": "find one by chance, as they were added",
     "look_up_after_churn": "the same after each has been replaced four times",
     "walk_and_remove": "move all, remove one in a hundred on the way, add as many; ns an object",
-    "mixed": "a frame: 100 go, 100 come, all move, 16 are looked up; ns an object",
+    "mixed": "a frame: 100 go, 50 come, all move, 16 are looked up, 50 come; ns an object",
     "concurrent_churn": "each thread replaces objects of its own; wall ns for one operation of all",
     "concurrent_update": "each thread moves objects of its own; wall ns for one operation of all",
     "concurrent_look_up": "all threads read any object; wall ns for one operation of all",

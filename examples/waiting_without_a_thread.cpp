@@ -1,0 +1,64 @@
+// A callback and a coroutine wait for a connection; no thread is kept waiting.
+#include <chrono>
+#include <coroutine>
+#include <exception>
+#include <iostream>
+#include <lido/resource_pool.hpp>
+
+using namespace std::chrono_literals;
+
+struct connection {
+  int uses = 0;
+};
+using connection_pool = lido::resource_pool<connection>;
+
+/// The least that a coroutine can be: begins at once, and nobody waits for its end.
+struct task {
+  struct promise_type {
+    static task get_return_object() noexcept { return {}; }
+    static std::suspend_never initial_suspend() noexcept { return {}; }
+    static std::suspend_never final_suspend() noexcept { return {}; }
+    static void return_void() noexcept {}
+    static void unhandled_exception() noexcept { std::terminate(); }
+  };
+};
+
+// [snippet]
+void use_called_back(connection_pool& db) {
+  db.async_acquire(  // the lease comes first; lido::async_acquire of Asio has the error first
+      [](connection_pool::lease_type lease, const std::exception_ptr& error) {
+        if (!error) {
+          std::cout << "callback: use " << ++lease->uses << '\n';
+        }
+      },
+      1s);
+}
+
+task use_awaited(connection_pool& db) {
+  try {
+    const auto lease = co_await db.co_acquire(1s);
+    std::cout << "coroutine: use " << ++lease->uses << '\n';
+  } catch (const lido::acquire_error& problem) {
+    std::cout << problem.what() << '\n';
+  }
+}
+// [/snippet]
+
+int main() try {
+  connection_pool db([] { return connection(); }, {.max_size = 1, .name = "db"});
+  auto lease = db.acquire();
+  use_called_back(db);
+  use_awaited(db);
+  std::cout << db.stats().waiters << " wait\n";
+  lease.reset();  // serves both, one after the other
+  std::cout << db.stats().idle << " idle\n";
+} catch (const std::exception& problem) {
+  std::cerr << problem.what() << '\n';
+  return 1;
+}
+
+// Prints:
+//   2 wait
+//   callback: use 1
+//   coroutine: use 2
+//   1 idle
