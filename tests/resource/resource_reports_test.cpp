@@ -19,6 +19,7 @@ namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
+using test::eventually;
 using test::fake_lease;
 using test::fake_pool;
 
@@ -361,6 +362,11 @@ TEST_F(ResourceReports, E4EachThatIsReportedIsToldToBeBack) {
         pool->tick();
       }
     });
+    {
+      // Beside other work no tick may ever come while one of those below is held.
+      const auto held = pool->try_acquire();
+      EXPECT_TRUE(eventually([&] { return leaks > 0; }));
+    }
     const auto end = std::chrono::steady_clock::now() + 10s;
     while (leaks < 20'000 && std::chrono::steady_clock::now() < end) {
       (void)pool->try_acquire();
