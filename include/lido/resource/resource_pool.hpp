@@ -64,7 +64,7 @@ class resource_pool {
   /// Does not compile, and says what a factory is.
   template <class F>
     requires(!resource_factory<F, R>)
-  explicit resource_pool(F /*factory*/, const resource_pool_options& = {}) {
+  explicit resource_pool(F /*factory*/, const resource_pool_options& /*options*/ = {}) {
     (void)detail::factory_without_create<F>();
   }
 
