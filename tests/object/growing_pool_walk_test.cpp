@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -36,6 +38,22 @@ TEST(GrowingPoolWalk, VisitsWhatIsInUseInAllSegments) {
   EXPECT_LT(pool.shrink_to(0), 5000U);
   EXPECT_EQ(count(), 10U) << "retired segments have nothing in use";
   pool.release_n(all);
+}
+
+// Slots are numbered by their place: there are fewer of them then than the number of this one says.
+TEST(GrowingPoolWalk, VisitsWhatIsInUseAboveSegmentsThatWentBack) {
+  object_pool<marked_item, policy::grow, policy::track_in_use> pool({.max_capacity = 10'000});
+  std::vector<marked_item*> all;
+  for (int i = 0; i < 5000; ++i) {
+    all.push_back(pool.try_acquire_ptr(std::uint64_t{1}));
+  }
+  std::iter_swap(std::max_element(all.begin(), all.end()), all.begin());
+  pool.release_n(std::span(all).subspan(1));
+  ASSERT_LT(pool.shrink_to(0), 2500U);
+  std::vector<marked_item*> visited;
+  pool.for_each_in_use([&](marked_item& object) { visited.push_back(&object); });
+  EXPECT_EQ(visited, std::vector<marked_item*>{all.front()});
+  pool.release(all.front());
 }
 
 // Whose marks are begun while it looks. ThreadSanitizer sees it if one is looked at before.
