@@ -1,7 +1,9 @@
 // Pools that end while threads wait, and waits where the kernel refuses the heavy fence.
 #include <gtest/gtest.h>
 #include <linux/membarrier.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <thread>
@@ -9,6 +11,7 @@
 
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
+#include "support/drain.hpp"
 #include "support/forbidden_membarrier.hpp"
 
 namespace lido {
@@ -83,6 +86,33 @@ TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesEveryoneIsServed) {
             {MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, MEMBARRIER_CMD_PRIVATE_EXPEDITED});
         (void)serve_everyone(pool);
         end(pool.stats().waiting == 0 && pool.stats().in_use == held.size());
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+/// Of a pool whose free slots are in the cache of a thread that only looks on.
+bool gives_up_in_time(waited_for& pool) {
+  const test::parked_crew onlooker(1, [&](unsigned /*index*/) {
+    for (int burst = 0; burst < 10; ++burst) {
+      test::fill_own_cache(pool, 20);
+    }
+  });
+  test::forbid_membarrier(
+      {MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, MEMBARRIER_CMD_PRIVATE_EXPEDITED});
+  const std::vector<int*> held = test::drain(pool);
+  const bool is_uncertain = pool.stats().cached > 0;
+  const bool had_one = static_cast<bool>(pool.acquire_for(std::chrono::milliseconds(20)));
+  test::release_all(pool, held);
+  return is_uncertain && !had_one;
+}
+
+// It looks again and again, since it cannot know that there is no slot, but not after its time.
+TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesWhoeverGetsNoneGivesUpInTime) {
+  EXPECT_EXIT(
+      {
+        (void)::alarm(120);  // ends a wait that never does
+        waited_for pool(64);
+        end(gives_up_in_time(pool));
       },
       ::testing::ExitedWithCode(0), "");
 }
