@@ -184,8 +184,12 @@ void use(Pool& pool) {
     for (std::size_t i = 0; i + 1 < held.size(); ++i) {
       pool.release(held[i]);
     }
+    const long refused_before = plan.injected;
     const std::size_t left = pool.shrink_to(0);
     require(left == pool.capacity(), "not what is left");
+    // All others are free, and memory that the system does not take back is not to be lost.
+    const auto refused = static_cast<std::size_t>(plan.injected - refused_before);
+    require(pool.stats().segments == refused + (kept != nullptr ? 1 : 0), "not the segments left");
     require(kept == nullptr || kept->numbers[0] == number, "an object in use has changed");
     pool.release(kept);
     held.clear();
