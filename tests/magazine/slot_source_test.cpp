@@ -232,6 +232,22 @@ TEST_P(SlotSource, CachesTogetherHoldHalfAtMostOnceAllHaveBeenToTheDepotAgain) {
   EXPECT_LE(bare.source().stats().cached, 512U);
 }
 
+// Bursts that fit into a share of all, but not of half.
+TEST_P(SlotSource, CachesTogetherHoldHalfAtMostAfterBurstsThatWouldFitIntoMore) {
+  bare_slots bare(256, GetParam(), 1022);
+  constexpr unsigned threads = 4;
+  std::barrier next(threads);
+  const test::parked_crew crew(threads, [&](unsigned index) {
+    for (unsigned turn = 0; turn < 30 * threads; ++turn) {  // one after another, each for itself
+      if (turn % threads == index) {
+        bare.release_all(bare.acquire_n(turn < threads ? 1 : 60));  // first, all open
+      }
+      next.arrive_and_wait();
+    }
+  });
+  EXPECT_LE(bare.source().stats().cached, 128U);
+}
+
 TEST_P(SlotSource, OneCacheHoldsAtMostWhatTheOptionSays) {
   for (const std::uint32_t max_cached : {0U, 3U, 4U, 31U, 100U, 1022U}) {
     bare_slots bare(3000, GetParam(), max_cached);
