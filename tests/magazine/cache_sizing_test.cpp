@@ -132,5 +132,16 @@ TEST(CacheSizing, ResetMakesItLikeNew) {
   EXPECT_TRUE(sizing.wants_to_open(/*scarcity=*/7, roomy));
 }
 
+TEST(CacheSizing, ResetForgetsThePatienceOfTheThreadBefore) {
+  cache_sizing sizing;
+  for (std::uint32_t scarcity = 1; scarcity < 20; ++scarcity) {
+    (void)sizing.wants_to_open(scarcity, roomy);
+  }
+  sizing.reset(/*scarcity=*/19);
+  sizing.grow(roomy);
+  sizing.close();
+  EXPECT_EQ(operations_until_open(sizing, 19), cache_sizing::patience + 1);
+}
+
 }  // namespace
 }  // namespace lido::detail
