@@ -5,10 +5,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
+#include <latch>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "lido/checked.hpp"
@@ -79,6 +85,62 @@ TEST(Fork, SlotsAreNotGivenToMissingWaiters) {
   first.join();
   second.join();
   EXPECT_EQ(test::count_acquirable(*pool), 2U);
+}
+
+/// A free list whose user the test may stop before slots get there.
+class halting_stack : public detail::growing_treiber_stack<> {
+ public:
+  static inline std::function<void()> before_push;
+
+  explicit halting_stack(std::uint32_t nodes) : treiber_stack(nodes) {}
+
+  void push_chain(std::span<const detail::slot_index> chain) noexcept {
+    if (before_push) {
+      before_push();
+    }
+    treiber_stack::push_chain(chain);
+  }
+};
+
+struct halting_list {
+  using stack = detail::treiber_stack<>;
+  using growing_stack = halting_stack;
+};
+
+using halting_pool = object_pool<int, policy::grow, policy::no_cache, halting_list>;
+
+/// Shrinks to half of its `slots` in a thread that stops as soon as it knows which segments are
+/// free: all free slots are out of the lists then. Whether the child of a fork finds them.
+bool finds_all_but(std::size_t in_hand, halting_pool& pool, std::size_t slots) {
+  std::latch collected(1);
+  std::latch over(1);
+  halting_stack::before_push = [&, halted = false]() mutable {
+    if (pool.capacity() == slots / 2 && !std::exchange(halted, true)) {
+      collected.count_down();
+      over.wait();
+    }
+  };
+  std::thread shrinker([&] { (void)pool.shrink_to(slots / 2); });
+  collected.wait();
+  const int status = status_of_child(::fork, [&] {
+    return test::drain(pool).size() >= slots - in_hand && pool.capacity() == slots;
+  });
+  over.count_down();
+  shrinker.join();
+  halting_stack::before_push = nullptr;
+  return status == 0;
+}
+
+TEST(Fork, ChildFindsWhatAMissingThreadHadCollectedForAShrink) {
+  const std::size_t one = [] {
+    const halting_pool pool({.capacity = 1, .max_capacity = 1'000'000});
+    return pool.capacity();
+  }();
+  ASSERT_GT(one, detail::slot_census::most_at_once);
+  halting_pool pool({.capacity = 2 * one, .max_capacity = 2 * one});
+  EXPECT_TRUE(finds_all_but(detail::slot_census::most_at_once, pool, 2 * one));
+  EXPECT_EQ(pool.capacity(), one);
+  EXPECT_EQ(test::count_acquirable(pool), 2 * one);
 }
 
 #if !LIDO_TEST_TSAN  // which allows no threads in the child of a process with threads
