@@ -102,10 +102,9 @@ class growing_source final : private thread_exit_listener {
   [[nodiscard]] int reserve(std::uint32_t slots) noexcept;
 
   /// The same. Before anybody can have the slots of a segment, calls `fill(first, count, note)`,
-  /// which does not throw, calls `note` now and then, and returns whether to go on: otherwise the
-  /// segment is the last one.
+  /// which calls `note` now and then. Throws what that does, and the segment is the last one then.
   template <class Fill>
-  [[nodiscard]] int reserve(std::uint32_t slots, const Fill& fill) noexcept;
+  [[nodiscard]] int reserve(std::uint32_t slots, const Fill& fill);
 
   /// Gives back segments all of whose slots are free, the highest first, as long as `slots` slots
   /// are left. Returns how many are. Blocking.
@@ -150,9 +149,9 @@ class growing_source final : private thread_exit_listener {
   [[nodiscard]] int back_segment(std::uint32_t segment) noexcept;
   [[nodiscard]] int back_if_retired(std::uint32_t segment) noexcept;
   template <class Work>
-  auto do_apart(std::uint32_t segment, const Work& work) noexcept;
+  auto do_apart(std::uint32_t segment, const Work& work);
   template <class Fill>
-  [[nodiscard]] bool fill_apart(std::uint32_t segment, const Fill& fill) noexcept;
+  void fill_apart(std::uint32_t segment, const Fill& fill);
   [[nodiscard]] bool wait_for_segment(patience& others) noexcept;
   void put_in_service(std::uint32_t segment, void** kept) noexcept;
   [[nodiscard]] std::uint32_t lowest_spare() noexcept;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lido/base/mutation.hpp"
+#include "lido/base/scope_exit.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/magazine/growing_source.hpp"
 
@@ -79,31 +80,31 @@ int growing_source<Stack, Memory>::add_segment(void** kept) noexcept {
 }
 
 /// Does what is the user's to do with what slots hold. Lets go of the word meanwhile, since that
-/// may take its time or use the pool. Requires: the segment is not in service, and has memory.
+/// may take its time, use the pool, or throw. Requires: the segment is not in service, and has
+/// memory.
 template <growing_index_stack Stack, segment_memory Memory>
 template <class Work>
-auto growing_source<Stack, Memory>::do_apart(std::uint32_t segment, const Work& work) noexcept {
+auto growing_source<Stack, Memory>::do_apart(std::uint32_t segment, const Work& work) {
   const std::uint32_t count = plan_.slots_of(segment);
   apart_of_[segment] = this_thread();
   light_fence();  // for the child of a fork that happens now
   states_[segment] = segment_state::apart;
-  // relaxed (2x): only for the guess of who finds no segment to add
+  // relaxed: only for the guess of who finds no segment to add
   apart_.fetch_add(count, std::memory_order_relaxed);
   let_go();
-  const auto result = work(plan_.first_of(segment), count, [this] { note_progress(); });
-  hold();
-  apart_.fetch_sub(count, std::memory_order_relaxed);
-  return result;
+  const scope_exit take_up([this, count] {
+    hold();
+    // relaxed: as above
+    apart_.fetch_sub(count, std::memory_order_relaxed);
+  });
+  return work(plan_.first_of(segment), count, [this] { note_progress(); });
 }
 
-/// False: no more is to be filled.
 template <growing_index_stack Stack, segment_memory Memory>
 template <class Fill>
-bool growing_source<Stack, Memory>::fill_apart(std::uint32_t segment, const Fill& fill) noexcept {
-  if constexpr (std::is_null_pointer_v<Fill>) {
-    return true;
-  } else {
-    return do_apart(segment, fill);
+void growing_source<Stack, Memory>::fill_apart(std::uint32_t segment, const Fill& fill) {
+  if constexpr (!std::is_null_pointer_v<Fill>) {
+    do_apart(segment, fill);
   }
 }
 
@@ -148,20 +149,20 @@ int growing_source<Stack, Memory>::reserve(std::uint32_t slots) noexcept {
 
 template <growing_index_stack Stack, segment_memory Memory>
 template <class Fill>
-int growing_source<Stack, Memory>::reserve(std::uint32_t slots, const Fill& fill) noexcept {
+int growing_source<Stack, Memory>::reserve(std::uint32_t slots, const Fill& fill) {
   patience others;
   int error = 0;
-  bool go_on = true;
   hold();
-  while (error == 0 && go_on && capacity() < slots) {
+  // Nothing is caught: a thread that is cancelled in `fill` must not stop unwinding its stack.
+  const scope_exit end([this] { let_go(); });
+  while (error == 0 && capacity() < slots) {
     if (const std::uint32_t segment = lowest_spare(); segment == plan_.segments()) {
       error = wait_for_segment(others) ? 0 : EBUSY;
     } else if (error = back_if_retired(segment); error == 0) {
-      go_on = fill_apart(segment, fill);
-      put_in_service(segment, nullptr);
+      const scope_exit join([this, segment] { put_in_service(segment, nullptr); });
+      fill_apart(segment, fill);
     }
   }
-  let_go();
   return error;
 }
 

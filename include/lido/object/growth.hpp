@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -124,27 +123,13 @@ class growth_functions {
   [[nodiscard]] int add(std::uint32_t slots) {
     if constexpr (std::remove_reference_t<decltype(self().life_)>::keeps) {
       if (self().life_.is_eager()) {
-        return add_filled(slots);
+        const auto fill = [this](slot_index first, std::uint32_t count, const auto& note) {
+          self().life_.fill(self().slots_, self().shadow_, first, count, note);
+        };
+        return self().source_.reserve(slots, fill);
       }
     }
     return self().source_.reserve(slots);
-  }
-
-  [[nodiscard]] int add_filled(std::uint32_t slots) {
-    std::exception_ptr thrown;
-    const auto fill = [&](slot_index first, std::uint32_t count, const auto& note) noexcept {
-      try {
-        self().life_.fill(self().slots_, self().shadow_, first, count, note);
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-      return thrown == nullptr;
-    };
-    const int error = self().source_.reserve(slots, fill);
-    if (thrown != nullptr) {
-      std::rethrow_exception(thrown);
-    }
-    return error;
   }
 };
 
