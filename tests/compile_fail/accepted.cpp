@@ -44,6 +44,15 @@ struct callable_members {
   bool (*reset)(int& used);
 };
 
+struct from_a_name {
+  explicit from_a_name(const std::string& name);
+};
+
+struct naming_hooks {
+  from_a_name create();
+  void activate(from_a_name& object, const std::string& name);
+};
+
 void accepted() {
   using namespace lido::policy;
   lido::object_pool<int, no_cache, boost_list, fail, track_in_use> pool(4);
@@ -62,6 +71,10 @@ void accepted() {
 template class lido::object_pool<std::string, lido::policy::checked>;
 template class lido::object_pool<int, lido::policy::block, lido::policy::track_in_use>;
 template class lido::object_pool<int, lido::policy::grow, lido::policy::keep_constructed<>>;
+template class lido::object_pool<from_a_name>;
+template class lido::object_pool<from_a_name, lido::policy::checked>;
+template class lido::object_pool<from_a_name, lido::policy::grow>;
+template class lido::object_pool<from_a_name, lido::policy::keep_constructed<naming_hooks>>;
 template class lido::slot_map<std::string>;
 template class lido::concurrent_slot_map<std::string>;
 template class lido::resource_pool<std::string>;

@@ -186,6 +186,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
 
   /// Value-initialised objects into the front of `out`; returns how many: fewer than out.size()
   /// only when exhausted. If a constructor throws, none is acquired.
+  template <class = void>  // so that an explicit instantiation compiles where T needs arguments
   [[nodiscard, gnu::always_inline]] std::size_t try_acquire_n(std::span<T*> out) {
     return bulk::acquire(*this, place::here(), out);
   }
