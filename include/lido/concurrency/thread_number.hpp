@@ -45,7 +45,8 @@ LIDO_TLS_MODEL
 /// `thread_offset`. Returns whether the thread has a number now.
 ///
 /// Thread-safe; never throws, never waits: gives up when another thread is at the registry, so that
-/// one that stands still there holds nobody up.
+/// one that stands still there holds nobody up. The C library may allocate for it, where 32 or more
+/// thread-specific keys were created before the first pool; without memory there is no number.
 bool assign_thread_number() noexcept;
 
 /// Ends the program with a message if this process was made from one with pools, but not by fork:

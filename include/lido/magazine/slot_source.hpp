@@ -40,8 +40,8 @@ enum class waiting_choice : std::uint8_t { never, allowed };
 ///     heavy fence fails although it was available.
 /// Memory ordering: see depot.hpp and thread_cache.hpp for the slots themselves, and the notes in
 ///   slot_source_impl.hpp for the decision that a pool is exhausted.
-/// Progress: hits wait-free; the rest lock-free. release allocates nothing; acquire may try to, to
-///   grow a cache, and goes on without if that fails.
+/// Progress: hits wait-free; the rest lock-free. release allocates nothing itself; acquire may
+///   try to, to grow a cache, and goes on without if that fails.
 template <index_stack Stack = treiber_stack<>>
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and its base is private
 class slot_source final : private thread_exit_listener {
@@ -78,7 +78,8 @@ class slot_source final : private thread_exit_listener {
   }
   [[nodiscard]] void* acquire_after_miss() noexcept { return acquire_locked(); }
 
-  /// Takes back what `acquire` gave, from any thread. Never throws, allocates or blocks.
+  /// Takes back what `acquire` gave, from any thread. Never throws or blocks, and allocates
+  /// nothing itself; for the C library see assign_thread_number.
   [[gnu::always_inline]] void release(void* slot) noexcept {
     if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
       thread_cache& cache = at(offset);

@@ -160,8 +160,10 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     return construct(place::here(), slot, std::forward<Args>(args)...);
   }
 
-  /// Destroys `object` and frees its slot. From any thread; never throws, allocates or blocks.
-  /// Requires: `object` came from this pool and was not released since, or is nullptr (no effect).
+  /// Destroys `object` and frees its slot. From any thread; never throws or blocks, and allocates
+  /// nothing itself. (The C library may in a thread that used no pool before, in a process that had
+  /// created 32 or more thread-specific keys before its first pool.) Requires: `object` came from
+  /// this pool and was not released since, or is nullptr (no effect).
   [[gnu::always_inline]] void release(T* object) noexcept {
     const place at = place::here();
     typename checks::holding found;
