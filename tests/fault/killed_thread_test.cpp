@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <thread>
 #include <vector>
@@ -136,6 +137,31 @@ TEST(KilledThread, NoneIsCancelledInANap) {
   ASSERT_EQ(::pthread_cancel(other.native_handle()), 0);
   cancelled = true;
   other.join();
+}
+
+// To leave the queue, it would have to be asked by a stop token.
+TEST(KilledThread, NoneIsCancelledWhileItWaitsForASlot) {
+  object_pool<int, policy::block> pool(1);
+  auto held = pool.acquire(1);
+  std::atomic<bool> served{false};
+  std::thread other([&] {
+    const auto second = pool.acquire(2);
+    served = true;
+    for (;;) {
+      (void)::pause();
+    }
+  });
+  while (pool.stats().waiting != 1) {
+    std::this_thread::yield();
+  }
+  ASSERT_EQ(::pthread_cancel(other.native_handle()), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(pool.stats().waiting, 1U);
+  held.reset();
+  other.join();
+  EXPECT_TRUE(served);
+  EXPECT_EQ(pool.stats().waiting, 0U);
+  EXPECT_EQ(test::count_acquirable(pool), 1U);
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ namespace policy {
 /// or in the moment between a release and the hand-over. `acquire_for`, `acquire_until` and
 /// `acquire(std::stop_token, ...)` wait no longer than they are told, but for a tenth of a second
 /// while a thread stands still that is moving slots, and for one that stands still while it hands
-/// a slot over. `try_acquire` never waits for a release.
+/// a slot over. `try_acquire` never waits for a release. A wait is no cancellation point, so
+/// pthread_cancel does not end it; a stop token does.
 struct block {
   static constexpr bool waits = true;
 };
