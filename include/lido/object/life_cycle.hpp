@@ -90,7 +90,10 @@ struct construct_each_time {
 ///  - `void destroy(T&) noexcept`: before the destructor.
 ///
 /// If `create` throws, the slot is free and holds no object. If `activate` throws, the object is
-/// destroyed, without a call to `deactivate`. Either error reaches the caller of the acquire.
+/// destroyed, without a call to `deactivate`. Either error reaches the caller of the acquire. A
+/// thread that is cancelled (pthread_cancel) in one of the two leaves the same behind; in
+/// `deactivate`, `destroy` and ~T it ends the program, since a release is noexcept: they must have
+/// no cancellation point, or disable cancellation (pthread_setcancelstate) around it.
 /// With `policy::grow` the objects of a segment that is given back are destroyed. Costs one byte a
 /// slot. Progress: as without, but for the hooks.
 template <class Hooks = no_hooks>
