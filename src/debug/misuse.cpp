@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "../concurrency/uncancelled.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "uncancelled.hpp"
 
 namespace lido {
 

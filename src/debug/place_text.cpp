@@ -13,8 +13,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "../concurrency/uncancelled.hpp"
 #include "addr2line.hpp"
-#include "uncancelled.hpp"
 
 namespace lido::detail {
 

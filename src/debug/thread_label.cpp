@@ -12,12 +12,12 @@
 #include <string_view>
 #include <type_traits>
 
+#include "../concurrency/uncancelled.hpp"
 #include "lido/concurrency/asked_once.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/slot_record.hpp"
 #include "lido/debug/valgrind.hpp"
 #include "report_text.hpp"
-#include "uncancelled.hpp"
 
 namespace lido::detail {
 

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "../concurrency/uncancelled.hpp"
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -156,6 +157,7 @@ void resource_core::tell_of_returns() noexcept {
 
 void resource_core::tell(const pool_event& event) const noexcept {
   if (settings_.on_event) {
+    const uncancelled guard;
     settings_.on_event(event);
   }
 }

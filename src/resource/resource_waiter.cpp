@@ -1,5 +1,7 @@
 #include "lido/resource/resource_waiter.hpp"
 
+#include "../concurrency/uncancelled.hpp"
+
 namespace lido::detail {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
@@ -91,10 +93,20 @@ void ended_waiters::wake(const atomic<std::uint32_t>* word) noexcept {
   last_ = word;
 }
 
+namespace {
+
+/// With what is another's, so that this thread must not end in the middle of it.
+void call_back(resource_waiter& waiter) noexcept {
+  const uncancelled guard;
+  waiter.deliver()(waiter);
+}
+
+}  // namespace
+
 void ended_waiters::deliver_before_a_sleep() noexcept {
   while (resource_waiter* const waiter = delivering != nullptr ? delivering->first() : nullptr) {
     delivering->remove(*waiter);
-    waiter->deliver()(*waiter);
+    call_back(*waiter);
   }
 }
 
@@ -112,7 +124,7 @@ ended_waiters::~ended_waiters() {
     if (outer != nullptr) {
       outer->push_back(*waiter);
     } else {
-      waiter->deliver()(*waiter);
+      call_back(*waiter);
     }
   }
   if (outer == nullptr) {

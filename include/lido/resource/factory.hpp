@@ -96,7 +96,8 @@ concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
 /// A function of one of these names that fits none of its shapes does not compile.
 ///
 /// All may be called from several threads at once, never two for the same resource, and never
-/// while the pool holds a lock. They may use the pool, but for closing or ending it.
+/// while the pool holds a lock. They may use the pool, but for closing or ending it. A thread that
+/// is cancelled (pthread_cancel) in one of them ends at its next cancellation point behind it.
 template <class F, class R>
 concept resource_factory = detail::creates_alone<F, R> || detail::creates_with_context<F, R> ||
     detail::is_create_function<F, R>;

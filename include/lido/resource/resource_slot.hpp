@@ -21,7 +21,8 @@ namespace lido::detail {
 class resource_core;
 class resource_slot;
 
-/// A factory, whatever its type. Called without locks.
+/// A factory, whatever its type. Called without locks. A thread that is cancelled (pthread_cancel)
+/// within its functions notices behind them: most are called where nothing may be thrown.
 class resource_hooks {
  public:
   /// Throws std::bad_alloc.
@@ -31,12 +32,11 @@ class resource_hooks {
   virtual ~resource_hooks() = default;
 
   /// Throws what the factory throws.
-  virtual void create(resource_slot& slot, const create_context& context) = 0;
-  [[nodiscard]] virtual bool validate(resource_slot& slot,
-                                      const create_context& context) noexcept = 0;
-  [[nodiscard]] virtual bool reset(resource_slot& slot) noexcept = 0;
+  void create(resource_slot& slot, const create_context& context);
+  [[nodiscard]] bool validate(resource_slot& slot, const create_context& context) noexcept;
+  [[nodiscard]] bool reset(resource_slot& slot) noexcept;
   /// With the destructor of R.
-  virtual void destroy(resource_slot& slot, destroy_reason reason) noexcept = 0;
+  void destroy(resource_slot& slot, destroy_reason reason) noexcept;
 
   [[nodiscard]] bool can_validate() const noexcept { return validates_; }
   [[nodiscard]] bool can_reset() const noexcept { return resets_; }
@@ -46,6 +46,12 @@ class resource_hooks {
   [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
 
  private:
+  virtual void do_create(resource_slot& slot, const create_context& context) = 0;
+  [[nodiscard]] virtual bool do_validate(resource_slot& slot,
+                                         const create_context& context) noexcept = 0;
+  [[nodiscard]] virtual bool do_reset(resource_slot& slot) noexcept = 0;
+  virtual void do_destroy(resource_slot& slot, destroy_reason reason) noexcept = 0;
+
   std::stop_source stop_;
   bool validates_;
   bool resets_;

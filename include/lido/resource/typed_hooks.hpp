@@ -48,7 +48,8 @@ class typed_hooks : public resource_hooks {
       : resource_hooks(validates<F, R> || validates_with_context<F, R>, resets<F, R>),
         factory_(std::move(factory)) {}
 
-  void create(resource_slot& slot, const create_context& context) override {
+ private:
+  void do_create(resource_slot& slot, const create_context& context) override {
     void* const storage = static_cast<typed_slot<R>&>(slot).storage();
     if constexpr (creates_with_context<F, R>) {
       ::new (storage) R(factory_.create(context));
@@ -59,8 +60,8 @@ class typed_hooks : public resource_hooks {
     }
   }
 
-  [[nodiscard]] bool validate(resource_slot& slot,
-                              const create_context& context) noexcept override {
+  [[nodiscard]] bool do_validate(resource_slot& slot,
+                                 const create_context& context) noexcept override {
     R& resource = value(slot);
     try {
       if constexpr (validates_with_context<F, R>) {
@@ -74,7 +75,7 @@ class typed_hooks : public resource_hooks {
     return true;
   }
 
-  [[nodiscard]] bool reset(resource_slot& slot) noexcept override {
+  [[nodiscard]] bool do_reset(resource_slot& slot) noexcept override {
     R& resource = value(slot);
     try {
       if constexpr (may_refuse<F, R>) {
@@ -88,7 +89,7 @@ class typed_hooks : public resource_hooks {
     return true;
   }
 
-  void destroy(resource_slot& slot, destroy_reason reason) noexcept override {
+  void do_destroy(resource_slot& slot, destroy_reason reason) noexcept override {
     R& resource = value(slot);
     if constexpr (destroys<F, R>) {
       static_assert(noexcept(factory_.destroy(resource, reason)),
@@ -98,7 +99,6 @@ class typed_hooks : public resource_hooks {
     resource.~R();
   }
 
- private:
   [[nodiscard]] static R& value(resource_slot& slot) noexcept {
     return static_cast<typed_slot<R>&>(slot).value();
   }

@@ -6,9 +6,9 @@
 
 namespace lido::detail {
 
-/// For as long as it lives. What reports ask of the system are points of cancellation, and the
-/// functions that make them are noexcept; a request that comes meanwhile is seen at the next such
-/// point.
+/// For as long as it lives. What reports ask of the system are points of cancellation, as is what
+/// users do in their functions, and what calls these is noexcept or keeps what they throw; a
+/// request that comes meanwhile is seen at the next such point.
 class uncancelled {
  public:
   uncancelled() noexcept { (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

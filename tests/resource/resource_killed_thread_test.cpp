@@ -1,0 +1,112 @@
+// Threads that are cancelled while a pool has called what its user gave it.
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <exception>
+#include <string>
+#include <thread>
+
+#include "lido/resource_pool.hpp"
+#include "support/fake_server.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+
+/// Where the thread is when it is cancelled.
+struct stop_over {
+  std::string at;
+  std::atomic<bool> reached{false};
+  std::atomic<bool> cancelled{false};
+
+  void pass(const char* here) {
+    if (at != here || reached.exchange(true)) {
+      return;
+    }
+    while (!cancelled) {
+      std::this_thread::yield();
+    }
+    ::pthread_testcancel();
+  }
+};
+
+struct stopping_factory {
+  stop_over* stop;
+
+  [[nodiscard]] int create() const {
+    stop->pass("create");
+    if (stop->at == "on_event" && !stop->reached) {
+      throw permanent_failure("not today");
+    }
+    return 1;
+  }
+  bool validate(int& /*resource*/) const {
+    stop->pass("validate");
+    return true;
+  }
+  bool reset(int& /*resource*/) const {
+    stop->pass("reset");
+    return true;
+  }
+  void destroy(int& /*resource*/, destroy_reason /*why*/) const noexcept { stop->pass("destroy"); }
+};
+
+class ResourceKilledThread : public ::testing::TestWithParam<const char*> {
+ protected:
+  using links = resource_pool<int>;
+
+  void use_and_end() {
+    try {
+      auto lease = pool.acquire_for(20s);
+      if (stop.at == "callback") {
+        pool.async_acquire(
+            [this](const links::lease_type&, const std::exception_ptr&) { stop.pass("callback"); });
+      }
+      if (stop.at == "destroy") {
+        lease.discard();
+      }
+    } catch (const acquire_error&) {  // as where the event is of a failed create
+    }
+    ::pthread_testcancel();
+    went_on = true;
+  }
+
+  // NOLINTBEGIN(*-non-private-member-*,readability-identifier-naming)
+  stop_over stop;
+  std::atomic<bool> went_on{false};
+  links pool{stopping_factory{&stop},
+             {.max_size = 1,
+              .validate_if_idle_longer_than = 0ns,
+              .retry_first = 1ms,
+              .on_event = [this](const pool_event&) { stop.pass("on_event"); },
+              .upkeep = maintenance::by_callers}};
+  // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
+};
+
+TEST_P(ResourceKilledThread, EndsBehindTheCallAndCostsNothing) {
+  const std::string where = GetParam();
+  if (where != "create" && where != "on_event") {
+    pool.acquire().reset();
+  }
+  stop.at = where;
+  std::thread other([this] { use_and_end(); });
+  EXPECT_TRUE(eventually([this] { return stop.reached.load(); }));
+  EXPECT_EQ(::pthread_cancel(other.native_handle()), 0);
+  stop.cancelled = true;
+  other.join();
+  EXPECT_FALSE(went_on);
+  const resource_pool_stats after = pool.stats();
+  EXPECT_EQ(after.in_use + after.creating + after.checking + after.closing + after.waiters, 0U);
+  EXPECT_TRUE(pool.acquire_for(20s));
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, ResourceKilledThread,
+                         ::testing::Values("create", "validate", "reset", "destroy", "on_event",
+                                           "callback"),
+                         [](const auto& call) { return std::string(call.param); });
+
+}  // namespace
+}  // namespace lido
