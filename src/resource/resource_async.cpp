@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "../concurrency/uncancelled.hpp"
+
 namespace lido::detail {
 
 void resource_core::take_async(const acquire_request& request, callback done) {
@@ -12,6 +14,7 @@ void resource_core::take_async(const acquire_request& request, callback done) {
   const resource_grant idle = stopped || last.slot != nullptr ? last : take_for_callback(request);
   if (idle.slot != nullptr) {
     idle.slot->forget_thread();  // whoever uses it, it need not be this thread
+    const uncancelled guard;     // as in finish()
     done(idle, nullptr);
   } else {
     auto waiter = std::make_unique<async_waiter>(alive, request, std::move(done));
@@ -21,6 +24,13 @@ void resource_core::take_async(const acquire_request& request, callback done) {
   if (last.slot == nullptr) {
     work_for_callbacks(request);
   }
+}
+
+void async_waiter::finish(const resource_grant& grant, std::exception_ptr error) noexcept {
+  const std::unique_ptr<async_waiter> self(this);
+  on_stop_.reset();
+  const uncancelled guard;  // the thread may end, but not in the middle of what is another's
+  done_(grant, std::move(error));
 }
 
 /// The long way. Where the pool has threads, or ticks, and there is time: what is idle, and need

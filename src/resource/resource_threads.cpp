@@ -4,6 +4,7 @@
 #include <exception>
 #include <system_error>
 
+#include "../concurrency/uncancelled.hpp"
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -259,6 +260,7 @@ void resource_core::stop_threads(bool wait) noexcept {
   for (std::size_t i = 0; i < ending.size(); ++i) {
     wake_workers();
   }
+  const uncancelled guard;  // a join is a point of cancellation
   for (std::thread& thread : ending) {
     if (wait && thread.get_id() != std::this_thread::get_id()) {
       thread.join();

@@ -1,7 +1,5 @@
 #include "lido/resource/resource_waiter.hpp"
 
-#include "../concurrency/uncancelled.hpp"
-
 namespace lido::detail {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
@@ -93,20 +91,10 @@ void ended_waiters::wake(const atomic<std::uint32_t>* word) noexcept {
   last_ = word;
 }
 
-namespace {
-
-/// With what is another's, so that this thread must not end in the middle of it.
-void call_back(resource_waiter& waiter) noexcept {
-  const uncancelled guard;
-  waiter.deliver()(waiter);
-}
-
-}  // namespace
-
 void ended_waiters::deliver_before_a_sleep() noexcept {
   while (resource_waiter* const waiter = delivering != nullptr ? delivering->first() : nullptr) {
     delivering->remove(*waiter);
-    call_back(*waiter);
+    waiter->deliver()(*waiter);
   }
 }
 
@@ -124,7 +112,7 @@ ended_waiters::~ended_waiters() {
     if (outer != nullptr) {
       outer->push_back(*waiter);
     } else {
-      call_back(*waiter);
+      waiter->deliver()(*waiter);
     }
   }
   if (outer == nullptr) {

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "../concurrency/uncancelled.hpp"
 #include "lido/concurrency/parking.hpp"
 
 namespace lido::detail {
@@ -14,6 +15,7 @@ tick_thread::~tick_thread() {
   // relaxed: the thread reads nothing that this one has written since it began
   ended_.store(1, std::memory_order_relaxed);
   unpark(&ended_);
+  const uncancelled guard;  // a join is a point of cancellation
   thread_.join();
 }
 

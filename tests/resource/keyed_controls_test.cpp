@@ -1,5 +1,6 @@
 // What is done to keyed pools and their leases, and what they tell.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
@@ -84,6 +85,20 @@ TEST(KeyedControls, EachWayToAcquireKeepsToItsTime) {
   EXPECT_EQ(cause_of_call(
                 [&] { return pool.acquire_until("a", std::chrono::system_clock::now() + 20ms); }),
             acquire_failure::timed_out);
+}
+
+// Its end waits for its thread.
+TEST(KeyedControls, AThreadThatIsCancelledMayEndThePool) {
+  std::atomic<bool> went_on{false};
+  std::thread([&] {
+    {
+      const links pool(make_link, {.max_total = 1, .each_key = {.max_size = 1}});
+      EXPECT_EQ(::pthread_cancel(::pthread_self()), 0);
+    }
+    ::pthread_testcancel();
+    went_on = true;
+  }).join();
+  EXPECT_FALSE(went_on);
 }
 
 TEST(KeyedControls, EachWayToAcquireHeedsItsToken) {

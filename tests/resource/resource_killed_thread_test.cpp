@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <exception>
+#include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -39,7 +41,7 @@ struct stopping_factory {
   [[nodiscard]] int create() const {
     stop->pass("create");
     if (stop->at == "on_event" && !stop->reached) {
-      throw permanent_failure("not today");
+      throw std::runtime_error("not today");
     }
     return 1;
   }
@@ -107,6 +109,64 @@ INSTANTIATE_TEST_SUITE_P(Calls, ResourceKilledThread,
                          ::testing::Values("create", "validate", "reset", "destroy", "on_event",
                                            "callback"),
                          [](const auto& call) { return std::string(call.param); });
+
+/// A thread that is to end as soon as it can, and what it does before.
+template <class F>
+void with_a_cancelled_thread(const F& f) {
+  std::atomic<bool> went_on{false};
+  std::thread([&] {
+    EXPECT_EQ(::pthread_cancel(::pthread_self()), 0);
+    f();
+    ::pthread_testcancel();
+    went_on = true;
+  }).join();
+  EXPECT_FALSE(went_on);
+}
+
+class KilledThreadOfACallback : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(KilledThreadOfACallback, EndsBehindOneThatIsCalledAtOnce) {
+  const std::string why = GetParam();
+  resource_pool<int> pool([] { return 1; }, {.max_size = 1,
+                                             .max_waiters = 0,
+                                             .detect_hold_and_wait = false,
+                                             .upkeep = maintenance::by_callers});
+  resource_lease<int> held = pool.acquire_for(20s);
+  std::stop_source stop;
+  if (why == "idle") {
+    held.reset();
+  } else if (why == "stopped") {
+    stop.request_stop();
+  } else if (why == "closed") {
+    held.reset();
+    (void)pool.close(0s);
+  }
+  bool ended = false;
+  bool served = false;
+  with_a_cancelled_thread([&] {
+    const auto done = [&](const resource_lease<int>& lease, const std::exception_ptr&) {
+      ::pthread_testcancel();
+      served = static_cast<bool>(lease);
+      ended = true;
+    };
+    pool.async_acquire(done, 20s, stop.get_token());
+  });
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(served, why == "idle");
+  held.reset();
+  EXPECT_EQ(pool.stats().in_use, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, KilledThreadOfACallback,
+                         ::testing::Values("idle", "stopped", "closed", "refused"),
+                         [](const auto& call) { return std::string(call.param); });
+
+TEST(ResourceKilledThreads, EndOrCloseAPoolBefore) {
+  with_a_cancelled_thread([] { const resource_pool<int> pool([] { return 1; }); });
+  resource_pool<int> pool([] { return 1; });
+  pool.acquire_for(20s).reset();
+  with_a_cancelled_thread([&] { EXPECT_TRUE(pool.close(20s).complete()); });
+}
 
 }  // namespace
 }  // namespace lido

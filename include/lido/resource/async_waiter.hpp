@@ -26,11 +26,7 @@ class async_waiter : public resource_waiter {
   void listen(const std::stop_token& stop) { on_stop_.emplace(stop, stopper{this}); }
 
   /// Calls the callback and deletes itself.
-  void finish(const resource_grant& grant, std::exception_ptr error) noexcept {
-    const std::unique_ptr<async_waiter> self(this);
-    on_stop_.reset();
-    done_(grant, std::move(error));
-  }
+  void finish(const resource_grant& grant, std::exception_ptr error) noexcept;
 
   // Under the mutex. NOLINTNEXTLINE(*-non-private-member-variables-in-classes): the core's note
   bool stopped = false;

@@ -60,7 +60,7 @@ class keyed_resource_pool {
       thread_.emplace(std::chrono::nanoseconds(settings_.period), [this] { tick(); });
     }
   }
-  /// Does not compile, and says what a factory is.
+  /// Does not compile, and says what a factory is; so std::is_constructible is of no use here.
   template <class F>
     requires(!keyed_resource_factory<F, Key, R>)
   explicit keyed_resource_pool(F /*factory*/, const keyed_resource_pool_options& options = {})

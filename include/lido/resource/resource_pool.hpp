@@ -4,7 +4,6 @@
 #pragma once
 
 #include <chrono>
-#include <concepts>
 #include <coroutine>
 #include <exception>
 #include <memory>
@@ -61,7 +60,7 @@ class resource_pool {
                                                       &detail::typed_block<R>::make)) {
     core_->start();
   }
-  /// Does not compile, and says what a factory is.
+  /// Does not compile, and says what a factory is; so std::is_constructible is of no use here.
   template <class F>
     requires(!resource_factory<F, R>)
   explicit resource_pool(F /*factory*/, const resource_pool_options& /*options*/ = {}) {
@@ -132,7 +131,7 @@ class resource_pool {
   void async_acquire_at(detail::place at, Done done, std::chrono::duration<Rep, Period> timeout,
                         std::stop_token stop) {
     static_assert(
-        std::copy_constructible<Done>,
+        std::is_copy_constructible_v<Done>,
         "lido: the callback of async_acquire must be copyable: it is kept in a std::function");
     static_assert(std::is_invocable_v<Done&, lease_type, std::exception_ptr>,
                   "lido: the callback of async_acquire is called with (lease_type, "
