@@ -102,7 +102,8 @@ class growing_source final : private thread_exit_listener {
   [[nodiscard]] int reserve(std::uint32_t slots) noexcept;
 
   /// The same. Before anybody can have the slots of a segment, calls `fill(first, count, note)`,
-  /// which calls `note` now and then. Throws what `fill` throws, and adds no segment after that one.
+  /// which calls `note` now and then. Throws what `fill` throws, and adds no segment after that
+  /// one.
   template <class Fill>
   [[nodiscard]] int reserve(std::uint32_t slots, const Fill& fill);
 
