@@ -12,7 +12,7 @@ struct connection {
 };
 using connection_pool = lido::resource_pool<connection>;
 
-/// The least that a coroutine can be: begins at once, and nobody waits for its end.
+/// The least that a coroutine can be.
 struct task {
   struct promise_type {
     static task get_return_object() noexcept { return {}; }
@@ -35,12 +35,8 @@ void use_called_back(connection_pool& db) {
 }
 
 task use_awaited(connection_pool& db) {
-  try {
-    const auto lease = co_await db.co_acquire(1s);
-    std::cout << "coroutine: use " << ++lease->uses << '\n';
-  } catch (const lido::acquire_error& problem) {
-    std::cout << problem.what() << '\n';
-  }
+  const auto lease = co_await db.co_acquire(1s);  // or throws lido::acquire_error
+  std::cout << "coroutine: use " << ++lease->uses << '\n';
 }
 // [/snippet]
 
@@ -51,7 +47,6 @@ int main() try {
   use_awaited(db);
   std::cout << db.stats().waiters << " wait\n";
   lease.reset();  // serves both, one after the other
-  std::cout << db.stats().idle << " idle\n";
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';
   return 1;
@@ -61,4 +56,3 @@ int main() try {
 //   2 wait
 //   callback: use 1
 //   coroutine: use 2
-//   1 idle
