@@ -152,7 +152,7 @@ class growing_source final : private thread_exit_listener {
   template <class Work>
   auto do_apart(std::uint32_t segment, const Work& work);
   template <class Fill>
-  void fill_apart(std::uint32_t segment, const Fill& fill);
+  void serve_filled(std::uint32_t segment, const Fill& fill);
   [[nodiscard]] bool wait_for_segment(patience& others) noexcept;
   void put_in_service(std::uint32_t segment, void** kept) noexcept;
   [[nodiscard]] std::uint32_t lowest_spare() noexcept;

@@ -100,9 +100,11 @@ auto growing_source<Stack, Memory>::do_apart(std::uint32_t segment, const Work& 
   return work(plan_.first_of(segment), count, [this] { note_progress(); });
 }
 
+/// In service it is in any case, filled or not.
 template <growing_index_stack Stack, segment_memory Memory>
 template <class Fill>
-void growing_source<Stack, Memory>::fill_apart(std::uint32_t segment, const Fill& fill) {
+void growing_source<Stack, Memory>::serve_filled(std::uint32_t segment, const Fill& fill) {
+  const scope_exit join([this, segment] { put_in_service(segment, nullptr); });
   if constexpr (!std::is_null_pointer_v<Fill>) {
     do_apart(segment, fill);
   }
@@ -159,8 +161,7 @@ int growing_source<Stack, Memory>::reserve(std::uint32_t slots, const Fill& fill
     if (const std::uint32_t segment = lowest_spare(); segment == plan_.segments()) {
       error = wait_for_segment(others) ? 0 : EBUSY;
     } else if (error = back_if_retired(segment); error == 0) {
-      const scope_exit join([this, segment] { put_in_service(segment, nullptr); });
-      fill_apart(segment, fill);
+      serve_filled(segment, fill);
     }
   }
   return error;

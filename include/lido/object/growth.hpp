@@ -123,13 +123,17 @@ class growth_functions {
   [[nodiscard]] int add(std::uint32_t slots) {
     if constexpr (std::remove_reference_t<decltype(self().life_)>::keeps) {
       if (self().life_.is_eager()) {
-        const auto fill = [this](slot_index first, std::uint32_t count, const auto& note) {
-          self().life_.fill(self().slots_, self().shadow_, first, count, note);
-        };
-        return self().source_.reserve(slots, fill);
+        return add_filled(slots);
       }
     }
     return self().source_.reserve(slots);
+  }
+
+  [[nodiscard]] int add_filled(std::uint32_t slots) {
+    return self().source_.reserve(
+        slots, [this](slot_index first, std::uint32_t count, const auto& note) {
+          self().life_.fill(self().slots_, self().shadow_, first, count, note);
+        });
   }
 };
 
