@@ -2,6 +2,7 @@
 /// Internal. A callback that waits for a resource.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>

@@ -5,6 +5,7 @@
 #include <tbb/concurrent_hash_map.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -13,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "lido/base/error.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/resource/factory_shapes.hpp"
 #include "lido/resource/key_share.hpp"
