@@ -4,7 +4,7 @@
 /// On many cores each of them moves a cache line; how many there are says what two cores cannot.
 #include <cstdio>
 #include <cstdlib>
-#include <lido/concurrency/rmw_counter.hpp>
+#include <lido/concurrency/atomic.hpp>
 
 #include "contenders/lido_default.hpp"
 #include "run_workload.hpp"
@@ -20,11 +20,11 @@ constexpr std::uint64_t operations_per_thread{1U << 20U};
 template <typename Workload>
 bool count(unsigned threads) {
   const std::uint64_t iterations{operations_per_thread / Workload::operations};
-  const std::uint64_t before{lido::detail::shared_rmw_count()};
+  const std::uint64_t before{lido_bench::shared_rmw_count.load()};
   const lido_bench::team_result result{
       lido_bench::run_workload<Workload, lido_bench::lido_default<64>>(threads, iterations)};
   // All threads have ended. Warm-up and thread exit are in it: against the pool, never for it.
-  const std::uint64_t counted{lido::detail::shared_rmw_count() - before};
+  const std::uint64_t counted{lido_bench::shared_rmw_count.load() - before};
   const double operations{static_cast<double>(iterations) * Workload::operations * threads};
   const double share{static_cast<double>(counted) / operations};
   const bool passed{!result.starved && share <= limit};

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Every memory order in include/ and src/ is written out and carries its reason.
 
-acquire, release, acq_rel and seq_cst have a numbered note directly above the statement,
-  // (n) - this <order>-<operation> synchronizes-with the <order>-<operation> (m, k)
-whose partners name it back ("depot.hpp (m)" in another file; for seq_cst also "is in one total
-order with (m)"). Numbers ascend in source order; a header and the source of the same name and
-layer share them. relaxed has "// relaxed: why" above the statement or the loop, "// relaxed (2x):
-why" above two accesses in a row, or "// relaxed (whole function): why" above the function.
+acquire, release, acq_rel and seq_cst have a numbered note directly above the statement:
+
+    // (n) - this <order>-<operation> synchronizes-with the <order>-<operation> (m, k)
+
+Its partners name it back ("depot.hpp (m)" in another file; for seq_cst also "is in one total order
+with (m)"). Numbers ascend in source order. A header and the source of the same name and layer
+share them. An access that is relaxed has "// relaxed: why" above the statement or the loop. Two in
+a row have "// relaxed (2x): why", and a function has "// relaxed (whole function): why" above it.
+
 A call of full_fence is a seq_cst-fence.
 Only concurrency/atomic.hpp includes <atomic>; everything else takes its names from there.
 """
@@ -263,7 +266,7 @@ def check_order_words(source: Source) -> None:
 
 
 def check_leftovers(source: Source, book: NoteBook) -> None:
-    """Notes that lost their statement, and reasons that name numbers nobody has."""
+    """Notes that lost their statement, and reasons that name numbers of no note."""
     for note in source.notes:
         if not note.used and note.order in ORDERS and note.operation.lower() in WORDS:
             source.errors.append(f"{note.where} stands above no {note.order}-{note.operation}")

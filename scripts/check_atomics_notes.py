@@ -54,7 +54,7 @@ def references(text: str) -> list[tuple[str, int]]:
 
 
 def partners(clause: str, total: bool) -> list[tuple[str, int, str, bool]]:
-    """Who 'synchronizes-with the acquire-load (2) and the acq_rel-CAS (3), as (1) does' means: 2, 3.
+    """What 'synchronizes-with the acquire-load (2) and the acq_rel-CAS (3), as (1) does' means: 2, 3.
 
     A partner has its order before it, or follows another one; the rest is mentioned in passing.
     """

@@ -44,7 +44,8 @@ def files_below(root: Path, folders: Iterable[str], wanted: Callable[[Path], boo
 
 def _walk(path: Path) -> Iterator[Path]:
     if path.is_file():
-        yield path
+        if path.name != ".git":  # of a worktree
+            yield path
     elif path.is_dir() and not SKIPPED.match(path.name):
         for child in path.iterdir():
             yield from _walk(child)

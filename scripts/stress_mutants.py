@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Breaks one rule after another under plain stress, and writes down which of them nobody noticed.
+"""Breaks one rule after another under plain stress, and writes down which of them no driver noticed.
 
-Plain: the stress drivers on real threads, without schedule points, with the arguments of ctest, for a few
-seconds each. One build serves all rules: its library asks at run time which rule is broken (LIDO_BROKEN_RULE).
+Plain: the stress drivers on real threads, which do nothing at their schedule points, with the arguments of ctest, for
+a few seconds each. One build serves all rules: its library asks at run time which rule is broken (LIDO_BROKEN_RULE).
 For each rule the drivers run one after another until one notices it; "no driver" means that none has come by
 where it is broken. Several rules are tried at once.
 scripts/report_verification.py reads the result, which says how busy the machine was. Where rules are named, what was
@@ -22,38 +22,24 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "stress" / "mutants"))
+import overlay  # noqa: E402
+
 BUILD = ROOT / "build" / "gcc"
 UNBROKEN = "none"
-# The tests that come by where a group of rules of mutation.hpp is broken: of other groups, all do.
+# The tests that come by where the rules of a file of stress/mutants/ are broken: of other files, all do.
 COME_BY = {
-    "slot maps": r"^stress\.slot_map\.",
-    "concurrent slot maps": r"^stress\.slot_map\.",
-    "resource pools": r"^stress\.resource\.",
-    "keyed resource pools": r"^stress\.resource\.(keys|nobody)_",
+    "slot_maps": r"^stress\.slot_map\.",
+    "concurrent_slot_maps": r"^stress\.slot_map\.",
+    "resource_pools": r"^stress\.resource\.",
+    "keyed_resource_pools": r"^stress\.resource\.(keys|nobody)_",
 }
 
 
 def build():
     subprocess.run(["cmake", "--preset", "gcc"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", BUILD, "--target", "lido_breakable_drivers", "lido_model"], check=True,
+    subprocess.run(["cmake", "--build", BUILD, "--target", "lido_breakable_drivers"], check=True,
                    stdout=subprocess.DEVNULL)
-
-
-def all_rules():
-    listed = subprocess.run([BUILD / "stress/model/lido_model", "mutants", "--list", "--kind", "rule"], check=True,
-                            capture_output=True, text=True)
-    return [line.split()[0] for line in listed.stdout.splitlines()]
-
-
-def groups_of(text):
-    """The heading in mutation.hpp above each rule."""
-    group, groups = "", {}
-    for line in text.partition("enum class mutation")[2].partition("};")[0].splitlines():
-        if heading := re.match(r"\s*// (.*)", line):
-            group = heading[1]
-        elif rule := re.match(r"\s*(\w+),", line):
-            groups[rule[1]] = group
-    return groups
 
 
 def plain_drivers(only):
@@ -65,7 +51,7 @@ def plain_drivers(only):
         program, *arguments = re.findall(r'"([^"]*)"', command)
         plain = BUILD / "stress" / Path(program).name.replace("stress_", "breakable_", 1)
         if "--seconds" not in arguments or "--operations" in arguments or ".fuzzed." in name or not re.search(only, name):
-            continue  # a number of operations takes as long as it takes; schedule points are not plain
+            continue  # a number of operations takes as long as it takes; those are not plain
         if not plain.exists():
             print(f"{name}: left out, it has no build that can be broken", flush=True)
             continue
@@ -78,7 +64,7 @@ def run_driver(command, rule, seconds):
     """What the driver said against the library, or nothing; and whether it came by the rule."""
     try:
         done = subprocess.run([*command, "--seconds", str(seconds)], capture_output=True, text=True, check=False,
-                              timeout=10 * seconds + 20, env=dict(os.environ, LIDO_BROKEN_RULE=rule))
+                              timeout=10 * seconds + 20, env=dict(os.environ, LIDO_BROKEN_RULE=rule, LIDO_SCHEDULE="plain"))
     except subprocess.TimeoutExpired:
         return "no end", True
     if done.returncode == 0:
@@ -119,7 +105,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2, help="rules tried at once")
     parser.add_argument("--only", default="", help="tests whose names match; all if not given")
     parser.add_argument("--no-build", action="store_true", help="what is built will do")
-    parser.add_argument("--output", default=ROOT / "docs" / "plain_stress.json")
+    parser.add_argument("--output", default=ROOT / "build" / "plain_stress.json")
     parser.add_argument("rules", nargs="*", help="all if none is named")
     arguments = parser.parse_args()
     if not arguments.no_build:
@@ -128,8 +114,8 @@ def main():
     whole = try_rule(UNBROKEN, drivers, arguments.seconds)
     if whole["noticed_by"] is not None:
         sys.exit(f"{whole['noticed_by']} fails with no rule broken: {whole['said']}; its word counts for nothing")
-    rules = arguments.rules or all_rules()
-    groups = groups_of((ROOT / "include/lido/base/mutation.hpp").read_text(encoding="utf-8"))
+    groups = {rule.name: rule.group for rule in overlay.read(ROOT / "stress" / "mutants")[0]}
+    rules = arguments.rules or list(groups)
 
     def try_one(rule):
         come_by = COME_BY.get(groups.get(rule), "")

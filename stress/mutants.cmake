@@ -1,60 +1,10 @@
-# Libraries that break a rule on purpose, and the drivers that must notice it. Included by CMakeLists.txt.
-
-# ---- libraries that are asked at run time to break a rule ------------------------------------------
-
-# LIDO_BROKEN_RULE names the rule, by its name in mutation.hpp: one build serves all.
-set(rules_file ${PROJECT_SOURCE_DIR}/include/lido/base/mutation.hpp)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${rules_file})
-file(READ ${rules_file} text)
-string(REGEX REPLACE ".*enum class mutation {" "" text "${text}")
-string(REGEX MATCHALL "\n  [a-z_]+," rules "${text}")
-set(named_rules "")
-foreach(rule IN LISTS rules)
-  string(REGEX MATCH "[a-z_]+" rule "${rule}")
-  string(APPEND named_rules "    named_rule{lido::detail::mutation::${rule}, \"${rule}\"},\n")
-endforeach()
-configure_file(harness/rule_names.hpp.in generated/rule_names.hpp @ONLY)
-set(breakable "LIDO_MUTATION_SEAM=\"model/seam/mutation.hpp\"")
-add_library(lido_break_rule OBJECT EXCLUDE_FROM_ALL harness/break_rule.cpp)
-target_include_directories(
-  lido_break_rule PUBLIC ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}
-  PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
-target_compile_features(lido_break_rule PUBLIC cxx_std_20)
-target_compile_definitions(lido_break_rule PUBLIC ${breakable})
-lido_warnings(lido_break_rule)
-
-# Who links it is asked before main which rule to break.
-function(lido_breakable_variant name) # further arguments: definitions
-  lido_variant(${name} ${breakable} ${ARGN})
-  target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-  target_sources(${name} INTERFACE $<TARGET_OBJECTS:lido_break_rule>)
-endfunction()
-lido_breakable_variant(lido_breakable)
-lido_breakable_variant(lido_breakable_fuzzed LIDO_FUZZ_SCHEDULE)
-target_sources(lido_breakable_fuzzed PRIVATE harness/fuzz_schedule.cpp)
-lido_breakable_variant(lido_breakable_stalled LIDO_FUZZ_SCHEDULE)
-target_sources(lido_breakable_stalled PRIVATE harness/stall.cpp)
-
-# A driver on such a library, built once however many of its rules are tried.
-function(lido_breakable_driver target source library)
-  if(TARGET ${target})
-    return()
-  endif()
-  lido_driver(${target} ${source} ${library})
-  if("boost" IN_LIST pools)
-    target_link_libraries(${target} PRIVATE Boost::headers)
-    target_compile_definitions(${target} PRIVATE LIDO_STRESS_BOOST)
-  endif()
-  if(TARGET lido::tbb)
-    target_link_libraries(${target} PRIVATE TBB::tbb)
-  endif()
-endfunction()
+# Rules that are broken on purpose, and the drivers that must notice it. Included by CMakeLists.txt.
 
 # ---- negative controls: each breaks one rule, and must be caught -----------------------------------
 
-# A list without its tag, or with links in memory that was given back, may go round in circles, and of a value that
-# two have ended the slot may stay locked; two owners of a cache may destroy anything; and a child may look for a
-# segment that is not there; of others a run without end says nothing.
+# Rules whose fault may show as a run without end, which says nothing of other rules. A list without its tag, or with
+# links in memory that was given back, may go round in circles. The slot of a value that two threads have ended may stay
+# locked. Two owners of a cache may destroy anything, and a child may look for a segment that is not there.
 set(endless_mutants no_tag early_retirement erase_beside_visit claim_ignored trust_moving survivor_forgotten)
 
 function(lido_mutant_test name rule program) # further arguments: of the driver
@@ -67,68 +17,64 @@ function(lido_mutant_test name rule program) # further arguments: of the driver
 endfunction()
 
 # Named after the rule and, if it is not the first driver that notices it, after that.
-function(lido_mutant rule suffix driver variant) # further arguments: of the driver
+function(lido_mutant rule suffix driver) # further arguments: of the driver
   string(REPLACE "/" "." name ${driver})
-  set(target breakable_${name})
-  set(library lido_breakable)
-  if(variant)
-    set(target breakable_${variant}.${name})
-    set(library lido_breakable_${variant})
-  endif()
-  lido_breakable_driver(${target} ${driver} ${library})
-  lido_mutant_test(${rule}${suffix} ${rule} ${target} ${ARGN})
+  lido_breakable_driver(breakable_${name} ${driver} fuzz_schedule)
+  lido_mutant_test(${rule}${suffix} ${rule} breakable_${name} ${ARGN})
 endfunction()
 
 if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
-  lido_mutant(no_tag "" freelist/no_slot_has_two_owners fuzzed)
-  lido_mutant(no_heavy_fence "" magazine/no_slot_is_lost fuzzed --threads 4 --hold 6 --raiders 4)
-  lido_mutant(item_after_top "" magazine/no_slot_is_lost fuzzed --threads 2 --raiders 2)
-  lido_mutant(no_arbitration "" magazine/no_slot_is_lost fuzzed)
-  lido_mutant(forget_flush "" magazine/thread_exit_returns_every_slot "")
-  lido_mutant(lose_census "" object/growth_under_load fuzzed --seconds 10)
-  lido_mutant(early_retirement "" object/growth_under_load fuzzed --seconds 10)
-  lido_mutant(ignore_resize "" object/growth_under_load fuzzed)
-  lido_mutant(ask_ignored "" object/blocked_acquire_wakes fuzzed --patience 3)
-  lido_mutant(skip_busy "" magazine/capacity_is_exact fuzzed)
-  lido_mutant(hide_cache "" magazine/capacity_is_exact fuzzed)
-  lido_mutant(stay_registered "" object/teardown_in_either_order "")
-  lido_mutant(keep_refused "" object/kept_object_lives_once "")
-  lido_mutant(no_tag .history object/history_is_linearizable fuzzed --pool none --slots 6)
+  lido_mutant(no_tag "" freelist/no_slot_has_two_owners)
+  lido_mutant(no_heavy_fence "" magazine/no_slot_is_lost --threads 4 --hold 6 --raiders 4)
+  lido_mutant(item_after_top "" magazine/no_slot_is_lost --threads 2 --raiders 2)
+  lido_mutant(no_arbitration "" magazine/no_slot_is_lost)
+  lido_mutant(forget_flush "" magazine/thread_exit_returns_every_slot)
+  lido_mutant(lose_census "" object/growth_under_load --seconds 10)
+  lido_mutant(early_retirement "" object/growth_under_load --seconds 10)
+  lido_mutant(ignore_resize "" object/growth_under_load)
+  lido_mutant(ask_ignored "" object/blocked_acquire_wakes --patience 3)
+  lido_mutant(skip_busy "" magazine/capacity_is_exact)
+  lido_mutant(hide_cache "" magazine/capacity_is_exact)
+  lido_mutant(stay_registered "" object/teardown_in_either_order)
+  lido_mutant(keep_refused "" object/kept_object_lives_once)
+  lido_mutant(no_tag .history object/history_is_linearizable --pool none --slots 6)
   # Of a refusal that need not have been.
-  lido_mutant(hide_cache .history object/history_is_linearizable fuzzed)
-  lido_mutant(skip_busy .history object/history_is_linearizable fuzzed)
-  lido_mutant(skip_busy .history.on_exhausted object/history_is_linearizable fuzzed --pool on_exhausted)
-  lido_mutant(ignore_resize .history.grow object/history_is_linearizable fuzzed --pool grow)
-  lido_mutant(publish_early "" slot_map/stale_handle_never_resolves fuzzed)
-  lido_mutant(erase_beside_visit "" slot_map/stale_handle_never_resolves fuzzed)
-  lido_mutant(enter_anyway "" slot_map/stale_handle_never_resolves fuzzed)
-  lido_mutant(same_state_generation "" slot_map/history_is_linearizable fuzzed)
-  lido_mutant(leave_doomed "" slot_map/history_is_linearizable fuzzed)
+  lido_mutant(hide_cache .history object/history_is_linearizable)
+  lido_mutant(skip_busy .history object/history_is_linearizable)
+  lido_mutant(skip_busy .history.on_exhausted object/history_is_linearizable --pool on_exhausted)
+  lido_mutant(ignore_resize .history.grow object/history_is_linearizable --pool grow)
+  lido_mutant(publish_early "" slot_map/stale_handle_never_resolves)
+  lido_mutant(erase_beside_visit "" slot_map/stale_handle_never_resolves)
+  lido_mutant(enter_anyway "" slot_map/stale_handle_never_resolves)
+  lido_mutant(same_state_generation "" slot_map/history_is_linearizable)
+  lido_mutant(leave_doomed "" slot_map/history_is_linearizable)
   # Few slots, so that evictors choose the same victim; not fewer than values that are kept and threads together.
-  lido_mutant(claim_ignored "" slot_map/important_value_stays fuzzed --slots 8 --keep 1)
-  lido_mutant(ignore_census "" slot_map/shrink_beside_inserts fuzzed)
-  lido_mutant(late_end "" slot_map/shrink_beside_inserts fuzzed)
+  lido_mutant(claim_ignored "" slot_map/important_value_stays --slots 8 --keep 1)
+  lido_mutant(ignore_census "" slot_map/shrink_beside_inserts)
+  lido_mutant(late_end "" slot_map/shrink_beside_inserts)
   # The rules of the map of one thread, which its unit tests, too, must notice.
   foreach(rule IN ITEMS skip_between_windows forget_hole unlinked_move)
-    lido_mutant(${rule} "" slot_map/compaction_beside_iteration "" --kind 0)
+    lido_mutant(${rule} "" slot_map/compaction_beside_iteration --kind 0)
   endforeach()
   add_executable(breakable_slot_map_model ${PROJECT_SOURCE_DIR}/tests/slot_map/slot_map_model_test.cpp)
   target_link_libraries(breakable_slot_map_model PRIVATE lido_breakable GTest::gtest_main)
+  target_sources(breakable_slot_map_model PRIVATE $<TARGET_OBJECTS:lido_fuzz_schedule>)
   lido_warnings(breakable_slot_map_model)
   foreach(rule IN ITEMS same_slot_generation reuse_used_up forget_hole unlinked_move skip_between_windows)
     add_test(NAME mutant.slot_map.${rule} COMMAND breakable_slot_map_model --gtest_brief=1)
     set_tests_properties(mutant.slot_map.${rule} PROPERTIES LABELS mutant PASS_REGULAR_EXPRESSION "FAILED"
                                                             ENVIRONMENT LIDO_BROKEN_RULE=${rule})
   endforeach()
-  # What somebody waits for in vain shows at the end of the run, when nobody else comes by.
-  lido_mutant(return_unwatched "" resource/no_waiter_is_forgotten "" --patience 3 --seconds 5)
-  lido_mutant(swallow_resource "" resource/no_waiter_is_forgotten "" --patience 3)
-  lido_mutant(keep_killed "" resource/no_waiter_is_forgotten "" --resets 0 --patience 3)
-  lido_mutant(refused_resource "" resource/no_waiter_is_forgotten fuzzed --size 2 --threads 3 --faults 0 --patience 3)
-  # That newcomers cut in harms nobody who waits for long, so the drivers do not notice.
+  # What a thread waits for in vain shows at the end of the run, when no other thread comes by.
+  lido_mutant(return_unwatched "" resource/no_waiter_is_forgotten --patience 3 --seconds 5)
+  lido_mutant(swallow_resource "" resource/no_waiter_is_forgotten --patience 3)
+  lido_mutant(keep_killed "" resource/no_waiter_is_forgotten --resets 0 --patience 3)
+  lido_mutant(refused_resource "" resource/no_waiter_is_forgotten --size 2 --threads 3 --faults 0 --patience 3)
+  # Newcomers that cut in delay no waiter for long, so the drivers do not notice.
   add_executable(breakable_resource_order ${PROJECT_SOURCE_DIR}/tests/resource/resource_order_test.cpp
                                           ${PROJECT_SOURCE_DIR}/tests/support/customers.cpp)
   target_link_libraries(breakable_resource_order PRIVATE lido_breakable GTest::gtest_main)
+  target_sources(breakable_resource_order PRIVATE $<TARGET_OBJECTS:lido_fuzz_schedule>)
   target_include_directories(breakable_resource_order PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   lido_warnings(breakable_resource_order)
   add_test(NAME mutant.resource.cut_in COMMAND breakable_resource_order --gtest_brief=1
@@ -137,13 +83,12 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
                                                          ENVIRONMENT LIDO_BROKEN_RULE=cut_in)
   if(TARGET lido::standalone_asio)
     # Coroutines and handlers find what threads find.
-    lido_waits_driver(breakable_resource.each_wait_ends_once lido_breakable lido::standalone_asio)
-    lido_waits_driver(breakable_fuzzed.resource.each_wait_ends_once lido_breakable_fuzzed lido::standalone_asio)
-    foreach(rule IN ITEMS return_unwatched swallow_resource)
+    lido_breakable_driver(breakable_resource.each_wait_ends_once resource/each_wait_ends_once fuzz_schedule)
+    target_compile_definitions(breakable_resource.each_wait_ends_once PRIVATE LIDO_STANDALONE_ASIO)
+    target_include_directories(breakable_resource.each_wait_ends_once PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    foreach(rule IN ITEMS return_unwatched swallow_resource refused_resource)
       lido_mutant_test(${rule}.each_wait_ends_once ${rule} breakable_resource.each_wait_ends_once --patience 3)
     endforeach()
-    lido_mutant_test(refused_resource.each_wait_ends_once refused_resource
-                     breakable_fuzzed.resource.each_wait_ends_once --patience 3)
   endif()
   if(TARGET lido_test_servers)
     lido_chaos_driver(breakable_resource.chaos lido_breakable)
@@ -152,24 +97,24 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   if(TARGET lido::tbb)
     # key_unwatched shows here in most runs and not in all, claim_unwatched and acquire_unwatched seldom; the model
     # checker finds all three.
-    lido_mutant(hoarding_key "" resource/keys_share_one_limit "" --threads 6 --patience 3 --seconds 5)
-    lido_mutant(early_settlement "" resource/keys_share_one_limit "" --threads 6 --patience 3)
-    lido_mutant(keep_pending "" resource/keys_share_one_limit "" --threads 6 --patience 3
+    lido_mutant(hoarding_key "" resource/keys_share_one_limit --threads 6 --patience 3 --seconds 5)
+    lido_mutant(early_settlement "" resource/keys_share_one_limit --threads 6 --patience 3)
+    lido_mutant(keep_pending "" resource/keys_share_one_limit --threads 6 --patience 3
                 --total 1 --each 1 --keys 3 --faults 0 --ticks 0)
-    lido_mutant(hoarding_key .nobody_waits_beside_room resource/nobody_waits_beside_room "" --patience 1)
+    lido_mutant(hoarding_key .nobody_waits_beside_room resource/nobody_waits_beside_room --patience 1)
   endif()
   # No rule that the model knows: it has no processes. Fuzzed, for where all threads get but one processor.
   foreach(rule IN ITEMS survivor_forgotten trust_busy carry_for_ever)
-    lido_mutant(${rule} "" fault/forked_child_has_what_was_free fuzzed --pool revocable)
+    lido_mutant(${rule} "" fault/forked_child_has_what_was_free --pool revocable)
   endforeach()
-  lido_mutant(keep_waiters "" fault/forked_child_has_what_was_free fuzzed --pool block)
+  lido_mutant(keep_waiters "" fault/forked_child_has_what_was_free --pool block)
   # The windows of this driver are its own. A child that looks for slots without end is ended by an alarm.
-  lido_mutant(lose_missing "" fault/stalled_thread_holds_nobody_up stalled --pool revocable)
-  lido_mutant(trust_moving "" fault/stalled_thread_holds_nobody_up stalled --pool grow)
+  lido_mutant_test(lose_missing lose_missing fault_stalled_thread_holds_nobody_up --pool revocable)
+  lido_mutant_test(trust_moving trust_moving fault_stalled_thread_holds_nobody_up --pool grow)
 
   # The control of the controls: such a build that breaks nothing is as good as any.
   foreach(driver IN ITEMS magazine.no_slot_is_lost resource.no_waiter_is_forgotten slot_map.history_is_linearizable)
-    add_test(NAME mutant.none.${driver} COMMAND breakable_fuzzed.${driver} --seconds 1)
+    add_test(NAME mutant.none.${driver} COMMAND breakable_${driver} --seconds 1)
     set_tests_properties(mutant.none.${driver} PROPERTIES LABELS mutant PROCESSORS 2 PASS_REGULAR_EXPRESSION "held"
                                                           ENVIRONMENT LIDO_BROKEN_RULE=none)
   endforeach()
@@ -197,7 +142,7 @@ endif()
 foreach(source IN LISTS breakable_drivers)
   string(REPLACE "/" "." driver ${source})
   if(NOT TARGET breakable_${driver})
-    lido_breakable_driver(breakable_${driver} ${source} lido_breakable)
+    lido_breakable_driver(breakable_${driver} ${source} fuzz_schedule)
     set_target_properties(breakable_${driver} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
   add_dependencies(lido_breakable_drivers breakable_${driver})

@@ -1,5 +1,5 @@
 /// @file
-/// Public entry: all of Lido but lido/testing.hpp and what needs a further library.
+/// Public entry: all of Lido except lido/testing.hpp and what needs another library.
 #pragma once
 
 #include "lido/base/words_free.hpp"

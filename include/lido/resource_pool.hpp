@@ -1,6 +1,6 @@
 /// @file
-/// Public entry: `resource_pool<R>`, `resource_lease<R>`, what they are made with and what they
-/// say.
+/// Public entry: `resource_pool<R>` and `resource_lease<R>`, with their factories, options, errors
+/// and statistics.
 #pragma once
 
 #include "lido/base/words_free.hpp"

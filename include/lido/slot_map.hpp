@@ -1,5 +1,6 @@
 /// @file
-/// `slot_map<T>` and `concurrent_slot_map<T>`: values that are walked often, reached by handles.
+/// Public entry: `slot_map<T>` and `concurrent_slot_map<T>`, values that are walked often and
+/// reached by handles.
 #pragma once
 
 #include "lido/base/words_free.hpp"

@@ -10,7 +10,7 @@
 #include <limits>
 #include <new>
 
-// Of LeakSanitizer, where the program has it.
+// Functions of LeakSanitizer; null in a program without it.
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 [[gnu::weak]] void __lsan_register_root_region(const void* place, std::size_t size);
@@ -22,7 +22,8 @@ namespace lido::detail {
 
 namespace {
 
-/// As memory of malloc, what is in there may own other memory: only of that leak checkers know.
+/// Leak checkers scan only the memory that they know, such as malloc's. Objects in this range may
+/// own other memory, so the range is registered.
 void show_to_leak_checker(const std::byte* place, std::size_t size) noexcept {
   if (__lsan_register_root_region != nullptr) {
     __lsan_register_root_region(place, size);
@@ -53,7 +54,8 @@ constexpr std::size_t round_up(std::size_t size, std::size_t unit) noexcept {
 
 }  // namespace
 
-// No variable that is initialised once: the child of a fork might wait for who does it.
+// Not a static variable with an initializer: the child of a fork could wait for ever for a thread
+// that was initialising it.
 std::size_t page_size() noexcept {
   return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
@@ -65,7 +67,7 @@ address_space::address_space(std::size_t size, std::size_t alignment) : size_(si
     throw std::bad_alloc();
   }
   mapped_ = round_up(std::max<std::size_t>(size, 1), page) + slack;
-  // Without access it counts against no limit but that of addresses.
+  // Without access rights it counts against no limit except that on addresses.
   void* const place =
       ::mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, /*fd=*/-1, 0);
   if (place == MAP_FAILED) {  // NOLINT(performance-no-int-to-ptr): a macro of the system
@@ -91,8 +93,8 @@ int address_space::commit(std::size_t offset, std::size_t size) const noexcept {
 }
 
 int address_space::decommit(std::size_t offset, std::size_t size) const noexcept {
-  // Access stays allowed: where others stay in use in between, each refusal would cut a mapping in
-  // two, and of these a process has but so many (vm.max_map_count), for all that it does.
+  // Access stays allowed. Withdrawing it between ranges that stay in use would split the mapping,
+  // and a process may have only so many mappings (vm.max_map_count).
   return drop_pages(data_ + offset, round_up(size, page_size()));
 }
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 #endif
 
-#include "lido/base/mutation.hpp"
 #include "lido/concurrency/asked_once.hpp"
 
 namespace lido::detail {
@@ -32,9 +31,6 @@ bool heavy_fence_available() noexcept {
 }
 
 bool heavy_fence() noexcept {
-  if (broken(mutation::no_heavy_fence)) {
-    return true;
-  }
   // (1) - this seq_cst-fence, which the kernel runs in every thread, is in one total order with
   // atomic.hpp (1). A forked child may have lost the registration; renewing it is harmless.
   return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||

@@ -10,7 +10,6 @@
 #include <mutex>
 #include <type_traits>
 
-#include "lido/base/mutation.hpp"
 #include "thread_system.hpp"
 
 namespace lido::detail {
@@ -21,7 +20,7 @@ constinit thread_local std::size_t thread_offset = 0;
 
 namespace {
 
-// The thread that forks holds the registry's mutex, and fork handlers of others may use pools.
+// A thread that forks holds the registry's mutex, and fork handlers of others may use pools.
 constinit thread_local bool thread_is_forking = false;
 
 }  // namespace
@@ -43,10 +42,10 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   void add(thread_exit_listener& listener) noexcept;
   void remove(thread_exit_listener& listener) noexcept;
 
-  /// Once; again where the system has refused it.
+  /// Registers the fork handlers once; tries again if the system has refused.
   void watch_forks() noexcept;
 
-  /// False where this process was made from one with pools, and not by fork.
+  /// False if this process was made from one with pools, but not by fork.
   [[nodiscard]] bool is_of_this_process() const noexcept {
     // relaxed: in one process only one value is ever stored
     const pid_t process = process_.load(std::memory_order_relaxed);
@@ -105,7 +104,7 @@ bool thread_registry::assign() noexcept {
   if (!prepare() || !exit_hook_.arm(this)) {
     return false;
   }
-  used_[number] = !broken(mutation::shared_number);
+  used_[number] = true;
   thread_offset = number * thread_stride;
   return true;
 }
@@ -136,7 +135,7 @@ std::unique_lock<registry_mutex> thread_registry::lock_unless_forking() noexcept
   return std::unique_lock(mutex_);
 }
 
-/// Asks the system for what the registry needs, once; again where it was refused. Returns whether
+/// Asks the system once for what the registry needs; tries again if it has refused. Returns whether
 /// threads can have numbers.
 bool thread_registry::prepare() noexcept {
   const bool has_hook =
@@ -158,9 +157,9 @@ void thread_registry::watch_forks() noexcept {
   }
 }
 
-/// When the library is loaded: the mutex is then taken after what handlers of users take, as it is
-/// by a thread that makes a pool while it has such a lock. Behind those of checked pools, which may
-/// be looked up by who has this mutex.
+/// Runs when the library is loaded, so that fork locks the mutex after what handlers of users lock.
+/// A thread that constructs a pool under a lock of the user locks in the same order. Runs after the
+/// constructor of the registry of checked pools, since a thread with this mutex may look into it.
 [[gnu::constructor(1002)]] void watch_forks_from_the_start() noexcept {
   thread_numbers.watch_forks();
 }
@@ -169,10 +168,6 @@ void thread_registry::leave() noexcept {
   const auto number = static_cast<std::uint32_t>(thread_offset / thread_stride);
   mark_thread_ending();
   thread_offset = 0;
-  if (broken(mutation::early_number)) {
-    const std::lock_guard lock(mutex_);
-    used_[number] = false;
-  }
   const std::lock_guard lock(mutex_);
   for (thread_exit_listener* listener = first_; listener != nullptr; listener = listener->next_) {
     listener->on_thread_exit(number);
@@ -204,7 +199,7 @@ void thread_registry::after_fork_in_child() noexcept {
     listener->on_fork(survivor);
   }
   used_.fill(false);
-  used_[survivor] = !broken(mutation::survivor_forgotten);  // number 0 is never given out
+  used_[survivor] = true;  // number 0 is never given out
   // relaxed: there is one thread
   full_.store(false, std::memory_order_relaxed);
   after_fork();

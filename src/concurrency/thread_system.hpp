@@ -21,19 +21,19 @@ using registry_mutex = std::mutex;
 template <class T>
 using registry_word = atomic<T>;
 
-/// Calls a function when a thread ends. The key's destructor, not that of a thread_local object:
-/// it needs no allocation for the first keys of a process, and it runs after the destructors of all
-/// thread_local objects, so those may still use pools at full speed.
+/// Calls a function when a thread ends, by the destructor of a key instead of a thread_local
+/// object. The first keys of a process need no allocation. Their destructors run after those of all
+/// thread_local objects, so these may still use pools at full speed.
 class thread_exit_hook {
  public:
-  /// Asks for a key, once; again where it was refused. Returns whether there is one.
+  /// Asks for a key once; tries again if it was refused. Returns whether there is one.
   bool prepare(void (*function)(void*)) noexcept {
     has_key_ = has_key_ || pthread_key_create(&key_, function) == 0;
     return has_key_;
   }
 
-  /// For the calling thread: `argument` is what the function is called with. Returns whether the
-  /// call will come.
+  /// Arms the hook of the calling thread; the function is called with `argument`. Returns whether
+  /// the call will come.
   [[nodiscard]] bool arm(void* argument) const noexcept {
     return pthread_setspecific(key_, argument) == 0;
   }
@@ -50,8 +50,8 @@ namespace {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local bool ending_thread = false;
 
-/// Set for good when the thread's number is taken back: destructors of other keys may still use
-/// pools.
+/// Called when the thread's number is taken back, and never undone: destructors of other keys may
+/// still use pools.
 void mark_thread_ending() noexcept {
   ending_thread = true;
 }

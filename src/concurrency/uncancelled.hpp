@@ -6,9 +6,10 @@
 
 namespace lido::detail {
 
-/// For as long as it lives. What reports ask of the system are points of cancellation, as is what
-/// users do in their functions, and what calls these is noexcept or keeps what they throw; a
-/// request that comes meanwhile is seen at the next such point.
+/// Disables cancellation of the thread while it lives. System calls for reports are cancellation
+/// points, as functions of users may be. Their callers are noexcept or catch everything, so a
+/// cancellation there would end the program. A request that comes meanwhile takes effect at the
+/// next such point afterwards.
 class uncancelled {
  public:
   uncancelled() noexcept { (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

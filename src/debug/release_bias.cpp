@@ -1,6 +1,5 @@
 #include "lido/debug/release_bias.hpp"
 
-#include "lido/base/mutation.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/debug/thread_label.hpp"
 
@@ -19,11 +18,9 @@ bool release_bias::end_as_other(slot_record& record, place at) noexcept {
   if (record.has_ended(use)) {
     return false;
   }
-  schedule_point();
   share();
   // Again: a holder that was about to release has stored it by now, or will have to claim.
-  const bool ended = record.has_ended(use) && !broken(mutation::late_end_ignored);
-  if (ended || !record.try_claim(use)) {
+  if (record.has_ended(use) || !record.try_claim(use)) {
     return false;
   }
   record.publish_end(use);
@@ -39,16 +36,9 @@ void release_bias::share() noexcept {
   }
   // relaxed: the heavy fence shows it to all
   sharing_.store(sharing::announced, std::memory_order_relaxed);
-  if (broken(mutation::early_sharing)) {
-    // relaxed: this build is wrong on purpose
-    sharing_.store(sharing::complete, std::memory_order_relaxed);
-    schedule_point();
-  }
-  if (!broken(mutation::unfenced_sharing)) {
-    // It does not fail where it is available; if it did, the worst would be two releases that both
-    // believe to be the first.
-    (void)heavy_fence();
-  }
+  // It does not fail where it is available; if it did, the worst would be two releases that both
+  // believe to be the first.
+  (void)heavy_fence();
   // (2) - this release-store synchronizes-with the acquire-load (1)
   sharing_.store(sharing::complete, std::memory_order_release);
 }

@@ -21,6 +21,9 @@
 
 namespace lido::detail {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+constinit thread_local std::uint32_t checked_thread_id = 0;
+
 namespace {
 
 /// The system keeps 15 characters and ends them with a line break in /proc.
@@ -117,7 +120,6 @@ class last_words {
                          }) != 0) {
       return known;
     }
-    schedule_point();
     // (2) - this acq_rel-CAS synchronizes-with the acquire-load (1) and, where another thread was
     // faster, with that one's acq_rel-CAS (2)
     if (key_.compare_exchange_strong(known, made, std::memory_order_acq_rel,

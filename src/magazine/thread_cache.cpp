@@ -3,21 +3,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "lido/concurrency/rmw_counter.hpp"
-
 namespace lido::detail {
 
 // relaxed (whole function): for the owner alone, or repaired by it when a thief's late store shows
 void thread_cache::close_bounds() noexcept {
-  if (!broken(mutation::low_when_closed)) {
-    low_.store(std::numeric_limits<std::uintptr_t>::max(), std::memory_order_relaxed);
-  }
-  if (!broken(mutation::high_when_closed)) {
-    high_.store(0, std::memory_order_relaxed);
-  }
-  if (!broken(mutation::keep_top)) {
-    top_.store(&guard_[1], std::memory_order_relaxed);
-  }
+  low_.store(std::numeric_limits<std::uintptr_t>::max(), std::memory_order_relaxed);
+  high_.store(0, std::memory_order_relaxed);
+  top_.store(&guard_[1], std::memory_order_relaxed);
 }
 
 // relaxed (whole function): a thief sets the bounds only after it has seen (9); one that comes too
@@ -48,19 +40,13 @@ thread_cache::taken_hold thread_cache::take_hold() noexcept {
   std::uint64_t word = control_.load(std::memory_order_relaxed);
   for (;;) {
     const cache_control seen(word);
-    schedule_point();
-    if (broken(mutation::blind_hold)) {
-      // relaxed: this build is wrong on purpose
-      word = control_.load(std::memory_order_relaxed);
-    }
     // (3) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (11, 13): the thief's reads of the
     // cells are over before the owner writes them again. It synchronizes-with the acquire-load (7),
     // so whoever sees a cache busy sees it before the slots it takes are missed elsewhere.
     // relaxed on failure: the word is again only a guess
     if (control_.compare_exchange_weak(word, seen.next(cache_state::busy).word(),
                                        std::memory_order_acq_rel, std::memory_order_relaxed)) {
-      const bool robbed = seen.state() == cache_state::frozen && !broken(mutation::robbed_ignored);
-      return {seen, robbed, seen.state() == cache_state::revoking};
+      return {seen, seen.state() == cache_state::frozen, seen.state() == cache_state::revoking};
     }
   }
 }
@@ -79,8 +65,7 @@ thread_cache::settled thread_cache::settle_pop(cache_kind kind) noexcept {
   }
   const std::int64_t position = position_of_top();
   // The item is this thread's unless the thief saw the cache before the pop.
-  const std::int64_t taken = hold.before.taken() + (broken(mutation::pop_takes_boundary) ? 1 : 0);
-  const bool lost = hold.robbed && !broken(mutation::no_arbitration) && position < taken;
+  const bool lost = hold.robbed && position < hold.before.taken();
   if (position == nowhere || lost) {
     return {nullptr, 0, hold.robbed, hold.contested};
   }
@@ -101,8 +86,7 @@ thread_cache::settled thread_cache::settle_push(cache_kind kind, void* item) noe
     return {nullptr, count_from(end), /*robbed=*/false, hold.contested};
   }
   // The top is one past the item. The thief has it if it saw the cache after the push.
-  const std::int64_t taken = hold.before.taken() - (broken(mutation::push_keeps_boundary) ? 1 : 0);
-  const bool lost = !broken(mutation::no_arbitration) && end != nowhere && end <= taken;
+  const bool lost = end != nowhere && end <= hold.before.taken();
   return {lost ? nullptr : item, 0, /*robbed=*/true, hold.contested};
 }
 
@@ -128,10 +112,6 @@ void thread_cache::open(cache_kind kind, std::uint32_t count, std::uint32_t limi
   // (9) - this release-store synchronizes-with the acquire-load (7) and the acq_rel-CAS (11), so a
   // thief sees cells, bounds and count
   control_.store(cache_control(word).next(cache_state::open).word(), std::memory_order_release);
-  if (broken(mutation::bounds_after_open) && kind == cache_kind::revocable) {
-    // relaxed: this build is wrong on purpose
-    set_bounds(base_.load(std::memory_order_relaxed), limit);
-  }
 }
 
 void thread_cache::close() noexcept {
@@ -147,8 +127,7 @@ void thread_cache::close() noexcept {
 bool thread_cache::forget_operation_if_idle() noexcept {
   // relaxed: in state frozen only the owner changes the word
   const cache_control now(control_.load(std::memory_order_relaxed));
-  if (now.state() != cache_state::frozen ||
-      (position_of_top() != nowhere && !broken(mutation::forget_position))) {
+  if (now.state() != cache_state::frozen || position_of_top() != nowhere) {
     return false;
   }
   // relaxed: the owner alone uses the top of a frozen cache
@@ -159,12 +138,6 @@ bool thread_cache::forget_operation_if_idle() noexcept {
 std::optional<cache_control> thread_cache::revoke(cache_control seen) noexcept {
   const cache_control announced = seen.next(cache_state::revoking);
   std::uint64_t expected = seen.word();
-  schedule_point();
-  count_shared_rmw();
-  if (broken(mutation::blind_revoke)) {
-    // relaxed: this build is wrong on purpose
-    expected = control_.load(std::memory_order_relaxed);
-  }
   // (11) - this acq_rel-CAS synchronizes-with the release-store (9, 15), so the bounds below are
   // stored after the owner's, and with the acq_rel-CAS (3, 14)
   // relaxed on failure: nothing is read
@@ -172,14 +145,10 @@ std::optional<cache_control> thread_cache::revoke(cache_control seen) noexcept {
                                         std::memory_order_relaxed)) {
     return std::nullopt;
   }
-  if (!broken(mutation::open_low)) {
-    // relaxed: the heavy fence that follows makes it visible to the owner
-    low_.store(std::numeric_limits<std::uintptr_t>::max(), std::memory_order_relaxed);
-  }
-  if (!broken(mutation::open_high)) {
-    // relaxed: as low_
-    high_.store(0, std::memory_order_relaxed);
-  }
+  // relaxed: the heavy fence that follows makes it visible to the owner
+  low_.store(std::numeric_limits<std::uintptr_t>::max(), std::memory_order_relaxed);
+  // relaxed: as low_
+  high_.store(0, std::memory_order_relaxed);
   return announced;
 }
 
@@ -192,7 +161,7 @@ std::optional<std::uint32_t> thread_cache::harvest(cache_kind kind, cache_contro
   // relaxed: where the kind is locked, ordered by the owner's (9, 15), which (11) has read
   const std::uint32_t count = kind == cache_kind::locked ? count_.load(std::memory_order_relaxed)
                                                          : count_from(position_in(from, top));
-  if (count > std::min(from.size(), out.size()) && !broken(mutation::wild_count)) {
+  if (count > std::min(from.size(), out.size())) {
     return std::nullopt;  // the owner is replacing its cells
   }
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -200,12 +169,6 @@ std::optional<std::uint32_t> thread_cache::harvest(cache_kind kind, cache_contro
     out[i] = from[i].load(std::memory_order_relaxed);
   }
   std::uint64_t expected = announced.word();
-  schedule_point();
-  count_shared_rmw();
-  if (broken(mutation::blind_claim)) {
-    // relaxed: this build is wrong on purpose
-    expected = control_.load(std::memory_order_relaxed);
-  }
   // (13) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (3, 14), by which the owner learns
   // what was taken. relaxed on failure: the copy is thrown away
   if (!control_.compare_exchange_strong(expected, announced.next(cache_state::frozen, count).word(),
@@ -217,11 +180,6 @@ std::optional<std::uint32_t> thread_cache::harvest(cache_kind kind, cache_contro
 
 void thread_cache::withdraw(cache_control announced) noexcept {
   std::uint64_t expected = announced.word();
-  schedule_point();
-  if (broken(mutation::blind_withdraw)) {
-    // relaxed: this build is wrong on purpose
-    expected = control_.load(std::memory_order_relaxed);
-  }
   // relaxed (2x): nothing was read or written under the announcement; if it fails, the owner has
   // cancelled it
   control_.compare_exchange_strong(expected, announced.next(cache_state::open).word(),

@@ -2,8 +2,6 @@
 
 #include <new>
 
-#include "lido/concurrency/rmw_counter.hpp"
-
 namespace lido {
 
 block_resource::block_resource(const block_resource_options& options)
@@ -44,7 +42,6 @@ void* block_resource::take_after_miss(std::size_t bytes, std::size_t alignment) 
       throw std::bad_alloc();
     }
   }
-  detail::count_shared_rmw();
   // relaxed: a number for statistics
   upstream_requests_.fetch_add(1, std::memory_order_relaxed);
   return upstream_->allocate(bytes, alignment);

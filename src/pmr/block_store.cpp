@@ -8,21 +8,20 @@
 #include "lido/base/error.hpp"
 #include "lido/base/slot_geometry.hpp"
 #include "lido/concurrency/cache_line.hpp"
-#include "lido/concurrency/rmw_counter.hpp"
 
 namespace lido::detail {
 
 namespace {
 
 constexpr std::size_t most_alignment = 4096;
-/// So that blocks share no byte of a sanitizer's shadow.
+/// Blocks then share no byte of a sanitizer's shadow.
 constexpr std::size_t least_alignment = 8;
 
 void refuse(const block_layout& layout, const std::string& problem) {
   throw_invalid_option(layout.name, problem);
 }
 
-/// Before any memory is asked for.
+/// Refuses a wrong layout before any memory is allocated.
 const block_layout& checked(const block_layout& layout) {
   if (layout.block_size == 0) {
     refuse(layout, "block_size 0 is not at least 1");
@@ -70,7 +69,6 @@ block_store::block_store(const block_layout& layout)
               static_cast<std::uint32_t>(layout.max_cached)) {}
 
 void block_store::count_overflow() noexcept {
-  count_shared_rmw();
   // relaxed: a number for statistics
   overflowed_.fetch_add(1, std::memory_order_relaxed);
 }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
-#include "lido/concurrency/rmw_counter.hpp"
 
 namespace lido {
 
@@ -106,7 +105,6 @@ void* size_class_resource::take_after_miss(std::size_t bytes, std::size_t alignm
       throw std::bad_alloc();
     }
   }
-  detail::count_shared_rmw();
   // relaxed: a number for statistics
   upstream_requests_.fetch_add(1, std::memory_order_relaxed);
   return upstream_->allocate(bytes, alignment);

@@ -4,16 +4,10 @@
 #include <mutex>
 #include <utility>
 
-#include "lido/base/mutation.hpp"
-
 namespace lido::detail {
 
 void key_share::look_again() noexcept {
-  if (broken(mutation::forgotten_need)) {
-    total_->look_again();
-  } else {
-    total_->look_again(*this);
-  }
+  total_->look_again(*this);
 }
 
 total_share::~total_share() {
@@ -163,9 +157,6 @@ bool total_share::has_more_than_needed(const key_share& share) noexcept {
 
 /// Of the keys with more than their users need, the one that was not used for longest.
 key_share* total_share::least_needed() const noexcept {
-  if (broken(mutation::hoarding_key)) {
-    return nullptr;
-  }
   key_share* found = nullptr;
   std::uint64_t oldest = 0;
   for (key_share* share = held_; share != nullptr; share = share->next_held_) {
@@ -183,9 +174,7 @@ void total_share::take_back(key_share& share, std::uint32_t grants) noexcept {
   share.granted_ -= grants;
   share.owed_ += grants;
   owed_ += grants;
-  if (!broken(mutation::lost_need)) {
-    reckon(share);
-  }
+  reckon(share);
 }
 
 /// What was taken back is free when the resources that it was for are gone. No core begins more
@@ -204,9 +193,7 @@ void total_share::settle() noexcept {
 void total_share::pay(key_share& share) noexcept {
   const auto live = static_cast<std::uint32_t>(share.core().stats().live);
   const std::uint32_t most = share.granted_ + share.owed_;
-  const std::uint32_t paid = broken(mutation::early_settlement)
-                                 ? share.owed_
-                                 : std::min(share.owed_, most - std::min(most, live));
+  const std::uint32_t paid = std::min(share.owed_, most - std::min(most, live));
   share.owed_ -= paid;
   owed_ -= paid;
   used_ -= paid;
@@ -255,16 +242,12 @@ void total_share::let_older_go_first(key_share& share) noexcept {
 
 /// Room that was granted for another of the key may go to this one.
 void total_share::begin_use(key_share& share) noexcept {
-  if (!broken(mutation::claim_unwatched)) {
-    look_again(share);
-  }
+  look_again(share);
 }
 
 /// What came and went in an acquire may have made room, although it ends with a lease that is kept.
 void total_share::end_acquire() noexcept {
-  if (!broken(mutation::acquire_unwatched)) {
-    look_again();
-  }
+  look_again();
 }
 
 resource_grant total_share::take_last(key_share& share, place at) noexcept {
@@ -338,9 +321,7 @@ void total_share::forget(key_share& share, const resource_grant& grant) noexcept
 
 void total_share::leave(key_share& share) noexcept {
   share.unclaim();
-  if (!broken(mutation::key_unwatched)) {
-    look_again();
-  }
+  look_again();
 }
 
 void total_share::look_again() noexcept {

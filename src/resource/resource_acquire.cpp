@@ -1,7 +1,6 @@
 // How an acquire gets a resource, or an error.
 #include <algorithm>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/resource/resource_core.hpp"
@@ -181,9 +180,6 @@ resource_grant resource_core::wait_in_line(const acquire_request& request, bool 
       sleep_until_ended(waiter);
     }
   }
-  if (broken(mutation::swallow_resource) && waiter.given() && request.stop.stop_requested()) {
-    throw error(acquire_failure::cancelled);
-  }
   if (!waiter.given()) {
     leave_queue(waiter);
     throw error(waiter.cause());
@@ -261,14 +257,14 @@ void resource_core::watch(resource_waiter& waiter) noexcept {
 void resource_core::enqueue_locked(resource_waiter& waiter, bool again, aftermath& after) noexcept {
   // By callers, who is in front may be busy, and look for itself alone.
   const bool has_to_look = queue_.empty() || again || by_callers_;
-  if (again || broken(mutation::push_in_front)) {
+  if (again) {
     queue_.push_front(waiter);
   } else {
     queue_.push_back(waiter);
   }
   totals_.waits += again ? 0 : 1;
   attention_.one_waits();
-  if (has_to_look && !broken(mutation::wait_unlooked)) {
+  if (has_to_look) {
     match(nullptr, after);
   }
   refill(after);
@@ -305,9 +301,7 @@ bool resource_core::look_around(resource_waiter& waiter) noexcept {
   const lock guard(mutex_);
   waiter.end_sleep();  // nobody has to wake it for what it finds itself
   waiter.has_looked();
-  if (!broken(mutation::called_unlooked)) {
-    match(nullptr, after);
-  }
+  match(nullptr, after);
   refill(after);  // what it was not counted for may have gone to somebody else
   if (!waiter.open() || after.ended.has_callbacks()) {
     return false;
@@ -323,7 +317,7 @@ void resource_core::leave_queue(resource_waiter& waiter) noexcept {
     const lock guard(mutex_);
     unlink(waiter);
     count_failure(waiter.cause());
-    if ((overtaking_ || answer_wanted_) && !broken(mutation::keep_call)) {
+    if (overtaking_ || answer_wanted_) {
       match(nullptr, after);  // others wait for what it was woken for, or left to the pool to ask
       refill(after);          // and somebody else may have taken what they were not counted for
     }

@@ -1,7 +1,6 @@
 // Where the pool has no threads: those that acquire make the resources, and look after them.
 #include <algorithm>
 
-#include "lido/base/mutation.hpp"
 #include "lido/resource/resource_core.hpp"
 
 namespace lido::detail {
@@ -86,7 +85,7 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
       waiter.end_sleep();
       upkeep_by_caller(&waiter, nullptr);
     }
-    if (waiter.open() && !broken(mutation::job_unlooked)) {
+    if (waiter.open()) {
       look_for_room(&waiter);  // what was made or ended here may have been in the way of others
     }
   }
@@ -95,8 +94,7 @@ void resource_core::sleep_and_work(resource_waiter& waiter) noexcept {
 /// Under the mutex. Whoever waits in a thread that goes into code of users is given nothing
 /// meanwhile, and nobody stands back for it: a connect may hang, and others could use what comes.
 void resource_core::step_aside(resource_waiter& waiter) noexcept {
-  if (by_callers_ && !broken(mutation::wait_at_work) && !waiter.is_aside() &&
-      waiter_list::contains(waiter)) {
+  if (by_callers_ && !waiter.is_aside() && waiter_list::contains(waiter)) {
     waiter.set_aside(/*aside=*/true);
     attention_.one_leaves();
   }
@@ -110,9 +108,7 @@ void resource_core::step_back(resource_waiter& waiter, aftermath& after) noexcep
   waiter.set_aside(/*aside=*/false);
   if (waiter_list::contains(waiter)) {
     attention_.one_waits();
-    if (!broken(mutation::back_unlooked)) {
-      match(nullptr, after);
-    }
+    match(nullptr, after);
   }
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
-#include "lido/base/mutation.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/resource/resource_core.hpp"
 
@@ -41,9 +40,7 @@ resource_core::resource_core(pool_settings settings, hooks_pointer hooks, block_
 }
 
 resource_core::~resource_core() {
-  if (!broken(mutation::end_unwaited)) {
-    quiesce();
-  }
+  quiesce();
 }
 
 /// Until no thread is about to leave a release that has let go of its slot.
@@ -148,9 +145,7 @@ void resource_core::resize(std::size_t max_size, std::optional<std::size_t> min_
     const lock guard(mutex_);
     max_size_ = size;
     min_idle_ = min_idle ? static_cast<std::uint32_t>(*min_idle) : min_idle_;
-    if (!broken(mutation::keep_pending)) {
-      drop_pending(size);
-    }
+    drop_pending(size);
     end_deadlock(after);
     after_change(after);
   }

@@ -3,7 +3,6 @@
 #include <mutex>
 #include <utility>
 
-#include "lido/base/mutation.hpp"
 #include "lido/resource/resource_short_way.hpp"
 
 namespace lido::detail {
@@ -72,9 +71,10 @@ void resource_core::offer(const resource_grant& grant) noexcept {
   begin_leaving(corner);
   if (!slot.put_back(grant.ticket)) {
     end_leaving(corner);
-    return broken(mutation::keep_killed) ? void() : retire(grant, destroy_reason::killed);
+    retire(grant, destroy_reason::killed);
+    return;
   }
-  const bool unwatched = !attention_.needed() || broken(mutation::return_unwatched);
+  const bool unwatched = !attention_.needed();
   // What threads without a number share would keep them without one.
   if ((unwatched || overtaking_) && thread_offset != 0) {
     // relaxed: a hint
@@ -133,12 +133,12 @@ void resource_core::take_in(const resource_grant& grant, const job& todo,
   if (todo.slot == nullptr) {
     count_asked(todo);
   } else {
-    creating_ -= broken(mutation::count_asked) ? 0 : 1;
+    --creating_;
     outdated_ -= is_outdated(todo.since) ? 1 : 0;
   }
   if (!grant.slot->put_back(grant.ticket)) {
     after.unwanted = grant;
-  } else if (!broken(mutation::return_unwatched)) {
+  } else {
     arriving_ = {grant.slot, grant.ticket.with_next_turn().in(life_state::in_use)};
     serve_locked(*grant.slot, after);
     arriving_ = {};
@@ -156,7 +156,7 @@ void resource_core::serve_locked(resource_slot& released, aftermath& after) noex
     match(&released, after);
   } else if (&released == arriving_.slot ||
              !call_first(after)) {  // by then it might have to be asked
-    serve_all(released, after);
+    serve_all(after);
   }
 }
 
@@ -196,12 +196,11 @@ bool resource_core::call_first(aftermath& after) noexcept {
 
 /// Where others may overtake: idle resources are for those who wait, and where there was none for
 /// the first of them, nobody takes the next one before it.
-void resource_core::serve_all(resource_slot& released, aftermath& after) noexcept {
+void resource_core::serve_all(aftermath& after) noexcept {
   const resource_waiter* const first = queue_.first();
-  match(broken(mutation::serve_one) ? &released : nullptr, after);
+  match(nullptr, after);
   const bool unserved = first != nullptr && first == queue_.first();
-  const bool has_to_wait = attention_.is(attention::suspended) || broken(mutation::ignore_overdue);
-  attention_.set(attention::overdue, unserved && !has_to_wait);
+  attention_.set(attention::overdue, unserved && !attention_.is(attention::suspended));
   refill(after);  // for who was not counted, since what was taken meanwhile was idle
 }
 
@@ -224,7 +223,7 @@ void resource_core::match(resource_slot* only, aftermath& after) noexcept {
     if (given && only != nullptr) {
       return;
     }
-    loan = given || broken(mutation::refused_resource) ? resource_loan{} : loan;
+    loan = given ? resource_loan{} : loan;
   }
   if (loan.grant.slot != nullptr) {
     leave_idle(loan.grant, after);

@@ -48,7 +48,6 @@ nanos resource_core::advance_clock(nanos moment) noexcept {
   // relaxed: a number
   nanos seen = now_.load(std::memory_order_relaxed);
   while (seen < moment) {
-    schedule_point();
     // relaxed: as above
     if (now_.compare_exchange_weak(seen, moment, std::memory_order_relaxed,
                                    std::memory_order_relaxed)) {

@@ -1,7 +1,6 @@
 // Who asks a resource whether it still works, and what becomes of it until it answers.
 #include <algorithm>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/resource/resource_core.hpp"
 
@@ -17,9 +16,7 @@ resource_grant resource_core::checked(const resource_grant& grant, const deadlin
     return {};
   }
   if (!make_fit(grant, found, until)) {
-    if (!broken(mutation::unfit_unlooked)) {
-      look_for_room();  // it may have been in the way of others, and this acquire go on
-    }
+    look_for_room();  // it may have been in the way of others, and this acquire go on
     return {};
   }
   return grant;
@@ -104,7 +101,7 @@ bool resource_core::lend_to(const resource_waiter& waiter, resource_loan& loan,
   const bool unasked = found.what == verdict::kind::validate && slot.maker->can_validate();
   if (unasked && &slot != arriving_.slot && leaves_to_pool(waiter.until(), by)) {
     answer_wanted_ = true;
-    after.work |= may_ask() && !broken(mutation::ask_unannounced);
+    after.work |= may_ask();
     return false;
   }
   if (!slot.lend(loan.grant.ticket)) {
@@ -139,8 +136,7 @@ std::uint32_t resource_core::answers() const noexcept {
 /// keep alive what is idle leave one to who waits.
 bool resource_core::may_ask() const noexcept {
   const bool is_open = !attention_.is(attention::closed) && !attention_.is(attention::suspended);
-  const std::uint32_t most =
-      broken(mutation::ask_with_all) ? max_size_ : settings_.creating_limit(max_size_);
+  const std::uint32_t most = settings_.creating_limit(max_size_);
   return is_open &&
          (queue_.empty() ? keepalive_due_ && asking_ < most : answer_wanted_ && asking_ <= most);
 }
@@ -151,14 +147,12 @@ bool resource_core::next_question(job& out) noexcept {
     return false;
   }
   const bool for_waiters = !queue_.empty();
-  const life_state meanwhile =
-      broken(mutation::ask_unlent) ? life_state::idle : life_state::checking;
   out.question.slot = find_slot([&](resource_slot& slot) {
     // What has become too old since somebody left it to the pool is not in his way, either.
     const bool asks =
         slot.state() == life_state::idle &&
         (for_waiters ? is_unasked(slot) || slot.is_over(now(), epoch()) : needs_keepalive(slot));
-    return asks && slot.lend(out.question.ticket, meanwhile);
+    return asks && slot.lend(out.question.ticket, life_state::checking);
   });
   if (out.question.slot == nullptr) {
     (for_waiters ? answer_wanted_ : keepalive_due_) = false;
@@ -180,16 +174,13 @@ void resource_core::run_question(const job& todo) noexcept {
   const resource_grant& grant = todo.question;
   const verdict found = grant.slot->judge(now(), epoch());
   destroy_reason why = found.why;
-  const bool works = found.what != verdict::kind::retire && still_works(grant, {}, why);
-  if (works && !broken(mutation::answer_unoffered)) {
+  if (found.what != verdict::kind::retire && still_works(grant, {}, why)) {
     grant.slot->vetted(now());
     arrive(grant, todo);
     return;
   }
   stop_asking(todo);
-  if (!works) {
-    retire(grant, why);
-  }
+  retire(grant, why);
   end_job(/*away=*/1);
 }
 
@@ -208,7 +199,7 @@ void resource_core::count_asked(const job& todo) noexcept {
   if (is_outdated(todo.since)) {
     --away_;
   } else {
-    asking_ -= broken(mutation::count_asked) ? 0 : 1;
+    --asking_;
   }
 }
 

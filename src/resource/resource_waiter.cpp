@@ -35,7 +35,6 @@ bool resource_waiter::end(std::uint32_t last, bool& was_asleep) noexcept {
   std::uint32_t seen = state_.load(std::memory_order_relaxed);
   while (is_open(seen)) {
     was_asleep = state_of(seen) == wait_state::asleep;
-    schedule_point();
     // (2) - this release-CAS synchronizes-with the acquire-load (1), so the waiter sees the
     // resource. On failure relaxed: the word is again only a guess
     if (state_.compare_exchange_weak(seen, last, std::memory_order_release,
@@ -49,7 +48,6 @@ bool resource_waiter::end(std::uint32_t last, bool& was_asleep) noexcept {
 
 bool resource_waiter::swap(wait_state from, wait_state to) noexcept {
   auto seen = static_cast<std::uint32_t>(from);
-  schedule_point();
   // relaxed: says only whether a wake-up is needed; (1) is what the waiter acts on
   return state_.compare_exchange_strong(seen, static_cast<std::uint32_t>(to),
                                         std::memory_order_relaxed, std::memory_order_relaxed);

@@ -1,5 +1,6 @@
 /// @file
-/// What a forked child must find whose parent had a thread standing still, and how often it waits.
+/// Checks of a child that was forked while a thread of its parent stood still: which slots it
+/// finds, and how often it waits.
 #pragma once
 
 #include <sys/resource.h>
@@ -75,8 +76,8 @@ void live_as_child(run& run, std::unique_ptr<Pool>& pool, std::size_t capacity,
   if (count_acquirable(*pool) != all.size()) {
     run.broken("the child has lost slots");
   }
-  // What the victim had, or was just putting back, is nobody's here: a checked pool says so when it
-  // ends.
+  // What the victim held, or was just putting back, has no owner in the child. A checked pool
+  // reports that when it ends; any other report aborts.
   (void)lido::set_misuse_handler([](const lido::misuse& what) noexcept {
     if (what.kind != lido::misuse_kind::leak &&
         what.kind != lido::misuse_kind::write_after_release) {

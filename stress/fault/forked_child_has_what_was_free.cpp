@@ -1,7 +1,9 @@
-/// Tries to break: whatever other threads are doing at the moment of a fork, the child finds free
-/// slots only, waits for nobody, and can end its pools and make new ones; the parent notices
-/// nothing. `--pool grow`: beside a thread that gives segments back and takes new ones. `--pool
-/// block`: while threads wait for slots, which the child must not give to them.
+/// Tries to break: whatever other threads do at the moment of a fork, the child finds only free
+/// slots and waits for no thread. It can end its pools and make new ones, and the parent notices
+/// nothing.
+///
+/// `--pool grow`: beside a thread that gives segments back and takes new ones. `--pool block`:
+/// while threads wait for slots, which the child must not give to them.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -208,7 +210,7 @@ void let_go(stress::run& run, Pool& pool, const std::vector<element<Pool>*>& hoa
   }
 }
 
-/// The same in the child, where nobody waits.
+/// The same in the child, where no thread waits.
 template <class Pool>
 void let_go_as_child(stress::run& run, Pool& pool, const std::vector<element<Pool>*>& hoarded) {
   const lido::pool_stats before = pool.stats();

@@ -1,9 +1,9 @@
-/// Tries to break: a thread that a signal puts to sleep, anywhere, freezes nobody.
+/// Tries to break: a thread that a signal puts to sleep, anywhere, freezes no other thread.
 ///
-/// One thread after another gets a signal whose handler sleeps until each of the others has
-/// finished operations; the clock judges only who never does, so a busy machine freezes nobody. The
-/// slots suffice for all of them, so nobody has to wait for a slot. `--pool mutex` is the control:
-/// the same on a list behind a mutex, which does freeze.
+/// One thread after another gets a signal, whose handler sleeps until each of the others has
+/// finished operations. Only a thread that never does so counts as frozen, so a busy machine causes
+/// no false alarm. There are slots for all threads, so none has to wait for one. `--pool mutex` is
+/// the control: the same on a list behind a mutex, which does freeze.
 #include <signal.h>
 
 #include <array>
@@ -54,7 +54,8 @@ template <class Pool>
 void work(stress::run& run, Pool& pool, unsigned me, progress& progress,
           const std::atomic<bool>& over) {
   stress::random random = run.generator(me);
-  // On the stack: who sleeps with an allocator's lock freezes others, but that is not the pool's.
+  // On the stack: a thread that sleeps with an allocator's lock freezes others, which is not the
+  // pool's fault.
   std::array<stress::owned*, most_held> held{};
   while (!over) {
     const std::size_t wanted = 1 + random() % most_held;

@@ -1,13 +1,14 @@
-/// Tries to break: a thread that stands still, wherever it is, holds nobody up; and a child of a
-/// fork at that moment can go on.
+/// Tries to break: a thread that stands still, wherever it is, holds up no other thread; and a
+/// child of a fork at that moment can go on.
 ///
-/// A victim runs a fixed script in a build that can stop it inside every window. For each window,
-/// with the victim stopped there for good: other threads must get and give slots as long as there
-/// are free ones; what is left must be refused in bounded time; a forked child must find the same
-/// slots without waiting for threads that it does not have. Then the victim goes on, and all slots
-/// must be there. `--pool grow`: the script also adds segments and gives them back. `--pool block`:
-/// while somebody waits for what the victim releases; that one alone has to wait for it.
-/// `--pool mutex` is the control: a list behind a mutex, where all others are held up.
+/// A victim runs a fixed script in a build that can stop it inside every window. While it stands
+/// still there, other threads must get and give slots as long as there are free ones, and then be
+/// refused in bounded time. A forked child must find the same slots without waiting for threads
+/// that it does not have. Then the victim goes on, and all slots must be there.
+///
+/// `--pool grow`: the script also adds segments and gives them back. `--pool block`: one thread
+/// waits for what the victim releases; only that thread has to wait for the victim. `--pool mutex`
+/// is the control: a list behind a mutex, where all other threads are held up.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,7 +49,7 @@ using stress::grows;
 struct settings {
   stress::run_options run;
   std::string pool = "revocable";
-  unsigned per_window = 3;
+  unsigned per_window = 1;
   unsigned windows = 1;
   unsigned fork = 1;
 };
@@ -112,7 +113,7 @@ class scene {
   void rehearse() { finish(); }
 
   void check(bool with_fork) {
-    // What a victim meets in the queue of those who wait depends on who is there.
+    // What a victim meets in the queue of waiters depends on which threads are there.
     if (!stress::stall::wait_for_one(blocks<Pool> ? &script_over_ : nullptr)) {
       if (!blocks<Pool>) {
         run_.broken("the victim did not come to its window");
@@ -171,6 +172,7 @@ class scene {
     if constexpr (blocks<Pool>) {
       exhausted_.wait(false);
       (void)pool_->acquire(lido::default_init);
+      is_served_ = true;
     }
   }
 
@@ -178,7 +180,7 @@ class scene {
     if constexpr (blocks<Pool>) {
       exhausted_ = true;
       exhausted_.notify_one();
-      while (pool_->stats().waiting == 0) {
+      while (pool_->stats().waiting == 0 && !is_served_) {  // the victim may stop in here
         std::this_thread::yield();
       }
     }
@@ -316,6 +318,7 @@ class scene {
   std::thread victim_;
   std::atomic<bool> script_over_{false};
   std::atomic<bool> exhausted_{false};
+  std::atomic<bool> is_served_{false};
   std::vector<std::thread> others_;
   std::latch leave_{1};
 };

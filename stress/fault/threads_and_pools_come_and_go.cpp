@@ -1,6 +1,5 @@
-/// Tries to break: threads that are born and end by the ten thousand, with full caches, take
-/// nothing with them; and pools that come and go by the thousand beside living threads leave
-/// nothing behind.
+/// Tries to break: threads that start and end by the ten thousand, with full caches, take nothing
+/// with them. Pools that come and go by the thousand beside living threads leave nothing behind.
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -83,7 +82,7 @@ class pool_churn {
       }
       turn_.arrive_and_wait();  // it is there
       live(run_, *young, thread + 1);
-      turn_.arrive_and_wait();  // nobody is in a call any more
+      turn_.arrive_and_wait();  // no thread is in a call any more
       if (is_mine) {
         end(young, made, thread);
       } else {

@@ -1,8 +1,8 @@
 // Fuzz target: one thread cache, and the steps of thieves in every window of its owner's steps.
 //
-// The first byte chooses the kind of cache. What makes it a test: an item is given out (to the
-// owner, by a pop, or to a thief, by a claim) only if it was put in before and not given out since,
-// and at the end nothing is missing.
+// The first byte chooses the kind of cache. The test: an item is given out only if it was put in
+// before and not given out since, and at the end nothing is missing. A pop gives an item to the
+// owner, a claim to a thief.
 #include <array>
 #include <optional>
 #include <span>
@@ -54,7 +54,7 @@ class cache_session {
           push(last_);
           break;
         default:
-          fuzz::arm_window(1 + static_cast<unsigned>(input_.below(8)));
+          fuzz::arm_window(1 + static_cast<unsigned>(input_.below(32)));
           break;
       }
     }
@@ -96,9 +96,9 @@ class cache_session {
     const std::size_t choice = input_.below(6);
     std::optional<cache_control>& announced = announced_[choice % 2];
     if (!announced.has_value()) {
-      const cache_state state = cache_.state();
-      if (state == cache_state::open || state == cache_state::revoking) {
-        announced = cache_.announce();
+      const cache_control seen = cache_.cache().control();  // once: another thief may come between
+      if (seen.state() == cache_state::open || seen.state() == cache_state::revoking) {
+        announced = cache_.cache().revoke(seen);
       }
     } else if (choice / 2 == 0) {
       cache_.cache().withdraw(*announced);

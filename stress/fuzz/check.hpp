@@ -6,7 +6,7 @@
 
 namespace fuzz {
 
-/// Prints "BROKEN: ..." and ends the program; how, is a matter of who runs the target.
+/// Prints "BROKEN: ..." and ends the program; how, the main file of the target decides.
 [[noreturn]] void broken(const std::string& what);
 
 inline void check(bool holds, const char* what) {

@@ -9,8 +9,8 @@
 
 namespace fuzz {
 
-/// Member 0 is the thread that makes the crew; the others are threads that start when they are
-/// first needed and end when they are told to, or with the crew.
+/// Member 0 is the thread that makes the crew. The others are threads that start when they are
+/// first needed. They end when they are told to, or with the crew.
 class crew {
  public:
   static constexpr std::size_t size = 4;

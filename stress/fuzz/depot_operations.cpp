@@ -61,7 +61,7 @@ class depot_session {
         compare();
         break;
       default:
-        fuzz::arm_window(1 + static_cast<unsigned>(input_.below(8)));
+        fuzz::arm_window(1 + static_cast<unsigned>(input_.below(64)));
         break;
     }
   }
@@ -138,6 +138,7 @@ class depot_session {
   }
 
   void compare() {
+    const fuzz::closed_windows closed;
     fuzz::check(depth_ > 0 || depot_.empty() == (held_.size() == out_.size()),
                 "empty() errs at rest");
   }

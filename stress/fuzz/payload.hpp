@@ -1,5 +1,5 @@
 /// @file
-/// The objects of the pools under test: each knows who made it, and all are counted.
+/// The objects of the pools under test: each carries a stamp from its maker, and all are counted.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Fuzz target: the same operations on pools that grow, may be waited for, keep their objects, or
-// are checked, and what these have beside them: segments that come and go, and misuse on purpose.
+// are checked. It also tries what only these have: segments that come and go, and misuse on
+// purpose.
 //
 // The first three bytes choose policies, capacity and the largest cache, the rest are operations.
 #include <algorithm>

@@ -21,7 +21,8 @@ class large_payload : public payload {
   using payload::payload;
 
  private:
-  std::array<std::byte, lido::detail::tuning::segment_bytes / 4 - sizeof(payload)> rest_;
+  [[maybe_unused]] std::array<std::byte, lido::detail::tuning::segment_bytes / 4 - sizeof(payload)>
+      rest_;
 };
 
 /// Of a pool that keeps its objects: an activation may throw where elsewhere a constructor does,

@@ -327,6 +327,7 @@ class pool_session {
   void walk() {
     if constexpr (Kind::walks) {
       if (calls_.none()) {
+        const closed_windows closed;  // what is compared is at rest
         check_walk(*pool_, model_);
       }
     }
@@ -341,7 +342,7 @@ class pool_session {
       object_type* const released = model_.has(last_released_) ? nullptr : last_released_;
       misuse(watch_, *pool_, used, released, how);
     } else {
-      arm_window(1 + static_cast<unsigned>(how % 64));
+      arm_window(1 + static_cast<unsigned>(how % 256));
     }
   }
 
@@ -353,6 +354,7 @@ class pool_session {
 
   void check_numbers() {
     if (calls_.none()) {
+      const closed_windows closed;  // what is compared is at rest
       check_stats<Kind::keeps>(*pool_, model_, crew_.alive());
     }
   }

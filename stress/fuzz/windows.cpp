@@ -33,17 +33,18 @@ fuzz::closed_windows::~closed_windows() {
   --closed;
 }
 
-#ifdef LIDO_FUZZ_SCHEDULE
-
 namespace lido::detail {
 
-void schedule_point() noexcept {
+#ifdef LIDO_FUZZ_WINDOWS
+
+void schedule_point(access /*next*/) noexcept {
   if (closed == 0 && windows_to_go > 0 && --windows_to_go == 0 && window_action) {
     window_action();
   }
 }
 
-// Whoever is waited for stands still until this thread is done, so waiting for real is in vain.
+// The thread that is waited for stands still until this one is done, so waiting for real is in
+// vain.
 void yield_thread() noexcept {}
 void nap_thread() noexcept {}
 
@@ -52,6 +53,10 @@ bool several_processors() noexcept {
   return false;
 }
 
-}  // namespace lido::detail
+#else
+
+void schedule_point(access /*next*/) noexcept {}
 
 #endif
+
+}  // namespace lido::detail

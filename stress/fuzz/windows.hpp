@@ -7,8 +7,8 @@
 
 namespace fuzz {
 
-/// What to do in a window, which is a `schedule_point` of the library. Only a build with
-/// LIDO_FUZZ_SCHEDULE has windows; in others nothing is ever called. Empty: nothing.
+/// What to do in a window, which is a schedule point before an access of the library. Only a
+/// program with LIDO_FUZZ_WINDOWS has windows; in others nothing is ever called. Empty: nothing.
 void on_window(std::function<void()> action);
 
 /// The action is to run once, in the `count`-th window from now; 0: in none.

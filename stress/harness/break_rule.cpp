@@ -4,8 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "lido/base/mutation.hpp"
-#include "rule_names.hpp"
+#include "mutants/rules.hpp"
 
 namespace {
 
@@ -18,10 +17,10 @@ void say_whether_met() {
 
 bool break_named_rule() noexcept {
   const char* const name = std::getenv("LIDO_BROKEN_RULE");  // NOLINT(concurrency-mt-unsafe)
-  if (name == nullptr) {
+  if (name == nullptr || std::string_view(name) == "none") {
     return false;
   }
-  for (const stress::named_rule& known : stress::rule_names) {
+  for (const lido::detail::named_rule& known : lido::detail::rule_table) {
     if (known.name == name) {
       lido::detail::active_mutation = known.rule;
       return std::atexit(&say_whether_met) == 0;

@@ -1,7 +1,10 @@
-/// Schedule points of a fuzzing build: now and then the thread gives its processor away in the
-/// middle of a window, which hardly ever happens by itself.
+/// Schedule points of the stress drivers: now and then the thread gives its processor away between
+/// two accesses, which hardly ever happens by itself. Not at all if LIDO_SCHEDULE says "plain".
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
+#include <limits>
+#include <string_view>
 #include <thread>
 
 #include "lido/concurrency/atomic.hpp"
@@ -10,18 +13,34 @@ namespace lido::detail {
 
 namespace {
 
+bool is_plain() noexcept {
+  const char* const name = std::getenv("LIDO_SCHEDULE");  // NOLINT(concurrency-mt-unsafe)
+  return name != nullptr && std::string_view(name) == "plain";
+}
+
 // Another start for each thread: its id, stirred.
 std::uint32_t first_state() noexcept {
   return static_cast<std::uint32_t>(std::hash<std::thread::id>{}(std::this_thread::get_id())) | 1U;
 }
 
-}  // namespace
-
-void schedule_point() noexcept {
-  constexpr std::uint32_t one_in = 256;
+/// Points until the next one at which the thread gives way; from 1 to twice their mean.
+std::uint64_t next_distance() noexcept {
+  static const bool plain = is_plain();
+  if (plain) {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
+  constexpr std::uint32_t mean = 1024;
   thread_local std::uint32_t state = first_state();
   state = state * 1664525U + 1013904223U;  // Numerical Recipes' generator: one multiplication
-  if ((state >> 16U) % one_in == 0) {
+  return 1 + (state >> 16U) % (2 * mean);
+}
+
+}  // namespace
+
+void schedule_point(access /*next*/) noexcept {
+  thread_local std::uint64_t left = 1;  // NOLINT: counted down in the thread alone
+  if (--left == 0) {
+    left = next_distance();
     std::this_thread::yield();
   }
 }

@@ -13,9 +13,9 @@
 
 namespace stress {
 
-/// A thread that does nothing but sleep for a millisecond at a time, and knows when that took much
-/// longer: then others had its processor, and every other thread of ours may have been as late.
-/// It never allocates: a fork in the midst of that would leave its child the sanitizer's lock.
+/// A thread that sleeps for a millisecond at a time, and notices when that took much longer. Then
+/// something else had its processor, and every other thread of ours may have been as late. It never
+/// allocates: a fork in the midst of that would leave its child the sanitizer's lock.
 class heartbeat {
  public:
   using clock = std::chrono::steady_clock;

@@ -90,7 +90,7 @@ TEST(History, RefusalAfterAllIsBackIsImpossible) {
   EXPECT_THAT(impossible_in({{first}, {{41, 45}}}, 1), Optional(HasSubstr("refused")));
 }
 
-TEST(History, RefusalOfAPoolThatNobodyUsesIsImpossible) {
+TEST(History, RefusalOfAnUnusedPoolIsImpossible) {
   EXPECT_THAT(impossible_in({{}, {{1, 2}}}, 1), Optional(HasSubstr("refused")));
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// The oracle: who owns which slot, kept in plain variables.
+/// The oracle: the owner of each slot, kept in plain variables.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace stress {
 
-/// An object that knows its owner. The member is plain, and written by owners only: if two threads
-/// own it at once, or one sees it without the edge that a hand-over must make, that is a data race,
-/// which ThreadSanitizer reports even if the values happen to fit.
+/// An object that knows its owner. The member is plain, and only owners write it. If two threads
+/// own the object at once, or one sees it without the edge that a hand-over must make, that is a
+/// data race. ThreadSanitizer reports it even if the values happen to fit.
 struct owned {
   unsigned owner;
   unsigned uses;

@@ -1,5 +1,5 @@
 /// @file
-/// An object whose memory cannot be touched once it has ended: who does ends the program.
+/// An object whose memory cannot be touched once it has ended: an access ends the program.
 #pragma once
 
 #include <sys/mman.h>

@@ -13,7 +13,8 @@
 
 namespace stress {
 
-/// A list behind a mutex. Who stands still in the middle of an operation holds all others up.
+/// A list behind a mutex. A thread that stands still in the middle of an operation holds up all
+/// others.
 class mutex_pool {
  public:
   explicit mutex_pool(std::size_t slots) : slots_(slots) {
@@ -25,7 +26,7 @@ class mutex_pool {
 
   owned* try_acquire_ptr(lido::default_init_t = lido::default_init) {
     const std::lock_guard lock(mutex_);
-    lido::detail::schedule_point();
+    stop_here();
     if (free_.empty()) {
       return nullptr;
     }
@@ -45,7 +46,7 @@ class mutex_pool {
       return;
     }
     const std::lock_guard lock(mutex_);
-    lido::detail::schedule_point();
+    stop_here();
     free_.push_back(object);
   }
   void release_n(const std::vector<owned*>& all) {
@@ -55,7 +56,12 @@ class mutex_pool {
   }
 
  private:
+  /// In the mutated copy of the library a thread can be stopped before each access.
+  // relaxed: nothing reads it
+  void stop_here() { calls_.fetch_add(1, std::memory_order_relaxed); }
+
   std::mutex mutex_;
+  lido::detail::atomic<unsigned> calls_{0};
   std::vector<owned> slots_;
   std::vector<owned*> free_;
 };

@@ -33,7 +33,7 @@ class run {
     start();
   }
 
-  /// The time begins now; for those who have prepared something first.
+  /// The time begins now; for drivers that have prepared something first.
   void start() {
     end_ = std::chrono::steady_clock::now() +
            std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -112,7 +112,7 @@ class run {
       std::_Exit(EXIT_FAILURE);
     });
     (void)::alarm(static_cast<unsigned>(seconds) + seconds_to_end);
-#ifdef LIDO_MUTATION_SEAM  // a library that is wrong on purpose may break anything first
+#ifdef LIDO_BREAKABLE  // a library that is wrong on purpose may break anything first
     for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) {
       (void)std::signal(number, [](int /*signal*/) {
         constexpr std::string_view text = "BROKEN: a crash\n";

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "lido/concurrency/atomic.hpp"
 
@@ -16,6 +17,7 @@ enum class stage : std::uint8_t { running, stopped, resumed };
 std::atomic<stage> now{stage::running};
 constinit thread_local std::uint32_t stop_at = stress::stall::never;
 constinit thread_local std::uint32_t count = 0;
+constinit thread_local auto last = lido::detail::access::change;
 constinit thread_local std::vector<std::uintptr_t>* record_in = nullptr;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
@@ -61,11 +63,17 @@ std::vector<std::uint32_t> stall::choose(const std::vector<std::uintptr_t>& plac
     by_place[places[i]].push_back(i + 1);
   }
   std::vector<std::uint32_t> chosen;
+  std::size_t turn = 0;
   for (const auto& [place, at] : by_place) {
-    const std::size_t last = at.size() - 1;
-    const std::size_t parts = std::max<std::size_t>(std::min<std::size_t>(per_window - 1, last), 1);
-    for (std::size_t i = 0; i <= std::min<std::size_t>(parts, last); ++i) {
-      chosen.push_back(at[last * i / parts]);
+    const std::size_t final = at.size() - 1;
+    if (per_window == 1) {
+      chosen.push_back(at[final * (turn++ % 3) / 2]);
+      continue;
+    }
+    const std::size_t parts =
+        std::max<std::size_t>(std::min<std::size_t>(per_window - 1, final), 1);
+    for (std::size_t i = 0; i <= std::min<std::size_t>(parts, final); ++i) {
+      chosen.push_back(at[final * i / parts]);
     }
   }
   return chosen;
@@ -80,7 +88,13 @@ std::size_t stall::count_windows(std::vector<std::uintptr_t> places) {
 
 namespace lido::detail {
 
-[[gnu::noinline]] void schedule_point() noexcept {
+/// A load behind another one is no place to stop at: to all others the thread looks the same there
+/// as at its next change.
+[[gnu::noinline]] void schedule_point(access next) noexcept {
+  const access before = std::exchange(last, next);
+  if (before == access::load && next == access::load) {
+    return;
+  }
   if (record_in != nullptr) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a name for the caller's place
     record_in->push_back(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));

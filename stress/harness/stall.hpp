@@ -1,6 +1,6 @@
 /// @file
 /// Stops a thread inside a window, for as long as another one likes. Only for executables that link
-/// stall.cpp and a library built with LIDO_FUZZ_SCHEDULE.
+/// stall.cpp and the mutated copy of the library.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class stall {
   static void record(std::vector<std::uintptr_t>& places) noexcept;
 
   /// Which of them to stop at: of each place in the code some of its occurrences, the first and the
-  /// last among them.
+  /// last among them. One: of one place the first, of the next one in the middle, then the last.
   [[nodiscard]] static std::vector<std::uint32_t> choose(const std::vector<std::uintptr_t>& places,
                                                          unsigned per_window);
   /// Places in the code.

@@ -1,9 +1,9 @@
 /// Tries to break: N slots means that N can be out at once.
 ///
-/// Threads times slots held is exactly the capacity, so every acquire can succeed, and one that
-/// fails has overlooked a slot: in a cache, or on its way between two places. At the end of each
-/// round all threads hold all they may, so nothing can be left in a cache; at the end of some, each
-/// tries to get one slot more, which must fail. Then the shares are dealt anew.
+/// Threads times slots held is exactly the capacity, so every acquire can succeed. One that fails
+/// has overlooked a slot: in a cache, or on its way between two places. At the end of each round
+/// all threads hold all they may, so nothing can be left in a cache. At the end of some rounds,
+/// each thread tries to get one slot more, which must fail. Then the shares are dealt anew.
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -91,10 +91,10 @@ class worker {
       if (meeting_.one_more && pool_.try_acquire_ptr(lido::default_init) != nullptr) {
         run_.broken("more slots than the capacity");
       }
-      meeting_.all_asked.arrive_and_wait();  // nobody gives one back before
+      meeting_.all_asked.arrive_and_wait();  // no thread gives one back before
       share_ = meeting_.share_of(me_ - 1);
       descend(random_() % (share_ + 1));
-      meeting_.all_asked.arrive_and_wait();  // nobody takes more before all have their new share
+      meeting_.all_asked.arrive_and_wait();  // no thread takes more before all have new shares
     }
     descend(0);
   }

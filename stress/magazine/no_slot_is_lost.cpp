@@ -1,7 +1,7 @@
-/// Tries to break: whatever is stolen from whom, all slots come back.
+/// Tries to break: whichever thread steals from which cache, all slots come back.
 ///
-/// Raiders take all that is free and give it back, so they rob the caches of the workers, who keep
-/// popping and pushing in the middle of it. Between rounds everything must be there.
+/// Raiders take every free slot and give it back. So they rob the caches of the workers, in the
+/// middle of the workers' pops and pushes. Between rounds everything must be there.
 #include <atomic>
 #include <string>
 #include <vector>

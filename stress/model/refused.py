@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `lido_model` refuses: mutants whose names are not their own, one that dies only by luck, a fault nobody meets.
+"""What `lido_model` refuses: mutants whose names are not their own, one that dies only by luck, a fault never met.
 
 Usage: refused.py <lido_model>
 """

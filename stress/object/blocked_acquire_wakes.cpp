@@ -1,11 +1,11 @@
-/// Tries to break: whoever waits for a slot is woken, in its turn, and no slot is lost to a wait
-/// that was given up.
+/// Tries to break: each waiter for a slot is woken, in its turn, and no slot is lost to a wait that
+/// was given up.
 ///
 /// More threads than slots wait in every way there is: for ever, for a moment, and until another
-/// thread stops them. A watch looks whether each thread gets on. In between, rounds in which the
-/// order is known: those who have not given up must be served in it. And rounds in which all slots
-/// come back at the same moment and then nobody does anything any more: as many as there are slots
-/// must be woken by these releases alone.
+/// thread stops them. A watch looks whether each thread gets on. In some rounds in between the
+/// order is known: waiters that have not given up must be served in it. In others all slots come
+/// back at the same moment, and then no thread does anything. These releases alone must wake as
+/// many waiters as there are slots.
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -132,7 +132,7 @@ class drill {
       }
       turn.arrive_and_wait();  // all slots are out
       await([&] { return all_wait || pool_.stats().waiting == slots; });
-      all_wait = true;  // for those who look when the first slot has been handed over
+      all_wait = true;  // for threads that look after the first hand-over
       mine.reset();
     };
     const auto take = [&] {

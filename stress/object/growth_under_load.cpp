@@ -1,4 +1,4 @@
-/// Tries to break: segments come and go, and nobody notices.
+/// Tries to break: segments come and go, and no thread notices.
 ///
 /// Workers hold, together, at most as many objects as the pool may ever have, so no acquire may
 /// fail. Beside them others shrink the pool and reserve slots. Between rounds all slots must be
@@ -45,7 +45,7 @@ class worker {
 
   void work(int steps) {
     for (int step = 0; step < steps; ++step) {
-      // Often all that there may be: then each slot that nobody finds is missed.
+      // Often all that there may be: then a slot that no thread finds is missed.
       const std::size_t target = random_() % 2 == 0 ? hold_ : random_() % (hold_ + 1);
       while (held_.size() > target) {
         give_one();

@@ -2,8 +2,8 @@
 /// would have shown them.
 ///
 /// Threads acquire and release at random, and write down when each call began and ended. After each
-/// round the history of all of them is checked: no slot had two owners, and an acquire was refused
-/// only if all slots may have been out at one moment of its call. Few slots, so that both happen.
+/// round the history of all of them is checked: no slot had two owners. An acquire was refused only
+/// if all slots may have been out at one moment of its call. Few slots, so that both happen.
 ///
 /// Beside the workers on a pool that grows, one more thread shrinks it and reserves slots: then
 /// "all slots" are the most there may be. A pool that asks a handler when it is exhausted is told
@@ -112,7 +112,7 @@ class worker {
     }
     seen_.refusals.push_back({call, answer});
     if (!held_.empty()) {
-      release();  // so that the pool is not empty for good
+      release();  // so that the pool does not stay empty
     }
     return false;
   }
@@ -143,7 +143,7 @@ const typename Pool::value_type* lowest_address(Pool& pool) {
   return *std::min_element(all.begin(), all.end());
 }
 
-/// Until nobody works any more.
+/// Until no worker is at work any more.
 void resize(growing_pool& pool, stress::random random, const std::atomic<unsigned>& at_work) {
   while (at_work != 0) {
     const std::size_t slots = random() % (pool.max_capacity() + 1);

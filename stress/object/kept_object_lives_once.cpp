@@ -1,5 +1,5 @@
-/// Tries to break: a slot of a pool that keeps its objects holds at most one, every object that
-/// begins ends once, and each of its uses begins with an activation and ends with a deactivation.
+/// Tries to break: a slot of a pool that keeps its objects holds at most one, and every object that
+/// begins ends once. Each of its uses begins with an activation and ends with a deactivation.
 ///
 /// Hooks fail at random: creation and activation throw, deactivation throws or refuses. What is
 /// written down is plain, so that ThreadSanitizer sees whether slots hand their objects over.
@@ -54,7 +54,7 @@ class kept {
     }
   }
   void use_ends() { change(true, false, "deactivated out of use"); }
-  /// From now on nobody may get it.
+  /// From now on no thread may get it.
   void refuse() { refused_ = true; }
   void keep() { refused_ = false; }
   void touch() {

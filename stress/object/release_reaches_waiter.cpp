@@ -1,11 +1,10 @@
-/// Tries to break: a slot that is released beside somebody who begins to wait does not stay in a
-/// cache.
+/// Tries to break: a slot that is released while a thread begins to wait does not stay in a cache.
 ///
-/// Two threads, round after round. One opens its cache by use and keeps a few slots; the other
-/// takes all that are left, also those in the cache of the first, and waits for one more. At that
-/// very moment the first gives its slots back, one by one, many at once, or many of which it takes
-/// one again; then it does nothing any more. Whatever it has left behind, and in which cache, must
-/// reach who waits.
+/// Two threads, round after round. The first opens its cache by use and keeps a few slots. The
+/// second takes all that are left, also those in the cache of the first, and waits for one more. At
+/// that very moment the first gives its slots back: one by one, many at once, or many of which it
+/// takes one again. Then it does nothing more. Whatever it has left behind, and in whichever cache,
+/// must reach the waiter.
 #include <atomic>
 #include <barrier>
 #include <chrono>

@@ -1,5 +1,6 @@
-/// Tries to break: a walk meets each value that is there from its begin to its end, exactly once,
-/// whatever is erased and inserted meanwhile, and whatever compaction or shrinking is asked for.
+/// Tries to break: a walk meets each value that is there from its begin to its end, exactly once.
+/// That holds whatever is erased and inserted meanwhile, and whatever compaction or shrinking is
+/// asked for.
 ///
 /// Two kinds. `one_thread`: walks of a slot_map whose callbacks erase, insert, walk and ask for
 /// compaction, which comes when the walk has ended, one map for each thread. `concurrent`: one
@@ -158,7 +159,7 @@ std::uint64_t in_one_thread_each(stress::run& run, const settings& settings) {
 /// Values below `stay` are there all the time; the others come and go.
 struct visited {
   std::uint64_t number;
-  std::uint64_t walk = 0;  ///< plain: who walks is alone with the value
+  std::uint64_t walk = 0;  ///< plain: a walking thread is alone with the value
 };
 using shared_map = lido::concurrent_slot_map<visited>;
 

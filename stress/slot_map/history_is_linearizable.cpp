@@ -1,11 +1,12 @@
 /// Tries to break: what threads see of a concurrent_slot_map is what some order of their calls, one
 /// after another, would have shown them.
 ///
-/// Every value has a handle of its own for ever, so handles can be judged one by one: there is an
-/// insert, then calls that find the value, then one erase that succeeds, then calls that do not
-/// find it. An order exists if and only if there is a moment for the erase: after it was called and
-/// after every call that found the value, before it returned and before every call that did not.
-/// (Herlihy and Wing 1990: a history is linearizable if that of each object is.)
+/// Every value has a handle of its own for ever, so handles can be judged one by one. Its history
+/// is an insert, calls that find the value, one erase that succeeds, and calls that do not find it.
+/// An order exists if and only if there is a moment for the erase. Before it the erase and every
+/// call that found the value must have begun. After it the erase and every call that did not find
+/// the value must end. (Herlihy and Wing 1990: a history is linearizable if that of each object
+/// is.)
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -128,7 +129,7 @@ class worker {
     const handle fresh = values_.try_emplace(begin);
     if (fresh) {
       note(fresh, call::insert, true, begin);
-      // Whatever was there before is erased by whoever held it last: this thread.
+      // The value that was there before is erased by its last holder: this thread.
       if (const handle old = handle::from_bits(place.exchange(fresh.to_bits()))) {
         erase(old);
       }

@@ -1,8 +1,8 @@
 /// Tries to break: a shrink_to_fit of a concurrent_slot_map hides no value from walks that begin
 /// later, and makes no insert fail.
 ///
-/// Some threads shrink all the time. Each of the others has values of its own, in bursts, and never
-/// more than its share of the slots: so every insert must succeed, and every walk of its own must
+/// Some threads shrink all the time. Each of the others inserts values of its own in bursts, never
+/// more than its share of the slots. So every insert must succeed, and every walk of its own must
 /// meet each of its values once.
 #include <algorithm>
 #include <atomic>

@@ -1,10 +1,10 @@
 /// Tries to break: a handle whose value is gone is refused by every call, for ever, and one whose
 /// value is there leads to that value, whole.
 ///
-/// Threads insert values that know who made them, pass some handles around, and erase and visit
-/// each other's. A value is plain memory, made of copies of one number, so that one that is reached
-/// too early, too late or beside its end shows, also to ThreadSanitizer. Few slots, so that each
-/// holds one value after another.
+/// Threads insert values that know their maker, pass some handles around, and erase and visit each
+/// other's. A value is plain memory, made of copies of one number. So a value that is reached too
+/// early, too late or beside its end shows, also to ThreadSanitizer. Few slots, so that each holds
+/// one value after another.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -32,9 +32,9 @@ struct token {
 using map = lido::concurrent_slot_map<token>;
 using handle = map::handle_type;
 
-/// A handle for all to see: written once by its maker, and erased by whoever comes first. The
-/// number of a value is the bits of its handle, known only when the value is made, so it is the
-/// maker's count; both are here.
+/// A handle for all threads to see: written once by its maker, and erased by the first thread that
+/// comes. A value cannot carry the bits of its handle, which are known only when the value is made.
+/// So its number is the maker's count; both are here.
 struct posted {
   std::atomic<std::uint64_t> handle{0};
   std::atomic<std::uint64_t> number{0};
@@ -110,7 +110,7 @@ class worker {
     }
   }
 
-  // `mine`: nobody else knows the handle, so it must not be refused.
+  // `mine`: no other thread knows the handle, so it must not be refused.
   void see(handle where, std::uint64_t number, bool mine) {
     const auto whole = [&](const token& value) {
       if (!value.is(number)) {
@@ -168,7 +168,7 @@ class worker {
     const owned last = own_.back();
     posted& place = board_[random_() % board_.size()];
     std::uint64_t empty = 0;
-    // The number first: who sees the handle sees it too.
+    // The number first: a thread that sees the handle sees it too.
     if (place.number.compare_exchange_strong(empty, last.number)) {
       own_.pop_back();
       place.handle = last.where.to_bits();

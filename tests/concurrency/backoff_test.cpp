@@ -31,7 +31,7 @@ TEST(AskedOnce, AsksNoMoreThanNeeded) {
   EXPECT_TRUE(question.answer([] { return false; }));
 }
 
-TEST(AskedOnce, NobodyWaitsForAnotherThatAsks) {
+TEST(AskedOnce, NoThreadWaitsForAnotherThatAsks) {
   asked_once question;
   std::latch asking(1);
   std::latch answered(1);

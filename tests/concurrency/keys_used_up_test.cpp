@@ -1,4 +1,4 @@
-// A process in which nobody gets a thread-specific key any more. In a process of its own, started
+// A process that gets no thread-specific key any more. In a process of its own, started
 // anew, because the key is made once.
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -55,7 +55,7 @@ TEST(ThreadNumber, AssigningAgainChangesNothing) {
   });
 }
 
-TEST(ThreadNumber, AssigningWithoutWaitWorksWhenNobodyIsAtTheRegistry) {
+TEST(ThreadNumber, AssigningWithoutWaitWorksWhenTheRegistryIsFree) {
   test::run_in_new_thread([] { EXPECT_TRUE(assign_thread_number()); });
 }
 

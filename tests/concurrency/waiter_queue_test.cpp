@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// A queue and the items that nobody has.
+/// A queue, and the items that no waiter has.
 class WaiterQueue : public ::testing::Test {
  protected:
   void append(waiter& who) {
@@ -80,7 +80,7 @@ TEST_F(WaiterQueue, GivesWhatIsFree) {
   EXPECT_THAT(free_, ElementsAre(items_.data()));
 }
 
-TEST_F(WaiterQueue, ItemThatNobodyWaitsForIsPutBack) {
+TEST_F(WaiterQueue, ItemWithoutAWaiterIsPutBack) {
   EXPECT_EQ(enter_and_serve(items_.data()), 0U);
   EXPECT_THAT(free_, ElementsAre(items_.data()));
 }
@@ -125,8 +125,8 @@ TEST_F(WaiterQueue, WaitEndsOnce) {
   EXPECT_EQ(me.item(), items_.data());
 }
 
-// Whoever is next when another is served is called, and sleeps on if there is nothing for it.
-TEST_F(WaiterQueue, WhoWasCalledForNothingIsServedLater) {
+// The next waiter is called when another is served, and sleeps on if there is nothing for it.
+TEST_F(WaiterQueue, WaiterCalledForNothingIsServedLater) {
   for (int round = 0; round < 5; ++round) {
     waiter first;
     waiter second;
@@ -143,7 +143,7 @@ TEST_F(WaiterQueue, WhoWasCalledForNothingIsServedLater) {
   }
 }
 
-TEST_F(WaiterQueue, WhoWasCalledForNothingMayBeTooLate) {
+TEST_F(WaiterQueue, WaiterCalledForNothingMayBeTooLate) {
   waiter first;
   waiter second;
   append(first);
@@ -167,7 +167,7 @@ TEST_F(WaiterQueue, CancelledTwiceIsCancelledOnce) {
   EXPECT_EQ(me.item(), nullptr);
 }
 
-TEST_F(WaiterQueue, WhoIsInsideServesOnceMoreIfAsked) {
+TEST_F(WaiterQueue, ThreadInsideServesOnceMoreIfAsked) {
   waiter me;
   queue_.enter();
   (void)queue_.append(me);
@@ -197,7 +197,7 @@ TEST_F(WaiterQueue, WatchEndsWithTheLastWaiter) {
   EXPECT_EQ(enter_and_serve(items_.data()), 1U);
   EXPECT_EQ(enter_and_serve(&items_[1]), 1U);
   queue_.enter();
-  queue_.keep_watch(waiters[1]);  // who is not in the queue cannot
+  queue_.keep_watch(waiters[1]);  // not in the queue, so it cannot
   EXPECT_FALSE(queue_.append(waiters[2]));
   serve(&items_[2]);
 }
@@ -223,18 +223,18 @@ TEST_F(WaiterQueue, SleeperIsWokenWhenCancelled) {
   EXPECT_EQ(me.item(), nullptr);
 }
 
-TEST_F(WaiterQueue, ForgetsItsWaitersAndWhoWasInside) {
+TEST_F(WaiterQueue, ForgetsItsWaitersAndTheThreadInside) {
   std::array<waiter, 3> waiters;
   append(waiters[0]);
   queue_.enter();
   EXPECT_FALSE(queue_.append(waiters[1]));
   queue_.keep_watch(waiters[1]);
-  queue_.forget_all();  // as in the child of a fork: whoever is inside does not leave
+  queue_.forget_all();  // as in the child of a fork: the thread inside does not leave
   EXPECT_FALSE(queue_.any());
   EXPECT_EQ(enter_and_serve(items_.data()), 0U);
   EXPECT_THAT(free_, ElementsAre(items_.data()));
   queue_.enter();
-  EXPECT_FALSE(queue_.append(waiters[2]));  // nobody keeps watch
+  EXPECT_FALSE(queue_.append(waiters[2]));  // no waiter keeps watch
   EXPECT_EQ(serve(nullptr), 1U);
   EXPECT_EQ(waiters[2].item(), items_.data());
 }

@@ -1,9 +1,8 @@
-# What the compiler makes of the same sources on arm64: for every processor (armv8-a, whose atomics are calls of
-# the compiler's library) and for those with atomics of their own (armv8.1-a).
+# What the compiler makes of the same sources on arm64. For every processor (armv8-a) atomics are calls of the
+# compiler's library; others have atomics of their own (armv8.1-a).
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 get_target_property(library_sources lido SOURCES)
-list(FILTER library_sources EXCLUDE REGEX "rmw_counter") # empty but for builds that count
 list(TRANSFORM library_sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
 
 function(lido_arm64_object target processor)
@@ -56,8 +55,8 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
     ${processor}.rejects_bounds $<TARGET_OBJECTS:lido_rejected_${processor}> --expect-rejected --hit --bound-after-top
     rejected_early_bound rejected_without_bound)
 
-  # No barrier anywhere in the library but in full_fence, which slow paths of pools call that threads may wait
-  # for: the heavy fence is the kernel's, the light one the compiler's.
+  # The only barrier of the library is in full_fence, which slow paths of waiting pools call. The heavy fence is
+  # the kernel's, the light one the compiler's.
   foreach(source IN LISTS library_sources)
     cmake_path(GET source STEM name)
     lido_arm64_object(lido_${name}_${processor} ${processor} ${source})

@@ -2,12 +2,12 @@
 """Finds the hit path of compiled functions and checks what is on it.
 
 The hit path is the shortest way from a function's entry to a `ret` that makes no call and writes to
-memory beyond the stack: a hit takes or gives an object, so it stores, while an early return for
-null or empty does not, and everything slow is out of line behind a call.
+memory beyond the stack. A hit takes or gives an object, so it stores. An early return for null or
+empty does not, and everything slow is out of line behind a call.
 It must have no locked instruction, no fence, at most one access to thread-local storage and at
 most a given number of instructions. With --bound-after-top one of the two words behind the one
-that is stored last must be read after that store, and not before: a thief's heavy fence stands in
-for a fence between the two only if they are in this order.
+that is stored last must be read after that store, and not before. Only in this order a thief's
+heavy fence stands in for a fence between the two.
 """
 import argparse
 import heapq

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Addresses that are kept from the start, with memory behind some of them.
+/// Internal. A reserved range of addresses, with memory behind parts of it.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@ namespace lido::detail {
 /// Bytes in a page of this system: a power of two.
 [[nodiscard]] std::size_t page_size() noexcept;
 
-/// A range of addresses for one array that may grow where it lies.
+/// A reserved range of addresses for one array, which can grow without moving.
 ///
-/// Reserving costs no memory; an access where there has never been any ends the program. Not
-/// thread-safe: whoever changes a part must be alone there.
+/// Reserving costs no memory. An access to a part that was never committed ends the program. Not
+/// thread-safe: a thread that changes a part must be the only one that uses it.
 class address_space {
  public:
   /// Throws std::bad_alloc. Requires: `alignment` is a power of two.
@@ -25,26 +25,26 @@ class address_space {
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// Puts memory behind all pages that hold a byte of the range; zeros where there was none.
-  /// Returns 0, or the error number of the system, and then has changed nothing that matters.
+  /// Puts memory behind all pages that hold a byte of the range; pages that had none read as zeros.
+  /// Returns 0, or the system's error number; a failed call has no effect that matters.
   [[nodiscard]] int commit(std::size_t offset, std::size_t size) const noexcept;
 
-  /// Takes the memory away again. Returns 0, or the error number of the system, and then the memory
-  /// is as before. Requires: `offset` is a multiple of the page size, and the range ends at one or
-  /// at the end of all.
+  /// Gives the memory of the range back to the system. Returns 0, or the system's error number; the
+  /// memory is then as before. Requires: `offset` is a multiple of the page size; the range ends at
+  /// such a multiple, or at the end of the reserved range.
   [[nodiscard]] int decommit(std::size_t offset, std::size_t size) const noexcept;
 
-  /// Gives the memory of all pages that lie within the range back to the system, which supplies
-  /// zeros when they are used again. Without an effect where the system refuses.
+  /// Gives the memory of all pages that lie entirely within the range back to the system, which
+  /// supplies zeros when they are used again. No effect where the system refuses.
   void discard(std::size_t offset, std::size_t size) const noexcept;
 
-  /// The same in pieces that take some milliseconds at most each. Calls `after_each()`, which must
-  /// not throw.
+  /// The same in pieces, each of which takes a few milliseconds at most. Calls `after_each()` after
+  /// each piece; it must not throw.
   template <class Note>
   void discard(std::size_t offset, std::size_t size, const Note& after_each) const noexcept {
     const std::size_t end = offset + size;
     while (offset < end) {
-      // At multiples, so that no page lies across the end of a piece.
+      // Pieces end at multiples of `piece`, so no page lies across two of them.
       const std::size_t next = std::min((offset / piece + 1) * piece, end);
       discard(offset, next - offset);
       after_each();

@@ -12,18 +12,19 @@
 
 namespace lido::detail {
 
-/// What a huge page has on most systems. Where theirs are larger, nothing is gained, nor lost.
+/// Bytes of a huge page on most systems. Where huge pages are larger, the alignment brings no gain
+/// and no loss.
 inline constexpr std::size_t huge_page = std::size_t{2} << 20U;
 
-/// Arrays of at least one huge page begin with one. Who reads such an array in any order then needs
-/// a handful of translations of addresses, where it would need one for every 4 KiB.
+/// An array of at least one huge page begins at the start of one. Accesses to it in any order then
+/// need a handful of address translations, instead of one for every 4 KiB.
 [[nodiscard]] constexpr std::size_t array_alignment(std::size_t bytes,
                                                     std::size_t alignment) noexcept {
   return bytes < huge_page ? alignment : std::max(alignment, huge_page);
 }
 
-/// Whole huge pages, if that takes at most an eighth more; otherwise the rest of the array has
-/// small ones.
+/// Rounds up to whole huge pages if that adds at most an eighth. Otherwise the rest of the array
+/// lies on small pages.
 [[nodiscard]] constexpr std::size_t array_bytes(std::size_t bytes) noexcept {
   if (bytes < huge_page || bytes > std::numeric_limits<std::size_t>::max() - huge_page) {
     return bytes;
@@ -32,8 +33,8 @@ inline constexpr std::size_t huge_page = std::size_t{2} << 20U;
   return whole - bytes <= bytes / 8 ? whole : bytes;
 }
 
-/// Asks the system for huge pages where `[data, data + bytes)` has whole ones. That may be refused;
-/// nothing else changes then. Source: madvise(2), MADV_HUGEPAGE. Thread-safe.
+/// Asks the system for huge pages where `[data, data + bytes)` covers whole ones. The system may
+/// refuse; then nothing changes. Source: madvise(2), MADV_HUGEPAGE. Thread-safe.
 void advise_huge_pages(void* data, std::size_t bytes) noexcept;
 
 /// Throws std::bad_alloc. Requires: `alignment` is a power of two.
@@ -45,7 +46,8 @@ void advise_huge_pages(void* data, std::size_t bytes) noexcept;
   return memory;
 }
 
-/// The same for standard containers; without whole pages, since those do not ask what they got.
+/// The same for standard containers. It does not round up to whole pages, since containers do not
+/// ask how much memory they got.
 template <class T>
 class array_allocator {
  public:

@@ -8,9 +8,9 @@
 
 namespace lido {
 
-/// Which caches a pool has. revocable: they cost no read-modify-write. locked: one each operation,
-/// by `policy::locked_cache` or because the system lacks membarrier(2). none: by policy, or because
-/// the pool is too small.
+/// Which thread caches a pool has. `revocable`: its operations cost no read-modify-write. `locked`:
+/// one for each operation, by `policy::locked_cache` or because the system lacks membarrier(2).
+/// `none`: by policy, or because the pool is too small.
 enum class cache_mode : std::uint8_t { none, locked, revocable };
 
 [[nodiscard]] constexpr std::string_view to_string(cache_mode mode) noexcept {
@@ -25,12 +25,12 @@ enum class cache_mode : std::uint8_t { none, locked, revocable };
   return "unknown";
 }
 
-/// What `stats()` returns. Every count is in slots or in events since the pool was made.
+/// What `stats()` returns. Every count is in slots, or in events since the pool was constructed.
 ///
-/// The numbers are read one after another while other threads go on. `in_use`, `cached` and
-/// `shared` are exact, and add up to `capacity`, when no other thread is inside a call to the
-/// pool; otherwise each is the truth of some moment during the call. Never use them to decide
-/// whether an acquire will succeed: try it.
+/// `stats()` reads the numbers one after another while other threads go on. When no other thread is
+/// in a call to the pool, `in_use`, `cached` and `shared` are exact and add up to `capacity`.
+/// Otherwise each was true at some moment during the call. Never use them to decide whether an
+/// acquire will succeed: try it.
 struct pool_stats {
   std::size_t capacity = 0;              ///< slots in the pool
   std::size_t in_use = 0;                ///< slots that callers hold
@@ -41,19 +41,20 @@ struct pool_stats {
   std::uint64_t refills = 0;             ///< trips of a cache to the shared lists for slots
   std::uint64_t flushes = 0;             ///< trips of a cache to the shared lists with slots
   std::uint64_t thefts = 0;              ///< caches that another thread emptied
-  std::uint64_t heavy_fences = 0;        ///< process-wide fences that thieves paid for
+  std::uint64_t heavy_fences = 0;        ///< process-wide fences that thieves issued
   std::uint64_t exhausted = 0;           ///< acquires that found no slot
-  std::size_t waiting = 0;               ///< threads that wait for a slot (policy::block)
-  std::uint64_t handed_over = 0;         ///< slots that went to a thread that waited
+  std::size_t waiting = 0;               ///< threads waiting for a slot (policy::block)
+  std::uint64_t handed_over = 0;         ///< slots handed to a waiting thread
   cache_mode caches = cache_mode::none;  ///< decided when the pool is made
-  std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots, but for that of checks
+  std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots, without that of checks
+  std::size_t total_bytes = 0;           ///< slots, bookkeeping and checks; object pools only
 
-  // Only of pools with `policy::grow`; 0 in others. Written while `capacity` changes, as above.
-  std::size_t max_capacity = 0;  ///< most slots there may be
-  std::size_t segments = 0;      ///< in service
-  std::size_t slot_bytes = 0;    ///< of all slots: what `max_bytes` bounds
+  // For pools with `policy::grow`; 0 in others. Like `capacity`, they may change during the call.
+  std::size_t max_capacity = 0;  ///< most slots the pool may have
+  std::size_t segments = 0;      ///< segments in service
+  std::size_t slot_bytes = 0;    ///< bytes of all slots, which `max_bytes` bounds
   std::uint64_t growths = 0;     ///< segments taken into service
-  std::uint64_t shrinks = 0;     ///< segments given back to the system
+  std::uint64_t shrinks = 0;     ///< segments returned to the system
 
   /// Free slots, wherever they are.
   [[nodiscard]] constexpr std::size_t available() const noexcept { return cached + shared; }

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The numbers that set the size of things inside; a test build may replace them all.
+/// Internal. Constants that set internal sizes and times; a test build may replace them all.
 ///
 /// A model-checking build names its own header in LIDO_TUNING_SEAM, with numbers so small that
 /// every path is short.
@@ -17,30 +17,32 @@ namespace lido::detail {
 struct tuning {
   static constexpr std::uint32_t thread_numbers = 128;    ///< threads that can have a cache
   static constexpr std::uint32_t magazine_size = 32;      ///< slots: two cache lines of indices
-  static constexpr std::uint32_t magazines_per_trip = 8;  ///< most that one change of a head moves
-  static constexpr std::uint32_t smallest_cache = 4;      ///< less is not worth its theft
+  static constexpr std::uint32_t magazines_per_trip = 8;  ///< most that one head update moves
+  static constexpr std::uint32_t smallest_cache = 4;      ///< a smaller one is not worth stealing
   static constexpr std::size_t first_cache_bytes =
       1024;                                      ///< of a cache and its cells, before it grows
   static constexpr std::uint32_t patience = 32;  ///< operations before a closed cache opens
   static constexpr std::uint32_t most_patience = 4096;  ///< after many exhaustions
   static constexpr std::uint32_t most_pauses = 64;      ///< after a failed compare-and-swap
-  // How often an acquire looks again while another thread is in transit. Naps are about 60
-  // microseconds, so it gives up on a thread that does not run for about a tenth of a second.
+  // How often an acquire looks again while another thread has a slot in transit. A nap takes about
+  // 60 microseconds, so an acquire gives up on a thread that has not run for about a tenth of a
+  // second.
   static constexpr int waits_before_yield = 8;
   static constexpr int waits_before_take_over = 32;
   static constexpr int waits_before_nap = 64;
   static constexpr int most_waits = 2000;
-  static constexpr std::size_t segment_bytes = 65536;  ///< at least, of a growing pool
-  static constexpr std::uint32_t growth_divisor = 8;   ///< a growth adds that part of the capacity
+  static constexpr std::size_t segment_bytes = 65536;  ///< of a growing pool, at least
+  static constexpr std::uint32_t growth_divisor = 8;   ///< a growth adds this part of the capacity
   static constexpr int spins_before_sleep = 64;        ///< of a waiter, at least
-  static constexpr std::int64_t nanoseconds_awake = 20'000;  ///< of who is next: about a wake-up
-  // How often a waiter looks for slots by itself where the kernel refuses the heavy fence.
+  static constexpr std::int64_t nanoseconds_awake = 20'000;  ///< of the first waiter: a wake-up
+  // A waiter looks for slots by itself this often where the kernel refuses the heavy fence.
   static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
-  /// Who waits for an answer hopes so long that it comes: longer than it takes in most networks.
+  /// How long a waiter hopes that a resource under validation answers, before a new one is created
+  /// for it. Most networks answer faster.
   static constexpr std::int64_t nanoseconds_for_answer = 20'000'000;
-  /// Who waits for a resource for longer leaves its time to the pool's thread, which looks once a
-  /// second or more often and, when the first has half of this left, tells all that have up to
-  /// three quarters.
+  /// A waiter with more time left than this leaves its deadline to the pool's thread, which looks
+  /// once a second or more often. When the earliest deadline is half of this away, the thread wakes
+  /// the waiters with up to three quarters of it left, to watch their own.
   static constexpr std::int64_t nanoseconds_watched = 4'000'000'000;
 };
 

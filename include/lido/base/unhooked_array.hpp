@@ -1,5 +1,5 @@
 /// @file
-/// Internal. An array whose memory comes without anybody's code.
+/// Internal. An array whose allocation runs no code of users.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ struct destroy_unhooked {
   }
 };
 
-/// From std::malloc: a new handler, or an `operator new` of the user's, may use the pool that asks.
+/// Allocated by std::malloc: a new handler or an `operator new` of the user may use the pool that
+/// asks.
 template <class T>
 using unhooked_array = std::unique_ptr<T[], destroy_unhooked<T>>;
 

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What the system is asked once.
+/// Internal. A yes or no from the system, asked for once.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace lido::detail {
 
-/// A yes or no that does not change. Threads that need it at the same time may each ask; a variable
-/// with an initializer would let them wait for one, which the child of a fork may not have.
-/// Progress: wait-free, but for `ask`.
+/// A yes or no that does not change. Threads that need it at the same time may each ask, so none
+/// waits for another. A static variable with an initializer would make them wait for one thread,
+/// which the child of a fork may not have. Progress: wait-free, except for `ask`.
 class asked_once {
  public:
   template <class Ask>
@@ -19,7 +19,7 @@ class asked_once {
     std::uint8_t seen = answer_.load(std::memory_order_relaxed);
     if (seen == unknown) {
       seen = ask() ? yes : no;
-      // relaxed: as above; all who ask are told the same
+      // relaxed: as above; all threads that ask get the same answer
       answer_.store(seen, std::memory_order_relaxed);
     }
     return seen == yes;

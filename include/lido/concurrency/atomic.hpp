@@ -2,7 +2,7 @@
 /// Internal. The one seam to the memory model: the only file that includes <atomic>.
 ///
 /// A model-checking build names its own header in LIDO_ATOMIC_SEAM; that header then supplies
-/// `atomic`, the two fences and `schedule_point`, and runs the very same sources under its control.
+/// `atomic`, `shared_atomic` and the two fences, and runs the very same sources under its control.
 #pragma once
 
 #ifdef LIDO_ATOMIC_SEAM
@@ -15,6 +15,11 @@ namespace lido::detail {
 
 using std::atomic;  // an alias as an argument has one name with GCC and another one with Clang
 using std::atomic_thread_fence;
+
+/// An atomic whose line threads share, and change past their caches. The name is for a build that
+/// counts read-modify-writes of such lines: each moves the line to another core.
+template <class T>
+using shared_atomic = atomic<T>;
 
 /// The cheap half of the asymmetric fence: the compiler keeps the order, the processor need not.
 /// Its partner is `heavy_fence` (asymmetric_fence.hpp), which makes every running thread order its
@@ -29,14 +34,6 @@ inline void light_fence() noexcept {
 /// run one in between, at least one sees what the other did. Some 20 cycles; for slow paths, hence
 /// not inline, and the only barrier of the library.
 void full_fence() noexcept;
-
-/// Where a test build lets another thread run: inside every window in which one could interfere.
-/// Nothing in an ordinary build; the test supplies the function in a build with LIDO_FUZZ_SCHEDULE.
-#ifdef LIDO_FUZZ_SCHEDULE
-void schedule_point() noexcept;
-#else
-inline void schedule_point() noexcept {}
-#endif
 
 }  // namespace lido::detail
 

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. When to wake who is next in a queue before there is anything for it.
+/// Internal. Decides when to wake the next waiter of a queue before there is an item for it.
 #pragma once
 
 #include <algorithm>
@@ -7,16 +7,16 @@
 
 namespace lido::detail {
 
-/// Who is first in a queue once the one before it was served may be woken at once, and stay awake
-/// for about as long as a wake-up takes: then what comes next need not wait for a processor to wake
-/// up (as the next few waiters of a lock are woken by Kashyap, Calciu, Cheng, Min, Kim: Scalable
-/// and Practical Locking with Shuffling, SOSP 2019). Where things are held for longer than that,
-/// it is for nothing: after a few times of that, ever more are served before it is tried again.
+/// Decides whether a queue wakes its new first waiter as soon as the one before was served. That
+/// waiter stays awake for about as long as a wake-up takes, so the next item need not wait for one.
+/// Where items are held for longer, the call is in vain; after a few such calls in a row, calls
+/// become rarer. After Kashyap, Calciu, Cheng, Min, Kim: Scalable and Practical Locking with
+/// Shuffling, SOSP 2019.
 ///
-/// Thread-safety: as the queue that it is of.
+/// Thread-safety: that of its queue.
 class early_call {
  public:
-  /// Whether to call who is next now. Asked for each that is served while another waits.
+  /// Whether to call the next waiter now. Asked whenever waiters were served and another one waits.
   [[nodiscard]] bool is_due() noexcept {
     if (left_ > 0) {
       --left_;
@@ -26,7 +26,8 @@ class early_call {
     return true;
   }
 
-  /// One that was called, and has heard it, is being served.
+  /// A waiter that was called, and has noticed it, is being served. `awake`: it has not gone back
+  /// to sleep.
   void has_come_for(bool awake) noexcept { in_vain_ = awake ? 0 : std::min(in_vain_ + 1, most); }
 
  private:
@@ -34,7 +35,7 @@ class early_call {
   static constexpr unsigned most = few + 6;  // once in 65
 
   unsigned in_vain_ = 0;    // calls in a row
-  std::uint32_t left_ = 0;  // to be served before the next
+  std::uint32_t left_ = 0;  // times to serve before the next call
 };
 
 }  // namespace lido::detail

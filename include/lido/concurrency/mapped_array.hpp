@@ -13,10 +13,10 @@
 
 namespace lido::detail {
 
-/// Up to `most` items, of which the first `size()` exist. They never move and never go while the
-/// array lives, so a reader needs to know only that an item was there once.
+/// Up to `most` items, of which the first `size()` exist. They never move and live as long as the
+/// array, so a reader needs to know only that an item has existed once.
 ///
-/// One thread at a time may extend it, while others use the items they know of.
+/// One thread at a time may extend it, while others use the items that they know.
 template <class T>
 class mapped_array {
  public:
@@ -36,13 +36,13 @@ class mapped_array {
   [[nodiscard]] const T& operator[](std::size_t at) const noexcept { return items_[at]; }
 
   [[nodiscard]] std::size_t size() const noexcept {
-    // (1) - this acquire-load synchronizes-with the release-store (2), so that who looks at all
-    // items, told of none of them by other means, finds each begun
+    // (1) - this acquire-load synchronizes-with the release-store (2), so that a thread that looks
+    // at all items finds each constructed, though it learned of none by other means
     return size_.load(std::memory_order_acquire);
   }
 
-  /// Value-initialises items until there are `size`; nothing if there are already. Returns 0, or
-  /// the error number of the system, and then the array is as before. Requires: size <= most.
+  /// Value-initialises items until there are `size`; no effect if there are already. Returns 0, or
+  /// the system's error number; the array is then as before. Requires: size <= most.
   [[nodiscard]] int extend_to(std::size_t size) noexcept {
     const std::size_t before = this->size();
     if (size <= before) {
@@ -61,8 +61,8 @@ class mapped_array {
   [[nodiscard]] std::size_t memory() const noexcept { return size() * sizeof(T); }
 
  private:
-  /// More than asked for, so that few extensions need the system; memory that nothing is written to
-  /// costs nothing.
+  /// Commits more than asked for, so that few extensions need the system. Memory that is never
+  /// written to costs nothing.
   [[nodiscard]] int commit(std::size_t bytes) noexcept {
     constexpr std::size_t step = 65536;
     const std::size_t wanted = std::min((bytes + step - 1) / step * step, space_.size());

@@ -13,7 +13,6 @@ class meeting {
  public:
   /// Once by each of the two.
   [[nodiscard]] bool comes_second() noexcept {
-    schedule_point();
     // (1) - this acq_rel-exchange synchronizes-with the acq_rel-exchange (1) of the first
     return one_came_.exchange(true, std::memory_order_acq_rel);
   }

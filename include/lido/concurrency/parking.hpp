@@ -12,21 +12,21 @@
 
 namespace lido::detail {
 
-/// A moment up to which somebody waits, or never. Nanoseconds of the steady clock.
+/// The moment at which a wait ends, or never. In nanoseconds of the steady clock.
 class deadline {
  public:
   /// Never.
   constexpr deadline() noexcept = default;
 
-  /// So long from now; at once if that is not positive, never if it is more than a century.
+  /// `wait` from now: at once if it is not positive, never if it is more than a century.
   template <class Rep, class Period>
   [[nodiscard]] static deadline after(std::chrono::duration<Rep, Period> wait) noexcept {
     const std::int64_t count = bounded(wait).count();
     return count == 0 ? at_once() : in_nanoseconds(count);
   }
 
-  /// The same wait for who keeps it until it begins: 0 if it is not positive, `max()` if it is more
-  /// than a century, which may be more nanoseconds than can be counted.
+  /// Bounds a wait that the caller stores until it begins: 0 if it is not positive, `max()` if it
+  /// is more than a century. Longer waits may not fit into nanoseconds.
   template <class Rep, class Period>
   [[nodiscard]] static constexpr std::chrono::nanoseconds bounded(
       std::chrono::duration<Rep, Period> wait) noexcept {
@@ -39,11 +39,12 @@ class deadline {
     return std::chrono::ceil<std::chrono::nanoseconds>(wait);
   }
 
-  /// When a clock shows that; a clock that is set afterwards changes nothing any more.
+  /// When the clock shows `moment`. Setting the clock afterwards changes nothing.
   template <class Clock, class Duration>
   [[nodiscard]] static deadline at(std::chrono::time_point<Clock, Duration> moment) {
     const auto now = Clock::now();
-    // First roughly: the last moment of a clock that counts seconds has no number of nanoseconds.
+    // Compared in seconds first: the last moment of a clock that counts seconds may not fit into
+    // nanoseconds.
     const seconds wait = seconds(moment.time_since_epoch()) - seconds(now.time_since_epoch());
     if (wait > century || wait < -century) {
       return wait > century ? deadline() : at_once();
@@ -51,7 +52,7 @@ class deadline {
     return moment <= now ? at_once() : after(moment - now);
   }
 
-  /// Of who is told either.
+  /// For a caller that is given a duration or a moment.
   template <class Rep, class Period>
   [[nodiscard]] static deadline of(std::chrono::duration<Rep, Period> wait) noexcept {
     return after(wait);
@@ -62,16 +63,16 @@ class deadline {
   }
 
   [[nodiscard]] constexpr bool is_never() const noexcept { return nanoseconds_ == never; }
-  /// Of who has no time to wait.
+  /// The caller must not wait at all.
   [[nodiscard]] constexpr bool is_at_once() const noexcept { return nanoseconds_ == 0; }
   [[nodiscard]] constexpr std::int64_t nanoseconds() const noexcept { return nanoseconds_; }
 
-  /// As a moment of the clock, its last one for never.
+  /// As a moment of the steady clock; its last one for never.
   [[nodiscard]] constexpr std::chrono::steady_clock::time_point moment() const noexcept {
     return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(nanoseconds_));
   }
 
-  /// Whether it is over.
+  /// Whether the moment has passed.
   [[nodiscard]] bool passed() const noexcept;
 
   [[nodiscard]] friend constexpr deadline sooner(const deadline& left,
@@ -96,17 +97,18 @@ class deadline {
   std::int64_t nanoseconds_ = never;
 };
 
-/// Sleeps if `word` is still `expected`, until somebody calls `unpark` for it. May return for no
-/// reason. Returns false if the deadline has passed. futex(2); short naps where there is none.
+/// Sleeps while `word` is `expected`, until another thread calls `unpark` for it. May return for no
+/// reason. Returns false if the deadline has passed. Uses futex(2), or short naps where there is
+/// none.
 ///
-/// One word for each sleeper: the libraries' condition variables have lost wake-ups (glibc bug
-/// 25847), and std::counting_semaphore of libstdc++ 12 skips some.
+/// Each sleeper has a word of its own: the libraries' condition variables have lost wake-ups (glibc
+/// bug 25847), and std::counting_semaphore of libstdc++ 12 skips some.
 [[nodiscard]] bool park(const atomic<std::uint32_t>& word, std::uint32_t expected,
                         const deadline& until) noexcept;
 
-/// Wakes who sleeps on `word`, after it was changed. Only the address is used: the word may be gone
-/// already, and who sleeps there now must bear to be woken for no reason, as every user of futexes
-/// must.
+/// Wakes the thread that sleeps on `word`, after the word was changed. Uses only the address: the
+/// word may be gone already, and another thread may sleep there. That one is woken for no reason,
+/// which every user of futexes must bear.
 void unpark(const atomic<std::uint32_t>* word) noexcept;
 
 }  // namespace lido::detail

@@ -20,10 +20,9 @@ inline constexpr std::uint32_t max_thread_number = tuning::thread_numbers;
 /// Distance in bytes between the table entries of two neighbouring numbers.
 inline constexpr std::size_t thread_stride = no_false_sharing;
 
-// Where the code that reads the number ends up. In an executable together with the compiled library
-// the place is known when it is linked. A shared object must look it up, and asks only once, when
-// it is loaded: eight bytes fit into the static TLS block even of a process that loads the object
-// late.
+// How code finds the number. In an executable that contains the compiled library, its place is
+// known when it is linked. A shared object must look it up, and does so only once, when it is
+// loaded. Eight bytes fit into the static TLS block even of a process that loads the object late.
 #if defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
 #define LIDO_TLS_MODEL [[gnu::tls_model("initial-exec")]]
 #else
@@ -32,10 +31,10 @@ inline constexpr std::size_t thread_stride = no_false_sharing;
 
 /// The calling thread's number times `thread_stride`; 0 while it has none.
 ///
-/// Constant-initialised and trivially destructible, so reading it is one load. The number is worth
-/// nothing without the registry that gave it. So both are defined in one file, neither of them
-/// inline, and both are visible by default: whatever a linker or loader makes of several copies of
-/// the library, it makes of both, and each copy keeps its own pair or all share one.
+/// Constant-initialised and trivially destructible, so reading it is one load. The number is
+/// meaningless without the registry that assigned it. So one file defines both, not inline and
+/// visible by default. Linker and loader then treat them alike: each copy of the library has its
+/// own pair, or all copies share one.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 LIDO_TLS_MODEL
 [[gnu::visibility("default")]] extern constinit thread_local std::size_t thread_offset;
@@ -44,43 +43,43 @@ LIDO_TLS_MODEL
 /// Gives the calling thread a number if one is free and the thread is not ending; sets
 /// `thread_offset`. Returns whether the thread has a number now.
 ///
-/// Thread-safe; never throws, never waits: gives up when another thread is at the registry, so that
-/// one that stands still there holds nobody up. The C library may allocate for it, where 32 or more
+/// Thread-safe; never throws, never waits. It gives up when another thread is at the registry, so a
+/// thread suspended there holds up no other. The C library may allocate for it, where 32 or more
 /// thread-specific keys were created before the first pool; without memory there is no number.
 bool assign_thread_number() noexcept;
 
-/// Ends the program with a message if this process was made from one with pools, but not by fork:
-/// then the handlers that fork runs are missing, and what other threads were doing lasts forever.
-/// One system call.
+/// Ends the program with a message if this process was made from one with pools, but not by fork.
+/// Then fork handlers have not run, and what other threads were doing in the pools never ends. One
+/// system call.
 void require_own_process() noexcept;
 
 class thread_exit_listener;
 
-/// Where a listener stands among the others. A class of its own for the sake of the friend: users'
-/// compilers would take it for one that may delete a listener, and ask for a virtual destructor.
+/// A listener's place among the others. A class of its own because of the friend: users' compilers
+/// would take the friend for a class that may delete a listener, and ask for a virtual destructor.
 class listener_links {
   friend class thread_registry;
   thread_exit_listener* previous_ = nullptr;
   thread_exit_listener* next_ = nullptr;
 };
 
-/// What has caches that belong to threads. Registered for its whole life.
+/// An object with caches that belong to threads. Registered for its whole life.
 class thread_exit_listener : public listener_links {
  public:
   thread_exit_listener() = default;
   thread_exit_listener(const thread_exit_listener&) = delete;
   thread_exit_listener& operator=(const thread_exit_listener&) = delete;
 
-  /// Called in the thread that ends, before its number can be given to another thread. Excludes
-  /// `unregister`. Must not throw, register or unregister.
+  /// Called in the ending thread, before its number can be given to another thread. Never runs
+  /// beside `unregister_listener`. Must not throw, register or unregister.
   virtual void on_thread_exit(std::uint32_t number) noexcept = 0;
 
-  /// Called in a process that fork has just made, whose one thread is the caller and has number
-  /// `survivor` (0: none); the numbers of all others are free afterwards. Must not throw, register
-  /// or unregister.
+  /// Called in a process that fork has just made. Its only thread is the caller and has number
+  /// `survivor` (0: none); all other numbers are free afterwards. Must not throw, register or
+  /// unregister.
   virtual void on_fork(std::uint32_t /*survivor*/) noexcept {}
 
-  /// Blocking; safe beside ending threads. After `unregister` no call comes any more.
+  /// Blocking; safe beside ending threads. After `unregister_listener` no more calls come.
   void register_listener() noexcept;
   void unregister_listener() noexcept;
 

@@ -1,12 +1,11 @@
 /// @file
-/// Internal. One thread that waits to be handed something.
+/// Internal. One thread that waits for an item.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <utility>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
@@ -14,33 +13,34 @@
 
 namespace lido::detail {
 
-/// waiting: still awake. asleep: has to be woken. Both end in given or in cancelled, for good.
+/// waiting: still awake. asleep: has to be woken. given, cancelled: the wait has ended.
 enum class waiter_state : std::uint32_t { waiting, asleep, given, cancelled };
 
-/// A place in a queue, on the stack of the thread that waits, for one wait.
+/// A place in a queue for one wait, on the stack of the waiting thread.
 ///
-/// Whoever decides how the wait ends does so by a compare-and-swap on one word: the giver, the
-/// waiter whose time is up, or whoever stops it. So an item is given exactly if the waiter knows it
-/// has it; and one that was stopped or is too late cannot be given anything.
+/// A compare-and-swap on one word decides how the wait ends. It is done by the giver, by the waiter
+/// when its time is up, or by a thread that cancels the wait. So an item is given exactly if the
+/// waiter knows that it has it. A waiter that was cancelled, or whose time was up, is given
+/// nothing.
 ///
-/// Memory ordering: what happened to the item before it was given, the waiter sees (1, 2).
-/// Progress: everything but `wait` is lock-free.
+/// Memory ordering: the waiter sees what happened to the item before it was given (1, 2).
+/// Progress: everything except `wait` is lock-free.
 class waiter {
  public:
   waiter() noexcept = default;
 
-  /// Ends the wait without an item; false: it has ended already. Any thread, while the waiter
-  /// lives.
+  /// Ends the wait without an item; false: it has ended already. Any thread may call it while the
+  /// waiter lives.
   bool cancel() noexcept {
     const waiter_state before = end(waiter_state::cancelled);
-    if (before == waiter_state::asleep && !broken(mutation::quiet_cancel)) {
+    if (before == waiter_state::asleep) {
       unpark(&state_);
     }
     return is_open(before);
   }
 
-  /// Sleeps until the wait has ended; false: the deadline came first. Stays awake for a while
-  /// before that, longer if it is next, and again when it is called. Only the waiter.
+  /// Sleeps until the wait has ended; false: the deadline came first. The waiter stays awake for a
+  /// while first, longer if it is next, and again after an early call. Only for the waiter.
   [[nodiscard]] bool wait(const deadline& until) noexcept {
     while (!stay_awake(until)) {
       swap(waiter_state::waiting, waiter_state::asleep);
@@ -52,10 +52,10 @@ class waiter {
     return true;
   }
 
-  /// Only the waiter.
+  /// Only for the waiter.
   [[nodiscard]] bool ended() const noexcept { return !is_open(state()); }
 
-  /// What was given; null if nothing was. Only the waiter, after the end of the wait.
+  /// What was given; null if nothing was. Only for the waiter, after the end of the wait.
   [[nodiscard]] void* item() const noexcept {
     // relaxed: written before (2)
     return state() == waiter_state::given ? item_.load(std::memory_order_relaxed) : nullptr;
@@ -64,9 +64,9 @@ class waiter {
  private:
   friend class waiter_queue;
 
-  /// Whether the wait has ended meanwhile. Who is next stays awake for about as long as a wake-up
-  /// takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP 1991). The others
-  /// do not: they would keep those who have slots from the processors.
+  /// Whether the wait has ended meanwhile. The next waiter stays awake for about as long as a
+  /// wake-up takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP 1991). The
+  /// others do not: they would keep threads that have slots from the processors.
   [[nodiscard]] bool stay_awake(const deadline& until) noexcept {
     const deadline enough = hears_call() ? until.but_within(tuning::nanoseconds_awake)
                                          : deadline::after(std::chrono::seconds(0));
@@ -80,15 +80,15 @@ class waiter {
     return over;
   }
 
-  /// Whether this is the next to be served, as far as it has not been told before.
+  /// Whether this waiter has become the next to be served since it last asked.
   [[nodiscard]] bool hears_call() noexcept {
-    // relaxed (2x): a hint; who misses it sleeps, and is woken
+    // relaxed (2x): a hint; a waiter that misses it sleeps, and is woken
     const bool called = is_next_.load(std::memory_order_relaxed);
     is_next_.store(false, std::memory_order_relaxed);
     return called;
   }
 
-  /// Until the wait has ended, or it was called; false: the deadline came first.
+  /// Sleeps until the wait has ended or a call comes; false: the deadline came first.
   [[nodiscard]] bool sleep(const deadline& until) const noexcept {
     // relaxed: as in hears_call
     while (state() == waiter_state::asleep && !is_next_.load(std::memory_order_relaxed)) {
@@ -101,12 +101,6 @@ class waiter {
 
   void swap(waiter_state from, waiter_state to) noexcept {
     auto seen = static_cast<std::uint32_t>(from);
-    schedule_point();
-    if (broken(mutation::plain_wake) && to == waiter_state::waiting) {
-      // relaxed: this build is wrong on purpose
-      state_.store(static_cast<std::uint32_t>(to), std::memory_order_relaxed);
-      return;
-    }
     // relaxed (2x): says only whether a wake-up is needed; (1) is what the waiter acts on
     (void)state_.compare_exchange_strong(seen, static_cast<std::uint32_t>(to),
                                          std::memory_order_relaxed, std::memory_order_relaxed);
@@ -121,18 +115,11 @@ class waiter {
     return state == waiter_state::waiting || state == waiter_state::asleep;
   }
 
-  /// Returns what the state was; it is `last` now if that was open.
+  /// Sets the state to `last` if it is open. Returns the state before.
   waiter_state end(waiter_state last) noexcept {
     // relaxed: only a guess, validated by (2)
     std::uint32_t seen = state_.load(std::memory_order_relaxed);
-    if (broken(mutation::plain_cancel) && last == waiter_state::cancelled) {
-      schedule_point();
-      // relaxed: this build is wrong on purpose
-      state_.store(static_cast<std::uint32_t>(last), std::memory_order_relaxed);
-      return static_cast<waiter_state>(seen);
-    }
     while (is_open(static_cast<waiter_state>(seen))) {
-      schedule_point();
       // (2) - this release-CAS synchronizes-with the acquire-load (1), so the waiter sees the item.
       // relaxed on failure: the word is again only a guess
       if (state_.compare_exchange_weak(seen, static_cast<std::uint32_t>(last),
@@ -146,8 +133,8 @@ class waiter {
   atomic<std::uint32_t> state_{static_cast<std::uint32_t>(waiter_state::waiting)};
   atomic<void*> item_{nullptr};
   atomic<bool> is_next_{false};
-  // Of the queue, under its gate.
-  bool called_ = false;  // before there was anything for it
+  // Used by the queue inside its gate.
+  bool called_ = false;  // before there was an item for it
   atomic<waiter*> next_{nullptr};
   atomic<waiter*> previous_{nullptr};
   atomic<bool> linked_{false};

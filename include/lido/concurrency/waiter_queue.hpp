@@ -1,68 +1,64 @@
 /// @file
-/// Internal. Threads that wait for an item, first come first served, and how an item gets to them.
+/// Internal. A FIFO queue of threads that wait for an item, and how an item gets to them.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/early_call.hpp"
-#include "lido/concurrency/rmw_counter.hpp"
 #include "lido/concurrency/waiter.hpp"
 
 namespace lido::detail {
 
-/// A list of waiters behind a gate that one thread at a time is inside of.
+/// A list of waiters behind a gate, which admits one thread at a time.
 ///
-/// Who has an item to give does not wait at the gate: if somebody is inside, it leaves the item
-/// where all can find it, asks, and goes; who is inside does not leave before it has looked again
-/// (as in flat combining: Hendler, Incze, Shavit, Tzafrir, SPAA 2010). Only threads that begin to
-/// wait or give up waiting queue up at the gate.
+/// A thread with an item to give does not wait at the gate. If another thread is inside, it leaves
+/// the item where all threads can find it, asks, and goes. The thread inside looks again before it
+/// leaves (as in flat combining: Hendler, Incze, Shavit, Tzafrir, SPAA 2010). Only threads that
+/// begin to wait, or give up waiting, queue up at the gate.
 ///
 /// Invariants
 ///  I1 `length_` is the number of waiters linked; it changes inside the gate.
 ///  I2 A waiter is given an item inside the gate, by its own word, and is not linked then.
-///  I3 Whoever makes an item available looks at `length_` afterwards; whoever is linked looks for
-///     items afterwards, or knows of one in front of it that did and is still there (`watched_`).
-///     Between the change and the look of either stands a full fence, so one sees the other
-///     (Dekker's pattern).
-/// Memory ordering: what is inside the gate is ordered by it (3 to 6); see `any_after_change`.
-/// Progress: blocking: `enter`. Wait-free: the rest, but for `serve_and_leave`, which goes on as
-///   long as others ask.
+///  I3 A thread that makes an item available looks at `length_` afterwards. A linked waiter looks
+///     for items afterwards, or knows of one in front of it that did and is still there
+///     (`watched_`). Between the change and the look of either stands a full fence, so one sees the
+///     other (Dekker's pattern).
+/// Memory ordering: the gate orders what is done inside it (3 to 6); see `any_after_change`.
+/// Progress: `enter` is blocking. The rest is wait-free, except `serve_and_leave`, which goes on as
+///   long as other threads ask.
 class alignas(no_false_sharing) waiter_queue {
  public:
-  /// `used`: somebody may wait. Otherwise there is no fence.
+  /// `used`: threads may wait. Otherwise the queue needs no fence.
   explicit waiter_queue(bool used) noexcept : used_(used) {}
 
-  /// Whether anybody waits, as far as this thread happens to know.
+  /// Whether a thread waits, as far as the caller happens to know.
   [[nodiscard]] bool any() const noexcept {
-    // relaxed: a hint; who relies on it uses any_after_change
+    // relaxed: a hint; a caller that relies on it uses any_after_change
     return used_ && length_.load(std::memory_order_relaxed) != 0;
   }
 
-  /// Whether anybody waits who might have missed what the caller did before.
+  /// Whether a thread waits that might have missed what the caller did before.
   [[nodiscard]] bool any_after_change() noexcept {
     if (!used_) {
       return false;
     }
-    // (1) - this seq_cst-fence is in one total order with the seq_cst-fence (2): if it comes first,
-    // who waits sees the caller's change; if it comes second, the caller sees who waits
+    // (1) - this seq_cst-fence is in one total order with the seq_cst-fence (2). If it comes first,
+    // the waiter sees the caller's change; if it comes second, the caller sees the waiter
     full_fence();
     // relaxed: (1) keeps the order
     return length_.load(std::memory_order_relaxed) != 0;
   }
 
-  /// After `append`: whoever makes an item available from now on sees that somebody waits, and what
-  /// was made available before the caller sees.
+  /// After `append`: a thread that makes an item available from now on sees the waiter. The caller
+  /// sees every item that was made available before.
   static void announce() noexcept {
-    if (!broken(mutation::quiet_waiter)) {
-      // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (1), as said there
-      full_fence();
-    }
+    // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (1), as said there
+    full_fence();
   }
 
   [[nodiscard]] std::uint32_t length() const noexcept {
@@ -72,7 +68,7 @@ class alignas(no_false_sharing) waiter_queue {
 
   // ---- the gate -------------------------------------------------------------------------------
 
-  /// Waits until nobody is inside.
+  /// Waits until no other thread is inside, and goes in.
   void enter() noexcept {
     exponential_backoff backoff;
     for (int waits = 0; !try_enter(); ++waits) {
@@ -88,24 +84,20 @@ class alignas(no_false_sharing) waiter_queue {
 
   [[nodiscard]] bool try_enter() noexcept {
     std::uint32_t seen = nobody;
-    schedule_point();
-    count_shared_rmw();
     // (3) - this acquire-CAS synchronizes-with the release-CAS (5): what was done inside is
     // visible. relaxed on failure: nothing is read
     return gate_.compare_exchange_strong(seen, somebody, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
 
-  /// Goes in if nobody is inside; otherwise asks whoever is to look for items once more.
+  /// Goes in if no thread is inside; otherwise asks the one inside to look for items once more.
   [[nodiscard]] bool enter_or_ask() noexcept {
     // relaxed: only a guess, validated by (4)
     std::uint32_t seen = gate_.load(std::memory_order_relaxed);
     for (;;) {
-      schedule_point();
-      count_shared_rmw();
       // (4) - this acq_rel-CAS synchronizes-with the release-CAS (5), as (3), and the
-      // acquire-exchange (6), so that who is asked finds the caller's items.
-      // relaxed on failure: the word is again only a guess
+      // acquire-exchange (6), so that the thread inside finds the caller's items. On failure
+      // relaxed: the word is again only a guess
       if (gate_.compare_exchange_weak(seen, seen == nobody ? somebody : asked,
                                       std::memory_order_acq_rel, std::memory_order_relaxed)) {
         return seen == nobody;
@@ -115,18 +107,18 @@ class alignas(no_false_sharing) waiter_queue {
 
   // ---- inside the gate --------------------------------------------------------------------------
 
-  /// Puts `last` at the end. Returns whether somebody in front of it keeps watch already.
+  /// Links `last` at the end. Returns whether a waiter in front of it keeps watch already.
   [[nodiscard]] bool append(waiter& last) noexcept;
 
-  /// Takes out a waiter that was not given anything.
+  /// Unlinks a waiter; no effect if it is not linked.
   void remove(waiter& who) noexcept;
 
-  /// `who` has looked for items and found none. From now on others need not look.
+  /// `who` has looked for items and found none. Waiters behind it need not look from now on.
   void keep_watch(const waiter& who) noexcept;
 
-  /// Gives items to waiters as long as there are both, and leaves: `item` (or null) first, then
-  /// what `take()` returns, until it is null. An item that nobody waits for goes to `put(item)`.
-  /// Returns how many were given.
+  /// Gives items to waiters as long as there are both, and leaves. The first item is `item` (or
+  /// null), the next ones are what `take()` returns, until it is null. An item without a waiter
+  /// goes to `put(item)`. Returns how many items were given.
   template <class Take, class Put>
   // NOLINTNEXTLINE(misc-no-recursion): `take` may come here again, and ends at the gate
   std::uint32_t serve_and_leave(void* item, const Take& take, const Put& put) noexcept {
@@ -141,7 +133,7 @@ class alignas(no_false_sharing) waiter_queue {
     return given;
   }
 
-  /// In the child of a fork: the threads that waited are not there.
+  /// In the child of a fork, where the waiting threads do not exist.
   // relaxed (whole function): there is one thread
   void forget_all() noexcept {
     head_.store(nullptr, std::memory_order_relaxed);
@@ -164,7 +156,7 @@ class alignas(no_false_sharing) waiter_queue {
     wake_up_call& operator=(const wake_up_call&) = delete;
     ~wake_up_call() { next(nullptr); }
     void next(const atomic<std::uint32_t>* word) noexcept {
-      if (word_ != nullptr && !broken(mutation::no_wake_up)) {
+      if (word_ != nullptr) {
         unpark(word_);
       }
       word_ = word;
@@ -174,7 +166,7 @@ class alignas(no_false_sharing) waiter_queue {
     const atomic<std::uint32_t>* word_ = nullptr;
   };
 
-  /// Until there are no waiters, or no items. What is then in `item` nobody waits for.
+  /// Serves until there are no waiters, or no items. An item left in `item` has no waiter.
   template <class Take>
   // NOLINTNEXTLINE(misc-no-recursion): as in serve_and_leave
   std::uint32_t serve(void*& item, const Take& take, wake_up_call& call) noexcept {
@@ -195,48 +187,39 @@ class alignas(no_false_sharing) waiter_queue {
     return given;
   }
 
-  /// Wakes who is next, if that has been of use lately.
+  /// Wakes the next waiter early, if that has been of use lately.
   void call_next(wake_up_call& call) noexcept;
 
-  /// The first waiter; those that were cancelled are taken out on the way.
+  /// The first waiter; cancelled ones in front of it are unlinked.
   [[nodiscard]] waiter* first_open() noexcept;
 
-  /// False: it was cancelled in this moment.
+  /// False: the waiter was cancelled at this moment.
   [[nodiscard]] bool give(waiter& first, void* item, wake_up_call& call) noexcept;
 
-  /// False: somebody has asked, and the caller is still inside.
+  /// False: another thread has asked, and the caller is still inside.
   [[nodiscard]] bool leave() noexcept {
     std::uint32_t seen = somebody;
-    schedule_point();
-    count_shared_rmw();
     // (5) - this release-CAS synchronizes-with the acquire-CAS (3) and the acq_rel-CAS (4).
     // relaxed on failure: (6) reads again
     if (gate_.compare_exchange_strong(seen, nobody, std::memory_order_release,
                                       std::memory_order_relaxed)) {
       return true;
     }
-    count_shared_rmw();
-    if (broken(mutation::ask_ignored)) {
-      // relaxed: this build is wrong on purpose
-      gate_.store(nobody, std::memory_order_relaxed);
-      return true;
-    }
-    // (6) - this acquire-exchange synchronizes-with the acq_rel-CAS (4), so the items of those who
-    // asked are visible
+    // (6) - this acquire-exchange synchronizes-with the acq_rel-CAS (4), so the items of the
+    // threads that asked are visible
     (void)gate_.exchange(somebody, std::memory_order_acquire);
     return false;
   }
 
   /// Returns the length before.
   std::uint32_t change_length(std::int32_t by) noexcept {
-    count_shared_rmw();
     // relaxed: inside the gate; `announce` makes others see it
     return length_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
   }
 
   bool used_;
-  atomic<std::uint32_t> length_{0};
-  atomic<std::uint32_t> gate_{nobody};
+  shared_atomic<std::uint32_t> length_{0};
+  shared_atomic<std::uint32_t> gate_{nobody};
   // Inside the gate.
   atomic<waiter*> head_{nullptr};
   atomic<waiter*> tail_{nullptr};
@@ -266,7 +249,7 @@ inline void waiter_queue::remove(waiter& who) noexcept {
   (previous != nullptr ? previous->next_ : head_).store(next, std::memory_order_relaxed);
   (next != nullptr ? next->previous_ : tail_).store(previous, std::memory_order_relaxed);
   who.linked_.store(false, std::memory_order_relaxed);
-  if (change_length(-1) == 1 && !broken(mutation::watch_for_ever)) {
+  if (change_length(-1) == 1) {
     watched_.store(false, std::memory_order_relaxed);
   }
 }
@@ -304,25 +287,20 @@ inline void waiter_queue::call_next(wake_up_call& call) noexcept {
 }
 
 inline bool waiter_queue::give(waiter& first, void* item, wake_up_call& call) noexcept {
-  if (!broken(mutation::late_unlink)) {
-    remove(first);  // before it may go its way
-  }
+  remove(first);  // before the waiter may return
   // relaxed: published by (2) of waiter.hpp
   first.item_.store(item, std::memory_order_relaxed);
-  // Whether it has heard that it is called: who waits for a processor has not.
+  // Whether it has noticed the call: a waiter that is still without a processor has not.
   // relaxed: a hint
   const bool heard = first.called_ && !first.is_next_.load(std::memory_order_relaxed);
   const waiter_state before = first.end(waiter_state::given);
   if (heard && waiter::is_open(before)) {
     early_.has_come_for(before == waiter_state::waiting);
   }
-  if (broken(mutation::late_unlink)) {
-    remove(first);
-  }
   if (before == waiter_state::asleep) {
     call.next(&first.state_);
   }
-  return waiter::is_open(before) || broken(mutation::lose_refused);
+  return waiter::is_open(before);
 }
 
 }  // namespace lido::detail

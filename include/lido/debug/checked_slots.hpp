@@ -37,6 +37,7 @@ class checked_slots {
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
+  [[nodiscard]] std::size_t memory() const noexcept { return capacity_ * sizeof(slot_record); }
   [[nodiscard]] const std::byte* address_of(slot_index slot) const noexcept {
     return first_ + stride_ * slot;
   }

@@ -20,6 +20,7 @@ struct no_checks {
 
   constexpr no_checks(std::string_view /*name*/, std::byte* /*first*/,
                       std::uint32_t /*capacity*/) noexcept {}
+  [[nodiscard]] static constexpr std::size_t memory() noexcept { return 0; }
 
   struct thread {};
   [[nodiscard]] static constexpr thread this_thread() noexcept { return {}; }

@@ -3,7 +3,6 @@
 /// still of any number of releases exactly one counts.
 #pragma once
 
-#include "lido/base/mutation.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/place.hpp"
@@ -28,13 +27,10 @@ class release_bias {
   /// Ends a use that the calling thread holds. False: releases are shared, and `settle` decides.
   [[nodiscard, gnu::always_inline]] bool end_alone(slot_record& record, std::uint64_t use,
                                                    place at) noexcept {
-    schedule_point();
     record.publish_end(use);
     light_fence();
-    schedule_point();
     // relaxed: the light fence keeps the order, the heavy fence of others does the rest
-    if (hardly_ever(sharing_.load(std::memory_order_relaxed) != sharing::none) &&
-        !broken(mutation::share_ignored)) {
+    if (hardly_ever(sharing_.load(std::memory_order_relaxed) != sharing::none)) {
       return false;
     }
     record.note_release(use, at);

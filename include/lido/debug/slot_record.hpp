@@ -66,7 +66,6 @@ class alignas(cache_line) slot_record {
     // relaxed: only a guess, validated by the compare-and-swap
     std::uint64_t seen = claimed_.load(std::memory_order_relaxed);
     while (seen < use) {
-      schedule_point();
       // relaxed: that one alone wins is all; the free list hands on what is in the slot
       if (claimed_.compare_exchange_weak(seen, use, std::memory_order_relaxed,
                                          std::memory_order_relaxed)) {

@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "lido/concurrency/thread_number.hpp"
+
 namespace lido::detail {
 
 /// Asks the system for the calling thread's id, keeps it in `checked_thread_id`, and sees to it
@@ -17,8 +19,10 @@ namespace lido::detail {
 std::uint32_t learn_thread_id() noexcept;
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-/// 0 until learnt.
-[[gnu::visibility("default")]] inline constinit thread_local std::uint32_t checked_thread_id = 0;
+/// 0 until learnt. Defined in one file, as `thread_offset` is: of an inline variable a shared
+/// object may have a copy that the library does not know, or be kept loaded by it.
+LIDO_TLS_MODEL
+[[gnu::visibility("default")]] extern constinit thread_local std::uint32_t checked_thread_id;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// The number that debuggers and /proc know the calling thread by.

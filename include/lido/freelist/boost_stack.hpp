@@ -1,8 +1,8 @@
 /// @file
 /// Public entry to `policy::boost_list`: `boost::lockfree::stack` as the shared free list.
 ///
-/// An alternative for those who trust Boost more, and a peer to measure against. Its links race by
-/// the letter of the standard and its tags have 16 bits, so a thread suspended for 65,536 pops (a
+/// An alternative for users who trust Boost more, and a peer to measure against. By the letter of
+/// the standard its links race. Its tags have 16 bits, so a thread suspended for 65,536 pops (a
 /// time slice) can be fooled; Lido's own stack has 32 to 63.
 #pragma once
 
@@ -24,7 +24,7 @@ namespace detail {
 
 /// Adapter: the same concept over boost::lockfree::stack. A chain is pushed and popped one by one.
 ///
-/// Progress: lock-free, but for a push that waits while another thread's pop still holds a node.
+/// Progress: lock-free, except that a push waits while another thread's pop still holds a node.
 /// Never allocates after construction (bounded_push on preallocated nodes).
 class boost_stack {
  public:

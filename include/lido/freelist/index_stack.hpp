@@ -36,9 +36,9 @@ concept index_stack = std::constructible_from<S, std::uint32_t> &&
   noexcept->std::same_as<std::size_t>;
 };
 
-/// A stack that has room for no index at first; `extend_to(n)` makes room for those below n, beside
-/// any other operation. It returns 0, or an error number of the system and has changed nothing.
-/// Room never shrinks. One thread at a time may extend it.
+/// A stack that has room for no index at first. `extend_to(n)` makes room for the indices below n,
+/// beside any other operation. It returns 0, or the system's error number, and then has changed
+/// nothing. Room never shrinks. One thread at a time may extend it.
 template <class S>
 concept growing_index_stack = index_stack<S> && requires(S& stack, std::uint32_t nodes) {
   { stack.extend_to(nodes) }

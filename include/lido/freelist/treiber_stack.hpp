@@ -7,13 +7,11 @@
 #include <span>
 
 #include "lido/base/heap_array.hpp"
-#include "lido/base/mutation.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/mapped_array.hpp"
-#include "lido/concurrency/rmw_counter.hpp"
 #include "lido/freelist/index_stack.hpp"
 #include "lido/freelist/tagged_index.hpp"
 
@@ -23,19 +21,17 @@ namespace lido::detail {
 ///
 /// Invariants
 ///  I1 Each index is in the stack at most once.
-///  I2 Links live in an array of atomics that is never freed while the stack lives; an index that
-///  is
-///     not in the stack keeps its stale link, which any thread may still read.
+///  I2 Links live in an array of atomics that is never freed while the stack lives. An index that
+///     is not in the stack keeps its stale link, which any thread may still read.
 ///  I3 Every push stores a tag that is one more than the tag it observed, so a head word returns to
 ///     an earlier value only after 2^tag_bits pushes.
 /// Memory ordering: push (4) -> pop (1, 2). All changes of the head are read-modify-writes, so a
-/// pop
-///   that reads any later head is still in the release sequence of the push of its node.
+///   pop that reads any later head is still in the release sequence of the push of its node.
 /// Progress: lock-free. Never allocates after construction.
 ///
-/// `Atomic` holds the head; lido/testing.hpp has one whose compare-and-swap fails more often.
+/// `Head` is the word of the head; that of lido/testing.hpp fails its compare-and-swaps more often.
 /// `Array` holds the links; over a mapped_array the stack can be extended.
-template <unsigned MaxTagBits = 64, template <class> class Atomic = atomic,
+template <unsigned MaxTagBits = 64, class Head = shared_atomic<std::uint64_t>,
           template <class> class Array = heap_array>
 class treiber_stack {
  public:
@@ -73,15 +69,9 @@ class treiber_stack {
       if (chain.count == 0) {
         return 0;
       }
-      schedule_point();
-      count_shared_rmw();
-      if (broken(mutation::blind_pop)) {
-        // relaxed: this build is wrong on purpose
-        head = head_.load(std::memory_order_relaxed);
-      }
       // (2) - this acq_rel-CAS synchronizes-with the release-CAS (4), also when it fails, because
       // it goes on with the head it then reads. Its release half shows the marks of slots in
-      // transit to whoever sees the stack shorter: it synchronizes-with the acquire-load (3).
+      // transit to a thread that sees the stack shorter: it synchronizes-with the acquire-load (3).
       if (head_.compare_exchange_weak(head, format_.make(chain.rest, format_.tag_of(head)),
                                       std::memory_order_acq_rel, std::memory_order_acquire)) {
         return chain.count;
@@ -134,18 +124,14 @@ class treiber_stack {
     exponential_backoff backoff;
     // relaxed: only a guess, validated by (4); nothing is read through it
     std::uint64_t head = head_.load(std::memory_order_relaxed);
-    const std::uint64_t first_seen = head;
     for (;;) {
       // relaxed: published by (4)
       links_[last].store(format_.index_of(head), std::memory_order_relaxed);
-      schedule_point();
-      count_shared_rmw();
-      const std::uint64_t seen = broken(mutation::stale_tag) ? first_seen : head;
       // (4) - this release-CAS synchronizes-with the acquire-load (1, 3) and the acq_rel-CAS (2),
-      // so whoever pops sees the links and all that happened to the slots before. On failure
+      // so a thread that pops sees the links and all that happened to the slots before. On failure
       // relaxed: the new head is again only a guess. The tag comes from the head just observed
       // (I3).
-      if (head_.compare_exchange_weak(head, format_.make(first, format_.tag_of(seen) + 1),
+      if (head_.compare_exchange_weak(head, format_.make(first, format_.tag_of(head) + 1),
                                       std::memory_order_release, std::memory_order_relaxed)) {
         return;
       }
@@ -155,14 +141,14 @@ class treiber_stack {
 
   tagged_index_format<MaxTagBits> format_;
   Array<atomic<slot_index>> links_;
-  alignas(no_false_sharing) Atomic<std::uint64_t> head_;
+  alignas(no_false_sharing) Head head_;
 };
 
 static_assert(index_stack<treiber_stack<>> && !growing_index_stack<treiber_stack<>>);
 
 /// The same with room that grows.
-template <unsigned MaxTagBits = 64, template <class> class Atomic = atomic>
-using growing_treiber_stack = treiber_stack<MaxTagBits, Atomic, mapped_array>;
+template <unsigned MaxTagBits = 64, class Head = shared_atomic<std::uint64_t>>
+using growing_treiber_stack = treiber_stack<MaxTagBits, Head, mapped_array>;
 
 static_assert(growing_index_stack<growing_treiber_stack<>>);
 

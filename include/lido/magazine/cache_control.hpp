@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "lido/base/mutation.hpp"
-
 namespace lido::detail {
 
 /// open: the owner pops and pushes freely. revoking: a thief has announced itself. frozen: the
@@ -31,8 +29,7 @@ class cache_control {
   /// The word that follows this one.
   [[nodiscard]] constexpr cache_control next(cache_state state,
                                              std::uint32_t taken = 0) const noexcept {
-    const std::uint64_t step = broken(mutation::same_generation) ? 0 : 1;
-    return cache_control((generation() + step) << 18U | std::uint64_t{taken} << 2U |
+    return cache_control((generation() + 1) << 18U | std::uint64_t{taken} << 2U |
                          static_cast<std::uint64_t>(state));
   }
 

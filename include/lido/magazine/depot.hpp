@@ -10,7 +10,6 @@
 #include <type_traits>
 
 #include "lido/base/heap_array.hpp"
-#include "lido/base/mutation.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -114,18 +113,13 @@ class depot {
     std::array<slot_index, most_per_trip / magazine_size> ids;
     const std::uint32_t count =
         empty_.pop_chain(std::span(ids).first(slots.size() / magazine_size));
-    if (broken(mutation::early_full)) {
-      full_.push_chain(std::span(ids).first(count));
-    }
     for (std::uint32_t m = 0; m < count; ++m) {
       for (std::uint32_t i = 0; i < magazine_size; ++i) {
         // relaxed: published by the push to full_
         magazines_[ids[m]].slots[i].store(slots[m * magazine_size + i], std::memory_order_relaxed);
       }
     }
-    if (!broken(mutation::early_full)) {
-      full_.push_chain(std::span(ids).first(count));
-    }
+    full_.push_chain(std::span(ids).first(count));
     singles_.push_chain(slots.subspan(std::size_t{count} * magazine_size));
   }
 
@@ -165,18 +159,13 @@ class depot {
     std::array<slot_index, most_per_trip / magazine_size> ids;
     const std::uint32_t count =
         full_.pop_chain(std::span(ids).first(std::min<std::size_t>(most, ids.size())));
-    if (broken(mutation::early_empty)) {
-      empty_.push_chain(std::span(ids).first(count));
-    }
     for (std::uint32_t m = 0; m < count; ++m) {
       for (std::uint32_t i = 0; i < magazine_size; ++i) {
         // relaxed: ordered by the pop from full_
         out[m * magazine_size + i] = magazines_[ids[m]].slots[i].load(std::memory_order_relaxed);
       }
     }
-    if (!broken(mutation::early_empty)) {
-      empty_.push_chain(std::span(ids).first(count));
-    }
+    empty_.push_chain(std::span(ids).first(count));
     return count * magazine_size;
   }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/magazine/growing_source.hpp"
 #include "lido/magazine/growing_source_segments.hpp"
@@ -31,7 +30,6 @@ growing_source<Stack, Memory>::growing_source(slot_geometry slots, std::size_t s
 
 template <growing_index_stack Stack, segment_memory Memory>
 bool growing_source<Stack, Memory>::try_hold(word seen) noexcept {
-  schedule_point();
   // (1) - this acquire-CAS synchronizes-with the release-store (2), so the segments are as the last
   // holder left them. On failure relaxed: nothing is read that it could tell of.
   return !is_held(seen) &&
@@ -63,7 +61,7 @@ void growing_source<Stack, Memory>::let_go() noexcept {
 template <growing_index_stack Stack, segment_memory Memory>
 bool growing_source<Stack, Memory>::unchanged_since(word seen) const noexcept {
   // relaxed: whoever has seen a capacity sees what its writer saw before, the word among it
-  return broken(mutation::ignore_resize) || resize_.load(std::memory_order_relaxed) == seen;
+  return resize_.load(std::memory_order_relaxed) == seen;
 }
 
 template <growing_index_stack Stack, segment_memory Memory>
@@ -173,8 +171,7 @@ std::size_t growing_source<Stack, Memory>::acquire_n(std::span<void*> out) noexc
 // relaxed (whole function): there is one thread
 template <growing_index_stack Stack, segment_memory Memory>
 void growing_source<Stack, Memory>::on_fork(std::uint32_t /*survivor*/) noexcept {
-  const bool counts_moving =
-      count_slots(segment_state::in_service) != capacity() || broken(mutation::trust_moving);
+  const bool counts_moving = count_slots(segment_state::in_service) != capacity();
   std::uint32_t in_service = 0;
   for (std::uint32_t segment = 0; segment < plan_.segments(); ++segment) {
     const bool left_behind =

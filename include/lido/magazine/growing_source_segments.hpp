@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/magazine/growing_source.hpp"
@@ -116,13 +115,11 @@ void growing_source<Stack, Memory>::put_in_service(std::uint32_t segment, void**
   const slot_index first = plan_.first_of(segment);
   const slot_index last = first + plan_.slots_of(segment);
   states_[segment] = segment_state::moving;
-  schedule_point();
   if (kept != nullptr) {
     *kept = source_.add_keeping_first(first, last);
   } else {
     source_.add(first, last);
   }
-  schedule_point();
   states_[segment] = segment_state::in_service;
   // relaxed: a number for statistics
   segments_.fetch_add(1, std::memory_order_relaxed);
@@ -194,9 +191,8 @@ template <growing_index_stack Stack, segment_memory Memory>
 void growing_source<Stack, Memory>::put_back_census() noexcept {
   std::array<slot_index, slot_census::most_at_once> chunk;
   std::uint64_t end = census_.end();
-  std::size_t forgotten = broken(mutation::lose_census) ? 1 : 0;
   while (const std::size_t count = census_.take_highest(chunk, end)) {
-    source_.give_back(std::span(chunk).first(count).subspan(std::exchange(forgotten, 0)));
+    source_.give_back(std::span(chunk).first(count));
     note_progress();
   }
 }
@@ -217,17 +213,13 @@ template <growing_index_stack Stack, segment_memory Memory>
 bool growing_source<Stack, Memory>::try_take_out(std::uint32_t segment) noexcept {
   const slot_index first = plan_.first_of(segment);
   const std::uint32_t count = plan_.slots_of(segment);
-  const std::uint32_t looked_at = broken(mutation::early_retirement) ? count - 1 : count;
-  if (!census_.holds_all(first, first + looked_at)) {
+  if (!census_.holds_all(first, first + count)) {
     return false;
   }
   states_[segment] = segment_state::moving;  // first, for the child of a fork that happens now
-  schedule_point();
   source_.remove(count);
-  schedule_point();
   census_.erase(first, first + count);
   states_[segment] = segment_state::leaving;
-  schedule_point();
   // relaxed: a number for statistics
   segments_.fetch_sub(1, std::memory_order_relaxed);
   return true;
@@ -236,7 +228,6 @@ bool growing_source<Stack, Memory>::try_take_out(std::uint32_t segment) noexcept
 template <growing_index_stack Stack, segment_memory Memory>
 void growing_source<Stack, Memory>::retire(std::uint32_t segment) noexcept {
   states_[segment] = segment_state::retired;
-  schedule_point();
   first_spare_ = std::min(first_spare_, segment);
 }
 

@@ -27,7 +27,7 @@ namespace lido::detail {
 enum class cache_choice : std::uint8_t { automatic, locked, none };
 
 /// Whether threads may wait for a slot. A pool in which nobody may has no part in what it costs.
-enum class waiting_choice : std::uint8_t { never, allowed };
+enum class waiting_choice : std::uint8_t { forbidden, allowed };
 
 /// Addresses of free slots, for any number of threads.
 ///
@@ -52,7 +52,7 @@ class slot_source final : private thread_exit_listener {
 
   /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `slots` spans as many.
   slot_source(slot_geometry slots, std::uint32_t capacity, cache_choice caches,
-              std::uint32_t max_cached, waiting_choice waiting = waiting_choice::never);
+              std::uint32_t max_cached, waiting_choice waiting = waiting_choice::forbidden);
   slot_source(const slot_source&) = delete;
   slot_source& operator=(const slot_source&) = delete;
   ~slot_source();
@@ -146,7 +146,6 @@ class slot_source final : private thread_exit_listener {
   /// Looks into the depot alone.
   [[nodiscard]] void* acquire_from_depot() noexcept;
   void count_exhausted() noexcept;
-  void misplace_mark(int by) noexcept;
   /// `waits` waits of this kind came before.
   static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
 
@@ -215,8 +214,7 @@ class slot_source final : private thread_exit_listener {
   // NOLINTBEGIN(misc-no-recursion): as above
   void serve_waiters(thread_cache* self) noexcept;
   /// After which kind of operation an owner may have opened its cache.
-  enum class opened_by : std::uint8_t { push, refill, pop, bulk_pop };
-  void close_for_waiters(thread_cache& cache, opened_by how) noexcept;
+  void close_for_waiters(thread_cache& cache) noexcept;
   [[nodiscard]] bool hand_over(thread_cache* self, void* slot) noexcept;
   void serve_and_leave(thread_cache* self, void* slot) noexcept;
   [[nodiscard]] void* take_one(thread_cache* self) noexcept;
@@ -259,12 +257,12 @@ class slot_source final : private thread_exit_listener {
   alignas(no_false_sharing) atomic<std::uint32_t> highest_number_{
       0};  ///< of a cache that was ever opened
   atomic<std::uint32_t> open_caches_{0};
-  atomic<std::uint32_t> carrying_{0};  ///< threads in transit without a busy cache
-  atomic<std::uint64_t> exhausted_{0};
-  atomic<std::uint64_t> thefts_{0};
-  atomic<std::uint64_t> heavy_fences_{0};
-  atomic<std::uint64_t> handed_over_{0};
-  atomic<std::int64_t> drawn_uncached_{
+  shared_atomic<std::uint32_t> carrying_{0};  ///< threads in transit without a busy cache
+  shared_atomic<std::uint64_t> exhausted_{0};
+  shared_atomic<std::uint64_t> thefts_{0};
+  shared_atomic<std::uint64_t> heavy_fences_{0};
+  shared_atomic<std::uint64_t> handed_over_{0};
+  shared_atomic<std::int64_t> drawn_uncached_{
       0};  ///< as owner_notes::drawn, for all that goes past the caches
   atomic<std::size_t> grown_bytes_{0};
   waiter_queue waiters_;

@@ -3,7 +3,6 @@
 /// Included by slot_source_impl.hpp.
 #pragma once
 
-#include "lido/base/mutation.hpp"
 #include "lido/magazine/slot_source.hpp"
 
 namespace lido::detail {
@@ -11,7 +10,7 @@ namespace lido::detail {
 template <index_stack Stack>
 void slot_source<Stack>::on_thread_exit(std::uint32_t number) noexcept {
   thread_cache& cache = caches_[number];
-  if (!cache.notes().active || broken(mutation::forget_flush)) {
+  if (!cache.notes().active) {
     return;
   }
   empty_and_close(cache);
@@ -23,17 +22,8 @@ void slot_source<Stack>::on_thread_exit(std::uint32_t number) noexcept {
 template <index_stack Stack>
 void slot_source<Stack>::empty_and_close(thread_cache& cache) noexcept {
   // A busy cache is one whose owner a fork has left behind, and what is in it, nobody knows.
-  const cache_state left_in =
-      broken(mutation::trust_busy) ? cache_state::frozen : cache.control().state();
-  if (left_in != cache_state::busy && !broken(mutation::lose_missing)) {
-    thread_cache::settled found{nullptr, cache.visible_count(kind_), false, false};
-    if (!broken(mutation::unsettled_exit)) {
-      found = cache.settle(kind_);
-    }
-    if (broken(mutation::flush_twice)) {
-      (void)flush(cache, found.count, 0);
-    }
-    (void)flush(cache, found.count, 0);
+  if (cache.control().state() != cache_state::busy) {
+    (void)flush(cache, cache.settle(kind_).count, 0);
   }
   cache.close();
   auto& notes = cache.notes();
@@ -55,12 +45,8 @@ void slot_source<Stack>::on_fork(std::uint32_t survivor) noexcept {
       empty_and_close(caches_[number]);
     }
   }
-  if (!broken(mutation::carry_for_ever)) {
-    carrying_.store(0, std::memory_order_relaxed);
-  }
-  if (!broken(mutation::keep_waiters)) {
-    waiters_.forget_all();
-  }
+  carrying_.store(0, std::memory_order_relaxed);
+  waiters_.forget_all();
   open_caches_.store(caches_[survivor].notes().active ? 1 : 0, std::memory_order_relaxed);
 }
 

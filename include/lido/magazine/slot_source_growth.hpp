@@ -6,7 +6,6 @@
 #include <array>
 #include <span>
 
-#include "lido/base/mutation.hpp"
 #include "lido/magazine/slot_source.hpp"
 
 namespace lido::detail {
@@ -31,18 +30,13 @@ int slot_source<Stack>::extend_to(std::uint32_t slots) noexcept {
 /// Before the slots themselves, so that never more are out than the numbers tell of.
 template <index_stack Stack>
 void* slot_source<Stack>::add_keeping_first(slot_index first, slot_index last) noexcept {
-  if (broken(mutation::early_slots)) {
-    depot_.add(first + 1, last);
-  }
   if constexpr (grows) {
     // (1) - this release-fetch-add synchronizes-with slot_source.hpp (1), so whoever sees the new
     // capacity also sees that somebody is changing it
     capacity_.fetch_add(last - first, std::memory_order_release);
   }
   count_drawn(own_cache(), 1);
-  if (!broken(mutation::early_slots)) {
-    depot_.add(first + 1, last);
-  }
+  depot_.add(first + 1, last);
   return slots_.address_of(first);
 }
 

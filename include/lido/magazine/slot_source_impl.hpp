@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <new>
 
-#include "lido/base/mutation.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/magazine/slot_source.hpp"
 #include "lido/magazine/slot_source_endings.hpp"
@@ -41,9 +40,7 @@ slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cac
 
 template <index_stack Stack>
 slot_source<Stack>::~slot_source() {
-  if (!broken(mutation::stay_registered)) {
-    unregister_listener();
-  }
+  unregister_listener();
 }
 
 template <index_stack Stack>
@@ -61,13 +58,13 @@ void* slot_source<Stack>::acquire_slow(thread_cache& cache) noexcept {
     const thread_cache::settled found = cache.settle_pop(kind_);
     if (found.item != nullptr) {
       resume(cache, found);
-      close_for_waiters(cache, opened_by::pop);
+      close_for_waiters(cache);
       return found.item;
     }
     size_for_refill(cache, found.robbed || found.contested);
   }
   void* const slot = refill(cache);
-  close_for_waiters(cache, opened_by::refill);
+  close_for_waiters(cache);
   return slot != nullptr ? slot : acquire_past_cache(&cache);
 }
 
@@ -90,7 +87,7 @@ void slot_source<Stack>::release_slow(thread_cache& cache, void* slot) noexcept 
     cache.cells()[found.count++].store(found.item, std::memory_order_relaxed);
   }
   resume(cache, found);
-  close_for_waiters(cache, opened_by::push);
+  close_for_waiters(cache);
 }
 
 template <index_stack Stack>
@@ -124,12 +121,9 @@ bool slot_source<Stack>::try_open(thread_cache& cache) noexcept {
     notes.active = true;
     // relaxed: a number from which shares are computed
     open_caches_.fetch_add(1, std::memory_order_relaxed);
-    raise_highest(
-        broken(mutation::hide_cache) ? 0 : static_cast<std::uint32_t>(&cache - caches_.data()));
+    raise_highest(static_cast<std::uint32_t>(&cache - caches_.data()));
   }
-  if (!broken(mutation::unmarked_open)) {
-    (void)cache.settle(kind_);
-  }
+  (void)cache.settle(kind_);
   adopt_first_cells(cache);
   notes.sizing.grow(limit_for(cache));
   return true;
@@ -155,7 +149,6 @@ template <index_stack Stack>
 void slot_source<Stack>::raise_highest(std::uint32_t number) noexcept {
   std::uint32_t highest = highest_number_.load(std::memory_order_relaxed);
   while (highest < number) {
-    schedule_point();
     if (highest_number_.compare_exchange_weak(highest, number, std::memory_order_relaxed,
                                               std::memory_order_relaxed)) {
       return;
@@ -208,13 +201,10 @@ void* slot_source<Stack>::refill(thread_cache& cache) noexcept {
   }
   bump(notes.refills);
   if (count - 1 > limit) {  // a whole magazine for a small cache
-    if (!broken(mutation::lose_surplus)) {
-      depot_.give(std::span(slots).subspan(limit + 1, count - limit - 1));
-    }
+    depot_.give(std::span(slots).subspan(limit + 1, count - limit - 1));
     count = limit + 1;
   }
   count_drawn(&cache, count);
-  schedule_point();
   const std::span<cell> cells = cache.cells();
   for (std::uint32_t i = 0; i + 1 < count; ++i) {
     // relaxed: published when the cache opens
@@ -229,12 +219,11 @@ template <index_stack Stack>
 void slot_source<Stack>::resume(thread_cache& cache, const thread_cache::settled& found) noexcept {
   auto& sizing = cache.notes().sizing;
   std::uint32_t count = found.count;
-  const bool contested = found.contested && !broken(mutation::no_donation);
-  if (contested) {
+  if (found.contested) {
     // The thief would come again at once; it finds half of the slots in the depot instead.
     count = flush(cache, count, count / 2);
   }
-  if ((contested || found.robbed) && !sizing.closed()) {
+  if ((found.contested || found.robbed) && !sizing.closed()) {
     sizing.shrink(scarcity());
   } else if (count > sizing.limit() && !sizing.closed()) {
     sizing.grow(limit_for(cache));
@@ -276,17 +265,16 @@ std::uint32_t slot_source<Stack>::flush(thread_cache& cache, std::uint32_t count
       chunk[i] = cells[done + i].load(std::memory_order_relaxed);
     }
     give(&cache, std::span<void* const>(chunk).first(size));
-    schedule_point();
     done += size;
   }
-  for (std::uint32_t i = surplus; i < count && !broken(mutation::keep_unmoved); ++i) {
+  for (std::uint32_t i = surplus; i < count; ++i) {
     // relaxed (2x): published when the cache opens
     cells[i - surplus].store(cells[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
   if (surplus > 0) {
     bump(cache.notes().flushes);
   }
-  return broken(mutation::keep_flushed) ? count : count - surplus;
+  return count - surplus;
 }
 
 /// Doubles the cells of a busy, empty cache, if memory is to be had: from where nobody's code runs,
@@ -308,9 +296,7 @@ void slot_source<Stack>::enlarge(thread_cache& cache) noexcept {
     return;
   }
   cache.use_cells({block[0].cells.get(), wanted});
-  if (!broken(mutation::drop_older_cells)) {
-    block[0].older = std::move(cache.notes().grown);  // a slow thief may still read them
-  }
+  block[0].older = std::move(cache.notes().grown);  // a slow thief may still read them
   cache.notes().grown = std::move(block);
   // relaxed: a number for statistics
   grown_bytes_.fetch_add(wanted * sizeof(cell), std::memory_order_relaxed);
@@ -330,7 +316,7 @@ std::size_t slot_source<Stack>::take_own(thread_cache& cache, std::span<void*> o
     out[count++] = cells[--found.count].load(std::memory_order_relaxed);
   }
   resume(cache, found);
-  close_for_waiters(cache, opened_by::bulk_pop);
+  close_for_waiters(cache);
   return count;
 }
 
@@ -361,9 +347,7 @@ void slot_source<Stack>::release_n(std::span<void* const> slots) noexcept {
   while (slots.size() >= (cached ? most_per_trip : 1)) {
     const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
     give(self, slots.first(size));
-    if (!broken(mutation::bulk_unwatched)) {
-      serve_waiters(self);
-    }
+    serve_waiters(self);
     slots = slots.subspan(size);
   }
   for (void* const slot : slots) {

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/backoff.hpp"
-#include "lido/concurrency/rmw_counter.hpp"
 #include "lido/magazine/slot_source.hpp"
 
 namespace lido::detail {
@@ -27,9 +25,7 @@ struct slot_source<Stack>::survey {
   /// Nothing is free and nothing on its way, as far as one look tells.
   [[nodiscard]] bool bare() const noexcept { return depot_empty && !open && !revoking && !transit; }
   [[nodiscard]] bool unchanged_since(const survey& first) const noexcept {
-    return (depot_version == first.depot_version || broken(mutation::ignore_version)) &&
-           (generations == first.generations || broken(mutation::ignore_terms) ||
-            broken(mutation::careless_look));
+    return depot_version == first.depot_version && generations == first.generations;
   }
 };
 
@@ -44,7 +40,6 @@ struct slot_source<Stack>::announcements {
 template <index_stack Stack>
 void slot_source<Stack>::count_drawn(thread_cache* self, std::int64_t slots) noexcept {
   if (self == nullptr) {
-    count_shared_rmw();
     drawn_uncached_.fetch_add(slots, std::memory_order_relaxed);
   } else {
     auto& drawn = self->notes().drawn;
@@ -84,25 +79,7 @@ void slot_source<Stack>::release_past_cache(thread_cache* self, void* slot) noex
   }
   count_drawn(self, -1);
   depot_.push_single(slots_.index_of(slot));
-  if (!broken(mutation::give_unwatched)) {
-    serve_waiters(self);
-  }
-}
-
-/// In builds that are wrong on purpose: how many marks of a thief come too late, or go too early.
-inline int misplaced_loot_mark() noexcept {
-  const int late = broken(mutation::late_loot_mark) ? 1 : 0;
-  return broken(mutation::early_loot_unmark) ? -1 : late;
-}
-
-/// In builds that are wrong on purpose: the mark of who carries, where it does not belong.
-template <index_stack Stack>
-void slot_source<Stack>::misplace_mark([[maybe_unused]] int by) noexcept {
-  if (broken(mutation::late_take_mark) || broken(mutation::early_take_unmark) ||
-      broken(mutation::late_loot_mark) || broken(mutation::early_loot_unmark)) {
-    // relaxed: this build is wrong on purpose
-    carrying_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
-  }
+  serve_waiters(self);
 }
 
 /// Takes up to out.size() slots from the depot in one trip.
@@ -113,28 +90,19 @@ std::size_t slot_source<Stack>::take_shared(thread_cache* self, std::span<void*>
   }
   std::array<slot_index, most_per_trip> slots;
   const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
-  count_shared_rmw();
   // relaxed: shown to others by the pop's release half before the slots are missed
-  carrying_.fetch_add(broken(mutation::unmarked_take) || broken(mutation::late_take_mark) ? 0 : 1,
-                      std::memory_order_relaxed);
+  carrying_.fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t count = depot_.take(slots, want);
-  misplace_mark(broken(mutation::late_take_mark) ? 1 : 0);
   const std::uint32_t kept = std::min(count, want);
-  misplace_mark(broken(mutation::early_take_unmark) ? -1 : 0);
-  if (!broken(mutation::keep_too_much)) {
-    depot_.give(std::span(slots).subspan(kept, count - kept));
-  }
-  count_shared_rmw();
+  depot_.give(std::span(slots).subspan(kept, count - kept));
   // (1) - this release-fetch-sub synchronizes-with the acquire-load (2), so whoever sees nobody
   // carrying sees in the depot what was carried
-  carrying_.fetch_sub(
-      broken(mutation::unmarked_take) || broken(mutation::early_take_unmark) ? 0 : 1,
-      std::memory_order_release);
+  carrying_.fetch_sub(1, std::memory_order_release);
   count_drawn(self, kept);
   for (std::uint32_t i = 0; i < kept; ++i) {
     out[i] = slots_.address_of(slots[i]);
   }
-  if (count > kept && !broken(mutation::surplus_unwatched)) {
+  if (count > kept) {
     serve_waiters(self);
   }
   return kept;
@@ -148,24 +116,18 @@ typename slot_source<Stack>::survey slot_source<Stack>::look_around() const noex
   survey seen;
   seen.depot_version = depot_.version();
   seen.depot_empty = depot_.empty();
-  schedule_point();
   // relaxed: if it is too low, the cache that is missed got nothing that the depot's words tell of
   const std::uint32_t highest = highest_number_.load(std::memory_order_relaxed);
   for (std::uint32_t number = 1; number <= highest; ++number) {
     const cache_control control = caches_[number].control();
     seen.generations += control.generation();
-    seen.open |= control.state() == cache_state::open &&
-                 !(broken(mutation::skip_empty) && caches_[number].visible_count(kind_) == 0);
-    seen.revoking |= control.state() == cache_state::revoking && !broken(mutation::skip_revoking);
-    seen.transit |= control.state() == cache_state::busy && !broken(mutation::skip_busy);
+    seen.open |= control.state() == cache_state::open;
+    seen.revoking |= control.state() == cache_state::revoking;
+    seen.transit |= control.state() == cache_state::busy;
   }
   // (2) - this acquire-load synchronizes-with the release-fetch-sub (1, 3) and
   // slot_source_waiting.hpp (1)
   seen.transit |= carrying_.load(std::memory_order_acquire) != 0;
-  if (broken(mutation::careless_look)) {
-    seen.depot_version = depot_.version();
-    seen.depot_empty = depot_.empty();
-  }
   return seen;
 }
 
@@ -182,8 +144,7 @@ typename slot_source<Stack>::finding slot_source<Stack>::search(thread_cache* se
   exponential_backoff backoff;
   for (int waits = 0; waits < tuning::most_waits;) {
     const survey first = look_around();
-    const bool take_over = first.revoking && waits >= tuning::waits_before_take_over &&
-                           !broken(mutation::no_take_over);
+    const bool take_over = first.revoking && waits >= tuning::waits_before_take_over;
     bool found = false;
     if (!first.depot_empty) {
       found = slot == nullptr || take_shared(self, {slot, 1}) != 0;
@@ -192,7 +153,7 @@ typename slot_source<Stack>::finding slot_source<Stack>::search(thread_cache* se
       waits += found ? 0 : 1;  // bounded even where the kernel refuses the fence
     } else if (!first.bare()) {
       wait_for_transit(waits++, backoff);
-    } else if (broken(mutation::one_look) || look_around().unchanged_since(first)) {
+    } else if (look_around().unchanged_since(first)) {
       return finding::exhausted;
     }
     if (found) {
@@ -213,7 +174,6 @@ void* slot_source<Stack>::scavenge(thread_cache* self) noexcept {
 
 template <index_stack Stack>
 void slot_source<Stack>::count_exhausted() noexcept {
-  count_shared_rmw();
   // relaxed: a number for statistics, and a hint to keep caches closed
   exhausted_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -242,10 +202,9 @@ bool slot_source<Stack>::steal(thread_cache* self, void** slot, bool take_over) 
     return false;
   }
   if (kind_ == cache_kind::revocable) {
-    count_shared_rmw();
     // relaxed: a number for statistics
     heavy_fences_.fetch_add(1, std::memory_order_relaxed);
-    if (!heavy_fence() && !broken(mutation::refused_fence_ignored)) {
+    if (!heavy_fence()) {
       withdraw_all(made);
       return false;
     }
@@ -256,7 +215,7 @@ bool slot_source<Stack>::steal(thread_cache* self, void** slot, bool take_over) 
 template <index_stack Stack>
 void slot_source<Stack>::withdraw_all(const announcements& made) noexcept {
   for (std::uint32_t number = 1; number <= made.highest; ++number) {
-    if (made.valid[number] && !broken(mutation::no_withdrawal)) {
+    if (made.valid[number]) {
       caches_[number].withdraw(made.made[number]);
     }
   }
@@ -285,14 +244,9 @@ bool slot_source<Stack>::revoke_all(announcements& made, bool take_over) noexcep
 /// What a thief does not keep of one cache.
 template <index_stack Stack>
 void slot_source<Stack>::give_loot(thread_cache* self, std::span<void* const> rest) noexcept {
-  count_shared_rmw();
   // relaxed: a number for statistics
   thefts_.fetch_add(1, std::memory_order_relaxed);
-  misplace_mark(misplaced_loot_mark());
-  if (!broken(mutation::lose_loot)) {
-    give(self, rest);
-  }
-  misplace_mark(-misplaced_loot_mark());
+  give(self, rest);
 }
 
 template <index_stack Stack>
@@ -300,11 +254,8 @@ bool slot_source<Stack>::harvest_all(thread_cache* self, void** slot,
                                      const announcements& made) noexcept {
   bool any = false;
   std::array<void*, most_cached + 1> loot;
-  const std::uint32_t mark =
-      broken(mutation::unmarked_loot) || broken(mutation::late_loot_mark) ? 0 : 1;
-  count_shared_rmw();
   // relaxed: shown to others by the claim, before the slots are missed
-  carrying_.fetch_add(mark, std::memory_order_relaxed);
+  carrying_.fetch_add(1, std::memory_order_relaxed);
   for (std::uint32_t number = 1; number <= made.highest; ++number) {
     if (!made.valid[number]) {
       continue;
@@ -314,16 +265,15 @@ bool slot_source<Stack>::harvest_all(thread_cache* self, void** slot,
       continue;
     }
     std::span<void* const> rest = std::span<void* const>(loot).first(*count);
-    if (slot != nullptr && (!any || broken(mutation::overwrite_loot))) {
+    if (slot != nullptr && !any) {
       *slot = rest.back();
       rest = rest.first(rest.size() - 1);
     }
     any = true;
     give_loot(self, rest);
   }
-  count_shared_rmw();
   // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as (1) does
-  carrying_.fetch_sub(mark, std::memory_order_release);
+  carrying_.fetch_sub(1, std::memory_order_release);
   serve_waiters(self);
   return any;
 }

@@ -8,9 +8,7 @@
 
 #include <utility>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
-#include "lido/concurrency/rmw_counter.hpp"
 #include "lido/magazine/slot_source.hpp"
 
 namespace lido::detail {
@@ -26,21 +24,17 @@ void slot_source<Stack>::serve_waiters(thread_cache* self) noexcept {
 /// After an owner may have opened its cache, or refused to. Either it sees that somebody waits, or
 /// that thread sees the cache open and empties it.
 template <index_stack Stack>
-void slot_source<Stack>::close_for_waiters(thread_cache& cache, opened_by how) noexcept {
-  if (!waiters_.any_after_change() ||
-      (how == opened_by::push && broken(mutation::push_unwatched)) ||
-      (how == opened_by::refill && broken(mutation::refill_unwatched)) ||
-      (how == opened_by::pop && broken(mutation::pop_unwatched)) ||
-      (how == opened_by::bulk_pop && broken(mutation::bulk_pop_unwatched))) {
+void slot_source<Stack>::close_for_waiters(thread_cache& cache) noexcept {
+  if (!waiters_.any_after_change()) {
     return;
   }
-  if (!cache.notes().sizing.closed() && !broken(mutation::watched_unclosed)) {
+  if (!cache.notes().sizing.closed()) {
     const thread_cache::settled found = cache.settle(kind_);
     (void)flush(cache, found.count, 0);
     cache.notes().sizing.close();
     cache.close();
   }
-  if (!broken(mutation::closed_unwatched) && waiters_.enter_or_ask()) {
+  if (waiters_.enter_or_ask()) {
     serve_and_leave(&cache, nullptr);
   }
 }
@@ -63,9 +57,8 @@ void slot_source<Stack>::serve_and_leave(thread_cache* self, void* slot) noexcep
   // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   const auto take = [this, self, &carries] {
     if (!std::exchange(carries, true)) {
-      count_shared_rmw();
       // relaxed: as in take_shared; nobody may want what is taken here any more
-      carrying_.fetch_add(broken(mutation::unmarked_service) ? 0 : 1, std::memory_order_relaxed);
+      carrying_.fetch_add(1, std::memory_order_relaxed);
     }
     return take_one(self);
   };
@@ -73,12 +66,10 @@ void slot_source<Stack>::serve_and_leave(thread_cache* self, void* slot) noexcep
     give(self, {&left_over, 1});
   });
   if (carries) {
-    count_shared_rmw();
     // (1) - this release-fetch-sub synchronizes-with the acquire-load slot_source_shared.hpp (2)
-    carrying_.fetch_sub(broken(mutation::unmarked_service) ? 0 : 1, std::memory_order_release);
+    carrying_.fetch_sub(1, std::memory_order_release);
   }
   if (given > 0) {
-    count_shared_rmw();
     // relaxed: a number for statistics
     handed_over_.fetch_add(given, std::memory_order_relaxed);
   }
@@ -101,9 +92,6 @@ void* slot_source<Stack>::take_one(thread_cache* self) noexcept {
 /// given to those who wait.
 template <index_stack Stack>
 bool slot_source<Stack>::look_again(thread_cache* self, const waiter& me) noexcept {
-  if (broken(mutation::no_second_look)) {
-    return true;
-  }
   waiter_queue::announce();
   finding found = finding::free_slot;
   while (found == finding::free_slot && !me.ended()) {
@@ -113,7 +101,7 @@ bool slot_source<Stack>::look_again(thread_cache* self, const waiter& me) noexce
       serve_and_leave(self, nullptr);
     }
   }
-  const bool certain = found == finding::exhausted || broken(mutation::trust_uncertain);
+  const bool certain = found == finding::exhausted;
   if (certain) {
     waiters_.enter();
     waiters_.keep_watch(me);
@@ -127,9 +115,6 @@ void* slot_source<Stack>::wait_for_slot(waiter& me, const deadline& until) noexc
   thread_cache* const self = own_cache();
   waiters_.enter();
   bool certain = waiters_.append(me);
-  if (broken(mutation::early_watch)) {
-    waiters_.keep_watch(me);
-  }
   serve_and_leave(self, nullptr);
   certain = certain || look_again(self, me);
   // Where it is not certain, for the kernel refuses the heavy fence or a thread stands still, it
@@ -142,7 +127,7 @@ void* slot_source<Stack>::wait_for_slot(waiter& me, const deadline& until) noexc
     }
   }
   // The word decides: what was given in this very moment is taken.
-  if (late && (me.cancel() || broken(mutation::swallow_late))) {
+  if (late && me.cancel()) {
     return leave_queue(self, me);
   }
   void* const slot = me.item();
@@ -153,9 +138,7 @@ void* slot_source<Stack>::wait_for_slot(waiter& me, const deadline& until) noexc
 template <index_stack Stack>
 void* slot_source<Stack>::leave_queue(thread_cache* self, waiter& me) noexcept {
   waiters_.enter();
-  if (!broken(mutation::stay_linked)) {
-    waiters_.remove(me);
-  }
+  waiters_.remove(me);
   serve_and_leave(self, nullptr);
   return nullptr;
 }

@@ -10,7 +10,6 @@
 #include <optional>
 #include <span>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/unhooked_array.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
@@ -68,12 +67,10 @@ class alignas(no_false_sharing) thread_cache {
     // relaxed (2x): written by this thread alone
     cell* const top = top_.load(std::memory_order_relaxed) - 1;
     item = top->load(std::memory_order_relaxed);
-    schedule_point();
     // (4) - this release-store synchronizes-with the acquire-load (12): a pop too must publish, or
     // the pushes before it would no longer be visible to a thief that reads this value
     top_.store(top, std::memory_order_release);
     light_fence();
-    schedule_point();
     // relaxed: the light fence keeps the order, the thief's heavy fence does the rest
     return address(top) >= low_.load(std::memory_order_relaxed);
   }
@@ -82,18 +79,11 @@ class alignas(no_false_sharing) thread_cache {
   [[nodiscard, gnu::always_inline]] bool push(void* item) noexcept {
     // relaxed: written by this thread alone
     cell* const top = top_.load(std::memory_order_relaxed);
-    if (broken(mutation::item_after_top)) {
-      // relaxed: this build is wrong on purpose
-      top_.store(top + 1, std::memory_order_relaxed);
-      light_fence();
-      schedule_point();
-    }
     // relaxed: published by (5)
     top->store(item, std::memory_order_relaxed);
     // (5) - this release-store synchronizes-with the acquire-load (12), so a thief sees the item
     top_.store(top + 1, std::memory_order_release);
     light_fence();
-    schedule_point();
     // relaxed: as in pop
     return address(top + 1) <= high_.load(std::memory_order_relaxed);
   }
@@ -213,18 +203,15 @@ class alignas(no_false_sharing) thread_cache {
 
   // Open to busy, for one operation; false: a thief is here, or the cache is not open.
   [[nodiscard]] bool try_hold_open(cache_control& held) noexcept {
-    if (!broken(mutation::hold_keeps_top)) {
-      // relaxed: the guard is for the owner alone
-      top_.store(&guard_[1], std::memory_order_relaxed);
-    }
+    // relaxed: the guard is for the owner alone
+    top_.store(&guard_[1], std::memory_order_relaxed);
     // relaxed: only a guess, validated by (14)
     std::uint64_t word = control_.load(std::memory_order_relaxed);
     const cache_control seen(word);
     held = seen.next(cache_state::busy);
-    schedule_point();
     // (14) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (11, 13) and the acquire-load (7),
     // as (3) does. relaxed on failure: a thief is here, and (3) will see it
-    return (seen.state() == cache_state::open || broken(mutation::hold_anyway)) &&
+    return seen.state() == cache_state::open &&
            control_.compare_exchange_strong(word, held.word(), std::memory_order_acq_rel,
                                             std::memory_order_relaxed);
   }

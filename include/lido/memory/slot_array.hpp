@@ -15,8 +15,8 @@
 
 namespace lido::detail {
 
-/// `capacity` places for a T side by side. Knows nothing of which of them hold one.
-/// `Buffer` is where; over an address_space it may have fewer pages than places.
+/// `capacity` places for a T side by side. Does not know which of them hold one. `Buffer` supplies
+/// the memory; over an address_space it may have fewer pages than places.
 template <class T, class Buffer = aligned_buffer>
 class slot_array {
  public:

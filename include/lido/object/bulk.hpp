@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <span>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/magazine/depot.hpp"
 #include "lido/object/slot_route.hpp"
@@ -25,11 +24,7 @@ struct bulk {
   /// See `try_acquire_n`.
   static std::size_t acquire(Pool& pool, Place at, std::span<object*> out) {
     std::size_t count = 0;
-    scope_exit undo([&] {
-      if (!broken(mutation::keep_made)) {
-        release(pool, at, out.first(count));
-      }
-    });
+    scope_exit undo([&] { release(pool, at, out.first(count)); });
     while (count < out.size()) {
       std::array<void*, chunk> slots;
       const std::size_t wanted = std::min(out.size() - count, slots.size());
@@ -61,8 +56,7 @@ struct bulk {
                         std::size_t& count) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
       // What is in `out` is the caller's to undo; the slots not yet used are this function's.
-      const std::size_t unused = broken(mutation::lose_unmade) ? slots.size() : i + 1;
-      scope_exit give_back([&] { route::put_n(pool.source_, slots.subspan(unused)); });
+      scope_exit give_back([&] { route::put_n(pool.source_, slots.subspan(i + 1)); });
       out[count] = pool.construct(at, slots[i]);
       ++count;
       give_back.dismiss();

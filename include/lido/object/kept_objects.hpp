@@ -10,12 +10,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
-#include "lido/concurrency/rmw_counter.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/object/hooks.hpp"
 #include "lido/object/options.hpp"
@@ -106,7 +104,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
   /// threw.
   template <class Slots>
   [[nodiscard, gnu::always_inline]] bool finish(const Slots& slots, T* object) noexcept {
-    if (deactivate(*object) || broken(mutation::keep_refused)) [[likely]] {
+    if (deactivate(*object)) [[likely]] {
       return false;
     }
     destroy(index_in(slots, object), object);
@@ -227,7 +225,6 @@ class kept_objects : private fitting_hooks<T, Hooks> {
       ::new (slot) T();
     }
     held_[index] = true;
-    count_shared_rmw();
     // relaxed: a number for statistics
     created_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -278,7 +275,6 @@ class kept_objects : private fitting_hooks<T, Hooks> {
   /// In the child of a fork that happens meanwhile the slot may be found, but its object never is.
   [[gnu::noinline]] void destroy(slot_index index, T* object) noexcept {
     held_[index] = false;
-    count_shared_rmw();
     // relaxed: a number for statistics
     created_.fetch_sub(1, std::memory_order_relaxed);
     if constexpr (names_destroy<Hooks>) {
@@ -291,7 +287,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
   Array<bool> held_;
   bool eager_ = false;
   // Apart from the pointer above, which every operation reads.
-  alignas(no_false_sharing) atomic<std::size_t> created_{0};
+  alignas(no_false_sharing) shared_atomic<std::size_t> created_{0};
 };
 
 }  // namespace lido::detail

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
-#include "lido/base/mutation.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/object/hooks.hpp"
 #include "lido/object/kept_objects.hpp"
@@ -56,12 +55,7 @@ class each_time {
 
   template <class Slots>
   [[nodiscard, gnu::always_inline]] static bool finish(const Slots& /*slots*/, T* object) noexcept {
-    if (!broken(mutation::skip_destroy)) {
-      object->~T();
-    }
-    if (broken(mutation::destroy_twice)) {
-      object->~T();
-    }
+    object->~T();
     return true;
   }
 };

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
-#include "lido/base/mutation.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
@@ -77,7 +76,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   using waiting = detail::waiting_acquires<T, object_pool, chosen::waits>;
   using bulk = detail::bulk<object_pool, place>;
   static constexpr auto waiting_kind =
-      chosen::waits ? detail::waiting_choice::allowed : detail::waiting_choice::never;
+      chosen::waits ? detail::waiting_choice::allowed : detail::waiting_choice::forbidden;
 
  public:
   using value_type = T;
@@ -178,10 +177,6 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
       release_beside_others(object, found, at);
       return;
     }
-    if (detail::broken(detail::mutation::early_put)) {
-      put_slot(object);
-      return destroy(object, found);
-    }
     destroy(object, found);
     put_slot(object);
   }
@@ -221,6 +216,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     pool_stats stats = source_.stats();
     stats.created = life_.created(stats.in_use);
     stats.bookkeeping_bytes += tracking_.memory() + life_.memory();
+    stats.total_bytes = stats.capacity * sizeof(T) + stats.bookkeeping_bytes + checks_.memory();
     return stats;
   }
 
@@ -287,9 +283,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   void take_back(void* slot) noexcept {
     checks_.after_failed_construction(slot);
     shadow_.close(slot);
-    if (!detail::broken(detail::mutation::lose_on_throw)) {
-      put_slot(slot);
-    }
+    put_slot(slot);
   }
 
   template <class... Args>
@@ -329,8 +323,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     }
   }
 
-  // What the checks do rarely. Members of the pool, and no inlined part of their callers, so that
-  // the common way keeps its registers.
+  // What the checks do rarely: not inlined, so that the common path keeps its registers.
   [[gnu::noinline]] auto look_into(void* slot, place at) noexcept {
     return checks_.look_into(slot, at);
   }

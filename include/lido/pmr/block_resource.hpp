@@ -35,9 +35,9 @@ struct block_resource_options {
   /// Most free blocks one thread's cache may grow to, 0 to 1022; see object_pool_options.
   std::size_t max_cached = 512;
 
-  /// Serves what no block is large or aligned enough for; nullptr: what
-  /// std::pmr::get_default_resource() is when the resource is made. Must outlive it, and be
-  /// thread-safe if this is used by several threads.
+  /// Serves what no block is large or aligned enough for. nullptr: the value of
+  /// std::pmr::get_default_resource() at construction. Must outlive this resource, and be
+  /// thread-safe if several threads use this one.
   std::pmr::memory_resource* upstream = nullptr;
 
   /// When all blocks are in use: ask upstream, rather than throw std::bad_alloc.
@@ -48,15 +48,16 @@ struct block_resource_options {
 /// `object_pool`.
 ///
 /// A request that fits into a block gets one; its size does not matter. A larger one, or one with a
-/// larger alignment, goes upstream. Memory finds back by its address. Equal only to itself.
+/// larger alignment, goes upstream. Deallocation finds the origin of memory by its address. Equal
+/// only to itself.
 ///
-/// Thread-safe. Progress: allocate and deallocate of a block are as acquire and release of an
-/// object_pool: wait-free where the thread's cache has or takes the block, which then costs no
-/// read-modify-write and no fence. What goes upstream is as upstream is.
+/// Thread-safe. Progress: blocks are allocated and deallocated as an object_pool acquires and
+/// releases. That is wait-free where the thread's cache has or takes the block, and then costs no
+/// read-modify-write and no fence. What goes upstream progresses as upstream does.
 ///
-/// Not movable. Requires on destruction: no block will be used or given back any more; no other
-/// thread is in a call. All blocks go with it, those that are out as well. What upstream gave and
-/// did not get back stays allocated there.
+/// Not movable. Requires on destruction: no block is used or given back afterwards, and no other
+/// thread is in a call. All blocks are freed with it, also those in use. Memory that upstream gave
+/// and did not get back stays allocated there.
 class block_resource final : public std::pmr::memory_resource {
  public:
   /// Throws std::invalid_argument that names the resource, std::bad_array_new_length or
@@ -118,7 +119,7 @@ class block_resource final : public std::pmr::memory_resource {
   bool overflow_to_upstream_;
   std::string name_;
   detail::block_store store_;
-  detail::atomic<std::uint64_t> upstream_requests_{0};
+  detail::shared_atomic<std::uint64_t> upstream_requests_{0};
 };
 
 }  // namespace lido

@@ -23,7 +23,7 @@ struct block_stats {
 
 namespace detail {
 
-/// What the user asked for, as it was asked.
+/// What the user asked for, not yet rounded or checked.
 struct block_layout {
   std::string_view name;
   std::size_t block_size;
@@ -71,7 +71,7 @@ class block_store {
     return reinterpret_cast<std::uintptr_t>(address) - first_ < extent_;
   }
 
-  /// Notes that somebody found no block.
+  /// Counts a request that found no free block.
   void count_overflow() noexcept;
 
   [[nodiscard]] block_stats stats() const noexcept;
@@ -83,7 +83,7 @@ class block_store {
   std::uintptr_t first_;  ///< address of the memory
   block_shadow shadow_;
   slot_source<> source_;
-  atomic<std::uint64_t> overflowed_{0};
+  shared_atomic<std::uint64_t> overflowed_{0};
 };
 
 }  // namespace detail

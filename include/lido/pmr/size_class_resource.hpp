@@ -101,7 +101,7 @@ class size_class_resource final : public std::pmr::memory_resource {
   std::pmr::memory_resource* upstream_;
   bool overflow_to_upstream_;
   std::string name_;
-  detail::atomic<std::uint64_t> upstream_requests_{0};
+  detail::shared_atomic<std::uint64_t> upstream_requests_{0};
 };
 
 }  // namespace lido

@@ -208,7 +208,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] bool is_unwanted() const noexcept;
   void end_unwanted(const resource_grant& grant, aftermath& after) noexcept;
   [[nodiscard]] bool call_first(aftermath& after) noexcept;
-  void serve_all(resource_slot& released, aftermath& after) noexcept;
+  void serve_all(aftermath& after) noexcept;
   void match(resource_slot* only, aftermath& after) noexcept;
   [[nodiscard]] resource_waiter* first_open(aftermath& after) noexcept;
   bool hand_over(resource_waiter& waiter, const resource_loan& loan, aftermath& after) noexcept;
@@ -317,7 +317,7 @@ class resource_core : public std::enable_shared_from_this<resource_core> {
   [[nodiscard]] std::uint32_t count_fit() const noexcept;
   /// Whether who asks now has to leave idle resources to others.
   [[nodiscard]] bool stands_back() const noexcept {
-    return overtaking_ || broken(mutation::cut_in) ? attention_.flagged() : attention_.needed();
+    return overtaking_ ? attention_.flagged() : attention_.needed();
   }
   void begin_leaving(thread_corner& corner) const noexcept;
   void end_leaving(thread_corner& corner) const noexcept;

@@ -211,7 +211,6 @@ class alignas(no_false_sharing) resource_life {
  private:
   bool move(life_word from, life_word to) noexcept {
     std::uint64_t bits = from.bits();
-    schedule_point();
     // (2) - this seq_cst-CAS synchronizes-with the seq_cst-load (1), so whoever has the resource
     // next sees all that was done to it; and it is in one total order with attention.hpp (1, 2), so
     // that either the releaser sees who waits or who waits sees the resource.

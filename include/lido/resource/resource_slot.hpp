@@ -125,7 +125,6 @@ class resource_slot : public resource_life {
   [[nodiscard]] bool mark(life_word lease, std::uint32_t marks, std::uint32_t unless) noexcept {
     std::uint64_t seen = marks_.load(std::memory_order_relaxed);
     while (seen >> lease_shift == lease.lease() && (seen & unless) == 0) {
-      schedule_point();
       if (marks_.compare_exchange_weak(seen, seen | marks, std::memory_order_relaxed,
                                        std::memory_order_relaxed)) {
         return true;

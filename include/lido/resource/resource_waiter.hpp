@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 
-#include "lido/base/mutation.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/parking.hpp"
@@ -95,7 +94,7 @@ class alignas(no_false_sharing) resource_waiter : public heap_links<resource_wai
   /// on. False: it is awake, may be about to fall asleep, and has to be reminded later.
   [[nodiscard]] bool remind() noexcept {
     const bool reminded = poke();
-    is_reminded_ |= reminded || broken(mutation::forget_reminder);
+    is_reminded_ |= reminded;
     return reminded;
   }
   /// Under the queue's mutex: whether others still look after its time.

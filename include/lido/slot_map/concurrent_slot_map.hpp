@@ -17,7 +17,6 @@
 
 #include "lido/base/address_space.hpp"
 #include "lido/base/error.hpp"
-#include "lido/base/mutation.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -39,24 +38,26 @@ namespace lido {
 /// Values that never move, in one array with holes. All functions are thread-safe, and run beside
 /// one another, unless they say otherwise.
 ///
-/// A value is touched only inside a callback: `visit` is alone with it, `read` among readers. To
-/// enter waits while others are with the same value (spins, then yields), and nobody stands in
-/// line: as long as readers of one value overlap, a `visit` of it and a walk that is not const
-/// wait. Nothing else waits but what `object_pool` waits for. `erase` never waits: from its return
-/// on nobody enters, and the last one who is with the value ends it. Hence a callback may erase any
-/// value, its own too, and insert; it must not enter the value it is with, which a walk and
-/// emplace_or_evict would, nor may two callbacks enter each other's. (Nor run tasks of a scheduler
-/// that enter values: who waits for tasks of its own may be given one of those.)
+/// A value is touched only inside a callback: `visit` is alone with it, `read` among readers.
+/// Entering waits while other threads are with the same value (spins, then yields), in no order. As
+/// long as readers of one value overlap, a `visit` of it and a walk that is not const wait.
+/// Otherwise functions wait only where `object_pool` does.
+///
+/// `erase` never waits: from its return on no thread can enter, and the last thread with the value
+/// destroys it. Hence a callback may insert, and erase any value, also its own. It must not enter
+/// the value it is with, which a walk and emplace_or_evict would; nor may two callbacks enter each
+/// other's. (Nor may it run tasks of a scheduler that enter values: a thread that waits for its own
+/// tasks may be given one of those.)
 ///
 /// insert, erase, visit, read and contains are linearizable for each handle: they take effect at
-/// one moment between call and return, in one order for all threads. Not linearizable: a walk (it
-/// enters each value that is there from its begin to its end, exactly once, and may or may not meet
-/// others), `size`, and that a map is full (see object_pool).
+/// one moment between call and return, in one order for all threads. Not linearizable: `size`, that
+/// a map is full (see object_pool), and a walk. A walk enters each value that is there from its
+/// begin to its end exactly once, and may or may not meet others.
 ///
-/// A slot that has had all its generations is not used again, and `max_size` is one less: after
-/// 2^48 values in one slot, or fewer when indices need more than 16 bits: 2^(64 - their bits).
-/// Requires on destruction: no thread is in a call. `Hooks` as of a slot_map, from any thread;
-/// on_insert is called before others can reach the value; on_move is not.
+/// A slot that has had all its generations is not used again, and the map has room for one value
+/// less. That comes after 2^48 values in one slot, or 2^(64 - n) when indices need n > 16 bits.
+/// `Hooks` as of a slot_map, from any thread; on_insert is called before others can reach the
+/// value; on_move is not called. Requires on destruction: no thread is in a call.
 template <class T, class Hooks = no_hooks,
           std::uint64_t LastGeneration = detail::slot_state::last_generation>
 class concurrent_slot_map
@@ -73,7 +74,7 @@ class concurrent_slot_map
   explicit concurrent_slot_map(const concurrent_slot_map_options& options, Hooks hooks = Hooks())
       : name_(options.name),
         max_size_(detail::checked_size(options)),
-        index_bits_(static_cast<unsigned>(std::bit_width(max_size_))),
+        index_bits_(static_cast<unsigned>(std::bit_width(std::uint64_t{max_size_}))),
         last_generation_(std::min(LastGeneration, all_ones >> index_bits_)),
         values_(max_size_),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
@@ -85,7 +86,7 @@ class concurrent_slot_map
     }
   }
 
-  /// With that `max_size`, and the other options as they are by default. Throws as above.
+  /// With this `max_size` and the defaults of the other options. Throws as above.
   explicit concurrent_slot_map(std::size_t max_size)
       : concurrent_slot_map(concurrent_slot_map_options{.max_size = max_size}) {}
 
@@ -101,9 +102,10 @@ class concurrent_slot_map
     detail::slot_shadow<sizeof(T)>::open_all(values_.first(), slots_.end());
   }
 
-  /// A value made from `args`. Throws pool_exhausted when all slots are taken, and what T's
-  /// constructor and on_insert throw, which cost no slot. Progress: as `object_pool::acquire`; who
-  /// finds no slot while a `shrink_to_fit` is under way waits for that, and for a few if more come.
+  /// Constructs a value from `args`. Throws pool_exhausted when all slots are taken, and what T's
+  /// constructor and on_insert throw, which cost no slot. Progress: as `object_pool::acquire`. A
+  /// call that finds no slot while a `shrink_to_fit` is under way waits for that, and for a few
+  /// more if they follow.
   template <class... Args>
   handle_type emplace(Args&&... args) {
     void* const slot = slots_.take();
@@ -123,13 +125,14 @@ class concurrent_slot_map
   }
 
   /// As emplace; when all slots are taken, erases the value whose `importance(const T&)` is the
-  /// least by `<` of those a walk meets, and takes its slot. Others insert and change values
-  /// meanwhile, so it was the least when it was read; what `importance` returns must not refer into
-  /// the value, which may be gone when it is compared. Waits for those who are with a value, also
-  /// until the last one has left the erased one. Throws pool_exhausted when all slots are used up;
-  /// what throws after an erase does not undo that. Requires: not called from a callback of this
-  /// map, which it might wait for, nor from T's own functions or hooks; `importance` calls nothing
-  /// of the map.
+  /// least by `<` of those a walk meets, and takes its slot. Other threads insert and change values
+  /// meanwhile, so it was the least when it was read. What `importance` returns must not refer into
+  /// the value, which may be gone when it is compared.
+  ///
+  /// Waits for threads that are with a value, also until the last one has left the erased one.
+  /// Throws pool_exhausted when all slots are used up; an exception after an erase does not undo
+  /// it. Requires: not called from a callback of this map, which it might wait for, nor from T's
+  /// own functions or hooks; `importance` calls nothing of the map.
   template <class Importance, class... Args>
   handle_type emplace_or_evict(Importance importance, Args&&... args) {
     void* slot = slots_.take();
@@ -144,7 +147,7 @@ class concurrent_slot_map
   }
 
   /// False when the handle is stale. What the caller did before happens before the destructor.
-  /// Lock-free, and does not wait for those who are with the value.
+  /// Lock-free, and does not wait for threads that are with the value.
   bool erase(handle_type handle) noexcept {
     const std::uint32_t slot = slot_of(handle);
     if (slot >= max_size_) {
@@ -157,8 +160,8 @@ class concurrent_slot_map
     return fate != detail::slot_state::fate::stale;
   }
 
-  /// Erases the values that are there when the call begins, and of those inserted meanwhile perhaps
-  /// some. Takes time for each of `extent()` slots. Progress: as erase.
+  /// Erases the values that are there when the call begins, and perhaps some that are inserted
+  /// meanwhile. Takes time for each of `extent()` slots. Progress: as erase.
   void clear() noexcept {
     for (std::uint32_t slot = 0; slot < slots_.end(); ++slot) {
       if (states_[slot].is_live()) {
@@ -193,17 +196,18 @@ class concurrent_slot_map
     return true;
   }
 
-  /// Wait-free. Another thread may erase the value at once; `visit` and `read` tell in one go.
+  /// Wait-free. Another thread may erase the value right away; `visit` and `read` check and enter.
   [[nodiscard]] bool contains(handle_type handle) const noexcept {
     const std::uint32_t slot = slot_of(handle);
     return slot < max_size_ && states_[slot].is_live(generation_of(handle));
   }
 
-  /// Ends walks where the last value is: they go as far as the highest slot that had a value since
-  /// the map was made or this was called. Gives the memory of whole pages of values behind it back
-  /// to the system, and sees to it that low slots are used first. Values do not move. Takes time
-  /// for each of `max_size()` slots, a few nanoseconds at most; nothing if another thread is at it.
-  /// Progress: blocking for nobody who is with a value or finds a slot.
+  /// Shortens walks to the last value: they go as far as the highest slot that had a value since
+  /// the construction of the map or the last call of this. Gives whole pages of values behind it
+  /// back to the system, and makes inserts use low slots first. Values do not move.
+  ///
+  /// Takes a few nanoseconds at most for each of `max_size()` slots; no effect if another thread is
+  /// in it. Progress: holds up no thread that is with a value or finds a slot.
   void shrink_to_fit() noexcept {
     slots_.lower_end([this](std::uint32_t end, std::uint32_t before, const auto& note) noexcept {
       const std::size_t used = std::size_t{end} * sizeof(T);
@@ -229,7 +233,8 @@ class concurrent_slot_map
   /// Of the slots; see pool_stats.
   [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Wait-free. What is done with them must be thread-safe beside the calls of other threads.
+  /// Wait-free. What the caller does with them must be thread-safe beside the calls of other
+  /// threads.
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
@@ -255,10 +260,6 @@ class concurrent_slot_map
     detail::scope_exit give_back([&]() noexcept { slots_.give_back(place); });
     const std::uint32_t slot = values_.geometry().index_of(place);
     const handle_type handle = handle_at(slot);
-    if (detail::broken(detail::mutation::publish_early)) {
-      states_[slot].publish();
-      detail::schedule_point();
-    }
     detail::slot_shadow<sizeof(T)>::open(place);
     T* const value = detail::make<T>(place, std::forward<Args>(args)...);
     give_back.dismiss();
@@ -271,14 +272,12 @@ class concurrent_slot_map
       hooks_.on_insert(*value, handle);
       take_back.dismiss();
     }
-    slots_.raise_end(slot);  // before others can reach the value: who has met it may walk
-    if (!detail::broken(detail::mutation::publish_early)) {
-      states_[slot].publish();
-    }
+    slots_.raise_end(slot);  // before others can reach the value: a thread that met it may walk
+    states_[slot].publish();
     return handle;
   }
 
-  /// The slot, now the caller's; null if others were faster, or it is used up.
+  /// The slot, which the caller owns now; null if others were faster, or it is used up.
   void* evict(handle_type victim) {
     const std::uint32_t slot = slot_of(victim);
     const std::uint64_t generation = generation_of(victim);
@@ -293,8 +292,8 @@ class concurrent_slot_map
     return again ? values_.address_of(slot) : nullptr;
   }
 
-  /// Whether the slot may be used again. Requires: the value is erased and the caller the last one
-  /// with it.
+  /// Destroys the value; returns whether the slot may be used again. Requires: the value is erased
+  /// and the caller is the last thread with it.
   bool end_value(std::uint32_t slot) const noexcept {
     T& value = value_at(slot);
     detail::tell_of_erase(hooks_, value, [&] { return handle_at(slot); });
@@ -323,14 +322,12 @@ class concurrent_slot_map
   }
 
   void leave_alone(std::uint32_t slot) noexcept {
-    detail::schedule_point();
     if (states_[slot].leave_alone()) {
       end_value_and_hand_on(slot);
     }
   }
-  // The reader of an erased value ends it if it is the last, const or not.
+  // const, although the last reader of an erased value destroys it.
   void leave_shared(std::uint32_t slot) const noexcept {
-    detail::schedule_point();
     if (states_[slot].leave_shared()) {
       end_value_and_hand_on(slot);
     }
@@ -360,7 +357,7 @@ class concurrent_slot_map
   std::uint64_t last_generation_;
   detail::slot_array<T, detail::address_space> values_;
   std::unique_ptr<detail::slot_state[]> states_;
-  // A reader may have to end a value, and give its slot back.
+  // mutable, since a reader may have to destroy a value and give its slot back.
   mutable detail::slot_supply slots_;
   [[no_unique_address]] mutable Hooks hooks_;
   alignas(detail::no_false_sharing) mutable detail::atomic<std::size_t> used_up_{0};

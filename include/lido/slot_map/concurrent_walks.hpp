@@ -9,16 +9,16 @@
 
 namespace lido::detail {
 
-/// Base of `concurrent_slot_map`, which is `Map`. What a walk meets says that class.
+/// Base of `concurrent_slot_map`, which is `Map`. That class says which values a walk meets.
 ///
-/// A callback takes `(T&)`, `(T&, handle)` or `(T&, handle, map&)`; what it may return says `step`.
-/// A walk on several threads calls `f` from all of them, perhaps at once; to stop ends the range an
-/// executor is at, not the walk (lido/tbb.hpp has `lido::par`).
+/// A callback takes `(T&)`, `(T&, handle)` or `(T&, handle, map&)`; `step` says what it may return.
+/// A walk on several threads calls `f` from all of them, perhaps at once. There a stop ends only
+/// the range that an executor is at (lido/tbb.hpp has `lido::par`).
 ///
-/// If `f` throws, the walk ends and passes that on; what was done stays, and the value that `f` was
-/// with is not erased by it. On several threads the executor says what becomes of the rest.
-/// Thread-safe, but for `for_each_alone`. Progress: blocking, at each value for as long as others
-/// are with it; between values nothing is waited for.
+/// If `f` throws, the walk ends and rethrows. What was done stays, and the value that `f` was with
+/// is not erased. On several threads the executor decides what becomes of the rest. Thread-safe,
+/// except for `for_each_alone`. Progress: blocking at each value for as long as other threads are
+/// with it; never between values.
 template <class Map>
 class concurrent_walks {
  public:
@@ -51,18 +51,18 @@ class concurrent_walks {
              [&](std::uint32_t first, std::uint32_t last) { (void)read_each(f, first, last); });
   }
 
-  /// As the first, for a time when nobody else is there, such as between two frames: enters no
-  /// value, so it costs little more than a look at each, and waits for nobody. Requires: no other
+  /// As the first, for a time when no other thread is there, such as between two frames. It enters
+  /// no value, so it costs little more than a look at each, and never waits. Requires: no other
   /// thread is in a call; what they did before happens before this, and this before what they do
-  /// next. `f` may insert and erase, but not evict, and its own value it erases only by what it
+  /// next. `f` may insert and erase, but not evict. It erases its own value only by what it
   /// returns.
   template <class F>
   bool for_each_alone(F&& f) {
     return walk_alone(f, 0, self().slots_.end());
   }
 
-  /// The same, on as many threads as `executor` likes, which then are the only ones: `f` changes
-  /// the map by what it returns, and calls nothing of it.
+  /// The same on as many threads as `executor` likes, which then are the only ones. `f` changes the
+  /// map only by what it returns, and calls nothing of it.
   template <parallel_executor Executor, class F>
   void for_each_alone(const Executor& executor, F f) {
     executor(self().slots_.end(),

@@ -13,10 +13,10 @@ namespace lido::detail {
 template <class Map>
 class parallel_walks {
  public:
-  /// Calls `f(T&)` or `f(T&, handle)` for each value, from as many threads as `executor` likes (see
-  /// parallel.hpp, and lido/tbb.hpp for `lido::par`); f returns nothing, or false to end the range
-  /// an executor is at. With `compaction_mode` deferred closes holes first, and throws what moving
-  /// throws. Requires: f only calls functions of the map that are const.
+  /// Calls `f(T&)` or `f(T&, handle)` for each value, from as many threads as `executor` likes: see
+  /// parallel.hpp, and lido/tbb.hpp for `lido::par`. What f returns: nothing, or false to end the
+  /// range that an executor is at. With `compaction_mode` deferred it closes holes first, and
+  /// throws what moving throws. Requires: f only calls functions of the map that are const.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
     auto& map = static_cast<Map&>(*this);

@@ -10,8 +10,8 @@
 
 namespace lido::detail {
 
-/// Of both maps. Asked where a map is made, and not where its type is named: there T may have
-/// handles, pointers and maps of its own type for members, and so be incomplete.
+/// For both maps. Checked where a map is constructed, and not where its type is named. There T may
+/// be incomplete, since it may have handles, pointers and maps of its own type for members.
 template <class T, class Hooks>
 constexpr bool values_fit() noexcept {
   static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");
@@ -28,7 +28,7 @@ concept compares = requires(Less& less, const T& value) {
 template <class Importance, class T>
 using importance_of = std::remove_cvref_t<std::invoke_result_t<Importance&, const T&>>;
 
-/// Whether `importance` makes of a value what can be compared.
+/// Whether `importance` returns something that can be compared by `<`.
 template <class Importance, class T>
 concept ranks = requires(importance_of<Importance, T>& own, importance_of<Importance, T>& lowest) {
   static_cast<bool>(own < lowest);

@@ -31,13 +31,13 @@ namespace lido {
 /// Values in one array, without order. Insert, erase and find take constant time (an insert that
 /// grows the array takes as long as the array is); a walk is as fast as one over an array.
 ///
-/// A value moves when the array grows or shrinks and when a hole is closed. Its handle stays good
+/// A value moves when the array grows or shrinks and when a hole is closed. Its handle is valid
 /// until it is erased, and is refused for ever after. Holes are closed as `compaction_mode` says,
 /// by at most one move for each.
 ///
-/// T must be movable; if moving may throw, see the functions. If an insert throws, nothing has
-/// happened, but where the array has to grow: if it is on_insert that throws, the values are
-/// elsewhere; those of a T that can only be moved, by a move that throws, may be moved from.
+/// T must be movable; if moving may throw, see the functions. An insert that throws has no effect,
+/// unless the array grows. If on_insert throws then, the values have moved. If a move of a T
+/// without a copy constructor throws then, some values are moved from.
 ///
 /// For one thread at a time, as std::vector: several may call const functions beside one another.
 /// T's own functions must not use the map; hooks: see slot_map_hooks.hpp.
@@ -69,8 +69,8 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   }
 
   /// Handles lead into the map that now has the values. `other` begins anew, with its numbers and
-  /// mode: nothing that led into it may be used when it is filled again. Its name and hooks have
-  /// been moved from; inserts make room, not `reserve`. If moving Hooks throws, nothing has
+  /// mode; its name and hooks are moved from. Nothing that led into it may be used when it is
+  /// filled again. Inserts make room there, not `reserve`. If moving Hooks throws, nothing has
   /// happened. Requires: no walk in it. No assignment: handles might lead to what is in a map.
   slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : hooks_(std::move(other.hooks_)),
@@ -86,8 +86,8 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   slot_map& operator=(const slot_map&) = delete;
   ~slot_map() = default;
 
-  /// A value made from `args`; as `object_pool::acquire` makes it. Throws pool_exhausted when there
-  /// are `max_size()` already, and what T's constructor, a hook and the allocator throw.
+  /// Constructs a value from `args`, as `object_pool::acquire` does. Throws pool_exhausted when
+  /// there are `max_size()` already, and what T's constructor, a hook and the allocator throw.
   template <class... Args>
   handle_type emplace(Args&&... args) {
     if (size() >= max_size_) [[unlikely]] {
@@ -104,9 +104,9 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     return size() < max_size_ ? add(std::forward<Args>(args)...) : handle_type();
   }
 
-  /// As emplace; when there are `max_size()` already, takes the place of the value that no other
-  /// one comes before by `less(const T&, const T&)`. Looks at all values then. If on_insert throws,
-  /// the old value is gone; if something else does, nothing has happened.
+  /// As emplace; when there are `max_size()` already, replaces the value that no other comes before
+  /// by `less(const T&, const T&)`. Looks at all values then. If on_insert throws, the old value is
+  /// gone; any other exception has no effect.
   template <class Less, class... Args>
   handle_type emplace_or_evict(Less less, Args&&... args) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -121,8 +121,8 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     return announce_insert(store_.replace(place, std::move(value)));
   }
 
-  /// Destroys the value; false when the handle is stale. During a walk, or unless `compaction_mode`
-  /// is immediate, it leaves a hole; so it does when a move that closes it throws.
+  /// Destroys the value; false when the handle is stale. Leaves a hole during a walk, in a
+  /// `compaction_mode` other than immediate, and when a move that closes it throws.
   bool erase(handle_type handle) noexcept {
     const std::uint32_t place = store_.find(handle.to_bits());
     if (place != detail::null_slot) {
@@ -143,7 +143,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     settle();
   }
 
-  /// The value; nullptr when the handle is stale. Good until the map changes.
+  /// The value; nullptr when the handle is stale. Valid until the map changes.
   [[nodiscard]] T* find(handle_type handle) noexcept {
     T* const values = store_.values();
     const std::uint32_t place = store_.find(handle.to_bits());
@@ -171,11 +171,11 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, slot_map&)` for each value in the order of
   /// memory; what f may return says `step`. True: the walk came to its end.
   ///
-  /// f may erase any value, insert, and walk itself. No hole is closed and no memory given back
-  /// until the outermost walk ends; a value that is there from begin to end is visited once, one
-  /// that is inserted meanwhile not or once. An insert that finds no room moves all values: f's own
-  /// reference is not good afterwards. With `compaction_mode` deferred closes holes first, and
-  /// throws what moving throws. If f throws, the walk ends.
+  /// f may erase any value, insert, and walk itself. Until the outermost walk ends, no hole is
+  /// closed and no memory given back. A value that is there from begin to end is visited once; a
+  /// value that is inserted meanwhile, not or once. An insert that finds no room moves all values,
+  /// so f's own reference is invalid afterwards. With `compaction_mode` deferred it closes holes
+  /// first, and throws what moving throws. If f throws, the walk ends.
   template <class F>
   bool for_each(F&& f) {
     close_holes_before_walk();
@@ -262,8 +262,8 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   [[nodiscard]] std::size_t holes() const noexcept { return store_.holes(); }
   /// Slots that are not used again, since every generation of theirs has been given out.
   [[nodiscard]] std::size_t used_up_slots() const noexcept { return store_.used_up(); }
-  /// Memory beyond the places for values: 8 bytes and a bit for each, 8 for each slot there is room
-  /// for, and what makes a block of 2 MiB or more whole huge pages: at most an eighth of the block.
+  /// Memory beyond the values: 8 bytes and one bit per place, 8 bytes per slot there is room for.
+  /// Blocks of 2 MiB or more are rounded up to whole huge pages, by an eighth at most.
   [[nodiscard]] std::size_t bookkeeping_bytes() const noexcept {
     return store_.memory() - capacity() * sizeof(T);
   }
@@ -294,7 +294,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     return grow_and_add(std::forward<Args>(args)...);
   }
 
-  // Not inlined, so that what is frequent is.
+  // Not inlined, so that the frequent path is.
   template <class... Args>
   [[gnu::noinline]] handle_type grow_and_add(Args&&... args) {
     const std::uint32_t more = detail::grown_capacity(store_.capacity(), max_size_, name_);
@@ -311,7 +311,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     }
   }
 
-  /// Where there are no holes and none is to be: puts the last value into the place. False: not so.
+  /// With holes closed at once and none open: moves the last value there. False: nothing done.
   bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
     if constexpr (std::is_nothrow_move_constructible_v<T>) {
       if (mode_ != compaction_mode::immediate || walks_ != 0 || store_.holes() != 0) {
@@ -337,7 +337,7 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     }
   }
 
-  // What comes back half moved is not worth the memory, so such types wait for shrink_to_fit.
+  // A half moved T is not worth the memory, so types whose moves may throw wait for shrink_to_fit.
   void shrink_if_sparse() noexcept {
     const std::size_t used = store_.end();
     if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&

@@ -14,9 +14,9 @@ namespace lido {
 
 /// Goes over the values of a `slot_map` in the order of memory and steps over holes.
 ///
-/// Every call that changes the map makes its iterators invalid, but for an erase of another value
-/// while `compaction_mode` is not immediate; `end()` stays good then, too. Does not move values and
-/// does not close holes.
+/// Every call that changes the map makes its iterators invalid. An exception is an erase of another
+/// value while `compaction_mode` is not immediate; `end()` stays valid then, too. Iterators do not
+/// move values and do not close holes.
 template <class Map>
 class slot_map_iterator {
  public:

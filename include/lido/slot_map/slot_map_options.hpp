@@ -16,7 +16,7 @@ namespace lido {
 
 /// When a slot map closes the holes that erased values leave, by moving values from the end there.
 enum class compaction_mode : std::uint8_t {
-  /// In each erase, by one move: there is no hole but during walks, which close theirs at their
+  /// In each erase, by one move. There are holes only during walks, which close theirs at their
   /// end, and after a move that threw. An erase that makes the map sparse moves all values (see
   /// shrink_threshold).
   immediate,
@@ -33,14 +33,14 @@ struct slot_map_options {
   std::size_t max_size = unlimited;
 
   /// Room from the start, and always: the map never gives this much back. With `reserve` equal to
-  /// `max_size` all memory is allocated at the start, places and table apart, and only
-  /// `shrink_to_fit` allocates another table, for as long as no slot is used up.
+  /// `max_size`, all memory is allocated at the start, places and table apart. As long as no slot
+  /// is used up, only `shrink_to_fit` allocates then: another table.
   std::size_t reserve = 0;
 
-  /// Memory is given back when holes are closed, at each erase if that is `immediate`, if more than
-  /// so many places are free then and fewer than a quarter are used; half of what stays is free.
-  /// After a `clear` or erases at the end, which leave no holes, the next compaction does it. Where
-  /// moving a T may throw it waits for `shrink_to_fit`. `unlimited`: never by itself.
+  /// The map gives memory back when it closes holes, which mode immediate does at each erase. More
+  /// than this many places must be free then and fewer than a quarter used; half of what stays is
+  /// free. After a `clear` or erases at the end, which leave no holes, the next compaction does it.
+  /// Where moving a T may throw, only `shrink_to_fit` does. `unlimited`: never by itself.
   std::size_t shrink_threshold = 1024;
 
   compaction_mode compaction = compaction_mode::deferred;
@@ -52,11 +52,11 @@ struct slot_map_options {
 namespace detail {
 
 inline constexpr std::uint32_t first_capacity = 16;  ///< of a map that grows
-/// That places are given back for by themselves: not the first ones, for a map that holds now none
-/// and now one value.
+/// Fewer free places are not given back by themselves. So the first ones stay, for a map that
+/// alternates between no value and one.
 inline constexpr std::size_t fewest_spare = first_capacity;
 
-/// Of a map whose places are all taken. Throws pool_exhausted if it must not grow.
+/// For a map whose places are all taken. Throws pool_exhausted if it must not grow.
 [[nodiscard]] inline std::uint32_t grown_capacity(std::size_t capacity, std::size_t max_size,
                                                   const std::string& name) {
   const std::size_t most = std::min<std::size_t>(max_size, max_capacity);
@@ -67,7 +67,7 @@ inline constexpr std::size_t fewest_spare = first_capacity;
       std::min(std::max<std::size_t>(capacity * 2, first_capacity), most));
 }
 
-/// Before any memory is asked for.
+/// Refuses wrong options before any memory is allocated.
 inline const slot_map_options& checked(const slot_map_options& options) {
   if (options.max_size == 0) {
     throw_invalid_option(options.name, "max_size is 0");

@@ -1,45 +1,45 @@
 /// @file
-/// Internal. The word that says what a slot of a concurrent slot map holds and who is with it.
+/// Internal. What a slot of a concurrent slot map holds, and which threads are with it, in a word.
 #pragma once
 
 #include <cstdint>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 
 namespace lido::detail {
 
-/// Generation, 48 bits; whether there is a value; whether someone is alone with it; whether the
-/// slot is claimed by who erased it; how many read.
+/// Generation, 48 bits; whether there is a value; whether a thread is alone with it; whether the
+/// eraser has claimed the slot; number of readers.
 ///
-/// A value is erased by taking its `live` bit: from then on nobody enters. Whoever is the last to
-/// be with it then, the eraser if nobody else, has it alone and ends it.
+/// A value is erased by clearing its `live` bit: from then on no thread can enter. The last thread
+/// with the value then has it alone and destroys it. If no thread is with it, that is the eraser.
 ///
 /// Invariants
 ///  I1 The generation only grows, and only while the slot has no value. A slot whose generations
 ///     are used up has generation 0 for ever, which no value has.
-///  I2 `alone` excludes readers. Both count those who are with the value, live or not.
-/// Memory ordering: an atomic word alone decides who may touch the value, so what one does with it
-///   is visible to the next; see the notes. Between a value and the next one in the slot the free
-///   list orders.
-/// Progress: to enter waits for those who are with the value, and nobody stands in line: readers
-///   who overlap without end keep out who wants to be alone. The rest is lock-free.
+///  I2 `alone` excludes readers. Both count the threads that are with the value, live or not.
+/// Memory ordering: one atomic word decides which thread may touch the value, so what one thread
+///   does with it is visible to the next; see the notes. Between a value and the next one in the
+///   slot the free list orders.
+/// Progress: entering waits for threads that are with the value, in no order. Readers that overlap
+///   without end keep out a thread that wants to be alone. The rest is lock-free.
 class slot_state {
  public:
   /// What becomes of an erased value.
   enum class fate : std::uint8_t {
-    stale,   ///< it was another one, or none
-    ours,    ///< nobody is with it: the caller has to end it
-    theirs,  ///< the last one who is with it will
+    stale,   ///< there is another value, or none
+    ours,    ///< no thread is with it: the caller has to destroy it
+    theirs,  ///< the last thread with it will
   };
 
   static constexpr std::uint64_t first_generation = 1;
   static constexpr std::uint64_t last_generation = (std::uint64_t{1} << 48U) - 1;
 
   [[nodiscard]] std::uint64_t generation() const noexcept {
-    // relaxed: who takes a slot gets it from the free list; who walks enters with it, or does not
+    // relaxed: a thread that takes a slot gets it from the free list; a walk enters with it, or not
+    // at all
     return word_.load(std::memory_order_relaxed) >> generation_shift;
   }
 
@@ -48,21 +48,16 @@ class slot_state {
     return (word_.load(std::memory_order_relaxed) & live) != 0;
   }
 
-  /// The value is made. Requires: the slot is the caller's.
+  /// The value is constructed. Requires: the caller owns the slot.
   void publish() noexcept {
-    if (broken(mutation::erase_beside_visit)) {
-      // relaxed: as in retire_value, a store would lose the leave of who is with the value still
-      word_.fetch_or(live, std::memory_order_relaxed);
-      return;
-    }
-    // relaxed: the slot is the caller's, from the free list
+    // relaxed: the caller owns the slot, from the free list
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
     // (1) - this release-store synchronizes-with the acquire-CAS (2, 3), the acq_rel-CAS (9) and
-    // the acquire-load (8): who enters sees the value
+    // the acquire-load (8): a thread that enters sees the value
     word_.store(before | live, std::memory_order_release);
   }
 
-  /// Waits until nobody is with the value. False: it is another one, or none.
+  /// Waits until no other thread is with the value. False: there is another value, or none.
   [[nodiscard]] bool enter_alone(std::uint64_t generation) noexcept {
     patience waiting;
     // relaxed: validated by (2)
@@ -74,7 +69,6 @@ class slot_state {
         before = word_.load(std::memory_order_relaxed);
         continue;
       }
-      schedule_point();
       // (2) - this acquire-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
       // (4, 5), so all that was done with the value is visible. On failure relaxed: looked at again
       if (word_.compare_exchange_weak(before, before | alone, std::memory_order_acquire,
@@ -85,7 +79,7 @@ class slot_state {
     return false;
   }
 
-  /// Waits until nobody is alone with the value. False as above.
+  /// Waits until no thread is alone with the value. False as above.
   [[nodiscard]] bool enter_shared(std::uint64_t generation) noexcept {
     patience waiting;
     // relaxed: validated by (3)
@@ -97,7 +91,6 @@ class slot_state {
         before = word_.load(std::memory_order_relaxed);
         continue;
       }
-      schedule_point();
       // (3) - this acquire-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
       // (4), so the value is visible as the last one left it. On failure relaxed: looked at again
       if (word_.compare_exchange_weak(before, before + one_reader, std::memory_order_acquire,
@@ -108,12 +101,14 @@ class slot_state {
     return false;
   }
 
-  /// True: the value was erased meanwhile and the caller, who was the last, has to end it.
+  /// True: the value was erased meanwhile and the caller, the last thread with it, has to destroy
+  /// it.
   [[nodiscard]] bool leave_alone() noexcept {
     // (4) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2, 3) and the acq_rel-CAS
-    // (9): the next one sees what was done, and who has to end the value what its eraser did before
+    // (9). The next thread sees what was done; the one that destroys the value sees what its eraser
+    // did before
     const std::uint64_t before = word_.fetch_sub(alone, std::memory_order_acq_rel);
-    return (before & live) == 0 && !broken(mutation::leave_doomed);
+    return (before & live) == 0;
   }
   [[nodiscard]] bool leave_shared() noexcept {
     // (5) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2), the acq_rel-fetch-sub (5)
@@ -122,40 +117,34 @@ class slot_state {
     return (before & (live | readers)) == one_reader;
   }
 
-  /// From now on nobody enters.
+  /// From now on no thread can enter.
   [[nodiscard]] fate erase(std::uint64_t generation) noexcept { return erase(generation, 0); }
-  /// The same, and the slot is to be the caller's: if fate is theirs, wait_for_end tells when.
+  /// The same, and the caller claims the slot: if fate is theirs, wait_for_end tells when it has
+  /// it.
   [[nodiscard]] fate erase_and_claim(std::uint64_t generation) noexcept {
     return erase(generation, claimed);
   }
 
-  /// Whether who erased the value wants its slot. Requires: the value is erased, and the caller the
-  /// last one with it.
+  /// Whether the eraser of the value claims its slot. Requires: the value is erased, and the caller
+  /// is the last thread with it.
   [[nodiscard]] bool is_claimed() const noexcept {
-    // relaxed: who found out that it is the last one has seen the erase in this word
-    return (word_.load(std::memory_order_relaxed) & claimed) != 0 &&
-           !broken(mutation::claim_unread);
+    // relaxed: a thread that found itself to be the last has seen the erase in this word
+    return (word_.load(std::memory_order_relaxed) & claimed) != 0;
   }
 
-  /// The value is ended. False: the generations up to `last` are used up, and the slot with them.
-  /// Requires: as `erase` and `leave_...` say, or the slot is the caller's and was not published.
+  /// The value is destroyed. False: the generations up to `last` are used up, and the slot with
+  /// them. Requires: `erase` or `leave_...` said so, or the caller owns the slot and did not
+  /// publish it.
   [[nodiscard]] bool retire_value(std::uint64_t last) noexcept {
-    if (broken(mutation::erase_beside_visit)) {
-      // relaxed: with a store, those who are with the value would be counted wrongly, and the
-      // threads of a broken build would wait for ever before anything is noticed
-      word_.fetch_add(std::uint64_t{1} << generation_shift, std::memory_order_relaxed);
-      return true;
-    }
-    // relaxed: nobody enters, and who takes the slot next gets it from the free list, or by (7)
+    // relaxed: no thread enters, and the next owner gets the slot from the free list, or by (7)
     const std::uint64_t now = word_.load(std::memory_order_relaxed) >> generation_shift;
-    const std::uint64_t next = broken(mutation::same_state_generation) ? now : now + 1;
-    // (6) - this release-store synchronizes-with the acquire-load (7): who has claimed the slot
-    // sees the end of the value
-    word_.store(now < last ? next << generation_shift : 0, std::memory_order_release);
+    // (6) - this release-store synchronizes-with the acquire-load (7): the thread that claimed the
+    // slot sees the end of the value
+    word_.store(now < last ? (now + 1) << generation_shift : 0, std::memory_order_release);
     return now < last;
   }
 
-  /// Waits until the value of a claimed slot is ended. False: so is the slot.
+  /// Waits until the value of a claimed slot is destroyed. False: the slot is used up.
   [[nodiscard]] bool wait_for_end(std::uint64_t generation) const noexcept {
     patience waiting;
     for (;;) {
@@ -169,8 +158,8 @@ class slot_state {
   }
 
   [[nodiscard]] bool is_live(std::uint64_t generation) const noexcept {
-    // (8) - this acquire-load synchronizes-with the release-store (1): who was told that there is a
-    // value walks as far as that
+    // (8) - this acquire-load synchronizes-with the release-store (1): a thread that learns of the
+    // value here sees the end raised before, so its walks reach the value
     return has_value(word_.load(std::memory_order_acquire), generation);
   }
 
@@ -186,26 +175,23 @@ class slot_state {
     // relaxed: validated by (9)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
     while (has_value(before, generation)) {
-      schedule_point();
       // (9) - this acq_rel-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
-      // (4, 5): who ends the value sees what all did. On failure relaxed: looked at again
+      // (4, 5): the thread that destroys the value sees what all did. On failure relaxed: looked at
+      // again
       if (word_.compare_exchange_weak(before, (before & ~live) | claim, std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
         const bool visited = (before & (alone | readers)) != 0;
-        return visited && !broken(mutation::erase_beside_visit) ? fate::theirs : fate::ours;
+        return visited ? fate::theirs : fate::ours;
       }
     }
-    // Nobody else takes what is claimed, unless this build is wrong on purpose.
-    const bool taken = (before & claim) != 0 && before >> generation_shift == generation;
-    return taken && broken(mutation::claim_ignored) ? fate::theirs : fate::stale;
+    return fate::stale;
   }
 
   static bool has_value(std::uint64_t word, std::uint64_t generation) noexcept {
-    return (word & live) != 0 &&
-           (word >> generation_shift == generation || broken(mutation::enter_anyway));
+    return (word & live) != 0 && word >> generation_shift == generation;
   }
 
-  /// Between two looks at a value that others are with: pauses, and lets others run after a while.
+  /// Between two looks at a value that other threads are with: pauses, and yields after a while.
   class patience {
    public:
     void wait() noexcept {

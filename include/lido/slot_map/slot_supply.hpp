@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The free slots of a concurrent slot map, and where those with values end.
+/// Internal. The free slots of a concurrent slot map, and an end behind all slots with values.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include <optional>
 #include <span>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_geometry.hpp"
 #include "lido/base/slot_index.hpp"
@@ -24,18 +23,18 @@
 
 namespace lido::detail {
 
-/// A slot_source that also knows an end behind which no slot has a value, for walks. Values raise
-/// it; `lower_end` takes all free slots out for a moment and lowers it to behind the others.
+/// A slot_source that also knows an end behind which no slot has a value, for walks. New values
+/// raise it. `lower_end` takes all free slots out for a moment and lowers it to behind the others.
 ///
 /// Invariants
-///  I1 Who lowers the end holds `census_word_`: one bit for that, and a number that moves with each
-///     change, and as the holder gets on.
-///  I2 The end is lowered only while all slots from the new one on are in the census, in the hands
-///     of the holder. So it stays above each slot that somebody has; and who gets a slot from the
+///  I1 The thread that lowers the end holds `census_word_`: one bit for that, and a number that
+///     moves with each change, and as the holder gets on.
+///  I2 The end is lowered only while the holder has all slots from the new end on in its census. So
+///     the end stays above each slot that another thread has. A thread that gets a slot from the
 ///     census sees the end that was set before, and raises it anew.
 ///  I3 take fails only for the reasons of slot_source, or if the holder did nothing for a tenth of
-///     a second: slots in the census do not count as taken. Who has looked beside a few of them
-///     lets no other begin (`patient_`).
+///     a second: slots in the census do not count as taken. A thread that has looked beside a few
+///     of them lets no other begin (`patient_`).
 /// Memory ordering: `end_` is relaxed, since I2 goes by the hand-over of slots (slot_source). That
 ///   no census began during a look is told by a release-CAS (2) on the word.
 /// Progress: take and give_back as slot_source; a take that finds nothing while a census is held
@@ -48,13 +47,13 @@ class slot_supply final : private thread_exit_listener {
       : capacity_(capacity),
         source_(slots, capacity, cache_choice::automatic, max_cached),
         census_(capacity) {
-    // A source that was just made may begin with its highest slots.
+    // A new source may hand out its highest slots first.
     if (census_.extend_to(capacity_) != 0) {
       throw std::bad_alloc();
     }
     take_census();
     put_back_census();
-    // relaxed: nobody else is here yet
+    // relaxed: no other thread is here yet
     census_word_.store(0, std::memory_order_relaxed);
     register_listener();
   }
@@ -62,7 +61,7 @@ class slot_supply final : private thread_exit_listener {
   slot_supply& operator=(const slot_supply&) = delete;
   ~slot_supply() { unregister_listener(); }
 
-  /// A free slot, now the caller's; null when all are taken (I3).
+  /// A free slot, which the caller owns now; null when all are taken (I3).
   [[nodiscard]] void* take() noexcept {
     void* const slot = source_.acquire();
     return slot != nullptr ? slot : take_beside_census();
@@ -72,17 +71,17 @@ class slot_supply final : private thread_exit_listener {
   [[nodiscard]] pool_stats stats() const noexcept { return source_.stats(); }
 
   [[nodiscard]] std::uint32_t end() const noexcept {
-    // relaxed: raised before the value is published, so who has met the value sees that, and while
-    // it is there it stays above (I2); what is in a slot says the slot's own word
+    // relaxed: raised before the value is published, so a thread that has met the value sees it
+    // raised. It stays above while the value is there (I2); the slot's own word says what is in a
+    // slot
     return end_.load(std::memory_order_relaxed);
   }
 
-  /// There will be a value. Requires: the slot is the caller's.
+  /// A value is about to be published. Requires: the caller owns the slot.
   // relaxed (whole function): see end()
   void raise_end(std::uint32_t slot) noexcept {
     std::uint32_t before = end_.load(std::memory_order_relaxed);
     while (before <= slot) {
-      schedule_point();
       if (end_.compare_exchange_weak(before, slot + 1, std::memory_order_relaxed,
                                      std::memory_order_relaxed)) {
         return;
@@ -90,10 +89,10 @@ class slot_supply final : private thread_exit_listener {
     }
   }
 
-  /// Lowers the end as far as slots are free, and calls `discard(end, before, note)` while those
-  /// behind it, of which those up to `before` were taken once, are nobody's; it calls `note()`
-  /// every few milliseconds (I3). Nothing if another thread is doing that, or others have waited
-  /// for too many of these.
+  /// Lowers the end as far as slots are free. Calls `discard(end, before, note)` while no other
+  /// thread can get the slots behind it; those up to `before` were taken once. `discard` calls
+  /// `note()` every few milliseconds (I3). No effect if another thread is doing this, or others
+  /// have waited for too many of these.
   template <class Discard>
   void lower_end(Discard discard) noexcept {
     // relaxed: a hint
@@ -102,10 +101,6 @@ class slot_supply final : private thread_exit_listener {
     }
     take_census();
     const std::uint32_t end = end_of_taken();
-    if (broken(mutation::late_end)) {
-      put_back_census();
-    }
-    schedule_point();
     const std::uint32_t before = std::max(end, this->end());
     if (end < before) {
       // relaxed: see end()
@@ -122,7 +117,7 @@ class slot_supply final : private thread_exit_listener {
   static constexpr word one_change = 2;
   [[nodiscard]] static bool is_held(word seen) noexcept { return (seen & held) != 0; }
 
-  /// One more of them for as long as it lives.
+  /// Counts one more for as long as it lives.
   class one_more {
    public:
     explicit one_more(atomic<std::uint32_t>& them) noexcept : them_(them) {
@@ -140,19 +135,19 @@ class slot_supply final : private thread_exit_listener {
     atomic<std::uint32_t>& them_;
   };
 
-  /// After an acquire that found nothing. The word's number never goes back: where it is 0 now no
+  /// After an acquire that found nothing. The word's number never goes back: where it is 0 now, no
   /// census has ever begun, so the first look counts.
   [[nodiscard, gnu::noinline]] void* take_beside_census() noexcept {
     constexpr word many = 32 * one_change;
     exponential_backoff backoff;
     word before = 0;
     int waits = 0;
-    // relaxed: only how far it gets
+    // relaxed: only to see how far it gets
     const word first = census_word_.load(std::memory_order_relaxed);
     std::optional<one_more> patient;
     while (!unchanged_since(before)) {
       // (1) - this acquire-load synchronizes-with the release-store (4), so the slots that the last
-      // census gave back are seen
+      // census gave back are visible
       const word seen = census_word_.load(std::memory_order_acquire);
       waits = seen == before ? waits + 1 : 0;
       before = seen;
@@ -175,15 +170,11 @@ class slot_supply final : private thread_exit_listener {
 
   /// Whether no census was under way from the moment `seen` was read.
   [[nodiscard]] bool unchanged_since(word seen) noexcept {
-    if (broken(mutation::ignore_census)) {
-      return true;
-    }
     if (is_held(seen)) {
       return false;
     }
-    schedule_point();
-    // (2) - this release-CAS synchronizes-with the acquire-CAS (3): what this thread has looked at
-    // was looked at before the next census began. On failure relaxed: it is read again by (1)
+    // (2) - this release-CAS synchronizes-with the acquire-CAS (3): the looks of this thread come
+    // before the next census begins. On failure relaxed: it is read again by (1)
     return census_word_.compare_exchange_strong(seen, seen, std::memory_order_release,
                                                 std::memory_order_relaxed);
   }
@@ -192,7 +183,6 @@ class slot_supply final : private thread_exit_listener {
     // relaxed: only a guess, validated by (3)
     word seen = census_word_.load(std::memory_order_relaxed);
     while (!is_held(seen)) {
-      schedule_point();
       // (3) - this acquire-CAS synchronizes-with the release-CAS (2) and the release-store (4): the
       // census is as the last holder left it. On failure relaxed: looked at again
       if (census_word_.compare_exchange_weak(seen, (seen + one_change) | held,
@@ -204,7 +194,7 @@ class slot_supply final : private thread_exit_listener {
     return false;
   }
   void let_go() noexcept {
-    // relaxed: nobody else writes it while it is held
+    // relaxed: only the holder writes it while it is held
     const word now = census_word_.load(std::memory_order_relaxed);
     // (4) - this release-store synchronizes-with the acquire-load (1) and the acquire-CAS (3)
     census_word_.store(now + one_change - held, std::memory_order_release);
@@ -222,7 +212,7 @@ class slot_supply final : private thread_exit_listener {
     });
   }
 
-  /// Behind the last slot that is not in the census.
+  /// The index behind the last slot that is not in the census.
   [[nodiscard]] std::uint32_t end_of_taken() noexcept {
     constexpr std::uint32_t slots_between_notes = std::uint32_t{1} << 26U;  // some milliseconds
     constexpr auto word_size = static_cast<std::uint32_t>(slot_census::most_at_once);
@@ -237,10 +227,10 @@ class slot_supply final : private thread_exit_listener {
     return end;
   }
 
-  /// Low slots end on top, so that they are used first. A seventeenth of all finds no room in
-  /// magazines (depot I3). Who takes few slots takes these, who takes many takes magazines, and
-  /// both are to begin low: so of the lowest eighth one magazine a word is for the one, the rest
-  /// for the other. That leaves magazines enough for all slots above.
+  /// Low slots end on top, so that they are used first. Magazines have no room for a seventeenth of
+  /// all slots (depot I3), so these are single. A thread that takes few slots takes single ones,
+  /// others take magazines, and both are to begin low. So in the lowest eighth each word fills one
+  /// magazine, and its other slots are single. That leaves magazines enough for all slots above.
   void put_back_census() noexcept {
     std::array<slot_index, slot_census::most_at_once> chunk;
     std::uint64_t end = census_.end();
@@ -253,7 +243,7 @@ class slot_supply final : private thread_exit_listener {
     }
   }
 
-  /// So few at a time that they do not fill a magazine.
+  /// Gives back so few at a time that they do not fill a magazine.
   void give_back_apart(std::span<const slot_index> slots) noexcept {
     while (!slots.empty()) {
       const std::size_t size = std::min<std::size_t>(slots.size(), magazine_size / 2);
@@ -263,8 +253,8 @@ class slot_supply final : private thread_exit_listener {
   }
 
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
-  // What a holder that the fork has left behind had in its census. What it had not yet put there is
-  // lost to this process.
+  // Puts back the census of a holder that does not exist in this process. What the holder had not
+  // yet put there is lost to this process.
   void on_fork(std::uint32_t /*survivor*/) noexcept override {
     // relaxed (2x): there is one thread, and it does not wait
     patient_.store(0, std::memory_order_relaxed);
@@ -279,7 +269,7 @@ class slot_supply final : private thread_exit_listener {
   slot_census census_;
   alignas(no_false_sharing) atomic<std::uint32_t> end_{0};
   alignas(no_false_sharing) atomic<word> census_word_{0};
-  atomic<std::uint32_t> patient_{0};  ///< who waits, and for whose sake no census begins
+  atomic<std::uint32_t> patient_{0};  ///< threads waiting; no census begins meanwhile
 };
 
 }  // namespace lido::detail

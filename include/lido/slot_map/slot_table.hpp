@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What handles lead to: for each slot its generation and where its value is.
+/// Internal. What handles lead to: for each slot its generation and the place of its value.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "lido/base/huge_pages.hpp"
-#include "lido/base/mutation.hpp"
 #include "lido/base/slot_index.hpp"
 
 namespace lido::detail {
@@ -25,12 +24,12 @@ struct generations {
 
 using all_generations = generations<0x7FFF'FFFE>;  // the next one, marked, is `used_up`
 
-/// Slots for one thread. A slot without a value is free, and in a list through the table itself, or
-/// it is vacant: then it has a place still, and its next value is made there.
+/// Slots for one thread. A slot without a value is free or vacant. Free slots form a list through
+/// the table itself. A vacant slot still has a place, and its next value is made there.
 ///
-/// Of each slot the table keeps one word: the handle that is good now, exclusive or the place of
-/// its value. So a look-up is one operation on the bits of a handle, whose result is the place if
-/// the generations are equal and more than any place if not.
+/// For each slot the table keeps one word: the handle that is valid now, exclusive or the place of
+/// its value. So a look-up is one operation on the bits of a handle. Its result is the place if the
+/// generations are equal, and more than any place if not.
 ///
 /// Invariants
 ///  I1 The generation of a slot only grows, and so does the least one that a new slot may begin
@@ -41,7 +40,7 @@ using all_generations = generations<0x7FFF'FFFE>;  // the next one, marked, is `
 template <class Generations>
 class slot_table {
  public:
-  /// Where the value is whose handle has these bits; null_slot when that is stale.
+  /// The place of the value whose handle has these bits; null_slot when that is stale.
   [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
     const auto slot = static_cast<slot_index>(handle);
     if (slot < words_.size()) [[likely]] {
@@ -58,7 +57,7 @@ class slot_table {
     return (words_[slot] & generation_bits) | slot;
   }
 
-  /// Of a slot with a value: where that is; of a vacant one: its place. Of another: anything.
+  /// The place of a slot that has a value or is vacant. For other slots: any number.
   [[nodiscard]] std::uint32_t place_or_any(slot_index slot) const noexcept {
     return static_cast<std::uint32_t>(words_[slot]) ^ slot;
   }
@@ -77,7 +76,7 @@ class slot_table {
     }
   }
 
-  /// A free slot, now of the value at `place`: the bits of its handle. Requires: prepare().
+  /// Gives the value at `place` a free slot; returns the bits of its handle. Requires: prepare().
   [[nodiscard]] std::uint64_t take(std::uint32_t place) noexcept {
     const slot_index slot = first_free_;
     const std::uint64_t free = words_[slot];
@@ -87,15 +86,15 @@ class slot_table {
     return handle;
   }
 
-  /// The value of `slot` has moved.
+  /// The value of `slot` has moved to `place`.
   void move(slot_index slot, std::uint32_t place) noexcept { words_[slot] = handle(slot) ^ place; }
 
-  /// Frees the slot of a handle, which is stale from now on. Requires: it is good.
+  /// Frees the slot of a handle, which is stale from now on. Requires: the handle is valid.
   void give_back(std::uint64_t handle) noexcept {
     put_in_list(static_cast<slot_index>(handle), generation_after(handle));
   }
 
-  /// Makes the slot of a handle vacant, which is stale from now on. Requires: it leads to `place`.
+  /// Makes a slot vacant; its handle is stale from now on. Requires: the handle leads to `place`.
   void vacate(std::uint64_t handle, std::uint32_t place) noexcept {
     const auto slot = static_cast<slot_index>(handle);
     words_[slot] = word_without_value(generation_after(handle), slot ^ place);
@@ -111,8 +110,8 @@ class slot_table {
     }
   }
 
-  /// The bits of the handle of a value at the place of a vacant slot. That is its slot, too, unless
-  /// it is used up. Requires: prepare_to_fill(slot).
+  /// Gives the value at the place of a vacant slot that slot, or a free one if it is used up.
+  /// Returns the bits of the value's handle. Requires: prepare_to_fill(slot).
   [[nodiscard]] std::uint64_t fill(slot_index slot) noexcept {
     if (is_used_up(slot)) [[unlikely]] {
       return take(place_or_any(slot));
@@ -128,11 +127,11 @@ class slot_table {
 
   void reserve(std::size_t slots) { words_.reserve(slots + used_up_); }
 
-  /// Drops the free slots behind the last one that is taken, used up or old, and the memory of them
-  /// all but what `reserve(slots)` asks for. What they have counted is kept as the generation that
-  /// new slots begin with; so one that has given half of its own stays, or each new slot would be
-  /// used up at once. Throws std::bad_alloc, and has changed nothing then. `taken(slot)` says
-  /// whether a slot has a value. Requires: none is vacant.
+  /// Drops the free slots behind the last one that is taken, used up or old, and their memory
+  /// except what `reserve(slots)` asks for. New slots begin with the highest generation that was
+  /// dropped. So a slot that has given half of its own stays, or each new slot would be used up at
+  /// once. Throws std::bad_alloc without effect. `taken(slot)`: it has a value. Requires: none is
+  /// vacant.
   template <class Taken>
   void shrink(std::size_t slots, Taken taken) {
     std::size_t keep = words_.size();
@@ -169,22 +168,21 @@ class slot_table {
   static constexpr std::uint64_t generation_bits = 0xFFFF'FFFF'0000'0000;
   static constexpr std::uint64_t unused = 0x8000'0000'0000'0000;
 
-  /// Its next generation, marked; `low`: of a free slot the next one in the list, of a vacant one
-  /// the place as in the word of a slot with a value.
+  /// The slot's next generation, marked. `low` of a free slot: the next one in the list. `low` of a
+  /// vacant slot: its place, as in the word of a slot with a value.
   static constexpr std::uint64_t word_without_value(std::uint32_t generation,
                                                     std::uint32_t low) noexcept {
     return unused | std::uint64_t{generation} << 32U | low;
   }
 
-  /// Of the slot of a good handle. Counts a slot that has none.
+  /// What follows the generation of a valid handle. Counts a slot that has none left.
   [[nodiscard]] std::uint32_t generation_after(std::uint64_t handle) noexcept {
     const auto generation = static_cast<std::uint32_t>(handle >> 32U);
     if (generation == Generations::last) [[unlikely]] {
-      const bool again = broken(mutation::reuse_used_up);
-      used_up_ += again ? 0 : 1;
-      return again ? Generations::first : Generations::used_up;
+      ++used_up_;
+      return Generations::used_up;
     }
-    return broken(mutation::same_slot_generation) ? generation : generation + 1;
+    return generation + 1;
   }
 
   void put_in_list(slot_index slot, std::uint32_t generation) noexcept {
@@ -194,7 +192,7 @@ class slot_table {
     }
   }
 
-  /// Of a slot without a value the next one it gives.
+  /// The next generation that a slot without a value gives.
   [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
     return static_cast<std::uint32_t>((words_[slot] & ~unused) >> 32U);
   }

@@ -11,7 +11,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/debug/slot_shadow.hpp"
@@ -22,8 +21,8 @@
 
 namespace lido::detail {
 
-/// How often values were erased or have moved. A type of its own, so that a compiler sees that a
-/// callback's writes to values do not change it and keeps it out of the loop of a walk.
+/// Counts erases and moves of values. A type of its own shows the compiler that a callback's writes
+/// to values do not change it, so the count stays out of the loop of a walk.
 enum class store_version : std::uint64_t {};
 
 struct made_value {
@@ -36,9 +35,9 @@ struct made_value {
 /// Invariants
 ///  I1 The values are at the places below `end()` that are not holes.
 ///  I2 table.find(slot of the value at p) is p.
-///  I3 Each hole is marked, and keeps the slot that its last value had, vacant, for the next one:
-///     the first `holes_` of the slots of holes are those, the last one to be filled first.
-/// A constructor of T that throws changes nothing, but for a move in `relocate`.
+///  I3 Each hole is marked. The slot of its last value stays vacant for the next one. The first
+///     `holes_` of the slots of holes are those; the last one is filled first.
+/// A constructor of T that throws changes nothing, except for a move in `relocate`.
 template <class T, class Generations>
 class value_store {
  public:
@@ -99,7 +98,7 @@ class value_store {
     return std::min(place, end_);
   }
 
-  /// The place of the value that none comes before. Requires: there is one.
+  /// The place of the value that no other comes before. Requires: there is a value.
   template <class Less>
   [[nodiscard]] std::uint32_t least(Less& less) const {
     static_assert(compares<Less, T>,
@@ -126,12 +125,12 @@ class value_store {
 
   [[nodiscard]] bool has_room() const noexcept { return holes_ != 0 || end_ != capacity(); }
 
-  /// Ends the value at `place` and leaves a hole there, but at the end.
+  /// Destroys the value at `place` and leaves a hole there, except at the end.
   void erase(std::uint32_t place) noexcept { erase(place, handle_at(place)); }
 
-  /// The same for who knows the handle: nothing then waits until it has been read.
+  /// The same for a caller that knows the handle: nothing then waits until it is read.
   void erase(std::uint32_t place, std::uint64_t handle) noexcept {
-    // A value is made here next, or moved here: its memory comes while other things are done.
+    // The next value is made here or moved here: its memory is loaded meanwhile.
     __builtin_prefetch(places_.values() + place, 1);
     const bool is_last = place + 1 == end_;
     if (is_last) {
@@ -172,7 +171,7 @@ class value_store {
   /// used up. Throws std::bad_alloc, std::length_error.
   void prepare_replacement(std::uint32_t place) { table_.prepare_for(handle_at(place)); }
 
-  /// Ends the value at `place` and puts another one there, with a slot of its own. Requires:
+  /// Destroys the value at `place` and puts another one there, with its own slot. Requires:
   /// prepare_replacement(place); moving does not throw.
   made_value replace(std::uint32_t place, T&& by) noexcept {
     table_.give_back(handle_at(place));
@@ -191,8 +190,8 @@ class value_store {
     scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
     while (holes_ != 0) {
       drop_holes_at_end();
-      // Slots lie anywhere, and only their words say where the places are. Asked for here: GCC
-      // leaves out a call that does nothing else.
+      // Prefetched, since slots lie anywhere, and only their words say where the places are. Not in
+      // a function: GCC leaves out a call that does nothing else.
       if (holes_ > word_ahead) {
         __builtin_prefetch(table_.word_of(places_.hole_slot(holes_ - 1 - word_ahead)), 1);
         const slot_index soon = places_.hole_slot(holes_ - 1 - place_ahead);
@@ -215,9 +214,9 @@ class value_store {
   }
 
   /// Moves all values, each to the same place of another block. Throws std::bad_alloc and
-  /// std::bad_array_new_length without an effect. What else happens when T cannot be moved without
-  /// throwing: with a copy constructor, none either; else the values stay where they were,
-  /// those that have been moved from too. Requires: capacity >= end().
+  /// std::bad_array_new_length without effect. If a constructor of T throws, there is no effect
+  /// where T can be copied. Otherwise the values stay where they were, some of them moved from.
+  /// Requires: capacity >= end().
   void relocate(std::uint32_t capacity) {
     place_array<T> to(capacity);
     relocate_into(to);
@@ -285,9 +284,6 @@ class value_store {
   }
 
   void add_hole(std::uint32_t place, slot_index slot) noexcept {
-    if (broken(mutation::forget_hole)) {
-      return;
-    }
     places_.mark_hole(place);
     places_.hole_slot(holes_++) = slot;
   }
@@ -297,7 +293,7 @@ class value_store {
     table_.give_up_place(slot);
   }
 
-  // They stay in the list until it comes to them.
+  // They stay in the list until close_holes comes to them.
   void drop_holes_at_end() noexcept {
     while (end_ != 0 && places_.is_hole(end_ - 1)) {
       --end_;
@@ -305,7 +301,7 @@ class value_store {
     }
   }
 
-  // Holes whose turn has not come when a move throws: those behind the end are none any more.
+  // Drops the holes behind the end, which are none any more; the others stay open.
   void drop_holes_behind_end() noexcept {
     const std::uint32_t listed = std::exchange(holes_, 0);
     holes_behind_end_ = 0;
@@ -326,9 +322,7 @@ class value_store {
     (void)make_at(values + place, std::move_if_noexcept(values[last]));
     end_at(values + last);
     places_.slot(place) = places_.slot(last);
-    if (!broken(mutation::unlinked_move)) {
-      table_.move(places_.slot(place), place);
-    }
+    table_.move(places_.slot(place), place);
     --end_;
     changed();
   }

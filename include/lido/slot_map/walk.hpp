@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "lido/base/mutation.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/slot_map/step.hpp"
 
@@ -18,12 +17,12 @@ inline constexpr auto erase_nothing = [](std::uint32_t /*place*/,
                                          std::uint64_t /*handle*/) noexcept {};
 
 /// Calls `visit(value, place)` for each value; it returns a `step`. `erase(place, handle)` erases.
-/// Unless MayErase is std::true_type, no verdict says so.
+/// Unless MayErase is std::true_type, no `step` asks for that.
 ///
-/// While a walk runs the owner of the store moves no value to another place, so each place below
-/// the end at the start is visited at most once. Places are looked at in two ways: where there is
-/// no hole as an array, where there are holes by a window, the bits of 64 places. Each erase and
-/// each move of the callback shows in the version, and then both look at the store anew.
+/// While a walk runs, the owner of the store moves no value to another place, so each place below
+/// the end at the start is visited at most once. Without holes the walk goes over an array. With
+/// holes it goes over windows, the bits of 64 places each. Each erase and each move by the callback
+/// shows in the version, and the walk then looks at the store anew.
 template <class Store, class Visit, class Erase, class MayErase>
 class walk {
  public:
@@ -50,11 +49,11 @@ class walk {
   static constexpr std::uint32_t word = 64;
   static constexpr std::uint32_t at_once = 2;
 
-  // How many values to meet in a window. Where holes lie differs from walk to walk, so a processor
-  // guesses the end of a loop over all bits of a window wrong each time; it knows the end of one
-  // that always has as many turns. If a quarter of the places, by chance, are holes, then 64 have
-  // 48 values, and ten fewer (three times the standard deviation, which is four at most) or more
-  // nearly always. Where few have values, all of a window are worth the wrong guess.
+  // How many values to meet in a window. Holes lie elsewhere in each walk, so a processor
+  // mispredicts the end of a loop over all bits of a window; it predicts a fixed number of turns.
+  // If a quarter of the places, at random, are holes, 64 places have 48 values on average. They
+  // nearly always have 38 or more: ten fewer are three standard deviations, of four at most. Where
+  // few places have values, all values of a window are worth the misprediction.
   static std::uint32_t turns_for(const Store& store) noexcept {
     constexpr std::uint32_t fewer = 10;
     const std::uint64_t places = std::max(store.end(), 1U);
@@ -62,8 +61,8 @@ class walk {
     return mean > word / 2 ? (mean - fewer) / at_once * at_once : word;
   }
 
-  // `seen`: the version that the caller's view of the store is of. False: no further with that
-  // view, or, unless `on`, at all.
+  // `seen`: the version of the store that the caller has a view of. False: the view is outdated, or
+  // the walk ends, which `on` tells.
   template <class Value, class Version>
   [[gnu::always_inline]] bool meet(Value& value, std::uint32_t place, Version& seen, bool& on) {
     const std::uint64_t own = identity_at(place);
@@ -77,12 +76,12 @@ class walk {
     return on && !changed;
   }
 
-  // Until the store changes under the walk. False: the callback wants it to stop.
+  // Walks until the store changes under it. False: the callback wants it to stop.
   bool over_array(std::uint32_t end) {
     auto seen = store_.version();
     bool on = true;
     std::uint32_t place = place_;
-    // By address: with each multiplied from its place a loop takes half as long again at some
+    // By pointer: computing each address from its place makes a loop half as slow again at some
     // addresses of its own.
     for (auto* value = store_.values() + place; place != end; ++value, ++place) {
       if (!meet(*value, place, seen, on)) {
@@ -94,14 +93,13 @@ class walk {
     return true;
   }
 
-  // As above, or to the end of the window, or until it has met `turns_` values: the next window
-  // begins with the first that is left.
+  // As above, or to the end of the window, or until it has met `turns_` values. The next window
+  // begins with the first value that is left.
   bool over_window(std::uint64_t left) {
     auto seen = store_.version();
     bool on = true;
     const std::uint32_t first = place_;
-    // The alignment is known; said again, since GCC keeps the sum then and does not add `first` to
-    // each place.
+    // Repeats the known alignment: GCC then keeps the sum and does not add `first` to each place.
     auto* const values =
         std::assume_aligned<alignof(decltype(*store_.values()))>(store_.values() + first);
     place_ = first + std::min(word, stop_ - first);
@@ -111,12 +109,12 @@ class walk {
       }
     }
     if (left != 0) {
-      place_ = first + lowest(left) + (broken(mutation::skip_between_windows) ? 1 : 0);
+      place_ = first + lowest(left);
     }
     return true;
   }
 
-  // One turn. False: no further with this window.
+  // One turn. False: this window is done.
   template <class Values, class Version>
   [[gnu::always_inline]] bool meet_next(Values values, std::uint32_t first, std::uint64_t& left,
                                         Version& seen, bool& on) {
@@ -135,12 +133,12 @@ class walk {
     return true;
   }
 
-  // Requires: `bits` is not zero. Masked, or GCC extends the sign of the place.
+  // Requires: `bits` is not zero. The mask keeps GCC from extending the sign of the place.
   static std::uint32_t lowest(std::uint64_t bits) noexcept {
     return static_cast<std::uint32_t>(std::countr_zero(bits)) % word;
   }
 
-  /// Which value is at a place before the callback, which may erase it and insert another there.
+  /// Names the value at a place before the callback, which may erase it and insert another there.
   [[nodiscard]] std::uint64_t identity_at(std::uint32_t place) const noexcept {
     if constexpr (MayErase::value) {
       return store_.handle_at(place);
@@ -156,8 +154,8 @@ class walk {
     }
   }
 
-  // One bit for each value among the 64 places from `place_` on. Requires: place_ is before
-  // stop_, and that not behind the end.
+  // One bit for each value among the 64 places from `place_` on. Requires: place_ < stop_ <= the
+  // end.
   [[nodiscard]] std::uint64_t window() const noexcept {
     const std::uint32_t shift = place_ % word;
     const std::uint32_t next_word = place_ - shift + word;

@@ -104,8 +104,8 @@ template <class Pool>
 template <class Pool, class... Args>
 [[nodiscard]] std::string look_at_free(Pool& pool, const pool_stats& before, const Args&... args) {
   const std::size_t free = before.capacity - before.in_use;
-  // One more than can be there, so that a pool that has too many does not keep this going. One that
-  // can grow would: what it has must suffice.
+  // Takes at most one more than can be there, so that a pool with too many slots does not keep this
+  // going. A pool that can grow would grow for that one, so it is asked only for what it has.
   const std::size_t most = free + (can_grow(pool, before.capacity) ? 0 : 1);
   std::vector<typename Pool::value_type*> all;
   const scope_exit give_back([&]() noexcept {
@@ -125,9 +125,10 @@ template <class Pool, class... Args>
 
 namespace lido::testing {
 
-/// Whether every slot of `pool` is in use or free, once: takes all that are free, made from `args`,
-/// looks at them, and gives them back. A pool that can grow must have them without. Requires: no
-/// other thread is in a call to the pool. Throws std::bad_alloc and what T's constructor throws.
+/// Whether every slot of `pool` is either in use or free, exactly once. Takes all free slots, with
+/// objects made from `args`, checks them, and gives them back. A pool that can grow must not need
+/// to. Requires: no other thread is in a call to the pool. Throws std::bad_alloc and what T's
+/// constructor throws.
 template <class Pool, class... Args>
 verdict conserved(Pool& pool, const Args&... args) {
   const detail::torture_pause in_peace;

@@ -29,8 +29,8 @@ struct narrow_tags {
 template <unsigned Bits = 64>
 struct flaky_list {
   static_assert(Bits >= 1 && Bits <= 64, "lido: a tag has 1 to 64 bits");
-  using stack = detail::treiber_stack<Bits, detail::flaky_atomic>;
-  using growing_stack = detail::growing_treiber_stack<Bits, detail::flaky_atomic>;
+  using stack = detail::treiber_stack<Bits, detail::flaky_atomic<std::uint64_t>>;
+  using growing_stack = detail::growing_treiber_stack<Bits, detail::flaky_atomic<std::uint64_t>>;
 };
 
 /// Thread caches as by default, which are missed (`cache_misses`); acquires that are refused

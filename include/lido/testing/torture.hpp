@@ -13,7 +13,7 @@ namespace lido::testing {
 /// lido/testing/policies.hpp. All but `refusals` can happen in any run, only hardly ever do.
 struct torture_options {
   std::uint64_t seed = 1;
-  /// A compare-and-swap on a shared list fails although nobody was there.
+  /// A compare-and-swap on a shared list fails although no other thread was there.
   unsigned cas_failures = 200;
   /// An acquire or release goes past the thread's cache, to lists and caches that others use.
   unsigned cache_misses = 200;

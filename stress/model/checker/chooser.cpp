@@ -11,7 +11,7 @@ namespace model {
 
 namespace {
 
-/// Depth first: repeats the choices of the execution before, but for the last that has an
+/// Depth first: repeats the choices of the previous execution, except for the last one that has an
 /// alternative left.
 class depth_first_chooser final : public chooser {
  public:
@@ -33,7 +33,7 @@ class depth_first_chooser final : public chooser {
     return true;
   }
 
-  unsigned choose(question asked, unsigned count, thread_id /*who*/) override {
+  unsigned choose(question asked, unsigned count, thread_id /*thread*/) override {
     if (asked == question::event) {
       return next(count);
     }
@@ -84,7 +84,7 @@ class replay_chooser final : public chooser {
     at_ = 0;
     return std::exchange(first_, false);
   }
-  unsigned choose(question /*asked*/, unsigned count, thread_id /*who*/) override {
+  unsigned choose(question /*asked*/, unsigned count, thread_id /*thread*/) override {
     return next(count);
   }
   unsigned choose_thread(const candidates& among) override {

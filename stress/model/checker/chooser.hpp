@@ -1,5 +1,5 @@
 /// @file
-/// Who decides where an execution could go on in more than one way.
+/// Decides where an execution could go on in more than one way.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace model {
 /// no failure.
 enum class question : std::uint8_t {
   read,     ///< which store a load returns, newest first
-  write,    ///< behind how many later stores a store is put
-  failure,  ///< whether something fails that may: a weak compare-and-swap, the system
-  event,    ///< anything else that may come in either order
+  write,    ///< behind how many later stores a store goes
+  failure,  ///< whether a weak compare-and-swap, or the system, fails
+  event,    ///< what else may come in either order
 };
 
 /// The threads that could run next.

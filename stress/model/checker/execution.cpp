@@ -61,8 +61,8 @@ bool execution::run(void (*scenario)(), chooser& choices, trace* events) {
   return !failed_;
 }
 
-// A thread that was left in the middle of something still has its number, and whoever comes next
-// would get another one.
+// A thread that was left in the middle of something still has its number, and the next thread would
+// get another one.
 void execution::clear_away_threads() {
   for (thread_id who = 0; who < most_threads; ++who) {
     if (thread& each = *threads_[who]; each.exit.function != nullptr) {

@@ -82,10 +82,11 @@ class execution {
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] trace* events() noexcept { return trace_; }
 
-  /// More steps than any execution needs: somebody turns in circles.
+  /// More steps than any execution needs: a thread turns in circles.
   static constexpr std::size_t most_steps = 40'000;
-  /// Steps that suffice for one thread to end all it does when nobody interferes, even if each of
-  /// its acquires waits for one that stands still with slots in transit, until it gives up.
+  /// Steps that suffice for one thread to end all it does when no other thread interferes. Each of
+  /// its acquires may even wait, until it gives up, for a thread that stands still with slots in
+  /// transit.
   static constexpr std::size_t most_solo_steps = 15'000;
 
  private:

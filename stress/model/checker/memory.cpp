@@ -170,15 +170,16 @@ void memory::enter_total_order(thread_id who, location_id where) noexcept {
 }
 
 // Both ways (C++20, atomics.order 4): an access behind the fence is not older than a seq_cst access
-// before it, nor a seq_cst access behind it older than what came before the fence. What a thread
+// before it. Nor is a seq_cst access behind it older than what came before the fence. What a thread
 // may do with plain data is another matter: one fence does not happen before the next.
 void memory::fence_in_total_order(thread_id who) noexcept {
   join_stamps(row(who), row(total_order));
   join_stamps(row(total_order), row(who));
 }
 
-// The compiler may move accesses up to the light fences around them, so a heavy fence that reaches
-// a thread in between counts from the next one on, and shows what was done before the last one.
+// The compiler may move accesses up to the light fences around them. So a heavy fence that reaches
+// a thread between two of them counts from the second one on, and shows what was done before the
+// first.
 void memory::light_fence(thread_id who) noexcept {
   join_stamps(row(who), row(by_heavy_fence + who));
   std::copy_n(row(who), most_threads + used_, row(before_light_fence + who));

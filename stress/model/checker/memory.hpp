@@ -19,8 +19,8 @@ using location_id = std::uint32_t;
 inline constexpr thread_id most_threads = 8;
 inline constexpr location_id most_locations = 376;
 
-/// What a thread knows, and what a release store passes on: for each thread how far its past is
-/// known (a vector clock), then for each location the oldest store that may still be read.
+/// What a thread knows, and what a release store passes on. For each thread: how far its past is
+/// known (a vector clock). Then for each location: the oldest store that may still be read.
 ///
 /// One array, because a join is the maximum of all of it.
 using knowledge = stamp*;

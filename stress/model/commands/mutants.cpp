@@ -135,8 +135,8 @@ int count_stale(const std::map<std::string, std::string>& known, const std::vect
   return stale;
 }
 
-/// Mutants that cannot be told from others, or will not be when lines move: a reason that is given
-/// for one, and what a run found, would be taken for another's.
+/// Counts mutants that cannot be told from others, or will not be when lines move. A reason that
+/// is given for one, and what a run found, would be taken for another's.
 int count_badly_named(const std::vector<mutant>& all) {
   int bad = 0;
   std::map<std::string, int> seen;

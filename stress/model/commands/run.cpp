@@ -11,7 +11,7 @@
 
 #include "checker/weakening.hpp"
 #include "commands/commands.hpp"
-#include "mutants/rules.hpp"
+#include "mutants/mutant.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace model {
@@ -110,7 +110,7 @@ int replay_one(const scenario& what, const std::string& text) {
   return again.failure.empty() ? 0 : 1;
 }
 
-/// A name that is misspelt, or a place where nobody comes by, would look like a fault that does no
+/// A name that is misspelt, or a place that no thread reaches, would look like a fault that does no
 /// harm.
 bool has_met_its_fault(const settings& chosen) {
   const bool met =
@@ -175,7 +175,7 @@ void add_run_command(CLI::App& app, int& status) {
   command->add_option("--preemptions", chosen->preemptions, "most of an execution, in mode dfs");
   command->add_option("--reorderings", chosen->reorderings, "most of an execution, in mode dfs");
   command->add_option("--replay", chosen->replay, "a schedule: run it again and print its trace");
-  command->add_option("--mutation", chosen->rule, "a rule to break, see mutation.hpp");
+  command->add_option("--mutation", chosen->rule, "a rule to break, see stress/mutants/");
   command->add_option("--weaken", chosen->weaken,
                       "an order to weaken, as 'treiber_stack.hpp:70 load acquire'");
   command->callback([chosen, &status] { status = run(*chosen); });

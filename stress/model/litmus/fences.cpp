@@ -1,6 +1,6 @@
 /// Litmus tests of the full fence, which is a seq_cst fence of the standard: what it must order
-/// since C++20 (P0668), and what it leaves open if the other side has none. The rest is in
-/// total_order.cpp.
+/// since C++20 (P0668). They also show what it leaves open if the other side has none. The rest is
+/// in total_order.cpp.
 #include <fmt/format.h>
 
 #include <array>
@@ -64,7 +64,8 @@ void independent_reads() {
   record(fmt::format("{} {} {} {}", r[0], r[1], r[2], r[3]));
 }
 
-// Two stores to one word, and who comes second there does not see what the first did before.
+// Two stores to one word: the thread that comes second there does not see what the first did
+// before.
 template <fence First, fence Second>
 void store_then_read() {
   word x(0);
@@ -90,7 +91,8 @@ constexpr auto surplus = expectation::surplus;
 
 using rows = std::vector<outcome_row>;
 
-// Who sees the new flag sees the new data, or need not, or need not here alone.
+// `old_data`: whether a thread that sees the new flag may miss the new data, or may only in this
+// model.
 rows messages(expectation old_data) {
   return {{"0 0", yes}, {"0 1", yes}, {"1 0", old_data}, {"1 1", yes}};
 }

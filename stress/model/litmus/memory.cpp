@@ -281,7 +281,7 @@ const rows& any_of_four() {
   return list;
 }
 
-// Who sees the new flag sees the new data.
+// A thread that sees the new flag sees the new data.
 const rows& data_with_flag() {
   static const rows list{{"0 0", yes}, {"0 1", yes}, {"1 0", no}, {"1 1", yes}};
   return list;

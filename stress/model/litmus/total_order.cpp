@@ -78,7 +78,7 @@ void store_buffering_failed() {
   record(fmt::format("{} {}", a, b));
 }
 
-// Who has announced itself by a relaxed change reads it back before it looks.
+// A thread that has announced itself by a relaxed change reads it back before it looks.
 template <std::memory_order ReadBack>
 void store_buffering_read_back() {
   word x(0);

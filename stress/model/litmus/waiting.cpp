@@ -69,7 +69,8 @@ void two_locks() {
   record("held");
 }
 
-// A counter of waiters beside a free slot: who frees it looks for waiters, who waits looks again.
+// A counter of waiters beside a free slot: the releasing thread looks for waiters, and a waiter
+// looks for the slot again.
 template <std::memory_order Change, std::memory_order Look>
 void waiter_counter() {
   word slots(0);

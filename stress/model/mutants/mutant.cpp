@@ -13,9 +13,9 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <stdexcept>
 
 #include "checker/weakening.hpp"
-#include "lido/base/mutation.hpp"
 #include "mutants/rules.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -63,9 +63,9 @@ visits visit_all(std::string_view within) {
     for (const site& one : weakening::now().collected()) {
       found.sites[one].push_back(each.name);
     }
-    for (const rule& one : all_rules()) {
-      if (lido::detail::was_met(one.which)) {
-        found.rules[one.which].push_back(each.name);
+    for (const lido::detail::named_rule& one : lido::detail::rule_table) {
+      if (lido::detail::was_met(one.rule)) {
+        found.rules[one.rule].push_back(each.name);
       }
     }
   }
@@ -97,7 +97,7 @@ class reporter {
     const std::string line = fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", what.kind, what.scenario,
                                          what.mode, what.executions, what.at_last, what.failure);
     if (::write(pipe_, line.data(), line.size()) < 0) {
-      ::_exit(2);  // nobody listens any more
+      ::_exit(2);  // the reader has gone
     }
   }
 
@@ -192,12 +192,28 @@ verdict listen(int pipe) {
 
 }  // namespace
 
+void break_rule(std::string_view name) {
+  if (name == "none") {
+    lido::detail::active_mutation = lido::detail::mutation::none;
+    return;
+  }
+  const auto& table = lido::detail::rule_table;
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [name](const auto& rule) { return rule.name == name; });
+  if (found == table.end()) {
+    throw std::invalid_argument(fmt::format("there is no rule '{}'", name));
+  }
+  lido::detail::active_mutation = found->rule;
+}
+
 std::vector<mutant> all_mutants(const std::string& sources, std::string_view within) {
   std::vector<mutant> all;
   visits found = visit_all(within);
-  for (const rule& each : all_rules()) {
-    all.push_back({std::string(each.name), std::string(each.says), /*is_order=*/false,
-                   std::move(found.rules[each.which])});
+  for (const lido::detail::named_rule& each : lido::detail::rule_table) {
+    if (each.is_modelled) {
+      all.push_back({std::string(each.name), std::string(each.sentence), /*is_order=*/false,
+                     std::move(found.rules[each.rule])});
+    }
   }
   for (const auto& [each, scenarios] : found.sites) {
     const std::string_view file(each.file);

@@ -32,7 +32,10 @@ struct verdict {
   std::uint64_t at_last = 0;     ///< of the scenario that showed it, in that mode and run alone
 };
 
-/// Every rule of the table in rules.cpp, and every ordered access reached by the scenarios whose
+/// Breaks a rule for all executions from now on; "none" mends it. Throws std::invalid_argument.
+void break_rule(std::string_view name);
+
+/// Every rule that scenarios come by, and every ordered access reached by the scenarios whose
 /// names begin with `within`. `sources`: the folder of include/ and src/, for the notes above the
 /// accesses.
 [[nodiscard]] std::vector<mutant> all_mutants(const std::string& sources, std::string_view within);

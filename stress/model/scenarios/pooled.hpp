@@ -32,7 +32,7 @@ class pooled {
 
   explicit pooled(std::uint32_t capacity, cache_choice caches = cache_choice::automatic,
                   std::uint32_t max_cached = 8,
-                  lido::detail::waiting_choice waiting = lido::detail::waiting_choice::never);
+                  lido::detail::waiting_choice waiting = lido::detail::waiting_choice::forbidden);
 
   /// A slot's number, or nothing.
   std::size_t acquire();

@@ -94,6 +94,9 @@ class atomic {
   alignas(T) alignas(model::location_id) model::location_id id_;
 };
 
+template <class T>
+using shared_atomic = atomic<T>;
+
 inline void light_fence(model::place from = model::place::here()) noexcept {
   model::light_fence(from);
 }

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "checker/access.hpp"
-#include "lido/base/mutation.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/parking.hpp"
@@ -118,7 +117,7 @@ deadline deadline::in_nanoseconds(std::int64_t wait) noexcept {
   return deadline(wait);
 }
 
-// As futex(2): to look at the word and to fall asleep is one step for whoever wakes.
+// As futex(2): looking at the word and falling asleep is one step for a waking thread.
 bool park(const atomic<std::uint32_t>& word, std::uint32_t expected,
           const deadline& until) noexcept {
   auto& here = model::execution::now();

@@ -1,0 +1,86 @@
+/// @file
+/// LIDO_ATOMIC_SEAM of the mutated copy outside of the model: a schedule point before each access.
+///
+/// So a test can stop a thread, or let another one run, between any two accesses. The program
+/// chooses at its link what a point does: fuzz_schedule.cpp, stall.cpp or fuzz/windows.cpp.
+#pragma once
+
+#include <atomic>
+
+namespace lido::detail {
+
+/// What a thread does next.
+enum class access : bool { load, change };
+
+void schedule_point(access next = access::change) noexcept;
+
+/// As std::atomic<T>, as far as the library uses it. Inlined always, so that each access of the
+/// library has a point at a place of its own.
+template <class T>
+class atomic {
+ public:
+  constexpr atomic() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): as std::atomic; it says explicit(false)
+  explicit(false) constexpr atomic(T value) noexcept : value_(value) {}
+
+  [[nodiscard, gnu::always_inline]] T load(std::memory_order order) const noexcept {
+    schedule_point(access::load);
+    return value_.load(order);
+  }
+
+  [[gnu::always_inline]] void store(T value, std::memory_order order) noexcept {
+    schedule_point();
+    value_.store(value, order);
+  }
+
+  [[gnu::always_inline]] T exchange(T value, std::memory_order order) noexcept {
+    schedule_point();
+    return value_.exchange(value, order);
+  }
+
+  [[gnu::always_inline]] T fetch_add(T value, std::memory_order order) noexcept {
+    schedule_point();
+    return value_.fetch_add(value, order);
+  }
+
+  [[gnu::always_inline]] T fetch_sub(T value, std::memory_order order) noexcept {
+    schedule_point();
+    return value_.fetch_sub(value, order);
+  }
+
+  [[gnu::always_inline]] T fetch_or(T value, std::memory_order order) noexcept {
+    schedule_point();
+    return value_.fetch_or(value, order);
+  }
+
+  [[gnu::always_inline]] bool compare_exchange_weak(T& expected, T desired,
+                                                    std::memory_order success,
+                                                    std::memory_order failure) noexcept {
+    schedule_point();
+    return value_.compare_exchange_weak(expected, desired, success, failure);
+  }
+
+  [[gnu::always_inline]] bool compare_exchange_strong(T& expected, T desired,
+                                                      std::memory_order success,
+                                                      std::memory_order failure) noexcept {
+    schedule_point();
+    return value_.compare_exchange_strong(expected, desired, success, failure);
+  }
+
+ private:
+  std::atomic<T> value_;
+};
+
+template <class T>
+using shared_atomic = atomic<T>;
+
+using std::atomic_thread_fence;  // windows.toml has its point
+
+/// Without a point: the compiler alone sees it, so the access after it is the same place.
+inline void light_fence() noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+void full_fence() noexcept;
+
+}  // namespace lido::detail

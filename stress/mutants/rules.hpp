@@ -1,0 +1,21 @@
+/// @file
+/// The rules that can be broken, by name. overlay.py writes the table out of *.toml.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "mutants/broken.hpp"
+
+namespace lido::detail {
+
+struct named_rule {
+  mutation rule;
+  std::string_view name;
+  std::string_view sentence;  ///< what is broken
+  bool is_modelled;           ///< a scenario of the model checker comes by
+};
+
+#include "rule_table.hpp"
+
+}  // namespace lido::detail
