@@ -1,28 +1,26 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(
-  TARGETS lido
-  EXPORT lido-targets
-  FILE_SET HEADERS)
-if(TARGET lido_tbb)
-  # Its own export, so that only who asks for it needs oneTBB.
+# Each component has its own export, so that only a project that asks for it needs its library.
+function(lido_install target export)
   install(
-    TARGETS lido_tbb
-    EXPORT lido-tbb-targets
-    FILE_SET HEADERS)
-  install(EXPORT lido-tbb-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
-endif()
-foreach(component IN ITEMS asio standalone_asio tcp hiredis libpq)
+    TARGETS ${target}
+    EXPORT ${export}
+    INCLUDES
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT ${export} NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+  get_target_property(headers ${target} LIDO_HEADERS)
+  foreach(header IN LISTS headers)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/include ${header}/..)
+    install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+  endforeach()
+endfunction()
+lido_install(lido lido-targets)
+foreach(component IN ITEMS tbb asio standalone_asio tcp hiredis libpq)
   if(TARGET lido_${component})
-    install(
-      TARGETS lido_${component}
-      EXPORT lido-${component}-targets
-      FILE_SET HEADERS)
-    install(EXPORT lido-${component}-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+    lido_install(lido_${component} lido-${component}-targets)
   endif()
 endforeach()
-install(EXPORT lido-targets NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
 
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/lido-config.cmake.in ${PROJECT_BINARY_DIR}/lido-config.cmake
@@ -34,14 +32,13 @@ install(
 
 # From the folder of lido.pc back to the prefix, so that an installed tree can be moved.
 file(RELATIVE_PATH lido_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-# What lido_linkage asks for, once more for those who do not use CMake.
+# What lido_linkage asks for, once more for projects that do not use CMake.
 get_target_property(lido_type lido TYPE)
 set(lido_pc_cflags "")
 set(lido_pc_libs "")
 if(lido_type STREQUAL "SHARED_LIBRARY")
   set(lido_pc_cflags " -DLIDO_SHARED")
-endif()
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(lido_pc_libs " -Wl,-z,nodelete")
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/lido.pc.in ${PROJECT_BINARY_DIR}/lido.pc @ONLY)

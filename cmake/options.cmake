@@ -2,15 +2,18 @@
 option(LIDO_BUILD_TESTS "Build the unit tests, stress drivers and house checks" ${PROJECT_IS_TOP_LEVEL})
 option(LIDO_BUILD_STRESS "With the tests, build the stress drivers and fuzz targets" ON)
 set(LIDO_UNIT_LAYERS all CACHE STRING "Of the unit tests, the layers to build: all, none, or a list such as 'freelist;magazine'")
+option(LIDO_TEST_ALL_TYPES "Typed unit tests run with every combination of policies, not with each policy once" OFF)
 set(LIDO_GTEST_SOURCE "" CACHE PATH "Build GoogleTest from these sources instead of looking for it, e.g. for another processor")
-# Most of the time to compile a unit test goes into headers, which several in one translation unit parse once. Who
-# edits one test waits for fewer without it.
+# Most of the time to compile a unit test goes into headers, which several tests in one translation unit parse once.
+# Without it, an edit of one test compiles fewer of them.
 option(LIDO_UNITY "Compile several unit tests as one translation unit" ON)
 option(LIDO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(LIDO_BUILD_BENCH "Build the benchmarks" OFF)
+# To optimise what tests only run takes longer than to run it.
+option(LIDO_SMOKE_ONLY "Compile demos and benches unoptimised, for tests that measure nothing" OFF)
 option(LIDO_INSTALL "Generate install rules and the CMake package" ${PROJECT_IS_TOP_LEVEL})
-# Off for who only builds it: another compiler, or another level of optimisation, warns of other things. The presets
-# have it on.
+# Off for projects that only build Lido: another compiler, or another level of optimisation, warns of other things. The
+# presets turn it on.
 option(LIDO_WERROR "Treat warnings in Lido's own targets as errors" OFF)
 
 set(LIDO_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. 'thread' or 'address,undefined'")
@@ -19,8 +22,8 @@ if(LIDO_SANITIZE)
   add_link_options(-fsanitize=${LIDO_SANITIZE})
 endif()
 
-# Counts of branches, as the source has them: nothing optimised, and functions that are inlined by force in other
-# builds compiled once, instead of anew at each of a hundred callers. scripts/coverage.sh reads the counts.
+# Counts branches as the source has them. Nothing is optimised. Functions that are inlined by force in other builds are
+# compiled once, instead of anew at each of a hundred callers. scripts/coverage.sh reads the counts.
 option(LIDO_COVERAGE "Count branches for scripts/coverage.sh; GCC only" OFF)
 if(LIDO_COVERAGE)
   add_compile_options(--coverage -O0 -fno-inline -fprofile-update=atomic -Dalways_inline=noinline)
@@ -28,9 +31,14 @@ if(LIDO_COVERAGE)
 endif()
 
 if(PROJECT_IS_TOP_LEVEL)
+  find_program(LIDO_LLD ld.lld) # links in a third of the time
+  if(LIDO_LLD AND LIDO_BUILD_TESTS AND NOT CMAKE_CROSSCOMPILING)
+    add_link_options(-fuse-ld=lld)
+  endif()
   find_program(LIDO_CCACHE ccache)
   if(LIDO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # What one checkout compiled serves the next one, wherever that lies. Counts of branches name their files in full.
+    # What one checkout compiled serves the next one, wherever that lies; counts of branches name their files in full.
+    # Without CCACHE_DEPEND, since units of several tests name their files in full, and the preprocessor resolves that.
     set(CMAKE_CXX_COMPILER_LAUNCHER ${LIDO_CCACHE})
     if(NOT LIDO_COVERAGE)
       list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1)

@@ -23,6 +23,6 @@ int main() {
     return 1;
   }
   lease->x = 1;
-  std::printf("acquired from a pool of %zu\n", static_cast<std::size_t>(jobs.capacity()));
+  std::printf("acquired from a pool of %zu\n", jobs.capacity());
   return lease->x == 1 ? 0 : 1;
 }

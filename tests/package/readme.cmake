@@ -1,31 +1,57 @@
-# Runs the commands of README.md that install Lido, then builds and runs the consumer with what they have installed.
-# Only the folders are others, and the generator and the compiler those of this build.
-cmake_minimum_required(VERSION 3.25)
+# Follows README.md as a newcomer does: installs Lido by its commands, pastes each program into an empty folder beside the
+# CMake project, and builds and runs it. So are the programs of the tutorials. Only the folders differ, and the compiler
+# is that of this build.
+cmake_minimum_required(VERSION 3.22)
 
-file(READ ${SOURCE}/README.md readme)
-if(NOT readme MATCHES "```sh\n(cmake -S [^`]*)```")
-  message(FATAL_ERROR "README.md does not say how to install")
-endif()
-string(REPLACE build/release ${BINARY}/build recipe "${CMAKE_MATCH_1}")
-string(REPLACE /usr/local ${BINARY}/prefix recipe "${recipe}")
-string(REGEX MATCHALL "[^\n]+" commands "${recipe}")
-list(LENGTH commands count)
-if(NOT count EQUAL 3)
-  message(FATAL_ERROR "README.md is to configure, build and install, and says\n${recipe}")
-endif()
+# A document's text, in which CMake sees no list.
+function(read_document path out)
+  file(READ ${path} text)
+  string(REPLACE ";" "<semicolon>" text "${text}")
+  string(REPLACE "[" "<bracket>" text "${text}")
+  string(REPLACE "]" "<close>" text "${text}")
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+function(blocks_of kind text out)
+  string(REGEX MATCHALL "```${kind}\n[^`]*```" found "${text}")
+  list(TRANSFORM found REPLACE "^```[^\n]*\n" "")
+  list(TRANSFORM found REPLACE "```$" "")
+  set(${out} "${found}" PARENT_SCOPE)
+endfunction()
+
+function(paste path text)
+  string(REPLACE "<semicolon>" ";" text "${text}")
+  string(REPLACE "<bracket>" "[" text "${text}")
+  string(REPLACE "<close>" "]" text "${text}")
+  file(WRITE ${path} "${text}")
+endfunction()
 
 file(REMOVE_RECURSE ${BINARY})
 file(MAKE_DIRECTORY ${BINARY})
 set(ENV{CMAKE_GENERATOR} ${GENERATOR})
-set(ENV{CMAKE_BUILD_PARALLEL_LEVEL} 2)
 set(ENV{CXX} ${CXX})
+
+# ---- the installation
+
+read_document(${SOURCE}/README.md readme)
+blocks_of("sh" "${readme}" installation)
+string(REPLACE build/release ${BINARY}/build installation "${installation}")
+string(REPLACE /usr/local ${BINARY}/prefix installation "${installation}")
+string(REPLACE "--parallel 4" "--parallel 2" installation "${installation}")
+string(REGEX MATCHALL "[^\n]+" commands "${installation}")
+# The library in one piece takes a fifth of the time to compile.
+list(TRANSFORM commands APPEND " -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0" AT 0)
+list(LENGTH commands count)
+if(NOT count EQUAL 3)
+  message(FATAL_ERROR "README.md is to configure, build and install, and says\n${installation}")
+endif()
 foreach(command IN LISTS commands)
   message(STATUS "${command}")
   separate_arguments(command UNIX_COMMAND "${command}")
   execute_process(COMMAND ${command} WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 
-# What a compiler that nobody has tried warns of must not end a user's build; it must end that of who works on Lido.
+# A warning of a compiler that was never tried must not end a user's build; it ends the build of Lido's developers.
 file(READ ${BINARY}/build/compile_commands.json compiled)
 if(compiled MATCHES "-Werror")
   message(FATAL_ERROR "the recipe builds with -Werror")
@@ -36,9 +62,62 @@ if(NOT is_strict)
   message(FATAL_ERROR "the presets build without -Werror")
 endif()
 
-execute_process(
-  COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/installed -B ${BINARY}/consumer
-          -DCMAKE_PREFIX_PATH=${BINARY}/prefix -DLIDO_EXPECTED_PREFIX=${BINARY}/prefix
-  COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND ${CMAKE_COMMAND} --build ${BINARY}/consumer --target consumer COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND ${BINARY}/consumer/consumer COMMAND_ERROR_IS_FATAL ANY)
+# ---- the programs
+
+blocks_of("cmake project" "${readme}" project)
+
+# Builds and runs the program in a folder of its own. It prints what its comments say, and nothing else.
+function(try_program name program)
+  set(folder ${BINARY}/${name})
+  string(REGEX MATCHALL "// prints: [^\n]+" expected "${program}")
+  list(TRANSFORM expected REPLACE "// prints: " "")
+  list(JOIN expected "\n" expected)
+  if(expected STREQUAL "")
+    message(FATAL_ERROR "${name} does not say what it prints")
+  endif()
+  paste(${folder}/main.cpp "${program}")
+  paste(${folder}/CMakeLists.txt "${project}")
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -S ${folder} -B ${folder}/build -DCMAKE_PREFIX_PATH=${BINARY}/prefix
+            "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror"
+    OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CMAKE_COMMAND} --build ${folder}/build COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${folder}/build/app OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT printed STREQUAL "${expected}\n")
+    message(FATAL_ERROR "${name} printed\n${printed}and not\n${expected}")
+  endif()
+  message(STATUS "${name} prints what it says")
+endfunction()
+
+file(GLOB tutorials RELATIVE ${SOURCE} ${SOURCE}/docs/tutorial/*.md)
+foreach(document IN LISTS tutorials ITEMS README.md)
+  read_document(${SOURCE}/${document} text)
+  blocks_of("cpp program" "${text}" programs)
+  list(LENGTH programs count)
+  if(document STREQUAL "README.md" AND NOT count EQUAL 3)
+    message(FATAL_ERROR "README.md has ${count} programs, not three")
+  endif()
+  cmake_path(GET document STEM stem)
+  set(number 0)
+  foreach(program IN LISTS programs)
+    math(EXPR number "${number} + 1")
+    try_program(${stem}_${number} "${program}")
+  endforeach()
+endforeach()
+
+# ---- the same project by FetchContent and by add_subdirectory, configured only
+
+blocks_of("cmake fetch" "${readme}" fetch)
+foreach(way IN ITEMS fetched embedded)
+  set(folder ${BINARY}/${way})
+  paste(${folder}/main.cpp "int main() {}\n")
+  if(way STREQUAL "fetched")
+    string(REGEX REPLACE "find_package[^\n]*\n" "${fetch}" text "${project}")
+  else()
+    string(REGEX REPLACE "find_package[^\n]*\n" "add_subdirectory(${SOURCE} lido)\n" text "${project}")
+  endif()
+  paste(${folder}/CMakeLists.txt "${text}")
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -S ${folder} -B ${folder}/build -DFETCHCONTENT_SOURCE_DIR_LIDO=${SOURCE}
+    COMMAND_ERROR_IS_FATAL ANY)
+endforeach()

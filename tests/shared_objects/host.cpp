@@ -1,9 +1,10 @@
 // Loads two shared objects that both use Lido, lets threads use both, and unloads them again.
 //
 // Usage: host local|global apart|together A.so B.so
-//   local, global   with which visibility of their symbols they are loaded
-//   apart           each keeps its pools to itself
-//   together        they have one copy of Lido, so a pool of one may be used by the other
+//
+//     local, global   with which visibility of their symbols they are loaded
+//     apart           each keeps its pools to itself
+//     together        they have one copy of Lido, so a pool of one may be used by the other
 #include <dlfcn.h>
 #include <fmt/format.h>
 
