@@ -2,7 +2,7 @@
 """Reads the counts of gcov and writes a tracefile for gcovr for each layer, which is a folder of headers and of sources.
 
 gcovr 5.2 reads gcov's text, which does not say of a branch that never ran whether it is the way of an
-exception; so a template that one program does not run turns such ways into branches that nobody takes. gcov's
+exception. So a template that one program does not run turns such ways into branches that no test takes. gcov's
 JSON says it. What is left out here, and nothing else:
 
  * the ways of exceptions: every call that may throw has one, whatever the source says;
@@ -51,7 +51,7 @@ def add(lines: dict[int, dict], found: list[dict]) -> None:
 
 def shapes(found: list[tuple[bool, tuple[int, ...]]]) -> dict[int, list[int]]:
     """Number of branches -> how often each was taken. Of lambdas in templates gcov names no instance, and puts the
-    branches of all that a file has one behind the other: they are taken apart if the shortest list fits."""
+    branches of all in a file one behind the other. They are taken apart if the shortest list fits."""
     sums: dict[int, list[int]] = {}
     unit = min((len(taken) for _, taken in found), default=1)
     for is_named, taken in found:

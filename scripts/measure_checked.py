@@ -55,7 +55,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=9)
     parser.add_argument("--no-build", action="store_true", help="what is built will do")
-    parser.add_argument("--output", default=ROOT / "docs" / "checked_cost.json")
+    parser.add_argument("--output", default=ROOT / "build" / "checked_cost.json")
     arguments = parser.parse_args()
     if not arguments.no_build:
         build()

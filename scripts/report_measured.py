@@ -30,7 +30,7 @@ def coverage_row():
 
 def checked_row():
     """What a checked pool takes beside one without checks, of the last run of the bench that had both."""
-    path = ROOT / "docs" / "checked_cost.json"
+    path = ROOT / "build" / "checked_cost.json"
     if not path.exists():
         return ["time of a pair, checked : not", "not measured", "`scripts/measure_checked.py`"]
     found = json.loads(path.read_text(encoding="utf-8"))

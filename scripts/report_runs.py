@@ -1,7 +1,12 @@
-"""What report_verification.py reads and how it writes tables: runs of ctest, test by test."""
+#!/usr/bin/env python3
+"""What report_verification.py reads and how it writes tables: runs of ctest, test by test.
+
+usage: report_runs.py PRESET     prints how many tests of that preset ran
+"""
 import datetime
 import json
 import subprocess
+import sys
 import xml.etree.ElementTree as xml
 from collections import Counter
 from pathlib import Path
@@ -21,15 +26,27 @@ def git(*arguments):
 
 
 class Test:
-    """One test of ctest as it ran."""
+    """One test of ctest, or one case of a program with GoogleTest, as it ran."""
 
-    def __init__(self, case, labels):
-        self.name = case.attrib["name"]
-        self.seconds = float(case.attrib.get("time", 0))
-        self.label = next(iter(labels), "unlabelled")
-        self.output = (case.findtext("system-out") or "").strip()
-        skipped = case.find("skipped") is not None
-        self.result = "passed" if case.attrib["status"] == "run" else "skipped" if skipped else "failed"
+    def __init__(self, name, label, result, seconds, output=""):
+        self.name = name
+        self.label = label
+        self.result = result
+        self.seconds = float(seconds)
+        self.output = output
+
+
+def tests_of(case, label, cases):
+    """The test itself, or the cases that GoogleTest has written down; a program that ended early has not."""
+    if cases.exists():
+        for one in xml.parse(cases).getroot().iter("testcase"):
+            skipped = one.attrib.get("result") == "skipped" or one.attrib["status"] == "notrun"
+            result = "failed" if one.find("failure") is not None else "skipped" if skipped else "passed"
+            yield Test(f"{one.attrib['classname']}.{one.attrib['name']}", label, result, one.attrib.get("time", 0))
+        return
+    skipped = case.find("skipped") is not None
+    result = "passed" if case.attrib["status"] == "run" else "skipped" if skipped else "failed"
+    yield Test(case.attrib["name"], label, result, case.attrib.get("time", 0), (case.findtext("system-out") or "").strip())
 
 
 def labels_of(preset):
@@ -47,13 +64,15 @@ class Run:
         root = xml.parse(results).getroot()
         self.date = datetime.date.fromisoformat(root.attrib["timestamp"][:10])
         self.ended = results.stat().st_mtime
-        self.tests = [Test(case, labels.get(case.attrib["name"], [])) for case in root.iter("testcase")]
-        self.listed = set(labels)
-        missing = self.listed - {test.name for test in self.tests}
-        ran = {test.label for test in self.tests}
-        label = {name: next(iter(labels[name]), "unlabelled") for name in missing}
-        self.left_out = Counter(label[name] for name in missing if label[name] not in ran)  # whole labels
-        self.missing = sorted(name for name in missing if label[name] in ran)
+        ran = {case.attrib["name"]: case for case in root.iter("testcase")}
+        label = {name: next(iter(labels.get(name, [])), "unlabelled") for name in labels.keys() | ran.keys()}
+        self.tests = [test for name, case in ran.items()
+                      for test in tests_of(case, label[name], results.parent / "gtest" / f"{name}.xml")]
+        missing = labels.keys() - ran.keys()
+        self.listed = {test.name for test in self.tests} | missing
+        seen = {test.label for test in self.tests}
+        self.left_out = Counter(label[name] for name in missing if label[name] not in seen)  # whole labels
+        self.missing = sorted(name for name in missing if label[name] in seen)
 
 
 def read_preset(preset):
@@ -68,3 +87,7 @@ def table(header, rows, align=None):
     for row in rows:
         yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |"
     yield ""
+
+
+if __name__ == "__main__":
+    print(sum(test.result != "skipped" for test in read_preset(sys.argv[1]).tests))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/verification.md from what the last runs of the tests left behind.
+"""Writes build/verification.md from what the last runs of the tests left behind.
 
 Reads, of each preset, the results that scripts/test.sh lets ctest write (build/<preset>/junit.xml), and the
 branches that scripts/coverage.sh counted (build/coverage/<layer>.json); and what scripts/stress_mutants.py and
-scripts/soak_chaos.py found (docs/plain_stress.json, docs/chaos.json). Nothing is computed here that a run did not
+scripts/soak_chaos.py found (build/plain_stress.json, build/chaos.json). Nothing is computed here that a run did not
 print; what did not run is said to be missing, down to the single test.
 
 usage: report_verification.py [--output FILE]
@@ -26,8 +26,7 @@ MOST_NAMED = 30
 
 def tree_lines(runs):
     """Which sources these are, and which runs may be of older ones."""
-    # What other scripts have measured since is in docs, and none of what ran.
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")
+    changed = git("status", "--porcelain", "--untracked-files=no")
     dirty = " with changes that are not committed" if changed else ""
     yield f"Commit {git('rev-parse', '--short=12', 'HEAD')}{dirty}."
     committed = int(git("show", "--no-patch", "--format=%ct", "HEAD"))
@@ -193,7 +192,7 @@ def figures_section(tests):
 
 
 def chaos_section():
-    path = ROOT / "docs" / "chaos.json"
+    path = ROOT / "build" / "chaos.json"
     yield "## Chaos"
     yield ""
     if not path.exists():
@@ -309,7 +308,7 @@ def mutants_section(tests):
     yield (f"By the model checker: {dead} of {len(found) - alike} killed; {alike} more change nothing that an "
            "execution could show, each for the reason given.")
     yield ""
-    path = ROOT / "docs" / "plain_stress.json"
+    path = ROOT / "build" / "plain_stress.json"
     plain = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     yield ("Broken rules. Executions are those of all scenarios before the one that shows it; \"also\" names drivers "
            "and fuzz inputs on real threads that notice it too.")
@@ -352,10 +351,7 @@ def document(runs):
     gcc = runs["gcc"].tests
     yield "# Verification"
     yield ""
-    yield "Written by `scripts/report_verification.py` from the runs of `scripts/test.sh` and `scripts/coverage.sh`;"
-    yield "do not edit. What each kind of evidence can show and what it cannot:"
-    yield "[model checking](explanation/model-checking.md), [fuzzing](explanation/fuzzing.md),"
-    yield "[guarantees](reference/guarantees.md)."
+    yield "Written by `scripts/report_verification.py` from the runs of `scripts/test.sh --soak`."
     yield ""
     yield f"{runs['gcc'].date:%d %B %Y}; {machine()}."
     yield from tree_lines(runs)
@@ -373,7 +369,7 @@ def document(runs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", default=ROOT / "docs" / "verification.md")
+    parser.add_argument("--output", default=ROOT / "build" / "verification.md")
     arguments = parser.parse_args()
     runs = {preset: read_preset(preset) for preset in PRESETS}
     if runs["gcc"] is None:

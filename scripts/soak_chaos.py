@@ -46,7 +46,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=600, help="of each backend")
     parser.add_argument("--seed", type=int, default=0, help="another one each time if not given")
     parser.add_argument("--no-build", action="store_true", help="what is built will do")
-    parser.add_argument("--output", default=ROOT / "docs" / "chaos.json")
+    parser.add_argument("--output", default=ROOT / "build" / "chaos.json")
     arguments = parser.parse_args()
     if not arguments.no_build:
         build()

@@ -1,77 +1,168 @@
 #!/usr/bin/env bash
-# All tests: GCC with everything, then Clang with ThreadSanitizer and with AddressSanitizer and
-# UndefinedBehaviorSanitizer, and what these two do not build: Clang's optimised library, packages and examples; arm64
-# where there are a cross compiler and an emulator, clang-tidy and clang-format. With --soak the unit tests run with
-# optimised Clang, too, and all of them for arm64; the stress drivers and the fuzz targets run for minutes instead of
-# seconds, and then docs/verification.md is written anew, with what else it shows: the branches taken, the cost of
-# checked pools, and what plain stress misses. With --billion the model checker may try 40 million executions of a
-# scenario instead of 300,000.
+# Tests Lido, and ends with a table of what took how long (also in build/test-times.txt).
+#
+# By default it runs with GCC the unit, death, house, docs and package tests, and a share of the model checker's
+# scenarios, mutants, stress drivers and fuzz targets. The stress drivers and the layers that threads share also run
+# under ThreadSanitizer, and all unit tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+#
+#   --all         everything: all of that in full, also faults, chaos, servers, benches and demos; Clang's optimised
+#                 library, packages and examples; arm64 under an emulator; clang-tidy and clang-format
+#   --soak [S]    --all; unit tests with optimised Clang and all of them for arm64, too; drivers and fuzz targets run for
+#                 S seconds (120); and build/verification.md says what was seen, with the branches taken, the cost of
+#                 checked pools, and what plain stress misses
+#   --billion     --all; the model checker tries up to 40 million executions of a scenario instead of 300,000
+#   --no-install  installs nothing: what is missing is named
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+scope=share
 soak=no
+setup=()
 stress_seconds=1
 fuzz_seconds=12
-executions=300000 # of a small scenario; a large one gets a tenth
-most_seconds=300  # for a test that does not say so itself
+executions=30000 # of a small scenario; a large one gets a tenth
+most_seconds=300 # for a test that does not say so itself
 while [ $# -gt 0 ]; do
   case $1 in
+    --all) scope=all ;;
     --soak)
-      soak=yes
+      scope=all soak=yes
       if [[ ${2:-} =~ ^[0-9]+$ ]]; then stress_seconds=$2 && shift; else stress_seconds=120; fi
       fuzz_seconds=$stress_seconds most_seconds=$((most_seconds + 10 * stress_seconds)) ;;
-    --billion) executions=40000000 most_seconds=40000 ;;
-    *) echo "usage: scripts/test.sh [--soak [SECONDS]] [--billion]" >&2; exit 2 ;;
+    --billion) scope=all executions=40000000 most_seconds=40000 ;;
+    --no-install) setup=(--no-install) ;;
+    *) echo "usage: scripts/test.sh [--all] [--soak [SECONDS]] [--billion] [--no-install]" >&2; exit 2 ;;
   esac
   shift
 done
+all_types=OFF
+if [ $scope = all ]; then
+  all_types=ON
+  [ $executions -gt 30000 ] || executions=300000
+fi
 
-scripts/setup.sh
+# ---- the table ------------------------------------------------------------------------------------
 
-step() { printf '\n== %s (%s s so far)\n' "$1" "$SECONDS"; }
+rows=()
+step='' step_tests='' step_began=0 step_cpu=0
 
-run_preset() { # preset, further definitions for cmake in one word, further arguments for ctest
-  local preset=$1 definitions=$2
-  shift 2
-  step "$preset: configure and build"
-  cmake --preset "$preset" -Wno-dev --no-warn-unused-cli -DLIDO_STRESS_SECONDS="$stress_seconds" \
-    -DLIDO_FUZZ_SECONDS="$fuzz_seconds" -DLIDO_MODEL_EXECUTIONS="$executions" $definitions >/dev/null
-  cmake --build --preset "$preset" -- -v >"build/$preset/build.log" 2>&1 ||
-    { grep -E 'error|warning|FAILED|undefined' -A 5 "build/$preset/build.log" | tail -n 80; return 1; }
-  step "$preset: test"
-  ctest --preset "$preset" --timeout "$most_seconds" --output-on-failure --no-tests=error --output-junit junit.xml \
-    --test-output-size-passed 1000000 "$@" 2>&1 | grep -vE '^ *Start +[0-9]+:| Passed +[0-9.]+ sec$'
+cpu() { # centiseconds of all processes that this one has waited for
+  local stat
+  read -ra stat <"/proc/$$/stat"
+  echo $((stat[15] + stat[16]))
 }
 
-run_preset gcc ''
-run_preset tsan '' --label-regex 'unit|death|stress|fault|server|chaos'
-run_preset asan '' --label-regex 'unit|death|stress|fault|fuzz|server|chaos'
-if [ "$soak" = yes ]; then
-  run_preset clang '-DLIDO_UNIT_LAYERS=all -DLIDO_BUILD_STRESS=ON' --label-regex 'unit|report|package|fuzz'
+end_step() { # [mark]
+  [ -z "$step" ] || rows+=("$(printf '%-34s %8d %8d %7s %s' "$step" $((SECONDS - step_began)) \
+    $((($(cpu) - step_cpu) / 100)) "$step_tests" "${1:-}")")
+  step=''
+}
+
+begin_step() { # name
+  end_step
+  step=$1 step_tests='' step_began=$SECONDS step_cpu=$(cpu)
+  printf '\n== %s (%s s so far)\n' "$step" "$SECONDS"
+}
+
+finish() {
+  local status=$?
+  if [ $status -eq 0 ]; then end_step; else end_step FAILED; fi
+  mkdir -p build
+  {
+    printf '%-34s %8s %8s %7s\n' step seconds 'CPU s' tests
+    printf '%s\n' "${rows[@]}"
+    printf '%-34s %8d %8d\n' total "$SECONDS" $(($(cpu) / 100))
+  } >build/test-times.txt
+  echo
+  cat build/test-times.txt
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# ---- the steps ------------------------------------------------------------------------------------
+
+# Of GoogleTest's lines, those of cases that failed, or that did not end.
+failed_cases() {
+  awk '/^\[ RUN +\]/ { held = $0; next }
+       /^\[ +OK \]/ { held = ""; next }
+       held != "" { print held; held = "" }
+       /^ *Start +[0-9]+:| Passed +[0-9.]+ sec$|^\[-+\]/ { next }
+       { print; fflush() }
+       END { if (held != "") print held }'
+}
+
+run_preset() { # preset, its tests as arguments of select_tests.py; definitions for cmake begin with -D
+  local preset=$1 chosen argument definitions=() selection=()
+  shift
+  for argument in "$@"; do
+    if [[ $argument == -D* ]]; then definitions+=("$argument"); else selection+=("$argument"); fi
+  done
+  begin_step "$preset: build"
+  cmake --preset "$preset" -Wno-dev --no-warn-unused-cli -DLIDO_STRESS_SECONDS="$stress_seconds" \
+    -DLIDO_FUZZ_SECONDS="$fuzz_seconds" -DLIDO_MODEL_EXECUTIONS="$executions" -DLIDO_TEST_ALL_TYPES=$all_types \
+    "${definitions[@]}" >/dev/null
+  chosen=$(scripts/select_tests.py "build/$preset" "${selection[@]}")
+  # shellcheck disable=SC2046  # a word for each target
+  cmake --build --preset "$preset" --target src/all $(sed -n 2p <<<"$chosen") -- -v >"build/$preset/build.log" 2>&1 ||
+    { grep -E 'error|warning|FAILED|undefined' -A 5 "build/$preset/build.log" | tail -n 80; return 1; }
+  begin_step "$preset: test"
+  rm -rf "build/$preset/gtest"
+  local status=0
+  ctest --preset "$preset" -I "0,0,0,$(sed -n 1p <<<"$chosen")" --timeout "$most_seconds" --output-on-failure \
+    --no-tests=error --output-junit junit.xml --test-output-size-passed 1000000 2>&1 | failed_cases || status=$?
+  step_tests=$(scripts/report_runs.py "$preset")
+  return $status
+}
+
+begin_step "install"
+if [ $scope = all ]; then setup+=(test all); else setup+=(test); fi
+scripts/setup.sh "${setup[@]}"
+
+if [ $scope = share ]; then
+  # Four drivers and two fuzz targets, in threads that lose their processor at any access, and mutants that they notice.
+  share=('model[.](?!spin)' 'disassembly[.]' 'stress[.]fuzzed[.]magazine[.]no_slot_is_lost'
+    'stress[.]fuzzed[.]object[.]history' 'stress[.]fuzzed[.]slot_map[.]history'
+    'stress[.]fuzzed[.]resource[.]no_waiter_is_forgotten' 'mutant[.](no_heavy_fence|item_after_top|no_arbitration)$'
+    'mutant[.].*[.]history' 'mutant[.](same_state_generation|leave_doomed)$'
+    'mutant[.](return_unwatched|swallow_resource|refused_resource)$' 'mutant[.]none[.]'
+    '(fuzz|mutant)[.].*(pool_windows|cache_operations)')
+  run_preset gcc --label 'unit|death|docs|house|package' "${share[@]}" -DLIDO_BUILD_BENCH=OFF
+  run_preset tsan 'unit[.](base|concurrency|rmw_counter|freelist|magazine)$' 'stress[.](?!fuzzed)'
+  run_preset asan --label 'unit|death'
+  exit
+fi
+
+run_preset gcc . -DLIDO_BUILD_BENCH=ON
+cmake --build --preset gcc >>build/gcc/build.log # also what no test runs must compile
+run_preset tsan --label 'unit|death|stress|fault|server|chaos'
+run_preset asan --label 'unit|death|stress|fault|fuzz|server|chaos'
+if [ $soak = yes ]; then
+  run_preset clang --label 'unit|report|package|fuzz'
 else
-  run_preset clang '-DLIDO_UNIT_LAYERS=none -DLIDO_BUILD_STRESS=OFF' --label-regex 'report|package'
+  run_preset clang --label 'report|package' 'compile_fail[.]'
 fi
 # The library for arm64: its instructions, and its unit tests under an emulator; the layers that processors differ in,
 # or all. What of them is not run there is said as the commands themselves have it.
 layers='base;concurrency;rmw_counter;freelist;magazine;memory'
-[ "$soak" = no ] || layers=all
+[ $soak = no ] || layers=all
 if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64-static >/dev/null; then
-  run_preset arm64 "-DLIDO_UNIT_LAYERS=$layers"
+  run_preset arm64 . "-DLIDO_UNIT_LAYERS=$layers"
   echo "arm64, left out: all that is no unit test and no look at instructions; of the unit tests, layers other than"
   echo "$layers; and of these, for the reasons in tests/CMakeLists.txt:"
   ctest --preset arm64 --show-only --verbose | sed -nE 's/.*--gtest_filter=-([^" ]+).*/\1/p' | sort -u | tr ':' '\n' | sed 's/^/  /'
 else
   echo "arm64, left out altogether: no aarch64-linux-gnu-g++ or no qemu-aarch64-static"
 fi
-step "clang-tidy and clang-format"
+begin_step "clang-tidy and clang-format"
 scripts/tidy.sh build/clang src
-if [ "$soak" = yes ]; then
-  step "branches, checked pools, plain stress, chaos"
+if [ $soak = yes ]; then
   missed=() # goes into the report, too
   for script in coverage.sh measure_checked.py stress_mutants.py soak_chaos.py; do
+    begin_step "$script"
     "scripts/$script" || missed+=("$script")
   done
+  begin_step "build/verification.md"
   scripts/report_verification.py
   [ ${#missed[@]} -eq 0 ] || { echo "missed: ${missed[*]}" >&2; exit 1; }
 fi
-step "done"

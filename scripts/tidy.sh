@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Runs clang-tidy over our headers and sources, the compiler over each header by itself, and clang-format over all.
-# Usage: scripts/tidy.sh [build-dir [folder...]]    the build directory must be configured; default
-# build/clang and all folders. clang-tidy takes minutes for the unit tests, so scripts/test.sh names
-# only the folders of the library; clang-format always sees everything. A source that was clean, and of which
-# nothing has changed that it includes, is not looked at again (LIDO_TIDY_CACHE, as ccache does for compilers).
+# Usage: scripts/tidy.sh [build-dir [folder...]]
+#
+# The build directory must be configured; the default is build/clang and all folders. Since clang-tidy takes minutes for
+# the unit tests, scripts/test.sh names only the folders of the library; clang-format always sees everything. A source
+# is skipped if it was clean and nothing that it includes has changed since (LIDO_TIDY_CACHE, as ccache does for
+# compilers).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -37,8 +39,8 @@ status=0
 sources | xargs -0 "$format" --dry-run -Werror || status=1
 # Each header by itself: one that leans on others does not compile.
 xargs -d '\n' -n 1 -P "$(nproc)" bash -c <"$database/headers" || status=1
-# Two checks follow calls into whatever function is seen, and say more than is so of those of another source, such as
-# that a size that is always possible may be refused: so they look at the sources of the library one by one. The
+# Two checks follow calls into every function that they see. About functions of another source they claim too much, such
+# as that a size that is always possible may be refused. So they look at the sources of the library one by one. The
 # generated files may lie outside the source tree, where clang-tidy finds no configuration. The database of a g++ build
 # names warnings that clang does not know.
 check() { # file
@@ -59,7 +61,7 @@ check() { # file
 }
 clean=${LIDO_TIDY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lido-tidy}
 mkdir -p "$clean"
-find "$clean" -type f -mtime +30 -delete # what nobody has asked for
+find "$clean" -type f -mtime +30 -delete # not used for a month
 export -f check
 export tidy database root clean
 printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'check "$1"' check || status=1

@@ -6,9 +6,8 @@ it; one that a unity build has put together with others is there by itself.
 
 Most of what clang-tidy does is to look at the standard library, for each file anew. So the headers of one target of the
 library are written into one file, and its sources into another ("together"), each to be looked at as one. That every
-header can be included by itself is for the compiler to say: the files that CMake generates for
-VERIFY_INTERFACE_HEADER_SETS, each of which includes one and nothing else, go to the same folder's "headers" as the
-commands that compile them.
+header can be included by itself is for the compiler to say. CMake generates a file for each, for
+VERIFY_INTERFACE_HEADER_SETS. The commands that compile these go to the same folder's "headers".
 
 usage: tidy_database.py COMPILE_COMMANDS FOLDER_TO_WRITE_TO FOLDER_OF_OURS...
 """

@@ -64,7 +64,7 @@ class encrypting {
 };
 
 // Of two tries the one that may pass counts, whichever comes first.
-TEST_F(PostgresFactory, ARefusalThatMayPassIsNoneForGood) {
+TEST_F(PostgresFactory, ARefusalThatMayPassIsNotPermanent) {
   const auto other = postgres_factory({.conninfo = server()->conninfo()})
                          .create({std::chrono::steady_clock::now() + 20s, {}});
   const encrypting set_up(other);
@@ -252,7 +252,7 @@ TEST_F(PostgresFactory, WhatCannotBeReadIsToldAtOnce) {
                permanent_failure);
 }
 
-TEST(PostgresFactoryBeside, APortThatThereIsNotIsRefusedForGood) {
+TEST(PostgresFactoryBeside, APortThatThereIsNotIsAPermanentFailure) {
   for (const char* const port : {"99999", "-1", "0", "abc"}) {
     const std::string told = permanent_failure_of(std::string("host=127.0.0.1 port=") + port);
     EXPECT_TRUE(told.starts_with("invalid ")) << port << ": " << told;
@@ -264,7 +264,7 @@ TEST(PostgresFactoryBeside, APortThatThereIsNotIsRefusedForGood) {
   }
 }
 
-TEST_F(PostgresFactory, NobodyReadsWhatAnotherAsks) {
+TEST_F(PostgresFactory, NoUserReadsWhatAnotherAsks) {
   postgres_pool pool = make({});
   const std::unique_ptr<FILE, int (*)(FILE*)> trace(std::tmpfile(), &std::fclose);
   PQtrace(pool.acquire()->get(), trace.get());
@@ -283,7 +283,7 @@ TEST_F(PostgresFactory, AResetMayTakeForEver) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-TEST_F(PostgresFactory, NobodyHearsWhatAnotherHasListenedFor) {
+TEST_F(PostgresFactory, NoUserHearsWhatAnotherHasListenedFor) {
   postgres_pool pool = make({}, postgres_reset::discard_all);
   {
     const auto curious = pool.acquire();

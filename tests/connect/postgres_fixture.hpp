@@ -53,7 +53,7 @@ class postgres_fixture : public ::testing::Test {
   }
 };
 
-/// Why it is connected to by nobody for good, or what it said else.
+/// What the permanent failure of a connect says, or what else was said.
 inline std::string permanent_failure_of(const std::string& conninfo) {
   try {
     (void)postgres_factory({.conninfo = conninfo})
@@ -66,7 +66,7 @@ inline std::string permanent_failure_of(const std::string& conninfo) {
   }
 }
 
-/// Why nobody is given a connection, which is told at once.
+/// Why no connection is given, which is told at once.
 inline std::string refusal_of(const std::string& conninfo) {
   postgres_pool pool(postgres_factory({.conninfo = conninfo}), {.max_size = 1});
   try {

@@ -18,7 +18,7 @@ class PostgresHosts : public postgres_fixture {};
 
 // Another may be down, and be back with another password. libpq tells them apart by words alone,
 // which are of the language of the user, or of the server.
-TEST_F(PostgresHosts, NoRefusalOfOneHostOfSeveralIsForGood) {
+TEST_F(PostgresHosts, NoRefusalOfOneHostOfSeveralIsPermanent) {
   const std::string port = std::to_string(server()->port());
   const std::string down = std::to_string(servers::free_port());
   const std::string both = "host=127.0.0.1,127.0.0.1 user=lido dbname=lido passfile=/nowhere port=";
@@ -34,7 +34,7 @@ TEST_F(PostgresHosts, NoRefusalOfOneHostOfSeveralIsForGood) {
 }
 
 // For which it has one SQLSTATE, that of whatever goes against the protocol.
-TEST_F(PostgresHosts, WhatPgBouncerRefusesForGoodIsToldAtOnce) {
+TEST_F(PostgresHosts, APermanentRefusalOfPgBouncerIsToldAtOnce) {
   if (!servers::pgbouncer::program()) {
     GTEST_SKIP() << "pgbouncer is not installed";
   }

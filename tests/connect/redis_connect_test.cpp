@@ -122,7 +122,7 @@ TEST(RedisConnectBeside, AConnectThatHangsEndsWhenItIsAskedToStop) {
 }
 
 // It would be one of others, by its lower 16 bits.
-TEST_F(RedisConnect, APortThatThereIsNotIsRefusedForGood) {
+TEST_F(RedisConnect, APortThatThereIsNotIsAPermanentFailure) {
   redis_target wrong = target();
   wrong.port += 65536;
   EXPECT_THROW((void)redis_factory(wrong).create({steady_clock::now() + 20s, {}}),
@@ -156,7 +156,7 @@ class narrow_listener {
   }
   /// Hangs up on all that have connected.
   void accept_all() {
-    for (std::size_t i = 1; i < clients_.size(); ++i) {  // but for the one that was told so
+    for (std::size_t i = 1; i < clients_.size(); ++i) {  // except the one that was told so
       ::close(::accept(socket_, nullptr, nullptr));
     }
     for (const int client : clients_) {
@@ -185,7 +185,7 @@ TEST(RedisConnectBeside, AServerByPathWhoseQueueIsFullIsWaitedFor) {
     std::this_thread::sleep_for(50ms);
     busy.accept_all();
   });
-  // It comes to the first question, which nobody answers.
+  // It comes to the first question, which is not answered.
   EXPECT_NE(error_of(target, {steady_clock::now() + 500ms, {}}).find("no answer in time"),
             std::string::npos);
 }
@@ -207,7 +207,7 @@ TEST_F(RedisConnect, ErrorsNameWhomTheySpeakOf) {
       << told;
 }
 
-// Who asks the server for its list of clients finds no connection there that has ended here.
+// The server's list of clients has no connection that has ended here.
 TEST_F(RedisConnect, AProgramThatIsStartedDoesNotInheritIt) {
   redis_connection made = connect_beside();
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system

@@ -139,7 +139,7 @@ TEST_F(RedisFactory, AUserWithoutAPasswordIsThatUser) {
   EXPECT_EQ(pool.acquire_for(30s)->ask("ACL WHOAMI").text, "app");
 }
 
-// As a user is who may do what one program does, and nothing else: it is signed in nevertheless.
+// Such a user may do what one program does, and nothing else: it is signed in nevertheless.
 TEST_F(RedisFactory, AUserWhoMayNotPingHasConnections) {
   const passing_user known("web", "~* -@all +get +set +multi +discard");
   redis_target web = target();
@@ -171,7 +171,7 @@ class unsaved {
   }
 
  private:
-  /// Only who saves by itself minds.
+  /// Only a server that saves by itself minds.
   void save_each(const char* seconds_and_changes) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of hiredis
     freeReplyObject(redisCommand(as_.context(), "CONFIG SET save %s", seconds_and_changes));
@@ -181,7 +181,7 @@ class unsaved {
   std::string folder_;
 };
 
-// Such a server refuses writes, and PING with them. Who reads is served.
+// Such a server refuses writes, and PING with them. Reads are served.
 TEST_F(RedisFactory, AServerThatCannotSaveHasConnectionsForReaders) {
   redis_connection admin = connect_beside();
   (void)admin.ask("SET colour blue");
@@ -255,7 +255,7 @@ TEST(RedisFactoryBeside, AServerThatHasGoneIsAnErrorAndEndsNoProgram) {
 }
 
 // It has been read together with the answer before it, so that the kernel knows nothing of it.
-TEST(RedisFactoryBeside, AnAnswerThatNobodyAskedForRefusesTheConnection) {
+TEST(RedisFactoryBeside, AnUnaskedAnswerRefusesTheConnection) {
   brief_server server;
   std::jthread answers([&] {
     server.answer_one();
@@ -328,7 +328,7 @@ TEST_F(RedisFactory, AServerThatStandsStillFailsTheValidationInTime) {
   EXPECT_GE(pool.stats().destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
 }
 
-// Its answer comes when nobody waits for it any more, and is not for the next who asks.
+// Its answer comes too late for its user, and is not for the next one.
 TEST_F(RedisFactory, ACommandThatIsNotAnsweredInTimeIsAnErrorAndEndsTheConnection) {
   redis_target hasty = target();
   hasty.command_timeout = 200ms;

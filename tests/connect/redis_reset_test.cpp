@@ -127,7 +127,7 @@ TEST_F(RedisReset, TheNameOfAConnectionIsNotThatOfTheNextUser) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-TEST_F(RedisReset, WhoSignsInAsAnotherDoesNotSignInTheNextUser) {
+TEST_F(RedisReset, ASignInAsAnotherUserDoesNotSignInTheNextUser) {
   const passing_user guest("guest", "~* +@all");
   redis_pool pool = make({});
   EXPECT_EQ(pool.acquire()->ask("AUTH guest anything").text, "OK");
@@ -180,7 +180,7 @@ TEST_F(RedisReset, ATimeoutMayBeForEver) {
 }
 
 // The server's own RESET is not undone by being the same word: it signs off.
-TEST_F(RedisReset, WhoSignsOffDoesNotSignOffTheNextUser) {
+TEST_F(RedisReset, ASignOffDoesNotSignOffTheNextUser) {
   redis_target third = target();
   third.database = 3;
   redis_pool pool(redis_factory(third), {.max_size = 1});
@@ -206,7 +206,7 @@ TEST_F(RedisReset, NoResetTakesLongerBecauseOfTheUsersOwnTimeOut) {
   EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
 }
 
-// Who asks for an hour's patience has it for himself.
+// A user that asks for an hour's patience has it alone.
 TEST_F(RedisReset, TheUsersOwnTimeOutIsNotThatOfTheNext) {
   redis_pool pool = make({});
   constexpr timeval hour{.tv_sec = 3600, .tv_usec = 0};
@@ -235,7 +235,7 @@ TEST_F(RedisReset, WhatAUserHasSetToNonBlockingBlocksAgain) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-TEST_F(RedisReset, AnAnswerThatNobodyReadRefusesTheConnection) {
+TEST_F(RedisReset, AnUnreadAnswerRefusesTheConnection) {
   redis_pool pool = make({});
   {
     const auto rude = pool.acquire();
@@ -276,8 +276,8 @@ TEST_F(RedisReset, AnswersThatLookLikeThoseOfAResetRefuseTheConnection) {
   EXPECT_EQ(pool.acquire()->ask("ECHO mine").text, "mine");
 }
 
-// The same of a user who may not say PING, whom a refusal that nobody read may deceive.
-TEST_F(RedisReset, ARefusalThatNobodyReadRefusesTheConnection) {
+// The same of a user without the right to say PING, which an unread refusal may deceive.
+TEST_F(RedisReset, AnUnreadRefusalRefusesTheConnection) {
   const passing_user known("web", "~* -@all +echo +multi");
   redis_target web = target();
   web.user = "web";

@@ -101,7 +101,7 @@ TEST_F(TcpFactory, AConnectionThatSpeaksUnaskedIsNotLent) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
 }
 
-TEST_F(TcpFactory, NobodyReadsTheAnswerToAnothersQuestion) {
+TEST_F(TcpFactory, NoUserReadsTheAnswerToAnothersQuestion) {
   tcp_pool pool(factory(), {.max_size = 1});
   {
     const auto rude = pool.acquire();
@@ -136,7 +136,7 @@ TEST_F(TcpFactory, AConnectThatMeetsItselfIsARefusedOne) {
   EXPECT_EQ(test::own_peer::met(), 1);
 }
 
-TEST_F(TcpFactory, WhoMetItselfTriesAgain) {
+TEST_F(TcpFactory, AConnectThatMetItselfTriesAgain) {
   std::optional<test::own_peer> alone(std::in_place);
   tcp_pool pool(factory(), {.max_size = 1, .retry_first = 5ms, .retry_longest = 20ms});
   std::jthread later([&] {
@@ -147,7 +147,7 @@ TEST_F(TcpFactory, WhoMetItselfTriesAgain) {
   EXPECT_GE(test::own_peer::met(), 2);
 }
 
-TEST_F(TcpFactory, WhoWaitsIsServedWhenTheServerIsBack) {
+TEST_F(TcpFactory, WaitersAreServedWhenTheServerIsBack) {
   server.refuse(/*on=*/true);
   tcp_pool pool(factory(), {.max_size = 1, .retry_first = 5ms, .retry_longest = 20ms});
   std::jthread later([&] {
@@ -172,7 +172,7 @@ TEST_F(TcpFactory, OfAPeerThatVanishedNothingIsHeard) {
     GTEST_SKIP() << "this system does not filter the packets of a socket";
   }
   auto lease = pool.acquire();
-  EXPECT_EQ(pool.stats().created, 1U);  // nobody can know yet
+  EXPECT_EQ(pool.stats().created, 1U);  // the pool cannot know yet
   EXPECT_FALSE(is_answered(*lease));
   lease.discard();
   const auto begin = std::chrono::steady_clock::now();
@@ -262,13 +262,13 @@ int status_flags(int handle) {
   return flags;
 }
 
-// To connect with a deadline it did not, and that stays with the handle if nobody undoes it.
+// To connect with a deadline it did not, and that stays with the handle unless it is undone.
 TEST_F(TcpFactory, ANewConnectionBlocksAlsoWithoutAsio) {
   auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
   EXPECT_EQ(status_flags(made.native_handle()) & O_NONBLOCK, 0);
 }
 
-// As after Asio's own asynchronous operations, which who uses the handle alone knows nothing of.
+// As after Asio's own asynchronous operations, of which a user of the bare handle knows nothing.
 TEST_F(TcpFactory, NothingThatAUserHasSetEndsTheWaitsOfTheNext) {
   tcp_pool pool(factory(), {.max_size = 1});
   constexpr timeval short_time{.tv_sec = 0, .tv_usec = 1000};
@@ -303,7 +303,7 @@ TEST_F(TcpFactory, AProgramThatIsStartedDoesNotInheritIt) {
 }
 
 // A name of a service, since that of a host may be asked of other machines.
-TEST(TcpFactoryBeside, ANameThatNobodyKnowsIsTold) {
+TEST(TcpFactoryBeside, AnUnknownNameIsTold) {
   net::io_context context;
   const tcp_factory lost(context.get_executor(), {.host = "127.0.0.1", .port = "nonesuch"});
   try {
@@ -316,7 +316,7 @@ TEST(TcpFactoryBeside, ANameThatNobodyKnowsIsTold) {
 }
 
 // It would be one of others, by its lower 16 bits.
-TEST_F(TcpFactory, APortThatThereIsNotIsRefusedForGood) {
+TEST_F(TcpFactory, APortThatThereIsNotIsAPermanentFailure) {
   net::io_context context;
   const std::string wrapped = std::to_string(server.port() + 65536);
   const std::string negative = std::to_string(server.port() - 65536);
@@ -350,7 +350,7 @@ TEST_F(TcpFactory, TheKernelIsToldWhatTheTargetSays) {
   }
 }
 
-// As the header promises who does not choose.
+// As the header promises users who do not choose.
 TEST_F(TcpFactory, BothOptionsAreOnByThemselves) {
   auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
   EXPECT_TRUE(option_of(made, IPPROTO_TCP, TCP_NODELAY));

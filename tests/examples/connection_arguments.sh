@@ -18,6 +18,6 @@ for arguments in "" "6379" "port secret" "0 secret" "65536 secret" "99999999999 
   # shellcheck disable=SC2086 # several words
   ends_with 2 "usage: redis_connections" "$1" $arguments
 done
-# Nobody listens at port 1.
+# No server listens at port 1.
 ends_with 1 "refused" "$1" 1 secret
 ends_with 1 "refused" "$2" "host=127.0.0.1 port=1"

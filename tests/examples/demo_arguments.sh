@@ -114,7 +114,7 @@ unusable_paths() {
   refuses "no workers" "--workers" "$engine" "$work/tree" --workers 0
   refuses "no jobs" "--jobs" "$engine" "$work/tree" --jobs 0
   refuses "no bytes" "--chunk" "$engine" "$work/tree" --chunk 0
-  refuses "two paths" "usage" "$demo_script" "$work/tree" "$work/tree"
+  refuses "two paths" "usage" "$demo_script" --no-install "$work/tree" "$work/tree"
 }
 
 # Root may read everything, so as another user when we are root.

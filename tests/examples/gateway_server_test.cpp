@@ -67,7 +67,7 @@ class impatient_client {
   bool hung_up_ = false;
 };
 
-/// Nobody in this process gets a new descriptor while it lives.
+/// This process gets no new descriptor while it lives.
 class no_descriptors {
  public:
   no_descriptors() {

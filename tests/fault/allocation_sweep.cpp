@@ -1,4 +1,4 @@
-// Lets the first, second, third ... allocation fail, once and for good, in the lives of slot maps,
+// Lets the first, second, third ... allocation fail, once and for ever, in the lives of slot maps,
 // block resources and resource pools, until a life has none left to fail. After each: nothing but
 // the errors that are documented, every place, block and resource there, and no memory left.
 #include <fmt/format.h>
@@ -205,7 +205,7 @@ void live_on_blocks() {
 
 constexpr std::size_t most_resources = 3;
 
-/// Without memory some wait for the whole `timeout`; who cannot try again needs a longer one.
+/// Without memory some wait for the whole `timeout`; without a second try they need a longer one.
 resource_pool_options options_of(maintenance upkeep, std::chrono::nanoseconds timeout = 20ms) {
   return {.max_size = most_resources,
           .name = "a name too long for the small string optimisation",
@@ -233,7 +233,7 @@ void report_on(resource_pool<thing>& pool) {
     const auto lease = pool.acquire();
     (void)pool.leases();
   });
-  attempt([&] {  // of one resource: refused, with an error that names who holds it
+  attempt([&] {  // of one resource: refused, with an error that names the holder
     const auto lease = pool.acquire();
     try {
       (void)pool.acquire_for(1ns);

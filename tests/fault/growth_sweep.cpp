@@ -1,7 +1,7 @@
-// Lets the first, second, third ... call of mmap, mprotect and madvise fail, once and for good,
-// until a run of a growing pool has nothing left to fail. After each: the right error, what was
-// acquired is as it was, and with memory to be had every slot is there, and every segment goes, as
-// do the pool's addresses with it.
+// Lets the first, second, third ... call of mmap, mprotect and madvise fail, once and then for
+// ever, until a run of a growing pool has nothing left to fail. After each: the right error, and
+// what was acquired is as it was. With memory to be had every slot is there. Every segment goes,
+// and the pool's addresses with it.
 #include <fmt/format.h>
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
-// Uses pools in every order in which objects of static and of thread storage may end: after main,
-// while other static objects end, from a handler of exit, and from thread-local objects that are
-// older or younger than the thread's first use of a pool.
+// Uses pools in every order in which objects of static and of thread storage may end. That is after
+// main, while other static objects end, and from a handler of exit. It is also in thread-local
+// objects that are older or younger than the thread's first use of a pool.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

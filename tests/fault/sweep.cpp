@@ -1,6 +1,6 @@
-// Lets the first, second, third ... of everything that can fail fail, once and for good, until a
-// run has nothing left to fail. Each run is a process of its own, since some of it happens once in
-// a process. After each: the right exception, no memory left, and every slot there.
+// Lets the first, second, third ... of everything that can fail fail, once and then for ever, until
+// a run has nothing left to fail. Each run is a process of its own, since some of it happens once
+// in a process. After each: the right exception, no memory left, and every slot there.
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
@@ -265,7 +265,7 @@ void one_life(std::size_t capacity) {
     const neighbour<Pool> second(*pool);
     use(*pool);
   }
-  // From here on nothing fails, and nobody else has a cache.
+  // From here on nothing fails, and no other thread has a cache.
   plan().armed = false;
   failing_allocations::stop();
   require(count_acquirable(*pool) == capacity, "slots are lost");

@@ -1,6 +1,7 @@
 // Lets the first, second, third ... thread that a resource pool starts not come into being, once
-// and for good, until a run has none left to fail. After each: std::system_error from a constructor
-// or a pool that does its work with the threads it has, no thread left, and no resource.
+// and then for ever, until a run has none left to fail. After each: std::system_error from a
+// constructor or a pool that does its work with the threads it has, no thread left, and no
+// resource.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <pthread.h>

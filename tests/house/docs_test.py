@@ -8,7 +8,7 @@ import check_docs
 README = """# Lido
 
 See the [tour](docs/tour.md#the-first-pool "a tour"), the [`code`](src/), [the web](https://example.org/x)
-and [below](#sample-code); `Pool.IsExact` and `Pools.OfAllTypes` show it. Not links: `[a](b)` and
+and [below](#sample-code); `Boost.MySQL` and `a.b` are no tests. Not links: `[a](b)` and
 
 ```
 [c](d)
@@ -25,7 +25,11 @@ if (a) {
 ```
 
 [ref]: docs/tour.md
+
+<img src="docs/picture.svg" alt="a picture">
 """
+
+TESTS = "# Tests\n\n| exact | `Pool.IsExact`, `Pools.*`, `stress.pool.none_lost.*`, `waiting.two_wait` |\n"
 
 EXAMPLE = """int main() {
   // [snippet]
@@ -39,27 +43,7 @@ EXAMPLE = """int main() {
 
 ARCHITECTURE = """# Map
 
-Start in `object/pool.hpp`; `pool.cpp` has the rest. A user's own `std::vector` is not ours.
-
-```
-include/lido/        headers
-  object/            objects
-    pool.hpp         the pool
-  {one,two}.hpp      entries
-src/object/pool.cpp  what is compiled
-scripts/do.sh
-```
-
-```text
-docs/
-├── tour.md      first steps
-└── deep/
-    └── why.md   reasons
-```
-
-```cpp
-missing.hpp
-```
+Start in `object/pool.hpp`; `pool.cpp` has the rest, `scripts/` the commands. A user's own `std::vector` is not ours.
 """
 
 
@@ -69,11 +53,15 @@ class Docs(TreeTest):
         self.write("README.md", README)
         self.write("ARCHITECTURE.md", ARCHITECTURE)
         self.write("docs/tour.md", "# Tour\n\n## The first pool\n\n[back](../README.md)\n")
-        self.write("docs/deep/why.md", "# Why\n")
+        self.write("docs/deep/why.md", "# Why\n\n`src/object/pool.cpp` and `app.cpp`, which is a user's.\n")
+        self.write("docs/picture.svg", "<svg/>")
+        self.write(check_docs.TESTS_PAGE, TESTS)
         self.write("examples/first.cpp", EXAMPLE)
-        for name in ("include/lido/object/pool.hpp", "include/lido/one.hpp", "include/lido/two.hpp", "src/object/pool.cpp", "scripts/do.sh"):
+        for name in ("include/lido/object/pool.hpp", "src/object/pool.cpp", "scripts/do.sh"):
             self.write(name, "")
         self.write("tests/pool_test.cpp", "TEST_F(Pool, IsExact) {}\nTYPED_TEST(Pools, OfAllTypes) {}\n")
+        self.write("stress/pool/none_lost.cpp", "// stress\n")
+        self.write("stress/model/waits.cpp", 'add("waiting", "two_wait");\n')
 
     def errors(self) -> list[str]:
         return check_docs.check(self.root)[1]
@@ -107,8 +95,43 @@ class Docs(TreeTest):
     def test_dead_link_is_found(self) -> None:
         self.seed("docs/tour.md", "../README.md", "../LEARNME.md", "docs/tour.md:5", "dead link")
 
+    def test_dead_picture_is_found(self) -> None:
+        (self.root / "docs/picture.svg").unlink()
+        self.assert_fault(self.errors(), "README.md:22", "dead link docs/picture.svg")
+
     def test_lost_test_is_found(self) -> None:
-        self.seed("tests/pool_test.cpp", "IsExact", "IsNearlyExact", "README.md:4", "no test Pool.IsExact")
+        self.seed("tests/pool_test.cpp", "IsExact", "IsNearlyExact", "tests.md:3", "no test Pool.IsExact")
+
+    def test_lost_suite_is_found(self) -> None:
+        self.seed("tests/pool_test.cpp", "Pools", "Seas", "no test Pools.*")
+
+    def test_lost_driver_and_scenario_are_found(self) -> None:
+        self.edit("stress/model/waits.cpp", "two_wait", "three_wait")
+        self.assert_fault(self.errors(), "no test waiting.two_wait")
+        (self.root / "stress/pool/none_lost.cpp").unlink()
+        self.assertTrue(any("no test stress.pool.none_lost.*" in error for error in self.errors()))
+
+    def test_test_named_elsewhere_is_found(self) -> None:
+        for name in ("Pool.IsExact", "Pools.*", "stress.pool.none_lost", "mutant.no_tag"):
+            self.write("docs/deep/why.md", f"# Why\n\nBecause `{name}` says so.\n")
+            self.assert_fault(self.errors(), "docs/deep/why.md:3", f"{name} is a test")
+
+    def test_long_readme_is_found(self) -> None:
+        self.write("README.md", README + "\n" * (check_docs.MOST_LINES_OF_README - README.count("\n")))
+        self.assert_clean(self.errors())
+        self.write("README.md", README + "\n" * (check_docs.MOST_LINES_OF_README - README.count("\n") + 1))
+        self.assert_fault(self.errors(), "README.md: 131 lines")
+
+    def test_long_program_is_found(self) -> None:
+        for lines in (check_docs.MOST_LINES_OF_PROGRAM, check_docs.MOST_LINES_OF_PROGRAM + 1):
+            self.write("README.md", README + "\n```cpp program\n" + "run();\n" * lines + "```\n")
+            if lines <= check_docs.MOST_LINES_OF_PROGRAM:
+                self.assert_clean(self.errors())
+        self.assert_fault(self.errors(), "README.md:24: a program of 16 lines")
+
+    def test_too_many_lines_are_found(self) -> None:
+        self.write("docs/deep/long.md", "\n" * check_docs.MOST_LINES)
+        self.assert_fault(self.errors(), "the documents have", "more than 4000")
 
     def test_dead_definition_is_found(self) -> None:
         self.seed("README.md", "[ref]: docs/tour.md", "[ref]: docs/detour.md", "dead link")
@@ -119,31 +142,11 @@ class Docs(TreeTest):
     def test_link_out_of_the_tree_is_found(self) -> None:
         self.seed("docs/tour.md", "../README.md", "../../", "dead link")
 
-    def test_lost_file_of_the_tree_is_found(self) -> None:
-        (self.root / "include/lido/two.hpp").unlink()
-        self.assert_fault(self.errors(), "the tree names include/lido/two.hpp")
-
-    def test_lost_file_of_a_drawn_tree_is_found(self) -> None:
-        (self.root / "docs/deep/why.md").unlink()
-        self.assert_fault(self.errors(), "the tree names docs/deep/why.md")
-
-    def test_header_or_script_that_the_tree_lacks_is_found(self) -> None:
-        for name in ("include/lido/object/lease.hpp", "scripts/new.py"):
-            self.write(name, "")
-            self.assert_fault(self.errors(), f"the tree lacks {name}")
-            (self.root / name).unlink()
-
     def test_lost_file_of_the_text_is_found(self) -> None:
         self.seed("ARCHITECTURE.md", "`object/pool.hpp`", "`object/loop.hpp`", "object/loop.hpp does not exist")
 
-    def test_rules_and_what_was_tried_on_them_are_the_same(self) -> None:
-        self.write("stress/model/mutants/rules.cpp", 'rule{mutation::no_tag, "a"},\nrule{mutation::late_end,\n"b"},\n')
-        self.write("docs/plain_stress.json", '{"rules": {"no_tag": {}, "late_end": {}}}')
-        self.assert_clean(self.errors())
-        self.write("docs/plain_stress.json", '{"rules": {"no_tag": {}}}')
-        self.assert_fault(self.errors(), "late_end is not in it")
-        self.write("docs/plain_stress.json", '{"rules": {"no_tag": {}, "late_end": {}, "gone": {}}}')
-        self.assert_fault(self.errors(), "no rule gone")
+    def test_lost_file_of_another_document_is_found(self) -> None:
+        self.seed("docs/deep/why.md", "src/object/pool.cpp", "src/object/loop.cpp", "docs/deep/why.md:3", "does not exist")
 
     def test_foreign_words_are_found(self) -> None:
         # Put together here, so that this file does not hold them itself.

@@ -156,6 +156,20 @@ TEST(KeepConstructedDefaults, ObjectsAreValueInitialisedAndKeptAsTheyAre) {
   EXPECT_EQ(pool.acquire(default_init)->text, "used");
 }
 
+TEST(KeepConstructedDefaults, EachObjectIsConstructedOnceAndDestroyedWithThePool) {
+  tracked::counts() = {};
+  {
+    object_pool<tracked, policy::keep_constructed<>> pool(2);
+    for (int round = 0; round < 3; ++round) {
+      const auto one = pool.acquire();
+      const auto two = pool.acquire();
+    }
+    EXPECT_EQ(tracked::counts().constructed, 2);
+    EXPECT_EQ(tracked::counts().live(), 2);
+  }
+  EXPECT_EQ(tracked::counts().live(), 0);
+}
+
 TEST(KeepConstructedDefaults, TrivialObjectsStartFromZero) {
   object_pool<std::array<int, 16>, policy::keep_constructed<>, policy::no_cache> pool(8);
   std::array<std::array<int, 16>*, 8> all{};

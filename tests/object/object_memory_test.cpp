@@ -91,19 +91,30 @@ std::size_t bytes_from_the_system() {
 }
 
 // All that it asks the system for, the first cells of 128 caches among it, which take no memory
-// until they are used: slots are no larger than their objects, and at most eight bytes come on top
-// of each.
-TEST(ObjectMemoryBeside, ALargePoolTakesItsObjectsAndEightBytesASlot) {
-  using object = std::array<int, 3>;
+// until they are used.
+template <class T, class... Policies>
+void expect_total_is_taken(std::size_t bytes_a_slot) {
   constexpr std::size_t slots = 1'000'000;
   constexpr std::size_t table_and_ends_of_pages = 192 * 1024;
   const std::size_t before = bytes_from_the_system();
-  const auto pool = std::make_unique<object_pool<object>>(slots);
+  const auto pool = std::make_unique<object_pool<T, Policies...>>(slots);
   const std::size_t taken = bytes_from_the_system() - before;
-  EXPECT_LE(taken, slots * (sizeof(object) + 8) + table_and_ends_of_pages);
-  const std::size_t said = slots * sizeof(object) + pool->stats().bookkeeping_bytes;
-  EXPECT_GE(taken, said);
-  EXPECT_LE(taken, said + table_and_ends_of_pages);
+  EXPECT_LE(taken, slots * bytes_a_slot + table_and_ends_of_pages);
+  EXPECT_GE(taken, pool->stats().total_bytes);
+  EXPECT_LE(taken, pool->stats().total_bytes + table_and_ends_of_pages);
+}
+
+// Slots are no larger than their objects, and at most eight bytes come on top of each. What
+// policies and checks note of each comes on top.
+TEST(ObjectMemoryBeside, ALargePoolTakesItsObjectsAndEightBytesASlot) {
+  using object = std::array<int, 3>;
+  constexpr std::size_t bare = sizeof(object) + 8;
+  expect_total_is_taken<object>(bare);
+  expect_total_is_taken<object, policy::locked_cache>(bare);
+  expect_total_is_taken<object, policy::no_cache>(bare);
+  expect_total_is_taken<object, policy::block>(bare);
+  expect_total_is_taken<object, policy::track_in_use, policy::keep_constructed<>>(bare + 2);
+  expect_total_is_taken<object, policy::checked>(bare + sizeof(detail::slot_record));
 }
 #endif
 

@@ -160,6 +160,8 @@ TYPED_TEST(ObjectPool, StatsOfANewPoolSayThatAllIsShared) {
   EXPECT_EQ(stats.in_use, 0U);
   EXPECT_EQ(stats.cached, 0U);
   EXPECT_GT(stats.bookkeeping_bytes, 0U);
+  EXPECT_GE(stats.total_bytes,
+            100 * sizeof(typename TestFixture::pool_type::value_type) + stats.bookkeeping_bytes);
 }
 
 TYPED_TEST(ObjectPool, StatsCountWhatIsInUse) {

@@ -174,7 +174,7 @@ TEST(BlockResource, ErrorOfUpstreamIsPassedOn) {
 
 #if LIDO_TEST_ASAN
 
-TEST(BlockResource, FreeBlocksAndWhatNobodyAskedForArePoisoned) {
+TEST(BlockResource, FreeBlocksAndTheRestOfUsedOnesArePoisoned) {
   block_resource blocks({.block_size = 64, .capacity = 8});
   auto* const one = static_cast<char*>(blocks.allocate(40));
   EXPECT_FALSE(__asan_address_is_poisoned(one));

@@ -1,4 +1,4 @@
-// The letters and numbers are those of docs/explanation/resource-pool.md.
+// The letters and numbers are those of docs/reference/tests.md.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // Threads that hold what they wait for. The letters and numbers are those of
-// docs/explanation/resource-pool.md.
+// docs/reference/tests.md.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // In which order those who wait are served. The letters and numbers are those of
-// docs/explanation/resource-pool.md.
+// docs/reference/tests.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Pools whose waiters may be overtaken. The letters and numbers are those of
-// docs/explanation/resource-pool.md.
+// docs/reference/tests.md.
 #include <gtest/gtest.h>
 
 #include <atomic>

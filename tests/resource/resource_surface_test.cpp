@@ -1,5 +1,5 @@
 // What else a pool of resources has, one fact a test. Letters and numbers are those of
-// docs/explanation/resource-pool.md.
+// docs/reference/tests.md.
 #include <gtest/gtest.h>
 
 #include <atomic>

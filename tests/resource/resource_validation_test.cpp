@@ -1,4 +1,4 @@
-// Who validates, and for how long. The letters are those of docs/explanation/resource-pool.md.
+// Who validates, and for how long. The letters are those of docs/reference/tests.md.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -28,16 +28,16 @@ class echo_server {
 
   /// Closes all connections there are.
   void hang_up();
-  /// Sends a line to everybody that nobody has asked for.
+  /// Sends a line to everybody, unasked.
   void speak_unasked();
   /// From now on, silently: takes what comes, answers nothing.
   void fall_silent(bool on) { silent_ = on; }
   /// Refuses connections, or takes them again at the same port.
   void refuse(bool on);
-  /// From now on every packet to this server is lost, also those that ask for a connection; peers
-  /// hear nothing, no FIN, no RST, not even that their data has arrived: as of a machine without
-  /// its cable. Or: the cable is back, and what peers have sent meanwhile they send again. False:
-  /// the system does not do it.
+  /// From now on every packet to this server is lost, also those that ask for a connection. Peers
+  /// hear nothing, not even that their data has arrived, as of a machine without its cable. Or:
+  /// the cable is back, and what peers have sent in between they send again. False: the system
+  /// does not do it.
   bool vanish(bool on);
   /// Forgets all connections without a word, as a machine whose power was cut: peers hear RST when
   /// they say something. False: only root may.

@@ -1,5 +1,5 @@
 /// @file
-/// Real servers on loopback, started and ended by who tests with them.
+/// Real servers on loopback, started and ended by the tests that need them.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ class temporary_folder {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  /// A file with that text, owned like the folder, for nobody else to read.
+  /// A file with that text, owned like the folder, for no other user to read.
   std::filesystem::path write(const std::string& name, const std::string& text) const;
 
  private:
@@ -66,8 +66,8 @@ class server_process {
   pid_t pid_ = -1;
 };
 
-/// A process, ours or not, does nothing while this lives; but no longer than half a minute: who
-/// waits for it without a limit fails, and does not hang.
+/// A process, ours or not, does nothing while this lives; but no longer than half a minute: a
+/// wait for it without a limit fails, and does not hang.
 class standing_still {
  public:
   explicit standing_still(pid_t process);

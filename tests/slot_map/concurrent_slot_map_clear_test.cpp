@@ -42,8 +42,8 @@ TEST(ConcurrentSlotMapClear, ErasesAllAndEachHandleIsStale) {
   }
 }
 
-// Who is with a value ends it when leaving; a clear does not wait, and may be called there.
-TEST(ConcurrentSlotMapClear, DoesNotWaitForWhoIsWithAValue) {
+// A visitor of a value ends it when it leaves; a clear does not wait, and may be called there.
+TEST(ConcurrentSlotMapClear, DoesNotWaitForVisitors) {
   std::atomic<int> alive{0};
   counted_map map(2);
   const auto visited = map.emplace(alive);

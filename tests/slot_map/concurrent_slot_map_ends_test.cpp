@@ -81,7 +81,7 @@ struct asking_hooks {
   }
 };
 
-TEST(ConcurrentSlotMapEnds, NobodyReachesAValueBeforeItsHookHasSeenIt) {
+TEST(ConcurrentSlotMapEnds, NoThreadReachesAValueBeforeItsHookHasSeenIt) {
   concurrent_slot_map<int, asking_hooks>* there = nullptr;
   int told = 0;
   concurrent_slot_map<int, asking_hooks> map({.max_size = 1}, {&there, &told});

@@ -11,7 +11,7 @@ namespace {
 
 using fate = slot_state::fate;
 
-TEST(SlotState, NobodyEntersBeforeThereIsAValue) {
+TEST(SlotState, NoThreadEntersBeforeThereIsAValue) {
   slot_state state;
   EXPECT_EQ(state.generation(), 1U);
   EXPECT_FALSE(state.is_live() || state.is_live(1));
@@ -64,7 +64,7 @@ TEST(SlotState, ManyReadAtOnce) {
   EXPECT_FALSE(state.leave_alone());
 }
 
-TEST(SlotState, EraserEndsAValueThatNobodyIsWith) {
+TEST(SlotState, EraserEndsAValueWithoutVisitors) {
   slot_state state;
   state.publish();
   EXPECT_EQ(state.erase(1), fate::ours);

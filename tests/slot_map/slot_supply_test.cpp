@@ -46,9 +46,9 @@ bool take_beside_census(slot_supply& supply, const Hold& hold) {
   return slot != nullptr;
 }
 
-TEST(SlotSupply, WhoNotesProgressIsWaitedFor) {
+TEST(SlotSupply, AHolderThatNotesProgressIsWaitedFor) {
   slot_supply supply = make_supply();
-  // Several times as long as anybody waits who sees no progress. On a busy machine the holder may
+  // Several times as long as a wait without progress takes. On a busy machine the holder may
   // come to a standstill for as long, but not each time.
   bool waited = false;
   for (int attempt = 0; attempt < 5 && !waited; ++attempt) {
@@ -63,7 +63,7 @@ TEST(SlotSupply, WhoNotesProgressIsWaitedFor) {
   EXPECT_TRUE(waited);
 }
 
-TEST(SlotSupply, WhoStandsStillIsNot) {
+TEST(SlotSupply, AHolderThatStandsStillIsNot) {
   slot_supply supply = make_supply();
   EXPECT_FALSE(take_beside_census(supply, [](const auto& /*note*/, const auto& over) {
     while (!over) {

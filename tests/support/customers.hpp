@@ -1,5 +1,5 @@
 /// @file
-/// Those who wait for the one resource of a pool, each in a way of its own.
+/// Waiters for the one resource of a pool, each in a way of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace lido::test {
 
-/// A coroutine that nobody waits for.
+/// A coroutine that nothing waits for.
 struct detached {
   struct promise_type {  // NOLINT(readability-identifier-naming): the language's
     static detached get_return_object() { return {}; }
@@ -43,7 +43,7 @@ inline void PrintTo(way_to_wait way, std::ostream* out) {  // NOLINT(readability
                                           : "coroutine");
 }
 
-/// A queue that a test knows: nobody joins it before the one in front has.
+/// A queue that a test knows: no waiter joins it before the one in front has.
 ///
 /// Each notes that it was served while it has the resource, of which there is one, so the notes are
 /// in the order of service.

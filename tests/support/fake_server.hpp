@@ -26,7 +26,7 @@ struct fake_server {
   std::array<std::atomic<int>, destroy_reasons> destroyed{};
 
   std::atomic<bool> down{false};            ///< create throws
-  std::atomic<bool> wrong_password{false};  ///< create throws for good
+  std::atomic<bool> wrong_password{false};  ///< create throws a permanent_failure
   std::atomic<bool> slow{false};            ///< create waits until this is false
   std::atomic<bool> slow_validate{false};
   std::atomic<bool> slow_destroy{false};
@@ -77,7 +77,7 @@ bool is_mostly_soon(const Wait& wait) {
   return false;
 }
 
-/// For factories whose resources say no, when who asked is told to stop.
+/// For factories whose resources say no, when the asking thread is told to stop.
 struct answers_no_and_stops {
   std::atomic<int>* asked;
   std::stop_source* stop;

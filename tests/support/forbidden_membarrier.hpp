@@ -13,8 +13,8 @@ namespace lido::test {
 /// Whether this system can forbid a system call (an emulator may not).
 [[nodiscard]] bool can_forbid_membarrier() noexcept;
 
-/// From now on these commands fail with EPERM, in the calling thread and the threads it starts, and
-/// for good: only for processes that end with the test.
+/// From now on these commands fail with EPERM, in the calling thread and the threads it starts.
+/// There is no way back: only for processes that end with the test.
 void forbid_membarrier(std::initializer_list<int> commands) noexcept;
 
 }  // namespace lido::test

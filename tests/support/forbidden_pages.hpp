@@ -1,5 +1,5 @@
 /// @file
-/// Objects that nobody can look at without the end of the program.
+/// Objects at which a look ends the program.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct alignas(page_size) page {
   std::array<char, page_size> bytes;
 };
 
-/// Nobody may read or write them while it lives.
+/// They may be neither read nor written while it lives.
 class forbidden_pages {
  public:
   explicit forbidden_pages(const std::vector<page*>& pages) : pages_(pages) { protect(PROT_NONE); }

@@ -1,6 +1,6 @@
 /// @file
-/// Makes connects meet themselves, as one of many thousands does that goes to a port nobody listens
-/// at, when the kernel happens to choose that port for this end.
+/// Makes connects meet themselves, as one of many thousands does that goes to a port without a
+/// server, when the kernel happens to choose that port for this end.
 #pragma once
 
 namespace lido::test {

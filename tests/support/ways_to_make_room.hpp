@@ -18,7 +18,7 @@ struct way_to_make_room {
   resource_pool_options options = {.max_size = 1};
 };
 
-/// By who has the lease.
+/// By the holder of the lease.
 inline std::vector<way_to_make_room> ways_of_users(fake_server& server) {
   return {{"release", [](fake_pool&, fake_lease& lease) { lease.reset(); }},
           {"discard", [](fake_pool&, fake_lease& lease) { lease.discard(); }},
@@ -41,7 +41,7 @@ inline std::vector<way_to_make_room> ways_of_users(fake_server& server) {
            {.max_size = 1, .max_uses = 1}}};
 }
 
-/// By who controls the pool.
+/// By the code that controls the pool.
 inline std::vector<way_to_make_room> ways_of_control(fake_server& server) {
   return {{"kill",
            [](fake_pool& pool, fake_lease& lease) {

@@ -159,7 +159,7 @@ TEST(MissingCache, MissesWithSeveralAtOnceIfTold) {
   EXPECT_EQ(pool.stats().cached, 0U);
 }
 
-TEST(Torture, WithoutRefusalsFailsNobodyWhoMayNotFail) {
+TEST(Torture, WithoutRefusalsFailsNoAcquireThatMustNotFail) {
   constexpr unsigned threads = 4;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const torture_scope scope({.seed = seed});
@@ -183,11 +183,12 @@ TEST(Torture, WithoutRefusalsFailsNobodyWhoMayNotFail) {
 
 /// Refused, late and past their caches, and more of them than slots: everyone is served all the
 /// same.
-TEST(Torture, ServesEveryoneWhoWaits) {
+TEST(Torture, ServesEveryWaiter) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const torture_scope scope({.seed = seed, .refusals = 200});
     object_pool<std::array<long, 4>, policy::block, torture<>> pool(3);
-    // More than once, if nobody had to wait: a busy machine may let them come one after the other.
+    // More than once, if no thread had to wait: a busy machine may let them come one after the
+    // other.
     for (int attempt = 0; attempt < 20 && pool.stats().handed_over == 0; ++attempt) {
       std::atomic<int> served{0};
       test::run_crew(6, [&](unsigned self) {

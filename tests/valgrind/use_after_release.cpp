@@ -1,5 +1,5 @@
 // Uses of a checked pool for Valgrind to judge: `correct`, `read` or `write` after release, or
-// `fresh`, a read of what nobody has written.
+// `fresh`, a read of what was never written.
 #include <array>
 #include <cstdio>
 #include <cstring>

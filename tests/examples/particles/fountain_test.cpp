@@ -76,7 +76,7 @@ outcome run(Store& store, std::uint64_t seed, std::size_t threads) {
   return on_threads(threads, [&] { return run_here(store, one, seed); });
 }
 
-TEST(Fountain, RefusesNobodyInAPoolOfExactlyTheRightSize) {
+TEST(Fountain, RefusesNoParticleInAPoolOfExactlyTheRightSize) {
   tuned_store store(demand(usual, frames, 1).peak());
   const outcome found = run(store, 1, 4);
   EXPECT_THAT(found.complaints, IsEmpty());
