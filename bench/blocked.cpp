@@ -1,16 +1,16 @@
 /// @file
-/// How long it takes from a release to the moment when a thread that waited for it goes on: Lido
+/// Measures the time from a release to the moment when the thread that waited for it goes on: Lido
 /// with policy::block beside vectors under a mutex with condition variables.
 ///
-/// More threads than objects. Who is about to release writes the time into the object; who was
-/// already waiting then and gets the object reads it. Beside that hand-off, the whole time of every
-/// acquire.
+/// There are more threads than objects. A thread writes the time into its object just before it
+/// releases it. The next holder reads that time if it was already waiting then. Besides these
+/// hand-offs the bench measures the whole time of every acquire.
 ///
-/// mutex_in_turn does what Lido does: a release gives the object to who has waited longest.
-/// mutex_barging is what one writes first: a release wakes somebody, and whoever comes by meanwhile
-/// is faster. Its hand-offs are those of a release that a sleeper happened to be awake for; how
-/// long it waited through the releases before that is in its acquires, as a short median and a long
-/// tail.
+/// Like Lido, mutex_in_turn gives a released object to the thread that has waited longest. The
+/// usual first version is mutex_barging: a release wakes one waiter, and any thread that comes by
+/// meanwhile may be faster. Its hand-offs are those of releases for which a sleeper happened to be
+/// awake. The releases that this sleeper waited through before show in its acquires: a short median
+/// and a long tail.
 #include <lido/object_pool.hpp>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ class mutex_in_turn {
   }
   stamped* acquire() {
     std::unique_lock lock{mutex_};
-    if (!free_.empty()) {  // so nobody waits
+    if (!free_.empty()) {  // so no thread waits
       stamped* const object{free_.back()};
       free_.pop_back();
       return object;

@@ -1,9 +1,9 @@
 /// @file
 /// The concept every contender models, so that no workload knows a peer.
 ///
-/// A contender is a class template over the object's size: the pool, shared by all threads, and a
-/// `session`, one per thread, built when the thread enters and destroyed before it ends. A session
-/// is a local variable of the workload, so that tokens and references stay in registers.
+/// A contender is a class template over the object's size: the pool, which all threads share. Each
+/// thread has a `session`, built when the thread enters and destroyed before it ends. A session is
+/// a local variable of the workload, so that tokens and references stay in registers.
 #pragma once
 
 #include <sched.h>

@@ -40,7 +40,7 @@ struct fail_by_throw {
   }
 };
 
-/// All slots are out, for good.
+/// All slots are in use for as long as this lives.
 template <typename Pool>
 struct empty_pool {
   empty_pool() {

@@ -64,8 +64,8 @@ class lido_keyless : public lido_bench::lido_resources {
   }
 };
 
-/// What one would write: a mutex, the idle ones of each key, and one queue of who waits, each with
-/// a condition variable of its own. No ages, no checks.
+/// The usual hand-written pool: a mutex, the idle connections of each key, and one queue of
+/// waiters, each with a condition variable of its own. It tracks no ages and makes no checks.
 class mutex_map {
  public:
   static constexpr std::string_view name = "mutex_map_queue";

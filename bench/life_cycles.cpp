@@ -11,9 +11,9 @@ namespace {
 
 template <typename Pool>
 void register_expensive() {
-  register_workload<pair, Pool>("", {1, 2, 8});
-  register_workload<burst, Pool>("", {1, 2, 8});
-  register_workload<churn, Pool>("", {1, 2, 8});
+  register_workload<pair, Pool>("");
+  register_workload<burst, Pool>("");
+  register_workload<churn, Pool>("");
 }
 
 }  // namespace

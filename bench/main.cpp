@@ -5,10 +5,13 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "contender.hpp"
 #include "register_all.hpp"
+#include "thread_counts.hpp"
 
 namespace {
 
@@ -32,9 +35,28 @@ std::string malloc_library() {
   return info.dli_fname;
 }
 
+/// Whether the first argument is --threads=1,2,8 or the like, which is then the program's name.
+bool take_thread_counts(int argc, char** argv) {
+  constexpr std::string_view option{"--threads="};
+  if (argc < 2 || !std::string_view{argv[1]}.starts_with(option)) {
+    return false;
+  }
+  lido_bench::thread_counts().clear();
+  std::istringstream numbers{argv[1] + option.size()};
+  for (std::string number; std::getline(numbers, number, ',');) {
+    lido_bench::thread_counts().push_back(static_cast<unsigned>(std::stoul(number)));
+  }
+  argv[1] = argv[0];
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (take_thread_counts(argc, argv)) {
+    --argc;
+    ++argv;
+  }
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
     return EXIT_FAILURE;

@@ -93,7 +93,8 @@ function(bench_peer_dpdk)
     endif()
     list(APPEND libraries ${LIDO_BENCH_LIB_${library}})
   endforeach()
-  # The ring registers itself as a mempool's store in a constructor nobody refers to.
+  # The ring registers itself as a mempool's store in a constructor. No symbol refers to it, so the archive is linked
+  # whole.
   list(POP_FRONT libraries ring)
   add_library(bench_peer_dpdk INTERFACE)
   target_include_directories(bench_peer_dpdk SYSTEM INTERFACE ${LIDO_BENCH_DPDK_INCLUDE_DIRS})

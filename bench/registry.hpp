@@ -7,6 +7,7 @@
 #include <string>
 
 #include "run_workload.hpp"
+#include "thread_counts.hpp"
 
 namespace lido_bench {
 
@@ -36,10 +37,16 @@ void run_benchmark(benchmark::State& state, unsigned threads) {
   state.SetItemsProcessed(state.iterations() * Workload::operations * threads);
 }
 
+/// Threads of a hand-off come in pairs.
 template <typename Workload, contender Pool>
-void register_workload(std::string_view suffix, std::initializer_list<unsigned> thread_counts) {
-  for (const unsigned threads : thread_counts) {
-    if (threads > Pool::max_threads()) {
+bool runs_on(unsigned threads) {
+  return threads <= Pool::max_threads() && (!std::same_as<Workload, handoff> || threads % 2 == 0);
+}
+
+template <typename Workload, contender Pool>
+void register_workload(std::string_view suffix) {
+  for (const unsigned threads : thread_counts()) {
+    if (!runs_on<Workload, Pool>(threads)) {
       continue;
     }
     std::string name{Workload::name};
@@ -55,16 +62,16 @@ void register_workload(std::string_view suffix, std::initializer_list<unsigned> 
 template <contender Pool>
 void register_size(std::string_view suffix) {
   if constexpr (!Pool::only_crosses_threads) {
-    register_workload<pair, Pool>(suffix, {1, 2, 8});
-    register_workload<burst, Pool>(suffix, {1, 2, 8});
-    register_workload<churn, Pool>(suffix, {1, 2, 8});
-    register_workload<thread_churn, Pool>(suffix, {1, 2, 8});
+    register_workload<pair, Pool>(suffix);
+    register_workload<burst, Pool>(suffix);
+    register_workload<churn, Pool>(suffix);
+    register_workload<thread_churn, Pool>(suffix);
   }
   if constexpr (Pool::crosses_threads) {
-    register_workload<handoff, Pool>(suffix, {2, 8});
+    register_workload<handoff, Pool>(suffix);
   }
   if constexpr (Pool::fixed_capacity) {
-    register_workload<near_exhaustion, Pool>(suffix, {1, 2, 8});
+    register_workload<near_exhaustion, Pool>(suffix);
   }
 }
 

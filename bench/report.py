@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Turns the JSON of lido_bench into one table per workload.
 
-Each cell is the median over the repetitions: nanoseconds of one core per operation, and how often
-the floor's time at the same number of threads in the same run that is.
+Each cell is a median over the repetitions: nanoseconds of one core per operation, and the ratio to the
+floor's time. The floor ran with the same number of threads in the same run.
 """
 
 import argparse

@@ -206,7 +206,8 @@ bool read_option(const std::string& option, plan& todo) {
   return false;
 }
 
-/// Beside one that sleeps: on the processor of who releases (0), on another one (1).
+/// Lido beside a peer that sleeps: the waiter is on the releasing thread's processor (0), or on
+/// another one (1).
 template <class Lido, class Peer>
 void print_hand_over(int i, const Lido& lido, const Peer& peer) {
   const beside found(lido.hand[i], peer.hand[i]);

@@ -32,7 +32,7 @@ struct stub_connection {
   int queries = 0;
 };
 
-/// With all checks: age, idle time, who holds what since when.
+/// With all checks: age, idle time, and which thread holds which resource since when.
 class lido_resources {
  public:
   static constexpr std::string_view name = "lido";
@@ -60,7 +60,7 @@ class lido_resources {
   lido::resource_pool<stub_connection> pool_;
 };
 
-/// The same, where who runs may go first.
+/// The same with overtaking: a running thread may go before waiters.
 class lido_overtaking : public lido_resources {
  public:
   static constexpr std::string_view name = "lido_overtaking";
@@ -68,7 +68,7 @@ class lido_overtaking : public lido_resources {
       : lido_resources(size, std::chrono::milliseconds(10)) {}
 };
 
-/// Without a thread of its own: who acquires looks after the pool, too.
+/// Without a thread of its own: acquiring threads do the maintenance.
 class lido_by_callers : public lido_resources {
  public:
   static constexpr std::string_view name = "lido_by_callers";
@@ -76,9 +76,10 @@ class lido_by_callers : public lido_resources {
       : lido_resources(size, {}, lido::maintenance::by_callers) {}
 };
 
-/// No pool, but the least that serves threads in turn and lets them sleep: each use draws a number
-/// and waits until that is called. Nothing is checked, nobody can give up. What this takes longer
-/// with a thousand threads than with sixteen, the system takes to switch between them.
+/// No pool, but the least that serves threads in FIFO order and lets them sleep: each use draws a
+/// number and waits until that number is called. It checks nothing, and no thread can give up. If
+/// it takes longer with a thousand threads than with sixteen, the system spends the difference on
+/// switching between them.
 class numbers_in_turn {
  public:
   static constexpr std::string_view name = "floor_in_turn";
@@ -119,7 +120,8 @@ class numbers_in_turn {
     return static_cast<std::uint32_t>(number / most_threads) * 4;
   }
 
-  /// Free for this number: who had it a lap ago may not have run since.
+  /// Waits until the place is free for this number: the thread that used it a lap ago may not have
+  /// run since.
   turn& turn_of(std::uint64_t number) {
     turn& found = turns_[number % most_threads];
     while (found.state.load() / 4 != lap_of(number) / 4) {
@@ -143,7 +145,7 @@ class numbers_in_turn {
   alignas(64) std::atomic<std::uint64_t> called_{0};
 };
 
-/// No checks at all, and who finds it empty yields: the least that can be called a pool.
+/// The least that can be called a pool: no checks at all, and a thread that finds it empty yields.
 class bare_mutex {
  public:
   static constexpr std::string_view name = "mutex_vector";

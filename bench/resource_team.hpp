@@ -95,9 +95,9 @@ double time_per_use(unsigned threads, std::chrono::milliseconds length, const Us
   return time_per_use_of(threads, length, [&](unsigned /*number*/) { pool.with_one(use); });
 }
 
-/// Contenders take turns in every round, in another order each time, so that none always runs
-/// behind the same one: what that has done to the processors, and to the host of virtual ones,
-/// lasts a while.
+/// Contenders take turns in every round, in a random order, so that none always runs behind the
+/// same one. What a contender has done to the processors, and to the host of virtual ones, lasts a
+/// while.
 template <class Plan, class... Contender>
 void take_turns(const Plan& todo, Contender&... contenders) {
   std::array turns{std::function<void()>([&] { contenders.round(todo); })...};

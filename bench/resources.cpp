@@ -15,17 +15,17 @@ constexpr std::size_t bytes{64};
 
 template <typename Pool>
 void register_raw() {
-  register_workload<pair, Pool>("", {1, 2, 8});
-  register_workload<burst, Pool>("", {1, 2, 8});
-  register_workload<churn, Pool>("", {1, 2, 8});
+  register_workload<pair, Pool>("");
+  register_workload<burst, Pool>("");
+  register_workload<churn, Pool>("");
 }
 
 template <typename Maker>
 void register_resource() {
   using pool = resource_contender<Maker, bytes>;
   register_raw<pool>();
-  register_workload<handoff, pool>("", {2, 8});
-  register_workload<list, pool>("", {1, 2, 8});
+  register_workload<handoff, pool>("");
+  register_workload<list, pool>("");
 }
 
 }  // namespace

@@ -63,8 +63,8 @@ void per_object(benchmark::State& state, std::size_t objects) {
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// One function for each place that a linker may put a loop at, as loops of so few instructions
-/// take half as long again at some: the median is over all.
+/// One function for each place where a linker may put a loop. A loop of so few instructions takes
+/// half as long again at some places; the median is over all of them.
 template <class Container, int Place>
 void iterate(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
@@ -172,8 +172,8 @@ void look_up(benchmark::State& state) {
   look_up_in(state, all, random);
 }
 
-/// The same when objects have come and gone for a while: those that were added one after the other
-/// are no longer neighbours, nor are the nodes of a hash table.
+/// The same after objects have come and gone for a while. Objects that were added one after the
+/// other are no longer neighbours, nor are the nodes of a hash table.
 template <class Container>
 void look_up_after_churn(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)));

@@ -35,11 +35,11 @@ constexpr std::size_t walked_objects = most_objects / 2;
 constexpr std::size_t replaced_objects = 256;
 constexpr std::size_t full_size = 1024;
 
-// Each contender can add, remove and update, and
-//   read(handle)      gives the hit points, beside other readers; -1 if there is no object
-//   sum()             walks all for their hit points, beside other readers
-//   move_all()        moves all on the threads of oneTBB
-//   add_or_evict(n)   adds one; to a full map instead of the one with the fewest hit points
+// Each contender can add, remove and update. It also has these functions:
+// - read(handle)      gives the hit points, beside other readers; -1 if there is no object
+// - sum()             walks all objects for their hit points, beside other readers
+// - move_all()        moves all objects on the threads of oneTBB
+// - add_or_evict(n)   adds one; a full map first evicts the object with the fewest hit points
 
 class concurrent_map {
  public:
@@ -75,7 +75,7 @@ class concurrent_map {
 };
 
 #ifdef LIDO_BENCH_TBB
-/// The same at a time when nobody else is in the map, as between two frames.
+/// The same while no other thread is in the map, as between two frames.
 class lonely_map : public concurrent_map {
  public:
   static constexpr std::string_view name = "lido_concurrent_alone";
@@ -159,7 +159,7 @@ class hash_map {
     tbb::concurrent_hash_map<handle, object>::const_accessor found;
     return map_.find(found, id) ? found->second.hp : -1;
   }
-  // Its walks are for maps that nobody changes, so they need no lock, in its favour.
+  // Its walks require that no thread changes the map, so they take no lock, in its favour.
   [[nodiscard]] long sum() const {
     long points = 0;
     for (const auto& [id, value] : map_) {
@@ -224,7 +224,7 @@ struct filled {
   std::vector<typename Map::handle> handles;
 };
 
-/// Every thread looks up objects by chance; nobody changes any.
+/// Every thread looks up objects at random; no thread changes any.
 template <class Map>
 void look_up(benchmark::State& state) {
   if (state.thread_index() == 0) {
@@ -238,7 +238,7 @@ void look_up(benchmark::State& state) {
   }
 }
 
-/// Every thread walks all objects; nobody changes any. The time is for one object of one walk.
+/// Every thread walks all objects; no thread changes any. The time is for one object of one walk.
 template <class Map>
 void walk(benchmark::State& state) {
   if (state.thread_index() == 0) {

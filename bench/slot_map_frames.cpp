@@ -65,8 +65,8 @@ struct naive_list : naive<std::list<object>> {
   static constexpr std::string_view name = "naive_list";
 };
 
-/// How the objects of a frame come, and how many updates they live for: 1 to `longest`, drawn when
-/// they are added, so that an update is no more than it has to be.
+/// How the objects of a frame are added, and for how many updates they live. That number is 1 to
+/// `longest` and drawn when an object is added, so that an update costs no more than it must.
 struct shape {
   const char* title;
   int frames;

@@ -98,8 +98,8 @@ class lane {
     warmed_up_ = true;
   }
 
-  /// To be called when the timed part is done, before the session ends: a session's end is not
-  /// part of the steady state, and others may need what it gives back.
+  /// To be called when the timed part is done, before the session ends. A session's end is not part
+  /// of the steady state, and other threads may need what it gives back.
   void stop() {
     const bench_clock::time_point now{bench_clock::now()};
     const std::lock_guard lock{team_.mutex};

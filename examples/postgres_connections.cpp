@@ -36,7 +36,7 @@ void visit(postgres_pool& pool, bool stays) {
 
 int main(int argc, char** argv) try {
   const lido::postgres_factory factory({.conninfo = argc == 2 ? argv[1] : ""});
-  const auto not_for_long = lido::create_errors::fail_fast;  // or who acquires would wait for 30 s
+  const auto not_for_long = lido::create_errors::fail_fast;  // or acquire would wait for 30 s
   postgres_pool pool(factory, {.max_size = 4, .name = "postgres", .on_create_error = not_for_long});
   ask(*pool.acquire(), "CREATE TABLE visits (n int)");
   std::vector<std::future<void>> visits(40);

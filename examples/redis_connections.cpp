@@ -14,13 +14,13 @@ using redis_pool = lido::resource_pool<lido::redis_connection>;
 
 redis_pool connect(int port, const std::string& password) {
   const lido::redis_factory factory({.port = port, .password = password});
-  const auto not_for_long = lido::create_errors::fail_fast;  // or who acquires would wait for 30 s
+  const auto not_for_long = lido::create_errors::fail_fast;  // or acquire would wait for 30 s
   return redis_pool(factory, {.max_size = 2, .name = "redis", .on_create_error = not_for_long});
 }
 
 void forget_to_finish(redis_pool& pool) {
   const auto careless = pool.acquire();
-  careless->ask("MULTI");  // whoever is next would have its commands queued
+  careless->ask("MULTI");  // the next user's commands would be queued
 }
 // [/snippet]
 

@@ -17,7 +17,7 @@ int deliver(Pool& pool, int count) {
   for (int number = 0; number < count; ++number) {
     if (const auto slot = pool.try_acquire(number)) {
       ++delivered;
-    }  // and otherwise? nobody has thought of that
+    }  // and otherwise? that case was forgotten
   }
   return delivered;
 }

@@ -4,35 +4,53 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: scripts/bench.sh [--short] [--sizes all|64] [--filter REGEX] [--json FOLDER] [--repetitions N] [--cpu] [--markdown]
-       scripts/bench.sh --slot-map [--short]
-  --short          objects of 64 bytes only, three short repetitions: two minutes and the build
-  --sizes all|64   objects of 16, 64, 256 and 4096 bytes (the default without --short), or of 64 only
-  --filter REGEX   only benchmarks whose name workload/contender/threads:N matches
-  --json FOLDER    keep Google Benchmark's results there
-  --repetitions N  default 5, with --short 3
-  --cpu            report processor time: for a machine that is not quiet
-  --markdown       tables in Markdown
-  --slot-map       slot maps beside containers, and dcm_pool's own benchmark, instead of the pools
+usage: scripts/bench.sh [options]
+  --short            objects of 64 bytes only, three short repetitions: two minutes and the build
+  --sizes all|64     objects of 16, 64, 256 and 4096 bytes (the default without --short), or of 64 only
+  --filter REGEX     builds and runs only what matches: workload/contender/threads:N, or the name of another program
+  --contenders A,B   builds and runs only these contenders, and only lido_bench
+  --threads 1,2,4    on so many threads; programs whose numbers of threads are fixed do not run
+  --json FOLDER      keeps Google Benchmark's results there instead of in build/bench/results
+  --repetitions N    default 5, with --short 3
+  --cpu              reports processor time: for a machine that is not quiet
+  --markdown         tables in Markdown
+  --slot-map         slot maps beside containers, and dcm_pool's own benchmark, instead of the pools
+  --chart FOLDER     measures Lido beside its best-known peers and draws it: FOLDER/pair-light.svg, pair-dark.svg
+  --no-install       names the packages that are missing and installs none
+The folder of the build is build/bench, or $LIDO_BENCH_BUILD.
 TEXT
 }
 
+refuse() {
+  echo "bench: $1" >&2
+  exit 2
+}
+
+cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 build=${LIDO_BENCH_BUILD:-build/bench}
 short=0
 slot_map=0
 sizes=
 filter=
+contenders=
+threads=
 json=
 repetitions=
+chart=
 report=()
+setup=(scripts/setup.sh bench)
 while [ $# -gt 0 ]; do
   case $1 in
     --short) short=1 ;;
     --slot-map) slot_map=1 ;;
     --sizes) sizes=${2:?--sizes needs all or 64} && shift ;;
     --filter) filter=${2:?--filter needs a regular expression} && shift ;;
-    --json) json=$(realpath -m "${2:?--json needs a folder}") && shift ;;
+    --contenders) contenders=${2:?--contenders needs names, separated by commas} && shift ;;
+    --threads) threads=${2:?--threads needs numbers, separated by commas} && shift ;;
+    --json) json=${2:?--json needs a folder} && shift ;;
     --repetitions) repetitions=${2:?--repetitions needs a number} && shift ;;
+    --chart) chart=${2:?--chart needs a folder} && shift ;;
+    --no-install) setup+=("$1") ;;
     --cpu | --markdown) report+=("$1") ;;
     --help | -h) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
@@ -44,31 +62,84 @@ min_time=0.1
 if [ "$short" -eq 1 ]; then
   min_time=0.01
 fi
-: "${sizes:=$([ "$short" -eq 1 ] && echo 64 || echo all)}"
+: "${sizes:=$([ "$short" -eq 1 ] || [ -n "$chart" ] && echo 64 || echo all)}"
 case $sizes in
   all) all_sizes=ON ;;
   64) all_sizes=OFF ;;
   *) usage >&2 && exit 2 ;;
 esac
 : "${repetitions:=$((short ? 3 : 5))}"
+[[ $repetitions =~ ^[1-9][0-9]*$ ]] || refuse "--repetitions $repetitions: not a number"
+[[ $threads =~ ^([1-9][0-9]{0,3}(,[1-9][0-9]{0,3})*)?$ ]] || refuse "--threads $threads: not numbers between 1 and 9999, separated by commas"
 
-cd "$(dirname "$0")/.."
+# Whatever is asked for is known before anything is installed or built.
+mapfile -t known < <(sed -nE 's/^bench_contender\((\w+).*/\1/p' bench/CMakeLists.txt)
+selected=("${known[@]}")
+programs=(lido_bench resources life_cycles growth exhausted rmw latency blocked resource)
+if [ -n "$chart" ]; then
+  contenders=lido,dpdk,tcmalloc,jemalloc,mimalloc,malloc,boost_lockfree_stack,mutex_vector
+  : "${threads:=$(nproc)}"
+  filter=^pair/
+fi
+if [ -n "$contenders" ]; then
+  IFS=, read -r -a selected <<<"$contenders"
+  for name in "${selected[@]}"; do
+    [[ " ${known[*]} " == *" $name "* ]] || refuse "no contender $name; known are ${known[*]}"
+  done
+  programs=(lido_bench)
+elif [ -n "$threads" ]; then
+  programs=(lido_bench resources life_cycles)
+fi
+if [ -n "$filter" ]; then
+  matches() { # names...
+    local status=0
+    printf '%s\n' "$@" | grep -qE -- "$filter" 2>/dev/null || status=$?
+    [ $status -le 1 ] || refuse "--filter $filter: not a regular expression"
+    return $status
+  }
+  names_of() { # contender
+    local workload count
+    for workload in pair burst churn thread_churn handoff near_exhaustion; do
+      for count in $(tr , ' ' <<<"${threads:-1,2,8}"); do
+        printf '%s\n' "$workload/$1/threads:$count" "$workload/$1/threads:$count/bytes:"{16,256,4096}
+      done
+    done
+  }
+  candidates=("${selected[@]}")
+  selected=()
+  for name in "${candidates[@]}"; do
+    mapfile -t names < <(names_of "$name")
+    ! matches "${names[@]}" || selected+=("$name")
+  done
+  candidates=("${programs[@]:1}")
+  programs=()
+  [ ${#selected[@]} -eq 0 ] || programs=(lido_bench)
+  for name in "${candidates[@]}"; do
+    ! matches "$name" || programs+=("$name")
+  done
+  [ ${#programs[@]} -gt 0 ] || refuse "nothing matches --filter $filter: neither workload/contender/threads:N nor a program"
+fi
+has() { [[ " ${programs[*]} " == *" $1 "* ]]; }
+
 : "${json:=$build/results}"
 log=$build/bench.log
 most_seconds=1200 # for one run; a peer that spins crawls on a machine that is busy with other things
 
-targets=(lido_bench lido_bench_resource lido_bench_rmw lido_bench_latency lido_bench_resources lido_bench_life_cycles
-  lido_bench_blocked lido_bench_growth lido_bench_exhausted)
+targets=("${programs[@]/#/lido_bench_}")
+targets=("${targets[@]/lido_bench_lido_bench/lido_bench}")
 if [ "$slot_map" -eq 1 ]; then
   targets=(lido_bench_slot_map lido_bench_slot_map_frames)
 fi
+some=
+[ ${#selected[@]} -eq ${#known[@]} ] || some=$(IFS=';' && echo "${selected[*]}")
 build_all() {
-  cmake --preset bench -B "$build" -DLIDO_BUILD_EXAMPLES=OFF -DLIDO_BENCH_ALL_SIZES=$all_sizes &&
-    cmake --build "$build" --target "${targets[@]}"
+  cmake --preset bench -B "$build" -DLIDO_BUILD_EXAMPLES=OFF "-DLIDO_BENCH_ALL_SIZES=$all_sizes" \
+    "-DLIDO_BENCH_CONTENDERS=$some" && cmake --build "$build" --target "${targets[@]}"
 }
 
-scripts/setup.sh
-mkdir -p "$build"
+"${setup[@]}"
+mkdir -p "$build" "$json"
+json=$(realpath -- "$json")
 echo "bench: building (log in $log)"
 if ! build_all >"$log" 2>&1; then
   tail -n 40 "$log" >&2
@@ -77,7 +148,6 @@ fi
 grep 'bench:.*absent' "$log" || true
 
 if [ "$slot_map" -eq 1 ]; then
-  mkdir -p "$json"
   "$build"/bench/lido_bench_slot_map --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
     --benchmark_enable_random_interleaving=true --benchmark_out="$json/slot_map.json" \
     --benchmark_out_format=json >>"$log" 2>&1
@@ -86,12 +156,16 @@ if [ "$slot_map" -eq 1 ]; then
   exit
 fi
 
+# So that results of two commits can be told apart.
+commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
+
 run() { # name, regular expression, and the program if it is not lido_bench
   local start=$SECONDS program=${3:-lido_bench}
   # Interleaved, so that whatever the machine does meanwhile meets all contenders alike.
-  timeout --foreground "$most_seconds" "$build/bench/$program" --benchmark_min_time="$min_time" \
-    --benchmark_repetitions="$repetitions" --benchmark_enable_random_interleaving=true \
-    --benchmark_filter="$2" --benchmark_out="$json/$1.json" --benchmark_out_format=json >>"$log" 2>&1 || {
+  timeout --foreground "$most_seconds" "$build/bench/$program" ${threads:+"--threads=$threads"} \
+    --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
+    --benchmark_enable_random_interleaving=true --benchmark_filter="$2" --benchmark_context=commit="$commit" \
+    --benchmark_out="$json/$1.json" --benchmark_out_format=json >>"$log" 2>&1 || {
     tail -n 20 "$log" >&2
     echo "bench: $1 failed, or took more than $most_seconds s" >&2
     return 1
@@ -100,50 +174,56 @@ run() { # name, regular expression, and the program if it is not lido_bench
   echo "bench: measured $1 in $((SECONDS - start)) s"
 }
 
-results=()
-mkdir -p "$json"
-if [ -n "$filter" ]; then
-  run selected "$filter"
-else
-  # One process a workload, so that there is something to see meanwhile. What is compared with the
-  # floor's pair has that in its own process, too.
-  for workload in pair burst churn handoff thread_churn near_exhaustion; do
-    case $workload in
-      handoff | near_exhaustion) run "$workload" "^($workload/|pair/floor/)" ;;
-      *) run "$workload" "^$workload/" ;;
+if [ -n "$chart" ]; then
+  results=()
+  run pair ^pair/
+  command -v npm >/dev/null || refuse "--chart needs node and npm; the results are in $json/pair.json"
+  npm install --prefix "$build/chart" --no-package-lock --no-audit --no-fund --silent "echarts@5.6.0" >>"$log" 2>&1
+  NODE_PATH=$build/chart/node_modules node bench/chart.cjs "$json/pair.json" "$chart" "${report[@]}"
+  exit
+fi
+
+if has lido_bench; then
+  results=()
+  if [ -n "$filter$contenders" ]; then
+    run selected "${filter:-.}"
+  else
+    # One process a workload, so that there is something to see meanwhile. What is compared with the
+    # floor's pair has that in its own process, too.
+    for workload in pair burst churn handoff thread_churn near_exhaustion; do
+      case $workload in
+        handoff | near_exhaustion) run "$workload" "^($workload/|pair/floor/)" ;;
+        *) run "$workload" "^$workload/" ;;
+      esac
+    done
+  fi
+  python3 bench/report.py "${results[@]}" "${report[@]}"
+fi
+for program in resources life_cycles; do # programs of their own: their contenders are of another kind
+  has $program || continue
+  results=()
+  run "$program" . "lido_bench_$program"
+  echo
+  echo "lido_bench_$program"
+  python3 bench/report.py "${results[@]}" "${report[@]}"
+done
+for program in growth exhausted; do # tables of their own: there is no floor to compare with
+  has $program || continue
+  echo
+  echo "lido_bench_$program"
+  "$build/bench/lido_bench_$program" --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
+    --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
+done
+for program in rmw latency blocked resource; do
+  has $program || continue
+  arguments=()
+  if [ "$short" -eq 1 ]; then
+    case $program in
+      latency) [ -n "$filter" ] || continue ;; # has no short form
+      blocked) arguments=(20000 3) ;;
+      resource) arguments=(--short) ;;
     esac
-  done
-fi
-python3 bench/report.py "${results[@]}" "${report[@]}"
-if [ -z "$filter" ]; then
-  for program in resources life_cycles; do # programs of their own: their contenders are of another kind
-    results=()
-    run "$program" . "lido_bench_$program"
-    echo
-    echo "lido_bench_$program"
-    python3 bench/report.py "${results[@]}" "${report[@]}"
-  done
-fi
-if [ -z "$filter" ]; then
-  for program in growth exhausted; do # tables of their own: there is no floor to compare with
-    echo
-    echo "lido_bench_$program"
-    "$build/bench/lido_bench_$program" --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
-      --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
-  done
-fi
-echo
-"$build"/bench/lido_bench_rmw
-echo
-if [ "$short" -eq 0 ]; then
-  "$build"/bench/lido_bench_latency
-  "$build"/bench/lido_bench_blocked
-else
-  "$build"/bench/lido_bench_blocked 20000 3
-fi
-echo
-if [ "$short" -eq 0 ]; then
-  "$build"/bench/lido_bench_resource
-else
-  "$build"/bench/lido_bench_resource --short
-fi
+  fi
+  echo
+  "$build/bench/lido_bench_$program" "${arguments[@]}"
+done

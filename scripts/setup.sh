@@ -1,53 +1,89 @@
 #!/usr/bin/env bash
-# Installs what Lido's build, tests, demo and benches need on Debian 12. Only adds packages.
+# Installs what Lido's demo, benches and tests need on Debian 12: only adds packages, one line a group.
+# Usage: scripts/setup.sh [--no-install] [compiler|demo|bench|test|all]...    without a group: all
+#   compiler      what builds the library
+#   demo, bench   what scripts/demo.sh and scripts/bench.sh need
+#   test          what the tests need that GCC and Clang with its sanitizers run
+#   all           these and servers, an emulator, provers; services of servers stay off
+#   --no-install  names what is missing and installs nothing, as without apt-get or without root and sudo
+# Exit status 1 if something required is missing.
 set -euo pipefail
+cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
-required=(g++ clang cmake ninja-build ccache git python3 binutils
-  libboost-dev libgtest-dev libgmock-dev libbenchmark-dev libtbb-dev libcli11-dev libfmt-dev
-  clang-tidy clang-format libclang-rt-14-dev gcovr valgrind)
-# For the preset arm64; scripts/test.sh goes on without.
-arm64=(g++-aarch64-linux-gnu qemu-user-static googletest)
-# For the pictures of the particle demo; everything else goes on without.
-pictures=(libpng-dev libwebp-dev)
-# Clients and servers for the tests of connections, and for the gateway demo; what is missing is skipped there. Only
-# the programs are wanted: no service is started now or with the machine.
-connections=(pkg-config libasio-dev libhiredis-dev libpq-dev)
-servers=(redis-server postgresql pgbouncer)
-# Peers of the benches: a missing one is skipped there with a message.
-optional=(libmimalloc-dev libjemalloc-dev libgoogle-perftools-dev libconcurrentqueue-dev
-  libatomic-queue-dev libplf-colony-dev libfoonathan-memory-dev libcds-dev libxenium-dev libck-dev libdpdk-dev)
-# Proves stress/model/*.pml; without it those tests are left out.
-optional+=(spin)
+# package:what shows that it is there, however it came: a command, or a header. Of each group the required ones first.
+compiler=(g++:g++ cmake:cmake ninja-build:ninja)
+demo=("${compiler[@]}" libtbb-dev:tbb/task_group.h libcli11-dev:CLI/CLI.hpp libfmt-dev:fmt/format.h
+  libboost-dev:boost/asio.hpp libbenchmark-dev:benchmark/benchmark.h)
+demo_optional=(libpng-dev:png.h libwebp-dev:webp/mux.h libmimalloc-dev:mimalloc.h)
+bench=("${compiler[@]}" libboost-dev:boost/asio.hpp libbenchmark-dev:benchmark/benchmark.h python3:python3)
+bench_optional=(pkg-config:pkg-config libtbb-dev:tbb/task_group.h libmimalloc-dev:mimalloc.h
+  libjemalloc-dev:jemalloc/jemalloc.h libgoogle-perftools-dev:gperftools/tcmalloc.h libdpdk-dev:rte_mempool.h
+  libconcurrentqueue-dev:concurrentqueue/concurrentqueue.h libatomic-queue-dev:atomic_queue/atomic_queue.h
+  libplf-colony-dev:plf_colony.h libfoonathan-memory-dev:foonathan_memory/foonathan libcds-dev:cds/init.h
+  libxenium-dev:xenium/vyukov_bounded_queue.hpp libck-dev:ck_stack.h)
+test=("${demo[@]}" clang:clang++ binutils:objdump git:git python3:python3 libgtest-dev:gtest/gtest.h
+  libgmock-dev:gmock/gmock.h libclang-rt-14-dev:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.tsan-*.so)
+test_optional=("${demo_optional[@]}" ccache:ccache lld:ld.lld pkg-config:pkg-config libasio-dev:asio/version.hpp
+  libhiredis-dev:hiredis/hiredis.h libpq-dev:libpq-fe.h)
+all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr valgrind:valgrind)
+all_optional=("${test_optional[@]}" "${bench_optional[@]}" spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
+  qemu-user-static:qemu-aarch64-static googletest:/usr/src/googletest/CMakeLists.txt)
+servers=(redis-server:redis-server postgresql:/usr/lib/postgresql/*/bin/postgres pgbouncer:pgbouncer) # of all
 
-missing() {
-  local package
-  for package in "$@"; do
-    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || printf '%s\n' "$package"
+log=$PWD/build/setup.log
+install=yes
+groups=()
+for argument in "$@"; do
+  case $argument in
+    --no-install) install=no ;;
+    compiler | demo | bench | test | all) groups+=("$argument") ;;
+    *) sed -n '3,9s/^# //p' "$0" >&2 && exit 2 ;;
+  esac
+done
+[ ${#groups[@]} -gt 0 ] || groups=(all)
+
+sudo=()
+if [ "$(id -u)" -ne 0 ]; then
+  sudo=(sudo)
+  command -v sudo >/dev/null || install=no
+fi
+command -v apt-get >/dev/null || install=no
+
+is_there() { # command, header or pattern
+  case $1 in
+    /*) compgen -G "$1" >/dev/null ;;
+    */* | *.h) compgen -G "/usr/include/$1" >/dev/null || compgen -G "/usr/include/*/$1" >/dev/null ||
+      [ -e "/usr/local/include/$1" ] ;;
+    *) command -v "$1" >/dev/null || [ -x "/usr/sbin/$1" ] ;;
+  esac
+}
+
+missing() { # package:sign...
+  local entry
+  for entry in "$@"; do
+    is_there "${entry#*:}" || printf '%s\n' "${entry%%:*}"
   done
 }
 
-install() { # packages...; never removes one that is there
-  local sudo=()
-  [ "$(id -u)" -eq 0 ] || sudo=(sudo)
-  DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends --no-remove "$@" >/dev/null
+apt() { # arguments of apt-get; never removes a package that is there
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >>"$log" 2>&1 </dev/null
 }
+
+add() { apt install -y --no-install-recommends --no-remove "$@"; } # packages...
 
 policy=/usr/sbin/policy-rc.d
 policy_mark='# of scripts/setup.sh of Lido, for as long as that runs'
 
-# Also of a run before, which was killed: no service of this machine would ever be started again.
+# Also that of an earlier run that was killed, or no service of this machine would ever start again.
 remove_own_policy() {
-  local sudo=()
-  [ "$(id -u)" -eq 0 ] || sudo=(sudo)
   if grep -qsxF -- "$policy_mark" "$policy"; then
     "${sudo[@]}" rm -f "$policy"
   fi
 }
 
 # Debian's packages start their services at once and with the machine. Those that were there before stay as they are.
-install_servers() { # packages...
-  local sudo=() package
-  [ "$(id -u)" -eq 0 ] || sudo=(sudo)
+add_servers() { # packages...
+  local package
   if [ ! -e "$policy" ]; then
     trap remove_own_policy EXIT
     trap 'exit 129' HUP
@@ -57,47 +93,50 @@ install_servers() { # packages...
     "${sudo[@]}" chmod 755 "$policy"
   fi
   for package in "$@"; do
-    if ! install "$package"; then
-      echo "setup: $package is not available; the tests with it will be skipped" >&2
+    if ! add "$package"; then
+      echo "setup: $package is not available; its tests are skipped" >&2
     elif command -v systemctl >/dev/null; then
-      "${sudo[@]}" systemctl disable "$package" >/dev/null 2>&1 || true
+      "${sudo[@]}" systemctl disable "$package" >>"$log" 2>&1 || true
     fi
   done
   remove_own_policy
   trap - EXIT HUP INT TERM
 }
 
-remove_own_policy
-mapfile -t want_required < <(missing "${required[@]}")
-mapfile -t want_arm64 < <(missing "${arm64[@]}")
-mapfile -t want_pictures < <(missing "${pictures[@]}")
-mapfile -t want_connections < <(missing "${connections[@]}")
-mapfile -t want_servers < <(missing "${servers[@]}")
-mapfile -t want_optional < <(missing "${optional[@]}")
-wanted=("${want_required[@]}" "${want_arm64[@]}" "${want_pictures[@]}" "${want_connections[@]}" "${want_servers[@]}"
-  "${want_optional[@]}")
-if [ ${#wanted[@]} -eq 0 ]; then
-  exit 0
-fi
-echo "setup: installing ${wanted[*]}"
-sudo=()
-[ "$(id -u)" -eq 0 ] || sudo=(sudo)
-"${sudo[@]}" apt-get update -qq >/dev/null || echo "setup: package lists could not be refreshed, going on with the old ones" >&2
-if [ ${#want_required[@]} -gt 0 ]; then
-  install "${want_required[@]}"
-fi
-if [ ${#want_arm64[@]} -gt 0 ]; then
-  install "${want_arm64[@]}" || echo "setup: no cross compiler or emulator for arm64; its tests will be skipped" >&2
-fi
-if [ ${#want_pictures[@]} -gt 0 ]; then
-  install "${want_pictures[@]}" || echo "setup: no libpng or libwebp; there will be no particle demo" >&2
-fi
-for package in "${want_connections[@]}"; do
-  install "$package" || echo "setup: $package is not available; the factory that needs it will not be built" >&2
+add_group() { # name
+  local -n required_of=$1 optional_of=$1_optional
+  local required optional wanted_servers=() package
+  mapfile -t required < <(missing "${required_of[@]}")
+  mapfile -t optional < <(missing "${optional_of[@]}")
+  [ "$1" != all ] || mapfile -t wanted_servers < <(missing "${servers[@]}")
+  local wanted=("${required[@]}" "${optional[@]}" "${wanted_servers[@]}")
+  [ ${#wanted[@]} -gt 0 ] || return 0
+  if [ "$install" = no ]; then
+    [ ${#wanted[@]} -eq ${#required[@]} ] ||
+      echo "setup: $1: absent, and left out: ${optional[*]} ${wanted_servers[*]}" >&2
+    [ ${#required[@]} -eq 0 ] || { echo "setup: $1: missing: ${required[*]}" >&2 && return 1; }
+    return 0
+  fi
+  mkdir -p build
+  echo "setup: $1: installing ${#wanted[@]} packages and what they need (log in $log)"
+  if [ -z "$(find /var/lib/apt/lists -maxdepth 1 -name '*_Packages*' -mmin -60 -print -quit 2>/dev/null)" ]; then
+    apt update || echo "setup: no new package lists, so the old ones are used" >&2
+  fi
+  # All at once is quicker; if one of the optional packages cannot be had, the others still can.
+  if ! add "${required[@]}" "${optional[@]}"; then
+    [ ${#required[@]} -eq 0 ] || add "${required[@]}" ||
+      { echo "setup: $1: could not install ${required[*]} (log in $log)" >&2 && return 1; }
+    for package in "${optional[@]}"; do
+      add "$package" || echo "setup: $1: $package is not available, so what needs it is left out" >&2
+    done
+  fi
+  [ ${#wanted_servers[@]} -eq 0 ] || add_servers "${wanted_servers[@]}"
+}
+
+compiler_optional=()
+[ "$install" = no ] || remove_own_policy
+status=0
+for group in "${groups[@]}"; do
+  add_group "$group" || status=1
 done
-if [ ${#want_servers[@]} -gt 0 ]; then
-  install_servers "${want_servers[@]}"
-fi
-for package in "${want_optional[@]}"; do
-  install "$package" || echo "setup: $package is not available; what needs it will be skipped" >&2
-done
+exit $status

@@ -1,9 +1,9 @@
 /// @file
 /// boost::object_pool under a std::mutex.
 ///
-/// It keeps its free list ordered by address, so a release walks the list: the cost grows with the
-/// number of free objects. malloc and free instead of construct and destroy, for the objects are
-/// left uninitialised here.
+/// The pool keeps its free list ordered by address, so a release walks the list: the cost grows
+/// with the number of free objects. The contender calls malloc and free instead of construct and
+/// destroy, because the objects stay uninitialised here.
 #pragma once
 
 #include <boost/pool/object_pool.hpp>

@@ -2,12 +2,12 @@
 /// Concurrency Kit's ck_stack with the calls for many producers and many consumers: push_upmc,
 /// which is push_mpmc under another name, and pop_mpmc, which swaps head and generation at once.
 ///
-/// The entry lies in the free object itself, as the library means it: memory of the pool is never
-/// unmapped, so a late reader of a stale entry reads something, and its swap fails.
+/// The entry lies in the free object itself, as the library intends. The pool never unmaps its
+/// memory, so a late reader of a stale entry reads something, and its swap fails.
 #pragma once
 
-// Three functions of this C header convert from void* silently. Taken as already defined, they are
-// left out, and the rest is C++ too.
+// Three functions of this C header convert from void* implicitly, which C++ forbids. With their
+// guards defined the header leaves them out, and the rest is valid C++ too.
 // NOLINTBEGIN(readability-identifier-naming): ck_stack's own include guards
 #define CK_F_STACK_BATCH_POP_UPMC
 #define CK_F_STACK_BATCH_POP_MPMC

@@ -9,7 +9,7 @@ namespace lido_bench {
 template <std::size_t Bytes>
 class dpdk_cached : public dpdk_pool<Bytes, true> {
  public:
-  static constexpr std::string_view name{"dpdk_cached"};
+  static constexpr std::string_view name{"dpdk"};
   using dpdk_pool<Bytes, true>::dpdk_pool;
 };
 

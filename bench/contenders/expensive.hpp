@@ -1,5 +1,5 @@
 /// @file
-/// Objects that are expensive to make, and who keeps them or makes them again.
+/// Objects that are expensive to create, and contenders that keep them or create them each time.
 #pragma once
 
 #include <cstddef>

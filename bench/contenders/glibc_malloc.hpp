@@ -11,7 +11,7 @@ namespace lido_bench {
 template <std::size_t Bytes>
 class glibc_malloc : public contender_defaults {
  public:
-  static constexpr std::string_view name{"glibc_malloc"};
+  static constexpr std::string_view name{"malloc"};
 
   explicit glibc_malloc(const sizing& /*size*/) {}
 

@@ -1,10 +1,10 @@
 /// @file
-/// What libcds' two free lists share: a slot is the list's node and the object behind it, as its
-/// documentation shows it.
+/// Shared by libcds' two free lists: a slot is the list's node and the object behind it, as the
+/// documentation of libcds shows.
 ///
 /// TaggedFreeList swaps 16 bytes at once. GCC and libstdc++ send that through libatomic, which uses
-/// cmpxchg16b where the processor has it, yet calls itself not lock-free; the assertion on that is
-/// off in builds with NDEBUG, which the bench sets for these two.
+/// cmpxchg16b where the processor has it, yet reports that it is not lock-free. The library asserts
+/// the opposite; the bench sets NDEBUG for these two, which turns the assertion off.
 #pragma once
 
 #include <cds/intrusive/free_list_cached.h>

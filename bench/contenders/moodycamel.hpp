@@ -1,5 +1,5 @@
 /// @file
-/// ::moodycamel::ConcurrentQueue of pointers without tokens: what one gets who just calls it.
+/// ::moodycamel::ConcurrentQueue of pointers without tokens, which is its simplest use.
 #pragma once
 
 #include <concurrentqueue/concurrentqueue.h>

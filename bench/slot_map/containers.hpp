@@ -1,10 +1,11 @@
 /// @file
-/// The contenders of the slot map benches: every one can add, remove, find and walk. `add` makes
-/// the object where it is to be, as far as the container can: a copy of one that was made on the
-/// stack a moment ago waits for older stores, and that would be most of what is measured. `walk(f)`
-/// calls f(object&); `prune(f)` does, too, and removes on the way those for which f returns true;
-/// `walk_and_collect(f)` remembers those, and `release` then removes them. Where `keeps_handles` is
-/// false, a handle is good until the next removal.
+/// The contenders of the slot map benches: each can add, remove, find and walk.
+///
+/// `add` constructs the object in place as far as the container can. A copy of an object that was
+/// made on the stack a moment ago waits for older stores, and that wait would be most of the
+/// measured time. `walk(f)` calls f(object&). `prune(f)` does so too, and removes on the way each
+/// object for which f returns true. `walk_and_collect(f)` remembers those objects, and `release`
+/// then removes them. Where `keeps_handles` is false, a handle is valid until the next removal.
 #pragma once
 
 #include <boost/container/stable_vector.hpp>

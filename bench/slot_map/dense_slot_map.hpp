@@ -1,6 +1,6 @@
 /// @file
-/// A slot map as P0661 and SG14 describe it, as a contender of the benches: what one gets who
-/// writes the textbook's own. The interface is that of containers.hpp.
+/// A slot map as P0661 and SG14 describe it, as a contender of the benches: what a hand-written one
+/// after the textbook achieves. The interface is that of containers.hpp.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace lido_bench {
 
-/// Values side by side in a vector, in a second one the way back from each to its slot, in a third
-/// the slots: where the value is, and its generation. An erase moves the last value into the hole.
-/// Free slots are a list, last in first out. A slot that has had all its generations is not used
-/// again, so that a stale handle is refused for ever, as those of Lido are.
+/// Values lie side by side in a vector. A second vector holds the way back from each value to its
+/// slot, a third one the slots: where the value is, and its generation. An erase moves the last
+/// value into the hole. Free slots form a list, last in, first out. A slot that has used up its
+/// generations is retired, so that a stale handle is refused for ever, as in Lido.
 class dense_slot_map {
  public:
   static constexpr bool keeps_handles = true;

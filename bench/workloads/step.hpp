@@ -11,9 +11,9 @@
 
 namespace lido_bench {
 
-/// The compiler must take the pointer as used and all memory as changed. The const overload keeps
-/// the pointer in a register; the other one would send it through the stack under GCC and cost a
-/// store and a load that no contender has caused.
+/// Makes the compiler take the pointer as used and all memory as changed. The const overload keeps
+/// the pointer in a register. With GCC the other overload would send it through the stack, at the
+/// cost of a store and a load that no contender has caused.
 [[gnu::always_inline]] inline void keep(void* const& object) {
   benchmark::DoNotOptimize(object);
   benchmark::ClobberMemory();

@@ -1,6 +1,6 @@
 /// @file
-/// What the gateway can stand in front of: how to connect, for a pool of Lido and as one does who
-/// knows nothing of it, and how to ask.
+/// The servers behind the gateway: how a pool of Lido connects to them, how a program without Lido
+/// does, and how to ask them.
 #pragma once
 
 #include <array>
@@ -15,7 +15,9 @@
 #include "lido/tcp.hpp"
 #include "line.hpp"
 #include "servers/echo_server.hpp"
+#if defined(LIDO_GATEWAY_REDIS) || defined(LIDO_GATEWAY_POSTGRES)
 #include "servers/known_servers.hpp"
+#endif
 #ifdef LIDO_GATEWAY_REDIS
 #include <hiredis/hiredis.h>
 

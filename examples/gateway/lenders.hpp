@@ -52,7 +52,7 @@ class pooled {
     try {
       return f(*lease);
     } catch (...) {
-      lease.discard();  // who knows what state it is in
+      lease.discard();  // its state is unknown
       throw;
     }
   }
@@ -108,8 +108,9 @@ concept hands_on = requires(const Lender& lender) {
   lender.waits();
 };
 
-/// The best that can be had: each thread has one of its own, and nothing is lent. Made ahead like
-/// those of the pools: with PostgreSQL it matters who makes a connection, and when.
+/// The best that can be had: each thread has a connection of its own, and nothing is lent. They are
+/// made ahead like those of the pools: with PostgreSQL it matters which thread makes a connection,
+/// and when.
 template <class Backend>
 class owned {
  public:

@@ -1,12 +1,12 @@
 /// @file
-/// Lines between the gateway and who it speaks with.
+/// Lines between the gateway, its clients and its backends.
 #pragma once
 
 #include <cstddef>
 
 namespace gateway {
 
-/// Who sends more without an end of line is not listened to any more: it would take all memory.
+/// The gateway reads no more than this without an end of line: such a line could take all memory.
 inline constexpr std::size_t longest_line = 4096;
 
 }  // namespace gateway

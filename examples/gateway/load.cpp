@@ -19,7 +19,7 @@ namespace net = boost::asio;
 using clock = std::chrono::steady_clock;
 using error_code = boost::system::error_code;
 
-constexpr std::chrono::seconds patience(60);  // with who has asked; a connect may take 30
+constexpr std::chrono::seconds patience(60);  // with clients that have asked; a connect may take 30
 
 struct tally {
   clock::time_point begin;
@@ -43,7 +43,7 @@ class client {
     if (asked_ >= all_.end) {
       return;
     }
-    ++all_.open;  // for good if anything fails
+    ++all_.open;  // stays counted if anything fails
     net::async_write(socket_, net::buffer(question_), [this](error_code failed, std::size_t) {
       if (!failed) {
         read();

@@ -13,9 +13,9 @@ struct load_result {
   std::chrono::microseconds median{0};
   std::chrono::microseconds p99{0};
   std::uint64_t served = 0;  ///< answers in time
-  std::uint64_t wrong = 0;   ///< answers that were not what was asked for
-  std::uint64_t lost = 0;    ///< clients that got no answer
-  std::string wrong_answer;  ///< the last one, if any was wrong
+  std::uint64_t wrong = 0;   ///< unexpected answers
+  std::uint64_t lost = 0;    ///< clients without an answer
+  std::string wrong_answer;  ///< the last wrong one, if any
   std::uint64_t waits = 0;   ///< requests that had to wait for a connection, where that is known
 };
 

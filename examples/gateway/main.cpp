@@ -34,6 +34,7 @@ constexpr const char* connecting = "a connect for each request";
 
 struct way {
   std::string name;
+  std::string sentence;  // with a place for what it does of the first
   std::function<load_result()> run;
   std::vector<load_result> results;
 
@@ -84,9 +85,10 @@ struct part {
   double high;
 };
 
-/// Of the first in the same round, since the rounds of a busy machine differ. How sure the median
-/// is by the order of the rounds alone (the sign test), so whatever way they scatter; with fewer
-/// than six rounds from the least to the greatest, which says less.
+/// The throughput as a part of the first way's in the same round, since the rounds of a busy
+/// machine differ. `low` and `high` come from the order of the rounds alone (the sign test), so
+/// they hold however the rounds scatter. With fewer than six rounds they are the least and the
+/// greatest, which says less.
 part part_of(const way& one, const way& first) {
   std::vector<double> parts;
   for (std::size_t round = 0; round < one.results.size(); ++round) {
@@ -109,6 +111,15 @@ void print(const std::vector<way>& ways) {
     fmt::print("{:<36} {:>12.0f} {:>8.1f}% {:>6.1f} to {:>5.1f}% {:>10} {:>10}\n", one.name,
                result.per_second, 100 * found.median, 100 * found.low, 100 * found.high,
                result.median.count(), result.p99.count());
+  }
+}
+
+void print_sentences(const std::vector<way>& ways) {
+  for (const way& one : ways) {
+    const double requests = one.median().per_second;
+    const std::string share = fmt::format("{:.0f} %", 100 * part_of(one, ways.front()).median);
+    fmt::print(fmt::runtime("  " + one.sentence + "\n"),
+               fmt::arg("requests", std::lround(requests)), fmt::arg("share", share));
   }
 }
 
@@ -149,15 +160,30 @@ std::vector<way> ways_to(Backend& backend, const options& chosen) {
   const auto lent_by = [&backend, &chosen](auto run, unsigned connections) {
     return [&backend, &chosen, run, connections] { return run(backend, chosen, connections); };
   };
-  return {
-      {"each thread owns a connection", lent_by(run_once<gateway::owned, Backend>, all), {}},
-      {"lido::resource_pool", lent_by(run_once<gateway::pooled, Backend>, all), {}},
-      {awaiting, lent_by(run_once<gateway::awaited, Backend>, all), {}},
-      {"lido::resource_pool, half of them",
-       lent_by(run_once<gateway::pooled, Backend>, all / 2),
-       {}},
-      {"mutex + deque, no checks", lent_by(run_once<gateway::mutex_and_deque, Backend>, all), {}},
-      {connecting, lent_by(run_once<gateway::connected_each_time, Backend>, all), {}}};
+  return {{"each thread owns a connection",
+           "A connection for each thread, never shared: {requests} requests a second.",
+           lent_by(run_once<gateway::owned, Backend>, all),
+           {}},
+          {"lido::resource_pool",
+           "A lido::resource_pool of as many connections: {share} of that.",
+           lent_by(run_once<gateway::pooled, Backend>, all),
+           {}},
+          {awaiting,
+           "The same pool where requests wait without a thread (lido::async_acquire): {share}.",
+           lent_by(run_once<gateway::awaited, Backend>, all),
+           {}},
+          {"lido::resource_pool, half of them",
+           "The pool with half the connections: {share}.",
+           lent_by(run_once<gateway::pooled, Backend>, all / 2),
+           {}},
+          {"mutex + deque, no checks",
+           "A mutex and a deque, without checks, time limits or renewal: {share}.",
+           lent_by(run_once<gateway::mutex_and_deque, Backend>, all),
+           {}},
+          {connecting,
+           "A new connection for each request, as without a pool: {share}.",
+           lent_by(run_once<gateway::connected_each_time, Backend>, all),
+           {}}};
 }
 
 /// Returns whether all went well.
@@ -174,6 +200,10 @@ bool compare(const options& chosen) {
     for (const std::size_t next : order) {
       ways.at(next).results.push_back(ways.at(next).run());
     }
+  }
+  if (chosen.brief) {
+    print_sentences(ways);
+    return all_is_well(ways, chosen);
   }
   print(ways);
   if (ways.back().name == connecting) {

@@ -29,6 +29,7 @@ options parse(int argc, char** argv) {
   app.add_option("--seconds", chosen.seconds, "for each way in each round")
       ->check(CLI::Range(0.05, 600.0))
       ->capture_default_str();
+  app.add_flag("--brief", chosen.brief, "a sentence for each way instead of a table");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -13,6 +13,7 @@ struct options {
   unsigned rounds = 9;
   unsigned ways = 6;     ///< to come by a connection, the first ones
   double seconds = 0.2;  ///< of each way in each round
+  bool brief = false;    ///< a sentence for each way instead of a table
 };
 
 /// Ends the program if they are wrong, or only asked for.

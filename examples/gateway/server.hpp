@@ -94,7 +94,7 @@ class server {
         accept_later();
         return;
       }
-      boost::system::error_code ignored;  // who has gone already is missed by nobody
+      boost::system::error_code ignored;  // a client that has gone needs no option
       connected.set_option(tcp::no_delay(true), ignored);
       std::make_shared<session>(context_, answer_, std::move(connected))->read();
       accept();

@@ -1,5 +1,5 @@
 /// @file
-/// The roll call: who is in the pool, against who should be.
+/// The roll call: compares the particles in the pool with those that should be there.
 #pragma once
 
 #include <tbb/enumerable_thread_specific.h>
@@ -21,9 +21,9 @@ class census {
   }
 
   /// Complains of each particle that is lost (alive in the books, not present), doubled (present
-  /// twice), a ghost (present, not alive), and of identities that two particles have; of wanted
-  /// places that were neither given nor refused; and of a pool that counts other than the books.
-  /// Forgets the answers.
+  /// twice) or a ghost (present, not alive). Complains of identities that two particles share, of
+  /// wanted places that were neither given nor refused, and of a pool whose count differs from the
+  /// books. Forgets the answers.
   void compare(ledger& books, std::size_t pool_says);
 
  private:

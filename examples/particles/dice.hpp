@@ -1,5 +1,5 @@
 /// @file
-/// Random numbers that depend on what they are for and not on who asks first.
+/// Random numbers that depend on their purpose, not on which thread asks first.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,8 @@ struct tally {
   [[nodiscard]] std::size_t alive() const noexcept { return born - died - evicted; }
 };
 
-/// Entries from any thread; `totals` and `found_wrong` while nobody makes any. An entry that cannot
-/// be true, a second death for one, becomes a complaint and changes no number.
+/// Any thread may make entries; `totals` and `found_wrong` require that none does meanwhile. An
+/// entry that cannot be true, such as a second death, becomes a complaint and changes no number.
 class ledger {
  public:
   explicit ledger(std::size_t most_births) : life_(most_births) {}

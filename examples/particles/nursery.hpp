@@ -11,11 +11,11 @@ namespace particles {
 
 class ledger;
 
-/// How long particle `number` lives if nobody takes its place, in frames.
+/// How many frames particle `number` lives, unless it is evicted.
 std::uint16_t lifetime_of(std::uint64_t seed, std::uint32_t number) noexcept;
 
-/// Thread-safe but for `open`. What a particle is depends on the seed, its number and the pressure
-/// alone, so the same numbers make the same picture whichever thread took which.
+/// Thread-safe except for `open`. A particle depends only on the seed, its number and the pressure.
+/// So the same numbers make the same picture, whichever thread takes which.
 class nursery {
  public:
   nursery(std::uint64_t seed, ledger& book) : seed_(seed), book_(&book) {}

@@ -41,7 +41,7 @@ film::format film_of(answer policy, const options& wanted) {
           .every = wanted.every};
 }
 
-/// What a run is made of, but for the store.
+/// All that a run needs, except the store.
 struct plan {
   answer policy;
   const options& wanted;

@@ -49,12 +49,6 @@ light_field blurred_and_turned(const light_field& field) {
   return turned;
 }
 
-light mixed(const light& from, const light& to, float share) noexcept {
-  light result = from * (1 - share);
-  result += to * share;
-  return result;
-}
-
 /// Between the four pixels of the small field around a place of the large one.
 light smooth(const light_field& small, std::size_t column, std::size_t row) {
   const float x = std::clamp((static_cast<float>(column) + 0.5F) / shrunk_by - 0.5F, 0.0F,

@@ -23,6 +23,12 @@ struct light {
   }
 };
 
+inline light mixed(const light& from, const light& to, float share) noexcept {
+  light result = from * (1 - share);
+  result += to * share;
+  return result;
+}
+
 /// Rows from the top.
 struct light_field {
   light_field(std::size_t columns, std::size_t rows)

@@ -16,12 +16,6 @@ constexpr ramp rose{
     {{1.0F, 0.88F, 1.0F}, {1.0F, 0.28F, 0.70F}, {0.55F, 0.10F, 0.90F}, {0.1F, 0.0F, 0.4F}}};
 constexpr std::array<const ramp*, 5> of_jet{&gold, &cyan, &cyan, &rose, &rose};
 
-light mixed(const light& from, const light& to, float share) noexcept {
-  light result = from * (1 - share);
-  result += to * share;
-  return result;
-}
-
 }  // namespace
 
 light glow(const particle& p) noexcept {

@@ -12,7 +12,7 @@
 
 namespace particles {
 
-/// Each thread has a sheet of its own, and light is counted in whole grains: their sum does not
+/// Each thread has a sheet of its own, and light is counted in whole grains. Their sum does not
 /// depend on the order, so the picture does not depend on which thread drew what.
 class sensor {
  public:
@@ -22,7 +22,7 @@ class sensor {
   /// From any thread.
   void add(float x, float y, const light& colour) { add_to(sheets_.local(), x, y, colour); }
 
-  /// The thread's own sheet, for those who add many.
+  /// The calling thread's own sheet, for callers that add many dots.
   struct grains {
     std::uint32_t red = 0;
     std::uint32_t green = 0;

@@ -75,7 +75,7 @@ class evicting_store {
 
   static constexpr std::size_t left_to_emplace = 4;
 
-  /// No two are equal, so that which ones go does not depend on who looks first.
+  /// No two are equal, so the choice of victims does not depend on which thread looks first.
   static rank rank_of(const particle& p) noexcept { return {visibility(p), p.number}; }
 
   void evict(std::size_t count) {

@@ -12,7 +12,7 @@
 
 namespace particles {
 
-/// The screen is full of sparks already when this happens; nobody sees that some are missing.
+/// When this happens, the screen is already full of sparks; missing ones go unnoticed.
 class refusing_store : public leased<lido::object_pool<particle>> {
  public:
   explicit refusing_store(std::size_t capacity)
