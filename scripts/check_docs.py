@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
-"""What the documents say is there and is so: samples, links, the tree of ARCHITECTURE.md.
+"""What the documents say is there and is so: samples, links, files, tests; and they are no longer than a reader bears.
 
  * A ```cpp block below `<!-- snippet: examples/first_pool.cpp -->` equals the lines between
    `// [snippet]` and `// [/snippet]` of that file.
- * Relative links lead to a file of the repository, and their anchor to a heading.
- * Files named in ARCHITECTURE.md exist; its tree has every header and every script.
+ * Relative links and pictures lead to a file of the repository, and an anchor to a heading.
+ * Files named in a document exist.
+ * Tests are named in docs/reference/tests.md alone, and each one named there exists.
+ * README.md has at most 130 lines and programs of at most 15; all documents together have at most 4,000 lines.
  * No text names a place that only one machine has.
- * Tests named in a document as `Suite.Test` exist (docs/verification.md is of the commit it names).
- * docs/plain_stress.json knows each rule of stress/model/mutants/rules.cpp, and no other.
 """
-import json
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 from check_common import files_below, line_of, run
+
+MOST_LINES_OF_README = 130
+MOST_LINES_OF_PROGRAM = 15
+MOST_LINES = 4000
 
 MARKER = re.compile(r"^<!--\s*snippet:\s*(\S+)\s*-->[ \t]*\n(?:[ \t]*\n)*(?:```cpp[ \t]*\n(.*?)^```[ \t]*$)?", re.S | re.M)
 REGION = re.compile(r"^[ \t]*// \[snippet\][ \t]*\n(.*?)^[ \t]*// \[/snippet\]", re.S | re.M)
@@ -24,11 +26,15 @@ FENCE = re.compile(r"^(?P<mark>```+|~~~+)(?P<language>[^\n]*)\n(?P<body>.*?)^(?P
 LINK = re.compile(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 DEFINITION = re.compile(r"^\s{0,3}\[[^\]]+\]:\s+<?([^\s>]+)>?", re.M)
 CODE_SPAN = re.compile(r"`[^`\n]+`")
-NAMED_TEST = re.compile(r"`([A-Z]\w+\.[A-Z]\w+)`")
-TEST = re.compile(r"\b(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)")
+PICTURE = re.compile(r"""<(?:img|source)\b[^>]*\bsrc(?:set)?=["']([^"'\s]+)""")
+PROGRAM = re.compile(r"^```cpp program\n(.*?)^```$", re.S | re.M)
+TESTS_PAGE = "docs/reference/tests.md"
+NAMED_TEST = re.compile(r"`([A-Z]\w+\.(?:[A-Z]\w+|\*))`|`([a-z]\w*(?:\.[a-z]\w*)+(?:\.\*)?|[a-z]\w*\.\*)`")
+KIND_OF_TEST = re.compile(r"^(?:stress|fault|mutant|chaos|disassembly|compile_fail|package)\.")
+TEST = re.compile(r"\b(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)|\bINSTANTIATE\w*\(\s*(\w+),\s*(\w+)")
 PATH = re.compile(r"^(?:[\w.-]+/)*(?:[\w.-]+/|[\w-]+\.(?:hpp|cpp|py|sh|md|txt|json|cmake|yml|in)|\.[\w-]+)$")
 FILE_NAME = re.compile(r"\.(hpp|cpp|py|sh|md|txt|json|cmake|yml|in)$")
-BRANCHES = re.compile(r"^[\s│├└─|`+\\-]*")
+OURS = re.compile(r"^(?:include|src|tests|stress|bench|examples|scripts|cmake|docs)/")
 # Where a short name like `freelist/treiber_stack.hpp` may start.
 BASES = ["", "include", "include/lido", "src"]
 TEXT_SUFFIXES = {".md", ".hpp", ".cpp", ".py", ".sh", ".cmake", ".txt", ".json", ".in", ".yml", ".yaml", ".cfg", ""}
@@ -81,7 +87,7 @@ def anchors(file: Path) -> set[str]:
 def check_links(root: Path, file: Path, text: str) -> list[str]:
     errors = []
     clean = prose(text)
-    for match in [*LINK.finditer(clean), *DEFINITION.finditer(clean)]:
+    for match in [*LINK.finditer(clean), *DEFINITION.finditer(clean), *PICTURE.finditer(clean)]:
         target, _, anchor = match[1].partition("#")
         if re.match(r"[a-z][a-z0-9+.-]*:", target):
             continue
@@ -94,57 +100,18 @@ def check_links(root: Path, file: Path, text: str) -> list[str]:
     return errors
 
 
-def expand(name: str) -> Iterator[str]:
-    """`a/{b,c}.hpp` names two files."""
-    match = re.search(r"\{([^{}]*)\}", name)
-    if not match:
-        yield name
-        return
-    for part in match[1].split(","):
-        yield from expand(name[: match.start()] + part.strip() + name[match.end() :])
-
-
-def tree_paths(body: str) -> list[str]:
-    """The paths of a drawn or indented tree: a name below `folder/` lies in it."""
-    found: list[str] = []
-    folders: list[tuple[int, str]] = []
-    for line in body.split("\n"):
-        indent = len(BRANCHES.match(line)[0])  # type: ignore[index]
-        words = re.split(r"\s+", line[indent:].strip())
-        names = [words[0]] if words[0] else []
-        if not names or not all(PATH.match(path) for path in expand(names[0])):
+def check_files(root: Path, file: Path, text: str) -> list[str]:
+    """Files named in code spans: any in ARCHITECTURE.md, elsewhere those that begin with a folder of ours."""
+    errors = []
+    is_map = file == root / "ARCHITECTURE.md"
+    for span in CODE_SPAN.finditer(FENCE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)):
+        name = span[0].strip("`")
+        if not (PATH.match(name) and (FILE_NAME.search(name) or name.endswith("/")) and (is_map or OURS.match(name))):
             continue
-        while folders and folders[-1][0] >= indent:
-            folders.pop()
-        above = folders[-1][1] if folders else ""
-        found += [above + path for path in expand(names[0])]
-        if names[0].endswith("/"):
-            folders.append((indent, above + names[0]))
-    return found
-
-
-def is_tree(match: re.Match[str]) -> bool:
-    first = BRANCHES.sub("", match["body"].lstrip("\n").split("\n")[0]).split(" ")[0]
-    return match["language"].strip() in ("", "text", "tree") and bool(PATH.match(first))
-
-
-def check_tree(root: Path) -> list[str]:
-    file = root / "ARCHITECTURE.md"
-    if not file.exists():
-        return []
-    text = file.read_text(encoding="utf-8")
-    named = [path for fence in FENCE.finditer(text) if is_tree(fence) for path in tree_paths(fence["body"])]
-    errors = [f"ARCHITECTURE.md: the tree names {n}, which does not exist" for n in named if not (root / n).exists()]
-    if named:
-        listed = files_below(root, ["include", "scripts"], lambda path: path.suffix in {".hpp", ".py", ".sh"})
-        missing = {path.relative_to(root).as_posix() for path in listed} - set(named)
-        errors += [f"ARCHITECTURE.md: the tree lacks {name}" for name in sorted(missing)]
-    for span in CODE_SPAN.findall(FENCE.sub("", text)):
-        for name in expand(span.strip("`")):
-            if not (PATH.match(name) and FILE_NAME.search(name)) or any((root / b / name).exists() for b in BASES):
-                continue
-            if "/" in name or not files_below(root, ["."], lambda path, name=name: path.name == name):
-                errors.append(f"ARCHITECTURE.md: {name} does not exist")
+        if any((root / base / name).exists() for base in BASES):
+            continue
+        if "/" in name or not files_below(root, ["."], lambda path, name=name: path.name == name):
+            errors.append(f"{file.relative_to(root)}:{line_of(text, span.start())}: {name} does not exist")
     return errors
 
 
@@ -160,36 +127,72 @@ def check_words(root: Path, file: Path) -> list[str]:
     return errors
 
 
-def check_tests(root: Path, documents: list[Path]) -> list[str]:
-    sources = files_below(root, ["tests"], lambda path: path.suffix == ".cpp")
-    known = {f"{suite}.{name}" for file in sources for suite, name in TEST.findall(file.read_text(encoding="utf-8"))}
+SOURCES = {".cpp", ".hpp", ".cmake", ".txt", ".toml", ".py"}
+
+
+class Tests:
+    """What there is to be named: unit tests, and words for drivers, scenarios and rules, which are made up of them."""
+
+    def __init__(self, root: Path) -> None:
+        self.units: set[str] = set()
+        self.words: set[str] = set()
+        for file in files_below(root, ["tests", "stress", "bench"], lambda path: path.suffix in SOURCES):
+            text = file.read_text(encoding="utf-8")
+            for match in TEST.finditer(text):
+                suite, name = match[1] or match[4], match[2] or "*"
+                self.units |= {f"{suite}.{name}", f"{suite}.*"}
+            self.words |= {file.stem, *re.findall(r"\w+", text)}
+        self.root = root
+
+    def has(self, name: str) -> bool:
+        kind, *words = name.removesuffix(".*").split(".")
+        if name[0].isupper():
+            return name in self.units
+        if kind == "stress":
+            return (self.root / "stress" / "/".join(words[:2])).with_suffix(".cpp").exists()
+        if kind == "compile_fail":
+            return (self.root / "tests" / kind / f"{words[0]}.cpp").exists()
+        return all(word in self.words for word in [kind, *words])
+
+
+def check_tests(root: Path, file: Path, text: str, tests: Tests) -> list[str]:
     errors = []
-    for file in documents:
-        if file == root / "docs/verification.md":
-            continue
-        text = file.read_text(encoding="utf-8")
-        errors += [f"{file.relative_to(root)}:{line_of(text, match.start())}: there is no test {match[1]}"
-                   for match in NAMED_TEST.finditer(text) if match[1] not in known]
+    here = file.relative_to(root).as_posix()
+    for match in NAMED_TEST.finditer(FENCE.sub(lambda fence: re.sub(r"[^\n]", " ", fence[0]), text)):
+        name = match[1] or match[2]
+        where = f"{here}:{line_of(text, match.start())}"
+        if here != TESTS_PAGE:
+            if name in tests.units or KIND_OF_TEST.match(name):
+                errors.append(f"{where}: {name} is a test; name it in {TESTS_PAGE}")
+        elif not FILE_NAME.search(name) and not tests.has(name):
+            errors.append(f"{where}: there is no test {name}")
     return errors
 
 
-def check_rules(root: Path) -> list[str]:
-    found, rules = root / "docs/plain_stress.json", root / "stress/model/mutants/rules.cpp"
-    if not found.exists():
-        return []
-    wanted = set(re.findall(r"\brule\{mutation::(\w+)", rules.read_text(encoding="utf-8")))
-    tried = set(json.loads(found.read_text(encoding="utf-8"))["rules"])
-    return ([f"docs/plain_stress.json: {rule} is not in it; scripts/stress_mutants.py writes it"
-             for rule in sorted(wanted - tried)]
-            + [f"docs/plain_stress.json: there is no rule {rule}" for rule in sorted(tried - wanted)])
+def check_lengths(root: Path, documents: list[Path]) -> list[str]:
+    errors = []
+    readme = root / "README.md"
+    if readme.exists():
+        text = readme.read_text(encoding="utf-8")
+        if (lines := text.count("\n")) > MOST_LINES_OF_README:
+            errors.append(f"README.md: {lines} lines, more than {MOST_LINES_OF_README}")
+        for match in PROGRAM.finditer(text):
+            if (lines := match[1].count("\n")) > MOST_LINES_OF_PROGRAM:
+                errors.append(f"README.md:{line_of(text, match.start())}: a program of {lines} lines")
+    total = sum(file.read_text(encoding="utf-8").count("\n") for file in documents)
+    if total > MOST_LINES:
+        errors.append(f"the documents have {total} lines, more than {MOST_LINES}")
+    return errors
 
 
 def check(root: Path) -> tuple[int, list[str]]:
     documents = markdown(root)
-    errors = check_tree(root) + check_rules(root) + check_tests(root, documents)
+    tests = Tests(root)
+    errors = check_lengths(root, documents)
     for file in documents:
         text = file.read_text(encoding="utf-8")
         errors += check_snippets(root, file, text) + check_links(root, file, text)
+        errors += check_files(root, file, text) + check_tests(root, file, text, tests)
     for file in files_below(root, ["."], lambda path: path.suffix in TEXT_SUFFIXES):
         errors += check_words(root, file)
     return len(documents), errors
