@@ -133,10 +133,25 @@ add_group() { # name
   [ ${#wanted_servers[@]} -eq 0 ] || add_servers "${wanted_servers[@]}"
 }
 
+# Of the group test: reads the documents. npm has it alone, which keeps it in the build folder.
+add_markdownlint() {
+  local package=markdownlint-cli2@0.18.1 folder=build/markdownlint
+  [ ! -x $folder/node_modules/.bin/markdownlint-cli2 ] || return 0
+  if [ "$install" = no ] || ! command -v npm >/dev/null; then
+    echo "setup: test: absent, and left out: $package" >&2
+    return 0
+  fi
+  mkdir -p $folder
+  echo "setup: test: installing $package with npm (log in $log)"
+  timeout 120 npm install --prefix $folder --no-audit --no-fund --fetch-retries=1 $package >>"$log" 2>&1 </dev/null ||
+    echo "setup: $package is not available, so the test docs.markdownlint is skipped" >&2
+}
+
 compiler_optional=()
 [ "$install" = no ] || remove_own_policy
 status=0
 for group in "${groups[@]}"; do
   add_group "$group" || status=1
+  [[ ! $group =~ ^(test|all)$ ]] || add_markdownlint
 done
 exit $status

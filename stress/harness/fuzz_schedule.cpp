@@ -38,7 +38,7 @@ std::uint64_t next_distance() noexcept {
 }  // namespace
 
 void schedule_point(access /*next*/) noexcept {
-  thread_local std::uint64_t left = 1;  // NOLINT: counted down in the thread alone
+  thread_local std::uint64_t left = 1;
   if (--left == 0) {
     left = next_distance();
     std::this_thread::yield();
