@@ -47,6 +47,9 @@ struct pool_settings {
   maintenance upkeep;
   std::function<void(const pool_event&)> on_event;
   const time_source* clock;
+  std::uint32_t max_total = 0;  ///< of a pool with keys
+  nanos prefer_same_key_for = 0;
+  bool is_barging = false;
   std::uint32_t corners =
       max_thread_number + 1;  ///< for threads; they share them if they are fewer
 };

@@ -1,0 +1,92 @@
+/// @file
+/// Internal. How one wait ends, in one word.
+#pragma once
+
+#include <cstdint>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/parking.hpp"
+
+namespace lido::detail {
+
+/// The state of one wait: waiting (awake), asleep, given or cancelled.
+///
+/// A compare-and-swap on the word decides how the wait ends. It is done by the giver, by the waiter
+/// when its time is up, or by a thread that cancels the wait. So an item is given exactly if the
+/// waiter knows that it has it, and a cancelled waiter is given nothing.
+///
+/// Memory ordering: the waiter sees what happened to the item before it was given (1, 2).
+/// Progress: everything except `sleep` is lock-free.
+class wait_word {
+ public:
+  /// What `give` and `cancel` found: the wait had ended before, or its thread was awake or asleep.
+  enum class ending : std::uint8_t { too_late, awake, asleep };
+
+  [[nodiscard]] ending give() noexcept { return end(given_state); }
+  /// `cause` is below 2^24, and the waiter reads it afterwards.
+  [[nodiscard]] ending cancel(std::uint32_t cause) noexcept {
+    return end(cancelled_state | cause << cause_shift);
+  }
+
+  [[nodiscard]] bool open() const noexcept { return is_open(bits()); }
+  [[nodiscard]] bool given() const noexcept { return (bits() & state_mask) == given_state; }
+  /// Requires: cancelled.
+  [[nodiscard]] std::uint32_t cause() const noexcept { return bits() >> cause_shift; }
+
+  /// Only by the waiter: it is about to sleep, or does not after all.
+  void begin_sleep() noexcept { (void)swap(waiting_state, asleep_state); }
+  void end_sleep() noexcept { (void)swap(asleep_state, waiting_state); }
+  /// After `begin_sleep`: until the wait ends, a poke, or for no reason. False: the time is up.
+  [[nodiscard]] bool sleep(const deadline& until) const noexcept {
+    return park(word_, asleep_state, until);
+  }
+  /// Makes a sleeping waiter look around, without an end. True: the caller must wake it.
+  [[nodiscard]] bool poke() noexcept { return swap(asleep_state, waiting_state); }
+  /// What the sleeper is woken by; only the address is used, so the waiter may be gone by then.
+  [[nodiscard]] const atomic<std::uint32_t>* address() const noexcept { return &word_; }
+
+  /// Waits once more. Only while no other thread knows the waiter.
+  // relaxed (whole function): the mutex of the queue publishes it
+  void reopen() noexcept { word_.store(waiting_state, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t waiting_state = 0;
+  static constexpr std::uint32_t asleep_state = 1;
+  static constexpr std::uint32_t given_state = 2;
+  static constexpr std::uint32_t cancelled_state = 3;
+  static constexpr std::uint32_t state_mask = 0xFF;
+  static constexpr unsigned cause_shift = 8;
+
+  [[nodiscard]] static constexpr bool is_open(std::uint32_t bits) noexcept {
+    return bits == waiting_state || bits == asleep_state;
+  }
+
+  [[nodiscard]] std::uint32_t bits() const noexcept {
+    // (1) - this acquire-load synchronizes-with the release-CAS (2), so the item is visible
+    return word_.load(std::memory_order_acquire);
+  }
+
+  [[nodiscard]] bool swap(std::uint32_t from, std::uint32_t to) noexcept {
+    // relaxed (2x): says only whether a wake-up is needed; (1) is what the waiter acts on
+    return word_.compare_exchange_strong(from, to, std::memory_order_relaxed,
+                                         std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] ending end(std::uint32_t last) noexcept {
+    // relaxed: only a guess, validated by (2)
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    while (is_open(seen)) {
+      // (2) - this release-CAS synchronizes-with the acquire-load (1), so the waiter sees the item.
+      // relaxed on failure: the word is again only a guess
+      if (word_.compare_exchange_weak(seen, last, std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+        return seen == asleep_state ? ending::asleep : ending::awake;
+      }
+    }
+    return ending::too_late;
+  }
+
+  atomic<std::uint32_t> word_{waiting_state};
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,142 @@
+/// @file
+/// Internal. A factory of any type behind virtual calls, and where R enters.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
+#include <stop_token>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "lido/resource/factory.hpp"
+#include "lido/resource/slot.hpp"
+#include "lido/resource/slot_table.hpp"
+
+namespace lido::detail {
+
+/// How a create ended.
+struct create_outcome {
+  bool made = false;
+  bool permanent = false;  ///< trying again is of no use
+  std::exception_ptr error;
+  std::string text;  ///< of the error
+};
+
+/// A factory. Called without locks, never twice at once for one slot. A thread that is cancelled
+/// (pthread_cancel) in one of its functions ends at the next cancellation point behind it.
+class factory_hooks {
+ public:
+  factory_hooks(bool validates, bool resets) noexcept : validates_(validates), resets_(resets) {}
+  factory_hooks(const factory_hooks&) = delete;
+  factory_hooks& operator=(const factory_hooks&) = delete;
+  virtual ~factory_hooks() = default;
+
+  [[nodiscard]] create_outcome create(pool_slot& slot, const create_context& context) noexcept;
+  /// False, with the text of what it threw if it did.
+  [[nodiscard]] bool validate(pool_slot& slot, const create_context& context,
+                              std::string& text) noexcept;
+  [[nodiscard]] bool reset(pool_slot& slot) noexcept;
+  /// With the destructor of R.
+  void destroy(pool_slot& slot, destroy_reason reason) noexcept;
+
+  [[nodiscard]] bool can_validate() const noexcept { return validates_; }
+  [[nodiscard]] bool can_reset() const noexcept { return resets_; }
+
+ private:
+  virtual void do_create(pool_slot& slot, const create_context& context) = 0;
+  [[nodiscard]] virtual bool do_validate(pool_slot& slot, const create_context& context) = 0;
+  [[nodiscard]] virtual bool do_reset(pool_slot& slot) = 0;
+  virtual void do_destroy(pool_slot& slot, destroy_reason reason) noexcept = 0;
+
+  bool validates_;
+  bool resets_;
+};
+
+/// A slot with room for an R.
+template <class R>
+class typed_pool_slot : public pool_slot {
+ public:
+  [[nodiscard]] void* storage() noexcept { return &storage_; }
+  /// Requires: there is one.
+  [[nodiscard]] R& value() noexcept { return *std::launder(static_cast<R*>(storage())); }
+
+ private:
+  alignas(R) std::byte storage_[sizeof(R)];
+};
+
+template <class R>
+class typed_slot_block : public pool_slot_block {
+ public:
+  explicit typed_slot_block(std::uint32_t size)
+      : typed_slot_block(std::make_unique<typed_pool_slot<R>[]>(size), size) {}
+  static std::unique_ptr<pool_slot_block> make(std::uint32_t size) {
+    return std::make_unique<typed_slot_block>(size);
+  }
+
+ private:
+  typed_slot_block(std::unique_ptr<typed_pool_slot<R>[]> slots, std::uint32_t size)
+      : pool_slot_block(slots.get(), sizeof(typed_pool_slot<R>), size), slots_(std::move(slots)) {}
+
+  std::unique_ptr<typed_pool_slot<R>[]> slots_;
+};
+
+/// `create(storage, context)` makes an R in the storage; the rest is F's own.
+template <class R, class F>
+class typed_factory_hooks : public factory_hooks {
+ public:
+  explicit typed_factory_hooks(F factory)
+      : factory_hooks(validates<F, R> || validates_with_context<F, R>, resets<F, R>),
+        factory_(std::move(factory)) {}
+
+ protected:
+  [[nodiscard]] F& factory() noexcept { return factory_; }
+
+ private:
+  void do_create(pool_slot& slot, const create_context& context) override {
+    void* const storage = static_cast<typed_pool_slot<R>&>(slot).storage();
+    if constexpr (creates_with_context<F, R>) {
+      ::new (storage) R(factory_.create(context));
+    } else if constexpr (creates_alone<F, R>) {
+      ::new (storage) R(factory_.create());
+    } else {
+      ::new (storage) R(factory_());
+    }
+  }
+  [[nodiscard]] bool do_validate(pool_slot& slot, const create_context& context) override {
+    R& resource = value(slot);
+    if constexpr (validates_with_context<F, R>) {
+      return factory_.validate(resource, context);
+    } else if constexpr (validates<F, R>) {
+      return factory_.validate(resource);
+    }
+    return true;
+  }
+  [[nodiscard]] bool do_reset(pool_slot& slot) override {
+    R& resource = value(slot);
+    if constexpr (may_refuse<F, R>) {
+      return factory_.reset(resource);
+    } else if constexpr (resets<F, R>) {
+      factory_.reset(resource);
+    }
+    return true;
+  }
+  void do_destroy(pool_slot& slot, destroy_reason reason) noexcept override {
+    R& resource = value(slot);
+    if constexpr (destroys<F, R>) {
+      static_assert(noexcept(factory_.destroy(resource, reason)),
+                    "lido: destroy of a resource factory must be noexcept");
+      factory_.destroy(resource, reason);
+    }
+    resource.~R();
+  }
+  [[nodiscard]] static R& value(pool_slot& slot) noexcept {
+    return static_cast<typed_pool_slot<R>&>(slot).value();
+  }
+
+  F factory_;
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,290 @@
+/// @file
+/// Internal. The lock-free part of a resource pool: idle resources, and when to leave them alone.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <memory>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/debug/place.hpp"
+#include "lido/debug/thread_label.hpp"
+#include "lido/resource/hooks.hpp"
+#include "lido/resource/slot.hpp"
+
+namespace lido::detail {
+
+class pool_core;
+
+/// Whether an acquire or a release may take the fast path. Zero, nearly always.
+class slow_path_flags {
+ public:
+  enum flag : std::uint32_t {
+    hold = 1,    ///< acquires: idle resources are not for newcomers
+    report = 2,  ///< releases: a waiter may need the resource
+  };
+  [[nodiscard]] std::uint32_t get() const noexcept {
+    // (1) - this seq_cst-load synchronizes-with the seq_cst-store (2), and is in one total order
+    // with it and with slot.hpp (1, 2): a releasing thread sees the waiter
+    return word_.load(std::memory_order_seq_cst);
+  }
+  /// Under the pool's mutex.
+  void set(std::uint32_t flags) noexcept {
+    if (get() != flags) {
+      // (2) - this seq_cst-store synchronizes-with the seq_cst-load (1), and is in one total order
+      // with it and with slot.hpp (1, 2): a waiter that then looks sees what was released before
+      word_.store(flags, std::memory_order_seq_cst);
+    }
+  }
+
+ private:
+  atomic<std::uint32_t> word_{0};
+};
+
+/// What a pool keeps for each thread: the resources that it had last, one for each hash of a key,
+/// and whether it is about to leave a release.
+struct alignas(no_false_sharing) thread_state {
+  static constexpr std::size_t hints = 8;
+  std::array<atomic<pool_slot*>, hints> last{};
+  atomic<std::uint32_t> leaving{0};
+};
+
+/// What all groups of a pool share: flags, time, limits, and the states of threads.
+class pool_gate {
+ public:
+  /// Throws std::bad_alloc.
+  explicit pool_gate(const life_limits& limits)
+      : life(limits), threads_(std::make_unique<thread_state[]>(max_thread_number + 1)) {}
+
+  [[nodiscard]] thread_state& mine() const noexcept {
+    return threads_[thread_offset / thread_stride];
+  }
+  /// No thread is about to leave a release that began before this call.
+  [[nodiscard]] bool is_quiet() const noexcept {
+    for (std::size_t i = 0; i <= max_thread_number; ++i) {
+      // (3) - this acquire-load synchronizes-with the release-store (4) and the release-fetch-sub
+      // (5): the thread does not touch the pool any more
+      if (threads_[i].leaving.load(std::memory_order_acquire) != 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+  // relaxed (whole function): a number, as old as the last tick
+  [[nodiscard]] nanos now() const noexcept { return now_.load(std::memory_order_relaxed); }
+  /// Under the pool's mutex. Never goes back.
+  // relaxed (whole function): a number
+  void advance(nanos now) noexcept {
+    if (now > now_.load(std::memory_order_relaxed)) {
+      now_.store(now, std::memory_order_relaxed);
+    }
+  }
+
+  slow_path_flags flags;    // NOLINT(*-non-private-member-variables-in-classes)
+  const life_limits life;   // NOLINT(*-non-private-member-variables-in-classes)
+
+ private:
+  atomic<nanos> now_{0};
+  std::unique_ptr<thread_state[]> threads_;
+};
+
+/// Marks a thread that has let go of its slot, and still looks at the pool: until it leaves, the
+/// slot's group and the pool stay.
+class leaving_mark {
+ public:
+  // relaxed (whole function): slot.hpp (2) publishes it before any thread can need it
+  explicit leaving_mark(thread_state& mine) noexcept : mine_(&mine) {
+    if (thread_offset != 0) {
+      mine.leaving.store(1, std::memory_order_relaxed);
+    } else {
+      mine.leaving.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  leaving_mark(const leaving_mark&) = delete;
+  leaving_mark& operator=(const leaving_mark&) = delete;
+  ~leaving_mark() { end(); }
+  void end() noexcept {
+    if (mine_ == nullptr) {
+      return;
+    }
+    if (thread_offset != 0) {
+      // (4) - this release-store synchronizes-with the acquire-load (3)
+      mine_->leaving.store(0, std::memory_order_release);
+    } else {
+      // (5) - this release-fetch-sub synchronizes-with the acquire-load (3)
+      mine_->leaving.fetch_sub(1, std::memory_order_release);
+    }
+    mine_ = nullptr;
+  }
+
+ private:
+  thread_state* mine_;
+};
+
+/// Sixty-four positions of a group, and which of them may be idle. A bit is set for every slot that
+/// is idle, and for those in use whose release takes the fast path.
+struct position_chunk {
+  atomic<std::uint64_t> maybe_idle{0};
+  std::uint64_t taken = 0;  ///< positions with a slot; under the mutex
+  std::array<atomic<pool_slot*>, 64> slots{};
+  atomic<position_chunk*> next{nullptr};
+  std::unique_ptr<position_chunk> owned;
+};
+
+/// The idle resources of one group, as every thread sees them without a lock.
+///
+/// An acquire takes the resource that its thread had last, otherwise the idle one in the lowest
+/// position, so that surplus ones grow old. Progress: wait-free if the thread had it last,
+/// otherwise lock-free; the same for a release.
+class idle_cache {
+ public:
+  idle_cache(pool_core* core, pool_gate& gate) noexcept : core_(core), gate_(gate) {}
+  idle_cache(const idle_cache&) = delete;
+  idle_cache& operator=(const idle_cache&) = delete;
+
+  /// What this thread had last, if that is idle and fresh.
+  [[nodiscard]] slot_grant try_acquire_last(place at) noexcept {
+    // relaxed: a hint
+    pool_slot* const slot = gate_.mine().last[0].load(std::memory_order_relaxed);
+    return slot != nullptr && !is_held() ? try_take(*slot, at) : slot_grant{};
+  }
+  /// The same in a pool with many keys, for one with that hash. The caller compares the keys, and
+  /// calls `offer` if they differ.
+  [[nodiscard]] static slot_grant try_acquire_hint(pool_gate& gate, std::uint64_t hash,
+                                                   place at) noexcept {
+    // relaxed: a hint
+    pool_slot* const slot =
+        gate.mine().last[hash % thread_state::hints].load(std::memory_order_relaxed);
+    slot_grant grant{slot, {}};
+    if (slot == nullptr || slot->key_hash() != hash || gate.flags.get() != 0 ||
+        !slot->take(grant.ticket)) {
+      return {};
+    }
+    idle_cache& cache = *slot->record.cache;  // the group stays while its slot is in use
+    return cache.is_held() ? cache.decline(grant) : cache.check(grant, at);
+  }
+  /// The lowest that is idle and fresh.
+  [[nodiscard]] slot_grant try_acquire_lowest(place at) noexcept;
+  /// Gives a resource back: makes it idle, or leaves it to the kernel.
+  void release(const slot_grant& grant) noexcept {
+    pool_slot& slot = *grant.slot;
+    const nanos now = gate_.now();
+    if (!slot.count_use(gate_.life.max_uses) || slot.maker->can_reset() ||
+        slot.is_over(now, epoch()) || was_unwound(slot)) [[unlikely]] {
+      release_slow(grant);
+      return;
+    }
+    slot.used_until(now, gate_.life);
+    offer(grant);
+  }
+
+  /// Newcomers leave idle resources alone.
+  [[nodiscard]] bool is_held() const noexcept {
+    return ((flags_.get() | gate_.flags.get()) & slow_path_flags::hold) != 0;
+  }
+  // relaxed (whole function): a number; a flush looks at all slots afterwards
+  [[nodiscard]] std::uint32_t epoch() const noexcept {
+    return epoch_.load(std::memory_order_relaxed);
+  }
+  /// Null in tests of the kernel, which take no fast path.
+  [[nodiscard]] pool_core* core() const noexcept { return core_; }
+  [[nodiscard]] pool_gate& gate() const noexcept { return gate_; }
+
+  /// Makes a slot idle that the caller has used, or declines.
+  void offer(const slot_grant& grant) noexcept {
+    pool_slot& slot = *grant.slot;
+    thread_state& mine = gate_.mine();
+    leaving_mark leaving(mine);
+    if (!slot.put_back(grant.ticket)) [[unlikely]] {
+      leaving.end();
+      release_marked(grant);
+      return;
+    }
+    if ((flags_.get() | gate_.flags.get()) != 0) [[unlikely]] {
+      serve(leaving);
+      return;
+    }
+    // A hint that threads without a number share would keep them without one.
+    if (thread_offset != 0) {
+      // relaxed: a hint
+      mine.last[slot.key_hash() % thread_state::hints].store(&slot, std::memory_order_relaxed);
+    }
+  }
+  /// Whether the lease ends because an exception passes it by.
+  [[nodiscard]] static bool was_unwound(const pool_slot& slot) noexcept {
+    const int active = std::uncaught_exceptions();
+    return active != 0 && (slot.thread() != this_thread_id() || active > slot.unwinding()) &&
+           slot.unwinding() != kept;
+  }
+  static constexpr int kept = std::numeric_limits<int>::max();  ///< however the lease ends
+
+ protected:
+  ~idle_cache() = default;
+
+  /// The first slot of those that may be idle for which `f(slot)` is true, or null.
+  template <class F>
+  pool_slot* find_maybe_idle(const F& f) noexcept {
+    for (position_chunk* chunk = &first_; chunk != nullptr;
+         // (6) - this acquire-load synchronizes-with the release-store (7)
+         chunk = chunk->next.load(std::memory_order_acquire)) {
+      // (8) - this acquire-load synchronizes-with the release-store (9), so the slot is visible
+      for (std::uint64_t bits = chunk->maybe_idle.load(std::memory_order_acquire); bits != 0;
+           bits &= bits - 1) {
+        // relaxed: (8)
+        pool_slot* const slot = chunk->slots[static_cast<std::size_t>(std::countr_zero(bits))].load(
+            std::memory_order_relaxed);
+        if (slot != nullptr && f(*slot)) {
+          return slot;
+        }
+      }
+    }
+    return nullptr;
+  }
+
+  // Of the kernel, under the pool's mutex.
+  /// The slot gets the lowest free position. False: there is no memory.
+  [[nodiscard]] bool add(pool_slot& slot) noexcept;
+  void remove(pool_slot& slot) noexcept;
+  void set_maybe_idle(const pool_slot& slot, bool on) noexcept;
+  void set_flags(std::uint32_t flags) noexcept { flags_.set(flags); }
+  // relaxed (whole function): a number
+  void next_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  [[nodiscard]] slot_grant try_take(pool_slot& slot, place at) noexcept {
+    slot_grant grant{&slot, {}};
+    return slot.take(grant.ticket) ? check(grant, at) : slot_grant{};
+  }
+  /// The grant if its resource is fresh; otherwise it is offered to others.
+  [[nodiscard]] slot_grant check(const slot_grant& grant, place at) noexcept {
+    const nanos now = gate_.now();
+    if (!grant.slot->is_fresh(now, epoch())) [[unlikely]] {
+      return decline(grant);
+    }
+    grant.slot->note_holder(now, this_thread_id(), std::uncaught_exceptions(), at);
+    return grant;
+  }
+  [[nodiscard]] slot_grant decline(const slot_grant& grant) noexcept {
+    offer(grant);
+    return {};
+  }
+  [[nodiscard]] position_chunk* chunk_of(std::uint32_t position) noexcept;
+  // pool_core.cpp
+  void release_slow(const slot_grant& grant) noexcept;
+  void release_marked(const slot_grant& grant) noexcept;
+  void serve(leaving_mark& leaving) noexcept;
+
+  alignas(no_false_sharing) slow_path_flags flags_;
+  atomic<std::uint32_t> epoch_{1};
+  pool_core* core_;
+  pool_gate& gate_;
+  position_chunk first_;
+};
+
+}  // namespace lido::detail

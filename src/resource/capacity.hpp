@@ -1,0 +1,199 @@
+/// @file
+/// Internal. How many resources there are and may be: of each key, and in total.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deadline_heap.hpp"
+#include "effects.hpp"
+#include "lido/resource/hooks.hpp"
+#include "lido/resource/idle_cache.hpp"
+#include "lido/resource/stats.hpp"
+#include "retry_backoff.hpp"
+#include "slot_chain.hpp"
+#include "wait_queue.hpp"
+
+namespace lido::detail {
+
+struct group_limits {
+  std::uint32_t max_size = 0;
+  std::uint32_t min_idle = 0;
+  std::uint32_t max_creating = 1;  ///< also of validations at once, plus one
+};
+
+/// Two heaps that a group may be in.
+struct by_hunger {};
+struct by_timer {};
+
+/// The resources and waiters of one key; a pool without keys has one group. Under the pool's mutex,
+/// except what it inherits from `idle_cache`.
+class slot_group final : public idle_cache,
+                         public heap_links<slot_group, by_hunger>,
+                         public heap_links<slot_group, by_timer> {
+ public:
+  slot_group(pool_core* core, pool_gate& gate, std::shared_ptr<factory_hooks> maker,
+             const group_limits& most, const retry_backoff& backoff, std::uint64_t hash)
+      : idle_cache(core, gate), hooks(std::move(maker)), limits(most), retry(backoff),
+        key_hash(hash) {}
+
+  using idle_cache::add;
+  using idle_cache::find_maybe_idle;
+  using idle_cache::next_epoch;
+  using idle_cache::remove;
+  using idle_cache::set_flags;
+  using idle_cache::set_maybe_idle;
+
+  /// More resources than `limits.max_size`, those that are about to end not counted.
+  [[nodiscard]] bool has_surplus() const noexcept { return live - shedding > limits.max_size; }
+  /// A create has succeeded, and none has failed since.
+  [[nodiscard]] bool is_proven() const noexcept { return has_created && !retry.is_failing(); }
+  [[nodiscard]] bool is_unused() const noexcept { return live == 0 && queue.empty(); }
+
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): numbers and lists of the kernel
+  std::shared_ptr<factory_hooks> hooks;
+  group_limits limits;
+  retry_backoff retry;
+  const std::uint64_t key_hash;
+  std::string key;  ///< as text, for reports
+  std::exception_ptr error;  ///< of the last create, null if it went well
+  std::string error_text;
+
+  waiter_list queue;
+  slot_chain checks;  ///< slots that are being validated
+  std::uint32_t live = 0;      ///< slots that are not empty
+  std::uint32_t creating = 0;  ///< of these
+  std::uint32_t outdated = 0;  ///< of these, those begun before the last flush
+  std::uint32_t kept = 0;      ///< of these, those that their creators will use; none outdated
+  std::uint32_t shedding = 0;  ///< closing because there are too many
+  std::uint32_t closing = 0;
+  std::uint32_t resetting = 0;
+  std::uint32_t wanted = 0;  ///< creates to begin, for waiters
+  bool has_created = false;
+  bool has_stale = false;    ///< idle resources that must be validated first were seen
+  bool is_overdue = false;   ///< the first waiter was overtaken for long enough
+  bool is_unsettled = false;  ///< on the kernel's list of those
+  std::uint32_t idle_seen = 0;  ///< by the sweep that is under way
+  std::uint64_t hungry_since = 0;
+  nanos due = never;  ///< real time
+  resource_pool_stats totals;
+  slot_group* next = nullptr;  ///< of all groups
+  slot_group* previous = nullptr;
+  slot_group* next_unsettled = nullptr;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+};
+
+[[nodiscard]] inline slot_group& group_of(const pool_slot& slot) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
+  return static_cast<slot_group&>(*slot.record.cache);
+}
+
+struct create_counts {
+  std::uint32_t max_size = 0;
+  std::uint32_t min_idle = 0;
+  std::uint32_t max_creating = 0;
+  std::uint32_t live = 0;  ///< all that count against max_size, also those in the next two
+  std::uint32_t creating = 0;
+  std::uint32_t idle = 0;
+  std::uint32_t waiters = 0;  ///< those that no idle resource can serve
+};
+
+/// Creates to begin now; never so many that max_size or max_creating is passed.
+[[nodiscard]] constexpr std::uint32_t creates_wanted(const create_counts& counts) noexcept {
+  const auto less = [](std::uint32_t from, std::uint32_t what) {
+    return from > what ? from - what : 0;
+  };
+  const std::uint32_t for_waiters = less(counts.waiters, counts.creating);
+  const std::uint32_t for_idle =
+      less(counts.min_idle, counts.idle + less(counts.creating, counts.waiters));
+  return std::min({for_waiters + for_idle, less(counts.max_size, counts.live),
+                   less(counts.max_creating, counts.creating)});
+}
+
+/// The total of all groups, and which group may create next.
+///
+/// A group is hungry while it may begin a create now. The one whose first waiter came first is
+/// served first. Creates of groups without a working resource take at most half of the total, so
+/// that hosts to which connects hang leave room for others.
+class capacity {
+ public:
+  static constexpr std::uint64_t no_waiter = std::numeric_limits<std::uint64_t>::max();
+
+  explicit capacity(std::uint32_t max_total) noexcept : max_total_(max_total) {}
+
+  [[nodiscard]] std::uint32_t live() const noexcept { return live_; }
+  [[nodiscard]] std::uint32_t max_total() const noexcept { return max_total_; }
+  [[nodiscard]] bool is_full() const noexcept { return live_ >= max_total_; }
+  void set_max_total(std::uint32_t max_total) noexcept { max_total_ = max_total; }
+
+  /// `since`: the order of its first waiter, or no_waiter; wanted: creates to begin.
+  void set_hunger(slot_group& group, std::uint32_t wanted, std::uint64_t since) noexcept {
+    forget(group);
+    if (wanted != 0) {
+      group.hungry_since = since;
+      group.wanted = since != no_waiter ? wanted : 0;
+      wanted_ += group.wanted;
+      (group.is_proven() ? proven_ : unproven_).push(group);
+    }
+  }
+  /// Creates that waiters of all groups need.
+  [[nodiscard]] std::uint32_t wanted() const noexcept { return wanted_; }
+  /// The hungry group that is served next, or null.
+  [[nodiscard]] slot_group* next() const noexcept {
+    slot_group* const proven = proven_.first();
+    slot_group* const unproven =
+        unproven_creating_ < std::max(1U, max_total_ / 2) ? unproven_.first() : nullptr;
+    if (proven == nullptr || unproven == nullptr) {
+      return proven != nullptr ? proven : unproven;
+    }
+    return unproven->hungry_since < proven->hungry_since ? unproven : proven;
+  }
+  void forget(slot_group& group) noexcept {
+    wanted_ -= std::exchange(group.wanted, 0U);
+    proven_.remove(group);
+    unproven_.remove(group);
+  }
+
+  void begin_create(slot_group& group, pool_slot& slot) noexcept {
+    ++live_;
+    ++group.live;
+    ++group.creating;
+    slot.record.is_unproven = !group.is_proven();
+    unproven_creating_ += slot.record.is_unproven ? 1 : 0;
+  }
+  void end_create(slot_group& group, pool_slot& slot) noexcept {
+    --group.creating;
+    group.outdated -= slot.record.is_outdated ? 1 : 0;
+    group.kept -= slot.record.is_kept && !slot.record.is_outdated ? 1 : 0;
+    unproven_creating_ -= slot.record.is_unproven ? 1 : 0;
+    slot.record.is_unproven = false;
+    slot.record.is_kept = false;
+  }
+  void end_resource(slot_group& group) noexcept {
+    --live_;
+    --group.live;
+  }
+
+ private:
+  struct came_sooner {
+    bool operator()(const slot_group& left, const slot_group& right) const noexcept {
+      return left.hungry_since < right.hungry_since;
+    }
+  };
+  using hungry_groups = deadline_heap<slot_group, came_sooner, by_hunger>;
+
+  std::uint32_t max_total_;
+  std::uint32_t live_ = 0;
+  std::uint32_t wanted_ = 0;
+  std::uint32_t unproven_creating_ = 0;
+  // A group is in one of them at most.
+  hungry_groups proven_;
+  hungry_groups unproven_;
+};
+
+}  // namespace lido::detail

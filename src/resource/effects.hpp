@@ -1,0 +1,76 @@
+/// @file
+/// Internal. What an event of the kernel leaves to be done without the mutex.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "lido/resource/slot.hpp"
+#include "lido/resource/stats.hpp"
+#include "wait_queue.hpp"
+
+namespace lido::detail {
+
+/// Slots in a row, linked by `record.next_task`.
+class slot_queue {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  void push(pool_slot& slot) noexcept {
+    slot.record.next_task = nullptr;
+    (first_ != nullptr ? last_->record.next_task : first_) = &slot;
+    last_ = &slot;
+  }
+  /// Null if it is empty.
+  pool_slot* pop() noexcept {
+    pool_slot* const slot = first_;
+    if (slot != nullptr) {
+      first_ = std::exchange(slot->record.next_task, nullptr);
+    }
+    return slot;
+  }
+  /// Requires: it is in this queue.
+  void remove(pool_slot& slot) noexcept {
+    pool_slot* before = nullptr;
+    for (pool_slot* one = first_; one != &slot; one = one->record.next_task) {
+      before = one;
+    }
+    pool_slot* const next = std::exchange(slot.record.next_task, nullptr);
+    (before != nullptr ? before->record.next_task : first_) = next;
+    last_ = last_ == &slot ? before : last_;
+  }
+  void append(slot_queue& other) noexcept {
+    while (pool_slot* const slot = other.pop()) {
+      push(*slot);
+    }
+  }
+
+ private:
+  pool_slot* first_ = nullptr;
+  pool_slot* last_ = nullptr;
+};
+
+/// A lease that is out for long, or has come back after all.
+struct lease_report {
+  pool_event::kind what;
+  lease_info lease;
+};
+
+/// What `pool_core` does once it has unlocked the mutex, in this order.
+struct effects {
+  static constexpr std::size_t room = 16;
+
+  std::array<const atomic<std::uint32_t>*, room + 4> wake{};  ///< threads; they may be gone
+  std::size_t wakes = 0;
+  slot_queue start;    ///< tasks for the runner
+  slot_queue destroy;  ///< closing; `on_destroyed` follows for each
+  waiter_list call;    ///< callbacks whose wait has ended
+  std::vector<lease_report> tell;
+  bool drained = false;
+  bool more = false;  ///< call `on_more` afterwards: there was no room
+
+  [[nodiscard]] bool is_full() const noexcept { return wakes >= room; }
+};
+
+}  // namespace lido::detail

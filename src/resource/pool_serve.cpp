@@ -1,0 +1,637 @@
+// The kernel of resource pools: who gets what.
+#include <algorithm>
+#include <utility>
+
+#include "lido/base/tuning.hpp"
+#include "pool_state.hpp"
+
+namespace lido::detail {
+
+// ---- waiters ------------------------------------------------------------------------------------
+
+void pool_state::link(acquire_waiter& waiter, bool first) noexcept {
+  slot_group& group = *waiter.group;
+  if (first) {
+    group.queue.push_front(waiter);
+  } else {
+    group.queue.push_back(waiter);
+  }
+  deadlines_.push(waiter);
+  set_flags(group);  // before any look at idle resources: see idle_cache.hpp (2)
+}
+
+void pool_state::unlink(acquire_waiter& waiter) noexcept {
+  slot_group& group = *waiter.group;
+  if (group.queue.first() == &waiter) {
+    group.is_overdue = false;  // of the next one nothing is known
+  }
+  group.queue.remove(waiter);
+  deadlines_.remove(waiter);
+  set_flags(group);
+}
+
+/// Wakes the thread of a waiter that is in no queue, or hands its callback to the core. Of a thread
+/// only the address of its word is used: it may be gone.
+void pool_state::end_wait(acquire_waiter& waiter, const atomic<std::uint32_t>* word,
+                          wait_word::ending found, bool is_callback) noexcept {
+  if (is_callback) {
+    out_.call.push_back(waiter);
+  } else if (found == wait_word::ending::asleep) {
+    out_.wake[out_.wakes++] = word;
+  }
+}
+
+/// Ends a wait without a resource, unless its thread has ended it.
+void pool_state::refuse(acquire_waiter& waiter, acquire_failure cause) noexcept {
+  slot_group& group = *waiter.group;
+  const auto* const word = waiter.word.address();
+  const bool is_callback = waiter.is_callback();
+  const wait_word::ending found = waiter.word.cancel(static_cast<std::uint32_t>(cause));
+  if (found != wait_word::ending::too_late) {
+    count_failure(group, cause);
+    end_wait(waiter, word, found, is_callback);
+  }
+}
+
+void pool_state::refuse_all(slot_group& group, acquire_failure cause) noexcept {
+  while (!group.queue.empty() && !out_.is_full()) {
+    acquire_waiter& waiter = *group.queue.first();
+    unlink(waiter);
+    refuse(waiter, cause);
+  }
+  if (!group.queue.empty()) {
+    settle_later(group);
+  }
+}
+
+void pool_state::count_failure(slot_group& group, acquire_failure cause) noexcept {
+  if (cause == acquire_failure::timed_out) {
+    ++group.totals.timed_out;
+  } else if (cause == acquire_failure::cancelled) {
+    ++group.totals.cancelled;
+  } else {
+    ++group.totals.refused;
+  }
+}
+
+/// Waiting is of no use from the start.
+bool pool_state::is_refused(const slot_group& group, acquire_failure& cause) const noexcept {
+  if (closed_) {
+    cause = acquire_failure::closed;
+    return true;
+  }
+  cause = acquire_failure::create_failed;
+  return is_hopeless(group);
+}
+
+/// Nothing can be made for a while, and no resource can come back.
+bool pool_state::is_hopeless(const slot_group& group) const noexcept {
+  return group.retry.is_hopeless(now_.real) && group.live == group.outdated;
+}
+
+/// A waiter for whom a resource is being made or validated is not one too many.
+bool pool_state::has_too_many(const slot_group& group) const noexcept {
+  const std::size_t waiters = group.queue.size();
+  return waiters > settings_.max_waiters &&
+         waiters - settings_.max_waiters >
+             hopeful(group) + group.creating - group.kept - group.outdated;
+}
+
+/// The first waiter that still waits. Those that have ended, or whose time is up, leave the queue.
+acquire_waiter* pool_state::first_open(slot_group& group) noexcept {
+  while (acquire_waiter* const waiter = group.queue.first()) {
+    const bool is_late = waiter->until.nanoseconds() <= now_.real && !waiter->until.is_at_once();
+    if (waiter->word.open() && !is_late) {
+      return waiter;
+    }
+    if (out_.is_full()) {
+      settle_later(group);
+      return nullptr;
+    }
+    unlink(*waiter);
+    refuse(*waiter, acquire_failure::timed_out);
+  }
+  return nullptr;
+}
+
+/// False: the waiter was cancelled at this moment, and the slot is still the caller's.
+bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept {
+  slot_group& group = *waiter.group;
+  unlink(waiter);
+  const auto* const word = waiter.word.address();
+  const bool is_callback = waiter.is_callback();
+  const auto waited = std::chrono::nanoseconds(now_.real - waiter.since);
+  slot.note_receiver(waiter.thread);
+  waiter.grant = {&slot, slot.word()};
+  waiter.kind = kind;
+  const wait_word::ending found = waiter.word.give();
+  if (found == wait_word::ending::too_late) {
+    return false;
+  }
+  if (kind == grant_kind::resource) {
+    ++group.totals.handed_over;
+    group.totals.waited_for += waited;
+    group.totals.longest_wait = std::max(group.totals.longest_wait, waited);
+  }
+  end_wait(waiter, word, found, is_callback);
+  return true;
+}
+
+/// Where newcomers may overtake: wakes the first waiter, which looks for itself. False: it has been
+/// overtaken for long enough, and is handed the resource.
+bool pool_state::call(acquire_waiter& waiter) noexcept {
+  if (waiter.called_at == 0) {
+    waiter.called_at = now_.real;
+  }
+  if (waiter.is_callback() || now_.real - waiter.called_at >= longest_overtaking) {
+    return false;
+  }
+  if (!waiter.is_called && waiter.word.poke()) {
+    waiter.is_called = true;
+    out_.wake[out_.wakes++] = waiter.word.address();
+  }
+  return true;
+}
+
+// ---- slots --------------------------------------------------------------------------------------
+
+/// A slot that is idle, or in use without a mark, has its bit, and its place in the order of use.
+void pool_state::list(slot_group& group, pool_slot& slot) noexcept {
+  group.set_maybe_idle(slot, /*on=*/true);
+  if (has_groups_ && !slot.record.is_listed) {
+    slot.record.listed_use = slot.last_used();
+    used_.push_newest(slot);
+  }
+}
+
+void pool_state::unlist(slot_group& group, pool_slot& slot) noexcept {
+  group.set_maybe_idle(slot, /*on=*/false);
+  if (has_groups_) {
+    used_.remove(slot);
+  }
+}
+
+bool pool_state::needs_validation(const slot_group& group, const pool_slot& slot) const noexcept {
+  return !slot.is_fresh(now_.age, group.epoch()) && slot.maker->can_validate();
+}
+
+destroy_reason pool_state::why_over(const pool_slot& slot) const noexcept {
+  return now_.age >= slot.expires() ? destroy_reason::too_old : destroy_reason::flushed;
+}
+
+/// An idle resource that needs no look, in use from now on; or null. What is over ends, and the
+/// release of what is in use will take the slow path.
+pool_slot* pool_state::find_fit(slot_group& group) noexcept {
+  group.has_stale = false;
+  return group.find_maybe_idle([&](pool_slot& slot) { return take_if_fit(group, slot); });
+}
+
+bool pool_state::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
+  for (;;) {
+    slot_word ticket;
+    if (slot.state() != slot_state::idle) {
+      if (slot.mark()) {
+        unlist(group, slot);
+        return false;
+      }
+    } else if (slot.is_over(now_.age, group.epoch())) {
+      if (slot.take(ticket, slot_state::checking)) {
+        close_slot(group, slot, why_over(slot));
+        return false;
+      }
+    } else if (needs_validation(group, slot)) {
+      group.has_stale = true;
+      return false;
+    } else if (slot.take(ticket)) {
+      return true;
+    }
+  }
+}
+
+/// An idle resource that has to be validated, in `to` from now on; or null. `only`: not if there
+/// are two.
+pool_slot* pool_state::take_stale(slot_group& group, slot_state to, bool only) noexcept {
+  pool_slot* found = nullptr;
+  bool has_two = false;
+  (void)group.find_maybe_idle([&](pool_slot& slot) {
+    if (slot.state() == slot_state::idle && needs_validation(group, slot)) {
+      has_two = found != nullptr;
+      found = found != nullptr ? found : &slot;
+    }
+    return found != nullptr && (has_two || !only);
+  });
+  slot_word ticket;
+  if (found == nullptr || (only && has_two) || !found->take(ticket, to)) {
+    return nullptr;
+  }
+  return found;
+}
+
+/// Whether a resource that is not idle ends instead of being used again.
+bool pool_state::ends(slot_group& group, const pool_slot& slot,
+                      destroy_reason& why) const noexcept {
+  if (closed_) {
+    why = destroy_reason::closed;
+  } else if (slot.record.is_killed) {
+    why = destroy_reason::killed;
+  } else if (slot.is_over(now_.age, group.epoch())) {
+    why = why_over(slot);
+  } else if (group.has_surplus()) {
+    why = destroy_reason::surplus;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// A resource that the caller owns, and that is fit: to the first waiter, or idle.
+void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
+  acquire_waiter* waiter = suspended_ || out_.is_full() || is_preempted(group)
+                               ? nullptr
+                               : first_open(group);
+  if (waiter != nullptr && settings_.is_barging && !group.is_overdue && call(*waiter)) {
+    waiter = nullptr;
+  }
+  for (; waiter != nullptr; waiter = first_open(group)) {
+    (void)slot.move(slot_state::in_use);
+    // While others wait, its release is reported by the mark.
+    if (group.queue.size() > 1 && slot.mark()) {
+      unlist(group, slot);
+    } else {
+      list(group, slot);
+    }
+    if (hand_over(*waiter, slot, grant_kind::resource)) {
+      return;
+    }
+  }
+  make_idle(group, slot);
+}
+
+void pool_state::make_idle(slot_group& group, pool_slot& slot) noexcept {
+  slot.note_receiver(0);
+  (void)slot.move(slot_state::idle);
+  list(group, slot);
+}
+
+/// Of a slot that the caller owns, in use or checking.
+void pool_state::close_slot(slot_group& group, pool_slot& slot, destroy_reason why) noexcept {
+  unlist(group, slot);
+  (void)slot.move(slot_state::closing);
+  ++group.closing;
+  slot.record.is_surplus = why == destroy_reason::surplus && !slot.record.is_evicted;
+  group.shedding += slot.record.is_surplus ? 1 : 0;
+  slot.record.reason = why;
+  out_.destroy.push(slot);
+}
+
+void pool_state::empty_slot(slot_group& group, pool_slot& slot) noexcept {
+  (void)slot.move(slot_state::empty);
+  group.remove(slot);
+  room_.end_resource(group);
+  slot.record = {};
+  table.put_empty(slot);
+}
+
+void pool_state::begin_check(slot_group& group, pool_slot& slot) noexcept {
+  unlist(group, slot);
+  slot.record.task = slot_task::validate;
+  slot.record.task_began = now_.real;
+  group.checks.push_newest(slot);
+  out_.start.push(slot);
+}
+
+void pool_state::end_check(slot_group& group, pool_slot& slot) noexcept {
+  slot.record.task = slot_task::none;
+  group.checks.remove(slot);
+}
+
+/// Ends idle resources that are too many, or all once the pool is closed.
+void pool_state::shrink(slot_group& group) noexcept {
+  (void)group.find_maybe_idle([&](pool_slot& slot) {
+    if (!closed_ && !group.has_surplus()) {
+      return true;
+    }
+    slot_word ticket;
+    if (slot.take(ticket, slot_state::checking)) {
+      close_slot(group, slot, closed_ ? destroy_reason::closed : destroy_reason::surplus);
+    }
+    return false;
+  });
+}
+
+std::uint32_t pool_state::count_idle(slot_group& group) noexcept {
+  std::uint32_t idle = 0;
+  (void)group.find_maybe_idle([&](const pool_slot& slot) {
+    idle += slot.state() == slot_state::idle ? 1 : 0;
+    return false;
+  });
+  return idle;
+}
+
+// ---- groups -------------------------------------------------------------------------------------
+
+/// After anything that may let a waiter of the group go on, or a create begin. `force`: also where
+/// newcomers may overtake.
+void pool_state::settle(slot_group& group, bool force) noexcept {
+  if (out_.is_full()) {
+    settle_later(group);
+    return;
+  }
+  if (closed_ || is_hopeless(group)) {
+    refuse_all(group, closed_ ? acquire_failure::closed : acquire_failure::create_failed);
+  } else if (!suspended_) {
+    if (is_preempted(group)) {
+      feed();
+    }
+    if (!is_preempted(group)) {
+      serve(group, force);
+      check_stale(group);
+    }
+  }
+  update(group);
+  feed();
+}
+
+void pool_state::settle_later(slot_group& group) noexcept {
+  if (!std::exchange(group.is_unsettled, true)) {
+    group.next_unsettled = std::exchange(unsettled_, &group);
+  }
+}
+
+/// Gives idle resources to waiters.
+void pool_state::serve(slot_group& group, bool force) noexcept {
+  while (acquire_waiter* waiter = first_open(group)) {
+    if (out_.is_full()) {
+      settle_later(group);
+      break;
+    }
+    const bool calls = settings_.is_barging && !force && !group.is_overdue;
+    if (calls && call(*waiter)) {
+      break;
+    }
+    pool_slot* const slot = find_fit(group);
+    if (slot == nullptr) {
+      group.is_overdue = settings_.is_barging && waiter->called_at != 0 &&
+                         now_.real - waiter->called_at >= longest_overtaking;
+      set_flags(group);
+      break;
+    }
+    while (waiter != nullptr && !hand_over(*waiter, *slot, grant_kind::resource)) {
+      waiter = first_open(group);
+    }
+    if (waiter == nullptr) {
+      make_idle(group, *slot);
+    }
+  }
+}
+
+/// Starts validations of idle resources for waiters, as many as wait. A thread that is alone with
+/// the only idle resource validates it itself if it has the time; so does each thread in a pool
+/// without threads, and one that does not wait.
+void pool_state::check_stale(slot_group& group) noexcept {
+  acquire_waiter* const first = group.queue.first();
+  if (first == nullptr || !group.has_stale) {
+    return;
+  }
+  const bool is_manual = runner_ == runner_kind::manual;
+  const bool needs_no_answer = is_manual || first->until.is_at_once();
+  const bool is_alone = group.queue.size() == 1 && first->has_time && group.checks.empty();
+  if (!first->is_callback() && (needs_no_answer || is_alone)) {
+    if (pool_slot* const slot = take_stale(group, slot_state::in_use, !needs_no_answer)) {
+      list(group, *slot);
+      if (!hand_over(*first, *slot, grant_kind::validate)) {
+        make_idle(group, *slot);
+      }
+      return;
+    }
+  }
+  while (hopeful(group) < group.queue.size() &&
+         group.checks.size() <= group.limits.max_creating) {
+    pool_slot* const slot = take_stale(group, slot_state::checking, /*only=*/false);
+    if (slot == nullptr) {
+      group.has_stale = false;
+      return;
+    }
+    begin_check(group, *slot);
+  }
+}
+
+/// Validations that may soon be answered. One that has taken longer than most answers holds up no
+/// waiter: others are begun beside it, and then creates.
+std::uint32_t pool_state::hopeful(const slot_group& group) const noexcept {
+  std::uint32_t young = 0;
+  for (const pool_slot* slot = group.checks.newest();
+       slot != nullptr && now_.real - slot->record.task_began < tuning::nanoseconds_for_answer;
+       slot = slot->record.older) {
+    ++young;
+  }
+  return young;
+}
+
+/// What the group releases goes to another, whose first waiter came long before.
+bool pool_state::is_preempted(const slot_group& group) const noexcept {
+  const slot_group* const other = room_.next();
+  if (other == nullptr || other == &group || !room_.is_full() || other->queue.empty() ||
+      evicting_ >= room_.wanted()) {
+    return false;
+  }
+  const acquire_waiter* const mine = group.queue.first();
+  const acquire_waiter* const theirs = other->queue.first();
+  return mine != nullptr && theirs->order < mine->order &&
+         now_.real - theirs->since > settings_.prefer_same_key_for;
+}
+
+/// Says how many creates the group could begin, when to look at it again, and what its flags are.
+void pool_state::update(slot_group& group) noexcept {
+  std::uint32_t waiters = 0;
+  const std::uint32_t young = hopeful(group);
+  if (!suspended_) {
+    waiters = group.queue.size() - std::min(young, group.queue.size());
+    if (settings_.is_barging && waiters != 0) {  // what was left for them to take
+      waiters -= std::min(waiters, count_idle(group));
+    }
+  }
+  const std::uint32_t min_idle = group.limits.min_idle;
+  const std::uint32_t wanted =
+      closed_ || group.retry.waits(now_.real)
+          ? 0
+          : creates_wanted({.max_size = group.limits.max_size,
+                            .min_idle = min_idle,
+                            .max_creating = group.limits.max_creating,
+                            .live = group.live,
+                            .creating = group.creating - group.outdated,
+                            .idle = min_idle == 0 ? 0 : count_idle(group) + group.checks.size(),
+                            .waiters = waiters + group.kept});
+  const bool serves = waiters != 0;
+  room_.set_hunger(group, wanted, serves ? group.queue.first()->order : capacity::no_waiter);
+  nanos due = never;
+  if (!closed_ && group.retry.waits(now_.real) && (serves || min_idle != 0)) {
+    due = group.retry.at();
+  }
+  if (young != 0 && !group.queue.empty()) {
+    due = std::min(due, later(group.checks.newest()->record.task_began,
+                              tuning::nanoseconds_for_answer));
+  }
+  set_due(group, due);
+  set_flags(group);
+}
+
+/// Begins creates of hungry groups, the one whose waiter came first before others. Where the total
+/// is reached, ends what was not used for longest.
+void pool_state::feed() noexcept {
+  while (slot_group* const group = room_.next()) {
+    if (room_.is_full()) {
+      const bool waits = group->hungry_since != capacity::no_waiter;
+      if (!waits || evicting_ >= room_.wanted() || !evict()) {
+        break;
+      }
+      continue;
+    }
+    pool_slot* const slot = table.take_empty();
+    if (slot == nullptr || !group->add(*slot)) {
+      if (slot != nullptr) {
+        table.put_empty(*slot);
+      }
+      break;  // no memory for a bit; the next event tries again
+    }
+    begin_create(*group, *slot);
+    update(*group);
+  }
+  set_gate();
+}
+
+/// By the runner; or, in a pool without threads, by the first waiter if that is a thread.
+void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
+  (void)slot.move(slot_state::creating);
+  slot.maker = group.hooks.get();
+  slot.set_key_hash(group.key_hash);
+  slot.set_epoch(group.epoch());
+  slot.record.task = slot_task::create;
+  room_.begin_create(group, slot);
+  while (runner_ == runner_kind::manual && !suspended_ && !out_.is_full()) {
+    acquire_waiter* const waiter = first_open(group);
+    if (waiter == nullptr || waiter->is_callback()) {
+      break;
+    }
+    if (hand_over(*waiter, slot, grant_kind::create)) {
+      slot.record.is_kept = true;
+      ++group.kept;
+      return;
+    }
+  }
+  out_.start.push(slot);
+}
+
+/// Ends the resource that was not used for longest. False: all are in use; then their releases are
+/// reported.
+bool pool_state::evict() noexcept {
+  for (std::uint32_t looks = used_.size(); looks != 0; --looks) {
+    pool_slot& slot = *used_.oldest();
+    slot_group& group = group_of(slot);
+    slot_word ticket;
+    if (slot.state() != slot_state::idle) {
+      if (slot.mark()) {
+        unlist(group, slot);
+      }
+      continue;
+    }
+    if (slot.last_used() != slot.record.listed_use) {  // used since: it is not the one
+      used_.remove(slot);
+      list(group, slot);
+      continue;
+    }
+    if (slot.take(ticket, slot_state::checking)) {
+      slot.record.is_evicted = true;
+      ++evicting_;
+      close_slot(group, slot, destroy_reason::surplus);
+      return true;
+    }
+  }
+  return false;
+}
+
+void pool_state::set_due(slot_group& group, nanos due) noexcept {
+  if (due != group.due) {
+    timers_.remove(group);
+    group.due = due;
+    if (due != never) {
+      timers_.push(group);
+    }
+  }
+}
+
+void pool_state::set_flags(slot_group& group) noexcept {
+  std::uint32_t flags = 0;
+  if (!group.queue.empty() || group.has_surplus()) {
+    flags |= slow_path_flags::report;
+  }
+  if (!group.queue.empty() && (!settings_.is_barging || group.is_overdue)) {
+    flags |= slow_path_flags::hold;
+  }
+  group.set_flags(flags);
+}
+
+/// While a group waits for room, every release looks whether it can give some.
+void pool_state::set_gate() noexcept {
+  std::uint32_t flags = 0;
+  if (closed_ || suspended_) {
+    flags |= slow_path_flags::hold;
+  }
+  if (closed_ || (has_groups_ && room_.is_full() && room_.wanted() != 0)) {
+    flags |= slow_path_flags::report;
+  }
+  gate.flags.set(flags);
+}
+
+// ---- hold and wait ------------------------------------------------------------------------------
+
+/// Every resource is held by a thread that waits, or by `thread`. Only the last thread to join such
+/// a ring can close it, and it holds something, so other acquires do not pay for this look.
+bool pool_state::is_deadlock(const slot_group& group, std::uint32_t thread) const noexcept {
+  if (has_groups_ || group.live < group.limits.max_size) {
+    return false;
+  }
+  return table.find([&](const pool_slot& slot) {
+           const slot_state state = slot.state();
+           const std::uint32_t holder = slot.thread();
+           return state == slot_state::in_use ? holder != thread && !is_waiting(group, holder)
+                                              : state != slot_state::empty;
+         }) == nullptr;
+}
+
+bool pool_state::is_waiting(const slot_group& group, std::uint32_t thread) const noexcept {
+  const acquire_waiter* waiter = thread == 0 ? nullptr : group.queue.first();
+  // One that gives up is about to leave, and to release what it holds.
+  while (waiter != nullptr && (waiter->thread != thread || !waiter->word.open() ||
+                               waiter->until.nanoseconds() <= now_.real)) {
+    waiter = waiter_list::after(*waiter);
+  }
+  return waiter != nullptr;
+}
+
+/// A pool that becomes smaller may close a ring that no thread joins any more: the last waiter of
+/// it is told.
+void pool_state::end_deadlock(slot_group& group) noexcept {
+  constexpr std::uint32_t none = ~std::uint32_t{0};
+  if (!settings_.detect_hold_and_wait || group.queue.empty() || out_.is_full() ||
+      !is_deadlock(group, none)) {
+    return;
+  }
+  acquire_waiter* last = nullptr;
+  for (acquire_waiter* waiter = group.queue.first(); waiter != nullptr;
+       waiter = waiter_list::after(*waiter)) {
+    const bool waits = waiter->word.open() && waiter->until.nanoseconds() > now_.real;
+    last = waits && waiter->holds ? waiter : last;
+  }
+  if (last != nullptr) {
+    unlink(*last);
+    refuse(*last, acquire_failure::self_deadlock);
+  }
+}
+
+double pool_state::draw() noexcept {
+  return static_cast<double>(random_() - std::minstd_rand::min()) /
+         static_cast<double>(std::minstd_rand::max() - std::minstd_rand::min() + 1);
+}
+
+}  // namespace lido::detail

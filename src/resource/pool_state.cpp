@@ -1,0 +1,553 @@
+// The kernel of resource pools: its events.
+#include "pool_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lido::detail {
+
+pool_state::pool_state(const pool_settings& settings, pool_core* core, slot_maker make,
+                       runner_kind runner, std::uint32_t seed)
+    : table(make, settings.max_total != 0 ? settings.max_total : settings.max_size),
+      gate(settings.life),
+      monitor(settings.slow_after, settings.leak_after),
+      settings_(settings),
+      core_(core),
+      runner_(runner),
+      room_(settings.max_total != 0 ? settings.max_total : settings.max_size),
+      has_groups_(settings.max_total != 0),
+      random_(seed) {}
+
+pool_state::~pool_state() {
+  for_each_group([](slot_group& group) { delete &group; });  // NOLINT(cppcoreguidelines-owning-memory)
+}
+
+/// What the event that is under way has found out.
+effects pool_state::finish() noexcept {
+  // One group at a time, as long as there is room for those to be woken.
+  while (unsettled_ != nullptr && !out_.is_full()) {
+    slot_group& group = *std::exchange(unsettled_, unsettled_->next_unsettled);
+    group.is_unsettled = false;
+    settle(group);
+  }
+  if (is_drained() && !std::exchange(drain_told_, true)) {
+    out_.drained = true;
+  }
+  out_.more = unsettled_ != nullptr;
+  return std::exchange(out_, effects{});
+}
+
+// ---- groups -------------------------------------------------------------------------------------
+
+slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const group_limits& limits,
+                                  std::uint64_t hash, std::string key) {
+  auto group = std::make_unique<slot_group>(
+      core_, gate, std::move(hooks), limits,
+      retry_backoff(settings_.retry_first, settings_.retry_longest), hash);
+  group->key = std::move(key);
+  group->next = groups_;
+  if (groups_ != nullptr) {
+    groups_->previous = group.get();
+  }
+  groups_ = group.release();
+  return *groups_;
+}
+
+bool pool_state::remove_group(slot_group& group) noexcept {
+  if (!group.is_unused() || group.retry.is_failing() || group.is_unsettled || !gate.is_quiet()) {
+    return false;
+  }
+  room_.forget(group);
+  timers_.remove(group);
+  (group.previous != nullptr ? group.previous->next : groups_) = group.next;
+  if (group.next != nullptr) {
+    group.next->previous = group.previous;
+  }
+  delete &group;  // NOLINT(cppcoreguidelines-owning-memory): one of the list
+  return true;
+}
+
+// ---- waiters ------------------------------------------------------------------------------------
+
+effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment& now) noexcept {
+  now_ = now;
+  slot_group& group = *waiter.group;
+  acquire_failure cause{};
+  if (is_refused(group, cause)) {
+    refuse(waiter, cause);
+    return finish();
+  }
+  waiter.since = now.real;
+  waiter.order = again && !group.queue.empty() ? group.queue.first()->order : ++arrivals_;
+  waiter.has_time = waiter.until.nanoseconds() > later(now.real, settings_.validate_timeout.count());
+  group.totals.waits += again ? 0 : 1;
+  const bool is_first = group.queue.empty() || again;
+  link(waiter, again);
+  if (is_first) {
+    settle(group, /*force=*/true);
+  } else {
+    check_stale(group);
+    update(group);
+    feed();
+  }
+  if (!waiter.word.open()) {
+    return finish();
+  }
+  if (waiter.until.is_at_once()) {
+    unlink(waiter);
+    refuse(waiter, acquire_failure::timed_out);
+  } else if (!again && has_too_many(group)) {
+    unlink(waiter);
+    refuse(waiter, acquire_failure::too_many_waiters);
+  } else if (waiter.holds && is_deadlock(group, waiter.thread)) {
+    unlink(waiter);
+    refuse(waiter, acquire_failure::self_deadlock);
+  }
+  return finish();
+}
+
+effects pool_state::on_look(acquire_waiter& waiter, const moment& now) noexcept {
+  now_ = now;
+  waiter.is_called = false;
+  if (waiter_list::contains(waiter)) {
+    settle(*waiter.group, /*force=*/true);
+  }
+  if (waiter.word.open()) {
+    waiter.word.begin_sleep();  // under the mutex, so that the next call finds it asleep
+  }
+  return finish();
+}
+
+effects pool_state::on_cancelled(acquire_waiter& waiter, acquire_failure cause,
+                                 const moment& now) noexcept {
+  now_ = now;
+  if (waiter.word.open() && waiter_list::contains(waiter)) {
+    slot_group& group = *waiter.group;
+    unlink(waiter);
+    refuse(waiter, cause);
+    settle(group);  // others can have what it was called for
+  }
+  return finish();
+}
+
+effects pool_state::on_left(acquire_waiter& waiter, const moment& now) noexcept {
+  now_ = now;
+  slot_group& group = *waiter.group;
+  if (waiter_list::contains(waiter)) {
+    unlink(waiter);
+  }
+  count_failure(group, waiter.cause());
+  settle(group);  // others can have what it was called for
+  return finish();
+}
+
+// ---- slots --------------------------------------------------------------------------------------
+
+effects pool_state::on_released(pool_slot& slot, bool resets, const moment& now) noexcept {
+  now_ = now;
+  slot_group& group = group_of(slot);
+  report_return(slot);
+  destroy_reason why{};
+  if (ends(group, slot, why)) {
+    close_slot(group, slot, why);
+  } else if (resets) {
+    unlist(group, slot);
+    (void)slot.move(slot_state::checking);
+    slot.record.task = slot_task::reset;
+    ++group.resetting;
+    out_.start.push(slot);
+  } else {
+    dispose(group, slot);
+  }
+  settle(group);
+  return finish();
+}
+
+effects pool_state::on_discarded(pool_slot& slot, destroy_reason why, const moment& now) noexcept {
+  now_ = now;
+  slot_group& group = group_of(slot);
+  report_return(slot);
+  close_slot(group, slot, why);
+  settle(group);
+  return finish();
+}
+
+effects pool_state::on_detached(pool_slot& slot, const moment& now) noexcept {
+  now_ = now;
+  slot_group& group = group_of(slot);
+  report_return(slot);
+  group.totals.detached += 1;
+  group.totals.uses += slot.uses();
+  unlist(group, slot);
+  empty_slot(group, slot);
+  settle(group);
+  return finish();
+}
+
+effects pool_state::on_idle(slot_group& group, const moment& now) noexcept {
+  now_ = now;
+  if (closed_ || group.has_surplus()) {
+    shrink(group);
+  }
+  settle(group);
+  return finish();
+}
+
+effects pool_state::on_destroyed(pool_slot& slot, const moment& now) noexcept {
+  now_ = now;
+  slot_group& group = group_of(slot);
+  --group.closing;
+  group.shedding -= slot.record.is_surplus ? 1 : 0;
+  evicting_ -= slot.record.is_evicted ? 1 : 0;
+  ++group.totals.destroyed[static_cast<std::size_t>(slot.record.reason)];
+  group.totals.uses += slot.uses();
+  empty_slot(group, slot);
+  end_deadlock(group);
+  settle(group);
+  return finish();
+}
+
+effects pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos took,
+                               slot_grant& kept, const moment& now) noexcept {
+  now_ = now;
+  slot_group& group = group_of(slot);
+  const bool is_kept = slot.record.is_kept;
+  const bool is_outdated = slot.record.is_outdated;
+  slot.record.task = slot_task::none;
+  room_.end_create(group, slot);
+  if (!is_outdated) {  // otherwise it says nothing about the present factory
+    std::swap(group.error, outcome.error);
+    std::swap(group.error_text, outcome.text);
+    group.has_created |= outcome.made;
+    if (outcome.made) {
+      group.retry.reset();
+    } else {
+      group.retry.failed(now.real, draw(), outcome.permanent);
+    }
+  }
+  if (!outcome.made) {
+    ++group.totals.create_failures;
+    empty_slot(group, slot);
+    end_deadlock(group);
+    settle(group);
+    return finish();
+  }
+  ++group.totals.created;
+  group.totals.creating_for += std::chrono::nanoseconds(took);
+  group.totals.longest_create =
+      std::max(group.totals.longest_create, std::chrono::nanoseconds(took));
+  const slot_word ticket = slot.activate(now.age, settings_.life, draw());
+  destroy_reason why{};
+  if (ends(group, slot, why)) {
+    close_slot(group, slot, why);
+  } else if (is_kept) {
+    list(group, slot);
+    kept = {&slot, ticket};
+  } else {
+    dispose(group, slot);
+  }
+  settle(group);
+  return finish();
+}
+
+effects pool_state::on_validated(pool_slot& slot, bool valid, const moment& now) noexcept {
+  now_ = now;
+  slot_group& group = group_of(slot);
+  end_check(group, slot);
+  destroy_reason why = destroy_reason::invalid;
+  if (!valid || ends(group, slot, why)) {
+    close_slot(group, slot, why);
+  } else {
+    slot.validated(now.age, settings_.life);
+    dispose(group, slot);
+  }
+  settle(group);
+  return finish();
+}
+
+effects pool_state::on_reset(pool_slot& slot, bool accepted, const moment& now) noexcept {
+  now_ = now;
+  slot_group& group = group_of(slot);
+  slot.record.task = slot_task::none;
+  --group.resetting;
+  destroy_reason why = destroy_reason::reset_refused;
+  if (!accepted || ends(group, slot, why)) {
+    close_slot(group, slot, why);
+  } else {
+    slot.used_until(now.age, settings_.life);
+    dispose(group, slot);
+  }
+  settle(group);
+  return finish();
+}
+
+// ---- time ---------------------------------------------------------------------------------------
+
+effects pool_state::on_tick(const moment& now) noexcept {
+  now_ = now;
+  gate.advance(now.age);
+  while (acquire_waiter* const waiter = deadlines_.first()) {
+    if (waiter->until.nanoseconds() > now.real || out_.is_full()) {
+      break;
+    }
+    slot_group& group = *waiter->group;
+    unlink(*waiter);
+    refuse(*waiter, acquire_failure::timed_out);
+    settle_later(group);
+  }
+  while (slot_group* const group = timers_.first()) {
+    if (group->due > now.real) {
+      break;
+    }
+    set_due(*group, never);
+    settle_later(*group);
+  }
+  if (now.real >= next_sweep_ || sweep_from_ != 0) {
+    sweep();
+  }
+  effects out = finish();
+  const acquire_waiter* const late = deadlines_.first();
+  out.more |= sweep_from_ != 0 || (late != nullptr && late->until.nanoseconds() <= now.real);
+  return out;
+}
+
+nanos pool_state::next_look() const noexcept {
+  nanos next = next_sweep_;
+  if (const acquire_waiter* const waiter = deadlines_.first()) {
+    next = std::min(next, waiter->until.nanoseconds());
+  }
+  if (const slot_group* const group = timers_.first()) {
+    next = std::min(next, group->due);
+  }
+  return next;
+}
+
+/// Looks at a part of all slots, the next part the next time: under one lock it takes a millisecond
+/// at most.
+void pool_state::sweep() noexcept {
+  constexpr std::uint32_t most = 4096;
+  if (sweep_from_ == 0) {
+    monitor.begin_round();
+    for_each_group([](slot_group& group) { group.idle_seen = 0; });
+    table.for_each([](const pool_slot& slot) {
+      if (slot.state() == slot_state::idle) {
+        ++group_of(slot).idle_seen;
+      }
+    });
+  }
+  std::uint32_t at = 0;
+  const std::uint32_t end = sweep_from_ + most;
+  table.for_each([&](pool_slot& slot) {
+    if (at >= sweep_from_ && at < end) {
+      look_after(slot);
+    }
+    ++at;
+  });
+  sweep_from_ = end < at ? end : 0;
+  if (sweep_from_ == 0) {
+    next_sweep_ = later(now_.real, settings_.period);
+  }
+}
+
+void pool_state::look_after(pool_slot& slot) noexcept {
+  const slot_state state = slot.state();
+  if (state == slot_state::in_use) {
+    report_lease(slot);
+    return;
+  }
+  if (state != slot_state::idle) {
+    return;
+  }
+  slot_group& group = group_of(slot);
+  slot_word ticket;
+  if (slot.is_over(now_.age, group.epoch())) {
+    if (slot.take(ticket, slot_state::checking)) {
+      close_slot(group, slot, why_over(slot));
+    }
+  } else if (now_.age - slot.last_used() >= settings_.life.idle_timeout &&
+             group.idle_seen > group.limits.min_idle) {
+    if (slot.take(ticket, slot_state::checking)) {
+      --group.idle_seen;
+      close_slot(group, slot, destroy_reason::idle_too_long);
+    }
+  } else if (now_.age - slot.looked_after() >= settings_.life.keepalive &&
+             slot.maker->can_validate() && group.queue.empty() && !closed_ && !suspended_ &&
+             group.checks.size() < group.limits.max_creating) {
+    if (slot.take(ticket, slot_state::checking)) {
+      begin_check(group, slot);
+    }
+  } else {
+    return;
+  }
+  settle_later(group);
+}
+
+/// The release of a reported lease takes the slow path, and tells that it has come back.
+void pool_state::report_lease(pool_slot& slot) noexcept {
+  const std::uint8_t due = monitor.look_at(slot, now_.age);
+  if (due == 0 || !slot.mark()) {
+    return;
+  }
+  slot_group& group = group_of(slot);
+  unlist(group, slot);
+  slot.record.reported = due;
+  group.totals.suspected_leaks += due == 2 ? 1 : 0;
+  tell(due == 2 ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, slot);
+}
+
+void pool_state::report_return(pool_slot& slot) noexcept {
+  if (std::exchange(slot.record.reported, std::uint8_t{0}) != 0) {
+    tell(pool_event::kind::returned_after_all, slot);
+  }
+}
+
+void pool_state::tell(pool_event::kind what, const pool_slot& slot) noexcept {
+  try {
+    out_.tell.push_back({what, info_of(slot, now_.age)});
+    out_.tell.back().lease.key = group_of(slot).key;
+  } catch (...) {  // no memory for a report, which a release must not fail for
+  }
+}
+
+effects pool_state::on_more(const moment& now) noexcept {
+  return on_tick(now);
+}
+
+// ---- control ------------------------------------------------------------------------------------
+
+effects pool_state::on_limits(slot_group& group, const group_limits& limits, std::uint32_t total,
+                              const moment& now) noexcept {
+  now_ = now;
+  group.limits = limits;
+  room_.set_max_total(total);
+  shrink(group);
+  end_deadlock(group);
+  settle(group);
+  return finish();
+}
+
+effects pool_state::on_suspended(bool suspended, const moment& now) noexcept {
+  now_ = now;
+  suspended_ = suspended;
+  set_gate();
+  for_each_group([this](slot_group& group) { settle_later(group); });
+  return finish();
+}
+
+effects pool_state::on_flush(slot_group& group, const moment& now) noexcept {
+  now_ = now;
+  flush(group);
+  return finish();
+}
+
+effects pool_state::on_factory(slot_group& group, std::shared_ptr<factory_hooks>& hooks,
+                               const moment& now) noexcept {
+  now_ = now;
+  group.hooks.swap(hooks);
+  group.error = nullptr;
+  flush(group);
+  return finish();
+}
+
+/// Creates that hang do not hold up those of the new epoch, except that they count against
+/// max_size until they end.
+void pool_state::flush(slot_group& group) noexcept {
+  group.next_epoch();
+  group.retry.reset();
+  group.kept = 0;
+  group.outdated = group.creating;
+  table.for_each([&](pool_slot& slot) {
+    if (slot.record.cache != &group) {
+      return;
+    }
+    if (slot.state() == slot_state::creating) {
+      slot.record.is_outdated = true;
+    }
+    slot_word ticket;
+    if (slot.take(ticket, slot_state::checking)) {
+      close_slot(group, slot, destroy_reason::flushed);
+    }
+  });
+  settle(group);
+}
+
+effects pool_state::on_kill(pool_slot& slot, std::uint64_t birth, bool& found,
+                            const moment& now) noexcept {
+  now_ = now;
+  const slot_word seen = slot.word();
+  found = seen.birth() == birth && seen.state() != slot_state::empty &&
+          seen.state() != slot_state::creating && seen.state() != slot_state::closing;
+  if (!found) {
+    return finish();
+  }
+  slot_group& group = group_of(slot);
+  slot.record.is_killed = true;
+  for (;;) {  // until it is marked, or the kernel's
+    slot_word ticket;
+    if (slot.mark()) {
+      unlist(group, slot);
+      break;
+    }
+    if (slot.take(ticket, slot_state::checking)) {
+      close_slot(group, slot, destroy_reason::killed);
+      break;
+    }
+    if (slot.state() == slot_state::checking) {
+      break;  // the end of its task sees that it is killed
+    }
+  }
+  settle(group);
+  return finish();
+}
+
+effects pool_state::on_close(const moment& now) noexcept {
+  now_ = now;
+  closed_ = true;
+  set_gate();
+  for_each_group([this](slot_group& group) {
+    shrink(group);
+    settle_later(group);
+  });
+  return finish();
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+std::uint32_t pool_state::most_tasks() const noexcept {
+  std::uint32_t most = 2;
+  for (const slot_group* group = groups_; group != nullptr; group = group->next) {
+    most += 2 * group->limits.max_creating + group->outdated;
+  }
+  return most;
+}
+
+resource_pool_stats pool_state::stats(const slot_group& group) const noexcept {
+  resource_pool_stats found = counts_of(group);
+  found.in_use = 0;
+  table.for_each([&](const pool_slot& slot) {
+    if (slot.record.cache != &group) {
+      return;
+    }
+    const slot_state state = slot.state();
+    found.idle += state == slot_state::idle ? 1 : 0;
+    found.in_use += state == slot_state::in_use ? 1 : 0;
+    found.uses += state == slot_state::empty || state == slot_state::creating ? 0 : slot.uses();
+  });
+  found.live = found.idle + found.in_use + found.creating + found.checking + found.closing;
+  return found;
+}
+
+resource_pool_stats pool_state::counts_of(const slot_group& group) const noexcept {
+  resource_pool_stats found = group.totals;
+  found.max_size = group.limits.max_size;
+  found.live = group.live;
+  found.creating = group.creating;
+  found.checking = group.checks.size() + group.resetting;
+  found.closing = group.closing;
+  found.in_use = found.live - found.creating - found.checking - found.closing;
+  found.waiters = group.queue.size();
+  found.suspended = suspended_;
+  return found;
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,232 @@
+/// @file
+/// Internal. The kernel of resource pools: what happens to slots and waiters, as a state machine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "capacity.hpp"
+#include "effects.hpp"
+#include "lease_monitor.hpp"
+#include "lido/resource/pool_settings.hpp"
+#include "lido/resource/slot_table.hpp"
+#include "lido/resource/stats.hpp"
+
+namespace lido::detail {
+
+/// The two clocks of a pool, read before an event.
+struct moment {
+  nanos real = 0;  ///< the steady clock: deadlines, retries
+  nanos age = 0;   ///< the pool's clock: ages of resources
+};
+
+/// Who runs tasks.
+enum class runner_kind : std::uint8_t {
+  threads,  ///< of the pool
+  manual    ///< `tick`, and threads that wait
+};
+
+/// Events go in, each with the time; effects come out. The caller holds the pool's mutex during an
+/// event, and runs the effects without it. No event blocks, throws, reads a clock or calls users.
+///
+/// Invariants, which `check` tests:
+///  I1 A slot that is not empty is counted in `live` of its group and of the total, once; no create
+///     begins that would bring either over its limit.
+///  I2 The bit of a slot is set if and only if the slot is idle, or in use without a mark.
+///  I3 While a group has waiters that may be served, none of its resources is idle and fit.
+///  I4 An open waiter is in the queue of its group and in the heap of deadlines; a waiter whose wait
+///     the kernel has ended is in neither.
+class pool_state {
+ public:
+  /// `seed` decides the jitter. Throws std::bad_alloc.
+  pool_state(const pool_settings& settings, pool_core* core, slot_maker make, runner_kind runner,
+             std::uint32_t seed);
+  ~pool_state();
+  pool_state(const pool_state&) = delete;
+  pool_state& operator=(const pool_state&) = delete;
+
+  // ---- groups -----------------------------------------------------------------------------------
+
+  /// Throws std::bad_alloc.
+  slot_group& add_group(std::shared_ptr<factory_hooks> hooks, const group_limits& limits,
+                        std::uint64_t hash, std::string key);
+  /// False: it is in use, or a thread may still look at it. Afterwards it is gone.
+  [[nodiscard]] bool remove_group(slot_group& group) noexcept;
+  template <class F>
+  void for_each_group(const F& f) {
+    for (slot_group *one = groups_, *next = nullptr; one != nullptr; one = next) {
+      next = one->next;
+      f(*one);
+    }
+  }
+
+  // ---- events -----------------------------------------------------------------------------------
+
+  /// A waiter comes, or comes back after what it was given was of no use (`again`): then it is
+  /// first. Afterwards its wait has ended, or it is in the queue. One that gives no time at all is
+  /// not in the queue afterwards.
+  effects on_acquire(acquire_waiter& waiter, bool again, const moment& now) noexcept;
+  /// A waiter that was woken without an end looks for itself, and is about to sleep again if it is
+  /// still open.
+  effects on_look(acquire_waiter& waiter, const moment& now) noexcept;
+  /// A thread that has ended its own wait leaves the queue.
+  effects on_left(acquire_waiter& waiter, const moment& now) noexcept;
+  /// Ends the wait of a callback, at any time in its life until it is called.
+  effects on_cancelled(acquire_waiter& waiter, acquire_failure cause, const moment& now) noexcept;
+
+  /// The owner of a slot in use gives it back; `reset` by a task first if `resets`.
+  effects on_released(pool_slot& slot, bool resets, const moment& now) noexcept;
+  /// The owner wants it destroyed.
+  effects on_discarded(pool_slot& slot, destroy_reason why, const moment& now) noexcept;
+  /// The resource was moved out of its slot.
+  effects on_detached(pool_slot& slot, const moment& now) noexcept;
+  /// A slot was made idle, and its releasing thread saw a flag.
+  effects on_idle(slot_group& group, const moment& now) noexcept;
+
+  /// The task of a slot, or a waiter that was told to create, has ended. `kept`: the resource, if it
+  /// is the creator's. `outcome`: what is to be destroyed without the mutex.
+  effects on_created(pool_slot& slot, create_outcome& outcome, nanos took, slot_grant& kept,
+                     const moment& now) noexcept;
+  effects on_validated(pool_slot& slot, bool valid, const moment& now) noexcept;
+  effects on_reset(pool_slot& slot, bool accepted, const moment& now) noexcept;
+  effects on_destroyed(pool_slot& slot, const moment& now) noexcept;
+
+  effects on_tick(const moment& now) noexcept;
+  effects on_more(const moment& now) noexcept;
+
+  effects on_limits(slot_group& group, const group_limits& limits, std::uint32_t total,
+                    const moment& now) noexcept;
+  effects on_suspended(bool suspended, const moment& now) noexcept;
+  /// All resources of the group made so far end; creates under way count as outdated.
+  effects on_flush(slot_group& group, const moment& now) noexcept;
+  /// The same, and from now on `hooks` makes resources; it is the old one afterwards.
+  effects on_factory(slot_group& group, std::shared_ptr<factory_hooks>& hooks,
+                     const moment& now) noexcept;
+  /// `found`: there is such a resource.
+  effects on_kill(pool_slot& slot, std::uint64_t birth, bool& found, const moment& now) noexcept;
+  effects on_close(const moment& now) noexcept;
+
+  // ---- numbers ----------------------------------------------------------------------------------
+
+  /// When the next tick is due, in real time.
+  [[nodiscard]] nanos next_look() const noexcept;
+  [[nodiscard]] bool is_closed() const noexcept { return closed_; }
+  [[nodiscard]] bool is_drained() const noexcept { return closed_ && room_.live() == 0; }
+  /// Threads that tasks may need at once.
+  [[nodiscard]] std::uint32_t most_tasks() const noexcept;
+  /// Looks at every slot.
+  [[nodiscard]] resource_pool_stats stats(const slot_group& group) const noexcept;
+  /// Without a look at each slot: idle resources count as in use, of which there are none when an
+  /// acquire fails, unless the pool is suspended.
+  [[nodiscard]] resource_pool_stats counts_of(const slot_group& group) const noexcept;
+
+  /// The first invariant that does not hold, in words, or null. For tests; looks at everything, and
+  /// only while no other thread uses the pool.
+  [[nodiscard]] const char* check() noexcept;
+
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): what the core reads without an event
+  slot_table table;
+  pool_gate gate;
+  lease_monitor monitor;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+
+ private:
+  struct due_sooner {
+    bool operator()(const slot_group& left, const slot_group& right) const noexcept {
+      return left.due < right.due;
+    }
+  };
+
+  effects finish() noexcept;
+  // Waiters.
+  void link(acquire_waiter& waiter, bool first) noexcept;
+  void unlink(acquire_waiter& waiter) noexcept;
+  void end_wait(acquire_waiter& waiter, const atomic<std::uint32_t>* word,
+                wait_word::ending found, bool is_callback) noexcept;
+  void refuse(acquire_waiter& waiter, acquire_failure cause) noexcept;
+  void refuse_all(slot_group& group, acquire_failure cause) noexcept;
+  static void count_failure(slot_group& group, acquire_failure cause) noexcept;
+  [[nodiscard]] bool is_refused(const slot_group& group, acquire_failure& cause) const noexcept;
+  [[nodiscard]] bool is_hopeless(const slot_group& group) const noexcept;
+  [[nodiscard]] bool has_too_many(const slot_group& group) const noexcept;
+  [[nodiscard]] acquire_waiter* first_open(slot_group& group) noexcept;
+  [[nodiscard]] bool hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept;
+  [[nodiscard]] bool call(acquire_waiter& waiter) noexcept;
+  [[nodiscard]] bool is_deadlock(const slot_group& group, std::uint32_t thread) const noexcept;
+  [[nodiscard]] bool is_waiting(const slot_group& group, std::uint32_t thread) const noexcept;
+  void end_deadlock(slot_group& group) noexcept;
+  // Slots.
+  void list(slot_group& group, pool_slot& slot) noexcept;
+  void unlist(slot_group& group, pool_slot& slot) noexcept;
+  [[nodiscard]] bool needs_validation(const slot_group& group,
+                                      const pool_slot& slot) const noexcept;
+  [[nodiscard]] destroy_reason why_over(const pool_slot& slot) const noexcept;
+  [[nodiscard]] bool ends(slot_group& group, const pool_slot& slot,
+                          destroy_reason& why) const noexcept;
+  [[nodiscard]] pool_slot* find_fit(slot_group& group) noexcept;
+  [[nodiscard]] bool take_if_fit(slot_group& group, pool_slot& slot) noexcept;
+  [[nodiscard]] pool_slot* take_stale(slot_group& group, slot_state to, bool only) noexcept;
+  void dispose(slot_group& group, pool_slot& slot) noexcept;
+  void make_idle(slot_group& group, pool_slot& slot) noexcept;
+  void close_slot(slot_group& group, pool_slot& slot, destroy_reason why) noexcept;
+  void empty_slot(slot_group& group, pool_slot& slot) noexcept;
+  void begin_check(slot_group& group, pool_slot& slot) noexcept;
+  static void end_check(slot_group& group, pool_slot& slot) noexcept;
+  void shrink(slot_group& group) noexcept;
+  void flush(slot_group& group) noexcept;
+  [[nodiscard]] static std::uint32_t count_idle(slot_group& group) noexcept;
+  // Groups.
+  void settle(slot_group& group, bool force = false) noexcept;
+  void settle_later(slot_group& group) noexcept;
+  void serve(slot_group& group, bool force) noexcept;
+  void check_stale(slot_group& group) noexcept;
+  [[nodiscard]] std::uint32_t hopeful(const slot_group& group) const noexcept;
+  [[nodiscard]] bool is_preempted(const slot_group& group) const noexcept;
+  void update(slot_group& group) noexcept;
+  void feed() noexcept;
+  void begin_create(slot_group& group, pool_slot& slot) noexcept;
+  [[nodiscard]] bool evict() noexcept;
+  void set_due(slot_group& group, nanos due) noexcept;
+  void set_flags(slot_group& group) noexcept;
+  void set_gate() noexcept;
+  // Time.
+  void sweep() noexcept;
+  void look_after(pool_slot& slot) noexcept;
+  void report_lease(pool_slot& slot) noexcept;
+  void report_return(pool_slot& slot) noexcept;
+  void tell(pool_event::kind what, const pool_slot& slot) noexcept;
+  [[nodiscard]] double draw() noexcept;
+  // Tests.
+  [[nodiscard]] static bool has_right_bit(const pool_slot& slot) noexcept;
+  [[nodiscard]] const char* check(slot_group& group) noexcept;
+
+  /// A waiter that was woken to look for itself may be overtaken for so long.
+  static constexpr nanos longest_overtaking = 10'000'000;
+
+  const pool_settings& settings_;
+  pool_core* core_;
+  const runner_kind runner_;
+  capacity room_;
+  slot_group* groups_ = nullptr;
+  slot_group* unsettled_ = nullptr;
+  waiter_deadlines deadlines_;
+  deadline_heap<slot_group, due_sooner, by_timer> timers_;
+  slot_chain used_;  // of several groups: slots with a bit, least recently used first
+  bool has_groups_ = false;
+  std::uint32_t evicting_ = 0;
+  bool closed_ = false;
+  bool suspended_ = false;
+  bool drain_told_ = false;
+  std::uint64_t arrivals_ = 0;
+  nanos next_sweep_ = 0;
+  std::uint32_t sweep_from_ = 0;
+  std::minstd_rand random_;
+  // Of the event that is under way.
+  moment now_;
+  effects out_;
+};
+
+}  // namespace lido::detail

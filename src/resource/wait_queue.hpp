@@ -1,0 +1,126 @@
+/// @file
+/// Internal. Threads and callbacks that wait for a resource, in the order in which they came.
+#pragma once
+
+#include <cstdint>
+
+#include "deadline_heap.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/wait_word.hpp"
+#include "lido/resource/acquire_error.hpp"
+#include "lido/resource/slot.hpp"
+
+namespace lido::detail {
+
+class slot_group;
+
+/// What a waiter was given.
+enum class grant_kind : std::uint8_t {
+  resource,  ///< fit for use
+  validate,  ///< to be validated by the waiter, which uses it if it is valid
+  create     ///< a reserved slot: the waiter creates the resource
+};
+
+/// One wait of a thread, on its stack, or of a callback, on the heap.
+///
+/// Everything except `word` is guarded by the pool's mutex; `grant` and `kind` are the waiter's once
+/// the wait has ended.
+class alignas(no_false_sharing) acquire_waiter : public heap_links<acquire_waiter> {
+ public:
+  /// What runs a callback whose wait has ended, without locks; null: a thread sleeps.
+  using delivery = void (*)(acquire_waiter&) noexcept;
+
+  acquire_waiter(deadline latest, std::uint32_t of_thread, delivery to = nullptr) noexcept
+      : until(latest), thread(of_thread), deliver(to) {}
+  acquire_waiter(const acquire_waiter&) = delete;
+  acquire_waiter& operator=(const acquire_waiter&) = delete;
+  ~acquire_waiter() = default;
+
+  [[nodiscard]] acquire_failure cause() const noexcept {
+    return static_cast<acquire_failure>(word.cause());
+  }
+  [[nodiscard]] bool is_callback() const noexcept { return deliver != nullptr; }
+
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): a node of the kernel
+  wait_word word;
+  const deadline until;        ///< in real time
+  const std::uint32_t thread;  ///< 0: a callback
+  const delivery deliver;
+  slot_group* group = nullptr;
+  slot_grant grant;
+  grant_kind kind = grant_kind::resource;
+  nanos since = 0;          ///< real time
+  std::uint64_t order = 0;  ///< of arrival, over all groups
+  nanos called_at = 0;      ///< when it was first woken to look for itself; 0: not yet
+  bool is_called = false;   ///< and it has not looked yet
+  bool has_time = true;     ///< for a validation of its own
+  bool holds = false;       ///< its thread holds a resource of the pool
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+
+ private:
+  friend class waiter_list;
+  bool linked_ = false;
+  acquire_waiter* next_ = nullptr;
+  acquire_waiter* previous_ = nullptr;
+};
+
+/// First in, first out. Removing one from the middle is as cheap as from an end.
+class waiter_list {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  [[nodiscard]] acquire_waiter* first() const noexcept { return first_; }
+  [[nodiscard]] static acquire_waiter* after(const acquire_waiter& waiter) noexcept {
+    return waiter.next_;
+  }
+  [[nodiscard]] static bool contains(const acquire_waiter& waiter) noexcept {
+    return waiter.linked_;
+  }
+  void push_back(acquire_waiter& waiter) noexcept {
+    waiter.previous_ = last_;
+    waiter.next_ = nullptr;
+    (last_ != nullptr ? last_->next_ : first_) = &waiter;
+    last_ = &waiter;
+    waiter.linked_ = true;
+    ++size_;
+  }
+  void push_front(acquire_waiter& waiter) noexcept {
+    waiter.previous_ = nullptr;
+    waiter.next_ = first_;
+    (first_ != nullptr ? first_->previous_ : last_) = &waiter;
+    first_ = &waiter;
+    waiter.linked_ = true;
+    ++size_;
+  }
+  /// Requires: it is in this list.
+  void remove(acquire_waiter& waiter) noexcept {
+    (waiter.previous_ != nullptr ? waiter.previous_->next_ : first_) = waiter.next_;
+    (waiter.next_ != nullptr ? waiter.next_->previous_ : last_) = waiter.previous_;
+    waiter.linked_ = false;
+    --size_;
+  }
+  /// Null if it is empty.
+  acquire_waiter* pop_front() noexcept {
+    acquire_waiter* const waiter = first_;
+    if (waiter != nullptr) {
+      remove(*waiter);
+    }
+    return waiter;
+  }
+
+ private:
+  acquire_waiter* first_ = nullptr;
+  acquire_waiter* last_ = nullptr;
+  std::uint32_t size_ = 0;
+};
+
+struct ends_sooner {
+  bool operator()(const acquire_waiter& left, const acquire_waiter& right) const noexcept {
+    return left.until.nanoseconds() < right.until.nanoseconds();
+  }
+};
+
+/// Those of all groups, the earliest deadline first.
+using waiter_deadlines = deadline_heap<acquire_waiter, ends_sooner>;
+
+}  // namespace lido::detail
