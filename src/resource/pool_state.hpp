@@ -32,7 +32,7 @@ enum class runner_kind : std::uint8_t {
 /// Events go in, each with the time; effects come out. The caller holds the pool's mutex during an
 /// event, and runs the effects without it. No event blocks, throws, reads a clock or calls users.
 ///
-/// Invariants, which `check` tests:
+/// Invariants
 ///  I1 A slot that is not empty is counted in `live` of its group and of the total, once; no create
 ///     begins that would bring either over its limit.
 ///  I2 The bit of a slot is set if and only if the slot is idle, or in use without a mark.
@@ -123,10 +123,6 @@ class pool_state {
   /// acquire fails, unless the pool is suspended.
   [[nodiscard]] resource_pool_stats counts_of(const slot_group& group) const noexcept;
 
-  /// The first invariant that does not hold, in words, or null. For tests; looks at everything, and
-  /// only while no other thread uses the pool.
-  [[nodiscard]] const char* check() noexcept;
-
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): what the core reads without an event
   slot_table table;
   pool_gate gate;
@@ -199,9 +195,6 @@ class pool_state {
   void report_return(pool_slot& slot) noexcept;
   void tell(pool_event::kind what, const pool_slot& slot) noexcept;
   [[nodiscard]] double draw() noexcept;
-  // Tests.
-  [[nodiscard]] static bool has_right_bit(const pool_slot& slot) noexcept;
-  [[nodiscard]] const char* check(slot_group& group) noexcept;
 
   /// A waiter that was woken to look for itself may be overtaken for so long.
   static constexpr nanos longest_overtaking = 10'000'000;
