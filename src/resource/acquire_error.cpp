@@ -20,6 +20,9 @@ std::string compose(const acquire_error::details& details) {
                      std::to_string(counts.max_size) + " in use, " + std::to_string(counts.idle) +
                      " idle, " + std::to_string(counts.creating) + " being made, " +
                      std::to_string(counts.waiters) + " waiting" +
+                     (details.max_total != 0 ? "; of all keys " + std::to_string(details.total_live) +
+                                                   " of " + std::to_string(details.max_total)
+                                             : std::string()) +
                      (counts.suspended ? "; the pool is suspended" : "");
   if (details.create_error) {
     text += "; the last create failed: " + details.create_error_text;
@@ -48,10 +51,11 @@ std::string_view to_string(pool_event::kind what) noexcept {
 }
 
 std::string_view to_string(acquire_failure cause) noexcept {
-  constexpr std::array<std::string_view, 6> texts{
+  constexpr std::array<std::string_view, 7> texts{
       "timed out",          "cancelled",
       "the pool is closed", "too many waiters",
-      "create failed",      "every resource is held by a thread that waits for this pool"};
+      "create failed",      "every resource is held by a thread that waits for this pool",
+      "the pool belongs to the process that this one was forked from"};
   return texts.at(static_cast<std::size_t>(cause));
 }
 

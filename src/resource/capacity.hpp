@@ -60,9 +60,8 @@ class slot_group final : public idle_cache,
   group_limits limits;
   retry_backoff retry;
   const std::uint64_t key_hash;
-  std::string key;  ///< as text, for reports
-  std::exception_ptr error;  ///< of the last create, null if it went well
-  std::string error_text;
+  std::shared_ptr<const std::string> key;            ///< as text, for reports; null without keys
+  std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
 
   waiter_list queue;
   slot_chain checks;  ///< slots that are being validated
@@ -80,6 +79,7 @@ class slot_group final : public idle_cache,
   bool is_unsettled = false;  ///< on the kernel's list of those
   std::uint32_t idle_seen = 0;  ///< by the sweep that is under way
   std::uint64_t hungry_since = 0;
+  std::uint64_t flushed_in = 0;  ///< the last round of flushes of all groups
   nanos due = never;  ///< real time
   resource_pool_stats totals;
   slot_group* next = nullptr;  ///< of all groups
@@ -127,6 +127,7 @@ class capacity {
   explicit capacity(std::uint32_t max_total) noexcept : max_total_(max_total) {}
 
   [[nodiscard]] std::uint32_t live() const noexcept { return live_; }
+  [[nodiscard]] std::uint32_t creating() const noexcept { return creating_; }
   [[nodiscard]] std::uint32_t max_total() const noexcept { return max_total_; }
   [[nodiscard]] bool is_full() const noexcept { return live_ >= max_total_; }
   void set_max_total(std::uint32_t max_total) noexcept { max_total_ = max_total; }
@@ -163,11 +164,13 @@ class capacity {
     ++live_;
     ++group.live;
     ++group.creating;
+    ++creating_;
     slot.record.is_unproven = !group.is_proven();
     unproven_creating_ += slot.record.is_unproven ? 1 : 0;
   }
   void end_create(slot_group& group, pool_slot& slot) noexcept {
     --group.creating;
+    --creating_;
     group.outdated -= slot.record.is_outdated ? 1 : 0;
     group.kept -= slot.record.is_kept && !slot.record.is_outdated ? 1 : 0;
     unproven_creating_ -= slot.record.is_unproven ? 1 : 0;
@@ -189,6 +192,7 @@ class capacity {
 
   std::uint32_t max_total_;
   std::uint32_t live_ = 0;
+  std::uint32_t creating_ = 0;
   std::uint32_t wanted_ = 0;
   std::uint32_t unproven_creating_ = 0;
   // A group is in one of them at most.

@@ -67,9 +67,30 @@ struct effects {
   slot_queue destroy;  ///< closing; `on_destroyed` follows for each
   waiter_list call;    ///< callbacks whose wait has ended
   std::vector<lease_report> tell;
+  std::uint32_t most_threads = 0;  ///< that tasks of the pool may need at once
   bool drained = false;
   bool more = false;  ///< call `on_more` afterwards: there was no room
 
+  /// Requires: nothing is to be woken here.
+  void append(effects& other) noexcept {
+    wake = other.wake;
+    wakes = other.wakes;
+    start.append(other.start);
+    destroy.append(other.destroy);
+    while (acquire_waiter* const waiter = other.call.pop_front()) {
+      call.push_back(*waiter);
+    }
+    if (tell.empty()) {
+      tell.swap(other.tell);
+    } else {
+      for (lease_report& report : other.tell) {
+        tell.push_back(std::move(report));
+      }
+    }
+    most_threads = other.most_threads;
+    drained |= other.drained;
+    more |= other.more;
+  }
   [[nodiscard]] bool is_full() const noexcept { return wakes >= room; }
 };
 

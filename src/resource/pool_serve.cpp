@@ -46,11 +46,33 @@ void pool_state::refuse(acquire_waiter& waiter, acquire_failure cause) noexcept 
   slot_group& group = *waiter.group;
   const auto* const word = waiter.word.address();
   const bool is_callback = waiter.is_callback();
+  explain(waiter);
   const wait_word::ending found = waiter.word.cancel(static_cast<std::uint32_t>(cause));
   if (found != wait_word::ending::too_late) {
     count_failure(group, cause);
     end_wait(waiter, word, found, is_callback);
   }
+}
+
+/// Notes what the failed acquire says. Before its wait ends: a thread may be gone afterwards.
+void pool_state::explain(acquire_waiter& waiter) noexcept {
+  constexpr std::uint32_t few = 64;
+  const slot_group& group = *waiter.group;
+  refusal& why = waiter.why;
+  why.counts = counts_of(group);
+  why.total_live = room_.live();
+  why.max_total = has_groups_ ? room_.max_total() : 0;
+  why.key = group.key;
+  why.error = group.error;
+  if (table.size() > few) {
+    why.holders = monitor.longest();
+    return;
+  }
+  table.for_each([&](const pool_slot& slot) {
+    if (slot.state() == slot_state::in_use) {
+      why.holders.note(slot, slot.held_for(now_.age));
+    }
+  });
 }
 
 void pool_state::refuse_all(slot_group& group, acquire_failure cause) noexcept {
@@ -297,12 +319,14 @@ void pool_state::begin_check(slot_group& group, pool_slot& slot) noexcept {
   slot.record.task = slot_task::validate;
   slot.record.task_began = now_.real;
   group.checks.push_newest(slot);
+  ++checking_;
   out_.start.push(slot);
 }
 
 void pool_state::end_check(slot_group& group, pool_slot& slot) noexcept {
   slot.record.task = slot_task::none;
   group.checks.remove(slot);
+  --checking_;
 }
 
 /// Ends idle resources that are too many, or all once the pool is closed.

@@ -34,6 +34,9 @@ effects pool_state::finish() noexcept {
     out_.drained = true;
   }
   out_.more = unsettled_ != nullptr;
+  // Creates and validations may hang, and hold up neither each other nor the rest.
+  constexpr std::uint32_t rest = 4;
+  out_.most_threads = room_.creating() + checking_ + rest;
   return std::exchange(out_, effects{});
 }
 
@@ -44,7 +47,7 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
   auto group = std::make_unique<slot_group>(
       core_, gate, std::move(hooks), limits,
       retry_backoff(settings_.retry_first, settings_.retry_longest), hash);
-  group->key = std::move(key);
+  group->key = has_groups_ ? std::make_shared<const std::string>(std::move(key)) : nullptr;
   group->next = groups_;
   if (groups_ != nullptr) {
     groups_->previous = group.get();
@@ -53,10 +56,11 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
   return *groups_;
 }
 
-bool pool_state::remove_group(slot_group& group) noexcept {
-  if (!group.is_unused() || group.retry.is_failing() || group.is_unsettled || !gate.is_quiet()) {
-    return false;
-  }
+bool pool_state::can_remove(const slot_group& group) const noexcept {
+  return group.is_unused() && !group.retry.is_failing() && !group.is_unsettled && gate.is_quiet();
+}
+
+void pool_state::remove_group(slot_group& group) noexcept {
   room_.forget(group);
   timers_.remove(group);
   (group.previous != nullptr ? group.previous->next : groups_) = group.next;
@@ -64,7 +68,6 @@ bool pool_state::remove_group(slot_group& group) noexcept {
     group.next->previous = group.previous;
   }
   delete &group;  // NOLINT(cppcoreguidelines-owning-memory): one of the list
-  return true;
 }
 
 // ---- waiters ------------------------------------------------------------------------------------
@@ -99,9 +102,6 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
   } else if (!again && has_too_many(group)) {
     unlink(waiter);
     refuse(waiter, acquire_failure::too_many_waiters);
-  } else if (waiter.holds && is_deadlock(group, waiter.thread)) {
-    unlink(waiter);
-    refuse(waiter, acquire_failure::self_deadlock);
   }
   return finish();
 }
@@ -137,7 +137,38 @@ effects pool_state::on_left(acquire_waiter& waiter, const moment& now) noexcept 
     unlink(waiter);
   }
   count_failure(group, waiter.cause());
+  explain(waiter);
   settle(group);  // others can have what it was called for
+  return finish();
+}
+
+effects pool_state::on_refused(acquire_waiter& waiter, acquire_failure cause,
+                               const moment& now) noexcept {
+  now_ = now;
+  refuse(waiter, cause);
+  return finish();
+}
+
+effects pool_state::on_hold_and_wait(acquire_waiter& waiter, const moment& now) noexcept {
+  now_ = now;
+  waiter.holds = true;
+  if (waiter_list::contains(waiter) && is_deadlock(*waiter.group, waiter.thread)) {
+    unlink(waiter);
+    refuse(waiter, acquire_failure::self_deadlock);
+  }
+  return finish();
+}
+
+effects pool_state::on_returning(pool_slot& slot, bool& ended, const moment& now) noexcept {
+  now_ = now;
+  slot_group& group = group_of(slot);
+  destroy_reason why{};
+  ended = ends(group, slot, why);
+  if (ended) {
+    report_return(slot);
+    close_slot(group, slot, why);
+    settle(group);
+  }
   return finish();
 }
 
@@ -216,8 +247,7 @@ effects pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos t
   slot.record.task = slot_task::none;
   room_.end_create(group, slot);
   if (!is_outdated) {  // otherwise it says nothing about the present factory
-    std::swap(group.error, outcome.error);
-    std::swap(group.error_text, outcome.text);
+    group.error.swap(outcome.error);
     group.has_created |= outcome.made;
     if (outcome.made) {
       group.retry.reset();
@@ -312,7 +342,11 @@ effects pool_state::on_tick(const moment& now) noexcept {
 }
 
 nanos pool_state::next_look() const noexcept {
-  nanos next = next_sweep_;
+  return std::min(next_sweep_, next_timer());
+}
+
+nanos pool_state::next_timer() const noexcept {
+  nanos next = never;
   if (const acquire_waiter* const waiter = deadlines_.first()) {
     next = std::min(next, waiter->until.nanoseconds());
   }
@@ -404,7 +438,9 @@ void pool_state::report_return(pool_slot& slot) noexcept {
 void pool_state::tell(pool_event::kind what, const pool_slot& slot) noexcept {
   try {
     out_.tell.push_back({what, info_of(slot, now_.age)});
-    out_.tell.back().lease.key = group_of(slot).key;
+    if (const auto& key = group_of(slot).key) {
+      out_.tell.back().lease.key = *key;
+    }
   } catch (...) {  // no memory for a report, which a release must not fail for
   }
 }
@@ -444,7 +480,6 @@ effects pool_state::on_factory(slot_group& group, std::shared_ptr<factory_hooks>
                                const moment& now) noexcept {
   now_ = now;
   group.hooks.swap(hooks);
-  group.error = nullptr;
   flush(group);
   return finish();
 }
@@ -512,14 +547,6 @@ effects pool_state::on_close(const moment& now) noexcept {
 }
 
 // ---- numbers ------------------------------------------------------------------------------------
-
-std::uint32_t pool_state::most_tasks() const noexcept {
-  std::uint32_t most = 2;
-  for (const slot_group* group = groups_; group != nullptr; group = group->next) {
-    most += 2 * group->limits.max_creating + group->outdated;
-  }
-  return most;
-}
 
 resource_pool_stats pool_state::stats(const slot_group& group) const noexcept {
   resource_pool_stats found = counts_of(group);

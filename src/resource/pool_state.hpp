@@ -53,8 +53,19 @@ class pool_state {
   /// Throws std::bad_alloc.
   slot_group& add_group(std::shared_ptr<factory_hooks> hooks, const group_limits& limits,
                         std::uint64_t hash, std::string key);
-  /// False: it is in use, or a thread may still look at it. Afterwards it is gone.
-  [[nodiscard]] bool remove_group(slot_group& group) noexcept;
+  /// It has nothing, and no thread may still look at it.
+  [[nodiscard]] bool can_remove(const slot_group& group) const noexcept;
+  /// Requires: `can_remove`.
+  void remove_group(slot_group& group) noexcept;
+  /// The first group for which `f(group)` is true, or null.
+  template <class F>
+  [[nodiscard]] slot_group* find_group(const F& f) {
+    slot_group* one = groups_;
+    while (one != nullptr && !f(*one)) {
+      one = one->next;
+    }
+    return one;
+  }
   template <class F>
   void for_each_group(const F& f) {
     for (slot_group *one = groups_, *next = nullptr; one != nullptr; one = next) {
@@ -74,9 +85,16 @@ class pool_state {
   effects on_look(acquire_waiter& waiter, const moment& now) noexcept;
   /// A thread that has ended its own wait leaves the queue.
   effects on_left(acquire_waiter& waiter, const moment& now) noexcept;
+  /// A waiter that is in no queue gets nothing.
+  effects on_refused(acquire_waiter& waiter, acquire_failure cause, const moment& now) noexcept;
+  /// The thread of a waiter holds a resource of the pool: the wait ends if it could only end with a
+  /// release by threads that wait, too.
+  effects on_hold_and_wait(acquire_waiter& waiter, const moment& now) noexcept;
   /// Ends the wait of a callback, at any time in its life until it is called.
   effects on_cancelled(acquire_waiter& waiter, acquire_failure cause, const moment& now) noexcept;
 
+  /// The owner of a slot in use is about to reset it: not if it `ended`.
+  effects on_returning(pool_slot& slot, bool& ended, const moment& now) noexcept;
   /// The owner of a slot in use gives it back; `reset` by a task first if `resets`.
   effects on_released(pool_slot& slot, bool resets, const moment& now) noexcept;
   /// The owner wants it destroyed.
@@ -113,10 +131,10 @@ class pool_state {
 
   /// When the next tick is due, in real time.
   [[nodiscard]] nanos next_look() const noexcept;
+  /// The same of deadlines and retries alone.
+  [[nodiscard]] nanos next_timer() const noexcept;
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
   [[nodiscard]] bool is_drained() const noexcept { return closed_ && room_.live() == 0; }
-  /// Threads that tasks may need at once.
-  [[nodiscard]] std::uint32_t most_tasks() const noexcept;
   /// Looks at every slot.
   [[nodiscard]] resource_pool_stats stats(const slot_group& group) const noexcept;
   /// Without a look at each slot: idle resources count as in use, of which there are none when an
@@ -143,6 +161,7 @@ class pool_state {
   void end_wait(acquire_waiter& waiter, const atomic<std::uint32_t>* word,
                 wait_word::ending found, bool is_callback) noexcept;
   void refuse(acquire_waiter& waiter, acquire_failure cause) noexcept;
+  void explain(acquire_waiter& waiter) noexcept;
   void refuse_all(slot_group& group, acquire_failure cause) noexcept;
   static void count_failure(slot_group& group, acquire_failure cause) noexcept;
   [[nodiscard]] bool is_refused(const slot_group& group, acquire_failure& cause) const noexcept;
@@ -170,7 +189,7 @@ class pool_state {
   void close_slot(slot_group& group, pool_slot& slot, destroy_reason why) noexcept;
   void empty_slot(slot_group& group, pool_slot& slot) noexcept;
   void begin_check(slot_group& group, pool_slot& slot) noexcept;
-  static void end_check(slot_group& group, pool_slot& slot) noexcept;
+  void end_check(slot_group& group, pool_slot& slot) noexcept;
   void shrink(slot_group& group) noexcept;
   void flush(slot_group& group) noexcept;
   [[nodiscard]] static std::uint32_t count_idle(slot_group& group) noexcept;
@@ -210,6 +229,7 @@ class pool_state {
   slot_chain used_;  // of several groups: slots with a bit, least recently used first
   bool has_groups_ = false;
   std::uint32_t evicting_ = 0;
+  std::uint32_t checking_ = 0;  // validations under way, of all groups
   bool closed_ = false;
   bool suspended_ = false;
   bool drain_told_ = false;

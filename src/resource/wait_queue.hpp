@@ -3,16 +3,32 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
 
 #include "deadline_heap.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/wait_word.hpp"
 #include "lido/resource/acquire_error.hpp"
+#include "lido/resource/hooks.hpp"
 #include "lido/resource/slot.hpp"
+#include "lido/resource/stats.hpp"
+#include "holders.hpp"
 
 namespace lido::detail {
 
 class slot_group;
+
+/// What a failed acquire says: the numbers of its group at that moment.
+struct refusal {
+  resource_pool_stats counts;
+  std::size_t total_live = 0;  ///< of all keys
+  std::size_t max_total = 0;   ///< 0: a pool without keys
+  std::shared_ptr<const std::string> key;
+  std::shared_ptr<const create_failure_text> error;
+  holder_list holders;
+};
 
 /// What a waiter was given.
 enum class grant_kind : std::uint8_t {
@@ -54,6 +70,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_links<acquire_waite
   nanos called_at = 0;      ///< when it was first woken to look for itself; 0: not yet
   bool is_called = false;   ///< and it has not looked yet
   bool has_time = true;     ///< for a validation of its own
+  refusal why;              ///< of a wait that ends without a resource
   bool holds = false;       ///< its thread holds a resource of the pool
   // NOLINTEND(*-non-private-member-variables-in-classes)
 

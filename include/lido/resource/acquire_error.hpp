@@ -20,6 +20,7 @@ enum class acquire_failure : std::uint8_t {
   too_many_waiters,  ///< max_waiters
   create_failed,     ///< and waiting longer is of no use
   self_deadlock,     ///< all resources are held by threads that wait for this pool
+  other_process,     ///< the pool was made by a process that this one was forked from
 };
 
 [[nodiscard]] std::string_view to_string(acquire_failure cause) noexcept;
@@ -33,6 +34,8 @@ class acquire_error : public std::runtime_error {
     std::string pool;
     acquire_failure cause = acquire_failure::timed_out;
     resource_pool_stats counts;
+    std::size_t total_live = 0;  ///< of all keys; 0 without keys, as the next
+    std::size_t max_total = 0;
     std::exception_ptr create_error;
     std::string create_error_text;
     std::vector<lease_info> holders;  ///< at most eight, the longest first

@@ -11,18 +11,24 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/concurrency/mutex.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/slot.hpp"
 #include "lido/resource/slot_table.hpp"
 
 namespace lido::detail {
 
+/// What a failed create said.
+struct create_failure_text {
+  std::exception_ptr error;
+  std::string text;
+};
+
 /// How a create ended.
 struct create_outcome {
   bool made = false;
   bool permanent = false;  ///< trying again is of no use
-  std::exception_ptr error;
-  std::string text;  ///< of the error
+  std::shared_ptr<const create_failure_text> error;  ///< null if it was made, or without memory
 };
 
 /// A factory. Called without locks, never twice at once for one slot. A thread that is cancelled
@@ -42,10 +48,17 @@ class factory_hooks {
   /// With the destructor of R.
   void destroy(pool_slot& slot, destroy_reason reason) noexcept;
 
+  /// Asked to stop when what is under way is of no use any more.
+  [[nodiscard]] std::stop_token stop_token() const noexcept;
+  /// From now on creates have tokens of `other`, which is the source of those under way afterwards.
+  void swap_stop(std::stop_source& other) noexcept;
+
   [[nodiscard]] bool can_validate() const noexcept { return validates_; }
   [[nodiscard]] bool can_reset() const noexcept { return resets_; }
 
  private:
+  [[nodiscard]] static std::shared_ptr<const create_failure_text> failure_of(
+      const std::exception_ptr& error) noexcept;
   virtual void do_create(pool_slot& slot, const create_context& context) = 0;
   [[nodiscard]] virtual bool do_validate(pool_slot& slot, const create_context& context) = 0;
   [[nodiscard]] virtual bool do_reset(pool_slot& slot) = 0;
@@ -53,6 +66,8 @@ class factory_hooks {
 
   bool validates_;
   bool resets_;
+  mutable plain_mutex stop_mutex_;
+  std::stop_source stop_;
 };
 
 /// A slot with room for an R.

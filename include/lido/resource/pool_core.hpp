@@ -1,0 +1,189 @@
+/// @file
+/// Internal. A resource pool without its R: takes the lock, tells the kernel, runs the effects.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "lido/concurrency/counted_mutex.hpp"
+#include "lido/concurrency/parking.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/debug/place.hpp"
+#include "lido/resource/acquire_error.hpp"
+#include "lido/resource/hooks.hpp"
+#include "lido/resource/idle_cache.hpp"
+#include "lido/resource/pool_settings.hpp"
+#include "lido/resource/slot_table.hpp"
+#include "lido/resource/stats.hpp"
+
+namespace lido::detail {
+
+class acquire_waiter;
+class async_waiter;
+class pool_state;
+class task_runner;
+class waiter_list;
+struct effects;
+struct moment;
+struct refusal;
+
+/// Finds or makes the group of a key. Called under the pool's mutex; may throw.
+struct group_finder {
+  idle_cache& (*find)(const void* key, void* table) = nullptr;
+  const void* key = nullptr;
+  void* table = nullptr;
+};
+
+/// What an acquire asks for.
+struct acquire_request {
+  deadline until;
+  std::stop_token stop;
+  place at;
+  group_finder group;  ///< of a pool with keys
+};
+
+/// What it got: a slot, or why none.
+struct acquire_outcome {
+  slot_grant grant;
+  acquire_failure cause = acquire_failure::timed_out;
+  std::shared_ptr<const acquire_error::details> why;  ///< null with a slot, and without memory
+};
+
+/// A callback of an acquire. Called once, without locks.
+class acquire_completion {
+ public:
+  acquire_completion() = default;
+  acquire_completion(const acquire_completion&) = delete;
+  acquire_completion& operator=(const acquire_completion&) = delete;
+  virtual ~acquire_completion() = default;
+  virtual void complete(acquire_outcome outcome) noexcept = 0;
+};
+
+/// Every function locks the mutex, passes an event to the kernel, unlocks, and runs the effects.
+/// No user code runs under the mutex, except hashes and comparisons of keys.
+///
+/// Lives as long as the pool, its threads, and leases that outlive it. In a process made by fork it
+/// refuses use and ends nothing.
+class pool_core final : public std::enable_shared_from_this<pool_core>,
+                        public thread_exit_listener {
+ public:
+  /// Throws std::bad_alloc.
+  pool_core(pool_settings settings, slot_maker make);
+  pool_core(const pool_core&) = delete;
+  pool_core& operator=(const pool_core&) = delete;
+  ~pool_core();
+
+  /// Starts the thread of the pool, if it has any. Throws std::system_error.
+  void start();
+  /// The group of a pool without keys; once. Throws std::bad_alloc.
+  void set_hooks(std::shared_ptr<factory_hooks> hooks);
+  /// A group of a pool with keys. Under the mutex, by a group_finder. Throws std::bad_alloc.
+  idle_cache& add_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash, std::string key);
+
+  // ---- acquire ----------------------------------------------------------------------------------
+
+  /// The fast path of a pool without keys.
+  [[nodiscard]] slot_grant try_acquire_fast(place at) noexcept {
+    return main_->try_acquire_last(at);
+  }
+  [[nodiscard]] pool_gate& gate() const noexcept { return *gate_; }
+  /// Waits until the deadline; not at all if that is at once. Throws what a group_finder throws.
+  [[nodiscard]] acquire_outcome acquire(const acquire_request& request);
+  /// Completes exactly once, perhaps before it returns. Throws std::bad_alloc, and what a
+  /// group_finder throws; then it does not complete.
+  void acquire_async(const acquire_request& request, std::unique_ptr<acquire_completion> done);
+
+  // ---- by the holder of a resource; none throws -------------------------------------------------
+
+  void discard(const slot_grant& grant) noexcept;
+  /// The resource was moved out of its slot.
+  void detach(const slot_grant& grant) noexcept;
+
+  // ---- control ----------------------------------------------------------------------------------
+
+  bool kill(const resource_handle& handle) noexcept;
+  /// Throw std::bad_alloc, and what a group_finder throws.
+  void flush(const group_finder& finder = {});
+  void flush_all();
+  void replace_hooks(std::shared_ptr<factory_hooks> hooks);
+  void resize(std::size_t max_size, std::optional<std::size_t> min_idle);
+  void suspend(bool on) noexcept;
+  void tick() noexcept;
+  void watch_leases(bool on) noexcept;
+  close_report close(const deadline& until);
+  /// A close without the report, which takes memory. Returns what is still under way.
+  std::size_t end(const deadline& until) noexcept;
+  /// The end of the pool: leases that are still out belong to themselves.
+  void let_go() noexcept;
+
+  // ---- numbers ----------------------------------------------------------------------------------
+
+  [[nodiscard]] const pool_settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] resource_pool_stats stats(const idle_cache* group = nullptr) noexcept;
+  /// Throws std::bad_alloc.
+  [[nodiscard]] std::vector<lease_info> leases();
+  /// Under the mutex: calls `f` while no group can go. For tables of keys.
+  template <class F>
+  decltype(auto) locked(const F& f) {
+    const std::lock_guard<counted_mutex> guard(mutex_);
+    return f();
+  }
+  /// Under the mutex: removes groups that have nothing; `forget` is called for each first.
+  void remove_unused_groups(void (*forget)(idle_cache&, void* table), void* table) noexcept;
+
+ private:
+  friend class async_waiter;
+  friend class idle_cache;
+  friend class worker_threads;
+  friend class manual_runner;
+
+  void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
+  void on_fork(std::uint32_t survivor) noexcept override;
+
+  template <class Event>
+  void apply(const Event& event);
+  template <class Event>
+  [[nodiscard]] effects tell_kernel(const Event& event);
+  [[nodiscard]] moment read_clocks() const noexcept;
+  void run(effects& out, bool by_pool) noexcept;
+  void run_task(pool_slot& slot) noexcept;
+  void destroy(pool_slot& slot, effects& out) noexcept;
+  [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
+                                  const std::stop_token& stop) noexcept;
+  void tell(const pool_event& event) const noexcept;
+  void tick_by_pool() noexcept;
+
+  void wait(acquire_waiter& waiter, const acquire_request& request) noexcept;
+  [[nodiscard]] slot_grant use(acquire_waiter& waiter, const acquire_request& request) noexcept;
+  [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
+  [[nodiscard]] acquire_outcome failed(acquire_failure cause, const refusal& found) const noexcept;
+  void release_slow(const slot_grant& grant, bool unwound) noexcept;
+  void release_marked(const slot_grant& grant) noexcept;
+  void serve(idle_cache& group, leaving_mark& leaving) noexcept;
+  void discard_as(pool_slot& slot, destroy_reason why) noexcept;
+  [[nodiscard]] bool wait_until_drained(const deadline& until) noexcept;
+
+  const pool_settings settings_;
+  counted_mutex mutex_;
+  std::unique_ptr<pool_state> state_;
+  pool_gate* gate_;
+  idle_cache* main_ = nullptr;
+  std::unique_ptr<task_runner> runner_;
+  atomic<bool> foreign_{false};       // in a process made by fork
+  atomic<std::uint32_t> drained_{0};  // changes when a closed pool is empty
+  std::vector<std::shared_ptr<factory_hooks>> old_hooks_;  // under resizing_
+  std::uint64_t flushes_ = 0;                              // under the mutex
+  std::shared_ptr<pool_core> self_;  // while leases outlive the pool
+  std::mutex resizing_;              // one at a time; outside of mutex_
+  std::mutex ending_;                // one close stops the threads; outside of all others
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,72 @@
+// A factory behind virtual calls.
+#include "lido/resource/hooks.hpp"
+
+#include <mutex>
+
+#include "../concurrency/uncancelled.hpp"
+#include "lido/resource/acquire_error.hpp"
+
+namespace lido::detail {
+
+create_outcome factory_hooks::create(pool_slot& slot, const create_context& context) noexcept {
+  const uncancelled guard;
+  create_outcome out;
+  try {
+    do_create(slot, context);
+    out.made = true;
+    return out;
+  } catch (const permanent_failure&) {
+    out.permanent = true;
+    out.error = failure_of(std::current_exception());
+  } catch (...) {
+    out.error = failure_of(std::current_exception());
+  }
+  return out;
+}
+
+bool factory_hooks::validate(pool_slot& slot, const create_context& context,
+                             std::string& text) noexcept {
+  const uncancelled guard;
+  try {
+    return do_validate(slot, context);
+  } catch (...) {
+    text = text_of(std::current_exception());
+    return false;
+  }
+}
+
+bool factory_hooks::reset(pool_slot& slot) noexcept {
+  const uncancelled guard;
+  try {
+    return do_reset(slot);
+  } catch (...) {
+    return false;
+  }
+}
+
+void factory_hooks::destroy(pool_slot& slot, destroy_reason reason) noexcept {
+  const uncancelled guard;
+  do_destroy(slot, reason);
+}
+
+std::shared_ptr<const create_failure_text> factory_hooks::failure_of(
+    const std::exception_ptr& error) noexcept {
+  try {
+    return std::make_shared<const create_failure_text>(
+        create_failure_text{error, text_of(error)});
+  } catch (...) {  // the failure counts, though nothing can be said of it
+    return nullptr;
+  }
+}
+
+std::stop_token factory_hooks::stop_token() const noexcept {
+  const std::lock_guard guard(stop_mutex_);
+  return stop_.get_token();
+}
+
+void factory_hooks::swap_stop(std::stop_source& other) noexcept {
+  const std::lock_guard guard(stop_mutex_);
+  stop_.swap(other);
+}
+
+}  // namespace lido::detail

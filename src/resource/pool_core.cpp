@@ -1,0 +1,757 @@
+// Locks the mutex, tells the kernel, runs the effects.
+#include "lido/resource/pool_core.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "../concurrency/uncancelled.hpp"
+#include "async_waiter.hpp"
+#include "lido/base/error.hpp"
+#include "lido/base/tuning.hpp"
+#include "lido/concurrency/backoff.hpp"
+#include "lido/debug/thread_label.hpp"
+#include "pool_state.hpp"
+#include "task_runner.hpp"
+
+namespace lido::detail {
+
+namespace {
+
+/// The earlier of the two; the first for ever.
+deadline within(std::chrono::nanoseconds time, const deadline& until) noexcept {
+  return sooner(deadline::after(time), until);
+}
+
+slot_group& group_in(idle_cache& cache) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
+  return static_cast<slot_group&>(cache);
+}
+
+/// Without a limit of creates: one for each four resources, and eight at most.
+group_limits limits_of(const pool_settings& settings, std::uint32_t max_size,
+                       std::uint32_t min_idle) noexcept {
+  return {.max_size = max_size,
+          .min_idle = min_idle,
+          .max_creating = settings.max_creating != 0 ? settings.max_creating
+                                                     : std::clamp((max_size + 3) / 4, 1U, 8U)};
+}
+
+}  // namespace
+
+pool_core::pool_core(pool_settings settings, slot_maker make)
+    : settings_(std::move(settings)),
+      state_(std::make_unique<pool_state>(
+          settings_, this, make,
+          settings_.upkeep == maintenance::background ? runner_kind::threads : runner_kind::manual,
+          std::random_device{}())),
+      gate_(&state_->gate),
+      runner_(settings_.upkeep == maintenance::background ? make_worker_threads(*this)
+                                                          : make_manual_runner(*this)) {
+  state_->gate.advance(read_clocks().age);
+  register_listener();
+}
+
+pool_core::~pool_core() {
+  unregister_listener();
+  // relaxed: of this thread, or of its parent before the fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    (void)runner_.release();  // its threads are not there
+    return;
+  }
+  while (!state_->gate.is_quiet()) {
+    yield_thread();
+  }
+}
+
+void pool_core::on_fork(std::uint32_t /*survivor*/) noexcept {
+  // relaxed: the process has one thread
+  foreign_.store(true, std::memory_order_relaxed);
+  gate_->flags.set(slow_path_flags::hold | slow_path_flags::report);
+}
+
+void pool_core::set_hooks(std::shared_ptr<factory_hooks> hooks) {
+  main_ = &add_group(std::move(hooks), 0, {});
+}
+
+idle_cache& pool_core::add_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash,
+                                 std::string key) {
+  const group_limits limits = limits_of(settings_, settings_.max_size, settings_.min_idle);
+  return state_->add_group(std::move(hooks), limits, hash, std::move(key));
+}
+
+void pool_core::start() {
+  runner_->start();
+  apply([this](pool_state& state, const moment& now) {
+    state.gate.advance(now.age);
+    return main_ != nullptr ? state.on_idle(group_in(*main_), now) : effects{};
+  });
+}
+
+// ---- events and effects -------------------------------------------------------------------------
+
+moment pool_core::read_clocks() const noexcept {
+  const nanos real = steady_now();
+  if (settings_.upkeep != maintenance::background) {
+    return {real, state_->gate.now()};  // ages are counted in ticks
+  }
+  return {real, settings_.clock != nullptr ? settings_.clock->now().count() : real};
+}
+
+template <class Event>
+effects pool_core::tell_kernel(const Event& event) {
+  moment now = read_clocks();
+  effects out;
+  nanos next = never;
+  {
+    const std::lock_guard<counted_mutex> guard(mutex_);
+    now.age = std::max(now.age, state_->gate.now());
+    out = event(*state_, now);
+    next = state_->next_look();
+  }
+  runner_->plan(next);
+  return out;
+}
+
+template <class Event>
+void pool_core::apply(const Event& event) {
+  effects out = tell_kernel(event);
+  run(out, /*by_pool=*/false);
+}
+
+/// `by_pool`: code of users is left to the pool's threads.
+void pool_core::run(effects& out, bool by_pool) noexcept {
+  for (;;) {
+    while (out.wakes != 0) {
+      unpark(out.wake[--out.wakes]);
+    }
+    if (!out.start.empty() || by_pool) {
+      runner_->post(out, by_pool);
+    }
+    if (pool_slot* const slot = out.destroy.pop()) {
+      destroy(*slot, out);
+    } else if (std::exchange(out.more, false)) {
+      effects next = tell_kernel(
+          [](pool_state& state, const moment& now) { return state.on_more(now); });
+      out.append(next);
+    } else {
+      break;
+    }
+  }
+  for (const lease_report& report : std::exchange(out.tell, {})) {
+    tell({.what = report.what, .pool = settings_.name, .error = nullptr, .leases = {report.lease}});
+  }
+  call_all(out.call);
+  if (out.drained) {
+    // relaxed: the mutex orders it; a thread that sleeps on it looks again
+    drained_.fetch_add(1, std::memory_order_relaxed);
+    unpark(&drained_);
+    std::shared_ptr<pool_core> last;
+    locked([&] { last = std::move(self_); });
+  }
+}
+
+void pool_core::destroy(pool_slot& slot, effects& out) noexcept {
+  slot.maker->destroy(slot, slot.record.reason);
+  effects next = tell_kernel(
+      [&](pool_state& state, const moment& now) { return state.on_destroyed(slot, now); });
+  out.append(next);
+}
+
+void pool_core::run_task(pool_slot& slot) noexcept {
+  const auto alive = shared_from_this();
+  switch (slot.record.task) {
+    case slot_task::create:
+      (void)create(slot, {}, {});
+      break;
+    case slot_task::validate: {
+      std::string text;
+      const bool valid = slot.maker->validate(
+          slot, {deadline::after(settings_.validate_timeout).moment(), slot.maker->stop_token()},
+          text);
+      apply([&](pool_state& state, const moment& now) {
+        return state.on_validated(slot, valid, now);
+      });
+      break;
+    }
+    case slot_task::reset: {
+      const bool accepted = slot.maker->reset(slot);
+      apply([&](pool_state& state, const moment& now) {
+        return state.on_reset(slot, accepted, now);
+      });
+      break;
+    }
+    case slot_task::none: {  // it is closing
+      effects out;
+      destroy(slot, out);
+      run(out, /*by_pool=*/false);
+      break;
+    }
+  }
+}
+
+/// A new resource that the caller keeps; nothing if there is none, or others have it.
+slot_grant pool_core::create(pool_slot& slot, const deadline& until,
+                             const std::stop_token& stop) noexcept {
+  std::stop_source both;
+  const auto end = [&both]() noexcept { (void)both.request_stop(); };
+  const std::stop_callback on_close(slot.maker->stop_token(), end);
+  const std::stop_callback on_stop(stop, end);
+  const nanos begin = steady_now();
+  create_outcome outcome = slot.maker->create(
+      slot, {within(settings_.create_timeout, until).moment(), both.get_token()});
+  outcome.permanent |= settings_.on_create_error == create_errors::fail_fast;
+  const auto why = outcome.error;
+  const bool made = outcome.made;
+  slot_grant kept;
+  apply([&](pool_state& state, const moment& now) {
+    return state.on_created(slot, outcome, now.real - begin, kept, now);
+  });
+  if (!made) {
+    tell({.what = pool_event::kind::create_failed,
+          .pool = settings_.name,
+          .error = why != nullptr ? why->error : nullptr,
+          .leases = {}});
+  }
+  return kept;
+}
+
+void pool_core::tell(const pool_event& event) const noexcept {
+  if (settings_.on_event) {
+    const uncancelled guard;
+    settings_.on_event(event);
+  }
+}
+
+void pool_core::tick() noexcept {
+  const auto alive = shared_from_this();
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  const nanos age = settings_.clock != nullptr ? settings_.clock->now().count() : steady_now();
+  apply([age](pool_state& state, moment now) {
+    now.age = std::max(now.age, age);
+    return state.on_tick(now);
+  });
+  runner_->run_posted();
+}
+
+/// By the thread that keeps time, which runs no code of users.
+void pool_core::tick_by_pool() noexcept {
+  effects out =
+      tell_kernel([](pool_state& state, const moment& now) { return state.on_tick(now); });
+  run(out, /*by_pool=*/true);
+}
+
+// ---- acquire ------------------------------------------------------------------------------------
+
+acquire_outcome pool_core::acquire(const acquire_request& request) {
+  const auto alive = shared_from_this();
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    return failed(acquire_failure::other_process, {});
+  }
+  if (thread_offset == 0) {
+    assign_thread_number();
+  }
+  if (main_ != nullptr && !request.stop.stop_requested()) {
+    const slot_grant idle = main_->try_acquire_lowest(request.at);
+    if (idle.slot != nullptr) {
+      return {.grant = idle, .why = nullptr};
+    }
+  }
+  acquire_waiter waiter(request.until, this_thread_id());
+  for (bool again = false;; again = true) {
+    waiter.word.reopen();
+    apply([&](pool_state& state, const moment& now) {
+      if (!again) {
+        waiter.group = &group_in(main_ != nullptr ? *main_
+                                                  : request.group.find(request.group.key,
+                                                                       request.group.table));
+      }
+      if (request.stop.stop_requested()) {
+        return state.on_refused(waiter, acquire_failure::cancelled, now);
+      }
+      const bool is_late = again && !request.until.is_at_once() && request.until.passed();
+      return is_late ? state.on_refused(waiter, acquire_failure::timed_out, now)
+                     : state.on_acquire(waiter, again, now);
+    });
+    wait(waiter, request);
+    if (!waiter.word.given()) {
+      return failed(waiter.cause(), waiter.why);
+    }
+    if (const slot_grant got = use(waiter, request); got.slot != nullptr) {
+      got.slot->note_holder(state_->gate.now(), this_thread_id(), std::uncaught_exceptions(),
+                            request.at);
+      return {.grant = got, .why = nullptr};
+    }
+  }
+}
+
+/// Until the wait has ended. The pool's thread ends those that are late; without one, the waiter
+/// looks at the time, and at what has become due.
+void pool_core::wait(acquire_waiter& waiter, const acquire_request& request) noexcept {
+  if (!waiter.word.open()) {
+    return;
+  }
+  if (settings_.detect_hold_and_wait && holds_any(waiter.thread)) {
+    apply([&](pool_state& state, const moment& now) {
+      return state.on_hold_and_wait(waiter, now);
+    });
+  }
+  const bool is_manual = settings_.upkeep != maintenance::background;
+  bool left = false;
+  {
+    const std::stop_callback on_stop(request.stop, [&waiter]() noexcept {
+      const auto* const word = waiter.word.address();
+      const auto cause = static_cast<std::uint32_t>(acquire_failure::cancelled);
+      if (waiter.word.cancel(cause) == wait_word::ending::asleep) {
+        unpark(word);
+      }
+    });
+    for (int spin = 0; spin < tuning::spins_before_sleep && waiter.word.open(); ++spin) {
+      cpu_pause();
+    }
+    while (waiter.word.open()) {
+      call_before_sleep();
+      nanos next = never;
+      if (is_manual || settings_.is_barging) {
+        apply([&](pool_state& state, const moment& now) {
+          effects out = state.on_look(waiter, now);
+          next = state.next_timer();
+          return out;
+        });
+      } else {
+        waiter.word.begin_sleep();
+      }
+      const deadline alarm =
+          is_manual && next != never
+              ? sooner(waiter.until, deadline::after(std::chrono::nanoseconds(
+                                         std::max<nanos>(next - steady_now(), 1))))
+              : waiter.until;
+      if (waiter.word.open() && !waiter.word.sleep(alarm) && waiter.until.passed()) {
+        left = waiter.word.cancel(static_cast<std::uint32_t>(acquire_failure::timed_out)) !=
+               wait_word::ending::too_late;
+      }
+    }
+  }
+  if (left || (!waiter.word.given() && waiter.cause() == acquire_failure::cancelled)) {
+    apply([&](pool_state& state, const moment& now) { return state.on_left(waiter, now); });
+  }
+}
+
+/// What the waiter was given, once it is fit for use; nothing if it is of no use.
+slot_grant pool_core::use(acquire_waiter& waiter, const acquire_request& request) noexcept {
+  pool_slot& slot = *waiter.grant.slot;
+  if (waiter.kind == grant_kind::create) {
+    return create(slot, request.until, request.stop);
+  }
+  if (waiter.kind == grant_kind::resource) {
+    return waiter.grant;
+  }
+  std::string text;
+  const deadline until = request.until.is_at_once() ? deadline() : request.until;
+  if (slot.maker->validate(
+          slot, {within(settings_.validate_timeout, until).moment(), slot.maker->stop_token()},
+          text)) {
+    slot.validated(state_->gate.now(), settings_.life);
+    return waiter.grant;
+  }
+  apply([&](pool_state& state, const moment& now) {
+    return state.on_discarded(slot, destroy_reason::invalid, now);
+  });
+  return {};
+}
+
+bool pool_core::holds_any(std::uint32_t thread) const noexcept {
+  return state_->table.find([&](const pool_slot& slot) {
+    return slot.thread() == thread && slot.state() == slot_state::in_use;
+  }) != nullptr;
+}
+
+/// Costs the same however many leases are out.
+acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) const noexcept {
+  acquire_outcome out{.grant = {}, .cause = cause, .why = nullptr};
+  try {
+    auto why = std::make_shared<acquire_error::details>();
+    why->pool = settings_.name;
+    if (found.key != nullptr && !found.key->empty()) {
+      why->pool += '[' + *found.key + ']';
+    }
+    why->cause = cause;
+    why->counts = found.counts;
+    why->total_live = found.total_live;
+    why->max_total = found.max_total;
+    if (found.error != nullptr) {
+      why->create_error = found.error->error;
+      why->create_error_text = found.error->text;
+    }
+    why->holders = found.holders.infos(gate_->now());
+    out.why = std::move(why);
+  } catch (...) {  // the cause says enough
+  }
+  return out;
+}
+
+void pool_core::acquire_async(const acquire_request& request,
+                              std::unique_ptr<acquire_completion> done) {
+  const auto alive = shared_from_this();
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    done->complete(failed(acquire_failure::other_process, {}));
+    return;
+  }
+  if (main_ != nullptr && !request.stop.stop_requested()) {
+    slot_grant idle = main_->try_acquire_last(request.at);
+    idle = idle.slot != nullptr ? idle : main_->try_acquire_lowest(request.at);
+    if (idle.slot != nullptr) {
+      idle.slot->forget_thread();  // it may be used by any thread
+      const uncancelled guard;
+      done->complete({.grant = idle, .why = nullptr});
+      return;
+    }
+  }
+  auto waiter = std::make_unique<async_waiter>(alive, request, std::move(done));
+  waiter->listen(request.stop);
+  apply([&](pool_state& state, const moment& now) {
+    waiter->group = &group_in(main_ != nullptr ? *main_
+                                               : request.group.find(request.group.key,
+                                                                    request.group.table));
+    async_waiter& node = *waiter.release();
+    return node.is_stopped ? state.on_refused(node, acquire_failure::cancelled, now)
+                           : state.on_acquire(node, /*again=*/false, now);
+  });
+}
+
+void async_waiter::stopper::operator()() const noexcept {
+  waiter->core->apply([this](pool_state& state, const moment& now) {
+    waiter->is_stopped = true;
+    return state.on_cancelled(*waiter, acquire_failure::cancelled, now);
+  });
+}
+
+void async_waiter::ended(acquire_waiter& waiter) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): only these have this function
+  const std::unique_ptr<async_waiter> self(static_cast<async_waiter*>(&waiter));
+  self->on_stop_.reset();
+  pool_core& core = *self->core;
+  acquire_outcome outcome;
+  if (self->word.given()) {
+    outcome.grant = self->grant;
+    self->grant.slot->note_holder(core.state_->gate.now(), 0, std::uncaught_exceptions(), self->at);
+  } else {
+    outcome = core.failed(self->cause(), self->why);
+  }
+  const uncancelled guard;  // the thread may end, but not in the middle of a user's callback
+  self->done->complete(std::move(outcome));
+}
+
+// ---- release ------------------------------------------------------------------------------------
+
+void idle_cache::release_slow(const slot_grant& grant) noexcept {
+  core_->release_slow(grant, was_unwound(*grant.slot));
+}
+
+void idle_cache::release_marked(const slot_grant& grant) noexcept {
+  core_->release_marked(grant);
+}
+
+void idle_cache::serve(leaving_mark& leaving) noexcept {
+  core_->serve(*this, leaving);
+}
+
+/// A use has ended that needs more than a compare-and-swap.
+void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  const auto alive = weak_from_this().lock();  // until the end of this function
+  pool_slot& slot = *grant.slot;
+  if (unwound || slot.uses() >= settings_.life.max_uses) {
+    discard_as(slot, unwound ? destroy_reason::discarded : destroy_reason::used_up);
+    return;
+  }
+  bool ended = false;  // a reset may take long, and would be for no user
+  apply([&](pool_state& state, const moment& now) { return state.on_returning(slot, ended, now); });
+  if (ended) {
+    return;
+  }
+  if (slot.maker->can_reset() && !slot.maker->reset(slot)) {
+    discard_as(slot, destroy_reason::reset_refused);
+    return;
+  }
+  slot.used_until(gate_->now(), settings_.life);
+  slot.record.cache->offer(grant);
+}
+
+/// The kernel decides what becomes of the slot.
+void pool_core::release_marked(const slot_grant& grant) noexcept {
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  const auto alive = weak_from_this().lock();  // as above
+  apply([&](pool_state& state, const moment& now) {
+    return state.on_released(*grant.slot, /*resets=*/false, now);
+  });
+}
+
+/// The slot is idle already, and may be gone; its group stays until the mark ends.
+void pool_core::serve(idle_cache& group, leaving_mark& leaving) noexcept {
+  // relaxed: see on_fork
+  const auto alive = foreign_.load(std::memory_order_relaxed) ? nullptr : weak_from_this().lock();
+  if (alive == nullptr) {  // then the slot has found its end already
+    leaving.end();
+    return;
+  }
+  apply([&](pool_state& state, const moment& now) {
+    leaving.end();
+    return state.on_idle(group_in(group), now);
+  });
+}
+
+void pool_core::discard_as(pool_slot& slot, destroy_reason why) noexcept {
+  const auto alive = weak_from_this().lock();  // as above
+  apply([&](pool_state& state, const moment& now) { return state.on_discarded(slot, why, now); });
+}
+
+void pool_core::discard(const slot_grant& grant) noexcept {
+  // relaxed: see on_fork
+  if (!foreign_.load(std::memory_order_relaxed)) {
+    (void)grant.slot->count_use(settings_.life.max_uses);
+    discard_as(*grant.slot, destroy_reason::discarded);
+  }
+}
+
+void pool_core::detach(const slot_grant& grant) noexcept {
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  const auto alive = weak_from_this().lock();  // as above
+  (void)grant.slot->count_use(settings_.life.max_uses);
+  apply([&](pool_state& state, const moment& now) {
+    return state.on_detached(*grant.slot, now);
+  });
+}
+
+// ---- control ------------------------------------------------------------------------------------
+
+bool pool_core::kill(const resource_handle& handle) noexcept {
+  pool_slot* const slot = state_->table.at(handle.place);
+  bool found = false;
+  if (slot != nullptr && handle.birth != 0) {
+    apply([&](pool_state& state, const moment& now) {
+      return state.on_kill(*slot, handle.birth, found, now);
+    });
+  }
+  return found;
+}
+
+/// Creates under way are asked to stop without the mutex: users may have callbacks there.
+void pool_core::flush(const group_finder& finder) {
+  std::stop_source stopped;
+  apply([&](pool_state& state, const moment& now) {
+    slot_group& group = group_in(main_ != nullptr ? *main_ : finder.find(finder.key, finder.table));
+    group.hooks->swap_stop(stopped);
+    return state.on_flush(group, now);
+  });
+  (void)stopped.request_stop();
+}
+
+void pool_core::flush_all() {
+  std::uint64_t round = 0;
+  locked([&] { round = ++flushes_; });
+  for (bool found = true; found;) {
+    std::stop_source stopped;
+    apply([&](pool_state& state, const moment& now) {
+      slot_group* const group = state.find_group(
+          [round](const slot_group& one) { return one.flushed_in < round; });
+      found = group != nullptr;
+      if (!found) {
+        return effects{};
+      }
+      group->flushed_in = round;
+      group->hooks->swap_stop(stopped);
+      return state.on_flush(*group, now);
+    });
+    (void)stopped.request_stop();
+  }
+}
+
+void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
+  const std::lock_guard one_at_a_time(resizing_);
+  old_hooks_.reserve(old_hooks_.size() + 1);
+  std::stop_source stopped;
+  apply([&](pool_state& state, const moment& now) {
+    return state.on_factory(group_in(*main_), hooks, now);
+  });
+  hooks->swap_stop(stopped);
+  old_hooks_.push_back(std::move(hooks));  // ends what it made
+  (void)stopped.request_stop();
+}
+
+void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle) {
+  if (max_size > most_resources || (min_idle && *min_idle > max_size)) {
+    throw_invalid_option(settings_.name,
+                         "max_size " + std::to_string(max_size) +
+                             (min_idle ? " with min_idle " + std::to_string(*min_idle) : "") +
+                             " is not possible");
+  }
+  const std::lock_guard one_at_a_time(resizing_);
+  const auto size = static_cast<std::uint32_t>(max_size);
+  auto more = state_->table.make_more(size);  // memory is not asked for under the mutex
+  apply([&](pool_state& state, const moment& now) {
+    if (more != nullptr) {
+      state.table.append(std::move(more));
+    }
+    slot_group& group = group_in(*main_);
+    const group_limits limits =
+        limits_of(settings_, size,
+                  min_idle ? static_cast<std::uint32_t>(*min_idle) : group.limits.min_idle);
+    return state.on_limits(group, limits, size, now);
+  });
+}
+
+void pool_core::suspend(bool on) noexcept {
+  apply([on](pool_state& state, const moment& now) { return state.on_suspended(on, now); });
+}
+
+void pool_core::watch_leases(bool on) noexcept {
+  locked([&] { state_->monitor.watch(on); });
+}
+
+close_report pool_core::close(const deadline& until) {
+  const auto alive = shared_from_this();
+  const std::size_t running = end(until);
+  call_before_sleep();  // a callback of another pool may be what closes this one
+  return {.holders = leases(), .creating = running};
+}
+
+std::size_t pool_core::end(const deadline& until) noexcept {
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    return 0;
+  }
+  apply([](pool_state& state, const moment& now) { return state.on_close(now); });
+  flush_all();  // creates under way stop
+  const bool drained = wait_until_drained(until);
+  const std::lock_guard one_at_a_time(ending_);
+  if (runner_->wait_until_idle(drained ? deadline() : until)) {
+    runner_->stop();
+    return 0;
+  }
+  return runner_->busy();
+}
+
+/// False: the time is up first.
+bool pool_core::wait_until_drained(const deadline& until) noexcept {
+  for (;;) {
+    // relaxed: the mutex orders it
+    const std::uint32_t seen = drained_.load(std::memory_order_relaxed);
+    if (locked([&] { return state_->is_drained(); })) {
+      return true;
+    }
+    call_before_sleep();  // what is under way may be for this thread to do
+    runner_->run_posted();
+    if (!park(drained_, seen, until)) {
+      return locked([&] { return state_->is_drained(); });
+    }
+  }
+}
+
+void pool_core::let_go() noexcept {
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  call_before_sleep();
+  runner_->stop();
+  try {
+    std::vector<lease_info> orphans = leases();
+    if (!orphans.empty()) {
+      tell({.what = pool_event::kind::orphaned,
+            .pool = settings_.name,
+            .error = nullptr,
+            .leases = std::move(orphans)});
+    }
+  } catch (...) {  // no memory for a report
+  }
+  const auto alive = shared_from_this();
+  locked([&] { self_ = state_->is_drained() ? nullptr : alive; });
+}
+
+void pool_core::remove_unused_groups(void (*forget)(idle_cache&, void* table),
+                                     void* table) noexcept {
+  const std::lock_guard<counted_mutex> guard(mutex_);
+  state_->for_each_group([&](slot_group& group) {
+    if (state_->can_remove(group)) {
+      forget(group, table);
+      state_->remove_group(group);
+    }
+  });
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+resource_pool_stats pool_core::stats(const idle_cache* group) noexcept {
+  const std::lock_guard<counted_mutex> guard(mutex_);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
+  resource_pool_stats found =
+      state_->stats(static_cast<const slot_group&>(group != nullptr ? *group : *main_));
+  found.mutex_locks = mutex_.locks() - 1;  // not this one
+  return found;
+}
+
+std::vector<lease_info> pool_core::leases() {
+  std::vector<lease_info> found;
+  const nanos age = read_clocks().age;
+  state_->table.for_each([&](const pool_slot& slot) {
+    const slot_word before = slot.word();
+    if (before.state() == slot_state::in_use) {
+      lease_info info = info_of(slot, age);
+      if (slot.word().in(slot_state::in_use) == before.in(slot_state::in_use)) {
+        found.push_back(std::move(info));
+      }
+    }
+  });
+  return found;
+}
+
+// ---- callbacks ----------------------------------------------------------------------------------
+
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+constinit thread_local waiter_list* calling = nullptr;
+
+}  // namespace
+
+void call_all(waiter_list& ended) noexcept {
+  if (ended.empty()) {
+    return;
+  }
+  waiter_list* const outer = calling;
+  if (outer != nullptr) {
+    while (acquire_waiter* const waiter = ended.pop_front()) {
+      outer->push_back(*waiter);
+    }
+    return;
+  }
+  calling = &ended;
+  while (acquire_waiter* const waiter = ended.pop_front()) {
+    waiter->deliver(*waiter);
+  }
+  calling = nullptr;
+}
+
+void call_before_sleep() noexcept {
+  while (acquire_waiter* const waiter = calling != nullptr ? calling->pop_front() : nullptr) {
+    waiter->deliver(*waiter);
+  }
+}
+
+}  // namespace lido::detail
