@@ -63,6 +63,9 @@ acquire_error::acquire_error(details what_was)
     : std::runtime_error(compose(what_was)),
       details_(std::make_shared<const details>(std::move(what_was))) {}
 
+acquire_error::acquire_error(std::shared_ptr<const details> what_was)
+    : std::runtime_error(compose(*what_was)), details_(std::move(what_was)) {}
+
 std::string lease_info::where() const {
   detail::report_text text;
   detail::describe(text, detail::place{.address = address});

@@ -60,7 +60,7 @@ class slot_group final : public idle_cache,
   group_limits limits;
   retry_backoff retry;
   const std::uint64_t key_hash;
-  std::shared_ptr<const std::string> key;            ///< as text, for reports; null without keys
+  std::shared_ptr<const std::string> text;           ///< of the key, for reports; null without keys
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
 
   waiter_list queue;
@@ -79,6 +79,7 @@ class slot_group final : public idle_cache,
   bool is_unsettled = false;  ///< on the kernel's list of those
   std::uint32_t idle_seen = 0;  ///< by the sweep that is under way
   std::uint64_t hungry_since = 0;
+  bool hungers_proven = false;  ///< which of the two heaps it is in, if any
   std::uint64_t flushed_in = 0;  ///< the last round of flushes of all groups
   nanos due = never;  ///< real time
   resource_pool_stats totals;
@@ -139,7 +140,8 @@ class capacity {
       group.hungry_since = since;
       group.wanted = since != no_waiter ? wanted : 0;
       wanted_ += group.wanted;
-      (group.is_proven() ? proven_ : unproven_).push(group);
+      group.hungers_proven = group.is_proven();
+      (group.hungers_proven ? proven_ : unproven_).push(group);
     }
   }
   /// Creates that waiters of all groups need.
@@ -156,8 +158,7 @@ class capacity {
   }
   void forget(slot_group& group) noexcept {
     wanted_ -= std::exchange(group.wanted, 0U);
-    proven_.remove(group);
-    unproven_.remove(group);
+    (group.hungers_proven ? proven_ : unproven_).remove(group);
   }
 
   void begin_create(slot_group& group, pool_slot& slot) noexcept {

@@ -236,6 +236,7 @@ void pool_core::tick() noexcept {
     return state.on_tick(now);
   });
   runner_->run_posted();
+  remove_unused_groups();
 }
 
 /// By the thread that keeps time, which runs no code of users.
@@ -243,6 +244,7 @@ void pool_core::tick_by_pool() noexcept {
   effects out =
       tell_kernel([](pool_state& state, const moment& now) { return state.on_tick(now); });
   run(out, /*by_pool=*/true);
+  remove_unused_groups();
 }
 
 // ---- acquire ------------------------------------------------------------------------------------
@@ -267,9 +269,10 @@ acquire_outcome pool_core::acquire(const acquire_request& request) {
     waiter.word.reopen();
     apply([&](pool_state& state, const moment& now) {
       if (!again) {
-        waiter.group = &group_in(main_ != nullptr ? *main_
-                                                  : request.group.find(request.group.key,
-                                                                       request.group.table));
+        waiter.group = group_of(request.group);
+      }
+      if (waiter.group == nullptr) {
+        return effects{};
       }
       if (request.stop.stop_requested()) {
         return state.on_refused(waiter, acquire_failure::cancelled, now);
@@ -278,6 +281,9 @@ acquire_outcome pool_core::acquire(const acquire_request& request) {
       return is_late ? state.on_refused(waiter, acquire_failure::timed_out, now)
                      : state.on_acquire(waiter, again, now);
     });
+    if (waiter.group == nullptr) {
+      return {.grant = {}, .why = nullptr, .is_unknown_key = true};
+    }
     wait(waiter, request);
     if (!waiter.word.given()) {
       return failed(waiter.cause(), waiter.why);
@@ -395,13 +401,13 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
   return out;
 }
 
-void pool_core::acquire_async(const acquire_request& request,
-                              std::unique_ptr<acquire_completion> done) {
+bool pool_core::acquire_async(const acquire_request& request,
+                              std::unique_ptr<acquire_completion>& done) {
   const auto alive = shared_from_this();
   // relaxed: see on_fork
   if (foreign_.load(std::memory_order_relaxed)) {
     done->complete(failed(acquire_failure::other_process, {}));
-    return;
+    return true;
   }
   if (main_ != nullptr && !request.stop.stop_requested()) {
     slot_grant idle = main_->try_acquire_last(request.at);
@@ -410,19 +416,31 @@ void pool_core::acquire_async(const acquire_request& request,
       idle.slot->forget_thread();  // it may be used by any thread
       const uncancelled guard;
       done->complete({.grant = idle, .why = nullptr});
-      return;
+      return true;
     }
   }
   auto waiter = std::make_unique<async_waiter>(alive, request, std::move(done));
   waiter->listen(request.stop);
   apply([&](pool_state& state, const moment& now) {
-    waiter->group = &group_in(main_ != nullptr ? *main_
-                                               : request.group.find(request.group.key,
-                                                                    request.group.table));
+    waiter->group = group_of(request.group);
+    if (waiter->group == nullptr) {
+      return effects{};
+    }
     async_waiter& node = *waiter.release();
     return node.is_stopped ? state.on_refused(node, acquire_failure::cancelled, now)
                            : state.on_acquire(node, /*again=*/false, now);
   });
+  if (waiter != nullptr) {
+    done = std::move(waiter->done);
+  }
+  return waiter == nullptr;
+}
+
+/// Under the mutex. Null: the key is not known.
+slot_group* pool_core::group_of(const group_finder& finder) const {
+  idle_cache* const cache =
+      main_ != nullptr ? main_ : finder.find(finder.key, finder.table);
+  return cache != nullptr ? &group_in(*cache) : nullptr;
 }
 
 void async_waiter::stopper::operator()() const noexcept {
@@ -555,9 +573,12 @@ bool pool_core::kill(const resource_handle& handle) noexcept {
 void pool_core::flush(const group_finder& finder) {
   std::stop_source stopped;
   apply([&](pool_state& state, const moment& now) {
-    slot_group& group = group_in(main_ != nullptr ? *main_ : finder.find(finder.key, finder.table));
-    group.hooks->swap_stop(stopped);
-    return state.on_flush(group, now);
+    slot_group* const group = group_of(finder);
+    if (group == nullptr) {
+      return effects{};
+    }
+    group->hooks->swap_stop(stopped);
+    return state.on_flush(*group, now);
   });
   (void)stopped.request_stop();
 }
@@ -684,12 +705,22 @@ void pool_core::let_go() noexcept {
   locked([&] { self_ = state_->is_drained() ? nullptr : alive; });
 }
 
-void pool_core::remove_unused_groups(void (*forget)(idle_cache&, void* table),
-                                     void* table) noexcept {
+void pool_core::set_table(void (*forget)(idle_cache& group, void* table), void* table) noexcept {
+  forget_group_ = forget;
+  table_ = table;
+}
+
+void pool_core::remove_unused_groups() noexcept {
+  if (forget_group_ == nullptr) {
+    return;
+  }
   const std::lock_guard<counted_mutex> guard(mutex_);
+  if (!gate_->is_quiet()) {
+    return;  // a thread may still look at a group
+  }
   state_->for_each_group([&](slot_group& group) {
     if (state_->can_remove(group)) {
-      forget(group, table);
+      forget_group_(group, table_);
       state_->remove_group(group);
     }
   });
@@ -704,6 +735,18 @@ resource_pool_stats pool_core::stats(const idle_cache* group) noexcept {
       state_->stats(static_cast<const slot_group&>(group != nullptr ? *group : *main_));
   found.mutex_locks = mutex_.locks() - 1;  // not this one
   return found;
+}
+
+void pool_core::for_each_stats_of(
+    void (*f)(const void* key, const resource_pool_stats& stats, void* context), void* context) {
+  const std::lock_guard<counted_mutex> guard(mutex_);
+  state_->count_idle_slots();
+  state_->for_each_group([&](slot_group& group) {
+    resource_pool_stats found = state_->counts_of(group);
+    found.idle = group.idle_seen;
+    found.in_use -= std::min<std::size_t>(found.in_use, found.idle);
+    f(group.idle_cache::key(), found, context);
+  });
 }
 
 std::vector<lease_info> pool_core::leases() {

@@ -135,6 +135,26 @@ std::uint32_t pool_settings::creating_limit(std::uint32_t size) const noexcept {
   return max_creating != 0 ? max_creating : std::max(1U, (size + 3) / 4);
 }
 
+pool_settings settings_of_keys(const keyed_resource_pool_options& options) {
+  resource_pool_options each = options.each_key;
+  const auto refuse = [&each](const char* what) { throw_invalid_option(each.name, what); };
+  if (options.max_total == 0 || options.max_total > most_resources) {
+    refuse("max_total is not between 1 and 65535");
+  }
+  if (each.max_size == 0) {
+    refuse("a key needs a max_size of at least 1");
+  }
+  if (options.prefer_same_key_for < nanoseconds::zero()) {
+    refuse("prefer_same_key_for is negative");
+  }
+  each.max_size = std::min(each.max_size, options.max_total);
+  each.detect_hold_and_wait = false;  // a resource may come from another key
+  pool_settings settings(each);
+  settings.max_total = static_cast<std::uint32_t>(options.max_total);
+  settings.prefer_same_key_for = options.prefer_same_key_for.count();
+  return settings;
+}
+
 pool_settings settings_of_each_key(const keyed_resource_pool_options& options) {
   resource_pool_options each = options.each_key;
   const auto refuse = [&each](const char* what) { throw_invalid_option(each.name, what); };

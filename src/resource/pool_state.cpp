@@ -47,7 +47,7 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
   auto group = std::make_unique<slot_group>(
       core_, gate, std::move(hooks), limits,
       retry_backoff(settings_.retry_first, settings_.retry_longest), hash);
-  group->key = has_groups_ ? std::make_shared<const std::string>(std::move(key)) : nullptr;
+  group->text = has_groups_ ? std::make_shared<const std::string>(std::move(key)) : nullptr;
   group->next = groups_;
   if (groups_ != nullptr) {
     groups_->previous = group.get();
@@ -57,7 +57,7 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
 }
 
 bool pool_state::can_remove(const slot_group& group) const noexcept {
-  return group.is_unused() && !group.retry.is_failing() && !group.is_unsettled && gate.is_quiet();
+  return group.is_unused() && !group.retry.waits(now_.real) && !group.is_unsettled;
 }
 
 void pool_state::remove_group(slot_group& group) noexcept {
@@ -362,12 +362,7 @@ void pool_state::sweep() noexcept {
   constexpr std::uint32_t most = 4096;
   if (sweep_from_ == 0) {
     monitor.begin_round();
-    for_each_group([](slot_group& group) { group.idle_seen = 0; });
-    table.for_each([](const pool_slot& slot) {
-      if (slot.state() == slot_state::idle) {
-        ++group_of(slot).idle_seen;
-      }
-    });
+    count_idle_slots();
   }
   std::uint32_t at = 0;
   const std::uint32_t end = sweep_from_ + most;
@@ -381,6 +376,15 @@ void pool_state::sweep() noexcept {
   if (sweep_from_ == 0) {
     next_sweep_ = later(now_.real, settings_.period);
   }
+}
+
+void pool_state::count_idle_slots() noexcept {
+  for_each_group([](slot_group& group) { group.idle_seen = 0; });
+  table.for_each([](const pool_slot& slot) {
+    if (slot.state() == slot_state::idle) {
+      ++group_of(slot).idle_seen;
+    }
+  });
 }
 
 void pool_state::look_after(pool_slot& slot) noexcept {
@@ -438,7 +442,7 @@ void pool_state::report_return(pool_slot& slot) noexcept {
 void pool_state::tell(pool_event::kind what, const pool_slot& slot) noexcept {
   try {
     out_.tell.push_back({what, info_of(slot, now_.age)});
-    if (const auto& key = group_of(slot).key) {
+    if (const auto& key = group_of(slot).text) {
       out_.tell.back().lease.key = *key;
     }
   } catch (...) {  // no memory for a report, which a release must not fail for

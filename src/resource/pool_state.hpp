@@ -53,7 +53,7 @@ class pool_state {
   /// Throws std::bad_alloc.
   slot_group& add_group(std::shared_ptr<factory_hooks> hooks, const group_limits& limits,
                         std::uint64_t hash, std::string key);
-  /// It has nothing, and no thread may still look at it.
+  /// It has nothing. Before it is removed, `gate.is_quiet()` must be true.
   [[nodiscard]] bool can_remove(const slot_group& group) const noexcept;
   /// Requires: `can_remove`.
   void remove_group(slot_group& group) noexcept;
@@ -135,6 +135,8 @@ class pool_state {
   [[nodiscard]] nanos next_timer() const noexcept;
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
   [[nodiscard]] bool is_drained() const noexcept { return closed_ && room_.live() == 0; }
+  /// Sets `idle_seen` of all groups.
+  void count_idle_slots() noexcept;
   /// Looks at every slot.
   [[nodiscard]] resource_pool_stats stats(const slot_group& group) const noexcept;
   /// Without a look at each slot: idle resources count as in use, of which there are none when an

@@ -42,6 +42,8 @@ class acquire_error : public std::runtime_error {
   };
 
   explicit acquire_error(details what_was);
+  /// Requires: not null.
+  explicit acquire_error(std::shared_ptr<const details> what_was);
   acquire_error(const acquire_error&) noexcept = default;
   acquire_error& operator=(const acquire_error&) noexcept = default;
   ~acquire_error() override = default;

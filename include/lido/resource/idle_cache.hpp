@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <memory>
 
 #include "lido/concurrency/atomic.hpp"
@@ -195,6 +194,10 @@ class idle_cache {
   /// Null in tests of the kernel, which take no fast path.
   [[nodiscard]] pool_core* core() const noexcept { return core_; }
   [[nodiscard]] pool_gate& gate() const noexcept { return gate_; }
+  /// Of a pool with keys: its Key, constant.
+  [[nodiscard]] const void* key() const noexcept { return key_; }
+  /// Once, under the pool's mutex.
+  void set_key(const void* key) noexcept { key_ = key; }
 
   /// Makes a slot idle that the caller has used, or declines.
   void offer(const slot_grant& grant) noexcept {
@@ -216,13 +219,17 @@ class idle_cache {
       mine.last[slot.key_hash() % thread_state::hints].store(&slot, std::memory_order_relaxed);
     }
   }
+  /// The caller does not want it.
+  [[nodiscard]] slot_grant decline(const slot_grant& grant) noexcept {
+    offer(grant);
+    return {};
+  }
   /// Whether the lease ends because an exception passes it by.
   [[nodiscard]] static bool was_unwound(const pool_slot& slot) noexcept {
     const int active = std::uncaught_exceptions();
     return active != 0 && (slot.thread() != this_thread_id() || active > slot.unwinding()) &&
-           slot.unwinding() != kept;
+           slot.unwinding() != pool_slot::kept;
   }
-  static constexpr int kept = std::numeric_limits<int>::max();  ///< however the lease ends
 
  protected:
   ~idle_cache() = default;
@@ -270,10 +277,6 @@ class idle_cache {
     grant.slot->note_holder(now, this_thread_id(), std::uncaught_exceptions(), at);
     return grant;
   }
-  [[nodiscard]] slot_grant decline(const slot_grant& grant) noexcept {
-    offer(grant);
-    return {};
-  }
   [[nodiscard]] position_chunk* chunk_of(std::uint32_t position) noexcept;
   // pool_core.cpp
   void release_slow(const slot_grant& grant) noexcept;
@@ -283,6 +286,7 @@ class idle_cache {
   alignas(no_false_sharing) slow_path_flags flags_;
   atomic<std::uint32_t> epoch_{1};
   pool_core* core_;
+  const void* key_ = nullptr;
   pool_gate& gate_;
   position_chunk first_;
 };

@@ -29,17 +29,18 @@ namespace lido::detail {
 class acquire_waiter;
 class async_waiter;
 class pool_state;
+class slot_group;
 class task_runner;
 class waiter_list;
 struct effects;
 struct moment;
 struct refusal;
 
-/// Finds or makes the group of a key. Called under the pool's mutex; may throw.
+/// Finds the group of a key; null: it is not known. Called under the pool's mutex; may throw.
 struct group_finder {
-  idle_cache& (*find)(const void* key, void* table) = nullptr;
+  idle_cache* (*find)(const void* key, const void* table) = nullptr;
   const void* key = nullptr;
-  void* table = nullptr;
+  const void* table = nullptr;
 };
 
 /// What an acquire asks for.
@@ -55,6 +56,7 @@ struct acquire_outcome {
   slot_grant grant;
   acquire_failure cause = acquire_failure::timed_out;
   std::shared_ptr<const acquire_error::details> why;  ///< null with a slot, and without memory
+  bool is_unknown_key = false;
 };
 
 /// A callback of an acquire. Called once, without locks.
@@ -98,8 +100,9 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Waits until the deadline; not at all if that is at once. Throws what a group_finder throws.
   [[nodiscard]] acquire_outcome acquire(const acquire_request& request);
   /// Completes exactly once, perhaps before it returns. Throws std::bad_alloc, and what a
-  /// group_finder throws; then it does not complete.
-  void acquire_async(const acquire_request& request, std::unique_ptr<acquire_completion> done);
+  /// group_finder throws; then it does not complete. False: the key is not known, and `done` is left
+  /// as it was.
+  bool acquire_async(const acquire_request& request, std::unique_ptr<acquire_completion>& done);
 
   // ---- by the holder of a resource; none throws -------------------------------------------------
 
@@ -128,6 +131,15 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
 
   [[nodiscard]] const pool_settings& settings() const noexcept { return settings_; }
   [[nodiscard]] resource_pool_stats stats(const idle_cache* group = nullptr) noexcept;
+  /// Of each group, with its key; under the mutex. One look at each slot.
+  template <class F>
+  void for_each_stats(F f) {
+    for_each_stats_of(
+        [](const void* key, const resource_pool_stats& stats, void* context) {
+          (*static_cast<F*>(context))(key, stats);
+        },
+        &f);
+  }
   /// Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases();
   /// Under the mutex: calls `f` while no group can go. For tables of keys.
@@ -136,8 +148,9 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
     const std::lock_guard<counted_mutex> guard(mutex_);
     return f();
   }
-  /// Under the mutex: removes groups that have nothing; `forget` is called for each first.
-  void remove_unused_groups(void (*forget)(idle_cache&, void* table), void* table) noexcept;
+  /// Once, before any key: groups that have nothing are removed by ticks, after a call of `forget`
+  /// under the mutex.
+  void set_table(void (*forget)(idle_cache& group, void* table), void* table) noexcept;
 
  private:
   friend class async_waiter;
@@ -148,6 +161,9 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
   void on_fork(std::uint32_t survivor) noexcept override;
 
+  void for_each_stats_of(void (*f)(const void* key, const resource_pool_stats& stats, void* context),
+                         void* context);
+  void remove_unused_groups() noexcept;
   template <class Event>
   void apply(const Event& event);
   template <class Event>
@@ -164,6 +180,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void wait(acquire_waiter& waiter, const acquire_request& request) noexcept;
   [[nodiscard]] slot_grant use(acquire_waiter& waiter, const acquire_request& request) noexcept;
   [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
+  [[nodiscard]] slot_group* group_of(const group_finder& finder) const;
   [[nodiscard]] acquire_outcome failed(acquire_failure cause, const refusal& found) const noexcept;
   void release_slow(const slot_grant& grant, bool unwound) noexcept;
   void release_marked(const slot_grant& grant) noexcept;
@@ -180,6 +197,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   atomic<bool> foreign_{false};       // in a process made by fork
   atomic<std::uint32_t> drained_{0};  // changes when a closed pool is empty
   std::vector<std::shared_ptr<factory_hooks>> old_hooks_;  // under resizing_
+  void (*forget_group_)(idle_cache& group, void* table) = nullptr;
+  void* table_ = nullptr;
   std::uint64_t flushes_ = 0;                              // under the mutex
   std::shared_ptr<pool_core> self_;  // while leases outlive the pool
   std::mutex resizing_;              // one at a time; outside of mutex_

@@ -55,6 +55,7 @@ struct pool_settings {
 };
 
 /// Throws std::invalid_argument that names the pool and the option.
+[[nodiscard]] pool_settings settings_of_keys(const keyed_resource_pool_options& options);
 [[nodiscard]] pool_settings settings_of_each_key(const keyed_resource_pool_options& options);
 
 }  // namespace detail

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "lido/concurrency/atomic.hpp"
@@ -255,6 +256,10 @@ class alignas(no_false_sharing) pool_slot {
   [[nodiscard]] int unwinding() const noexcept {
     return unwinding_.load(std::memory_order_relaxed);
   }
+  /// Only the holder: the lease gives back however it ends.
+  // relaxed (whole function): as above
+  void keep() noexcept { unwinding_.store(kept, std::memory_order_relaxed); }
+  static constexpr int kept = std::numeric_limits<int>::max();
   // relaxed (whole function): as above
   [[nodiscard]] const void* address() const noexcept {
     return address_.load(std::memory_order_relaxed);

@@ -1,0 +1,134 @@
+/// @file
+/// Internal. Callbacks and coroutines that wait for a resource.
+#pragma once
+
+#include <coroutine>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/meeting.hpp"
+#include "lido/resource/lease.hpp"
+
+namespace lido::detail {
+
+/// A callback of a user, called with an `acquire_result<R>`.
+template <class R, class Done>
+class result_completion final : public acquire_completion {
+ public:
+  explicit result_completion(Done done) : done_(std::move(done)) {}
+  void complete(acquire_outcome outcome) noexcept override {
+    done_(next::acquire_result<R>(std::move(outcome)));
+  }
+
+ private:
+  Done done_;
+};
+
+/// Where the callback of a coroutine finds what it is for. The second of the callback and the thread
+/// that is about to suspend the coroutine goes on with it.
+struct coroutine_line {
+  atomic<acquire_outcome*> result;  ///< null once the coroutine is gone
+  meeting both;
+};
+
+class coroutine_completion final : public acquire_completion {
+ public:
+  coroutine_completion(std::shared_ptr<coroutine_line> line, std::coroutine_handle<> coroutine,
+                       void (*drop)(const slot_grant&) noexcept) noexcept
+      : line_(std::move(line)), coroutine_(coroutine), drop_(drop) {}
+  void complete(acquire_outcome outcome) noexcept override {
+    // relaxed: the awaiter was there before the callback
+    acquire_outcome* const result = line_->result.exchange(nullptr, std::memory_order_relaxed);
+    if (result == nullptr) {
+      if (outcome.grant.slot != nullptr) {
+        drop_(outcome.grant);  // the coroutine is gone
+      }
+      return;
+    }
+    *result = std::move(outcome);
+    if (line_->both.comes_second()) {
+      coroutine_.resume();
+    }
+  }
+
+ private:
+  std::shared_ptr<coroutine_line> line_;
+  std::coroutine_handle<> coroutine_;
+  void (*drop_)(const slot_grant&) noexcept;
+};
+
+/// What `co_await` takes of an acquire; `Result` is a lease, or an acquire_result.
+///
+/// The coroutine goes on in the thread that ends the wait, or in its own if that ends before it is
+/// suspended. It may be destroyed while it waits, but not beside that thread: what it would have
+/// been given goes back.
+template <class R, class Result>
+class acquire_awaiter {
+ public:
+  acquire_awaiter(pool_core& core, acquire_request request) noexcept
+      : core_(core), request_(std::move(request)) {}
+  acquire_awaiter(const acquire_awaiter&) = delete;
+  acquire_awaiter& operator=(const acquire_awaiter&) = delete;
+  ~acquire_awaiter() {
+    // relaxed: what a callback finds here it does not touch
+    if (line_ != nullptr &&
+        line_->result.exchange(nullptr, std::memory_order_relaxed) != nullptr) {
+      (void)end_.request_stop();  // others come sooner
+    }
+  }
+
+  [[nodiscard]] bool await_ready() noexcept {
+    if (request_.group.find == nullptr && !request_.stop.stop_requested()) {
+      outcome_.grant = core_.try_acquire_fast(request_.at);
+    }
+    return outcome_.grant.slot != nullptr;
+  }
+  bool await_suspend(std::coroutine_handle<> coroutine) {
+    auto line = std::make_shared<coroutine_line>();
+    // relaxed: no other thread knows it
+    line->result.store(&outcome_, std::memory_order_relaxed);
+    end_ = std::stop_source();
+    on_stop_.emplace(request_.stop, stopper{end_});
+    request_.stop = end_.get_token();
+    line_ = line;  // the awaiter may be gone below
+    std::unique_ptr<acquire_completion> done = std::make_unique<coroutine_completion>(
+        line, coroutine,
+        [](const slot_grant& grant) noexcept { grant.slot->record.cache->release(grant); });
+    core_.acquire_async(request_, done);
+    return !line->both.comes_second();
+  }
+  [[nodiscard]] Result await_resume() {
+    next::acquire_result<R> result(std::move(outcome_));
+    if constexpr (std::is_same_v<Result, next::acquire_result<R>>) {
+      return result;
+    } else {
+      return std::move(result).value();
+    }
+  }
+
+ protected:
+  void set_group(const group_finder& group) noexcept { request_.group = group; }
+
+ private:
+  /// Has a part of the source, which may otherwise go while it is stopping.
+  struct stopper {
+    std::stop_source end;
+    void operator()() const noexcept {
+      const std::stop_source kept = end;
+      (void)kept.request_stop();
+    }
+  };
+
+  pool_core& core_;
+  acquire_request request_;
+  acquire_outcome outcome_;
+  std::shared_ptr<coroutine_line> line_;
+  std::stop_source end_{std::nostopstate};
+  std::optional<std::stop_callback<stopper>> on_stop_;
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,151 @@
+/// @file
+/// Public. `resource_lease<R>`: has one resource of a pool and gives it back; and what an acquire
+/// returns that does not throw.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "lido/concurrency/parking.hpp"
+#include "lido/resource/pool_core.hpp"
+
+namespace lido::next {
+
+/// Owner of one resource while it is out; gives it back on destruction.
+///
+/// A lease that an exception ends discards its resource, which may be in the middle of something:
+/// exceptions that are active at its end are compared with those at its beginning, in one thread; in
+/// another thread any active exception counts. A lease that ends after a `catch` gives back.
+/// Move-only, two words, not thread-safe. May end in any thread, also after the end of its pool:
+/// then the resource is destroyed. Only `detach` throws.
+template <class R>
+class [[nodiscard]] resource_lease {
+  static_assert(std::is_nothrow_destructible_v<R>,
+                "lido: resources are destroyed where nothing may throw");
+
+ public:
+  resource_lease() noexcept = default;
+  resource_lease(resource_lease&& other) noexcept : grant_(std::exchange(other.grant_, {})) {
+    if (grant_.slot != nullptr) {
+      grant_.slot->forget_thread();  // it may be used by another thread from now on
+    }
+  }
+  /// The resource before is given back last, as it may hold `other`.
+  resource_lease& operator=(resource_lease&& other) noexcept {
+    resource_lease moved(std::move(other));
+    std::swap(grant_, moved.grant_);
+    return *this;
+  }
+  resource_lease(const resource_lease&) = delete;
+  resource_lease& operator=(const resource_lease&) = delete;
+  ~resource_lease() { reset(); }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return grant_.slot != nullptr; }
+  [[nodiscard]] R* get() const noexcept {
+    return grant_.slot != nullptr ? std::addressof(value()) : nullptr;
+  }
+  /// Requires, as all that follows: not empty.
+  [[nodiscard]] R& operator*() const noexcept { return value(); }
+  [[nodiscard]] R* operator->() const noexcept { return std::addressof(value()); }
+
+  /// Gives the resource back now; the lease is empty afterwards. Nothing if it is empty already.
+  void reset() noexcept {
+    if (grant_.slot != nullptr) {
+      const detail::slot_grant grant = std::exchange(grant_, {});
+      grant.slot->record.cache->release(grant);
+    }
+  }
+  /// Destroys the resource now, instead of giving it back. Nothing if the lease is empty.
+  void discard() noexcept {
+    if (grant_.slot != nullptr) {
+      const detail::slot_grant grant = std::exchange(grant_, {});
+      grant.slot->record.cache->core()->discard(grant);
+    }
+  }
+  /// Takes the resource out of the pool, which may create another in its place. The factory's
+  /// `destroy` is not called for it. Throws what moving an R throws; then the lease still has it.
+  [[nodiscard]] R detach() {
+    R out(std::move(value()));
+    const detail::slot_grant grant = std::exchange(grant_, {});
+    static_cast<detail::typed_pool_slot<R>*>(grant.slot)->value().~R();
+    grant.slot->record.cache->core()->detach(grant);
+    return out;
+  }
+
+  /// The resource goes back to the pool even if an exception ends the lease.
+  void keep() noexcept { grant_.slot->keep(); }
+  /// Names the resource for `kill`, as long as it lives.
+  [[nodiscard]] resource_handle handle() const noexcept {
+    return {.place = grant_.slot->number, .birth = grant_.ticket.birth()};
+  }
+  /// Time since it was created, as of the last tick of the pool.
+  [[nodiscard]] std::chrono::nanoseconds age() const noexcept {
+    const detail::nanos now = grant_.slot->record.cache->gate().now();
+    return std::chrono::nanoseconds(std::max<detail::nanos>(now - grant_.slot->born(), 0));
+  }
+  /// Uses before this one.
+  [[nodiscard]] std::uint64_t uses() const noexcept { return grant_.slot->uses(); }
+  [[nodiscard]] bool is_new() const noexcept { return uses() == 0; }
+
+  /// Reports of this lease as slow or leaked come later by that much.
+  template <class Rep, class Period>
+  void extend(std::chrono::duration<Rep, Period> by) noexcept {
+    grant_.slot->extend(detail::deadline::bounded(by).count());
+  }
+  /// This lease is not reported as slow or leaked.
+  void expect_long_use() noexcept { grant_.slot->extend(detail::never); }
+
+ private:
+  template <class>
+  friend class resource_pool;
+  template <class, class, class>
+  friend class keyed_resource_pool;
+  template <class>
+  friend class acquire_result;
+
+  explicit resource_lease(const detail::slot_grant& grant) noexcept : grant_(grant) {}
+  [[nodiscard]] R& value() const noexcept {
+    return static_cast<detail::typed_pool_slot<R>*>(grant_.slot)->value();
+  }
+
+  detail::slot_grant grant_;
+};
+
+/// What an acquire gives that does not throw: a lease, or why there is none.
+template <class R>
+class [[nodiscard]] acquire_result {
+ public:
+  using lease_type = resource_lease<R>;
+
+  explicit acquire_result(detail::acquire_outcome outcome) noexcept
+      : lease_(outcome.grant), cause_(outcome.cause), why_(std::move(outcome.why)) {}
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(lease_); }
+  /// Requires: there is a lease.
+  [[nodiscard]] R& operator*() const noexcept { return *lease_; }
+  [[nodiscard]] R* operator->() const noexcept { return lease_.operator->(); }
+  /// The lease, empty if there is none.
+  [[nodiscard]] lease_type& lease() noexcept { return lease_; }
+  /// Requires: there is no lease.
+  [[nodiscard]] acquire_failure failure() const noexcept { return cause_; }
+  /// As an exception, with the numbers of the pool. Throws std::bad_alloc. Requires: as above.
+  [[nodiscard]] acquire_error error() const {
+    return why_ != nullptr ? acquire_error(why_) : acquire_error({.cause = cause_});
+  }
+  /// The lease; throws `error()` if there is none.
+  [[nodiscard]] lease_type value() && {
+    if (!lease_) {
+      throw error();
+    }
+    return lease_type(std::exchange(lease_.grant_, {}));
+  }
+
+ private:
+  lease_type lease_;
+  acquire_failure cause_;
+  std::shared_ptr<const acquire_error::details> why_;
+};
+
+}  // namespace lido::next

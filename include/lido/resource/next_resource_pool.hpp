@@ -1,0 +1,228 @@
+/// @file
+/// Public. `resource_pool<R>`: connections and other things that are expensive to create, can fail
+/// or expire, and are waited for.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lido/resource/co_acquire.hpp"
+#include "lido/resource/factory_shapes.hpp"
+#include "lido/resource/lease.hpp"
+#include "lido/resource/options.hpp"
+
+namespace lido::next {
+
+/// At most `max_size` resources, created when they are needed, lent to one user at a time.
+///
+/// A thread gets the resource that it had last, if that is idle, otherwise the idle one in the
+/// lowest place, so that surplus ones grow old. If none is idle, threads, callbacks and coroutines
+/// wait in one queue. A resource that comes back is handed to the first of them.
+///
+/// All functions are thread-safe. An acquire and release of an idle, valid resource takes no mutex;
+/// it is wait-free if the thread had it last, otherwise lock-free. Everything else blocks while
+/// others hold the pool's mutex, under which no user code runs.
+///
+/// The destructor closes the pool and waits up to `close_timeout` for leases; those that are still
+/// out stay usable, and destroy their resources when they end. Requires: no other thread is in a
+/// call, except waiting acquires, which fail. In a forked child the pool refuses use and ends
+/// nothing.
+template <class R>
+class resource_pool {
+ public:
+  using value_type = R;
+  using lease_type = resource_lease<R>;
+  using result_type = acquire_result<R>;
+
+  /// Throws std::invalid_argument that names the wrong option, or a factory that is null;
+  /// std::bad_alloc; std::system_error if a thread cannot be started. Creates no resource itself.
+  template <resource_factory<R> F>
+  explicit resource_pool(F factory, const resource_pool_options& options = {})
+      : core_(std::make_shared<detail::pool_core>(detail::pool_settings(options),
+                                                  &detail::typed_slot_block<R>::make)) {
+    core_->set_hooks(hooks_of(options.name, std::move(factory)));
+    core_->start();
+  }
+  /// Does not compile, and says what a factory is; so std::is_constructible is of no use here.
+  template <class F>
+    requires(!resource_factory<F, R>)
+  explicit resource_pool(F /*factory*/, const resource_pool_options& /*options*/ = {}) {
+    (void)detail::factory_without_create<F>();
+  }
+  resource_pool(const resource_pool&) = delete;
+  resource_pool& operator=(const resource_pool&) = delete;
+  ~resource_pool() {
+    (void)core_->end(detail::deadline::after(core_->settings().close_timeout));
+    core_->let_go();
+  }
+
+  // ---- acquire ----------------------------------------------------------------------------------
+
+  /// Waits up to `acquire_timeout`. Throws acquire_error.
+  [[nodiscard, gnu::always_inline]] lease_type acquire(std::stop_token stop = {}) {
+    return acquire_at(detail::place::here(), core_->settings().acquire_timeout, std::move(stop));
+  }
+  /// As `acquire`, with a timeout of its own. Not positive: what can be had now.
+  template <class Rep, class Period>
+  [[nodiscard, gnu::always_inline]] lease_type acquire_for(
+      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
+    return acquire_at(detail::place::here(), timeout, std::move(stop));
+  }
+  /// As `acquire`, up to a moment of any clock.
+  template <class Clock, class Duration>
+  [[nodiscard, gnu::always_inline]] lease_type acquire_until(
+      std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
+    return acquire_at(detail::place::here(), moment, std::move(stop));
+  }
+  /// An empty lease if no resource can be had without waiting for a release. One that the pool may
+  /// create is begun; in a pool without threads it is created here.
+  [[nodiscard, gnu::always_inline]] lease_type try_acquire() noexcept {
+    result_type found =
+        try_at(detail::place::here(), detail::deadline::after(std::chrono::seconds(0)), {});
+    return found ? std::move(found).value() : lease_type();
+  }
+  /// As `acquire_for`, but failures are returned.
+  template <class Rep, class Period>
+  [[nodiscard, gnu::always_inline]] result_type try_acquire_for(
+      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) noexcept {
+    return try_at(detail::place::here(), detail::deadline::of(timeout), std::move(stop));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard, gnu::always_inline]] result_type try_acquire_until(
+      std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
+    return try_at(detail::place::here(), detail::deadline::of(moment), std::move(stop));
+  }
+
+  /// Calls `done(acquire_result<R>)` exactly once, perhaps before it returns. `done` may be
+  /// move-only, must not throw, and is called without locks by the thread that ends the wait: one
+  /// that releases a resource, stops the token or closes the pool, or a thread of the pool. In a
+  /// pool without threads, timeouts and creates for callbacks need `tick`. Throws std::bad_alloc,
+  /// or std::invalid_argument if `done` is null; then it is not called.
+  template <class Done, class Rep, class Period>
+  [[gnu::always_inline]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
+                                            std::stop_token stop = {}) {
+    static_assert(std::is_invocable_v<Done&, result_type>,
+                  "lido: the callback of async_acquire is called with an acquire_result<R>");
+    detail::refuse_nothing(name(), "the callback", done);
+    std::unique_ptr<detail::acquire_completion> completion =
+        std::make_unique<detail::result_completion<R, Done>>(std::move(done));
+    core_->acquire_async(
+        {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}}, completion);
+  }
+  template <class Done>
+  [[gnu::always_inline]] void async_acquire(Done done) {
+    async_acquire(std::move(done), core_->settings().acquire_timeout);
+  }
+
+  /// `co_await` gives a lease or throws acquire_error. See `acquire_awaiter`.
+  template <class Rep, class Period>
+  [[nodiscard, gnu::always_inline]] auto co_acquire(std::chrono::duration<Rep, Period> timeout,
+                                                    std::stop_token stop = {}) {
+    return detail::acquire_awaiter<R, lease_type>(
+        *core_, {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
+  }
+  [[nodiscard, gnu::always_inline]] auto co_acquire() {
+    return co_acquire(core_->settings().acquire_timeout);
+  }
+  /// The same with an acquire_result.
+  template <class Rep, class Period>
+  [[nodiscard, gnu::always_inline]] auto co_try_acquire(std::chrono::duration<Rep, Period> timeout,
+                                                        std::stop_token stop = {}) {
+    return detail::acquire_awaiter<R, result_type>(
+        *core_, {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
+  }
+
+  /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
+  /// as `acquire`. A resource that `f` has left with an exception is discarded.
+  template <class F>
+  [[gnu::always_inline]] decltype(auto) with(F&& f) {
+    const lease_type lease = acquire();
+    return std::forward<F>(f)(*lease);
+  }
+
+  // ---- control ----------------------------------------------------------------------------------
+
+  /// Ends a resource: now if it is idle, when it comes back if it is in use. False: it is gone.
+  bool kill(const resource_handle& handle) noexcept { return core_->kill(handle); }
+  /// Ends all resources made so far: those in use when they come back. Creates under way are asked
+  /// to stop, and new ones begin at once.
+  void flush() { core_->flush(); }
+  /// As `flush`; from now on `factory` creates. Throws std::bad_alloc, or std::invalid_argument if
+  /// it is null.
+  template <resource_factory<R> F>
+  void replace_factory(F factory) {
+    core_->replace_hooks(hooks_of(name(), std::move(factory)));
+  }
+  /// Does not compile, and says what a factory is.
+  template <class F>
+    requires(!resource_factory<F, R>)
+  void replace_factory(F /*factory*/) { (void)detail::factory_without_create<F>(); }
+  /// New limits, each 0 to 65535; surplus resources end as soon as they are idle. Throws
+  /// std::invalid_argument (above 65535, min_idle above max_size), std::bad_alloc; then nothing has
+  /// changed.
+  void resize(std::size_t max_size) { core_->resize(max_size, std::nullopt); }
+  void resize(std::size_t max_size, std::size_t min_idle) { core_->resize(max_size, min_idle); }
+  /// From now on acquires wait, though resources are idle; `resume` serves them in their order.
+  void suspend() noexcept { core_->suspend(/*on=*/true); }
+  void resume() noexcept { core_->suspend(/*on=*/false); }
+  /// Does what is due; all that the pool does, in a pool without threads.
+  void tick() noexcept { core_->tick(); }
+  /// Whether leases held for long are reported; on from the start where the options set a time.
+  void watch_leases(bool on) noexcept { core_->watch_leases(on); }
+  /// Fails all waiting acquires, ends idle resources, waits up to `timeout` until the others have
+  /// come back, and says what is left. May be called again. Throws std::bad_alloc if there is no
+  /// memory for the report; the pool is closed then, too. Not by code that the pool calls.
+  template <class Rep, class Period>
+  close_report close(std::chrono::duration<Rep, Period> timeout) {
+    return core_->close(detail::deadline::after(timeout));
+  }
+
+  // ---- numbers ----------------------------------------------------------------------------------
+
+  [[nodiscard]] const std::string& name() const noexcept { return core_->settings().name; }
+  /// The default timeout of `acquire`.
+  [[nodiscard]] std::chrono::nanoseconds acquire_timeout() const noexcept {
+    return core_->settings().acquire_timeout;
+  }
+  [[nodiscard]] resource_pool_stats stats() const noexcept { return core_->stats(); }
+  /// All leases at this moment. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<lease_info> leases() const { return core_->leases(); }
+
+ private:
+  template <class F>
+  static std::shared_ptr<detail::factory_hooks> hooks_of(std::string_view pool, F factory) {
+    (void)detail::fitting_factory<F, R, !detail::is_create_function<F, R>>();
+    detail::refuse_nothing(pool, "the factory", factory);
+    return std::make_shared<detail::typed_factory_hooks<R, F>>(std::move(factory));
+  }
+
+  /// The clock is read only if there is something to wait for.
+  template <class When>
+  lease_type acquire_at(detail::place at, When when, std::stop_token stop) {
+    if (!stop.stop_requested()) [[likely]] {
+      const detail::slot_grant last = core_->try_acquire_fast(at);
+      if (last.slot != nullptr) [[likely]] {
+        return lease_type(last);
+      }
+    }
+    return result_type(core_->acquire({detail::deadline::of(when), std::move(stop), at, {}}))
+        .value();
+  }
+  result_type try_at(detail::place at, const detail::deadline& until, std::stop_token stop) {
+    const detail::slot_grant last =
+        stop.stop_requested() ? detail::slot_grant{} : core_->try_acquire_fast(at);
+    return last.slot != nullptr
+               ? result_type(detail::acquire_outcome{.grant = last, .why = nullptr})
+               : result_type(core_->acquire({until, std::move(stop), at, {}}));
+  }
+
+  std::shared_ptr<detail::pool_core> core_;
+};
+
+}  // namespace lido::next
