@@ -144,7 +144,7 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
   const bool is_callback = waiter.is_callback();
   const auto waited = std::chrono::nanoseconds(now_.real - waiter.since);
   slot.note_receiver(waiter.thread);
-  waiter.grant = {&slot, slot.word()};
+  waiter.grant = {&slot, slot.word().in(slot.state())};  // a ticket has no mark
   waiter.kind = kind;
   const wait_word::ending found = waiter.word.give();
   if (found == wait_word::ending::too_late) {
@@ -549,7 +549,8 @@ void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
 /// Ends the resource that was not used for longest. False: all are in use; then their releases are
 /// reported.
 bool pool_state::evict() noexcept {
-  for (std::uint32_t looks = used_.size(); looks != 0; --looks) {
+  // Twice round at most: a slot that was used since it was listed gets a second look.
+  for (std::uint32_t looks = 2 * used_.size(); looks != 0 && !used_.empty(); --looks) {
     pool_slot& slot = *used_.oldest();
     slot_group& group = group_of(slot);
     slot_word ticket;
