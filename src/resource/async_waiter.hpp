@@ -44,7 +44,7 @@ class async_waiter : public acquire_waiter {
 
 /// Calls callbacks one after the other. A callback that releases what it was given ends the wait of
 /// the next, which is called after it has returned: ten thousand must not need a deep stack.
-void call_all(waiter_list& ended) noexcept;
+void call_all(wait_queue& ended) noexcept;
 
 /// Calls those that wait for the callback that this thread is in. For a thread that is about to
 /// sleep: it might sleep for what they have been given.

@@ -34,8 +34,8 @@ struct by_timer {};
 /// The resources and waiters of one key; a pool without keys has one group. Under the pool's mutex,
 /// except what it inherits from `idle_cache`.
 class slot_group final : public idle_cache,
-                         public heap_links<slot_group, by_hunger>,
-                         public heap_links<slot_group, by_timer> {
+                         public heap_hook<slot_group, by_hunger>,
+                         public heap_hook<slot_group, by_timer> {
  public:
   slot_group(pool_core* core, pool_gate& gate, std::shared_ptr<factory_hooks> maker,
              const group_limits& most, const retry_backoff& backoff, std::uint64_t hash)
@@ -63,7 +63,7 @@ class slot_group final : public idle_cache,
   std::shared_ptr<const std::string> text;           ///< of the key, for reports; null without keys
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
 
-  waiter_list queue;
+  wait_queue queue;
   slot_chain checks;  ///< slots that are being validated
   std::uint32_t live = 0;      ///< slots that are not empty
   std::uint32_t creating = 0;  ///< of these

@@ -8,7 +8,7 @@ namespace lido::detail {
 
 /// What a T that can be in a heap derives from. `Tag` tells two heaps of one T apart.
 template <class T, class Tag = void>
-class heap_links {
+class heap_hook {
   template <class, class, class>
   friend class deadline_heap;
   T* below_ = nullptr;   ///< its first child
@@ -22,7 +22,7 @@ class heap_links {
 /// Allocates nothing; not thread-safe.
 template <class T, class Sooner, class Tag = void>
 class deadline_heap {
-  using links = heap_links<T, Tag>;
+  using links = heap_hook<T, Tag>;
 
  public:
   [[nodiscard]] T* first() const noexcept { return first_; }

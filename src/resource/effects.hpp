@@ -65,7 +65,7 @@ struct effects {
   std::size_t wakes = 0;
   slot_queue start;    ///< tasks for the runner
   slot_queue destroy;  ///< closing; `on_destroyed` follows for each
-  waiter_list call;    ///< callbacks whose wait has ended
+  wait_queue call;    ///< callbacks whose wait has ended
   std::vector<lease_report> tell;
   std::uint32_t most_threads = 0;  ///< that tasks of the pool may need at once
   bool drained = false;

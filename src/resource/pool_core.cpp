@@ -769,15 +769,15 @@ std::vector<lease_info> pool_core::leases() {
 namespace {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-constinit thread_local waiter_list* calling = nullptr;
+constinit thread_local wait_queue* calling = nullptr;
 
 }  // namespace
 
-void call_all(waiter_list& ended) noexcept {
+void call_all(wait_queue& ended) noexcept {
   if (ended.empty()) {
     return;
   }
-  waiter_list* const outer = calling;
+  wait_queue* const outer = calling;
   if (outer != nullptr) {
     while (acquire_waiter* const waiter = ended.pop_front()) {
       outer->push_back(*waiter);

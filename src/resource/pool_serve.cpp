@@ -629,7 +629,7 @@ bool pool_state::is_waiting(const slot_group& group, std::uint32_t thread) const
   // One that gives up is about to leave, and to release what it holds.
   while (waiter != nullptr && (waiter->thread != thread || !waiter->word.open() ||
                                waiter->until.nanoseconds() <= now_.real)) {
-    waiter = waiter_list::after(*waiter);
+    waiter = wait_queue::after(*waiter);
   }
   return waiter != nullptr;
 }
@@ -644,7 +644,7 @@ void pool_state::end_deadlock(slot_group& group) noexcept {
   }
   acquire_waiter* last = nullptr;
   for (acquire_waiter* waiter = group.queue.first(); waiter != nullptr;
-       waiter = waiter_list::after(*waiter)) {
+       waiter = wait_queue::after(*waiter)) {
     const bool waits = waiter->word.open() && waiter->until.nanoseconds() > now_.real;
     last = waits && waiter->holds ? waiter : last;
   }

@@ -109,7 +109,7 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
 effects pool_state::on_look(acquire_waiter& waiter, const moment& now) noexcept {
   now_ = now;
   waiter.is_called = false;
-  if (waiter_list::contains(waiter)) {
+  if (wait_queue::contains(waiter)) {
     settle(*waiter.group, /*force=*/true);
   }
   if (waiter.word.open()) {
@@ -121,7 +121,7 @@ effects pool_state::on_look(acquire_waiter& waiter, const moment& now) noexcept 
 effects pool_state::on_cancelled(acquire_waiter& waiter, acquire_failure cause,
                                  const moment& now) noexcept {
   now_ = now;
-  if (waiter.word.open() && waiter_list::contains(waiter)) {
+  if (waiter.word.open() && wait_queue::contains(waiter)) {
     slot_group& group = *waiter.group;
     unlink(waiter);
     refuse(waiter, cause);
@@ -133,7 +133,7 @@ effects pool_state::on_cancelled(acquire_waiter& waiter, acquire_failure cause,
 effects pool_state::on_left(acquire_waiter& waiter, const moment& now) noexcept {
   now_ = now;
   slot_group& group = *waiter.group;
-  if (waiter_list::contains(waiter)) {
+  if (wait_queue::contains(waiter)) {
     unlink(waiter);
   }
   count_failure(group, waiter.cause());
@@ -152,7 +152,7 @@ effects pool_state::on_refused(acquire_waiter& waiter, acquire_failure cause,
 effects pool_state::on_hold_and_wait(acquire_waiter& waiter, const moment& now) noexcept {
   now_ = now;
   waiter.holds = true;
-  if (waiter_list::contains(waiter) && is_deadlock(*waiter.group, waiter.thread)) {
+  if (wait_queue::contains(waiter) && is_deadlock(*waiter.group, waiter.thread)) {
     unlink(waiter);
     refuse(waiter, acquire_failure::self_deadlock);
   }

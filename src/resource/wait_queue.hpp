@@ -41,7 +41,7 @@ enum class grant_kind : std::uint8_t {
 ///
 /// Everything except `word` is guarded by the pool's mutex; `grant` and `kind` are the waiter's once
 /// the wait has ended.
-class alignas(no_false_sharing) acquire_waiter : public heap_links<acquire_waiter> {
+class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter> {
  public:
   /// What runs a callback whose wait has ended, without locks; null: a thread sleeps.
   using delivery = void (*)(acquire_waiter&) noexcept;
@@ -75,14 +75,14 @@ class alignas(no_false_sharing) acquire_waiter : public heap_links<acquire_waite
   // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
-  friend class waiter_list;
+  friend class wait_queue;
   bool linked_ = false;
   acquire_waiter* next_ = nullptr;
   acquire_waiter* previous_ = nullptr;
 };
 
 /// First in, first out. Removing one from the middle is as cheap as from an end.
-class waiter_list {
+class wait_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
@@ -131,13 +131,13 @@ class waiter_list {
   std::uint32_t size_ = 0;
 };
 
-struct ends_sooner {
+struct earlier_deadline {
   bool operator()(const acquire_waiter& left, const acquire_waiter& right) const noexcept {
     return left.until.nanoseconds() < right.until.nanoseconds();
   }
 };
 
 /// Those of all groups, the earliest deadline first.
-using waiter_deadlines = deadline_heap<acquire_waiter, ends_sooner>;
+using waiter_deadlines = deadline_heap<acquire_waiter, earlier_deadline>;
 
 }  // namespace lido::detail

@@ -115,7 +115,7 @@ class worker_threads final : public task_runner {
   /// What one worker does at a time.
   struct work {
     pool_slot* slot = nullptr;
-    waiter_list call;
+    wait_queue call;
     std::vector<lease_report> tell;
     [[nodiscard]] bool empty() const noexcept {
       return slot == nullptr && call.empty() && tell.empty();
@@ -294,7 +294,7 @@ class worker_threads final : public task_runner {
   pool_core& core_;
   plain_mutex mutex_;
   slot_queue tasks_;
-  waiter_list calls_;
+  wait_queue calls_;
   std::vector<lease_report> reports_;
   std::vector<std::thread> threads_;
   std::thread retired_;

@@ -31,7 +31,7 @@ class async_waiter;
 class pool_state;
 class slot_group;
 class task_runner;
-class waiter_list;
+class wait_queue;
 struct effects;
 struct moment;
 struct refusal;
