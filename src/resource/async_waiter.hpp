@@ -15,7 +15,7 @@ namespace lido::detail {
 /// On the heap; deletes itself when its callback has been called.
 class async_waiter : public acquire_waiter {
  public:
-  async_waiter(std::shared_ptr<pool_core> pool, const acquire_request& request,
+  async_waiter(std::shared_ptr<pool_core> pool, const acquire_call& request,
                std::unique_ptr<acquire_completion> completion)
       : acquire_waiter(request.until, 0, &async_waiter::ended),
         core(std::move(pool)),

@@ -249,7 +249,7 @@ void pool_core::tick_by_pool() noexcept {
 
 // ---- acquire ------------------------------------------------------------------------------------
 
-acquire_outcome pool_core::acquire(const acquire_request& request) {
+acquire_outcome pool_core::acquire(const acquire_call& request) {
   const auto alive = shared_from_this();
   // relaxed: see on_fork
   if (foreign_.load(std::memory_order_relaxed)) {
@@ -298,7 +298,7 @@ acquire_outcome pool_core::acquire(const acquire_request& request) {
 
 /// Until the wait has ended. The pool's thread ends those that are late; without one, the waiter
 /// looks at the time, and at what has become due.
-void pool_core::wait(acquire_waiter& waiter, const acquire_request& request) noexcept {
+void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexcept {
   if (!waiter.word.open()) {
     return;
   }
@@ -349,7 +349,7 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_request& request) noe
 }
 
 /// What the waiter was given, once it is fit for use; nothing if it is of no use.
-slot_grant pool_core::use(acquire_waiter& waiter, const acquire_request& request) noexcept {
+slot_grant pool_core::use(acquire_waiter& waiter, const acquire_call& request) noexcept {
   pool_slot& slot = *waiter.grant.slot;
   if (waiter.kind == grant_kind::create) {
     return create(slot, request.until, request.stop);
@@ -401,7 +401,7 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
   return out;
 }
 
-bool pool_core::acquire_async(const acquire_request& request,
+bool pool_core::acquire_async(const acquire_call& request,
                               std::unique_ptr<acquire_completion>& done) {
   const auto alive = shared_from_this();
   // relaxed: see on_fork

@@ -69,7 +69,7 @@ class coroutine_completion final : public acquire_completion {
 template <class R, class Result>
 class acquire_awaiter {
  public:
-  acquire_awaiter(pool_core& core, acquire_request request) noexcept
+  acquire_awaiter(pool_core& core, acquire_call request) noexcept
       : core_(core), request_(std::move(request)) {}
   acquire_awaiter(const acquire_awaiter&) = delete;
   acquire_awaiter& operator=(const acquire_awaiter&) = delete;
@@ -124,7 +124,7 @@ class acquire_awaiter {
   };
 
   pool_core& core_;
-  acquire_request request_;
+  acquire_call request_;
   acquire_outcome outcome_;
   std::shared_ptr<coroutine_line> line_;
   std::stop_source end_{std::nostopstate};

@@ -204,7 +204,7 @@ class keyed_resource_pool {
   template <class Result>
   class awaiter : public detail::acquire_awaiter<R, Result> {
    public:
-    awaiter(keyed_resource_pool& pool, Key key, detail::acquire_request request)
+    awaiter(keyed_resource_pool& pool, Key key, detail::acquire_call request)
         : detail::acquire_awaiter<R, Result>(*pool.core_, with_group(pool, key, request)),
           pool_(pool),
           key_(std::move(key)) {
@@ -213,8 +213,8 @@ class keyed_resource_pool {
 
    private:
     /// The key is known before the coroutine is suspended; should a tick forget it, the wait fails.
-    static detail::acquire_request with_group(keyed_resource_pool& pool, const Key& key,
-                                              detail::acquire_request request) {
+    static detail::acquire_call with_group(keyed_resource_pool& pool, const Key& key,
+                                              detail::acquire_call request) {
       pool.add(key);
       return request;
     }

@@ -44,7 +44,7 @@ struct group_finder {
 };
 
 /// What an acquire asks for.
-struct acquire_request {
+struct acquire_call {
   deadline until;
   std::stop_token stop;
   place at;
@@ -98,11 +98,11 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   }
   [[nodiscard]] pool_gate& gate() const noexcept { return *gate_; }
   /// Waits until the deadline; not at all if that is at once. Throws what a group_finder throws.
-  [[nodiscard]] acquire_outcome acquire(const acquire_request& request);
+  [[nodiscard]] acquire_outcome acquire(const acquire_call& request);
   /// Completes exactly once, perhaps before it returns. Throws std::bad_alloc, and what a
   /// group_finder throws; then it does not complete. False: the key is not known, and `done` is left
   /// as it was.
-  bool acquire_async(const acquire_request& request, std::unique_ptr<acquire_completion>& done);
+  bool acquire_async(const acquire_call& request, std::unique_ptr<acquire_completion>& done);
 
   // ---- by the holder of a resource; none throws -------------------------------------------------
 
@@ -177,8 +177,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void tell(const pool_event& event) const noexcept;
   void tick_by_pool() noexcept;
 
-  void wait(acquire_waiter& waiter, const acquire_request& request) noexcept;
-  [[nodiscard]] slot_grant use(acquire_waiter& waiter, const acquire_request& request) noexcept;
+  void wait(acquire_waiter& waiter, const acquire_call& request) noexcept;
+  [[nodiscard]] slot_grant use(acquire_waiter& waiter, const acquire_call& request) noexcept;
   [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
   [[nodiscard]] slot_group* group_of(const group_finder& finder) const;
   [[nodiscard]] acquire_outcome failed(acquire_failure cause, const refusal& found) const noexcept;
