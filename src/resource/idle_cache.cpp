@@ -16,6 +16,17 @@ slot_grant idle_cache::try_acquire_lowest(place at) noexcept {
   return found;
 }
 
+slot_grant idle_cache::take_lowest() noexcept {
+  slot_grant found;
+  if (!is_held()) {
+    found.slot = find_maybe_idle([&](pool_slot& slot) {
+      return slot.state() == slot_state::idle && slot.is_fresh(gate_.now(), epoch()) &&
+             slot.take(found.ticket);
+    });
+  }
+  return found;
+}
+
 position_chunk* idle_cache::chunk_of(std::uint32_t position) noexcept {
   position_chunk* chunk = &first_;
   for (std::uint32_t i = position / 64; i != 0; --i) {

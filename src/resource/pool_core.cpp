@@ -264,6 +264,17 @@ acquire_outcome pool_core::acquire(const acquire_call& request) {
       return {.grant = idle, .why = nullptr};
     }
   }
+  if (main_ == nullptr && !request.stop.stop_requested()) {
+    const slot_grant idle = locked([&]() -> slot_grant {
+      slot_group* const group = group_of(request.group);
+      return group != nullptr ? group->take_lowest() : slot_grant{};
+    });
+    if (idle.slot != nullptr) {
+      idle.slot->note_holder(gate_->now(), this_thread_id(), std::uncaught_exceptions(),
+                             request.at);
+      return {.grant = idle, .why = nullptr};
+    }
+  }
   acquire_waiter waiter(request.until, this_thread_id());
   for (bool again = false;; again = true) {
     waiter.word.reopen();

@@ -170,6 +170,8 @@ class idle_cache {
   }
   /// The lowest that is idle and fresh.
   [[nodiscard]] slot_grant try_acquire_lowest(place at) noexcept;
+  /// The same under the pool's mutex, under which time stands still.
+  [[nodiscard]] slot_grant take_lowest() noexcept;
   /// Gives a resource back: makes it idle, or leaves it to the kernel.
   void release(const slot_grant& grant) noexcept {
     pool_slot& slot = *grant.slot;
