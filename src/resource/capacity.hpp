@@ -119,8 +119,8 @@ struct create_counts {
 /// The total of all groups, and which group may create next.
 ///
 /// A group is hungry while it may begin a create now. The one whose first waiter came first is
-/// served first. Creates of groups without a working resource take at most half of the total, so
-/// that hosts to which connects hang leave room for others.
+/// served first. Creates of groups without a working resource take at most three quarters of the
+/// total, so that hosts to which connects hang leave room for others.
 class capacity {
  public:
   static constexpr std::uint64_t no_waiter = std::numeric_limits<std::uint64_t>::max();
@@ -150,7 +150,7 @@ class capacity {
   [[nodiscard]] slot_group* next() const noexcept {
     slot_group* const proven = proven_.first();
     slot_group* const unproven =
-        unproven_creating_ < std::max(1U, max_total_ / 2) ? unproven_.first() : nullptr;
+        unproven_creating_ < std::max(1U, max_total_ - max_total_ / 4) ? unproven_.first() : nullptr;
     if (proven == nullptr || unproven == nullptr) {
       return proven != nullptr ? proven : unproven;
     }

@@ -465,6 +465,11 @@ bool pool_state::is_preempted(const slot_group& group) const noexcept {
          now_.real - theirs->since > settings_.prefer_same_key_for;
 }
 
+/// Of several keys, one without a working resource creates one at a time.
+std::uint32_t pool_state::most_creating(const slot_group& group) const noexcept {
+  return has_groups_ && !group.is_proven() ? 1 : group.limits.max_creating;
+}
+
 /// Says how many creates the group could begin, when to look at it again, and what its flags are.
 void pool_state::update(slot_group& group) noexcept {
   std::uint32_t waiters = 0;
@@ -481,7 +486,7 @@ void pool_state::update(slot_group& group) noexcept {
           ? 0
           : creates_wanted({.max_size = group.limits.max_size,
                             .min_idle = min_idle,
-                            .max_creating = group.limits.max_creating,
+                            .max_creating = most_creating(group),
                             .live = group.live,
                             .creating = group.creating - group.outdated,
                             .idle = min_idle == 0 ? 0 : count_idle(group) + group.checks.size(),

@@ -202,6 +202,7 @@ class pool_state {
   void check_stale(slot_group& group) noexcept;
   [[nodiscard]] std::uint32_t hopeful(const slot_group& group) const noexcept;
   [[nodiscard]] bool is_preempted(const slot_group& group) const noexcept;
+  [[nodiscard]] std::uint32_t most_creating(const slot_group& group) const noexcept;
   void update(slot_group& group) noexcept;
   void feed() noexcept;
   void begin_create(slot_group& group, pool_slot& slot) noexcept;

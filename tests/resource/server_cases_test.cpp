@@ -1,0 +1,322 @@
+// What users of other connection pools have reported, each test named after its case.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lido/resource/next_keyed_resource_pool.hpp"
+#include "lido/resource/next_resource_pool.hpp"
+#include "support/fake_server.hpp"
+
+namespace lido::next {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using test::eventually;
+
+struct connection {
+  int id = 0;
+};
+
+std::chrono::milliseconds since(steady_clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begin);
+}
+
+/// Until the deadline or a stop, as a connect to a host that drops packets.
+[[noreturn]] void hang(const create_context& context) {
+  while (steady_clock::now() < context.deadline && !context.stop.stop_requested()) {
+    std::this_thread::sleep_for(1ms);
+  }
+  throw std::runtime_error("connect timed out");
+}
+
+/// Connects to hosts with negative numbers hang.
+struct hosts {
+  std::shared_ptr<std::atomic<int>> hanging = std::make_shared<std::atomic<int>>(0);
+  [[nodiscard]] connection create(const int& host, const create_context& context) const {
+    if (host < 0) {
+      ++*hanging;
+      const test_scope leave{hanging.get()};
+      hang(context);
+    }
+    return {host};
+  }
+
+ private:
+  struct test_scope {
+    std::atomic<int>* count;
+    ~test_scope() { --*count; }
+  };
+};
+
+using keyed_pool = keyed_resource_pool<int, connection>;
+
+/// Threads that ask for dead hosts until they fail.
+class dead_users {
+ public:
+  dead_users(keyed_pool& pool, int threads, int dead_hosts, std::chrono::nanoseconds patience) {
+    for (int i = 0; i < threads; ++i) {
+      threads_.emplace_back([&pool, host = -1 - i % dead_hosts, patience](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          EXPECT_FALSE(pool.try_acquire_for(host, patience));
+        }
+      });
+    }
+  }
+
+ private:
+  std::vector<std::jthread> threads_;
+};
+
+TEST(ServerCases, C12ADeadHostTakesNoRoomOfOthers) {
+  for (const std::size_t limit : {std::size_t{0}, std::size_t{1}, std::size_t{8}}) {
+    const hosts factory;
+    keyed_pool pool(factory, {.max_total = 16,
+                              .each_key = {.max_size = 8,
+                                           .create_timeout = 2s,
+                                           .max_creating = limit,
+                                           .retry_first = 1ms,
+                                           .retry_longest = 1ms}});
+    const dead_users users(pool, 32, 2, 300ms);
+    EXPECT_TRUE(eventually([&] { return factory.hanging->load() >= 2; }));
+    for (int host = 1; host <= 7; ++host) {
+      const auto begin = steady_clock::now();
+      EXPECT_TRUE(pool.try_acquire_for(host, 2s)) << "max_creating " << limit;
+      EXPECT_LT(since(begin), 1s);
+    }
+  }
+}
+
+TEST(ServerCases, C12bAKeyIsGrantedOnlyWhatItCanUse) {
+  const hosts factory;
+  keyed_pool pool(factory, {.max_total = 16,
+                            .each_key = {.max_size = 8, .create_timeout = 2s, .max_creating = 1}});
+  {
+    const dead_users users(pool, 16, 2, 400ms);
+    EXPECT_TRUE(eventually([&] { return factory.hanging->load() == 2; }));
+    EXPECT_EQ(pool.stats(-1)->live, 1U);
+    EXPECT_EQ(pool.stats(-2)->live, 1U);
+  }
+}
+
+TEST(ServerCases, C12TheErrorNamesTheTotalAndItsHolders) {
+  keyed_pool pool(hosts(), {.max_total = 2, .each_key = {.max_size = 2, .name = "backends"}});
+  const auto first = pool.acquire(1);
+  const auto second = pool.acquire(2);
+  auto refused = pool.try_acquire_for(3, 1ms);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.failure(), acquire_failure::timed_out);
+  const acquire_error error = refused.error();
+  EXPECT_NE(std::string(error.what()).find("backends[3]"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find("of all keys 2 of 2"), std::string::npos);
+  EXPECT_EQ(error.holders().size(), 2U);
+}
+
+TEST(ServerCases, C39EveryAcquireEndsByItsDeadline) {
+  struct factory {
+    static connection create(const create_context& context) { hang(context); }
+  };
+  struct keyed_factory {
+    static connection create(const int& /*host*/, const create_context& context) { hang(context); }
+  };
+  const auto is_in_time = [](const auto& acquire) {
+    const auto begin = steady_clock::now();
+    EXPECT_FALSE(acquire());
+    EXPECT_LT(since(begin), 1s);  // far from create_timeout
+  };
+  for (const maintenance upkeep : {maintenance::background, maintenance::by_tick}) {
+    resource_pool<connection> pool(factory{}, {.max_size = 4, .create_timeout = 30s, .upkeep = upkeep});
+    is_in_time([&] { return static_cast<bool>(pool.try_acquire_for(50ms)); });
+    std::stop_source stop;
+    const std::jthread stopper([&] {
+      std::this_thread::sleep_for(50ms);
+      stop.request_stop();
+    });
+    is_in_time([&] { return static_cast<bool>(pool.try_acquire_for(30s, stop.get_token())); });
+    keyed_resource_pool<int, connection> keyed(
+        keyed_factory{},
+        {.max_total = 4, .each_key = {.max_size = 4, .create_timeout = 30s, .upkeep = upkeep}});
+    is_in_time([&] { return static_cast<bool>(keyed.try_acquire_for(1, 50ms)); });
+  }
+}
+
+TEST(ServerCases, C11OneSilentConnectionHoldsUpNoAcquire) {
+  struct factory {
+    std::shared_ptr<std::atomic<int>> made = std::make_shared<std::atomic<int>>(0);
+    std::shared_ptr<std::atomic<int>> silent = std::make_shared<std::atomic<int>>(0);
+    connection create() { return {++*made}; }
+    [[nodiscard]] bool validate(connection& asked, const create_context& context) const {
+      if (asked.id > *silent) {
+        return true;
+      }
+      std::this_thread::sleep_until(context.deadline);
+      return false;
+    }
+  };
+  for (const auto patience : {200ms, 3000ms, 10000ms}) {
+    const factory f;
+    resource_pool<connection> pool(f, {.max_size = 10,
+                                       .min_idle = 10,
+                                       .validate_timeout = 2s,
+                                       .keepalive = 0s,
+                                       .validate_if_idle_longer_than = 5ms});
+    EXPECT_TRUE(eventually([&] { return pool.stats().idle == 10; }));
+    *f.silent = 1;
+    std::this_thread::sleep_for(20ms);
+    for (int i = 0; i < 4; ++i) {
+      const auto begin = steady_clock::now();
+      EXPECT_TRUE(pool.try_acquire_for(patience));
+      EXPECT_LT(since(begin), 1s);
+      std::this_thread::sleep_for(10ms);
+    }
+  }
+}
+
+TEST(ServerCases, C29AFlushStopsCreatesThatHang) {
+  struct factory {
+    std::shared_ptr<std::atomic<bool>> moved = std::make_shared<std::atomic<bool>>(false);
+    [[nodiscard]] connection create(const create_context& context) const {
+      if (!*moved) {
+        hang(context);
+      }
+      return {};
+    }
+  };
+  const factory f;
+  resource_pool<connection> pool(f, {.max_size = 10, .create_timeout = 20s});
+  std::atomic<int> served{0};
+  std::vector<std::jthread> users;
+  for (int i = 0; i < 6; ++i) {
+    users.emplace_back([&] { served += pool.try_acquire_for(10s) ? 1 : 0; });
+  }
+  EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 6; }));
+  *f.moved = true;
+  const auto begin = steady_clock::now();
+  pool.flush();
+  EXPECT_TRUE(eventually([&] { return served == 6; }));
+  EXPECT_LT(since(begin), 2s);
+}
+
+int threads_of_process() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("Threads:")) {
+      return std::stoi(line.substr(8));
+    }
+  }
+  return 0;
+}
+
+TEST(ServerCases, C15AHugePoolHasFewThreads) {
+  struct factory {
+    static connection create() {
+      std::this_thread::sleep_for(1ms);
+      return {};
+    }
+  };
+  const int before = threads_of_process();
+  resource_pool<connection> pool(factory{}, {.max_size = 1000, .min_idle = 1000});
+  int most = 0;
+  EXPECT_TRUE(eventually([&] {
+    most = std::max(most, threads_of_process());
+    return pool.stats().idle == 1000;
+  }));
+  EXPECT_LE(most - before, 8 + 4 + 1);
+}
+
+TEST(ServerCases, C13AForkedChildEndsNothing) {
+  struct factory {
+    std::shared_ptr<std::atomic<int>> ended = std::make_shared<std::atomic<int>>(0);
+    static connection create() { return {}; }
+    void destroy(connection& /*ended*/, destroy_reason /*why*/) const noexcept { ++*ended; }
+  };
+  const factory f;
+  auto pool = std::make_unique<resource_pool<connection>>(
+      f, resource_pool_options{.max_size = 2, .min_idle = 2, .close_timeout = 20s});
+  EXPECT_TRUE(eventually([&] { return pool->stats().idle == 2; }));
+  std::optional<resource_lease<connection>> lease = pool->acquire();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto refused = pool->try_acquire_for(1s);
+    lease.reset();
+    pool.reset();
+    ::_exit(!refused && refused.failure() == acquire_failure::other_process && *f.ended == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  lease.reset();
+  EXPECT_TRUE(pool->try_acquire_for(1s));
+  EXPECT_EQ(*f.ended, 0);
+}
+
+TEST(ServerCases, AnExceptionDiscardsTheLeaseThatItEnds) {
+  resource_pool<connection> pool([made = 0]() mutable { return connection{++made}; }, {.max_size = 1});
+  const auto use_and_throw = [&](bool keep) {
+    try {
+      const auto lease = pool.acquire();
+      EXPECT_EQ(lease.uses(), 0U);
+      if (keep) {
+        pool.kill({});  // does nothing
+      }
+      throw std::runtime_error("half of an answer was read");
+    } catch (const std::runtime_error&) {
+    }
+  };
+  use_and_throw(/*keep=*/false);
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), 1U);
+  try {
+    auto lease = pool.acquire();
+    lease.keep();
+    throw std::runtime_error("all of an answer was read");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), 1U);
+  // A lease that begins and ends while an exception is active elsewhere goes back.
+  struct in_destructor {
+    resource_pool<connection>& pool;
+    ~in_destructor() { (void)pool.acquire(); }
+  };
+  try {
+    const in_destructor last{pool};
+    throw std::runtime_error("unwinds");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), 1U);
+  EXPECT_EQ(pool.acquire()->id, 2);
+}
+
+TEST(ServerCases, C22ALeaseKnowsItsResource) {
+  resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1});
+  EXPECT_TRUE(pool.acquire().is_new());
+  const auto again = pool.acquire();
+  EXPECT_FALSE(again.is_new());
+  EXPECT_EQ(again.uses(), 1U);
+  EXPECT_GE(again.age(), 0ns);
+}
+
+TEST(ServerCases, CallbacksMayBeMoveOnly) {
+  resource_pool<connection> pool([] { return connection{7}; }, {.max_size = 1});
+  std::atomic<int> found{0};
+  pool.async_acquire(
+      [&found, own = std::make_unique<int>(1)](acquire_result<connection> got) {
+        found = got ? got->id + *own : -1;
+      },
+      1s);
+  EXPECT_TRUE(eventually([&] { return found == 8; }));
+}
+
+}  // namespace
+}  // namespace lido::next
