@@ -50,10 +50,12 @@ class slot_group final : public idle_cache,
   using idle_cache::set_maybe_idle;
 
   /// More resources than `limits.max_size`, those that are about to end not counted.
-  [[nodiscard]] bool has_surplus() const noexcept { return live - shedding > limits.max_size; }
+  [[nodiscard]] bool has_surplus() const noexcept { return live - closing > limits.max_size; }
   /// A create has succeeded, and none has failed since.
   [[nodiscard]] bool is_proven() const noexcept { return has_created && !retry.is_failing(); }
-  [[nodiscard]] bool is_unused() const noexcept { return live == 0 && queue.empty(); }
+  [[nodiscard]] bool is_unused() const noexcept {
+    return live == 0 && queue.empty() && leaving == 0;
+  }
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): numbers and lists of the kernel
   std::shared_ptr<factory_hooks> hooks;
@@ -70,16 +72,17 @@ class slot_group final : public idle_cache,
   std::uint32_t creating = 0;  ///< of these
   std::uint32_t outdated = 0;  ///< of these, those begun before the last flush
   std::uint32_t kept = 0;      ///< of these, those that their creators will use; none outdated
-  std::uint32_t shedding = 0;  ///< closing because there are too many
   std::uint32_t closing = 0;
   std::uint32_t resetting = 0;
   std::uint32_t wanted = 0;  ///< creates to begin, for waiters
+  std::uint32_t leaving = 0;  ///< threads that ended their waits; the kernel has unlinked them
   bool has_created = false;
   bool has_stale = false;    ///< idle resources that must be validated first were seen
   bool is_overdue = false;   ///< the first waiter was overtaken for long enough
   bool is_unsettled = false;  ///< on the kernel's list of those
   std::uint32_t idle_seen = 0;  ///< by the sweep that is under way
   std::uint64_t hungry_since = 0;
+  bool hunger_is_proven = false;  ///< in which heap of hungry groups it is
   nanos due = never;  ///< real time
   resource_pool_stats totals;
   slot_group* next = nullptr;  ///< of all groups
@@ -138,7 +141,8 @@ class capacity {
       group.hungry_since = since;
       group.wanted = since != no_waiter ? wanted : 0;
       wanted_ += group.wanted;
-      (group.is_proven() ? proven_ : unproven_).push(group);
+      group.hunger_is_proven = group.is_proven();
+      (group.hunger_is_proven ? proven_ : unproven_).push(group);
     }
   }
   /// Creates that waiters of all groups need.
@@ -155,8 +159,7 @@ class capacity {
   }
   void forget(slot_group& group) noexcept {
     wanted_ -= std::exchange(group.wanted, 0U);
-    proven_.remove(group);
-    unproven_.remove(group);
+    (group.hunger_is_proven ? proven_ : unproven_).remove(group);
   }
 
   void begin_create(slot_group& group, pool_slot& slot) noexcept {

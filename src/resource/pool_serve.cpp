@@ -47,10 +47,12 @@ void pool_state::refuse(acquire_waiter& waiter, acquire_failure cause) noexcept 
   const auto* const word = waiter.word.address();
   const bool is_callback = waiter.is_callback();
   const wait_word::ending found = waiter.word.cancel(static_cast<std::uint32_t>(cause));
-  if (found != wait_word::ending::too_late) {
-    count_failure(group, cause);
-    end_wait(waiter, word, found, is_callback);
+  if (found == wait_word::ending::too_late) {
+    ++group.leaving;  // until `on_left`
+    return;
   }
+  count_failure(group, cause);
+  end_wait(waiter, word, found, is_callback);
 }
 
 void pool_state::refuse_all(slot_group& group, acquire_failure cause) noexcept {
@@ -126,6 +128,7 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
   waiter.kind = kind;
   const wait_word::ending found = waiter.word.give();
   if (found == wait_word::ending::too_late) {
+    ++group.leaving;  // until `on_left`
     return false;
   }
   if (kind == grant_kind::resource) {
@@ -278,8 +281,6 @@ void pool_state::close_slot(slot_group& group, pool_slot& slot, destroy_reason w
   unlist(group, slot);
   (void)slot.move(slot_state::closing);
   ++group.closing;
-  slot.record.is_surplus = why == destroy_reason::surplus && !slot.record.is_evicted;
-  group.shedding += slot.record.is_surplus ? 1 : 0;
   slot.record.reason = why;
   out_.destroy.push(slot);
 }
@@ -389,30 +390,33 @@ void pool_state::serve(slot_group& group, bool force) noexcept {
 /// the only idle resource validates it itself if it has the time; so does each thread in a pool
 /// without threads, and one that does not wait.
 void pool_state::check_stale(slot_group& group) noexcept {
-  acquire_waiter* const first = group.queue.first();
-  if (first == nullptr || !group.has_stale) {
-    return;
-  }
-  const bool is_manual = runner_ == runner_kind::manual;
-  const bool needs_no_answer = is_manual || first->until.is_at_once();
-  const bool is_alone = group.queue.size() == 1 && first->has_time && group.checks.empty();
-  if (!first->is_callback() && (needs_no_answer || is_alone)) {
-    if (pool_slot* const slot = take_stale(group, slot_state::in_use, !needs_no_answer)) {
+  while (group.has_stale && !suspended_ && !out_.is_full()) {
+    acquire_waiter* const first = first_open(group);
+    if (first == nullptr) {
+      return;
+    }
+    const bool needs_no_answer = runner_ == runner_kind::manual || first->until.is_at_once();
+    const bool is_alone = group.queue.size() == 1 && first->has_time && group.checks.empty();
+    pool_slot* slot = nullptr;
+    if (!first->is_callback() && (needs_no_answer || is_alone)) {
+      slot = take_stale(group, slot_state::in_use, !needs_no_answer);
+    }
+    if (slot != nullptr) {
       list(group, *slot);
       if (!hand_over(*first, *slot, grant_kind::validate)) {
         make_idle(group, *slot);
       }
+      continue;
+    }
+    if (hopeful(group) >= group.queue.size() ||
+        group.checks.size() > group.limits.max_creating) {
       return;
     }
-  }
-  while (hopeful(group) < group.queue.size() &&
-         group.checks.size() <= group.limits.max_creating) {
-    pool_slot* const slot = take_stale(group, slot_state::checking, /*only=*/false);
-    if (slot == nullptr) {
-      group.has_stale = false;
-      return;
+    slot = take_stale(group, slot_state::checking, /*only=*/false);
+    group.has_stale = slot != nullptr;
+    if (slot != nullptr) {
+      begin_check(group, *slot);
     }
-    begin_check(group, *slot);
   }
 }
 
@@ -516,6 +520,9 @@ void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
     if (hand_over(*waiter, slot, grant_kind::create)) {
       slot.record.is_kept = true;
       ++group.kept;
+      if (settings_.is_barging) {
+        settle_later(group);  // an idle resource may have been left for this waiter
+      }
       return;
     }
   }
@@ -525,7 +532,8 @@ void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
 /// Ends the resource that was not used for longest. False: all are in use; then their releases are
 /// reported.
 bool pool_state::evict() noexcept {
-  for (std::uint32_t looks = used_.size(); looks != 0; --looks) {
+  // Twice, since the first look at a slot that was used since only moves it to the end.
+  for (std::uint32_t looks = 2 * used_.size(); looks != 0 && !used_.empty(); --looks) {
     pool_slot& slot = *used_.oldest();
     slot_group& group = group_of(slot);
     slot_word ticket;

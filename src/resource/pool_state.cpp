@@ -102,7 +102,11 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
   } else if (waiter.holds && is_deadlock(group, waiter.thread)) {
     unlink(waiter);
     refuse(waiter, acquire_failure::self_deadlock);
+  } else {
+    return finish();
   }
+  update(group);  // nothing is to be created for it any more
+  feed();
   return finish();
 }
 
@@ -135,6 +139,8 @@ effects pool_state::on_left(acquire_waiter& waiter, const moment& now) noexcept 
   slot_group& group = *waiter.group;
   if (waiter_list::contains(waiter)) {
     unlink(waiter);
+  } else {
+    --group.leaving;
   }
   count_failure(group, waiter.cause());
   settle(group);  // others can have what it was called for
@@ -197,7 +203,6 @@ effects pool_state::on_destroyed(pool_slot& slot, const moment& now) noexcept {
   now_ = now;
   slot_group& group = group_of(slot);
   --group.closing;
-  group.shedding -= slot.record.is_surplus ? 1 : 0;
   evicting_ -= slot.record.is_evicted ? 1 : 0;
   ++group.totals.destroyed[static_cast<std::size_t>(slot.record.reason)];
   group.totals.uses += slot.uses();

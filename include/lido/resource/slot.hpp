@@ -81,7 +81,6 @@ struct slot_record {
   bool is_outdated = false;     ///< the create was begun before the last flush
   bool is_unproven = false;     ///< the create of a group without a working resource
   bool is_evicted = false;      ///< closing, to give room to another group
-  bool is_surplus = false;      ///< closing, and counted in `shedding`
   nanos task_began = 0;         ///< of a validation, in real time
   // Least recently used first, in a pool with several groups.
   pool_slot* older = nullptr;
