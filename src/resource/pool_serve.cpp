@@ -161,17 +161,15 @@ bool pool_state::call(acquire_waiter& waiter) noexcept {
 /// A slot that is idle, or in use without a mark, has its bit, and its place in the order of use.
 void pool_state::list(slot_group& group, pool_slot& slot) noexcept {
   group.set_maybe_idle(slot, /*on=*/true);
-  if (has_groups_ && !slot.record.is_listed) {
-    slot.record.listed_use = slot.last_used();
-    used_.push_newest(slot);
+  if (has_groups_ && !used_.contains(slot)) {
+    slot.record.seen_use = slot.last_used();
+    used_.push(slot);
   }
 }
 
 void pool_state::unlist(slot_group& group, pool_slot& slot) noexcept {
   group.set_maybe_idle(slot, /*on=*/false);
-  if (has_groups_) {
-    used_.remove(slot);
-  }
+  used_.remove(slot);
 }
 
 bool pool_state::needs_validation(const slot_group& group, const pool_slot& slot) const noexcept {
@@ -420,13 +418,19 @@ void pool_state::check_stale(slot_group& group) noexcept {
   }
 }
 
-/// Validations that may soon be answered. One that has taken longer than most answers holds up no
-/// waiter: others are begun beside it, and then creates.
+/// The oldest validation that may soon be answered, or null. One that has taken longer than most
+/// answers holds up no waiter: others are begun beside it, and then creates.
+const pool_slot* pool_state::first_hope(const slot_group& group) const noexcept {
+  const pool_slot* slot = group.checks.oldest();
+  while (slot != nullptr && now_.real - slot->record.task_began >= tuning::nanoseconds_for_answer) {
+    slot = slot->record.newer;
+  }
+  return slot;
+}
+
 std::uint32_t pool_state::hopeful(const slot_group& group) const noexcept {
   std::uint32_t young = 0;
-  for (const pool_slot* slot = group.checks.newest();
-       slot != nullptr && now_.real - slot->record.task_began < tuning::nanoseconds_for_answer;
-       slot = slot->record.older) {
+  for (const pool_slot* slot = first_hope(group); slot != nullptr; slot = slot->record.newer) {
     ++young;
   }
   return young;
@@ -435,45 +439,52 @@ std::uint32_t pool_state::hopeful(const slot_group& group) const noexcept {
 /// What the group releases goes to another, whose first waiter came long before.
 bool pool_state::is_preempted(const slot_group& group) const noexcept {
   const slot_group* const other = room_.next();
-  if (other == nullptr || other == &group || !room_.is_full() || other->queue.empty() ||
-      evicting_ >= room_.wanted()) {
-    return false;
-  }
   const acquire_waiter* const mine = group.queue.first();
-  const acquire_waiter* const theirs = other->queue.first();
-  return mine != nullptr && theirs->order < mine->order &&
-         now_.real - theirs->since > settings_.prefer_same_key_for;
+  return other != nullptr && other != &group && mine != nullptr && room_.is_full() &&
+         evicting_ < room_.wanted() && other->hungry_since < mine->order &&
+         now_.real - other->hungry_from > settings_.prefer_same_key_for;
+}
+
+/// The first waiter for which nothing is being made. `served`: so many need nothing made.
+const acquire_waiter* pool_state::first_hungry(const slot_group& group,
+                                               std::uint32_t served) const noexcept {
+  const acquire_waiter* waiter = group.queue.first();
+  served += group.creating - group.outdated - group.kept;
+  for (; served != 0 && waiter != nullptr; --served) {
+    waiter = waiter_list::after(*waiter);
+  }
+  return waiter;
 }
 
 /// Says how many creates the group could begin, when to look at it again, and what its flags are.
 void pool_state::update(slot_group& group) noexcept {
-  std::uint32_t waiters = 0;
+  const std::uint32_t all = group.queue.size();
   const std::uint32_t young = hopeful(group);
-  if (!suspended_) {
-    waiters = group.queue.size() - std::min(young, group.queue.size());
-    if (settings_.is_barging && waiters != 0) {  // what was left for them to take
-      waiters -= std::min(waiters, count_idle(group));
-    }
+  std::uint32_t served = suspended_ ? all : std::min(young, all);
+  if (settings_.is_barging && served != all) {  // what was left for them to take
+    served = std::min(all, served + count_idle(group));
   }
   const std::uint32_t min_idle = group.limits.min_idle;
+  const bool waits = group.retry.waits(now_.real);
   const std::uint32_t wanted =
-      closed_ || group.retry.waits(now_.real)
+      closed_ || waits
           ? 0
           : creates_wanted({.max_size = group.limits.max_size,
                             .min_idle = min_idle,
                             .max_creating = group.limits.max_creating,
                             .live = group.live,
                             .creating = group.creating - group.outdated,
-                            .idle = min_idle == 0 ? 0 : count_idle(group) + group.checks.size(),
-                            .waiters = waiters + group.kept});
-  const bool serves = waiters != 0;
-  room_.set_hunger(group, wanted, serves ? group.queue.first()->order : capacity::no_waiter);
+                            .idle = min_idle == 0
+                                        ? 0
+                                        : count_idle(group) + group.checks.size() + group.resetting,
+                            .waiters = all - served + group.kept});
+  room_.set_hunger(group, wanted, first_hungry(group, served));
   nanos due = never;
-  if (!closed_ && group.retry.waits(now_.real) && (serves || min_idle != 0)) {
+  if (!closed_ && waits && (served != all || min_idle != 0)) {
     due = group.retry.at();
   }
-  if (young != 0 && !group.queue.empty()) {
-    due = std::min(due, later(group.checks.newest()->record.task_began,
+  if (young != 0 && all != 0) {
+    due = std::min(due, later(first_hope(group)->record.task_began,
                               tuning::nanoseconds_for_answer));
   }
   set_due(group, due);
@@ -485,8 +496,7 @@ void pool_state::update(slot_group& group) noexcept {
 void pool_state::feed() noexcept {
   while (slot_group* const group = room_.next()) {
     if (room_.is_full()) {
-      const bool waits = group->hungry_since != capacity::no_waiter;
-      if (!waits || evicting_ >= room_.wanted() || !evict()) {
+      if (group->wanted == 0 || evicting_ >= room_.wanted() || !evict()) {
         break;
       }
       continue;
@@ -530,28 +540,22 @@ void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
 }
 
 /// Ends the resource that was not used for longest. False: all are in use; then their releases are
-/// reported.
+/// reported. A slot that was used since it was listed is listed anew.
 bool pool_state::evict() noexcept {
-  // Twice, since the first look at a slot that was used since only moves it to the end.
-  for (std::uint32_t looks = 2 * used_.size(); looks != 0 && !used_.empty(); --looks) {
-    pool_slot& slot = *used_.oldest();
-    slot_group& group = group_of(slot);
+  while (pool_slot* const slot = used_.first()) {
+    slot_group& group = group_of(*slot);
     slot_word ticket;
-    if (slot.state() != slot_state::idle) {
-      if (slot.mark()) {
-        unlist(group, slot);
+    if (slot->state() != slot_state::idle) {
+      if (slot->mark()) {
+        unlist(group, *slot);
       }
-      continue;
-    }
-    if (slot.last_used() != slot.record.listed_use) {  // used since: it is not the one
-      used_.remove(slot);
-      list(group, slot);
-      continue;
-    }
-    if (slot.take(ticket, slot_state::checking)) {
-      slot.record.is_evicted = true;
+    } else if (slot->last_used() != slot->record.seen_use) {
+      used_.remove(*slot);
+      list(group, *slot);
+    } else if (slot->take(ticket, slot_state::checking)) {
+      slot->record.is_evicted = true;
       ++evicting_;
-      close_slot(group, slot, destroy_reason::surplus);
+      close_slot(group, *slot, destroy_reason::surplus);
       return true;
     }
   }

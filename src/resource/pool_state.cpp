@@ -14,8 +14,8 @@ pool_state::pool_state(const pool_settings& settings, pool_core* core, slot_make
       settings_(settings),
       core_(core),
       runner_(runner),
-      room_(settings.max_total != 0 ? settings.max_total : settings.max_size),
       has_groups_(settings.max_total != 0),
+      room_(has_groups_ ? settings.max_total : settings.max_size, has_groups_),
       random_(seed) {}
 
 pool_state::~pool_state() {

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "deadline_heap.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/wait_word.hpp"
 #include "lido/resource/acquire_error.hpp"
+#include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/slot.hpp"
 
 namespace lido::detail {

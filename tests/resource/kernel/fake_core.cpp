@@ -1,4 +1,4 @@
-#include "kernel/fake_core.hpp"
+#include "resource/kernel/fake_core.hpp"
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 /// The invariants I1 to I4 of pool_state.hpp, from what its public members show.
 #pragma once
 
-#include "pool_state.hpp"
+#include "resource/pool_state.hpp"
 
 namespace lido::test {
 

@@ -1,10 +1,10 @@
-#include "kernel/kernel_driver.hpp"
+#include "resource/kernel/kernel_driver.hpp"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
-#include "kernel/fake_core.hpp"
+#include "resource/kernel/fake_core.hpp"
 
 namespace lido::test {
 
@@ -28,6 +28,12 @@ detail::pool_settings settings_of(const pool_setup& how) {
   return settings;
 }
 
+std::string text_of_cause(acquire_failure cause) {
+  constexpr std::array<const char*, 6> texts{"timed out", "cancelled",     "closed",
+                                             "too many",  "create failed", "deadlock"};
+  return texts.at(static_cast<std::size_t>(cause));
+}
+
 std::string text_of_one(const happening& one) {
   using kind = happening::kind;
   const std::string slot = " " + std::to_string(one.slot);
@@ -36,7 +42,7 @@ std::string text_of_one(const happening& one) {
     case kind::has: return who + " has" + slot;
     case kind::creates: return who + " creates" + slot;
     case kind::validates: return who + " validates" + slot;
-    case kind::refused: return who + ": " + std::string(to_string(one.cause));
+    case kind::refused: return who + ": " + text_of_cause(one.cause);
     case kind::called: return "call " + who;
     case kind::create: return "create" + slot;
     case kind::validate: return "validate" + slot;
@@ -66,6 +72,7 @@ kernel_driver::kernel_driver(const pool_setup& how)
       settings_(settings_of(how)),
       max_total_(how.max_total != 0 ? how.max_total : settings_.max_size),
       pool_(settings_, nullptr, &detail::typed_slot_block<int>::make, how.runner, /*seed=*/1) {
+  pool_.gate.advance(now_.age);
   if (how.max_total == 0) {
     add_group({.max_size = settings_.max_size,
                .min_idle = settings_.min_idle,

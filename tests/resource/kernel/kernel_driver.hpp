@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "kernel/invariants.hpp"
-#include "pool_state.hpp"
+#include "resource/kernel/invariants.hpp"
+#include "resource/pool_state.hpp"
 
 namespace lido::test {
 

@@ -4,9 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
-#include "kernel/kernel_driver.hpp"
+#include "resource/kernel/kernel_driver.hpp"
 
 namespace lido::test {
 
@@ -19,7 +20,10 @@ class kernel final : public kernel_driver {
   void problem(const std::string& what) override { ADD_FAILURE() << what; }
 };
 
-/// `expect(k.acquire('A'), "create 0")`.
-#define LIDO_EXPECT(event, effects) EXPECT_EQ(::lido::test::to_text(event), effects)
+/// `EXPECT_EQ(k.acquire('A'), "create 0")`.
+inline bool operator==(const happenings& all, const char* text) { return to_text(all) == text; }
+inline void PrintTo(const happening& one, std::ostream* out) {  // NOLINT(readability-identifier-naming): gtest's name
+  *out << to_text({one});
+}
 
 }  // namespace lido::test

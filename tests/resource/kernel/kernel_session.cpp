@@ -1,4 +1,4 @@
-#include "kernel/kernel_session.hpp"
+#include "resource/kernel/kernel_session.hpp"
 
 #include <chrono>
 

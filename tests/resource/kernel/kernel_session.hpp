@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "kernel/kernel_driver.hpp"
-#include "kernel/kernel_model.hpp"
+#include "resource/kernel/kernel_driver.hpp"
+#include "resource/kernel/kernel_model.hpp"
 
 namespace lido::test {
 
