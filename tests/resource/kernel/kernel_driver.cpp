@@ -36,21 +36,22 @@ std::string text_of_cause(acquire_failure cause) {
 
 std::string text_of_one(const happening& one) {
   using kind = happening::kind;
-  const std::string slot = " " + std::to_string(one.slot);
   const std::string who(1, one.who);
+  const std::string slot = std::string(" ").append(std::to_string(one.slot));
+  const auto of_slot = [&](std::string what) { return what.append(slot); };
   switch (one.what) {
     case kind::has: return who + " has" + slot;
     case kind::creates: return who + " creates" + slot;
     case kind::validates: return who + " validates" + slot;
     case kind::refused: return who + ": " + text_of_cause(one.cause);
-    case kind::called: return "call " + who;
-    case kind::create: return "create" + slot;
-    case kind::validate: return "validate" + slot;
-    case kind::reset: return "reset" + slot;
-    case kind::destroy: return "destroy" + slot + " (" + std::string(to_string(one.reason)) + ")";
-    case kind::slow: return "slow" + slot;
-    case kind::leak: return "leak" + slot;
-    case kind::returned: return "returned" + slot;
+    case kind::called: return std::string("call ").append(who);
+    case kind::create: return of_slot("create");
+    case kind::validate: return of_slot("validate");
+    case kind::reset: return of_slot("reset");
+    case kind::destroy: return of_slot("destroy").append(" (").append(to_string(one.reason)).append(")");
+    case kind::slow: return of_slot("slow");
+    case kind::leak: return of_slot("leak");
+    case kind::returned: return of_slot("returned");
     case kind::drained: return "drained";
     case kind::more: return "more";
   }
@@ -62,7 +63,7 @@ std::string text_of_one(const happening& one) {
 std::string to_text(const happenings& all) {
   std::string text;
   for (const happening& one : all) {
-    text += (text.empty() ? "" : "; ") + text_of_one(one);
+    text.append(text.empty() ? "" : "; ").append(text_of_one(one));
   }
   return text;
 }

@@ -89,7 +89,7 @@ void kernel_session::before_return(const client& one) {
 
 void kernel_session::after(const happenings& all) {
   if (log_ != nullptr) {
-    *log_ += "    " + to_text(all) + "\n";
+    log_->append("    ").append(to_text(all)).append("\n");
   }
   const char* const wrong = model_.judge(all);
   if (wrong != nullptr) {
@@ -99,7 +99,7 @@ void kernel_session::after(const happenings& all) {
 
 void kernel_session::note(const std::string& event) {
   if (log_ != nullptr) {
-    *log_ += event + "\n";
+    log_->append(event).append("\n");
   }
 }
 
