@@ -121,6 +121,14 @@ TEST_F(KernelControl, WhatIsMadeAfterTheCloseEnds) {
   EXPECT_EQ(k.created(2), "destroy 2 (closed)");
 }
 
+TEST(KernelTasks, ThreadsAreCountedForCreatesAndValidations) {
+  kernel k({.options = {.max_size = 9, .max_creating = 3}});
+  EXPECT_EQ(k.pool().most_tasks(), 8U);
+  k.acquire('A');
+  k.flush();  // the create may hang
+  EXPECT_EQ(k.pool().most_tasks(), 9U);
+}
+
 TEST(KernelClose, AnEmptyPoolIsDrainedAtOnce) {
   kernel k({.options = {.max_size = 3}});
   EXPECT_EQ(k.close(), "drained");

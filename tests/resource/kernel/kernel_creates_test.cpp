@@ -77,6 +77,18 @@ TEST(KernelCreates, AnAcquireWithoutTimeLeavesNoWishBehind) {
   EXPECT_EQ(k.created(0), "A has 0");
 }
 
+TEST(KernelCreates, AGroupMayHaveHundredsOfResources) {
+  kernel k({.options = {.max_size = 200, .min_idle = 200, .max_creating = 200}});
+  EXPECT_EQ(k.suspend(false), "");
+  EXPECT_EQ(k.limits({.max_size = 200, .min_idle = 200, .max_creating = 200}).size(), 200U);
+  for (std::uint32_t slot = 0; slot < 200; ++slot) {
+    k.created(slot);
+  }
+  EXPECT_EQ(k.stats().idle, 200);
+  EXPECT_EQ(k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1}).size(), 199U);
+  EXPECT_EQ(k.acquire('A'), "A has 199");
+}
+
 // ---- failures -------------------------------------------------------------------------------------
 
 TEST(KernelCreates, AFailedCreateIsTriedAgainAfterADrawnDelay) {

@@ -176,6 +176,20 @@ TEST(KernelOrder, MoreThanSixteenWaitersEndInSeveralRounds) {
   EXPECT_EQ(k.release('Z'), "");
 }
 
+TEST(KernelOrder, MoreThanSixteenLateWaitersArePassedByARelease) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('Z');
+  k.created(0);
+  for (char name = 'A'; name < 'U'; ++name) {
+    k.acquire(name, {.for_ms = 10});
+  }
+  k.acquire('V');
+  k.pass(10);
+  const test::happenings all = k.release('Z');
+  ASSERT_EQ(all.size(), 21U);
+  EXPECT_EQ(test::to_text({all.back()}), "V has 0");
+}
+
 TEST(KernelOrder, AClosedPoolRefusesAllWaitersInRounds) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('Z');
