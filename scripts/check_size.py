@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""No source file above 400 lines and no function above 40: what is longer has a second subject."""
+"""No source file above 700 lines and no function above 60: what is longer has a second subject."""
 import ast
 import sys
 from pathlib import Path
 
 from check_common import Outline, files_below, is_cpp, line_of, run
 
-FILE_LIMIT = 400
-FUNCTION_LIMIT = 40
+FILE_LIMIT = 700
+FUNCTION_LIMIT = 60
 FOLDERS = ["include", "src", "tests", "stress", "bench", "examples", "scripts", "cmake"]
 SUFFIXES = {".hpp", ".cpp", ".h", ".ipp", ".py", ".sh", ".cmake", ".in"}
 

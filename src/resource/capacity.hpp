@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "deadline_heap.hpp"
 #include "effects.hpp"
+#include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/stats.hpp"
@@ -50,10 +50,12 @@ class slot_group final : public idle_cache,
   using idle_cache::set_maybe_idle;
 
   /// More resources than `limits.max_size`, those that are about to end not counted.
-  [[nodiscard]] bool has_surplus() const noexcept { return live - shedding > limits.max_size; }
+  [[nodiscard]] bool has_surplus() const noexcept { return live - closing > limits.max_size; }
   /// A create has succeeded, and none has failed since.
   [[nodiscard]] bool is_proven() const noexcept { return has_created && !retry.is_failing(); }
-  [[nodiscard]] bool is_unused() const noexcept { return live == 0 && queue.empty(); }
+  [[nodiscard]] bool is_unused() const noexcept {
+    return live == 0 && queue.empty() && leaving == 0;
+  }
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): numbers and lists of the kernel
   std::shared_ptr<factory_hooks> hooks;
@@ -69,17 +71,18 @@ class slot_group final : public idle_cache,
   std::uint32_t creating = 0;  ///< of these
   std::uint32_t outdated = 0;  ///< of these, those begun before the last flush
   std::uint32_t kept = 0;      ///< of these, those that their creators will use; none outdated
-  std::uint32_t shedding = 0;  ///< closing because there are too many
   std::uint32_t closing = 0;
   std::uint32_t resetting = 0;
   std::uint32_t wanted = 0;  ///< creates to begin, for waiters
+  std::uint32_t leaving = 0;  ///< threads that ended their waits; the kernel has unlinked them
   bool has_created = false;
   bool has_stale = false;    ///< idle resources that must be validated first were seen
   bool is_overdue = false;   ///< the first waiter was overtaken for long enough
   bool is_unsettled = false;  ///< on the kernel's list of those
   std::uint32_t idle_seen = 0;  ///< by the sweep that is under way
-  std::uint64_t hungry_since = 0;
-  bool hungers_proven = false;  ///< which of the two heaps it is in, if any
+  std::uint64_t hungry_since = 0;  ///< the order of the first waiter that a create is for
+  nanos hungry_from = 0;           ///< since when that one waits
+  bool is_bounded = false;  ///< in which heap of hungry groups it is
   std::uint64_t flushed_in = 0;  ///< the last round of flushes of all groups
   nanos due = never;  ///< real time
   resource_pool_stats totals;
@@ -119,13 +122,16 @@ struct create_counts {
 /// The total of all groups, and which group may create next.
 ///
 /// A group is hungry while it may begin a create now. The one whose first waiter came first is
-/// served first. Creates of groups without a working resource take at most three quarters of the
-/// total, so that hosts to which connects hang leave room for others.
+/// served first. A group without a working resource may try one create at any time; further ones
+/// begin only while such groups create less than half of the total. So hosts to which connects hang
+/// leave room for others.
 class capacity {
  public:
   static constexpr std::uint64_t no_waiter = std::numeric_limits<std::uint64_t>::max();
 
-  explicit capacity(std::uint32_t max_total) noexcept : max_total_(max_total) {}
+  /// `is_shared`: by several groups.
+  capacity(std::uint32_t max_total, bool is_shared) noexcept
+      : max_total_(max_total), is_shared_(is_shared) {}
 
   [[nodiscard]] std::uint32_t live() const noexcept { return live_; }
   [[nodiscard]] std::uint32_t creating() const noexcept { return creating_; }
@@ -133,32 +139,33 @@ class capacity {
   [[nodiscard]] bool is_full() const noexcept { return live_ >= max_total_; }
   void set_max_total(std::uint32_t max_total) noexcept { max_total_ = max_total; }
 
-  /// `since`: the order of its first waiter, or no_waiter; wanted: creates to begin.
-  void set_hunger(slot_group& group, std::uint32_t wanted, std::uint64_t since) noexcept {
+  /// `wanted`: creates to begin; `first`: the first waiter that one of them is for, or null.
+  void set_hunger(slot_group& group, std::uint32_t wanted, const acquire_waiter* first) noexcept {
     forget(group);
     if (wanted != 0) {
-      group.hungry_since = since;
-      group.wanted = since != no_waiter ? wanted : 0;
+      group.hungry_since = first != nullptr ? first->order : no_waiter;
+      group.hungry_from = first != nullptr ? first->since : 0;
+      group.wanted = first != nullptr ? wanted : 0;
       wanted_ += group.wanted;
-      group.hungers_proven = group.is_proven();
-      (group.hungers_proven ? proven_ : unproven_).push(group);
+      group.is_bounded =
+          is_shared_ && !group.is_proven() && group.creating != group.outdated;
+      (group.is_bounded ? bounded_ : free_).push(group);
     }
   }
   /// Creates that waiters of all groups need.
   [[nodiscard]] std::uint32_t wanted() const noexcept { return wanted_; }
   /// The hungry group that is served next, or null.
   [[nodiscard]] slot_group* next() const noexcept {
-    slot_group* const proven = proven_.first();
-    slot_group* const unproven =
-        unproven_creating_ < std::max(1U, max_total_ - max_total_ / 4) ? unproven_.first() : nullptr;
-    if (proven == nullptr || unproven == nullptr) {
-      return proven != nullptr ? proven : unproven;
+    slot_group* const free = free_.first();
+    slot_group* const bounded = unproven_creating_ < max_total_ / 2 ? bounded_.first() : nullptr;
+    if (free == nullptr || bounded == nullptr) {
+      return free != nullptr ? free : bounded;
     }
-    return unproven->hungry_since < proven->hungry_since ? unproven : proven;
+    return bounded->hungry_since < free->hungry_since ? bounded : free;
   }
   void forget(slot_group& group) noexcept {
     wanted_ -= std::exchange(group.wanted, 0U);
-    (group.hungers_proven ? proven_ : unproven_).remove(group);
+    (group.is_bounded ? bounded_ : free_).remove(group);
   }
 
   void begin_create(slot_group& group, pool_slot& slot) noexcept {
@@ -192,13 +199,14 @@ class capacity {
   using hungry_groups = deadline_heap<slot_group, came_sooner, by_hunger>;
 
   std::uint32_t max_total_;
+  bool is_shared_;
   std::uint32_t live_ = 0;
   std::uint32_t creating_ = 0;
   std::uint32_t wanted_ = 0;
   std::uint32_t unproven_creating_ = 0;
   // A group is in one of them at most.
-  hungry_groups proven_;
-  hungry_groups unproven_;
+  hungry_groups free_;
+  hungry_groups bounded_;
 };
 
 }  // namespace lido::detail

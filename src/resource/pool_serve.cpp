@@ -48,10 +48,12 @@ void pool_state::refuse(acquire_waiter& waiter, acquire_failure cause) noexcept 
   const bool is_callback = waiter.is_callback();
   explain(waiter);
   const wait_word::ending found = waiter.word.cancel(static_cast<std::uint32_t>(cause));
-  if (found != wait_word::ending::too_late) {
-    count_failure(group, cause);
-    end_wait(waiter, word, found, is_callback);
+  if (found == wait_word::ending::too_late) {
+    ++group.leaving;  // until `on_left`
+    return;
   }
+  count_failure(group, cause);
+  end_wait(waiter, word, found, is_callback);
 }
 
 /// Notes what the failed acquire says. Before its wait ends: a thread may be gone afterwards.
@@ -148,6 +150,7 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
   waiter.kind = kind;
   const wait_word::ending found = waiter.word.give();
   if (found == wait_word::ending::too_late) {
+    ++group.leaving;  // until `on_left`
     return false;
   }
   if (kind == grant_kind::resource) {
@@ -180,17 +183,15 @@ bool pool_state::call(acquire_waiter& waiter) noexcept {
 /// A slot that is idle, or in use without a mark, has its bit, and its place in the order of use.
 void pool_state::list(slot_group& group, pool_slot& slot) noexcept {
   group.set_maybe_idle(slot, /*on=*/true);
-  if (has_groups_ && !slot.record.is_listed) {
-    slot.record.listed_use = slot.last_used();
-    used_.push_newest(slot);
+  if (has_groups_ && !used_.contains(slot)) {
+    slot.record.seen_use = slot.last_used();
+    used_.push(slot);
   }
 }
 
 void pool_state::unlist(slot_group& group, pool_slot& slot) noexcept {
   group.set_maybe_idle(slot, /*on=*/false);
-  if (has_groups_) {
-    used_.remove(slot);
-  }
+  used_.remove(slot);
 }
 
 bool pool_state::needs_validation(const slot_group& group, const pool_slot& slot) const noexcept {
@@ -300,8 +301,6 @@ void pool_state::close_slot(slot_group& group, pool_slot& slot, destroy_reason w
   unlist(group, slot);
   (void)slot.move(slot_state::closing);
   ++group.closing;
-  slot.record.is_surplus = why == destroy_reason::surplus && !slot.record.is_evicted;
-  group.shedding += slot.record.is_surplus ? 1 : 0;
   slot.record.reason = why;
   out_.destroy.push(slot);
 }
@@ -413,40 +412,49 @@ void pool_state::serve(slot_group& group, bool force) noexcept {
 /// the only idle resource validates it itself if it has the time; so does each thread in a pool
 /// without threads, and one that does not wait.
 void pool_state::check_stale(slot_group& group) noexcept {
-  acquire_waiter* const first = group.queue.first();
-  if (first == nullptr || !group.has_stale) {
-    return;
-  }
-  const bool is_manual = runner_ == runner_kind::manual;
-  const bool needs_no_answer = is_manual || first->until.is_at_once();
-  const bool is_alone = group.queue.size() == 1 && first->has_time && group.checks.empty();
-  if (!first->is_callback() && (needs_no_answer || is_alone)) {
-    if (pool_slot* const slot = take_stale(group, slot_state::in_use, !needs_no_answer)) {
+  while (group.has_stale && !suspended_ && !out_.is_full()) {
+    acquire_waiter* const first = first_open(group);
+    if (first == nullptr) {
+      return;
+    }
+    const bool needs_no_answer = runner_ == runner_kind::manual || first->until.is_at_once();
+    const bool is_alone = group.queue.size() == 1 && first->has_time && group.checks.empty();
+    pool_slot* slot = nullptr;
+    if (!first->is_callback() && (needs_no_answer || is_alone)) {
+      slot = take_stale(group, slot_state::in_use, !needs_no_answer);
+    }
+    if (slot != nullptr) {
       list(group, *slot);
       if (!hand_over(*first, *slot, grant_kind::validate)) {
         make_idle(group, *slot);
       }
+      continue;
+    }
+    if (hopeful(group) >= group.queue.size() ||
+        group.checks.size() > group.limits.max_creating) {
       return;
     }
-  }
-  while (hopeful(group) < group.queue.size() &&
-         group.checks.size() <= group.limits.max_creating) {
-    pool_slot* const slot = take_stale(group, slot_state::checking, /*only=*/false);
-    if (slot == nullptr) {
-      group.has_stale = false;
-      return;
+    slot = take_stale(group, slot_state::checking, /*only=*/false);
+    group.has_stale = slot != nullptr;
+    if (slot != nullptr) {
+      begin_check(group, *slot);
     }
-    begin_check(group, *slot);
   }
 }
 
-/// Validations that may soon be answered. One that has taken longer than most answers holds up no
-/// waiter: others are begun beside it, and then creates.
+/// The oldest validation that may soon be answered, or null. One that has taken longer than most
+/// answers holds up no waiter: others are begun beside it, and then creates.
+const pool_slot* pool_state::first_hope(const slot_group& group) const noexcept {
+  const pool_slot* slot = group.checks.oldest();
+  while (slot != nullptr && now_.real - slot->record.task_began >= tuning::nanoseconds_for_answer) {
+    slot = slot->record.newer;
+  }
+  return slot;
+}
+
 std::uint32_t pool_state::hopeful(const slot_group& group) const noexcept {
   std::uint32_t young = 0;
-  for (const pool_slot* slot = group.checks.newest();
-       slot != nullptr && now_.real - slot->record.task_began < tuning::nanoseconds_for_answer;
-       slot = slot->record.older) {
+  for (const pool_slot* slot = first_hope(group); slot != nullptr; slot = slot->record.newer) {
     ++young;
   }
   return young;
@@ -455,50 +463,52 @@ std::uint32_t pool_state::hopeful(const slot_group& group) const noexcept {
 /// What the group releases goes to another, whose first waiter came long before.
 bool pool_state::is_preempted(const slot_group& group) const noexcept {
   const slot_group* const other = room_.next();
-  if (other == nullptr || other == &group || !room_.is_full() || other->queue.empty() ||
-      evicting_ >= room_.wanted()) {
-    return false;
-  }
   const acquire_waiter* const mine = group.queue.first();
-  const acquire_waiter* const theirs = other->queue.first();
-  return mine != nullptr && theirs->order < mine->order &&
-         now_.real - theirs->since > settings_.prefer_same_key_for;
+  return other != nullptr && other != &group && mine != nullptr && room_.is_full() &&
+         evicting_ < room_.wanted() && other->hungry_since < mine->order &&
+         now_.real - other->hungry_from > settings_.prefer_same_key_for;
 }
 
-/// Of several keys, one without a working resource creates one at a time.
-std::uint32_t pool_state::most_creating(const slot_group& group) const noexcept {
-  return has_groups_ && !group.is_proven() ? 1 : group.limits.max_creating;
+/// The first waiter for which nothing is being made. `served`: so many need nothing made.
+const acquire_waiter* pool_state::first_hungry(const slot_group& group,
+                                               std::uint32_t served) const noexcept {
+  const acquire_waiter* waiter = group.queue.first();
+  served += group.creating - group.outdated - group.kept;
+  for (; served != 0 && waiter != nullptr; --served) {
+    waiter = wait_queue::after(*waiter);
+  }
+  return waiter;
 }
 
 /// Says how many creates the group could begin, when to look at it again, and what its flags are.
 void pool_state::update(slot_group& group) noexcept {
-  std::uint32_t waiters = 0;
+  const std::uint32_t all = group.queue.size();
   const std::uint32_t young = hopeful(group);
-  if (!suspended_) {
-    waiters = group.queue.size() - std::min(young, group.queue.size());
-    if (settings_.is_barging && waiters != 0) {  // what was left for them to take
-      waiters -= std::min(waiters, count_idle(group));
-    }
+  std::uint32_t served = suspended_ ? all : std::min(young, all);
+  if (settings_.is_barging && served != all) {  // what was left for them to take
+    served = std::min(all, served + count_idle(group));
   }
   const std::uint32_t min_idle = group.limits.min_idle;
+  const bool waits = group.retry.waits(now_.real);
   const std::uint32_t wanted =
-      closed_ || group.retry.waits(now_.real)
+      closed_ || waits
           ? 0
           : creates_wanted({.max_size = group.limits.max_size,
                             .min_idle = min_idle,
-                            .max_creating = most_creating(group),
+                            .max_creating = group.limits.max_creating,
                             .live = group.live,
                             .creating = group.creating - group.outdated,
-                            .idle = min_idle == 0 ? 0 : count_idle(group) + group.checks.size(),
-                            .waiters = waiters + group.kept});
-  const bool serves = waiters != 0;
-  room_.set_hunger(group, wanted, serves ? group.queue.first()->order : capacity::no_waiter);
+                            .idle = min_idle == 0
+                                        ? 0
+                                        : count_idle(group) + group.checks.size() + group.resetting,
+                            .waiters = all - served + group.kept});
+  room_.set_hunger(group, wanted, first_hungry(group, served));
   nanos due = never;
-  if (!closed_ && group.retry.waits(now_.real) && (serves || min_idle != 0)) {
+  if (!closed_ && waits && (served != all || min_idle != 0)) {
     due = group.retry.at();
   }
-  if (young != 0 && !group.queue.empty()) {
-    due = std::min(due, later(group.checks.newest()->record.task_began,
+  if (young != 0 && all != 0) {
+    due = std::min(due, later(first_hope(group)->record.task_began,
                               tuning::nanoseconds_for_answer));
   }
   set_due(group, due);
@@ -510,8 +520,7 @@ void pool_state::update(slot_group& group) noexcept {
 void pool_state::feed() noexcept {
   while (slot_group* const group = room_.next()) {
     if (room_.is_full()) {
-      const bool waits = group->hungry_since != capacity::no_waiter;
-      if (!waits || evicting_ >= room_.wanted() || !evict()) {
+      if (group->wanted == 0 || evicting_ >= room_.wanted() || !evict()) {
         break;
       }
       continue;
@@ -545,6 +554,9 @@ void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
     if (hand_over(*waiter, slot, grant_kind::create)) {
       slot.record.is_kept = true;
       ++group.kept;
+      if (settings_.is_barging) {
+        settle_later(group);  // an idle resource may have been left for this waiter
+      }
       return;
     }
   }
@@ -552,28 +564,22 @@ void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
 }
 
 /// Ends the resource that was not used for longest. False: all are in use; then their releases are
-/// reported.
+/// reported. A slot that was used since it was listed is listed anew.
 bool pool_state::evict() noexcept {
-  // Twice round at most: a slot that was used since it was listed gets a second look.
-  for (std::uint32_t looks = 2 * used_.size(); looks != 0 && !used_.empty(); --looks) {
-    pool_slot& slot = *used_.oldest();
-    slot_group& group = group_of(slot);
+  while (pool_slot* const slot = used_.first()) {
+    slot_group& group = group_of(*slot);
     slot_word ticket;
-    if (slot.state() != slot_state::idle) {
-      if (slot.mark()) {
-        unlist(group, slot);
+    if (slot->state() != slot_state::idle) {
+      if (slot->mark()) {
+        unlist(group, *slot);
       }
-      continue;
-    }
-    if (slot.last_used() != slot.record.listed_use) {  // used since: it is not the one
-      used_.remove(slot);
-      list(group, slot);
-      continue;
-    }
-    if (slot.take(ticket, slot_state::checking)) {
-      slot.record.is_evicted = true;
+    } else if (slot->last_used() != slot->record.seen_use) {
+      used_.remove(*slot);
+      list(group, *slot);
+    } else if (slot->take(ticket, slot_state::checking)) {
+      slot->record.is_evicted = true;
       ++evicting_;
-      close_slot(group, slot, destroy_reason::surplus);
+      close_slot(group, *slot, destroy_reason::surplus);
       return true;
     }
   }

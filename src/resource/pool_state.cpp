@@ -14,8 +14,8 @@ pool_state::pool_state(const pool_settings& settings, pool_core* core, slot_make
       settings_(settings),
       core_(core),
       runner_(runner),
-      room_(settings.max_total != 0 ? settings.max_total : settings.max_size),
       has_groups_(settings.max_total != 0),
+      room_(has_groups_ ? settings.max_total : settings.max_size, has_groups_),
       random_(seed) {}
 
 pool_state::~pool_state() {
@@ -102,7 +102,11 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
   } else if (!again && has_too_many(group)) {
     unlink(waiter);
     refuse(waiter, acquire_failure::too_many_waiters);
+  } else {
+    return finish();
   }
+  update(group);  // nothing is to be created for it any more
+  feed();
   return finish();
 }
 
@@ -135,6 +139,8 @@ effects pool_state::on_left(acquire_waiter& waiter, const moment& now) noexcept 
   slot_group& group = *waiter.group;
   if (wait_queue::contains(waiter)) {
     unlink(waiter);
+  } else {
+    --group.leaving;
   }
   count_failure(group, waiter.cause());
   explain(waiter);
@@ -228,7 +234,6 @@ effects pool_state::on_destroyed(pool_slot& slot, const moment& now) noexcept {
   now_ = now;
   slot_group& group = group_of(slot);
   --group.closing;
-  group.shedding -= slot.record.is_surplus ? 1 : 0;
   evicting_ -= slot.record.is_evicted ? 1 : 0;
   ++group.totals.destroyed[static_cast<std::size_t>(slot.record.reason)];
   group.totals.uses += slot.uses();

@@ -156,6 +156,12 @@ class pool_state {
     }
   };
 
+  struct used_sooner {
+    bool operator()(const pool_slot& left, const pool_slot& right) const noexcept {
+      return left.record.seen_use < right.record.seen_use;
+    }
+  };
+
   effects finish() noexcept;
   // Waiters.
   void link(acquire_waiter& waiter, bool first) noexcept;
@@ -200,9 +206,11 @@ class pool_state {
   void settle_later(slot_group& group) noexcept;
   void serve(slot_group& group, bool force) noexcept;
   void check_stale(slot_group& group) noexcept;
+  [[nodiscard]] const pool_slot* first_hope(const slot_group& group) const noexcept;
   [[nodiscard]] std::uint32_t hopeful(const slot_group& group) const noexcept;
+  [[nodiscard]] const acquire_waiter* first_hungry(const slot_group& group,
+                                                   std::uint32_t served) const noexcept;
   [[nodiscard]] bool is_preempted(const slot_group& group) const noexcept;
-  [[nodiscard]] std::uint32_t most_creating(const slot_group& group) const noexcept;
   void update(slot_group& group) noexcept;
   void feed() noexcept;
   void begin_create(slot_group& group, pool_slot& slot) noexcept;
@@ -224,13 +232,13 @@ class pool_state {
   const pool_settings& settings_;
   pool_core* core_;
   const runner_kind runner_;
+  const bool has_groups_;
   capacity room_;
   slot_group* groups_ = nullptr;
   slot_group* unsettled_ = nullptr;
   waiter_deadlines deadlines_;
   deadline_heap<slot_group, due_sooner, by_timer> timers_;
-  slot_chain used_;  // of several groups: slots with a bit, least recently used first
-  bool has_groups_ = false;
+  deadline_heap<pool_slot, used_sooner> used_;  // of several groups: slots with a bit
   std::uint32_t evicting_ = 0;
   std::uint32_t checking_ = 0;  // validations under way, of all groups
   bool closed_ = false;

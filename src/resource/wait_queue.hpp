@@ -7,14 +7,14 @@
 #include <memory>
 #include <string>
 
-#include "deadline_heap.hpp"
+#include "holders.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/wait_word.hpp"
 #include "lido/resource/acquire_error.hpp"
+#include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/slot.hpp"
 #include "lido/resource/stats.hpp"
-#include "holders.hpp"
 
 namespace lido::detail {
 

@@ -12,6 +12,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/debug/place.hpp"
+#include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/limits.hpp"
 
@@ -82,13 +83,12 @@ struct slot_record {
   bool is_outdated = false;     ///< the create was begun before the last flush
   bool is_unproven = false;     ///< the create of a group without a working resource
   bool is_evicted = false;      ///< closing, to give room to another group
-  bool is_surplus = false;      ///< closing, and counted in `shedding`
   nanos task_began = 0;         ///< of a validation, in real time
-  // Least recently used first, in a pool with several groups.
+  // Of a validation, in the order in which they began.
   pool_slot* older = nullptr;
   pool_slot* newer = nullptr;
   bool is_listed = false;
-  nanos listed_use = 0;  ///< the last use as of when it was listed
+  nanos seen_use = 0;  ///< the last use that the kernel knows of, in a pool with several groups
 };
 
 /// One slot of a pool.
@@ -100,7 +100,7 @@ struct slot_record {
 ///
 /// Memory ordering: what was done to a resource in one state is visible in the next (1, 2).
 /// Progress: wait-free, except `mark`, which is lock-free.
-class alignas(no_false_sharing) pool_slot {
+class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
  public:
   pool_slot() noexcept = default;
   pool_slot(const pool_slot&) = delete;

@@ -1,0 +1,31 @@
+#include "resource/kernel/fake_core.hpp"
+
+#include <utility>
+
+#include "lido/resource/idle_cache.hpp"
+
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): for functions without a state
+lido::test::release_path last_path = lido::test::release_path::fast;
+
+}  // namespace
+
+lido::test::release_path lido::test::take_release_path() noexcept {
+  return std::exchange(last_path, release_path::fast);
+}
+
+namespace lido::detail {
+
+void idle_cache::release_slow(const slot_grant& /*grant*/) noexcept {
+  last_path = test::release_path::slow;
+}
+void idle_cache::release_marked(const slot_grant& /*grant*/) noexcept {
+  last_path = test::release_path::marked;
+}
+void idle_cache::serve(leaving_mark& leaving) noexcept {
+  last_path = test::release_path::idle;
+  leaving.end();
+}
+
+}  // namespace lido::detail

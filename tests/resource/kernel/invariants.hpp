@@ -1,0 +1,132 @@
+/// @file
+/// The invariants I1 to I4 of pool_state.hpp, from what its public members show.
+#pragma once
+
+#include "resource/pool_state.hpp"
+
+namespace lido::test {
+
+/// What the invariants depend on beside the kernel's own state.
+struct invariant_context {
+  detail::moment now;
+  std::uint32_t max_total = 0;
+  bool is_barging = false;
+  detail::nanos prefer_same_key_for = 0;
+};
+
+namespace invariants {
+
+using detail::pool_slot;
+using detail::pool_state;
+using detail::slot_group;
+using detail::slot_state;
+
+/// I1 of one group.
+inline const char* counts_of(pool_state& pool, const slot_group& group) {
+  std::uint32_t live = 0;
+  std::uint32_t creating = 0;
+  std::uint32_t outdated = 0;
+  std::uint32_t kept = 0;
+  std::uint32_t closing = 0;
+  std::uint32_t checking = 0;
+  pool.table.for_each([&](const pool_slot& slot) {
+    if (slot.record.cache != &group) {
+      return;
+    }
+    const slot_state state = slot.state();
+    live += state != slot_state::empty ? 1 : 0;
+    creating += state == slot_state::creating ? 1 : 0;
+    outdated += state == slot_state::creating && slot.record.is_outdated ? 1 : 0;
+    kept += state == slot_state::creating && slot.record.is_kept && !slot.record.is_outdated ? 1 : 0;
+    closing += state == slot_state::closing ? 1 : 0;
+    checking += state == slot_state::checking ? 1 : 0;
+  });
+  const bool right = live == group.live && creating == group.creating &&
+                     outdated == group.outdated && kept == group.kept && closing == group.closing &&
+                     checking == group.checks.size() + group.resetting;
+  return right ? nullptr : "I1: a group counts other slots than it has";
+}
+
+/// I2 of one group.
+inline const char* bits_of(pool_state& pool, slot_group& group) {
+  const char* wrong = nullptr;
+  pool.table.for_each([&](const pool_slot& slot) {
+    if (slot.record.cache != &group) {
+      return;
+    }
+    const bool bit = group.find_maybe_idle([&](const pool_slot& one) { return &one == &slot; });
+    const detail::slot_word word = slot.word();
+    const bool should = word.state() == slot_state::idle ||
+                        (word.state() == slot_state::in_use && !word.marked());
+    wrong = bit == should ? wrong : "I2: the bit of a slot does not say whether it may be idle";
+  });
+  return wrong;
+}
+
+inline const detail::acquire_waiter* first_waiting(const slot_group& group) {
+  const detail::acquire_waiter* waiter = group.queue.first();
+  while (waiter != nullptr && !waiter->word.open()) {
+    waiter = detail::wait_queue::after(*waiter);
+  }
+  return waiter;
+}
+
+/// Whether another group with an older waiter may be owed what this group releases.
+inline bool may_be_preempted(pool_state& pool, const slot_group& group, std::uint32_t live,
+                             const invariant_context& context) {
+  const detail::acquire_waiter* const mine = first_waiting(group);
+  bool found = false;
+  pool.for_each_group([&](const slot_group& other) {
+    const detail::acquire_waiter* const theirs = first_waiting(other);
+    found = found || (&other != &group && theirs != nullptr && mine != nullptr &&
+                      theirs->order < mine->order && live >= context.max_total &&
+                      context.now.real - theirs->since > context.prefer_same_key_for);
+  });
+  return found;
+}
+
+/// I3 of one group, in pools that give resources in the order of arrival.
+inline const char* waits_of(pool_state& pool, slot_group& group, std::uint32_t live,
+                            const invariant_context& context) {
+  if (context.is_barging || first_waiting(group) == nullptr || pool.counts_of(group).suspended ||
+      may_be_preempted(pool, group, live, context)) {
+    return nullptr;
+  }
+  const pool_slot* const idle = pool.table.find([&](const pool_slot& slot) {
+    return slot.record.cache == &group && slot.state() == slot_state::idle &&
+           !slot.is_over(context.now.age, group.epoch()) &&
+           (slot.is_fresh(context.now.age, group.epoch()) || !slot.maker->can_validate());
+  });
+  return idle == nullptr ? nullptr : "I3: a waiter waits beside an idle resource";
+}
+
+/// I4 of one group.
+inline const char* links_of(const slot_group& group) {
+  for (const detail::acquire_waiter* waiter = group.queue.first(); waiter != nullptr;
+       waiter = detail::wait_queue::after(*waiter)) {
+    if (!detail::waiter_deadlines::contains(*waiter) || waiter->group != &group ||
+        waiter->until.is_at_once()) {
+      return "I4: a waiter in a queue has no deadline";
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace invariants
+
+/// Null, or the first invariant that does not hold. After an event whose effects were run.
+inline const char* broken_invariant(detail::pool_state& pool, const invariant_context& context) {
+  std::uint32_t live = 0;
+  pool.for_each_group([&](const detail::slot_group& group) { live += group.live; });
+  const char* wrong = nullptr;
+  pool.for_each_group([&](detail::slot_group& group) {
+    for (const char* const one :
+         {invariants::counts_of(pool, group), invariants::bits_of(pool, group),
+          invariants::waits_of(pool, group, live, context), invariants::links_of(group)}) {
+      wrong = wrong != nullptr ? wrong : one;
+    }
+  });
+  return wrong;
+}
+
+}  // namespace lido::test

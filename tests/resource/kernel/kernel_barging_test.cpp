@@ -1,0 +1,129 @@
+// Pools in which newcomers may overtake, and pools without threads.
+#include <chrono>
+
+#include "resource/kernel/kernel_fixture.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::kernel;
+
+class KernelBarging : public ::testing::Test {
+ protected:
+  KernelBarging() {
+    k.acquire('A');
+    k.created(0);
+    k.look('A');
+  }
+  kernel k{{.options = {.max_size = 1}, .is_barging = true}};  // NOLINT(*-non-private-member-*)
+};
+
+TEST_F(KernelBarging, TheFirstWaiterIsCalledAndLooksForItself) {
+  k.acquire('B');
+  k.acquire('C');
+  EXPECT_EQ(k.release('A'), "call B");
+  EXPECT_EQ(k.look('B'), "B has 0");
+}
+
+TEST_F(KernelBarging, ANewcomerMayTakeTheResourceBefore) {
+  k.acquire('B');
+  EXPECT_EQ(k.release('A'), "call B");
+  EXPECT_TRUE(k.acquire_fast('D'));
+  EXPECT_EQ(k.look('B'), "");
+  EXPECT_EQ(k.release('D'), "call B");
+  EXPECT_EQ(k.look('B'), "B has 0");
+}
+
+TEST_F(KernelBarging, AWaiterIsCalledOnceUntilItLooks) {
+  k.acquire('B');
+  EXPECT_EQ(k.release('A'), "call B");
+  EXPECT_TRUE(k.acquire_fast('D'));
+  EXPECT_EQ(k.release('D'), "");
+}
+
+TEST_F(KernelBarging, AWaiterIsOvertakenForTenMillisecondsAtMost) {
+  k.acquire('B');
+  EXPECT_EQ(k.release('A'), "call B");
+  EXPECT_TRUE(k.acquire_fast('D'));
+  EXPECT_EQ(k.look('B'), "");
+  k.tick(10);
+  EXPECT_EQ(k.release('D'), "B has 0");
+}
+
+TEST_F(KernelBarging, NewcomersLeaveResourcesToAWaiterThatWasOvertakenForLong) {
+  k.acquire('B');
+  k.release('A');
+  k.acquire_fast('D');
+  k.tick(10);
+  EXPECT_EQ(k.look('B'), "");  // and finds nothing
+  EXPECT_TRUE(k.group(0).is_held());
+  EXPECT_EQ(k.release('D'), "B has 0");
+  EXPECT_FALSE(k.group(0).is_held());
+}
+
+TEST_F(KernelBarging, ACallbackIsHandedTheResource) {
+  k.acquire('b');
+  EXPECT_EQ(k.release('A'), "b has 0");
+}
+
+TEST_F(KernelBarging, TheNextIsCalledWhenACalledWaiterGivesUp) {
+  k.acquire('B');
+  k.acquire('C');
+  EXPECT_EQ(k.release('A'), "call B");
+  ASSERT_TRUE(k.give_up('B'));
+  EXPECT_EQ(k.leave('B'), "call C");
+  EXPECT_EQ(k.look('C'), "C has 0");
+}
+
+// ---- without threads ------------------------------------------------------------------------------
+
+class KernelManual : public ::testing::Test {
+ protected:
+  kernel k{{.options = {.max_size = 2, .max_creating = 2, .retry_first = 100ms},
+            .runner = detail::runner_kind::manual}};  // NOLINT(*-non-private-member-*)
+};
+
+TEST_F(KernelManual, AThreadIsToldToCreate) {
+  EXPECT_EQ(k.acquire('A'), "A creates 0");
+  EXPECT_EQ(k.has_created('A', true), "A has 0");
+  EXPECT_EQ(k.release('A'), "");
+}
+
+TEST_F(KernelManual, AThreadThatFailsIsFirstAgain) {
+  EXPECT_EQ(k.acquire('A'), "A creates 0");
+  EXPECT_EQ(k.acquire('B'), "B creates 1");
+  EXPECT_EQ(k.acquire('C'), "");
+  EXPECT_EQ(k.has_created('A', false), "");
+  EXPECT_EQ(k.has_created('B', true), "B has 1; A creates 0");  // the backoff has ended
+  EXPECT_EQ(k.has_created('A', false), "");
+  EXPECT_EQ(k.release('B'), "A has 1");
+  EXPECT_EQ(k.tick(100), "C creates 0");
+}
+
+TEST_F(KernelManual, AThreadThatFailsForEverIsTold) {
+  k.acquire('A');
+  EXPECT_EQ(k.has_created('A', false, /*permanent=*/true), "A: create failed");
+}
+
+TEST_F(KernelManual, CreatesOfCallbacksAreTasks) {
+  EXPECT_EQ(k.acquire('a'), "create 0");
+  EXPECT_EQ(k.acquire('B'), "create 1");  // a is first
+  EXPECT_EQ(k.created(0), "a has 0");
+}
+
+TEST_F(KernelManual, WhatWasMadeBeforeAFlushEndsAndItsThreadIsFirstAgain) {
+  k.acquire('A');
+  EXPECT_EQ(k.flush(), "");
+  EXPECT_EQ(k.has_created('A', true), "destroy 0 (flushed); A creates 1");
+}
+
+TEST_F(KernelManual, CreatesOfThreadsDoNotCountForOthers) {
+  k.limits({.max_size = 3, .min_idle = 0, .max_creating = 3});
+  EXPECT_EQ(k.acquire('A'), "A creates 2");
+  EXPECT_EQ(k.acquire('b'), "create 0");
+  EXPECT_EQ(k.acquire('c'), "create 1");
+}
+
+}  // namespace
+}  // namespace lido

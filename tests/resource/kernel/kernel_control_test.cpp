@@ -1,0 +1,125 @@
+// Kill, limits, suspend, close.
+#include <chrono>
+
+#include "resource/kernel/kernel_fixture.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::kernel;
+
+/// Three resources: 0 and 1 are held by A and B, 2 is idle.
+class KernelControl : public ::testing::Test {
+ protected:
+  KernelControl() {
+    for (const char name : {'A', 'B', 'C'}) {
+      k.acquire(name);
+    }
+    for (const std::uint32_t slot : {0U, 1U, 2U}) {
+      k.created(slot);
+    }
+    k.release('C');
+  }
+  kernel k{{.options = {.max_size = 3, .max_creating = 3}}};  // NOLINT(*-non-private-member-*)
+};
+
+TEST_F(KernelControl, AnIdleResourceIsKilledAtOnce) {
+  EXPECT_EQ(k.kill(2), "destroy 2 (killed)");
+  EXPECT_EQ(k.kill(2), "");
+  EXPECT_EQ(k.destroyed(2), "");
+}
+
+TEST_F(KernelControl, AResourceInUseIsKilledWhenItComesBack) {
+  EXPECT_EQ(k.kill(0), "");
+  EXPECT_EQ(k.release('A'), "destroy 0 (killed)");
+}
+
+TEST_F(KernelControl, AKilledResourceIsReplacedForAWaiter) {
+  k.acquire('C');  // has 2
+  k.acquire('D');
+  k.kill(0);
+  EXPECT_EQ(k.release('A'), "destroy 0 (killed)");
+  EXPECT_EQ(k.destroyed(0), "create 0");
+  EXPECT_EQ(k.created(0), "D has 0");
+}
+
+TEST_F(KernelControl, ASmallerPoolEndsIdleResourcesFirst) {
+  EXPECT_EQ(k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1}), "destroy 2 (surplus)");
+  EXPECT_EQ(k.release('A'), "destroy 0 (surplus)");
+  EXPECT_EQ(k.release('B'), "");
+  EXPECT_EQ(k.stats().idle, 1);
+}
+
+TEST_F(KernelControl, ResourcesThatAreEndingAreNoSurplus) {
+  EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)");
+  EXPECT_EQ(k.limits({.max_size = 2, .min_idle = 0, .max_creating = 1}), "");
+  EXPECT_EQ(k.release('B'), "");
+  EXPECT_EQ(k.stats().idle, 2);
+}
+
+TEST_F(KernelControl, ALargerPoolCreatesForItsWaiters) {
+  k.acquire('C');
+  k.acquire('D');
+  k.acquire('E');
+  EXPECT_EQ(k.limits({.max_size = 5, .min_idle = 0, .max_creating = 2}), "create 3; create 4");
+  EXPECT_EQ(k.created(4), "D has 4");
+}
+
+TEST_F(KernelControl, APoolOfSizeZeroKeepsNothing) {
+  EXPECT_EQ(k.limits({.max_size = 0, .min_idle = 0, .max_creating = 1}), "destroy 2 (surplus)");
+  EXPECT_EQ(k.release('A'), "destroy 0 (surplus)");
+  EXPECT_EQ(k.discard('B'), "destroy 1 (discarded)");
+  for (const std::uint32_t slot : {0U, 1U, 2U}) {
+    EXPECT_EQ(k.destroyed(slot), "");
+  }
+  EXPECT_EQ(k.acquire('A'), "");
+  EXPECT_EQ(k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1}), "create 2");
+}
+
+TEST_F(KernelControl, ASuspendedPoolGivesNothing) {
+  EXPECT_EQ(k.suspend(), "");
+  EXPECT_FALSE(k.acquire_fast('C'));
+  EXPECT_EQ(k.acquire('C'), "");
+  EXPECT_EQ(k.acquire('d'), "");
+  EXPECT_EQ(k.acquire('E', {.for_ms = 0}), "E: timed out");
+  EXPECT_EQ(k.release('A'), "");
+  EXPECT_EQ(k.stats().idle, 2);
+  EXPECT_EQ(k.suspend(false), "C has 0; d has 2");
+}
+
+TEST_F(KernelControl, ASuspendedPoolCreatesNothingForWaiters) {
+  EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)");
+  EXPECT_EQ(k.destroyed(0), "");
+  k.acquire('C');  // has 2
+  k.suspend();
+  EXPECT_EQ(k.acquire('D'), "");
+  EXPECT_EQ(k.suspend(false), "create 0");
+}
+
+TEST_F(KernelControl, AClosedPoolEndsAndIsDrained) {
+  k.acquire('C');  // has 2
+  k.acquire('D');
+  k.acquire('e');
+  EXPECT_EQ(k.release('C'), "D has 2");
+  EXPECT_EQ(k.close(), "e: closed");
+  EXPECT_EQ(k.acquire('F'), "F: closed");
+  EXPECT_EQ(k.release('A'), "destroy 0 (closed)");
+  EXPECT_EQ(k.destroyed(0), "");
+  EXPECT_EQ(k.release('D'), "destroy 2 (closed)");
+  EXPECT_EQ(k.detach('B'), "");
+  EXPECT_FALSE(k.pool().is_drained());
+  EXPECT_EQ(k.destroyed(2), "drained");
+  EXPECT_EQ(k.tick(1000), "");  // once
+}
+
+TEST_F(KernelControl, WhatIsMadeAfterTheCloseEnds) {
+  k.acquire('C');
+  k.detach('C');
+  k.acquire('D');  // create 2
+  EXPECT_EQ(k.close(), "D: closed");
+  EXPECT_EQ(k.created(2), "destroy 2 (closed)");
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,214 @@
+// When creates begin, how many at once, and what follows when they fail.
+#include <chrono>
+
+#include "resource/kernel/kernel_fixture.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::kernel;
+
+TEST(KernelCreates, AsManyBeginAsWait) {
+  kernel k({.options = {.max_size = 4, .max_creating = 4}});
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  EXPECT_EQ(k.acquire('b'), "create 1");
+  EXPECT_EQ(k.created(1), "A has 1");
+  EXPECT_EQ(k.acquire('C'), "create 2");
+  EXPECT_EQ(k.created(2), "b has 2");
+  EXPECT_EQ(k.created(0), "C has 0");
+}
+
+TEST(KernelCreates, NoMoreBeginAtOnceThanMaxCreating) {
+  kernel k({.options = {.max_size = 4, .max_creating = 2}});
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  EXPECT_EQ(k.acquire('B'), "create 1");
+  EXPECT_EQ(k.acquire('C'), "");
+  EXPECT_EQ(k.created(0), "A has 0; create 2");
+}
+
+TEST(KernelCreates, ThereAreNoMoreResourcesThanMaxSize) {
+  kernel k({.options = {.max_size = 1, .max_creating = 4}});
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  EXPECT_EQ(k.acquire('B'), "");
+  EXPECT_EQ(k.created(0), "A has 0");
+  EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)");  // counts until it has ended
+  EXPECT_EQ(k.destroyed(0), "create 0");
+}
+
+TEST(KernelCreates, ADetachedResourceMakesRoomAtOnce) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('B');
+  EXPECT_EQ(k.detach('A'), "create 0");
+  EXPECT_EQ(k.stats().detached, 1);
+}
+
+TEST(KernelCreates, MinIdleResourcesAreMadeAhead) {
+  kernel k({.options = {.max_size = 3, .min_idle = 2, .max_creating = 3}});
+  EXPECT_EQ(k.limits({.max_size = 3, .min_idle = 2, .max_creating = 3}), "create 0; create 1");
+  EXPECT_EQ(k.created(0), "");
+  EXPECT_EQ(k.created(1), "");
+  EXPECT_EQ(k.acquire('A'), "A has 0; create 2");
+  EXPECT_EQ(k.created(2), "");
+  EXPECT_EQ(k.acquire('B'), "B has 1");  // max_size is reached
+  EXPECT_EQ(k.release('A'), "");
+}
+
+TEST(KernelCreates, AResourceInResetIsSoonIdle) {
+  kernel k({.options = {.max_size = 3, .min_idle = 1, .max_creating = 3}, .resets = true});
+  EXPECT_EQ(k.acquire('A'), "create 0; create 1");
+  k.created(0);
+  k.created(1);
+  EXPECT_EQ(k.acquire('B'), "B has 1; create 2");
+  k.created(2);
+  EXPECT_EQ(k.acquire('C'), "C has 2");
+  EXPECT_EQ(k.discard('C'), "destroy 2 (discarded)");
+  EXPECT_EQ(k.release('A'), "reset 0");
+  EXPECT_EQ(k.destroyed(2), "");
+  EXPECT_EQ(k.was_reset(0), "");
+}
+
+TEST(KernelCreates, AnAcquireWithoutTimeLeavesNoWishBehind) {
+  kernel k({.options = {.max_size = 4, .max_creating = 1}});
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  EXPECT_EQ(k.acquire('b', {.for_ms = 0}), "b: timed out");
+  EXPECT_EQ(k.created(0), "A has 0");
+}
+
+TEST(KernelCreates, AGroupMayHaveHundredsOfResources) {
+  kernel k({.options = {.max_size = 200, .min_idle = 200, .max_creating = 200}});
+  EXPECT_EQ(k.suspend(false).size(), 200U);
+  for (std::uint32_t slot = 0; slot < 200; ++slot) {
+    k.created(slot);
+  }
+  EXPECT_EQ(k.stats().idle, 200);
+  EXPECT_EQ(k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1}).size(), 199U);
+  EXPECT_EQ(k.acquire('A'), "A has 199");
+}
+
+// ---- failures -------------------------------------------------------------------------------------
+
+TEST(KernelCreates, AFailedCreateIsTriedAgainAfterADrawnDelay) {
+  kernel k({.options = {.max_size = 2, .retry_first = 100ms, .retry_longest = 400ms}});
+  k.acquire('A');
+  EXPECT_EQ(k.created(0, false), "");
+  k.tick(0);
+  const detail::nanos wait = k.pool().next_look() - k.now().real;
+  EXPECT_GT(wait, 0);
+  EXPECT_LE(wait, 100 * test::one_ms);
+  EXPECT_EQ(k.acquire('B'), "");  // no create for a newcomer either
+  EXPECT_EQ(k.tick(100), "create 0");
+  EXPECT_EQ(k.created(0), "A has 0; create 1");
+  EXPECT_EQ(k.stats().create_failures, 1);
+}
+
+TEST(KernelCreates, TheDelayDoublesUpToALimit) {
+  kernel k({.options = {.max_size = 1, .retry_first = 100ms, .retry_longest = 400ms}});
+  k.acquire('A');
+  detail::nanos longest = 0;
+  for (int round = 0; round < 50; ++round) {
+    k.created(0, false);
+    const detail::nanos wait = k.group(0).retry.at() - k.now().real;
+    const int limit = round == 0 ? 100 : round == 1 ? 200 : 400;
+    EXPECT_LE(wait, limit * test::one_ms);
+    longest = std::max(longest, wait);
+    EXPECT_EQ(k.tick(400), "create 0");
+  }
+  EXPECT_GT(longest, 300 * test::one_ms);  // the jitter is full: of fifty draws one is large
+}
+
+TEST(KernelCreates, ASuccessEndsTheBackoff) {
+  kernel k({.options = {.max_size = 2, .retry_first = 100ms, .retry_longest = 400ms}});
+  k.acquire('A');
+  k.created(0, false);
+  k.tick(100);
+  k.created(0);
+  EXPECT_EQ(k.acquire('B'), "create 1");
+  k.created(1, false);
+  EXPECT_LE(k.group(0).retry.at() - k.now().real, 100 * test::one_ms);
+}
+
+TEST(KernelCreates, AWaiterGetsWhatComesBackDuringTheBackoff) {
+  kernel k({.options = {.max_size = 2}});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('B');
+  EXPECT_EQ(k.created(1, false), "");
+  EXPECT_EQ(k.release('A'), "B has 0");
+}
+
+TEST(KernelCreates, APermanentFailureRefusesAllWaiters) {
+  kernel k({.options = {.max_size = 2, .retry_first = 100ms}});
+  k.acquire('A');
+  k.acquire('b');
+  EXPECT_EQ(k.created(0, false, /*permanent=*/true), "A: create failed; b: create failed");
+  EXPECT_EQ(k.acquire('C'), "C: create failed");  // until the next try is due
+  k.tick(100);
+  EXPECT_EQ(k.acquire('C'), "create 0");
+}
+
+TEST(KernelCreates, WaitersStayAfterAPermanentFailureWhileAResourceMayComeBack) {
+  kernel k({.options = {.max_size = 2, .retry_first = 10000ms, .retry_longest = 10000ms}});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('B');
+  EXPECT_EQ(k.created(1, false, /*permanent=*/true), "");
+  EXPECT_EQ(k.acquire('C'), "");
+  EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)");
+  EXPECT_EQ(k.destroyed(0), "B: create failed; C: create failed");
+}
+
+// ---- flush and replaced factories -----------------------------------------------------------------
+
+TEST(KernelCreates, AFlushEndsIdleResourcesAndThoseInUseWhenTheyComeBack) {
+  kernel k({.options = {.max_size = 2, .max_creating = 2}});
+  k.acquire('A');
+  k.acquire('B');
+  k.created(0);
+  k.created(1);
+  k.release('A');
+  EXPECT_EQ(k.flush(), "destroy 0 (flushed)");
+  EXPECT_EQ(k.release('B'), "destroy 1 (flushed)");
+  EXPECT_EQ(k.destroyed(0), "");
+}
+
+TEST(KernelCreates, CreatesThatHangDoNotHoldUpThoseAfterAFlush) {
+  kernel k({.options = {.max_size = 4, .max_creating = 1}});
+  k.acquire('A');
+  EXPECT_EQ(k.flush(), "create 1");
+  EXPECT_EQ(k.flush(), "create 2");
+  EXPECT_EQ(k.created(2), "A has 2");
+  EXPECT_EQ(k.created(0), "destroy 0 (flushed)");
+  EXPECT_EQ(k.created(1, false), "");
+  EXPECT_FALSE(k.group(0).retry.is_failing());  // it says nothing about the present factory
+}
+
+TEST(KernelCreates, CreatesThatHangCountAgainstMaxSize) {
+  kernel k({.options = {.max_size = 2, .max_creating = 1}});
+  k.acquire('A');
+  EXPECT_EQ(k.flush(), "create 1");
+  EXPECT_EQ(k.flush(), "");
+  EXPECT_EQ(k.created(0, false), "create 0");
+}
+
+TEST(KernelCreates, AReplacedFactoryMakesTheNextResources) {
+  kernel k({.options = {.max_size = 2, .max_creating = 1}});
+  k.acquire('A');
+  detail::factory_hooks* const before = k.slot(0).maker;
+  EXPECT_EQ(k.replace_factory(), "create 1");
+  EXPECT_EQ(k.slot(0).maker, before);
+  EXPECT_NE(k.slot(1).maker, before);
+  EXPECT_EQ(k.created(1), "A has 1");
+}
+
+TEST(KernelCreates, AFlushEndsTheBackoff) {
+  kernel k({.options = {.max_size = 1, .retry_first = 10000ms, .retry_longest = 10000ms}});
+  k.acquire('A');
+  k.created(0, false);
+  EXPECT_EQ(k.flush(), "create 0");
+}
+
+}  // namespace
+}  // namespace lido

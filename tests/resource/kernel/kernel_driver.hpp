@@ -1,0 +1,200 @@
+/// @file
+/// Drives the kernel of a resource pool without threads: passes events, keeps what their effects
+/// ask for until a test says how it ends, and checks the invariants after each event.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "resource/kernel/invariants.hpp"
+#include "resource/pool_state.hpp"
+
+namespace lido::test {
+
+/// A factory that the kernel asks only what it can do.
+class fake_hooks final : public detail::factory_hooks {
+ public:
+  fake_hooks(bool validates, bool resets) : factory_hooks(validates, resets) {}
+
+ private:
+  void do_create(detail::pool_slot& /*slot*/, const create_context& /*context*/) override {}
+  bool do_validate(detail::pool_slot& /*slot*/, const create_context& /*context*/) override {
+    return true;
+  }
+  bool do_reset(detail::pool_slot& /*slot*/) override { return true; }
+  void do_destroy(detail::pool_slot& /*slot*/, destroy_reason /*reason*/) noexcept override {}
+};
+
+inline constexpr detail::nanos one_ms = 1'000'000;
+
+/// One effect of an event on a slot or a client.
+struct happening {
+  enum class kind : std::uint8_t {
+    has,        ///< a client has a resource
+    creates,    ///< a client is told to create
+    validates,  ///< a client is told to validate
+    refused,    ///< a client's wait ends without a resource
+    called,     ///< a sleeping client is woken to look for itself
+    create,     ///< tasks
+    validate,
+    reset,
+    destroy,
+    slow,
+    leak,
+    returned,
+    drained,
+    more
+  };
+  kind what;
+  char who = 0;
+  std::uint32_t slot = 0;
+  acquire_failure cause{};
+  destroy_reason reason{};
+};
+using happenings = std::vector<happening>;
+
+/// "A has 0; create 1".
+[[nodiscard]] std::string to_text(const happenings& all);
+
+struct pool_setup {
+  resource_pool_options options{};
+  std::uint32_t max_total = 0;  ///< of a pool with groups
+  detail::runner_kind runner = detail::runner_kind::threads;
+  bool is_barging = false;
+  int prefer_same_key_ms = 0;
+  bool validates = false;
+  bool resets = false;
+};
+
+/// How a client waits.
+struct wait_setup {
+  int for_ms = -1;  ///< -1: without end; 0: not at all
+  std::uint32_t group = 0;
+  std::uint32_t thread = 0;  ///< 0: one of its own
+  bool holds = false;
+};
+
+/// A thread (A to Z) or a callback (a to z).
+struct client {
+  enum class state : std::uint8_t { free, waiting, gave_up, holding, creating, validating };
+
+  char name = 0;
+  state does = state::free;
+  bool is_asleep = false;
+  bool was_woken = false;  ///< by the effects that are being read
+  bool holds = false;       ///< its thread has a resource of the pool
+  std::optional<detail::acquire_waiter> waiter;
+  detail::slot_grant grant;
+
+  [[nodiscard]] bool is_thread() const { return name <= 'Z'; }
+};
+
+class kernel_driver {
+ public:
+  explicit kernel_driver(const pool_setup& how);
+  kernel_driver(const kernel_driver&) = delete;
+  kernel_driver& operator=(const kernel_driver&) = delete;
+  virtual ~kernel_driver() = default;
+
+  std::uint32_t add_group(const detail::group_limits& limits);
+  [[nodiscard]] bool remove_group(std::uint32_t group);
+
+  // ---- clients ----------------------------------------------------------------------------------
+
+  happenings acquire(char name, const wait_setup& how = {});
+  /// On the fast path. False: there was nothing for it.
+  bool acquire_fast(char name, std::uint32_t group = 0);
+  /// A thread that was called looks for itself.
+  happenings look(char name);
+  /// A thread ends its own wait; it leaves with `leave`.
+  bool give_up(char name);
+  happenings leave(char name);
+  happenings cancel(char name);
+  happenings release(char name);
+  happenings discard(char name, destroy_reason why = destroy_reason::discarded);
+  happenings detach(char name);
+  /// The end of what a client was told to do.
+  happenings has_created(char name, bool made, bool permanent = false);
+  happenings has_validated(char name, bool valid);
+
+  // ---- tasks ------------------------------------------------------------------------------------
+
+  happenings created(std::uint32_t slot, bool made = true, bool permanent = false);
+  happenings validated(std::uint32_t slot, bool valid = true);
+  happenings was_reset(std::uint32_t slot, bool accepted = true);
+  happenings destroyed(std::uint32_t slot);
+
+  // ---- the pool ---------------------------------------------------------------------------------
+
+  happenings tick(int ms);
+  /// Time passes, and no event comes.
+  void pass(int ms);
+  happenings limits(const detail::group_limits& limits, std::uint32_t group = 0);
+  happenings limits_and_total(const detail::group_limits& limits, std::uint32_t total);
+  happenings suspend(bool on = true);
+  happenings flush(std::uint32_t group = 0);
+  happenings replace_factory(std::uint32_t group = 0);
+  happenings kill(std::uint32_t slot);
+  happenings close();
+
+  // ---- numbers ----------------------------------------------------------------------------------
+
+  [[nodiscard]] detail::pool_state& pool() { return pool_; }
+  [[nodiscard]] detail::slot_group& group(std::uint32_t number) { return *groups_[number]; }
+  [[nodiscard]] std::uint32_t groups() const { return static_cast<std::uint32_t>(groups_.size()); }
+  [[nodiscard]] resource_pool_stats stats(std::uint32_t number = 0) const {
+    return pool_.stats(*groups_[number]);
+  }
+  [[nodiscard]] const detail::moment& now() const { return now_; }
+  [[nodiscard]] const pool_setup& setup() const { return setup_; }
+  [[nodiscard]] std::uint32_t max_total() const { return max_total_; }
+  [[nodiscard]] client& of(char name);
+  [[nodiscard]] const std::vector<std::unique_ptr<client>>& clients() const { return clients_; }
+  [[nodiscard]] detail::pool_slot& slot(std::uint32_t number) { return *pool_.table.at(number); }
+  /// Slots with a task of that kind that has not ended, and slots to be destroyed.
+  [[nodiscard]] std::vector<std::uint32_t> tasks(detail::slot_task what);
+  [[nodiscard]] const std::vector<std::uint32_t>& doomed() const { return doomed_; }
+  /// By default `on_more` follows an event at once.
+  bool calls_more = true;
+
+ protected:
+  /// Told of what must not be.
+  virtual void problem(const std::string& what) = 0;
+  /// Told before a client comes back because what it was given was of no use.
+  virtual void before_return(const client& /*one*/) {}
+  /// Told of each event after its effects were read.
+  virtual void after(const happenings& /*all*/) {}
+
+ private:
+  happenings settle(detail::effects out);
+  void read(detail::effects& out, happenings& all);
+  void read_wakes(const detail::effects& out);
+  void read_calls(detail::effects& out);
+  void read_ends(happenings& all);
+  void read_slots(detail::effects& out, happenings& all);
+  void end_of(client& one, happenings& all);
+  void check_clients();
+  happenings begin(client& one, bool again);
+  happenings go_to_sleep(client& one, happenings all);
+  happenings finish_create(detail::pool_slot& slot, bool made, bool permanent, client* creator);
+  [[nodiscard]] static detail::deadline until(detail::nanos when) {
+    return std::bit_cast<detail::deadline>(when);
+  }
+
+  pool_setup setup_;
+  detail::pool_settings settings_;
+  std::uint32_t max_total_;
+  std::vector<std::shared_ptr<detail::factory_hooks>> hooks_;
+  detail::moment now_{.real = 1000 * one_ms, .age = 1000 * one_ms};
+  detail::pool_state pool_;
+  std::vector<detail::slot_group*> groups_;
+  std::vector<std::unique_ptr<client>> clients_;
+  std::vector<std::uint32_t> tasks_;
+  std::vector<std::uint32_t> doomed_;
+};
+
+}  // namespace lido::test

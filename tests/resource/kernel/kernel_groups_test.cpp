@@ -1,0 +1,228 @@
+// Groups: several keys that share a total.
+#include <chrono>
+
+#include "resource/kernel/kernel_fixture.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::kernel;
+
+/// Three groups of at most 4 resources, 4 in total.
+class KernelGroups : public ::testing::Test {
+ protected:
+  KernelGroups() : KernelGroups(4, 0) {}
+  KernelGroups(std::uint32_t max_total, int prefer_ms)
+      : k({.options = {.max_size = 4, .idle_timeout = 0ms, .keepalive = 0ms, .retry_first = 100ms},
+           .max_total = max_total,
+           .prefer_same_key_ms = prefer_ms}) {
+    for (int i = 0; i < 3; ++i) {
+      k.add_group({.max_size = 4, .min_idle = 0, .max_creating = 4});
+    }
+  }
+  /// `name` has a resource of the group.
+  void take(char name, std::uint32_t group) {
+    k.acquire(name, {.group = group});
+    k.created(k.tasks(detail::slot_task::create).front());
+  }
+  kernel k;  // NOLINT(*-non-private-member-*)
+};
+
+TEST_F(KernelGroups, ResourcesStayInTheirGroup) {
+  take('A', 0);
+  EXPECT_EQ(k.release('A'), "");
+  EXPECT_FALSE(k.acquire_fast('B', 1));
+  EXPECT_TRUE(k.acquire_fast('B', 0));
+  EXPECT_EQ(k.acquire('C', {.group = 1}), "create 1");
+}
+
+TEST_F(KernelGroups, AllTogetherStayWithinTheTotal) {
+  take('A', 0);
+  take('B', 0);
+  take('C', 1);
+  take('D', 2);
+  EXPECT_EQ(k.acquire('E', {.group = 1}), "");
+  EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)");
+  EXPECT_EQ(k.destroyed(0), "create 0");
+  EXPECT_EQ(k.created(0), "E has 0");
+}
+
+TEST_F(KernelGroups, TheLeastRecentlyUsedIdleResourceIsEvicted) {
+  take('A', 0);
+  take('B', 1);
+  take('C', 0);
+  take('D', 1);
+  for (const char name : {'B', 'C', 'A', 'D'}) {  // 1, 2, 0, 3
+    k.release(name);
+    k.tick(1);
+  }
+  EXPECT_EQ(k.acquire('E', {.group = 2}), "destroy 1 (surplus)");
+  EXPECT_EQ(k.destroyed(1), "create 1");
+  EXPECT_EQ(k.created(1), "E has 1");
+  EXPECT_EQ(k.acquire('F', {.group = 2}), "destroy 2 (surplus)");
+}
+
+TEST_F(KernelGroups, OneThatWasUsedSinceIsEvictedLater) {
+  take('A', 0);
+  take('B', 1);
+  take('C', 0);
+  take('D', 1);
+  for (const char name : {'A', 'B', 'C', 'D'}) {
+    k.release(name);
+    k.tick(1);
+  }
+  EXPECT_TRUE(k.acquire_fast('A', 0));  // on the fast path, of which the kernel sees nothing
+  k.release('A');
+  EXPECT_EQ(k.acquire('E', {.group = 2}), "destroy 1 (surplus)");
+}
+
+TEST_F(KernelGroups, WhereAllWereUsedSinceOneIsEvictedAllTheSame) {
+  for (const char name : {'A', 'B', 'C', 'D'}) {
+    take(name, 0);
+  }
+  k.tick(1);
+  for (const char name : {'D', 'C', 'B', 'A'}) {
+    k.release(name);
+  }
+  EXPECT_EQ(k.acquire('E', {.group = 1}).size(), 1U);
+}
+
+TEST_F(KernelGroups, AReleasedResourceIsEvictedForAWaiterOfAnotherGroup) {
+  for (const char name : {'A', 'B', 'C', 'D'}) {
+    take(name, 0);
+  }
+  EXPECT_EQ(k.acquire('E', {.group = 1}), "");
+  EXPECT_EQ(k.release('B'), "destroy 1 (surplus)");
+  EXPECT_EQ(k.release('A'), "");  // one is enough
+  EXPECT_EQ(k.destroyed(1), "create 1");
+}
+
+TEST_F(KernelGroups, GroupsAreServedInTheOrderOfTheirFirstWaiters) {
+  for (const char name : {'A', 'B', 'C', 'D'}) {
+    take(name, 0);
+  }
+  k.acquire('E', {.group = 1});
+  k.acquire('F', {.group = 2});
+  k.acquire('G', {.group = 1});
+  k.discard('A');
+  k.discard('B');
+  EXPECT_EQ(k.destroyed(0), "create 0");
+  EXPECT_EQ(k.destroyed(1), "create 1");
+  EXPECT_EQ(k.created(0), "E has 0");
+  EXPECT_EQ(k.created(1), "F has 1");
+}
+
+TEST_F(KernelGroups, AnOlderWaiterOfAnotherGroupComesFirst) {
+  for (const char name : {'A', 'B', 'C', 'D'}) {
+    take(name, 0);
+  }
+  k.acquire('E', {.group = 1});
+  k.acquire('F', {.group = 0});
+  k.tick(1);
+  EXPECT_EQ(k.release('A'), "destroy 0 (surplus)");
+  EXPECT_EQ(k.release('B'), "F has 1");
+}
+
+TEST_F(KernelGroups, OnlyAGroupThatMayCreateIsOwedSomething) {
+  take('A', 0);
+  take('B', 0);
+  take('C', 1);
+  take('D', 1);
+  k.limits({.max_size = 2, .min_idle = 0, .max_creating = 1}, 1);
+  k.acquire('E', {.group = 1});
+  k.acquire('F', {.group = 0});
+  k.tick(1);
+  EXPECT_EQ(k.release('A'), "F has 0");  // group 1 has all that it may have
+  EXPECT_EQ(k.release('C'), "E has 2");
+}
+
+TEST_F(KernelGroups, AFailingGroupDoesNotTakeWhatAnotherCouldUse) {
+  k.acquire('A', {.group = 0});
+  k.created(0, false);
+  k.acquire('B', {.group = 1});
+  k.acquire('C', {.group = 1});
+  k.acquire('D', {.group = 1});
+  EXPECT_EQ(k.stats(1).creating, 2);  // of a new group, at most half of the total at once
+  EXPECT_EQ(k.created(0), "B has 0; create 2");
+}
+
+TEST_F(KernelGroups, ADeadHostLeavesHalfOfTheTotalToOthers) {
+  EXPECT_EQ(k.acquire('A', {.group = 0}), "create 0");
+  EXPECT_EQ(k.acquire('B', {.group = 0}), "create 1");
+  EXPECT_EQ(k.acquire('C', {.group = 0}), "");  // none of these ever ends
+  EXPECT_EQ(k.acquire('D', {.group = 1}), "create 2");  // one that has never been tried
+  EXPECT_EQ(k.created(2), "D has 2");
+  EXPECT_EQ(k.acquire('E', {.group = 1}), "create 3");
+  EXPECT_EQ(k.created(3), "E has 3");
+}
+
+TEST_F(KernelGroups, GroupsAreTriedBesideDeadHosts) {
+  k.acquire('A', {.group = 0});
+  k.acquire('B', {.group = 0});
+  EXPECT_EQ(k.acquire('C', {.group = 1}), "create 2");
+  EXPECT_EQ(k.acquire('D', {.group = 1}), "");
+  EXPECT_EQ(k.acquire('E', {.group = 2}), "create 3");
+}
+
+TEST_F(KernelGroups, AnUnusedGroupCanBeRemoved) {
+  take('A', 1);
+  EXPECT_FALSE(k.remove_group(1));
+  k.release('A');
+  EXPECT_FALSE(k.remove_group(1));  // it has an idle resource
+  EXPECT_EQ(k.flush(1), "destroy 0 (flushed)");
+  EXPECT_FALSE(k.remove_group(1));
+  k.destroyed(0);
+  EXPECT_TRUE(k.remove_group(1));
+  EXPECT_EQ(k.acquire('B', {.group = 1}), "create 0");  // formerly the third
+}
+
+TEST_F(KernelGroups, AGroupStaysUntilItsLastThreadHasLeft) {
+  for (const char name : {'A', 'B', 'C', 'D'}) {
+    take(name, 0);
+  }
+  k.acquire('E', {.group = 1});
+  ASSERT_TRUE(k.give_up('E'));
+  EXPECT_FALSE(k.remove_group(1));
+  k.flush(1);  // the kernel finds that the wait has ended
+  EXPECT_FALSE(k.remove_group(1));
+  EXPECT_EQ(k.leave('E'), "");
+  EXPECT_TRUE(k.remove_group(1));
+}
+
+TEST_F(KernelGroups, AFailingGroupStays) {
+  k.acquire('a', {.group = 1});
+  k.created(0, false);
+  k.cancel('a');
+  EXPECT_FALSE(k.remove_group(1));
+}
+
+TEST_F(KernelGroups, AThreadThatMayReleaseKeepsAllGroups) {
+  {
+    const detail::leaving_mark mark(k.pool().gate.mine());
+    EXPECT_FALSE(k.remove_group(2));
+  }
+  EXPECT_TRUE(k.remove_group(2));
+}
+
+class KernelPreference : public KernelGroups {
+ protected:
+  KernelPreference() : KernelGroups(4, 5) {}
+};
+
+TEST_F(KernelPreference, AGroupKeepsWhatItReleasesForATime) {
+  for (const char name : {'A', 'B', 'C', 'D'}) {
+    take(name, 0);
+  }
+  k.acquire('E', {.group = 1});
+  k.acquire('F', {.group = 0});
+  k.acquire('G', {.group = 0});
+  k.tick(5);
+  EXPECT_EQ(k.release('A'), "F has 0");
+  k.tick(1);
+  EXPECT_EQ(k.release('B'), "destroy 1 (surplus)");
+  EXPECT_EQ(k.release('C'), "G has 2");
+}
+
+}  // namespace
+}  // namespace lido

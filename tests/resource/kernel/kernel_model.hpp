@@ -1,0 +1,446 @@
+/// @file
+/// A reference model of the kernel: slots and queues in plain vectors. It is told of each event,
+/// then judges the effects, and looks for waiters that the kernel has forgotten.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "resource/kernel/kernel_driver.hpp"
+#include "lido/base/tuning.hpp"
+
+namespace lido::test {
+
+struct model_slot {
+  enum class state { empty, creating, idle, in_use, in_hand, validating, resetting, closing };
+  state is = state::empty;
+  std::uint32_t group = 0;
+  std::uint32_t epoch = 0;
+  detail::nanos born = 0;
+  detail::nanos looked_after = 0;
+  detail::nanos last_used = 0;
+  detail::nanos task_began = 0;  ///< in real time
+  bool is_kept = false;          ///< a client creates it, for itself unless it is outdated
+  bool is_unproven = false;
+  bool is_killed = false;
+};
+
+struct model_group {
+  std::vector<char> queue;
+  detail::group_limits limits;
+  std::uint32_t epoch = 0;
+  bool is_failing = false;
+  bool has_created = false;
+};
+
+class kernel_model {
+ public:
+  using state = model_slot::state;
+
+  kernel_model(kernel_driver& driver, std::uint32_t slots) : driver_(driver), slots_(slots) {}
+
+  /// Null, or what the kernel must not have done.
+  const char* judge(const happenings& all) {
+    wrong_ = nullptr;
+    refused_ = 0;
+    served_ = 0;
+    began_.assign(groups.size(), 0);
+    for (const happening& one : all) {
+      refuse(one);
+    }
+    for (const happening& one : all) {
+      served_ += is_grant(one) ? 1 : 0;
+    }
+    for (const happening& one : all) {
+      grant(one);
+    }
+    for (const happening& one : all) {
+      start(one);
+    }
+    for (const happening& one : all) {
+      if (one.what == happening::kind::destroy) {
+        destroy(one);
+      }
+    }
+    for (std::uint32_t i = 0; i < slots_.size(); ++i) {
+      model_slot& slot = slots_[i];
+      if (slot.is == state::in_hand) {
+        slot.is = is_same(state::in_use, driver_.slot(i)) && slot.is_kept ? state::in_use : state::idle;
+      }
+      slot.is_kept = slot.is_kept && slot.is == state::creating;
+      check(is_same(slot.is, driver_.slot(i)), "a slot is in another state than its events say");
+    }
+    for (std::uint32_t i = 0; i < groups.size(); ++i) {
+      check_limits(i);
+      look_for_forgotten(i);
+    }
+    return wrong_;
+  }
+
+  // ---- events, before the kernel is told of them ------------------------------------------------
+
+  void comes(char name, std::uint32_t group) { groups[group].queue.push_back(name); }
+  void comes_again(const client& one) {
+    std::vector<char>& queue = groups[group_of(*one.waiter)].queue;
+    queue.insert(queue.begin(), one.name);
+  }
+  void leaves(char name) {
+    for (model_group& group : groups) {
+      std::erase(group.queue, name);
+    }
+  }
+  /// The kernel gets a slot with a resource.
+  void comes_back(std::uint32_t slot) { slots_[slot].is = state::in_hand; }
+  void is_taken(std::uint32_t slot) { slots_[slot].is = state::in_use; }
+  void is_empty(std::uint32_t slot) { slots_[slot] = {}; }
+  void was_used(std::uint32_t slot, detail::nanos age) {
+    slots_[slot].last_used = age;
+    slots_[slot].looked_after = age;
+  }
+  void was_validated(std::uint32_t slot) { slots_[slot].looked_after = driver_.now().age; }
+  void is_created(std::uint32_t number, bool made) {
+    model_slot& slot = slots_[number];
+    model_group& group = groups[slot.group];
+    if (slot.epoch == group.epoch) {
+      group.is_failing = !made;
+      group.has_created |= made;
+    }
+    if (!made) {
+      slot = {};
+      return;
+    }
+    slot.born = driver_.now().age;
+    was_used(number, slot.born);
+    slot.is = state::in_hand;
+  }
+  void is_flushed(std::uint32_t group) {
+    ++groups[group].epoch;
+    groups[group].is_failing = false;
+  }
+  void is_killed(std::uint32_t slot) {
+    const state is = slots_[slot].is;
+    slots_[slot].is_killed = is != state::empty && is != state::creating && is != state::closing;
+    slots_[slot].is = is == state::idle ? state::in_hand : is;
+  }
+  void remove_group(std::uint32_t number) {
+    groups.erase(groups.begin() + number);
+    for (model_slot& slot : slots_) {
+      slot.group -= slot.group > number ? 1 : 0;
+    }
+  }
+
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): set by the session
+  std::vector<model_group> groups;
+  std::uint32_t max_total = 0;
+  bool is_closed = false;
+  bool is_suspended = false;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+
+  [[nodiscard]] const model_slot& slot(std::uint32_t number) const { return slots_[number]; }
+  void grow(std::uint32_t size) { slots_.resize(std::max<std::size_t>(size, slots_.size())); }
+
+ private:
+  void check(bool holds, const char* what) { wrong_ = holds || wrong_ != nullptr ? wrong_ : what; }
+
+  static bool is_same(state mine, const detail::pool_slot& slot) {
+    switch (slot.state()) {
+      case detail::slot_state::empty: return mine == state::empty;
+      case detail::slot_state::creating: return mine == state::creating;
+      case detail::slot_state::idle: return mine == state::idle;
+      case detail::slot_state::in_use: return mine == state::in_use;
+      case detail::slot_state::checking:
+        return mine == state::validating || mine == state::resetting;
+      case detail::slot_state::closing: return mine == state::closing;
+    }
+    return false;
+  }
+  static bool is_ready(const model_slot& slot) {
+    return slot.is == state::idle || slot.is == state::in_hand;
+  }
+  [[nodiscard]] bool is_over(const model_slot& slot) const {
+    const detail::nanos life = driver_.setup().options.max_lifetime.count();
+    return slot.epoch != groups[slot.group].epoch ||
+           (life != 0 && driver_.now().age >= slot.born + life);
+  }
+  [[nodiscard]] bool is_stale(const model_slot& slot) const {
+    return driver_.setup().validates &&
+           driver_.now().age >=
+               slot.looked_after +
+                   driver_.setup().options.validate_if_idle_longer_than.count();
+  }
+  template <class F>
+  [[nodiscard]] std::uint32_t count(std::uint32_t group, const F& f) const {
+    return static_cast<std::uint32_t>(std::count_if(
+        slots_.begin(), slots_.end(),
+        [&](const model_slot& slot) {
+          return slot.is != state::empty && slot.group == group && f(slot);
+        }));
+  }
+  [[nodiscard]] std::uint32_t live(std::uint32_t group) const {
+    return count(group, [](const model_slot&) { return true; });
+  }
+  [[nodiscard]] std::uint32_t total() const {
+    return static_cast<std::uint32_t>(
+        std::count_if(slots_.begin(), slots_.end(),
+                      [](const model_slot& slot) { return slot.is != state::empty; }));
+  }
+  /// Creates under way that say something about the present factory.
+  [[nodiscard]] std::uint32_t creating(std::uint32_t group) const {
+    return count(group, [&](const model_slot& slot) {
+      return slot.is == state::creating && slot.epoch == groups[group].epoch;
+    });
+  }
+  [[nodiscard]] std::uint32_t kept(std::uint32_t group) const {
+    return count(group, [&](const model_slot& slot) {
+      return slot.is == state::creating && slot.is_kept && slot.epoch == groups[group].epoch;
+    });
+  }
+  [[nodiscard]] std::uint32_t unproven() const {
+    return static_cast<std::uint32_t>(
+        std::count_if(slots_.begin(), slots_.end(), [](const model_slot& slot) {
+          return slot.is == state::creating && slot.is_unproven;
+        }));
+  }
+  /// Threads that have ended their own waits, of which the kernel has not been told.
+  [[nodiscard]] std::uint32_t leaving() const {
+    const auto& all = driver_.clients();
+    return static_cast<std::uint32_t>(std::count_if(all.begin(), all.end(), [](const auto& one) {
+      return one->does == client::state::gave_up;
+    }));
+  }
+  /// Waiters that the kernel may still serve.
+  [[nodiscard]] std::uint32_t waiting(std::uint32_t group) const {
+    return static_cast<std::uint32_t>(groups[group].queue.size());
+  }
+
+  // ---- effects ----------------------------------------------------------------------------------
+
+  void refuse(const happening& one) {
+    if (one.what != happening::kind::refused) {
+      return;
+    }
+    ++refused_;
+    const detail::acquire_waiter& waiter = *driver_.of(one.who).waiter;
+    const std::uint32_t group = group_of(waiter);
+    switch (one.cause) {
+      case acquire_failure::timed_out:
+        check(waiter.until.nanoseconds() <= driver_.now().real, "a wait ends before its time");
+        break;
+      case acquire_failure::closed: check(is_closed, "an open pool refuses"); break;
+      case acquire_failure::create_failed:
+        check(groups[group].is_failing, "a group that does not fail refuses");
+        break;
+      case acquire_failure::too_many_waiters:
+        check(waiting(group) + leaving() > driver_.setup().options.max_waiters, "there was room to wait");
+        break;
+      case acquire_failure::self_deadlock:
+        check(live(group) == count(group, [](const auto& slot) { return slot.is == state::in_use; }),
+              "a resource could come back");
+        break;
+      case acquire_failure::cancelled: break;
+    }
+    leaves(one.who);
+  }
+
+  void destroy(const happening& one) {
+    model_slot& slot = slots_[one.slot];
+    check(is_ready(slot), "a slot in use is destroyed");
+    const std::uint32_t ending = count(slot.group, [](const model_slot& other) {
+      return other.is == state::closing;
+    });
+    switch (one.reason) {
+      case destroy_reason::flushed:
+        check(slot.epoch != groups[slot.group].epoch, "a new resource is flushed");
+        break;
+      case destroy_reason::too_old: check(is_over(slot), "a young resource is too old"); break;
+      case destroy_reason::closed: check(is_closed, "the pool is not closed"); break;
+      case destroy_reason::killed: check(slot.is_killed, "it was not killed"); break;
+      case destroy_reason::surplus:
+        check(live(slot.group) - ending > groups[slot.group].limits.max_size ||
+                  (groups.size() > 1 && total() >= max_total),
+              "a resource is ended that is not one too many");
+        break;
+      case destroy_reason::idle_too_long:
+        check(slot.is == state::idle &&
+                  driver_.now().age - slot.last_used >=
+                      driver_.setup().options.idle_timeout.count(),
+              "a resource is ended that was not idle for long");
+        break;
+      default: break;
+    }
+    slot.is = state::closing;
+  }
+
+  static bool is_grant(const happening& one) {
+    using kind = happening::kind;
+    return one.what == kind::has || one.what == kind::creates || one.what == kind::validates;
+  }
+
+  /// Of the waiters that an event serves, each was among the first so many.
+  void grant(const happening& one) {
+    using kind = happening::kind;
+    if (!is_grant(one)) {
+      return;
+    }
+    check(!is_suspended && !is_closed, "something is given in a pool that gives nothing");
+    const detail::acquire_waiter& waiter = *driver_.of(one.who).waiter;
+    check(waiter.until.is_at_once() || waiter.until.nanoseconds() > driver_.now().real,
+          "a waiter is served whose time is up");
+    std::vector<char>& queue = groups[group_of(waiter)].queue;
+    const auto place = std::find(queue.begin(), queue.end(), one.who);
+    check(place != queue.end() && place - queue.begin() < served_, "a waiter is served out of turn");
+    --served_;
+    std::erase(queue, one.who);
+    model_slot& slot = slots_[one.slot];
+    if (one.what == kind::creates) {
+      begin_create(one.slot, true);
+      return;
+    }
+    check(is_ready(slot), "a slot is given that is not idle");
+    check(slot.group == group_of(waiter), "a waiter is given a resource of another group");
+    check(!is_over(slot) && !slot.is_killed, "a resource is given that is over");
+    check((one.what == kind::validates) == is_stale(slot) || slot.is == state::in_hand,
+          "a resource is given that was not validated, or for no reason");
+    slot.is = state::in_use;
+  }
+
+  void start(const happening& one) {
+    if (one.what == happening::kind::create) {
+      begin_create(one.slot, false);
+    } else if (one.what == happening::kind::validate) {
+      check(is_ready(slots_[one.slot]), "a slot is validated that is not idle");
+      slots_[one.slot].is = state::validating;
+      slots_[one.slot].task_began = driver_.now().real;
+    } else if (one.what == happening::kind::reset) {
+      check(slots_[one.slot].is == state::in_hand, "a slot is reset that was not released");
+      slots_[one.slot].is = state::resetting;
+    }
+  }
+
+  void begin_create(std::uint32_t number, bool is_kept) {
+    model_slot& slot = slots_[number];
+    check(slot.is == state::empty, "a create begins in a slot that is not empty");
+    slot = {};
+    slot.is = state::creating;
+    slot.is_kept = is_kept;
+    slot.group = number_of(detail::group_of(driver_.slot(number)));
+    const model_group& group = groups[slot.group];
+    slot.epoch = group.epoch;
+    slot.is_unproven = !group.has_created || group.is_failing;
+    ++began_[slot.group];
+    check(!is_closed && !driver_.group(slot.group).retry.waits(driver_.now().real),
+          "a create begins too soon, or too late");
+  }
+
+  // ---- after an event ---------------------------------------------------------------------------
+
+  void check_limits(std::uint32_t number) {
+    const model_group& group = groups[number];
+    const std::uint32_t began = began_[number];
+    check(began == 0 || (live(number) <= group.limits.max_size && total() <= max_total &&
+                         creating(number) <= group.limits.max_creating),
+          "a create begins beyond a limit");
+    std::uint32_t further = 0;  // creates of groups without a working resource, the first not counted
+    for (std::uint32_t i = 0; i < groups.size(); ++i) {
+      const std::uint32_t all = count(i, [&](const model_slot& slot) {
+        return slot.is == state::creating && slot.is_unproven && slot.epoch == groups[i].epoch;
+      });
+      further += all - std::min(all, 1U);
+    }
+    check(began == 0 || groups.size() == 1 || further <= max_total / 2,
+          "groups without a working resource take too much");
+    const std::uint32_t before = creating(number) - began;
+    const std::uint32_t needed =
+        waiting(number) + refused_ + leaving() + kept(number) + group.limits.min_idle;
+    check(began == 0 || creating(number) <= std::max(needed, before), "a create begins unneeded");
+    const auto found = driver_.stats(number);
+    check(found.live == live(number) && found.waiters >= waiting(number),
+          "the numbers of a group are wrong");
+  }
+
+  void look_for_forgotten(std::uint32_t number) {
+    const model_group& group = groups[number];
+    if (group.queue.empty() || is_suspended || leaving() != 0) {
+      return;
+    }
+    check(!is_closed, "a waiter waits in a closed pool");
+    const auto is_idle = [](const model_slot& slot) { return slot.is == state::idle; };
+    const std::uint32_t idle = count(number, is_idle);
+    const std::uint32_t fit = count(number, [&](const model_slot& slot) {
+      return slot.is == state::idle && !is_over(slot) && !is_stale(slot);
+    });
+    const client& first = driver_.of(group.queue.front());
+    const bool is_pending = driver_.setup().is_barging && first.is_thread() && !first.is_asleep;
+    check(fit == 0 || is_pending || is_owed(number), "a waiter is forgotten beside an idle resource");
+    const detail::nanos now = driver_.now().real;
+    const std::uint32_t checks =
+        count(number, [](const model_slot& slot) { return slot.is == state::validating; });
+    const std::uint32_t young = count(number, [&](const model_slot& slot) {
+      return slot.is == state::validating &&
+             now - slot.task_began < detail::tuning::nanoseconds_for_answer;
+    });
+    check(idle == 0 || is_pending || is_owed(number) || checks > group.limits.max_creating ||
+              young >= waiting(number),
+          "a waiter is forgotten beside a resource to validate");
+    if (is_pending) {
+      return;
+    }
+    const std::uint32_t served = young + (driver_.setup().is_barging ? idle : 0);
+    if (waiting(number) > served) {
+      look_for_creates(number, waiting(number) - served);
+    }
+  }
+
+  /// Whether what the group releases is for a group whose first waiter came before.
+  [[nodiscard]] bool is_owed(std::uint32_t number) const {
+    return groups.size() > 1 && total() >= max_total &&
+           std::any_of(groups.begin(), groups.end(), [&](const model_group& other) {
+             return &other != &groups[number] && !other.queue.empty() &&
+                    driver_.of(other.queue.front()).waiter->order <
+                        driver_.of(groups[number].queue.front()).waiter->order;
+           });
+  }
+
+  void look_for_creates(std::uint32_t number, std::uint32_t waiters) {
+    const model_group& group = groups[number];
+    if (waiters + kept(number) <= creating(number) || live(number) >= group.limits.max_size ||
+        creating(number) >= group.limits.max_creating ||
+        driver_.group(number).retry.waits(driver_.now().real)) {
+      return;
+    }
+    std::uint32_t idle = 0;
+    std::uint32_t closing = 0;
+    for (const model_slot& slot : slots_) {
+      idle += slot.is == state::idle ? 1 : 0;
+      closing += slot.is == state::closing ? 1 : 0;
+    }
+    const bool is_unproven = !group.has_created || group.is_failing;
+    if (is_unproven && groups.size() > 1 && creating(number) != 0 && unproven() >= max_total / 2) {
+      return;
+    }
+    check(total() >= max_total, "a waiter is forgotten although a create may begin");
+    check(total() < max_total || idle == 0 || closing != 0,
+          "a waiter is forgotten although a resource may be evicted");
+  }
+
+  [[nodiscard]] std::uint32_t number_of(const detail::slot_group& group) const {
+    std::uint32_t number = 0;
+    while (&driver_.group(number) != &group) {
+      ++number;
+    }
+    return number;
+  }
+  [[nodiscard]] std::uint32_t group_of(const detail::acquire_waiter& waiter) const {
+    return number_of(*waiter.group);
+  }
+
+  kernel_driver& driver_;
+  std::vector<model_slot> slots_;
+  std::vector<std::uint32_t> began_;
+  std::uint32_t refused_ = 0;  ///< by the present event
+  std::uint32_t served_ = 0;
+  const char* wrong_ = nullptr;
+};
+
+}  // namespace lido::test

@@ -1,0 +1,264 @@
+// Waiters of one group: which of them gets what, and in which order.
+#include <chrono>
+
+#include "resource/kernel/kernel_fixture.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::kernel;
+
+TEST(KernelOrder, AReleasedResourceGoesToTheFirstWaiter) {
+  kernel k({.options = {.max_size = 1}});
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  EXPECT_EQ(k.created(0), "A has 0");
+  EXPECT_EQ(k.acquire('B'), "");
+  EXPECT_EQ(k.acquire('c'), "");
+  EXPECT_EQ(k.acquire('D'), "");
+  EXPECT_EQ(k.release('A'), "B has 0");
+  EXPECT_EQ(k.release('B'), "c has 0");
+  EXPECT_EQ(k.release('c'), "D has 0");
+  EXPECT_EQ(k.release('D'), "");
+  EXPECT_EQ(k.stats().idle, 1);
+  EXPECT_EQ(k.stats().handed_over, 4);
+}
+
+TEST(KernelOrder, ANewcomerLeavesIdleResourcesToWaiters) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('B');
+  EXPECT_FALSE(k.acquire_fast('C'));
+  EXPECT_EQ(k.release('A'), "B has 0");
+  EXPECT_EQ(k.release('B'), "");
+  EXPECT_TRUE(k.acquire_fast('C'));
+}
+
+TEST(KernelOrder, TheLowestIdleSlotIsTaken) {
+  kernel k({.options = {.max_size = 3, .max_creating = 3}});
+  for (const char name : {'A', 'B', 'C'}) {
+    k.acquire(name);
+  }
+  for (const std::uint32_t slot : {2, 0, 1}) {
+    k.created(slot);  // for A, B and C
+  }
+  for (const char name : {'A', 'B', 'C'}) {
+    EXPECT_EQ(k.release(name), "");
+  }
+  EXPECT_TRUE(k.acquire_fast('D'));
+  EXPECT_EQ(k.of('D').grant.slot->number, 0);
+  EXPECT_EQ(k.acquire('e'), "e has 1");
+  EXPECT_EQ(k.acquire('F'), "F has 2");
+}
+
+TEST(KernelOrder, AReleaseIsReportedByAMarkWhileOthersWait) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  EXPECT_FALSE(k.slot(0).word().marked());
+  k.acquire('B');  // looked at the slot in use
+  EXPECT_TRUE(k.slot(0).word().marked());
+  k.acquire('C');
+  EXPECT_EQ(k.release('A'), "B has 0");
+  EXPECT_TRUE(k.slot(0).word().marked());  // C still waits
+  EXPECT_EQ(k.release('B'), "C has 0");
+  EXPECT_FALSE(k.slot(0).word().marked());
+}
+
+TEST(KernelOrder, AWaiterWhoseTimeIsUpIsRefusedByTheTick) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('B', {.for_ms = 10});
+  k.acquire('c', {.for_ms = 5});
+  k.tick(0);
+  EXPECT_EQ(k.pool().next_look(), k.now().real + 5 * test::one_ms);
+  EXPECT_EQ(k.tick(4), "");
+  EXPECT_EQ(k.tick(1), "c: timed out");
+  EXPECT_EQ(k.tick(5), "B: timed out");
+  EXPECT_EQ(k.release('A'), "");
+  EXPECT_EQ(k.stats().timed_out, 2);
+}
+
+TEST(KernelOrder, AWaiterWhoseTimeIsUpIsPassedBeforeTheTick) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('B', {.for_ms = 10});
+  k.acquire('C');
+  k.pass(10);
+  EXPECT_EQ(k.release('A'), "B: timed out; C has 0");
+}
+
+TEST(KernelOrder, AThreadThatGaveUpIsPassed) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('B');
+  k.acquire('C');
+  ASSERT_TRUE(k.give_up('B'));
+  EXPECT_EQ(k.release('A'), "C has 0");
+  EXPECT_EQ(k.leave('B'), "");
+  EXPECT_EQ(k.stats().timed_out, 1);
+}
+
+TEST(KernelOrder, ACancelledCallbackGetsNothing) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('b');
+  EXPECT_EQ(k.cancel('b'), "b: cancelled");
+  EXPECT_EQ(k.cancel('b'), "");
+  EXPECT_EQ(k.release('A'), "");
+  EXPECT_EQ(k.stats().cancelled, 1);
+}
+
+TEST(KernelOrder, ACallbackIsCancelledTooLateOnceItHasAResource) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('b');
+  EXPECT_EQ(k.release('A'), "b has 0");
+  EXPECT_EQ(k.cancel('b'), "");
+  EXPECT_EQ(k.release('b'), "");
+}
+
+TEST(KernelOrder, AnAcquireWithoutTimeTakesAnIdleResourceOrNothing) {
+  kernel k({.options = {.max_size = 1}});
+  EXPECT_EQ(k.acquire('A', {.for_ms = 0}), "A: timed out; create 0");
+  EXPECT_EQ(k.created(0), "");
+  EXPECT_EQ(k.acquire('A', {.for_ms = 0}), "A has 0");
+  EXPECT_EQ(k.acquire('b', {.for_ms = 0}), "b: timed out");
+  EXPECT_EQ(k.release('A'), "");
+}
+
+TEST(KernelOrder, AnAcquireWithoutTimeIsNotFirst) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('B');
+  EXPECT_EQ(k.acquire('C', {.for_ms = 0}), "C: timed out");
+  EXPECT_EQ(k.release('A'), "B has 0");
+}
+
+TEST(KernelOrder, OneWaiterTooManyIsRefused) {
+  kernel k({.options = {.max_size = 1, .max_waiters = 1}});
+  k.acquire('A');
+  k.created(0);
+  EXPECT_EQ(k.acquire('B'), "");
+  EXPECT_EQ(k.acquire('C'), "C: too many");
+  EXPECT_EQ(k.acquire('d'), "d: too many");
+  EXPECT_EQ(k.stats().refused, 2);
+  EXPECT_EQ(k.release('A'), "B has 0");
+}
+
+TEST(KernelOrder, AWaiterForWhichAResourceIsMadeIsNotOneTooMany) {
+  kernel k({.options = {.max_size = 2, .max_waiters = 0, .max_creating = 2}});
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  EXPECT_EQ(k.acquire('B'), "create 1");
+  EXPECT_EQ(k.acquire('C'), "C: too many");
+}
+
+TEST(KernelOrder, MoreThanSixteenWaitersEndInSeveralRounds) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('Z');
+  k.created(0);
+  for (char name = 'A'; name < 'U'; ++name) {  // twenty
+    k.acquire(name, {.for_ms = 10 + name - 'A'});
+  }
+  k.calls_more = false;
+  EXPECT_EQ(k.tick(40),
+            "A: timed out; B: timed out; C: timed out; D: timed out; E: timed out; F: timed out; "
+            "G: timed out; H: timed out; I: timed out; J: timed out; K: timed out; L: timed out; "
+            "M: timed out; N: timed out; O: timed out; P: timed out; more");
+  EXPECT_EQ(k.tick(0), "Q: timed out; R: timed out; S: timed out; T: timed out");
+  EXPECT_EQ(k.release('Z'), "");
+}
+
+TEST(KernelOrder, MoreThanSixteenLateWaitersArePassedByARelease) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('Z');
+  k.created(0);
+  for (char name = 'A'; name < 'U'; ++name) {
+    k.acquire(name, {.for_ms = 10});
+  }
+  k.acquire('V');
+  k.pass(10);
+  const test::happenings all = k.release('Z');
+  ASSERT_EQ(all.size(), 21U);
+  EXPECT_EQ(test::to_text({all.back()}), "V has 0");
+}
+
+TEST(KernelOrder, AClosedPoolRefusesAllWaitersInRounds) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('Z');
+  k.created(0);
+  for (char name = 'A'; name < 'U'; ++name) {
+    k.acquire(name);
+  }
+  const test::happenings all = k.close();
+  EXPECT_EQ(all.size(), 20U);
+  EXPECT_EQ(k.stats().waiters, 0);
+}
+
+TEST(KernelOrder, ManyIdleResourcesGoToManyWaiters) {
+  kernel k({.options = {.max_size = 20, .max_creating = 20}});
+  k.suspend();
+  for (char name = 'A'; name < 'U'; ++name) {
+    k.acquire(name);
+  }
+  const test::happenings created = k.suspend(false);
+  EXPECT_EQ(created.size(), 20U);
+  k.suspend();
+  for (std::uint32_t slot = 0; slot < 20; ++slot) {
+    EXPECT_EQ(k.created(slot), "");
+  }
+  EXPECT_EQ(k.suspend(false).size(), 20U);
+  EXPECT_EQ(k.stats().in_use, 20);
+}
+
+// ---- hold and wait --------------------------------------------------------------------------------
+
+TEST(KernelOrder, AThreadThatHoldsTheOnlyResourceDoesNotWaitForIt) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  EXPECT_EQ(k.acquire('B', {.thread = 1, .holds = true}), "B: deadlock");
+}
+
+TEST(KernelOrder, TheLastThreadOfARingIsTold) {
+  kernel k({.options = {.max_size = 2, .max_creating = 2}});
+  k.acquire('A');
+  k.acquire('B');
+  k.created(0);
+  k.created(1);
+  EXPECT_EQ(k.acquire('C', {.thread = 1, .holds = true}), "");
+  EXPECT_EQ(k.acquire('D', {.thread = 2, .holds = true}), "D: deadlock");
+  EXPECT_EQ(k.release('B'), "C has 1");
+}
+
+TEST(KernelOrder, AResourceOfACallbackMayComeBack) {
+  kernel k({.options = {.max_size = 2, .max_creating = 2}});
+  k.acquire('A');
+  k.acquire('b');
+  k.created(0);
+  k.created(1);
+  EXPECT_EQ(k.acquire('C', {.thread = 1, .holds = true}), "");
+  EXPECT_EQ(k.release('b'), "C has 1");
+}
+
+TEST(KernelOrder, ASmallerPoolClosesARing) {
+  kernel k({.options = {.max_size = 2, .max_creating = 2}});
+  k.acquire('A');
+  k.acquire('b');
+  k.created(0);
+  k.created(1);
+  k.acquire('C', {.thread = 1, .holds = true});
+  EXPECT_EQ(k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1}), "");
+  EXPECT_EQ(k.release('b'), "destroy 1 (surplus)");
+  EXPECT_EQ(k.destroyed(1), "C: deadlock");
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,91 @@
+// The kernel's parts by themselves.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "resource/capacity.hpp"
+#include "resource/retry_backoff.hpp"
+#include "lido/resource/deadline_heap.hpp"
+
+namespace lido::detail {
+namespace {
+
+struct entry : heap_hook<entry> {
+  int due = 0;
+};
+struct due_first {
+  bool operator()(const entry& left, const entry& right) const { return left.due < right.due; }
+};
+
+TEST(KernelParts, TheFirstOfAHeapIsTheSmallest) {
+  std::minstd_rand random(1);
+  std::vector<entry> all(64);
+  deadline_heap<entry, due_first> heap;
+  std::vector<entry*> in;
+  for (int round = 0; round < 20'000; ++round) {
+    entry& one = all[random() % all.size()];
+    if (heap.contains(one)) {
+      heap.remove(one);
+      std::erase(in, &one);
+    } else {
+      one.due = static_cast<int>(random() % 100);
+      heap.push(one);
+      in.push_back(&one);
+    }
+    const auto smallest = std::min_element(
+        in.begin(), in.end(), [](const entry* left, const entry* right) { return left->due < right->due; });
+    ASSERT_EQ(heap.first() == nullptr, in.empty());
+    ASSERT_TRUE(in.empty() || heap.first()->due == (*smallest)->due);
+  }
+}
+
+TEST(KernelParts, WhatIsNotInAHeapIsNotRemoved) {
+  entry one;
+  deadline_heap<entry, due_first> heap;
+  heap.remove(one);
+  heap.push(one);
+  heap.remove(one);
+  heap.remove(one);
+  EXPECT_EQ(heap.first(), nullptr);
+}
+
+TEST(KernelParts, AsManyCreatesAreWantedAsLimitsAllow) {
+  EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 4, .waiters = 3}), 3U);
+  EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 2, .waiters = 3}), 2U);
+  EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 4, .live = 3, .waiters = 3}), 1U);
+  EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 4, .live = 2, .creating = 2, .waiters = 3}), 1U);
+  EXPECT_EQ(creates_wanted({.max_size = 4, .min_idle = 2, .max_creating = 4}), 2U);
+  EXPECT_EQ(creates_wanted({.max_size = 4, .min_idle = 2, .max_creating = 4, .live = 1, .idle = 1}), 1U);
+  EXPECT_EQ(creates_wanted({.max_size = 4, .min_idle = 1, .max_creating = 4, .waiters = 2}), 3U);
+  EXPECT_EQ(creates_wanted({.max_size = 2, .max_creating = 4, .live = 3, .waiters = 2}), 0U);
+}
+
+TEST(KernelParts, ABackoffEndsAndDoubles) {
+  retry_backoff retry(100, 250);
+  EXPECT_FALSE(retry.waits(0));
+  retry.failed(1000, 0.5, /*permanent=*/false);
+  EXPECT_EQ(retry.at(), 1051);
+  EXPECT_TRUE(retry.waits(1050));
+  EXPECT_FALSE(retry.waits(1051));
+  retry.failed(2000, 0, /*permanent=*/true);
+  EXPECT_EQ(retry.at(), 2001);  // never at once
+  EXPECT_TRUE(retry.is_hopeless(2000));
+  EXPECT_FALSE(retry.is_hopeless(2001));
+  retry.failed(3000, 0.999, /*permanent=*/false);
+  EXPECT_LE(retry.at(), 3251);
+  retry.reset();
+  EXPECT_FALSE(retry.is_failing());
+}
+
+TEST(KernelParts, ABackoffWithoutEndDoesNotOverflow) {
+  retry_backoff retry(never / 2, never);
+  for (int i = 0; i < 4; ++i) {
+    retry.failed(never - 1, 0.99, /*permanent=*/false);
+    EXPECT_GT(retry.at(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace lido::detail
