@@ -23,9 +23,6 @@ add_custom_target(lido_overlay DEPENDS ${copied_files} ${overlay}/mutations.hpp 
 
 get_target_property(overlay_sources lido SOURCES)
 list(TRANSFORM overlay_sources PREPEND ${overlay}/src/)
-foreach(source IN ITEMS idle_cache pool_serve pool_state slot_table) # as in src/CMakeLists.txt
-  set_source_files_properties(${overlay}/src/resource/${source}.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-endforeach()
 
 # For whatever compiles the copy, or what uses it.
 function(lido_use_overlay target scope)

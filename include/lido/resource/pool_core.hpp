@@ -201,8 +201,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void* table_ = nullptr;
   std::uint64_t flushes_ = 0;                              // under the mutex
   std::shared_ptr<pool_core> self_;  // while leases outlive the pool
-  std::mutex resizing_;              // one at a time; outside of mutex_
-  std::mutex ending_;                // one close stops the threads; outside of all others
+  plain_mutex resizing_;             // one at a time; outside of mutex_
+  plain_mutex ending_;               // one close stops the threads; outside of all others
 };
 
 }  // namespace lido::detail
