@@ -30,7 +30,7 @@ class async_waiter : public acquire_waiter {
   std::unique_ptr<acquire_completion> done;
   place at;
   bool is_stopped = false;  ///< under the mutex
-  // NOLINTEND(*-non-private-member-variables-in-classes)
+                            // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
   struct stopper {

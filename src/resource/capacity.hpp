@@ -39,7 +39,10 @@ class slot_group final : public idle_cache,
  public:
   slot_group(pool_core* core, pool_gate& gate, std::shared_ptr<factory_hooks> maker,
              const group_limits& most, const retry_backoff& backoff, std::uint64_t hash)
-      : idle_cache(core, gate), hooks(std::move(maker)), limits(most), retry(backoff),
+      : idle_cache(core, gate),
+        hooks(std::move(maker)),
+        limits(most),
+        retry(backoff),
         key_hash(hash) {}
 
   using idle_cache::add;
@@ -66,25 +69,25 @@ class slot_group final : public idle_cache,
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
 
   wait_queue queue;
-  slot_chain checks;  ///< slots that are being validated
+  slot_chain checks;           ///< slots that are being validated
   std::uint32_t live = 0;      ///< slots that are not empty
   std::uint32_t creating = 0;  ///< of these
   std::uint32_t outdated = 0;  ///< of these, those begun before the last flush
   std::uint32_t kept = 0;      ///< of these, those that their creators will use; none outdated
   std::uint32_t closing = 0;
   std::uint32_t resetting = 0;
-  std::uint32_t wanted = 0;  ///< creates to begin, for waiters
+  std::uint32_t wanted = 0;   ///< creates to begin, for waiters
   std::uint32_t leaving = 0;  ///< threads that ended their waits; the kernel has unlinked them
   bool has_created = false;
-  bool has_stale = false;    ///< idle resources that must be validated first were seen
-  bool is_overdue = false;   ///< the first waiter was overtaken for long enough
-  bool is_unsettled = false;  ///< on the kernel's list of those
-  std::uint32_t idle_seen = 0;  ///< by the sweep that is under way
+  bool has_stale = false;          ///< idle resources that must be validated first were seen
+  bool is_overdue = false;         ///< the first waiter was overtaken for long enough
+  bool is_unsettled = false;       ///< on the kernel's list of those
+  std::uint32_t idle_seen = 0;     ///< by the sweep that is under way
   std::uint64_t hungry_since = 0;  ///< the order of the first waiter that a create is for
   nanos hungry_from = 0;           ///< since when that one waits
-  bool is_bounded = false;  ///< in which heap of hungry groups it is
-  std::uint64_t flushed_in = 0;  ///< the last round of flushes of all groups
-  nanos due = never;  ///< real time
+  bool is_bounded = false;         ///< in which heap of hungry groups it is
+  std::uint64_t flushed_in = 0;    ///< the last round of flushes of all groups
+  nanos due = never;               ///< real time
   resource_pool_stats totals;
   slot_group* next = nullptr;  ///< of all groups
   slot_group* previous = nullptr;
@@ -147,8 +150,7 @@ class capacity {
       group.hungry_from = first != nullptr ? first->since : 0;
       group.wanted = first != nullptr ? wanted : 0;
       wanted_ += group.wanted;
-      group.is_bounded =
-          is_shared_ && !group.is_proven() && group.creating != group.outdated;
+      group.is_bounded = is_shared_ && !group.is_proven() && group.creating != group.outdated;
       (group.is_bounded ? bounded_ : free_).push(group);
     }
   }

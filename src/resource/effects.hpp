@@ -57,15 +57,17 @@ struct lease_report {
   lease_info lease;
 };
 
+using sleep_word = const atomic<std::uint32_t>*;
+
 /// What `pool_core` does once it has unlocked the mutex, in this order.
 struct effects {
   static constexpr std::size_t room = 16;
 
-  std::array<const atomic<std::uint32_t>*, room + 4> wake{};  ///< threads; they may be gone
+  std::array<sleep_word, room + 4> wake{};  ///< threads; they may be gone
   std::size_t wakes = 0;
   slot_queue start;    ///< tasks for the runner
   slot_queue destroy;  ///< closing; `on_destroyed` follows for each
-  wait_queue call;    ///< callbacks whose wait has ended
+  wait_queue call;     ///< callbacks whose wait has ended
   std::vector<lease_report> tell;
   std::uint32_t most_threads = 0;  ///< that tasks of the pool may need at once
   bool drained = false;

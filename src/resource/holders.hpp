@@ -34,8 +34,9 @@ class holder_list {
       return;
     }
     all_.back() = {&slot, slot.word().in(slot_state::in_use), held};
-    std::stable_sort(all_.begin(), all_.end(),
-                     [](const holder& left, const holder& right) { return left.held > right.held; });
+    std::stable_sort(all_.begin(), all_.end(), [](const holder& left, const holder& right) {
+      return left.held > right.held;
+    });
   }
   /// Those that still go on, the longest first. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> infos(nanos age) const {
@@ -52,7 +53,7 @@ class holder_list {
  private:
   struct holder {
     const pool_slot* slot = nullptr;
-    slot_word lease;   ///< without a mark
+    slot_word lease;  ///< without a mark
     nanos held = -1;
   };
   std::array<holder, room> all_{};

@@ -52,8 +52,7 @@ void factory_hooks::destroy(pool_slot& slot, destroy_reason reason) noexcept {
 std::shared_ptr<const create_failure_text> factory_hooks::failure_of(
     const std::exception_ptr& error) noexcept {
   try {
-    return std::make_shared<const create_failure_text>(
-        create_failure_text{error, text_of(error)});
+    return std::make_shared<const create_failure_text>(create_failure_text{error, text_of(error)});
   } catch (...) {  // the failure counts, though nothing can be said of it
     return nullptr;
   }

@@ -20,9 +20,7 @@ class lease_monitor {
   void watch(bool on) noexcept { watching_ = on; }
 
   /// Begins a look at all leases.
-  void begin_round() noexcept {
-    longest_ = std::exchange(next_, holder_list());
-  }
+  void begin_round() noexcept { longest_ = std::exchange(next_, holder_list()); }
   /// Of a slot in use: 1 if it is to be reported as slow now, 2 as a suspected leak, otherwise 0.
   [[nodiscard]] std::uint8_t look_at(const pool_slot& slot, nanos age) noexcept {
     const nanos held = slot.held_for(age);

@@ -8,12 +8,10 @@
 
 #include "../concurrency/uncancelled.hpp"
 #include "async_waiter.hpp"
-#include "lido/base/error.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/debug/thread_label.hpp"
-#include "pool_state.hpp"
-#include "task_runner.hpp"
+#include "pool_apply.hpp"
 
 namespace lido::detail {
 
@@ -22,20 +20,6 @@ namespace {
 /// The earlier of the two; the first for ever.
 deadline within(std::chrono::nanoseconds time, const deadline& until) noexcept {
   return sooner(deadline::after(time), until);
-}
-
-slot_group& group_in(idle_cache& cache) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
-  return static_cast<slot_group&>(cache);
-}
-
-/// Without a limit of creates: one for each four resources, and eight at most.
-group_limits limits_of(const pool_settings& settings, std::uint32_t max_size,
-                       std::uint32_t min_idle) noexcept {
-  return {.max_size = max_size,
-          .min_idle = min_idle,
-          .max_creating = settings.max_creating != 0 ? settings.max_creating
-                                                     : std::clamp((max_size + 3) / 4, 1U, 8U)};
 }
 
 }  // namespace
@@ -71,16 +55,6 @@ void pool_core::on_fork(std::uint32_t /*survivor*/) noexcept {
   gate_->flags.set(slow_path_flags::hold | slow_path_flags::report);
 }
 
-void pool_core::set_hooks(std::shared_ptr<factory_hooks> hooks) {
-  main_ = &add_group(std::move(hooks), 0, {});
-}
-
-idle_cache& pool_core::add_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash,
-                                 std::string key) {
-  const group_limits limits = limits_of(settings_, settings_.max_size, settings_.min_idle);
-  return state_->add_group(std::move(hooks), limits, hash, std::move(key));
-}
-
 void pool_core::start() {
   runner_->start();
   apply([this](pool_state& state, const moment& now) {
@@ -99,27 +73,6 @@ moment pool_core::read_clocks() const noexcept {
   return {real, settings_.clock != nullptr ? settings_.clock->now().count() : real};
 }
 
-template <class Event>
-effects pool_core::tell_kernel(const Event& event) {
-  moment now = read_clocks();
-  effects out;
-  nanos next = never;
-  {
-    const std::lock_guard<counted_mutex> guard(mutex_);
-    now.age = std::max(now.age, state_->gate.now());
-    out = event(*state_, now);
-    next = state_->next_look();
-  }
-  runner_->plan(next);
-  return out;
-}
-
-template <class Event>
-void pool_core::apply(const Event& event) {
-  effects out = tell_kernel(event);
-  run(out, /*by_pool=*/false);
-}
-
 /// `by_pool`: code of users is left to the pool's threads.
 void pool_core::run(effects& out, bool by_pool) noexcept {
   for (;;) {
@@ -132,8 +85,8 @@ void pool_core::run(effects& out, bool by_pool) noexcept {
     if (pool_slot* const slot = out.destroy.pop()) {
       destroy(*slot, out);
     } else if (std::exchange(out.more, false)) {
-      effects next = tell_kernel(
-          [](pool_state& state, const moment& now) { return state.on_more(now); });
+      effects next =
+          tell_kernel([](pool_state& state, const moment& now) { return state.on_more(now); });
       out.append(next);
     } else {
       break;
@@ -314,9 +267,8 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
     return;
   }
   if (settings_.detect_hold_and_wait && holds_any(waiter.thread)) {
-    apply([&](pool_state& state, const moment& now) {
-      return state.on_hold_and_wait(waiter, now);
-    });
+    apply(
+        [&](pool_state& state, const moment& now) { return state.on_hold_and_wait(waiter, now); });
   }
   const bool is_manual = settings_.upkeep != maintenance::background;
   bool left = false;
@@ -412,71 +364,6 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
   return out;
 }
 
-bool pool_core::acquire_async(const acquire_call& request,
-                              std::unique_ptr<acquire_completion>& done) {
-  const auto alive = shared_from_this();
-  // relaxed: see on_fork
-  if (foreign_.load(std::memory_order_relaxed)) {
-    done->complete(failed(acquire_failure::other_process, {}));
-    return true;
-  }
-  if (main_ != nullptr && !request.stop.stop_requested()) {
-    slot_grant idle = main_->try_acquire_last(request.at);
-    idle = idle.slot != nullptr ? idle : main_->try_acquire_lowest(request.at);
-    if (idle.slot != nullptr) {
-      idle.slot->forget_thread();  // it may be used by any thread
-      const uncancelled guard;
-      done->complete({.grant = idle, .why = nullptr});
-      return true;
-    }
-  }
-  auto waiter = std::make_unique<async_waiter>(alive, request, std::move(done));
-  waiter->listen(request.stop);
-  apply([&](pool_state& state, const moment& now) {
-    waiter->group = group_of(request.group);
-    if (waiter->group == nullptr) {
-      return effects{};
-    }
-    async_waiter& node = *waiter.release();
-    return node.is_stopped ? state.on_refused(node, acquire_failure::cancelled, now)
-                           : state.on_acquire(node, /*again=*/false, now);
-  });
-  if (waiter != nullptr) {
-    done = std::move(waiter->done);
-  }
-  return waiter == nullptr;
-}
-
-/// Under the mutex. Null: the key is not known.
-slot_group* pool_core::group_of(const group_finder& finder) const {
-  idle_cache* const cache =
-      main_ != nullptr ? main_ : finder.find(finder.key, finder.table);
-  return cache != nullptr ? &group_in(*cache) : nullptr;
-}
-
-void async_waiter::stopper::operator()() const noexcept {
-  waiter->core->apply([this](pool_state& state, const moment& now) {
-    waiter->is_stopped = true;
-    return state.on_cancelled(*waiter, acquire_failure::cancelled, now);
-  });
-}
-
-void async_waiter::ended(acquire_waiter& waiter) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): only these have this function
-  const std::unique_ptr<async_waiter> self(static_cast<async_waiter*>(&waiter));
-  self->on_stop_.reset();
-  pool_core& core = *self->core;
-  acquire_outcome outcome;
-  if (self->word.given()) {
-    outcome.grant = self->grant;
-    self->grant.slot->note_holder(core.state_->gate.now(), 0, std::uncaught_exceptions(), self->at);
-  } else {
-    outcome = core.failed(self->cause(), self->why);
-  }
-  const uncancelled guard;  // the thread may end, but not in the middle of a user's callback
-  self->done->complete(std::move(outcome));
-}
-
 // ---- release ------------------------------------------------------------------------------------
 
 void idle_cache::release_slow(const slot_grant& grant) noexcept {
@@ -562,250 +449,13 @@ void pool_core::detach(const slot_grant& grant) noexcept {
   }
   const auto alive = weak_from_this().lock();  // as above
   (void)grant.slot->count_use(settings_.life.max_uses);
-  apply([&](pool_state& state, const moment& now) {
-    return state.on_detached(*grant.slot, now);
-  });
+  apply([&](pool_state& state, const moment& now) { return state.on_detached(*grant.slot, now); });
 }
 
-// ---- control ------------------------------------------------------------------------------------
-
-bool pool_core::kill(const resource_handle& handle) noexcept {
-  pool_slot* const slot = state_->table.at(handle.place);
-  bool found = false;
-  if (slot != nullptr && handle.birth != 0) {
-    apply([&](pool_state& state, const moment& now) {
-      return state.on_kill(*slot, handle.birth, found, now);
-    });
-  }
-  return found;
-}
-
-/// Creates under way are asked to stop without the mutex: users may have callbacks there.
-void pool_core::flush(const group_finder& finder) {
-  std::stop_source stopped;
-  apply([&](pool_state& state, const moment& now) {
-    slot_group* const group = group_of(finder);
-    if (group == nullptr) {
-      return effects{};
-    }
-    group->hooks->swap_stop(stopped);
-    return state.on_flush(*group, now);
-  });
-  (void)stopped.request_stop();
-}
-
-void pool_core::flush_all() {
-  std::uint64_t round = 0;
-  locked([&] { round = ++flushes_; });
-  for (bool found = true; found;) {
-    std::stop_source stopped;
-    apply([&](pool_state& state, const moment& now) {
-      slot_group* const group = state.find_group(
-          [round](const slot_group& one) { return one.flushed_in < round; });
-      found = group != nullptr;
-      if (!found) {
-        return effects{};
-      }
-      group->flushed_in = round;
-      group->hooks->swap_stop(stopped);
-      return state.on_flush(*group, now);
-    });
-    (void)stopped.request_stop();
-  }
-}
-
-void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
-  const std::lock_guard one_at_a_time(resizing_);
-  old_hooks_.reserve(old_hooks_.size() + 1);
-  std::stop_source stopped;
-  apply([&](pool_state& state, const moment& now) {
-    return state.on_factory(group_in(*main_), hooks, now);
-  });
-  hooks->swap_stop(stopped);
-  old_hooks_.push_back(std::move(hooks));  // ends what it made
-  (void)stopped.request_stop();
-}
-
-void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle) {
-  if (max_size > most_resources || (min_idle && *min_idle > max_size)) {
-    throw_invalid_option(settings_.name,
-                         "max_size " + std::to_string(max_size) +
-                             (min_idle ? " with min_idle " + std::to_string(*min_idle) : "") +
-                             " is not possible");
-  }
-  const std::lock_guard one_at_a_time(resizing_);
-  const auto size = static_cast<std::uint32_t>(max_size);
-  auto more = state_->table.make_more(size);  // memory is not asked for under the mutex
-  apply([&](pool_state& state, const moment& now) {
-    if (more != nullptr) {
-      state.table.append(std::move(more));
-    }
-    slot_group& group = group_in(*main_);
-    const group_limits limits =
-        limits_of(settings_, size,
-                  min_idle ? static_cast<std::uint32_t>(*min_idle) : group.limits.min_idle);
-    return state.on_limits(group, limits, size, now);
-  });
-}
-
-void pool_core::suspend(bool on) noexcept {
-  apply([on](pool_state& state, const moment& now) { return state.on_suspended(on, now); });
-}
-
-void pool_core::watch_leases(bool on) noexcept {
-  locked([&] { state_->monitor.watch(on); });
-}
-
-close_report pool_core::close(const deadline& until) {
-  const auto alive = shared_from_this();
-  const std::size_t running = end(until);
-  call_before_sleep();  // a callback of another pool may be what closes this one
-  return {.holders = leases(), .creating = running};
-}
-
-std::size_t pool_core::end(const deadline& until) noexcept {
-  // relaxed: see on_fork
-  if (foreign_.load(std::memory_order_relaxed)) {
-    return 0;
-  }
-  apply([](pool_state& state, const moment& now) { return state.on_close(now); });
-  flush_all();  // creates under way stop
-  const bool drained = wait_until_drained(until);
-  const std::lock_guard one_at_a_time(ending_);
-  if (runner_->wait_until_idle(drained ? deadline() : until)) {
-    runner_->stop();
-    return 0;
-  }
-  return runner_->busy();
-}
-
-/// False: the time is up first.
-bool pool_core::wait_until_drained(const deadline& until) noexcept {
-  for (;;) {
-    // relaxed: the mutex orders it
-    const std::uint32_t seen = drained_.load(std::memory_order_relaxed);
-    if (locked([&] { return state_->is_drained(); })) {
-      return true;
-    }
-    call_before_sleep();  // what is under way may be for this thread to do
-    runner_->run_posted();
-    if (!park(drained_, seen, until)) {
-      return locked([&] { return state_->is_drained(); });
-    }
-  }
-}
-
-void pool_core::let_go() noexcept {
-  // relaxed: see on_fork
-  if (foreign_.load(std::memory_order_relaxed)) {
-    return;
-  }
-  call_before_sleep();
-  runner_->stop();
-  try {
-    std::vector<lease_info> orphans = leases();
-    if (!orphans.empty()) {
-      tell({.what = pool_event::kind::orphaned,
-            .pool = settings_.name,
-            .error = nullptr,
-            .leases = std::move(orphans)});
-    }
-  } catch (...) {  // no memory for a report
-  }
-  const auto alive = shared_from_this();
-  locked([&] { self_ = state_->is_drained() ? nullptr : alive; });
-}
-
-void pool_core::set_table(void (*forget)(idle_cache& group, void* table), void* table) noexcept {
-  forget_group_ = forget;
-  table_ = table;
-}
-
-void pool_core::remove_unused_groups() noexcept {
-  if (forget_group_ == nullptr) {
-    return;
-  }
-  const std::lock_guard<counted_mutex> guard(mutex_);
-  if (!gate_->is_quiet()) {
-    return;  // a thread may still look at a group
-  }
-  state_->for_each_group([&](slot_group& group) {
-    if (state_->can_remove(group)) {
-      forget_group_(group, table_);
-      state_->remove_group(group);
-    }
-  });
-}
-
-// ---- numbers ------------------------------------------------------------------------------------
-
-resource_pool_stats pool_core::stats(const idle_cache* group) noexcept {
-  const std::lock_guard<counted_mutex> guard(mutex_);
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
-  resource_pool_stats found =
-      state_->stats(static_cast<const slot_group&>(group != nullptr ? *group : *main_));
-  found.mutex_locks = mutex_.locks() - 1;  // not this one
-  return found;
-}
-
-void pool_core::for_each_stats_of(
-    void (*f)(const void* key, const resource_pool_stats& stats, void* context), void* context) {
-  const std::lock_guard<counted_mutex> guard(mutex_);
-  state_->count_idle_slots();
-  state_->for_each_group([&](slot_group& group) {
-    resource_pool_stats found = state_->counts_of(group);
-    found.idle = group.idle_seen;
-    found.in_use -= std::min<std::size_t>(found.in_use, found.idle);
-    f(group.idle_cache::key(), found, context);
-  });
-}
-
-std::vector<lease_info> pool_core::leases() {
-  std::vector<lease_info> found;
-  const nanos age = read_clocks().age;
-  state_->table.for_each([&](const pool_slot& slot) {
-    const slot_word before = slot.word();
-    if (before.state() == slot_state::in_use) {
-      lease_info info = info_of(slot, age);
-      if (slot.word().in(slot_state::in_use) == before.in(slot_state::in_use)) {
-        found.push_back(std::move(info));
-      }
-    }
-  });
-  return found;
-}
-
-// ---- callbacks ----------------------------------------------------------------------------------
-
-namespace {
-
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-constinit thread_local wait_queue* calling = nullptr;
-
-}  // namespace
-
-void call_all(wait_queue& ended) noexcept {
-  if (ended.empty()) {
-    return;
-  }
-  wait_queue* const outer = calling;
-  if (outer != nullptr) {
-    while (acquire_waiter* const waiter = ended.pop_front()) {
-      outer->push_back(*waiter);
-    }
-    return;
-  }
-  calling = &ended;
-  while (acquire_waiter* const waiter = ended.pop_front()) {
-    waiter->deliver(*waiter);
-  }
-  calling = nullptr;
-}
-
-void call_before_sleep() noexcept {
-  while (acquire_waiter* const waiter = calling != nullptr ? calling->pop_front() : nullptr) {
-    waiter->deliver(*waiter);
-  }
+/// Under the mutex. Null: the key is not known.
+slot_group* pool_core::group_of(const group_finder& finder) const {
+  idle_cache* const cache = main_ != nullptr ? main_ : finder.find(finder.key, finder.table);
+  return cache != nullptr ? &group_in(*cache) : nullptr;
 }
 
 }  // namespace lido::detail

@@ -269,9 +269,8 @@ bool pool_state::ends(slot_group& group, const pool_slot& slot,
 
 /// A resource that the caller owns, and that is fit: to the first waiter, or idle.
 void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
-  acquire_waiter* waiter = suspended_ || out_.is_full() || is_preempted(group)
-                               ? nullptr
-                               : first_open(group);
+  acquire_waiter* waiter =
+      suspended_ || out_.is_full() || is_preempted(group) ? nullptr : first_open(group);
   if (waiter != nullptr && settings_.is_barging && !group.is_overdue && call(*waiter)) {
     waiter = nullptr;
   }
@@ -430,8 +429,7 @@ void pool_state::check_stale(slot_group& group) noexcept {
       }
       continue;
     }
-    if (hopeful(group) >= group.queue.size() ||
-        group.checks.size() > group.limits.max_creating) {
+    if (hopeful(group) >= group.queue.size() || group.checks.size() > group.limits.max_creating) {
       return;
     }
     slot = take_stale(group, slot_state::checking, /*only=*/false);
@@ -508,8 +506,8 @@ void pool_state::update(slot_group& group) noexcept {
     due = group.retry.at();
   }
   if (young != 0 && all != 0) {
-    due = std::min(due, later(first_hope(group)->record.task_began,
-                              tuning::nanoseconds_for_answer));
+    due =
+        std::min(due, later(first_hope(group)->record.task_began, tuning::nanoseconds_for_answer));
   }
   set_due(group, due);
   set_flags(group);
@@ -628,11 +626,11 @@ bool pool_state::is_deadlock(const slot_group& group, std::uint32_t thread) cons
     return false;
   }
   return table.find([&](const pool_slot& slot) {
-           const slot_state state = slot.state();
-           const std::uint32_t holder = slot.thread();
-           return state == slot_state::in_use ? holder != thread && !is_waiting(group, holder)
-                                              : state != slot_state::empty;
-         }) == nullptr;
+    const slot_state state = slot.state();
+    const std::uint32_t holder = slot.thread();
+    return state == slot_state::in_use ? holder != thread && !is_waiting(group, holder)
+                                       : state != slot_state::empty;
+  }) == nullptr;
 }
 
 bool pool_state::is_waiting(const slot_group& group, std::uint32_t thread) const noexcept {

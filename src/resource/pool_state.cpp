@@ -19,7 +19,8 @@ pool_state::pool_state(const pool_settings& settings, pool_core* core, slot_make
       random_(seed) {}
 
 pool_state::~pool_state() {
-  for_each_group([](slot_group& group) { delete &group; });  // NOLINT(cppcoreguidelines-owning-memory)
+  for_each_group(
+      [](slot_group& group) { delete &group; });  // NOLINT(cppcoreguidelines-owning-memory)
 }
 
 /// What the event that is under way has found out.
@@ -82,7 +83,8 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
   }
   waiter.since = now.real;
   waiter.order = again && !group.queue.empty() ? group.queue.first()->order : ++arrivals_;
-  waiter.has_time = waiter.until.nanoseconds() > later(now.real, settings_.validate_timeout.count());
+  waiter.has_time =
+      waiter.until.nanoseconds() > later(now.real, settings_.validate_timeout.count());
   group.totals.waits += again ? 0 : 1;
   const bool is_first = group.queue.empty() || again;
   link(waiter, again);

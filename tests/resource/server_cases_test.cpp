@@ -68,11 +68,12 @@ class dead_users {
  public:
   dead_users(keyed_pool& pool, int threads, int dead_hosts, std::chrono::nanoseconds patience) {
     for (int i = 0; i < threads; ++i) {
-      threads_.emplace_back([&pool, host = -1 - i % dead_hosts, patience](const std::stop_token& stop) {
-        while (!stop.stop_requested()) {
-          EXPECT_FALSE(pool.try_acquire_for(host, patience));
-        }
-      });
+      threads_.emplace_back(
+          [&pool, host = -1 - i % dead_hosts, patience](const std::stop_token& stop) {
+            while (!stop.stop_requested()) {
+              EXPECT_FALSE(pool.try_acquire_for(host, patience));
+            }
+          });
     }
   }
   dead_users(const dead_users&) = delete;
@@ -144,7 +145,8 @@ TEST(ServerCases, C39EveryAcquireEndsByItsDeadline) {
     EXPECT_LT(since(begin), 1s);  // far from create_timeout
   };
   for (const maintenance upkeep : {maintenance::background, maintenance::by_tick}) {
-    resource_pool<connection> pool(factory{}, {.max_size = 4, .create_timeout = 30s, .upkeep = upkeep});
+    resource_pool<connection> pool(factory{},
+                                   {.max_size = 4, .create_timeout = 30s, .upkeep = upkeep});
     is_in_time([&] { return static_cast<bool>(pool.try_acquire_for(50ms)); });
     std::stop_source stop;
     const std::jthread stopper([&] {
@@ -259,7 +261,8 @@ TEST(ServerCases, C13AForkedChildEndsNothing) {
     const auto refused = pool->try_acquire_for(1s);
     lease.reset();
     pool.reset();
-    ::_exit(!refused && refused.failure() == acquire_failure::other_process && *f.ended == 0 ? 0 : 1);
+    ::_exit(!refused && refused.failure() == acquire_failure::other_process && *f.ended == 0 ? 0
+                                                                                             : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -270,7 +273,8 @@ TEST(ServerCases, C13AForkedChildEndsNothing) {
 }
 
 TEST(ServerCases, AnExceptionDiscardsTheLeaseThatItEnds) {
-  resource_pool<connection> pool([made = 0]() mutable { return connection{++made}; }, {.max_size = 1});
+  resource_pool<connection> pool([made = 0]() mutable { return connection{++made}; },
+                                 {.max_size = 1});
   const auto use_and_throw = [&](bool keep) {
     try {
       const auto lease = pool.acquire();
@@ -317,11 +321,9 @@ TEST(ServerCases, C22ALeaseKnowsItsResource) {
 TEST(ServerCases, CallbacksMayBeMoveOnly) {
   resource_pool<connection> pool([] { return connection{7}; }, {.max_size = 1});
   std::atomic<int> found{0};
-  pool.async_acquire(
-      [&found, own = std::make_unique<int>(1)](acquire_result<connection> got) {
-        found = got ? got->id + *own : -1;
-      },
-      1s);
+  pool.async_acquire([&found, own = std::make_unique<int>(1)](
+                         acquire_result<connection> got) { found = got ? got->id + *own : -1; },
+                     1s);
   EXPECT_TRUE(eventually([&] { return found == 8; }));
 }
 

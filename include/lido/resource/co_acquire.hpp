@@ -28,8 +28,8 @@ class result_completion final : public acquire_completion {
   Done done_;
 };
 
-/// Where the callback of a coroutine finds what it is for. The second of the callback and the thread
-/// that is about to suspend the coroutine goes on with it.
+/// Where the callback of a coroutine finds what it is for. The second of the callback and the
+/// thread that is about to suspend the coroutine goes on with it.
 struct coroutine_line {
   atomic<acquire_outcome*> result;  ///< null once the coroutine is gone
   meeting both;
@@ -75,8 +75,7 @@ class acquire_awaiter {
   acquire_awaiter& operator=(const acquire_awaiter&) = delete;
   ~acquire_awaiter() {
     // relaxed: what a callback finds here it does not touch
-    if (line_ != nullptr &&
-        line_->result.exchange(nullptr, std::memory_order_relaxed) != nullptr) {
+    if (line_ != nullptr && line_->result.exchange(nullptr, std::memory_order_relaxed) != nullptr) {
       (void)end_.request_stop();  // others come sooner
     }
   }

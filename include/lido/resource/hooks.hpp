@@ -27,7 +27,7 @@ struct create_failure_text {
 /// How a create ended.
 struct create_outcome {
   bool made = false;
-  bool permanent = false;  ///< trying again is of no use
+  bool permanent = false;                            ///< trying again is of no use
   std::shared_ptr<const create_failure_text> error;  ///< null if it was made, or without memory
 };
 

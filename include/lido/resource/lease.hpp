@@ -16,8 +16,8 @@ namespace lido::next {
 /// Owner of one resource while it is out; gives it back on destruction.
 ///
 /// A lease that an exception ends discards its resource, which may be in the middle of something:
-/// exceptions that are active at its end are compared with those at its beginning, in one thread; in
-/// another thread any active exception counts. A lease that ends after a `catch` gives back.
+/// exceptions that are active at its end are compared with those at its beginning, in one thread;
+/// in another thread any active exception counts. A lease that ends after a `catch` gives back.
 /// Move-only, two words, not thread-safe. May end in any thread, also after the end of its pool:
 /// then the resource is destroyed. Only `detach` throws.
 template <class R>
@@ -132,10 +132,12 @@ class [[nodiscard]] acquire_result {
   [[nodiscard]] acquire_failure failure() const noexcept { return cause_; }
   /// As an exception, with the numbers of the pool. Throws std::bad_alloc. Requires: as above.
   [[nodiscard]] acquire_error error() const {
-    return why_ != nullptr ? acquire_error(why_) : acquire_error({.cause = cause_});
+    acquire_error::details none;
+    none.cause = cause_;
+    return why_ != nullptr ? acquire_error(why_) : acquire_error(std::move(none));
   }
-  /// The lease; throws `error()` if there is none.
-  [[nodiscard]] lease_type value() && {
+  /// The lease, which the result has no more; throws `error()` if there is none.
+  [[nodiscard]] lease_type value() {
     if (!lease_) {
       throw error();
     }

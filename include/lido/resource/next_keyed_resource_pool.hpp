@@ -24,8 +24,9 @@ namespace lido::next {
 /// not used for longest is ended.
 ///
 /// Each key behaves as a `resource_pool`: see there for lifetimes, validation, retries, errors. An
-/// acquire takes no mutex if its thread had a resource of the key last; otherwise it looks the key up
-/// under the pool's mutex. A key that has nothing is forgotten by a tick. Costs of a key: about 1 KiB.
+/// acquire takes no mutex if its thread had a resource of the key last; otherwise it looks the key
+/// up under the pool's mutex. A key that has nothing is forgotten by a tick. Costs of a key: about
+/// 1 KiB.
 ///
 /// All functions are thread-safe. Keys are hashed, compared, moved and destroyed under the pool's
 /// mutex, and copied only when they are new; these operations must not use the pool. Not movable;
@@ -115,9 +116,9 @@ class keyed_resource_pool {
   [[nodiscard, gnu::always_inline]] auto co_acquire(const K& key,
                                                     std::chrono::duration<Rep, Period> timeout,
                                                     std::stop_token stop = {}) {
-    return awaiter<lease_type>(*this, Key(key),
-                               {detail::deadline::after(timeout), std::move(stop),
-                                detail::place::here(), {}});
+    return awaiter<lease_type>(
+        *this, Key(key),
+        {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
   }
 
   /// Calls `f(R&)` with a resource of that key; returns what it returns. Throws what it throws, and
@@ -214,7 +215,7 @@ class keyed_resource_pool {
    private:
     /// The key is known before the coroutine is suspended; should a tick forget it, the wait fails.
     static detail::acquire_call with_group(keyed_resource_pool& pool, const Key& key,
-                                              detail::acquire_call request) {
+                                           detail::acquire_call request) {
       pool.add(key);
       return request;
     }

@@ -100,8 +100,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Waits until the deadline; not at all if that is at once. Throws what a group_finder throws.
   [[nodiscard]] acquire_outcome acquire(const acquire_call& request);
   /// Completes exactly once, perhaps before it returns. Throws std::bad_alloc, and what a
-  /// group_finder throws; then it does not complete. False: the key is not known, and `done` is left
-  /// as it was.
+  /// group_finder throws; then it does not complete. False: the key is not known, and `done` is
+  /// left as it was.
   bool acquire_async(const acquire_call& request, std::unique_ptr<acquire_completion>& done);
 
   // ---- by the holder of a resource; none throws -------------------------------------------------
@@ -134,11 +134,9 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Of each group, with its key; under the mutex. One look at each slot.
   template <class F>
   void for_each_stats(F f) {
-    for_each_stats_of(
-        [](const void* key, const resource_pool_stats& stats, void* context) {
-          (*static_cast<F*>(context))(key, stats);
-        },
-        &f);
+    for_each_stats_of([](const void* key, const resource_pool_stats& stats,
+                         void* context) { (*static_cast<F*>(context))(key, stats); },
+                      &f);
   }
   /// Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases();
@@ -161,7 +159,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
   void on_fork(std::uint32_t survivor) noexcept override;
 
-  void for_each_stats_of(void (*f)(const void* key, const resource_pool_stats& stats, void* context),
+  void for_each_stats_of(void (*f)(const void* key, const resource_pool_stats& stats,
+                                   void* context),
                          void* context);
   void remove_unused_groups() noexcept;
   template <class Event>
@@ -194,12 +193,12 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   pool_gate* gate_;
   idle_cache* main_ = nullptr;
   std::unique_ptr<task_runner> runner_;
-  atomic<bool> foreign_{false};       // in a process made by fork
-  atomic<std::uint32_t> drained_{0};  // changes when a closed pool is empty
+  atomic<bool> foreign_{false};                            // in a process made by fork
+  atomic<std::uint32_t> drained_{0};                       // changes when a closed pool is empty
   std::vector<std::shared_ptr<factory_hooks>> old_hooks_;  // under resizing_
   void (*forget_group_)(idle_cache& group, void* table) = nullptr;
   void* table_ = nullptr;
-  std::uint64_t flushes_ = 0;                              // under the mutex
+  std::uint64_t flushes_ = 0;        // under the mutex
   std::shared_ptr<pool_core> self_;  // while leases outlive the pool
   plain_mutex resizing_;             // one at a time; outside of mutex_
   plain_mutex ending_;               // one close stops the threads; outside of all others

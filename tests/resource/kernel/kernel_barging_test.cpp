@@ -76,7 +76,8 @@ TEST_F(KernelBarging, TheNextIsCalledWhenACalledWaiterGivesUp) {
   EXPECT_EQ(k.look('C'), "C has 0");
 }
 
-// ---- without threads ------------------------------------------------------------------------------
+// ---- without threads
+// ------------------------------------------------------------------------------
 
 class KernelManual : public ::testing::Test {
  protected:

@@ -86,7 +86,7 @@ struct client {
   state does = state::free;
   bool is_asleep = false;
   bool was_woken = false;  ///< by the effects that are being read
-  bool holds = false;       ///< its thread has a resource of the pool
+  bool holds = false;      ///< its thread has a resource of the pool
   std::optional<detail::acquire_waiter> waiter;
   detail::slot_grant grant;
 

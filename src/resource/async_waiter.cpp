@@ -1,0 +1,100 @@
+// Callbacks that wait for a resource, and how callbacks are called.
+#include "async_waiter.hpp"
+
+#include <utility>
+
+#include "../concurrency/uncancelled.hpp"
+#include "pool_apply.hpp"
+
+namespace lido::detail {
+
+bool pool_core::acquire_async(const acquire_call& request,
+                              std::unique_ptr<acquire_completion>& done) {
+  const auto alive = shared_from_this();
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    done->complete(failed(acquire_failure::other_process, {}));
+    return true;
+  }
+  if (main_ != nullptr && !request.stop.stop_requested()) {
+    slot_grant idle = main_->try_acquire_last(request.at);
+    idle = idle.slot != nullptr ? idle : main_->try_acquire_lowest(request.at);
+    if (idle.slot != nullptr) {
+      idle.slot->forget_thread();  // it may be used by any thread
+      const uncancelled guard;
+      done->complete({.grant = idle, .why = nullptr});
+      return true;
+    }
+  }
+  auto waiter = std::make_unique<async_waiter>(alive, request, std::move(done));
+  waiter->listen(request.stop);
+  apply([&](pool_state& state, const moment& now) {
+    waiter->group = group_of(request.group);
+    if (waiter->group == nullptr) {
+      return effects{};
+    }
+    async_waiter& node = *waiter.release();
+    return node.is_stopped ? state.on_refused(node, acquire_failure::cancelled, now)
+                           : state.on_acquire(node, /*again=*/false, now);
+  });
+  if (waiter != nullptr) {
+    done = std::move(waiter->done);
+  }
+  return waiter == nullptr;
+}
+
+void async_waiter::stopper::operator()() const noexcept {
+  waiter->core->apply([this](pool_state& state, const moment& now) {
+    waiter->is_stopped = true;
+    return state.on_cancelled(*waiter, acquire_failure::cancelled, now);
+  });
+}
+
+void async_waiter::ended(acquire_waiter& waiter) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): only these have this function
+  const std::unique_ptr<async_waiter> self(static_cast<async_waiter*>(&waiter));
+  self->on_stop_.reset();
+  pool_core& core = *self->core;
+  acquire_outcome outcome;
+  if (self->word.given()) {
+    outcome.grant = self->grant;
+    self->grant.slot->note_holder(core.state_->gate.now(), 0, std::uncaught_exceptions(), self->at);
+  } else {
+    outcome = core.failed(self->cause(), self->why);
+  }
+  const uncancelled guard;  // the thread may end, but not in the middle of a user's callback
+  self->done->complete(std::move(outcome));
+}
+
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+constinit thread_local wait_queue* calling = nullptr;
+
+}  // namespace
+
+void call_all(wait_queue& ended) noexcept {
+  if (ended.empty()) {
+    return;
+  }
+  wait_queue* const outer = calling;
+  if (outer != nullptr) {
+    while (acquire_waiter* const waiter = ended.pop_front()) {
+      outer->push_back(*waiter);
+    }
+    return;
+  }
+  calling = &ended;
+  while (acquire_waiter* const waiter = ended.pop_front()) {
+    waiter->deliver(*waiter);
+  }
+  calling = nullptr;
+}
+
+void call_before_sleep() noexcept {
+  while (acquire_waiter* const waiter = calling != nullptr ? calling->pop_front() : nullptr) {
+    waiter->deliver(*waiter);
+  }
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,243 @@
+// What is done to a pool as a whole, and what it says about itself.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "async_waiter.hpp"
+#include "lido/base/error.hpp"
+#include "pool_apply.hpp"
+
+namespace lido::detail {
+
+namespace {
+
+/// Without a limit of creates: one for each four resources, and eight at most.
+group_limits limits_of(const pool_settings& settings, std::uint32_t max_size,
+                       std::uint32_t min_idle) noexcept {
+  return {.max_size = max_size,
+          .min_idle = min_idle,
+          .max_creating = settings.max_creating != 0 ? settings.max_creating
+                                                     : std::clamp((max_size + 3) / 4, 1U, 8U)};
+}
+
+}  // namespace
+
+void pool_core::set_hooks(std::shared_ptr<factory_hooks> hooks) {
+  main_ = &add_group(std::move(hooks), 0, {});
+}
+
+idle_cache& pool_core::add_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash,
+                                 std::string key) {
+  const group_limits limits = limits_of(settings_, settings_.max_size, settings_.min_idle);
+  return state_->add_group(std::move(hooks), limits, hash, std::move(key));
+}
+
+// ---- control ------------------------------------------------------------------------------------
+
+bool pool_core::kill(const resource_handle& handle) noexcept {
+  pool_slot* const slot = state_->table.at(handle.place);
+  bool found = false;
+  if (slot != nullptr && handle.birth != 0) {
+    apply([&](pool_state& state, const moment& now) {
+      return state.on_kill(*slot, handle.birth, found, now);
+    });
+  }
+  return found;
+}
+
+/// Creates under way are asked to stop without the mutex: users may have callbacks there.
+void pool_core::flush(const group_finder& finder) {
+  std::stop_source stopped;
+  apply([&](pool_state& state, const moment& now) {
+    slot_group* const group = group_of(finder);
+    if (group == nullptr) {
+      return effects{};
+    }
+    group->hooks->swap_stop(stopped);
+    return state.on_flush(*group, now);
+  });
+  (void)stopped.request_stop();
+}
+
+void pool_core::flush_all() {
+  std::uint64_t round = 0;
+  locked([&] { round = ++flushes_; });
+  for (bool found = true; found;) {
+    std::stop_source stopped;
+    apply([&](pool_state& state, const moment& now) {
+      slot_group* const group =
+          state.find_group([round](const slot_group& one) { return one.flushed_in < round; });
+      found = group != nullptr;
+      if (!found) {
+        return effects{};
+      }
+      group->flushed_in = round;
+      group->hooks->swap_stop(stopped);
+      return state.on_flush(*group, now);
+    });
+    (void)stopped.request_stop();
+  }
+}
+
+void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
+  const std::lock_guard one_at_a_time(resizing_);
+  old_hooks_.reserve(old_hooks_.size() + 1);
+  std::stop_source stopped;
+  apply([&](pool_state& state, const moment& now) {
+    return state.on_factory(group_in(*main_), hooks, now);
+  });
+  hooks->swap_stop(stopped);
+  old_hooks_.push_back(std::move(hooks));  // ends what it made
+  (void)stopped.request_stop();
+}
+
+void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle) {
+  if (max_size > most_resources || (min_idle && *min_idle > max_size)) {
+    throw_invalid_option(settings_.name,
+                         "max_size " + std::to_string(max_size) +
+                             (min_idle ? " with min_idle " + std::to_string(*min_idle) : "") +
+                             " is not possible");
+  }
+  const std::lock_guard one_at_a_time(resizing_);
+  const auto size = static_cast<std::uint32_t>(max_size);
+  auto more = state_->table.make_more(size);  // memory is not asked for under the mutex
+  apply([&](pool_state& state, const moment& now) {
+    if (more != nullptr) {
+      state.table.append(std::move(more));
+    }
+    slot_group& group = group_in(*main_);
+    const group_limits limits = limits_of(
+        settings_, size, min_idle ? static_cast<std::uint32_t>(*min_idle) : group.limits.min_idle);
+    return state.on_limits(group, limits, size, now);
+  });
+}
+
+void pool_core::suspend(bool on) noexcept {
+  apply([on](pool_state& state, const moment& now) { return state.on_suspended(on, now); });
+}
+
+void pool_core::watch_leases(bool on) noexcept {
+  locked([&] { state_->monitor.watch(on); });
+}
+
+close_report pool_core::close(const deadline& until) {
+  const auto alive = shared_from_this();
+  const std::size_t running = end(until);
+  call_before_sleep();  // a callback of another pool may be what closes this one
+  return {.holders = leases(), .creating = running};
+}
+
+std::size_t pool_core::end(const deadline& until) noexcept {
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    return 0;
+  }
+  apply([](pool_state& state, const moment& now) { return state.on_close(now); });
+  flush_all();  // creates under way stop
+  const bool drained = wait_until_drained(until);
+  const std::lock_guard one_at_a_time(ending_);
+  if (runner_->wait_until_idle(drained ? deadline() : until)) {
+    runner_->stop();
+    return 0;
+  }
+  return runner_->busy();
+}
+
+/// False: the time is up first.
+bool pool_core::wait_until_drained(const deadline& until) noexcept {
+  for (;;) {
+    // relaxed: the mutex orders it
+    const std::uint32_t seen = drained_.load(std::memory_order_relaxed);
+    if (locked([&] { return state_->is_drained(); })) {
+      return true;
+    }
+    call_before_sleep();  // what is under way may be for this thread to do
+    runner_->run_posted();
+    if (!park(drained_, seen, until)) {
+      return locked([&] { return state_->is_drained(); });
+    }
+  }
+}
+
+void pool_core::let_go() noexcept {
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  call_before_sleep();
+  runner_->stop();
+  try {
+    std::vector<lease_info> orphans = leases();
+    if (!orphans.empty()) {
+      tell({.what = pool_event::kind::orphaned,
+            .pool = settings_.name,
+            .error = nullptr,
+            .leases = std::move(orphans)});
+    }
+  } catch (...) {  // no memory for a report
+  }
+  const auto alive = shared_from_this();
+  locked([&] { self_ = state_->is_drained() ? nullptr : alive; });
+}
+
+void pool_core::set_table(void (*forget)(idle_cache& group, void* table), void* table) noexcept {
+  forget_group_ = forget;
+  table_ = table;
+}
+
+void pool_core::remove_unused_groups() noexcept {
+  if (forget_group_ == nullptr) {
+    return;
+  }
+  const std::lock_guard<counted_mutex> guard(mutex_);
+  if (!gate_->is_quiet()) {
+    return;  // a thread may still look at a group
+  }
+  state_->for_each_group([&](slot_group& group) {
+    if (state_->can_remove(group)) {
+      forget_group_(group, table_);
+      state_->remove_group(group);
+    }
+  });
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+resource_pool_stats pool_core::stats(const idle_cache* group) noexcept {
+  const std::lock_guard<counted_mutex> guard(mutex_);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
+  resource_pool_stats found =
+      state_->stats(static_cast<const slot_group&>(group != nullptr ? *group : *main_));
+  found.mutex_locks = mutex_.locks() - 1;  // not this one
+  return found;
+}
+
+void pool_core::for_each_stats_of(void (*f)(const void* key, const resource_pool_stats& stats,
+                                            void* context),
+                                  void* context) {
+  const std::lock_guard<counted_mutex> guard(mutex_);
+  state_->count_idle_slots();
+  state_->for_each_group([&](slot_group& group) {
+    resource_pool_stats found = state_->counts_of(group);
+    found.idle = group.idle_seen;
+    found.in_use -= std::min<std::size_t>(found.in_use, found.idle);
+    f(group.idle_cache::key(), found, context);
+  });
+}
+
+std::vector<lease_info> pool_core::leases() {
+  std::vector<lease_info> found;
+  const nanos age = read_clocks().age;
+  state_->table.for_each([&](const pool_slot& slot) {
+    const slot_word before = slot.word();
+    if (before.state() == slot_state::in_use) {
+      lease_info info = info_of(slot, age);
+      if (slot.word().in(slot_state::in_use) == before.in(slot_state::in_use)) {
+        found.push_back(std::move(info));
+      }
+    }
+  });
+  return found;
+}
+
+}  // namespace lido::detail
