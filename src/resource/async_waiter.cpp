@@ -26,14 +26,14 @@ bool pool_core::acquire_async(const acquire_call& request,
       return true;
     }
   }
-  auto waiter = std::make_unique<async_waiter>(alive, request, std::move(done));
+  auto waiter = std::make_unique<callback_waiter>(alive, request, std::move(done));
   waiter->listen(request.stop);
   apply([&](pool_state& state, const moment& now) {
     waiter->group = group_of(request.group);
     if (waiter->group == nullptr) {
       return effects{};
     }
-    async_waiter& node = *waiter.release();
+    callback_waiter& node = *waiter.release();
     return node.is_stopped ? state.on_refused(node, acquire_failure::cancelled, now)
                            : state.on_acquire(node, /*again=*/false, now);
   });
@@ -43,16 +43,16 @@ bool pool_core::acquire_async(const acquire_call& request,
   return waiter == nullptr;
 }
 
-void async_waiter::stopper::operator()() const noexcept {
+void callback_waiter::stopper::operator()() const noexcept {
   waiter->core->apply([this](pool_state& state, const moment& now) {
     waiter->is_stopped = true;
     return state.on_cancelled(*waiter, acquire_failure::cancelled, now);
   });
 }
 
-void async_waiter::ended(acquire_waiter& waiter) noexcept {
+void callback_waiter::ended(acquire_waiter& waiter) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): only these have this function
-  const std::unique_ptr<async_waiter> self(static_cast<async_waiter*>(&waiter));
+  const std::unique_ptr<callback_waiter> self(static_cast<callback_waiter*>(&waiter));
   self->on_stop_.reset();
   pool_core& core = *self->core;
   acquire_outcome outcome;

@@ -13,11 +13,11 @@
 namespace lido::detail {
 
 /// On the heap; deletes itself when its callback has been called.
-class async_waiter : public acquire_waiter {
+class callback_waiter : public acquire_waiter {
  public:
-  async_waiter(std::shared_ptr<pool_core> pool, const acquire_call& request,
-               std::unique_ptr<acquire_completion> completion)
-      : acquire_waiter(request.until, 0, &async_waiter::ended),
+  callback_waiter(std::shared_ptr<pool_core> pool, const acquire_call& request,
+                  std::unique_ptr<acquire_completion> completion)
+      : acquire_waiter(request.until, 0, &callback_waiter::ended),
         core(std::move(pool)),
         done(std::move(completion)),
         at(request.at) {}
@@ -34,7 +34,7 @@ class async_waiter : public acquire_waiter {
 
  private:
   struct stopper {
-    async_waiter* waiter;
+    callback_waiter* waiter;
     void operator()() const noexcept;
   };
   static void ended(acquire_waiter& waiter) noexcept;

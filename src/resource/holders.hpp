@@ -33,7 +33,7 @@ class holder_list {
     if (held < all_.back().held || (held == 0 && all_.back().slot != nullptr)) {
       return;
     }
-    all_.back() = {&slot, slot.word().in(slot_state::in_use), held};
+    all_.back() = {&slot, slot.word().in(resource_state::in_use), held};
     std::stable_sort(all_.begin(), all_.end(), [](const holder& left, const holder& right) {
       return left.held > right.held;
     });
@@ -42,8 +42,8 @@ class holder_list {
   [[nodiscard]] std::vector<lease_info> infos(nanos age) const {
     std::vector<lease_info> found;
     for (const holder& one : all_) {
-      if (one.slot != nullptr && one.slot->state() == slot_state::in_use &&
-          one.slot->word().in(slot_state::in_use) == one.lease) {
+      if (one.slot != nullptr && one.slot->state() == resource_state::in_use &&
+          one.slot->word().in(resource_state::in_use) == one.lease) {
         found.push_back(info_of(*one.slot, age));
       }
     }

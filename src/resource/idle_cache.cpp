@@ -7,7 +7,7 @@ slot_grant idle_cache::try_acquire_lowest(place at) noexcept {
   slot_grant found;
   if (!is_held()) {
     (void)find_maybe_idle([&](pool_slot& slot) {
-      if (slot.state() == slot_state::idle && slot.is_fresh(gate_.now(), epoch())) {
+      if (slot.state() == resource_state::idle && slot.is_fresh(gate_.now(), epoch())) {
         found = try_take(slot, at);
       }
       return found.slot != nullptr;
@@ -20,7 +20,7 @@ slot_grant idle_cache::take_lowest() noexcept {
   slot_grant found;
   if (!is_held()) {
     found.slot = find_maybe_idle([&](pool_slot& slot) {
-      return slot.state() == slot_state::idle && slot.is_fresh(gate_.now(), epoch()) &&
+      return slot.state() == resource_state::idle && slot.is_fresh(gate_.now(), epoch()) &&
              slot.take(found.ticket);
     });
   }

@@ -336,7 +336,7 @@ slot_grant pool_core::use(acquire_waiter& waiter, const acquire_call& request) n
 
 bool pool_core::holds_any(std::uint32_t thread) const noexcept {
   return state_->table.find([&](const pool_slot& slot) {
-    return slot.thread() == thread && slot.state() == slot_state::in_use;
+    return slot.thread() == thread && slot.state() == resource_state::in_use;
   }) != nullptr;
 }
 

@@ -71,7 +71,7 @@ void pool_state::explain(acquire_waiter& waiter) noexcept {
     return;
   }
   table.for_each([&](const pool_slot& slot) {
-    if (slot.state() == slot_state::in_use) {
+    if (slot.state() == resource_state::in_use) {
       why.holders.note(slot, slot.held_for(now_.age));
     }
   });
@@ -212,13 +212,13 @@ pool_slot* pool_state::find_fit(slot_group& group) noexcept {
 bool pool_state::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
   for (;;) {
     slot_word ticket;
-    if (slot.state() != slot_state::idle) {
+    if (slot.state() != resource_state::idle) {
       if (slot.mark()) {
         unlist(group, slot);
         return false;
       }
     } else if (slot.is_over(now_.age, group.epoch())) {
-      if (slot.take(ticket, slot_state::checking)) {
+      if (slot.take(ticket, resource_state::checking)) {
         close_slot(group, slot, why_over(slot));
         return false;
       }
@@ -233,11 +233,11 @@ bool pool_state::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
 
 /// An idle resource that has to be validated, in `to` from now on; or null. `only`: not if there
 /// are two.
-pool_slot* pool_state::take_stale(slot_group& group, slot_state to, bool only) noexcept {
+pool_slot* pool_state::take_stale(slot_group& group, resource_state to, bool only) noexcept {
   pool_slot* found = nullptr;
   bool has_two = false;
   (void)group.find_maybe_idle([&](pool_slot& slot) {
-    if (slot.state() == slot_state::idle && needs_validation(group, slot)) {
+    if (slot.state() == resource_state::idle && needs_validation(group, slot)) {
       has_two = found != nullptr;
       found = found != nullptr ? found : &slot;
     }
@@ -275,7 +275,7 @@ void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
     waiter = nullptr;
   }
   for (; waiter != nullptr; waiter = first_open(group)) {
-    (void)slot.move(slot_state::in_use);
+    (void)slot.move(resource_state::in_use);
     // While others wait, its release is reported by the mark.
     if (group.queue.size() > 1 && slot.mark()) {
       unlist(group, slot);
@@ -291,21 +291,21 @@ void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
 
 void pool_state::make_idle(slot_group& group, pool_slot& slot) noexcept {
   slot.note_receiver(0);
-  (void)slot.move(slot_state::idle);
+  (void)slot.move(resource_state::idle);
   list(group, slot);
 }
 
 /// Of a slot that the caller owns, in use or checking.
 void pool_state::close_slot(slot_group& group, pool_slot& slot, destroy_reason why) noexcept {
   unlist(group, slot);
-  (void)slot.move(slot_state::closing);
+  (void)slot.move(resource_state::closing);
   ++group.closing;
   slot.record.reason = why;
   out_.destroy.push(slot);
 }
 
 void pool_state::empty_slot(slot_group& group, pool_slot& slot) noexcept {
-  (void)slot.move(slot_state::empty);
+  (void)slot.move(resource_state::empty);
   group.remove(slot);
   room_.end_resource(group);
   slot.record = {};
@@ -334,7 +334,7 @@ void pool_state::shrink(slot_group& group) noexcept {
       return true;
     }
     slot_word ticket;
-    if (slot.take(ticket, slot_state::checking)) {
+    if (slot.take(ticket, resource_state::checking)) {
       close_slot(group, slot, closed_ ? destroy_reason::closed : destroy_reason::surplus);
     }
     return false;
@@ -344,7 +344,7 @@ void pool_state::shrink(slot_group& group) noexcept {
 std::uint32_t pool_state::count_idle(slot_group& group) noexcept {
   std::uint32_t idle = 0;
   (void)group.find_maybe_idle([&](const pool_slot& slot) {
-    idle += slot.state() == slot_state::idle ? 1 : 0;
+    idle += slot.state() == resource_state::idle ? 1 : 0;
     return false;
   });
   return idle;
@@ -420,7 +420,7 @@ void pool_state::check_stale(slot_group& group) noexcept {
     const bool is_alone = group.queue.size() == 1 && first->has_time && group.checks.empty();
     pool_slot* slot = nullptr;
     if (!first->is_callback() && (needs_no_answer || is_alone)) {
-      slot = take_stale(group, slot_state::in_use, !needs_no_answer);
+      slot = take_stale(group, resource_state::in_use, !needs_no_answer);
     }
     if (slot != nullptr) {
       list(group, *slot);
@@ -432,7 +432,7 @@ void pool_state::check_stale(slot_group& group) noexcept {
     if (hopeful(group) >= group.queue.size() || group.checks.size() > group.limits.max_creating) {
       return;
     }
-    slot = take_stale(group, slot_state::checking, /*only=*/false);
+    slot = take_stale(group, resource_state::checking, /*only=*/false);
     group.has_stale = slot != nullptr;
     if (slot != nullptr) {
       begin_check(group, *slot);
@@ -538,7 +538,7 @@ void pool_state::feed() noexcept {
 
 /// By the runner; or, in a pool without threads, by the first waiter if that is a thread.
 void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
-  (void)slot.move(slot_state::creating);
+  (void)slot.move(resource_state::creating);
   slot.maker = group.hooks.get();
   slot.set_key_hash(group.key_hash);
   slot.set_epoch(group.epoch());
@@ -567,14 +567,14 @@ bool pool_state::evict() noexcept {
   while (pool_slot* const slot = used_.first()) {
     slot_group& group = group_of(*slot);
     slot_word ticket;
-    if (slot->state() != slot_state::idle) {
+    if (slot->state() != resource_state::idle) {
       if (slot->mark()) {
         unlist(group, *slot);
       }
     } else if (slot->last_used() != slot->record.seen_use) {
       used_.remove(*slot);
       list(group, *slot);
-    } else if (slot->take(ticket, slot_state::checking)) {
+    } else if (slot->take(ticket, resource_state::checking)) {
       slot->record.is_evicted = true;
       ++evicting_;
       close_slot(group, *slot, destroy_reason::surplus);
@@ -626,10 +626,10 @@ bool pool_state::is_deadlock(const slot_group& group, std::uint32_t thread) cons
     return false;
   }
   return table.find([&](const pool_slot& slot) {
-    const slot_state state = slot.state();
+    const resource_state state = slot.state();
     const std::uint32_t holder = slot.thread();
-    return state == slot_state::in_use ? holder != thread && !is_waiting(group, holder)
-                                       : state != slot_state::empty;
+    return state == resource_state::in_use ? holder != thread && !is_waiting(group, holder)
+                                           : state != resource_state::empty;
   }) == nullptr;
 }
 

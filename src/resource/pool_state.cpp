@@ -191,7 +191,7 @@ effects pool_state::on_released(pool_slot& slot, bool resets, const moment& now)
     close_slot(group, slot, why);
   } else if (resets) {
     unlist(group, slot);
-    (void)slot.move(slot_state::checking);
+    (void)slot.move(resource_state::checking);
     slot.record.task = slot_task::reset;
     ++group.resetting;
     out_.start.push(slot);
@@ -388,37 +388,37 @@ void pool_state::sweep() noexcept {
 void pool_state::count_idle_slots() noexcept {
   for_each_group([](slot_group& group) { group.idle_seen = 0; });
   table.for_each([](const pool_slot& slot) {
-    if (slot.state() == slot_state::idle) {
+    if (slot.state() == resource_state::idle) {
       ++group_of(slot).idle_seen;
     }
   });
 }
 
 void pool_state::look_after(pool_slot& slot) noexcept {
-  const slot_state state = slot.state();
-  if (state == slot_state::in_use) {
+  const resource_state state = slot.state();
+  if (state == resource_state::in_use) {
     report_lease(slot);
     return;
   }
-  if (state != slot_state::idle) {
+  if (state != resource_state::idle) {
     return;
   }
   slot_group& group = group_of(slot);
   slot_word ticket;
   if (slot.is_over(now_.age, group.epoch())) {
-    if (slot.take(ticket, slot_state::checking)) {
+    if (slot.take(ticket, resource_state::checking)) {
       close_slot(group, slot, why_over(slot));
     }
   } else if (now_.age - slot.last_used() >= settings_.life.idle_timeout &&
              group.idle_seen > group.limits.min_idle) {
-    if (slot.take(ticket, slot_state::checking)) {
+    if (slot.take(ticket, resource_state::checking)) {
       --group.idle_seen;
       close_slot(group, slot, destroy_reason::idle_too_long);
     }
   } else if (now_.age - slot.looked_after() >= settings_.life.keepalive &&
              slot.maker->can_validate() && group.queue.empty() && !closed_ && !suspended_ &&
              group.checks.size() < group.limits.max_creating) {
-    if (slot.take(ticket, slot_state::checking)) {
+    if (slot.take(ticket, resource_state::checking)) {
       begin_check(group, slot);
     }
   } else {
@@ -506,11 +506,11 @@ void pool_state::flush(slot_group& group) noexcept {
     if (slot.record.cache != &group) {
       return;
     }
-    if (slot.state() == slot_state::creating) {
+    if (slot.state() == resource_state::creating) {
       slot.record.is_outdated = true;
     }
     slot_word ticket;
-    if (slot.take(ticket, slot_state::checking)) {
+    if (slot.take(ticket, resource_state::checking)) {
       close_slot(group, slot, destroy_reason::flushed);
     }
   });
@@ -521,8 +521,8 @@ effects pool_state::on_kill(pool_slot& slot, std::uint64_t birth, bool& found,
                             const moment& now) noexcept {
   now_ = now;
   const slot_word seen = slot.word();
-  found = seen.birth() == birth && seen.state() != slot_state::empty &&
-          seen.state() != slot_state::creating && seen.state() != slot_state::closing;
+  found = seen.birth() == birth && seen.state() != resource_state::empty &&
+          seen.state() != resource_state::creating && seen.state() != resource_state::closing;
   if (!found) {
     return finish();
   }
@@ -534,11 +534,11 @@ effects pool_state::on_kill(pool_slot& slot, std::uint64_t birth, bool& found,
       unlist(group, slot);
       break;
     }
-    if (slot.take(ticket, slot_state::checking)) {
+    if (slot.take(ticket, resource_state::checking)) {
       close_slot(group, slot, destroy_reason::killed);
       break;
     }
-    if (slot.state() == slot_state::checking) {
+    if (slot.state() == resource_state::checking) {
       break;  // the end of its task sees that it is killed
     }
   }
@@ -566,10 +566,11 @@ resource_pool_stats pool_state::stats(const slot_group& group) const noexcept {
     if (slot.record.cache != &group) {
       return;
     }
-    const slot_state state = slot.state();
-    found.idle += state == slot_state::idle ? 1 : 0;
-    found.in_use += state == slot_state::in_use ? 1 : 0;
-    found.uses += state == slot_state::empty || state == slot_state::creating ? 0 : slot.uses();
+    const resource_state state = slot.state();
+    found.idle += state == resource_state::idle ? 1 : 0;
+    found.in_use += state == resource_state::in_use ? 1 : 0;
+    found.uses +=
+        state == resource_state::empty || state == resource_state::creating ? 0 : slot.uses();
   });
   found.live = found.idle + found.in_use + found.creating + found.checking + found.closing;
   return found;

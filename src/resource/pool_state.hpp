@@ -145,7 +145,7 @@ class pool_state {
   [[nodiscard]] resource_pool_stats counts_of(const slot_group& group) const noexcept;
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): what the core reads without an event
-  slot_table table;
+  pool_slot_table table;
   pool_gate gate;
   lease_monitor monitor;
   // NOLINTEND(*-non-private-member-variables-in-classes)
@@ -192,7 +192,7 @@ class pool_state {
                           destroy_reason& why) const noexcept;
   [[nodiscard]] pool_slot* find_fit(slot_group& group) noexcept;
   [[nodiscard]] bool take_if_fit(slot_group& group, pool_slot& slot) noexcept;
-  [[nodiscard]] pool_slot* take_stale(slot_group& group, slot_state to, bool only) noexcept;
+  [[nodiscard]] pool_slot* take_stale(slot_group& group, resource_state to, bool only) noexcept;
   void dispose(slot_group& group, pool_slot& slot) noexcept;
   void make_idle(slot_group& group, pool_slot& slot) noexcept;
   void close_slot(slot_group& group, pool_slot& slot, destroy_reason why) noexcept;

@@ -5,13 +5,13 @@
 
 namespace lido::detail {
 
-slot_table::slot_table(slot_maker make, std::uint32_t size)
+pool_slot_table::pool_slot_table(slot_maker make, std::uint32_t size)
     : make_(make), first_(make(std::max(1U, size))), last_(first_.get()) {
   number(*first_);
 }
 
 /// Lowest on top, so that a small load keeps to low slots.
-void slot_table::number(pool_slot_block& block) noexcept {
+void pool_slot_table::number(pool_slot_block& block) noexcept {
   for (std::uint32_t i = block.size(); i-- > 0;) {
     block[i].number = size_ + i;
     put_empty(block[i]);
@@ -19,11 +19,11 @@ void slot_table::number(pool_slot_block& block) noexcept {
   size_ += block.size();
 }
 
-std::unique_ptr<pool_slot_block> slot_table::make_more(std::uint32_t size) const {
+std::unique_ptr<pool_slot_block> pool_slot_table::make_more(std::uint32_t size) const {
   return size > size_ ? make_(size - size_) : nullptr;
 }
 
-void slot_table::append(std::unique_ptr<pool_slot_block> block) noexcept {
+void pool_slot_table::append(std::unique_ptr<pool_slot_block> block) noexcept {
   number(*block);
   // (2) - this release-store synchronizes-with the acquire-load (1)
   last_->next_.store(block.get(), std::memory_order_release);
@@ -32,7 +32,7 @@ void slot_table::append(std::unique_ptr<pool_slot_block> block) noexcept {
   last_ = added;
 }
 
-pool_slot* slot_table::take_empty() noexcept {
+pool_slot* pool_slot_table::take_empty() noexcept {
   pool_slot* const slot = empty_;
   if (slot != nullptr) {
     empty_ = std::exchange(slot->record.next_task, nullptr);
@@ -40,11 +40,11 @@ pool_slot* slot_table::take_empty() noexcept {
   return slot;
 }
 
-void slot_table::put_empty(pool_slot& slot) noexcept {
+void pool_slot_table::put_empty(pool_slot& slot) noexcept {
   slot.record.next_task = std::exchange(empty_, &slot);
 }
 
-pool_slot* slot_table::at(std::uint32_t number) const noexcept {
+pool_slot* pool_slot_table::at(std::uint32_t number) const noexcept {
   for (pool_slot_block* block = first_.get(); block != nullptr; block = block->next()) {
     if (number < block->size()) {
       return &(*block)[number];

@@ -27,7 +27,7 @@
 namespace lido::detail {
 
 class acquire_waiter;
-class async_waiter;
+class callback_waiter;
 class pool_state;
 class slot_group;
 class task_runner;
@@ -151,7 +151,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void set_table(void (*forget)(idle_cache& group, void* table), void* table) noexcept;
 
  private:
-  friend class async_waiter;
+  friend class callback_waiter;
   friend class idle_cache;
   friend class worker_threads;
   friend class manual_runner;

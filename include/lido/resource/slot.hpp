@@ -23,7 +23,7 @@ class idle_cache;
 
 /// empty -> creating -> in_use <-> idle -> checking -> idle; in_use, idle or checking -> closing ->
 /// empty. A failed create goes from creating to empty, a detached resource from in_use to empty.
-enum class slot_state : std::uint8_t { empty, creating, idle, in_use, checking, closing };
+enum class resource_state : std::uint8_t { empty, creating, idle, in_use, checking, closing };
 
 /// State, mark, turn (which use of the slot this is) and birth (which resource is in the slot) in
 /// one word, so that they change together.
@@ -33,14 +33,14 @@ class slot_word {
   constexpr explicit slot_word(std::uint64_t bits) noexcept : bits_(bits) {}
 
   [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
-  [[nodiscard]] constexpr slot_state state() const noexcept {
-    return static_cast<slot_state>(bits_ & state_mask);
+  [[nodiscard]] constexpr resource_state state() const noexcept {
+    return static_cast<resource_state>(bits_ & state_mask);
   }
   /// The release of this use takes the slow path.
   [[nodiscard]] constexpr bool marked() const noexcept { return (bits_ & mark_bit) != 0; }
   [[nodiscard]] constexpr std::uint64_t birth() const noexcept { return bits_ >> birth_shift; }
 
-  [[nodiscard]] constexpr slot_word in(slot_state state) const noexcept {
+  [[nodiscard]] constexpr slot_word in(resource_state state) const noexcept {
     return slot_word((bits_ & ~(state_mask | mark_bit)) | static_cast<std::uint64_t>(state));
   }
   [[nodiscard]] constexpr slot_word with_mark() const noexcept {
@@ -71,7 +71,7 @@ enum class slot_task : std::uint8_t { none, create, validate, reset };
 class pool_slot;
 
 /// What the kernel knows about a slot. Under the pool's mutex.
-struct slot_record {
+struct pool_slot_record {
   idle_cache* cache = nullptr;  ///< of the slot's group
   std::uint32_t position = 0;   ///< in the group
   slot_task task = slot_task::none;
@@ -111,14 +111,14 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
     // it and with idle_cache.hpp (1, 2): a waiter that has set its flag sees what was released
     return slot_word(word_.load(std::memory_order_seq_cst));
   }
-  [[nodiscard]] slot_state state() const noexcept { return word().state(); }
+  [[nodiscard]] resource_state state() const noexcept { return word().state(); }
 
   // ---- any thread -------------------------------------------------------------------------------
 
   /// idle -> in_use, or for the kernel checking or closing. `ticket` is the word that was made.
-  [[nodiscard]] bool take(slot_word& ticket, slot_state to = slot_state::in_use) noexcept {
+  [[nodiscard]] bool take(slot_word& ticket, resource_state to = resource_state::in_use) noexcept {
     const slot_word seen = word();
-    if (seen.state() != slot_state::idle) {
+    if (seen.state() != resource_state::idle) {
       return false;
     }
     ticket = seen.with_next_turn().in(to);
@@ -129,7 +129,7 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
 
   /// in_use -> idle. False: the slot is marked, and the kernel decides.
   [[nodiscard]] bool put_back(slot_word ticket) noexcept {
-    return swap(ticket, ticket.in(slot_state::idle));
+    return swap(ticket, ticket.in(resource_state::idle));
   }
 
   // ---- the kernel, under the pool's mutex -------------------------------------------------------
@@ -138,7 +138,7 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
   [[nodiscard]] bool mark() noexcept {
     for (;;) {
       const slot_word seen = word();
-      if (seen.state() != slot_state::in_use) {
+      if (seen.state() != resource_state::in_use) {
         return false;
       }
       if (seen.marked() || swap(seen, seen.with_mark())) {
@@ -149,9 +149,9 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
 
   /// To any state, with a new turn if it becomes in_use. Requires: it is neither idle nor used by
   /// another thread. Returns the ticket.
-  slot_word move(slot_state to) noexcept {
+  slot_word move(resource_state to) noexcept {
     const slot_word seen = word();
-    const slot_word next = to == slot_state::in_use ? seen.with_next_turn().in(to) : seen.in(to);
+    const slot_word next = to == resource_state::in_use ? seen.with_next_turn().in(to) : seen.in(to);
     (void)swap(seen, next);
     return next;
   }
@@ -165,7 +165,7 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
     uses_.store(0, std::memory_order_relaxed);
     used_until(now, limits);
     const slot_word seen = word();
-    const slot_word ticket = seen.with_next_birth().with_next_turn().in(slot_state::in_use);
+    const slot_word ticket = seen.with_next_birth().with_next_turn().in(resource_state::in_use);
     (void)swap(seen, ticket);
     return ticket;
   }
@@ -293,7 +293,7 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): the kernel's, which the slot is part of
   factory_hooks* maker = nullptr;  ///< of the resource, or of the create; set by the kernel
   std::uint32_t number = 0;        ///< constant
-  slot_record record;              ///< under the mutex; the owner may read `cache`
+  pool_slot_record record;              ///< under the mutex; the owner may read `cache`
                                    // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:

@@ -30,7 +30,7 @@ class pool_slot_block {
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 
  private:
-  friend class slot_table;
+  friend class pool_slot_table;
   [[nodiscard]] pool_slot_block* next() const noexcept {
     // (1) - this acquire-load synchronizes-with the release-store (2), so the slots are visible
     return next_.load(std::memory_order_acquire);
@@ -49,10 +49,10 @@ using slot_maker = std::unique_ptr<pool_slot_block> (*)(std::uint32_t size);
 /// Slots by number, and a stack of the empty ones.
 ///
 /// `find` may be called by any thread at any time; everything else needs the pool's mutex.
-class slot_table {
+class pool_slot_table {
  public:
   /// Throws std::bad_alloc.
-  slot_table(slot_maker make, std::uint32_t size);
+  pool_slot_table(slot_maker make, std::uint32_t size);
 
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   /// A block that `append` can take; made without the mutex. Null if there are `size` slots.

@@ -18,8 +18,8 @@ namespace invariants {
 
 using detail::pool_slot;
 using detail::pool_state;
+using detail::resource_state;
 using detail::slot_group;
-using detail::slot_state;
 
 /// I1 of one group.
 inline const char* counts_of(pool_state& pool, const slot_group& group) {
@@ -33,14 +33,15 @@ inline const char* counts_of(pool_state& pool, const slot_group& group) {
     if (slot.record.cache != &group) {
       return;
     }
-    const slot_state state = slot.state();
-    live += state != slot_state::empty ? 1 : 0;
-    creating += state == slot_state::creating ? 1 : 0;
-    outdated += state == slot_state::creating && slot.record.is_outdated ? 1 : 0;
-    kept +=
-        state == slot_state::creating && slot.record.is_kept && !slot.record.is_outdated ? 1 : 0;
-    closing += state == slot_state::closing ? 1 : 0;
-    checking += state == slot_state::checking ? 1 : 0;
+    const resource_state state = slot.state();
+    live += state != resource_state::empty ? 1 : 0;
+    creating += state == resource_state::creating ? 1 : 0;
+    outdated += state == resource_state::creating && slot.record.is_outdated ? 1 : 0;
+    kept += state == resource_state::creating && slot.record.is_kept && !slot.record.is_outdated
+                ? 1
+                : 0;
+    closing += state == resource_state::closing ? 1 : 0;
+    checking += state == resource_state::checking ? 1 : 0;
   });
   const bool right = live == group.live && creating == group.creating &&
                      outdated == group.outdated && kept == group.kept && closing == group.closing &&
@@ -57,8 +58,8 @@ inline const char* bits_of(pool_state& pool, slot_group& group) {
     }
     const bool bit = group.find_maybe_idle([&](const pool_slot& one) { return &one == &slot; });
     const detail::slot_word word = slot.word();
-    const bool should =
-        word.state() == slot_state::idle || (word.state() == slot_state::in_use && !word.marked());
+    const bool should = word.state() == resource_state::idle ||
+                        (word.state() == resource_state::in_use && !word.marked());
     wrong = bit == should ? wrong : "I2: the bit of a slot does not say whether it may be idle";
   });
   return wrong;
@@ -94,7 +95,7 @@ inline const char* waits_of(pool_state& pool, slot_group& group, std::uint32_t l
     return nullptr;
   }
   const pool_slot* const idle = pool.table.find([&](const pool_slot& slot) {
-    return slot.record.cache == &group && slot.state() == slot_state::idle &&
+    return slot.record.cache == &group && slot.state() == resource_state::idle &&
            !slot.is_over(context.now.age, group.epoch()) &&
            (slot.is_fresh(context.now.age, group.epoch()) || !slot.maker->can_validate());
   });

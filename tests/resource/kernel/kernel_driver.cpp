@@ -11,7 +11,7 @@ namespace lido::test {
 using detail::effects;
 using detail::grant_kind;
 using detail::pool_slot;
-using detail::slot_state;
+using detail::resource_state;
 using detail::slot_task;
 using detail::wait_queue;
 using detail::waiter_deadlines;
@@ -497,11 +497,12 @@ void kernel_driver::end_of(client& one, happenings& all) {
                  .who = one.name,
                  .slot = number});
   const detail::slot_word word = one.grant.slot->word();
-  if (!is_create && word.in(slot_state::in_use) != one.grant.ticket.in(slot_state::in_use)) {
+  if (!is_create &&
+      word.in(resource_state::in_use) != one.grant.ticket.in(resource_state::in_use)) {
     problem("the ticket of a grant is not the word of its slot");
   }
   if (!is_create) {
-    one.grant.ticket = one.grant.ticket.in(slot_state::in_use);
+    one.grant.ticket = one.grant.ticket.in(resource_state::in_use);
     one.grant.slot->note_holder(pool_.gate.now(), waiter.thread, 0, detail::place{});
   }
 }
@@ -522,7 +523,7 @@ void kernel_driver::read_slots(effects& out, happenings& all) {
   while (pool_slot* const one = out.destroy.pop()) {
     all.push_back(
         {.what = happening::kind::destroy, .slot = one->number, .reason = one->record.reason});
-    if (one->state() != slot_state::closing) {
+    if (one->state() != resource_state::closing) {
       problem("a slot is destroyed that is not closing");
     }
     doomed_.push_back(one->number);
@@ -547,7 +548,7 @@ void kernel_driver::check_clients() {
       continue;
     }
     const std::uint64_t bit = std::uint64_t{1} << (one->grant.slot->number % 64);
-    if ((held & bit) != 0 || one->grant.slot->state() != slot_state::in_use) {
+    if ((held & bit) != 0 || one->grant.slot->state() != resource_state::in_use) {
       problem("a slot is held twice, or not in use");
     }
     held |= bit;

@@ -146,17 +146,17 @@ class kernel_model {
 
   static bool is_same(state mine, const detail::pool_slot& slot) {
     switch (slot.state()) {
-      case detail::slot_state::empty:
+      case detail::resource_state::empty:
         return mine == state::empty;
-      case detail::slot_state::creating:
+      case detail::resource_state::creating:
         return mine == state::creating;
-      case detail::slot_state::idle:
+      case detail::resource_state::idle:
         return mine == state::idle;
-      case detail::slot_state::in_use:
+      case detail::resource_state::in_use:
         return mine == state::in_use;
-      case detail::slot_state::checking:
+      case detail::resource_state::checking:
         return mine == state::validating || mine == state::resetting;
-      case detail::slot_state::closing:
+      case detail::resource_state::closing:
         return mine == state::closing;
     }
     return false;
