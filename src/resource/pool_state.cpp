@@ -467,6 +467,7 @@ effects pool_state::on_limits(slot_group& group, const group_limits& limits, std
   now_ = now;
   group.limits = limits;
   room_.set_max_total(total);
+  set_flags(group);  // before any look at idle resources: see idle_cache.hpp (2)
   shrink(group);
   end_deadlock(group);
   settle(group);
