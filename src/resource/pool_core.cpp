@@ -232,9 +232,7 @@ acquire_outcome pool_core::acquire(const acquire_call& request) {
   for (bool again = false;; again = true) {
     waiter.word.reopen();
     apply([&](pool_state& state, const moment& now) {
-      if (!again) {
-        waiter.group = group_of(request.group);
-      }
+      waiter.group = group_of(request.group);  // since the last time it may have been forgotten
       if (waiter.group == nullptr) {
         return effects{};
       }
