@@ -30,14 +30,14 @@ class slow_path_flags {
   };
   [[nodiscard]] std::uint32_t get() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-store (2), and is in one total order
-    // with it and with slot.hpp (1, 2): a releasing thread sees the waiter
+    // with it and with slot.hpp (1, 2): a releasing thread sees that its resource is one too many
     return word_.load(std::memory_order_seq_cst);
   }
   /// Under the pool's mutex.
   void set(std::uint32_t flags) noexcept {
     if (get() != flags) {
       // (2) - this seq_cst-store synchronizes-with the seq_cst-load (1), and is in one total order
-      // with it and with slot.hpp (1, 2): a waiter that then looks sees what was released before
+      // with it and with slot.hpp (1, 2): the kernel that then looks sees what was released before
       word_.store(flags, std::memory_order_seq_cst);
     }
   }

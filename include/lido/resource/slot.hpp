@@ -108,7 +108,7 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
 
   [[nodiscard]] slot_word word() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-CAS (2), and is in one total order with
-    // it and with idle_cache.hpp (1, 2): a waiter that has set its flag sees what was released
+    // it and with idle_cache.hpp (1, 2): the kernel that has set a flag sees what was released
     return slot_word(word_.load(std::memory_order_seq_cst));
   }
   [[nodiscard]] resource_state state() const noexcept { return word().state(); }
@@ -151,7 +151,8 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
   /// another thread. Returns the ticket.
   slot_word move(resource_state to) noexcept {
     const slot_word seen = word();
-    const slot_word next = to == resource_state::in_use ? seen.with_next_turn().in(to) : seen.in(to);
+    const slot_word next =
+        to == resource_state::in_use ? seen.with_next_turn().in(to) : seen.in(to);
     (void)swap(seen, next);
     return next;
   }
@@ -293,7 +294,7 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): the kernel's, which the slot is part of
   factory_hooks* maker = nullptr;  ///< of the resource, or of the create; set by the kernel
   std::uint32_t number = 0;        ///< constant
-  pool_slot_record record;              ///< under the mutex; the owner may read `cache`
+  pool_slot_record record;         ///< under the mutex; the owner may read `cache`
                                    // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
@@ -301,8 +302,8 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
     std::uint64_t bits = from.bits();
     // (2) - this seq_cst-CAS synchronizes-with the seq_cst-load (1), so the next owner sees all
     // that was done to the resource; and it is in one total order with idle_cache.hpp (1, 2), so
-    // that either the releasing thread sees the waiter or the waiter sees the resource. relaxed on
-    // failure: what is there instead is not looked at, or read again
+    // that either the releasing thread sees the flag or the kernel sees the resource.
+    // relaxed on failure: what is there instead is not looked at, or read again
     return word_.compare_exchange_strong(bits, to.bits(), std::memory_order_seq_cst,
                                          std::memory_order_relaxed);
   }
