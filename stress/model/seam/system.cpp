@@ -1,6 +1,7 @@
 /// What the library asks of the system, in the model: the heavy fence, and ways to wait.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <utility>
 
 #include "checker/access.hpp"
@@ -21,6 +22,25 @@ bool refused_until_sleep = false;
 bool slow = false;
 bool reached = false;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+/// Those of the execution. Their number is bounded, or the search would go on along them for ever.
+class time_outs {
+ public:
+  static time_outs& now() noexcept {
+    static time_outs one;
+    const std::uint64_t number = execution::now().number();
+    if (std::exchange(one.execution_, number) != number) {
+      one.count_ = 0;
+    }
+    return one;
+  }
+  void add() noexcept { ++count_; }
+  [[nodiscard]] bool are_many() const noexcept { return count_ >= 4; }
+
+ private:
+  std::uint64_t execution_ = 0;
+  int count_ = 0;
+};
 
 }  // namespace
 
@@ -105,12 +125,12 @@ bool several_processors() noexcept {
   return true;
 }
 
-// There is no clock: what has an end may be over whenever somebody asks. A nanosecond is over at
-// once, for scenarios that need a time to be over.
+// There is no clock: what has an end may be over whenever somebody asks, and is over after many
+// time-outs. A nanosecond is over at once, for scenarios that need a time to be over.
 
 bool deadline::passed() const noexcept {
-  return !is_never() &&
-         (nanoseconds() <= 1 || model::execution::now().choose(model::question::event, 2) == 1);
+  return !is_never() && (nanoseconds() <= 1 || model::time_outs::now().are_many() ||
+                         model::execution::now().choose(model::question::event, 2) == 1);
 }
 
 deadline deadline::in_nanoseconds(std::int64_t wait) noexcept {
@@ -121,12 +141,19 @@ deadline deadline::in_nanoseconds(std::int64_t wait) noexcept {
 bool park(const atomic<std::uint32_t>& word, std::uint32_t expected,
           const deadline& until) noexcept {
   auto& here = model::execution::now();
+  if (!until.is_never() && model::time_outs::now().are_many()) {
+    here.rest();  // or one whose alarm comes again and again would keep the others from going on
+  }
   here.point();
   model::begin_sleep();
   if (here.memory().stores(word.location()).back().value != expected) {
     return true;
   }
-  return here.block(&word, /*timed=*/!until.is_never());
+  const bool woken = here.block(&word, /*timed=*/!until.is_never());
+  if (!woken) {
+    model::time_outs::now().add();
+  }
+  return woken;
 }
 
 void unpark(const atomic<std::uint32_t>* word) noexcept {
