@@ -8,12 +8,27 @@ namespace model {
 std::span<const scenario> all_scenarios() {
   static const std::vector<scenario> all = [] {
     std::vector<scenario> list;
-    for (const auto part :
-         {meeting_scenarios(), freelist_scenarios(), thread_cache_scenarios(), source_scenarios(),
-          exhaustion_scenarios(), evasion_scenarios(), lifetime_scenarios(), kept_scenarios(),
-          checked_scenarios(), waiting_scenarios(), waiting_for_loot_scenarios(),
-          growth_scenarios(), slot_state_scenarios(), slot_supply_scenarios(), resource_scenarios(),
-          overtaking_scenarios(), asking_scenarios(), by_callers_scenarios(), key_scenarios()}) {
+    for (const auto part : {meeting_scenarios(),
+                            freelist_scenarios(),
+                            thread_cache_scenarios(),
+                            source_scenarios(),
+                            exhaustion_scenarios(),
+                            evasion_scenarios(),
+                            lifetime_scenarios(),
+                            kept_scenarios(),
+                            checked_scenarios(),
+                            waiting_scenarios(),
+                            waiting_for_loot_scenarios(),
+                            growth_scenarios(),
+                            slot_state_scenarios(),
+                            slot_supply_scenarios(),
+                            resource_scenarios(),
+                            overtaking_scenarios(),
+                            asking_scenarios(),
+                            by_callers_scenarios(),
+                            key_scenarios(),
+                            pool_parts_scenarios(),
+                            pool_core_scenarios()}) {
       list.insert(list.end(), part.begin(), part.end());
     }
     return list;

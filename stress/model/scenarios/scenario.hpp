@@ -49,6 +49,8 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> asking_scenarios();
 [[nodiscard]] std::span<const scenario> by_callers_scenarios();
 [[nodiscard]] std::span<const scenario> key_scenarios();
+[[nodiscard]] std::span<const scenario> pool_parts_scenarios();
+[[nodiscard]] std::span<const scenario> pool_core_scenarios();
 
 /// Runs each body in a thread of its own; returns when all have ended.
 template <class... Bodies>

@@ -1,0 +1,414 @@
+/// Pools of resources on the kernel of events: each waiter is served or told, no resource is lost,
+/// and none has two users.
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "lido/resource/next_keyed_resource_pool.hpp"
+#include "scenarios/lent_tools.hpp"
+
+namespace model {
+
+namespace {
+
+using lease = tool_pool::lease;
+
+// A thread that begins to wait marks a resource while another thread releases it.
+void wait_against_release() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    in_threads([&] { tool_pool::use(std::move(held)); }, [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// The other thread takes it first, without the mutex.
+void wait_against_use() {
+  with_tools(1, [](tool_pool& pool) {
+    in_threads([&] { pool.try_and_use(); }, [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// The second waiter does not look at resources: the first one did.
+void two_wait() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    in_threads([&] { tool_pool::use(std::move(held)); }, [&] { pool.wait_and_use(); },
+               [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+void first_come_first_served() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    int served = 0;
+    const auto wait_as = [&](int turn) {
+      lease got = pool.pool().acquire();
+      require(served == turn, "a waiter was overtaken by one that came later");
+      ++served;
+      tool_pool::use(std::move(got));
+    };
+    in_threads([&] { wait_as(0); },
+               [&] {
+                 pool.rest_until_there_are(1);
+                 wait_as(1);
+               },
+               [&] {
+                 pool.rest_until_there_are(2);
+                 tool_pool::use(std::move(held));
+               });
+    pool.check(1);
+  });
+}
+
+// One waiter is told to create the resource, and the other one gets it afterwards.
+void two_wait_for_a_create() {
+  with_tools(tool_options(1), 0, [](tool_pool& pool) {
+    in_threads([&] { pool.wait_and_use(); }, [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// The thread that is told to create may be late, and then another one is.
+void late_beside_a_create() {
+  with_tools(tool_options(1), 0, [](tool_pool& pool) {
+    in_threads([&] { pool.wait_for_a_time(); }, [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// A waiter is told to validate the resource, which is of no use; it creates another one.
+void unfit_beside_a_wait() {
+  lido::resource_pool_options options = tool_options(1);
+  options.validate_if_idle_longer_than = at_once;
+  with_tools(options, 1, [](tool_pool& pool) {
+    pool.count().refusals = 1;
+    in_threads([&] { pool.wait_and_use(); }, [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// Threads look for the lowest idle resource while others put theirs back.
+void lowest_beside_releases() {
+  with_tools(2, [](tool_pool& pool) {
+    lease low = pool.take();
+    lease high = pool.take();
+    in_threads([&] { tool_pool::use(std::move(low)); }, [&] { tool_pool::use(std::move(high)); },
+               [&] { pool.try_and_use(); });
+    pool.check(2);
+  });
+}
+
+void three_for_two() {
+  with_tools(2, [](tool_pool& pool) {
+    in_threads([&] { pool.wait_and_use(); }, [&] { pool.wait_and_use(); },
+               [&] { pool.wait_and_use(); });
+    pool.check(2);
+  });
+}
+
+// The time of a waiter is over as it is given the resource. One behind it must get it then.
+void late_waiter() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    in_threads([&] { tool_pool::use(std::move(held)); }, [&] { pool.wait_for_a_time(); });
+    pool.check(1);
+  });
+}
+
+void late_before_patient() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    in_threads([&] { tool_pool::use(std::move(held)); }, [&] { pool.wait_for_a_time(); },
+               [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// What becomes idle while the pool is suspended goes to the waiter when it is resumed.
+void resume_against_release() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    pool.pool().suspend();
+    in_threads([&] { tool_pool::use(std::move(held)); }, [&] { pool.pool().resume(); },
+               [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// The same where the time of the waiter may be over as it is given the resource.
+void resume_beside_late() {
+  with_tools(1, [](tool_pool& pool) {
+    pool.pool().suspend();
+    in_threads([&] { pool.wait_for_a_time(); }, [&] { pool.pool().resume(); });
+    pool.check(1);
+  });
+}
+
+// The kernel marks a resource that is killed, or ends it, while it comes back.
+void kill_against_release() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    const lido::resource_handle handle = held.handle();
+    in_threads([&] { tool_pool::use(std::move(held)); },
+               [&] { require(pool.pool().kill(handle), "a resource was not found"); });
+    require(pool.count().destroyed == 1, "a resource was killed, and lives");
+    pool.check(0);
+  });
+}
+
+void kill_against_use() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    const lido::resource_handle handle = held.handle();
+    held.reset();
+    in_threads([&] { pool.try_and_use(); },
+               [&] {
+                 require(pool.pool().kill(handle), "a resource was not found");
+                 pool.wait_and_use();
+               });
+    require(pool.count().destroyed == 1, "a resource was killed, and lives");
+    pool.check(1);
+  });
+}
+
+// A resource of before the flush is not lent any more to a thread that knows of the flush.
+void flush_against_release() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    in_threads([&] { tool_pool::use(std::move(held)); },
+               [&] {
+                 pool.pool().flush();
+                 pool.wait_and_use();
+               });
+    require(pool.count().destroyed == 1, "a resource was lent after a flush");
+    pool.check(1);
+  });
+}
+
+// A pool becomes too small for a resource that comes back: one of the two threads ends it.
+void resize_against_release() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    in_threads([&] { tool_pool::use(std::move(held)); }, [&] { pool.pool().resize(0); });
+    pool.check(0);
+  });
+}
+
+// A pool becomes larger while others look at all leases, or kill a resource by its number.
+void resize_beside_leases() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    in_threads(
+        [&] {
+          pool.pool().resize(2);
+          pool.wait_and_use();
+        },
+        [&] { require(!pool.pool().leases().empty(), "a lease was not seen"); },
+        [&] { (void)pool.pool().kill({.place = 1, .birth = 1}); });
+    tool_pool::use(std::move(held));
+    pool.pool().resize(0);
+    pool.check(0);
+  });
+}
+
+// A pool is closed as its only resource comes back; the close waits until that has ended.
+void close_against_release() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    const auto close = [&] {
+      require(pool.pool().close(ever).complete(), "closed, and something is left");
+      require(pool.count().destroyed == 1, "closed before its last resource has ended");
+    };
+    in_threads([&] { tool_pool::use(std::move(held)); }, close, close);
+    pool.check(0);
+  });
+}
+
+void close_against_use() {
+  with_tools(1, [](tool_pool& pool) {
+    in_threads(
+        [&] { pool.try_and_use(); },
+        [&] { require(pool.pool().close(ever).complete(), "closed, and something is left"); });
+    require(!pool.pool().try_acquire(), "a closed pool lends something");
+    pool.check(0);
+  });
+}
+
+// A waiter is told of the end, or gets the resource before.
+void close_against_waiter() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    in_threads([&] { tool_pool::use(std::move(held)); }, [&] { pool.wait_for_a_time(); },
+               [&] { (void)pool.pool().close(ever); });
+    pool.check(0);
+  });
+}
+
+// The pool ends while its last lease does. The thread of the lease has a number, or not.
+void pool_ends_beside_release() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    in_threads([&] { tool_pool::use(std::move(held)); }, [&] { pool.end_pool(); });
+    require(pool.count().destroyed == 1, "a resource outlives its pool and its lease");
+  });
+}
+
+void pool_ends_beside_owner() {
+  with_tools(1, [](tool_pool& pool) {
+    lido::detail::atomic<bool> there(false);
+    in_threads(
+        [&] {
+          lease held = pool.pool().acquire();
+          there.store(true, std::memory_order_release);
+          tool_pool::use(std::move(held));
+        },
+        [&] {
+          while (!there.load(std::memory_order_acquire)) {
+            execution::now().rest();
+          }
+          pool.end_pool();
+        });
+    require(pool.count().destroyed == 1, "a resource outlives its pool and its lease");
+  });
+}
+
+// ---- pools with keys ----------------------------------------------------------------------------
+
+struct toolmaker_of_keys {
+  tool_count* count;
+  [[nodiscard]] tool create(int /*key*/) const { return toolmaker{count}.create(); }
+  void destroy(tool& ended, lido::destroy_reason why) const noexcept {
+    toolmaker{count}.destroy(ended, why);
+  }
+};
+
+struct keyed_tools {
+  using pool_type = lido::next::keyed_resource_pool<int, tool>;
+
+  keyed_tools() {
+    lido::keyed_resource_pool_options options;
+    options.max_total = 1;
+    options.each_key = tool_options(1);
+    pool.emplace(toolmaker_of_keys{&count}, options);
+  }
+  void wait_and_use(int key) { tool_pool::use(pool->acquire(key)); }
+  void check() {
+    require(pool->stats().waiters == 0, "a waiter is still in the queue");
+    require(pool->stats().in_use == 0, "a resource is lost");
+    require(count.created - count.destroyed == static_cast<int>(pool->stats().live),
+            "a resource was not destroyed, or twice");
+    in_threads([&] { wait_and_use(0); });
+  }
+
+  tool_count count;
+  std::optional<pool_type> pool;
+};
+
+template <class Scene>
+void with_keyed_tools(const Scene& scene) {
+  auto all = std::make_unique<keyed_tools>();
+  keyed_tools* const kept = all.release();
+  scene(*kept);
+  all.reset(kept);
+}
+
+// A tick forgets a key that has nothing while the thread that had its last resource leaves.
+void key_goes_beside_release() {
+  with_keyed_tools([](keyed_tools& all) {
+    lease held = all.pool->acquire(0);
+    in_threads([&] { tool_pool::use(std::move(held)); },
+               [&] {
+                 all.pool->flush(0);
+                 all.pool->tick();
+               });
+    all.check();
+  });
+}
+
+void key_goes_beside_owner() {
+  with_keyed_tools([](keyed_tools& all) {
+    in_threads([&] { all.wait_and_use(0); },
+               [&] {
+                 all.pool->flush(0);
+                 all.pool->tick();
+               });
+    all.check();
+  });
+}
+
+// A key needs the room of a resource that comes back, or that is taken again.
+void room_against_release() {
+  with_keyed_tools([](keyed_tools& all) {
+    lease held = all.pool->acquire(0);
+    in_threads([&] { tool_pool::use(std::move(held)); }, [&] { all.wait_and_use(1); });
+    all.check();
+  });
+}
+
+void room_for_one_another() {
+  with_keyed_tools([](keyed_tools& all) {
+    all.wait_and_use(0);
+    in_threads([&] { all.wait_and_use(0); }, [&] { all.wait_and_use(1); });
+    all.check();
+  });
+}
+
+constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
+
+constexpr scenario lends(std::string_view name, std::string_view tells, void (*run)()) {
+  return {name, tells, run, /*must_fail=*/false, narrow, /*waits=*/true};
+}
+
+constexpr std::array scenarios{
+    lends("pool_core.wait_against_release", "a thread begins to wait beside a release",
+          &wait_against_release),
+    lends("pool_core.wait_against_use", "a thread begins to wait beside a use", &wait_against_use),
+    lends("pool_core.two_wait", "two waiters and one release", &two_wait),
+    lends("pool_core.first_come_first_served", "the order of the queue", &first_come_first_served),
+    lends("pool_core.two_wait_for_a_create", "one waiter creates", &two_wait_for_a_create),
+    lends("pool_core.late_beside_a_create", "the creator may be late", &late_beside_a_create),
+    lends("pool_core.unfit_beside_a_wait", "a waiter validates, in vain", &unfit_beside_a_wait),
+    lends("pool_core.lowest_beside_releases", "a search beside two releases",
+          &lowest_beside_releases),
+    lends("pool_core.three_for_two", "three threads, two resources", &three_for_two),
+    lends("pool_core.late_waiter", "a time that is over as its waiter is served", &late_waiter),
+    lends("pool_core.late_before_patient", "the same before another waiter", &late_before_patient),
+    lends("pool_core.resume_against_release", "resumed as a resource comes back",
+          &resume_against_release),
+    lends("pool_core.resume_beside_late", "resumed as the time of a waiter is over",
+          &resume_beside_late),
+    lends("pool_core.kill_against_release", "killed as it comes back", &kill_against_release),
+    lends("pool_core.kill_against_use", "killed as it is taken", &kill_against_use),
+    lends("pool_core.flush_against_release", "flushed as it comes back", &flush_against_release),
+    lends("pool_core.resize_against_release", "smaller as a resource comes back",
+          &resize_against_release),
+    lends("pool_core.resize_beside_leases", "larger beside a look at all leases",
+          &resize_beside_leases),
+    lends("pool_core.close_against_release", "closed twice as a resource comes back",
+          &close_against_release),
+    lends("pool_core.close_against_use", "closed beside a use", &close_against_use),
+    lends("pool_core.close_against_waiter", "closed beside a waiter and a release",
+          &close_against_waiter),
+    lends("pool_core.pool_ends_beside_release", "a pool ends beside a thread without a number",
+          &pool_ends_beside_release),
+    lends("pool_core.pool_ends_beside_owner", "a pool ends beside a thread with a number",
+          &pool_ends_beside_owner),
+    lends("pool_core.key_goes_beside_release", "a key is forgotten beside a thread that leaves",
+          &key_goes_beside_release),
+    lends("pool_core.key_goes_beside_owner", "the same beside a thread with a number",
+          &key_goes_beside_owner),
+    lends("pool_core.room_against_release", "room for a key as another's resource comes back",
+          &room_against_release),
+    lends("pool_core.room_for_one_another", "two keys want the same room", &room_for_one_another),
+};
+
+}  // namespace
+
+std::span<const scenario> pool_core_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model
