@@ -183,7 +183,7 @@ bool pool_state::call(acquire_waiter& waiter) noexcept {
 /// A slot that is idle, or in use without a mark, has its bit, and its place in the order of use.
 void pool_state::list(slot_group& group, pool_slot& slot) noexcept {
   group.set_maybe_idle(slot, /*on=*/true);
-  if (has_groups_ && !used_.contains(slot)) {
+  if (has_groups_ && !used_slots::contains(slot)) {
     slot.record.seen_use = slot.last_used();
     used_.push(slot);
   }
@@ -210,23 +210,25 @@ pool_slot* pool_state::find_fit(slot_group& group) noexcept {
 }
 
 bool pool_state::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
+  slot_word ticket;
   for (;;) {
-    slot_word ticket;
     if (slot.state() != slot_state::idle) {
       if (slot.mark()) {
         unlist(group, slot);
         return false;
       }
-    } else if (slot.is_over(now_.age, group.epoch())) {
-      if (slot.take(ticket, slot_state::checking)) {
-        close_slot(group, slot, why_over(slot));
-        return false;
-      }
-    } else if (needs_validation(group, slot)) {
+      continue;  // it became idle
+    }
+    const bool is_over = slot.is_over(now_.age, group.epoch());
+    if (!is_over && needs_validation(group, slot)) {
       group.has_stale = true;
       return false;
-    } else if (slot.take(ticket)) {
-      return true;
+    }
+    if (slot.take(ticket, is_over ? slot_state::checking : slot_state::in_use)) {
+      if (is_over) {
+        close_slot(group, slot, why_over(slot));
+      }
+      return !is_over;
     }
   }
 }
@@ -416,28 +418,36 @@ void pool_state::check_stale(slot_group& group) noexcept {
     if (first == nullptr) {
       return;
     }
-    const bool needs_no_answer = runner_ == runner_kind::manual || first->until.is_at_once();
-    const bool is_alone = group.queue.size() == 1 && first->has_time && group.checks.empty();
-    pool_slot* slot = nullptr;
-    if (!first->is_callback() && (needs_no_answer || is_alone)) {
-      slot = take_stale(group, slot_state::in_use, !needs_no_answer);
-    }
-    if (slot != nullptr) {
-      list(group, *slot);
-      if (!hand_over(*first, *slot, grant_kind::validate)) {
-        make_idle(group, *slot);
-      }
+    if (gives_unchecked(group, *first)) {
       continue;
     }
     if (hopeful(group) >= group.queue.size() || group.checks.size() > group.limits.max_creating) {
       return;
     }
-    slot = take_stale(group, slot_state::checking, /*only=*/false);
+    pool_slot* const slot = take_stale(group, slot_state::checking, /*only=*/false);
     group.has_stale = slot != nullptr;
     if (slot != nullptr) {
       begin_check(group, *slot);
     }
   }
+}
+
+/// Hands a waiter an idle resource that it validates itself.
+bool pool_state::gives_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
+  const bool needs_no_answer = runner_ == runner_kind::manual || waiter.until.is_at_once();
+  const bool is_alone = group.queue.size() == 1 && waiter.has_time && group.checks.empty();
+  if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
+    return false;
+  }
+  pool_slot* const slot = take_stale(group, slot_state::in_use, !needs_no_answer);
+  if (slot == nullptr) {
+    return false;
+  }
+  list(group, *slot);
+  if (!hand_over(waiter, *slot, grant_kind::validate)) {
+    make_idle(group, *slot);
+  }
+  return true;
 }
 
 /// The oldest validation that may soon be answered, or null. One that has taken longer than most
@@ -469,7 +479,7 @@ bool pool_state::is_preempted(const slot_group& group) const noexcept {
 
 /// The first waiter for which nothing is being made. `served`: so many need nothing made.
 const acquire_waiter* pool_state::first_hungry(const slot_group& group,
-                                               std::uint32_t served) const noexcept {
+                                               std::uint32_t served) noexcept {
   const acquire_waiter* waiter = group.queue.first();
   served += group.creating - group.outdated - group.kept;
   for (; served != 0 && waiter != nullptr; --served) {
@@ -523,17 +533,23 @@ void pool_state::feed() noexcept {
       }
       continue;
     }
-    pool_slot* const slot = table.take_empty();
-    if (slot == nullptr || !group->add(*slot)) {
-      if (slot != nullptr) {
-        table.put_empty(*slot);
-      }
+    pool_slot* const slot = take_empty(*group);
+    if (slot == nullptr) {
       break;  // no memory for a bit; the next event tries again
     }
     begin_create(*group, *slot);
     update(*group);
   }
   set_gate();
+}
+
+pool_slot* pool_state::take_empty(slot_group& group) noexcept {
+  pool_slot* const slot = table.take_empty();
+  if (slot != nullptr && !group.add(*slot)) {
+    table.put_empty(*slot);
+    return nullptr;
+  }
+  return slot;
 }
 
 /// By the runner; or, in a pool without threads, by the first waiter if that is a thread.
@@ -544,42 +560,51 @@ void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
   slot.set_epoch(group.epoch());
   slot.record.task = slot_task::create;
   room_.begin_create(group, slot);
+  if (!is_for_waiter(group, slot)) {
+    out_.start.push(slot);
+  }
+}
+
+bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
   while (runner_ == runner_kind::manual && !suspended_ && !out_.is_full()) {
     acquire_waiter* const waiter = first_open(group);
     if (waiter == nullptr || waiter->is_callback()) {
-      break;
+      return false;
     }
     if (hand_over(*waiter, slot, grant_kind::create)) {
       slot.record.is_kept = true;
       ++group.kept;
-      if (settings_.is_barging) {
-        settle_later(group);  // an idle resource may have been left for this waiter
-      }
-      return;
+      settle_later(group);  // where others may overtake, an idle resource was left for it
+      return true;
     }
   }
-  out_.start.push(slot);
+  return false;
 }
 
 /// Ends the resource that was not used for longest. False: all are in use; then their releases are
 /// reported. A slot that was used since it was listed is listed anew.
 bool pool_state::evict() noexcept {
   while (pool_slot* const slot = used_.first()) {
-    slot_group& group = group_of(*slot);
-    slot_word ticket;
-    if (slot->state() != slot_state::idle) {
-      if (slot->mark()) {
-        unlist(group, *slot);
-      }
-    } else if (slot->last_used() != slot->record.seen_use) {
-      used_.remove(*slot);
-      list(group, *slot);
-    } else if (slot->take(ticket, slot_state::checking)) {
-      slot->record.is_evicted = true;
-      ++evicting_;
-      close_slot(group, *slot, destroy_reason::surplus);
+    if (is_evicted(*slot)) {
       return true;
     }
+  }
+  return false;
+}
+
+bool pool_state::is_evicted(pool_slot& slot) noexcept {
+  slot_group& group = group_of(slot);
+  slot_word ticket;
+  if (slot.state() == slot_state::idle && slot.last_used() != slot.record.seen_use) {
+    used_.remove(slot);
+    list(group, slot);
+  } else if (slot.take(ticket, slot_state::checking)) {
+    slot.record.is_evicted = true;
+    ++evicting_;
+    close_slot(group, slot, destroy_reason::surplus);
+    return true;
+  } else if (slot.mark()) {
+    unlist(group, slot);
   }
   return false;
 }
@@ -594,7 +619,7 @@ void pool_state::set_due(slot_group& group, nanos due) noexcept {
   }
 }
 
-void pool_state::set_flags(slot_group& group) noexcept {
+void pool_state::set_flags(slot_group& group) const noexcept {
   std::uint32_t flags = 0;
   if (!group.queue.empty() || group.has_surplus()) {
     flags |= slow_path_flags::report;

@@ -163,6 +163,8 @@ class pool_state {
     }
   };
 
+  using used_slots = deadline_heap<pool_slot, used_sooner>;
+
   effects finish() noexcept;
   // Waiters.
   void link(acquire_waiter& waiter, bool first) noexcept;
@@ -207,17 +209,21 @@ class pool_state {
   void settle_later(slot_group& group) noexcept;
   void serve(slot_group& group, bool force) noexcept;
   void check_stale(slot_group& group) noexcept;
+  [[nodiscard]] bool gives_unchecked(slot_group& group, acquire_waiter& waiter) noexcept;
   [[nodiscard]] const pool_slot* first_hope(const slot_group& group) const noexcept;
   [[nodiscard]] std::uint32_t hopeful(const slot_group& group) const noexcept;
-  [[nodiscard]] const acquire_waiter* first_hungry(const slot_group& group,
-                                                   std::uint32_t served) const noexcept;
+  [[nodiscard]] static const acquire_waiter* first_hungry(const slot_group& group,
+                                                          std::uint32_t served) noexcept;
   [[nodiscard]] bool is_preempted(const slot_group& group) const noexcept;
   void update(slot_group& group) noexcept;
   void feed() noexcept;
   void begin_create(slot_group& group, pool_slot& slot) noexcept;
+  [[nodiscard]] pool_slot* take_empty(slot_group& group) noexcept;
+  [[nodiscard]] bool is_for_waiter(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] bool evict() noexcept;
+  [[nodiscard]] bool is_evicted(pool_slot& slot) noexcept;
   void set_due(slot_group& group, nanos due) noexcept;
-  void set_flags(slot_group& group) noexcept;
+  void set_flags(slot_group& group) const noexcept;
   void set_gate() noexcept;
   // Time.
   void sweep() noexcept;
@@ -239,7 +245,7 @@ class pool_state {
   slot_group* unsettled_ = nullptr;
   waiter_deadlines deadlines_;
   deadline_heap<slot_group, due_sooner, by_timer> timers_;
-  deadline_heap<pool_slot, used_sooner> used_;  // of several groups: slots with a bit
+  used_slots used_;  // of several groups: slots with a bit
   std::uint32_t evicting_ = 0;
   std::uint32_t checking_ = 0;  // validations under way, of all groups
   bool closed_ = false;
