@@ -25,15 +25,15 @@ pool_state::~pool_state() {
 /// What the event that is under way has found out.
 effects pool_state::finish() noexcept {
   // One group at a time, as long as there is room for those to be woken.
-  while (unsettled_ != nullptr && !out_.is_full()) {
-    slot_group& group = *std::exchange(unsettled_, unsettled_->next_unsettled);
-    group.is_unsettled = false;
+  while (unsettled_.first() != nullptr && !out_.is_full()) {
+    slot_group& group = *unsettled_.first();
+    unsettled_.remove(group);
     settle(group);
   }
   if (is_drained() && !std::exchange(drain_told_, true)) {
     out_.drained = true;
   }
-  out_.more = unsettled_ != nullptr;
+  out_.more = unsettled_.first() != nullptr;
   return std::exchange(out_, effects{});
 }
 
@@ -54,7 +54,7 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
 }
 
 bool pool_state::remove_group(slot_group& group) noexcept {
-  if (!group.is_unused() || group.retry.is_failing() || group.is_unsettled || !gate.is_quiet()) {
+  if (!group.is_unused() || group.retry.is_failing() || unsettled_.contains(group) || !gate.is_quiet()) {
     return false;
   }
   room_.forget(group);
@@ -99,7 +99,7 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
   } else if (!again && has_too_many(group)) {
     unlink(waiter);
     refuse(waiter, acquire_failure::too_many_waiters);
-  } else if (waiter.holds && is_deadlock(group, waiter.thread)) {
+  } else if (waiter.holds && is_deadlock(group)) {
     unlink(waiter);
     refuse(waiter, acquire_failure::self_deadlock);
   } else {

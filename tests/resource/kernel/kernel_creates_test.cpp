@@ -79,8 +79,7 @@ TEST(KernelCreates, AnAcquireWithoutTimeLeavesNoWishBehind) {
 
 TEST(KernelCreates, AGroupMayHaveHundredsOfResources) {
   kernel k({.options = {.max_size = 200, .min_idle = 200, .max_creating = 200}});
-  EXPECT_EQ(k.suspend(false), "");
-  EXPECT_EQ(k.limits({.max_size = 200, .min_idle = 200, .max_creating = 200}).size(), 200U);
+  EXPECT_EQ(k.suspend(false).size(), 200U);
   for (std::uint32_t slot = 0; slot < 200; ++slot) {
     k.created(slot);
   }
