@@ -373,12 +373,15 @@ void pool_state::settle(slot_group& group, bool force) noexcept {
     }
   }
   update(group);
-  feed();
+  if (unsettled_.first() == nullptr) {
+    feed();  // otherwise nothing is taken from groups that have not served their waiters
+  }
 }
 
 void pool_state::settle_later(slot_group& group) noexcept {
-  if (!std::exchange(group.is_unsettled, true)) {
-    group.next_unsettled = std::exchange(unsettled_, &group);
+  if (!unsettled_groups::contains(group)) {
+    group.turn = group.queue.empty() ? capacity::no_waiter : group.queue.first()->order;
+    unsettled_.push(group);
   }
 }
 
@@ -540,7 +543,6 @@ void pool_state::feed() noexcept {
     begin_create(*group, *slot);
     update(*group);
   }
-  set_gate();
 }
 
 pool_slot* pool_state::take_empty(slot_group& group) noexcept {
@@ -574,7 +576,9 @@ bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
     if (hand_over(*waiter, slot, grant_kind::create)) {
       slot.record.is_kept = true;
       ++group.kept;
-      settle_later(group);  // where others may overtake, an idle resource was left for it
+      if (settings_.is_barging) {
+        settle_later(group);  // an idle resource was left for this waiter
+      }
       return true;
     }
   }
@@ -630,30 +634,22 @@ void pool_state::set_flags(slot_group& group) const noexcept {
   group.set_flags(flags);
 }
 
-/// While a group waits for room, every release looks whether it can give some.
 void pool_state::set_gate() noexcept {
-  std::uint32_t flags = 0;
-  if (closed_ || suspended_) {
-    flags |= slow_path_flags::hold;
-  }
-  if (closed_ || (has_groups_ && room_.is_full() && room_.wanted() != 0)) {
-    flags |= slow_path_flags::report;
-  }
-  gate.flags.set(flags);
+  gate.flags.set((closed_ || suspended_ ? slow_path_flags::hold : 0U) |
+                 (closed_ ? slow_path_flags::report : 0U));
 }
 
 // ---- hold and wait ------------------------------------------------------------------------------
 
-/// Every resource is held by a thread that waits, or by `thread`. Only the last thread to join such
-/// a ring can close it, and it holds something, so other acquires do not pay for this look.
-bool pool_state::is_deadlock(const slot_group& group, std::uint32_t thread) const noexcept {
+/// Every resource is held by a thread that waits. Only the last thread to join such a ring can
+/// close it, and it holds something, so other acquires do not pay for this look.
+bool pool_state::is_deadlock(const slot_group& group) const noexcept {
   if (has_groups_ || group.live < group.limits.max_size) {
     return false;
   }
   return table.find([&](const pool_slot& slot) {
     const slot_state state = slot.state();
-    const std::uint32_t holder = slot.thread();
-    return state == slot_state::in_use ? holder != thread && !is_waiting(group, holder)
+    return state == slot_state::in_use ? !is_waiting(group, slot.thread())
                                        : state != slot_state::empty;
   }) == nullptr;
 }
@@ -671,9 +667,8 @@ bool pool_state::is_waiting(const slot_group& group, std::uint32_t thread) const
 /// A pool that becomes smaller may close a ring that no thread joins any more: the last waiter of
 /// it is told.
 void pool_state::end_deadlock(slot_group& group) noexcept {
-  constexpr std::uint32_t none = ~std::uint32_t{0};
   if (!settings_.detect_hold_and_wait || group.queue.empty() || out_.is_full() ||
-      !is_deadlock(group, none)) {
+      !is_deadlock(group)) {
     return;
   }
   acquire_waiter* last = nullptr;
