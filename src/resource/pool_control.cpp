@@ -237,11 +237,12 @@ std::vector<lease_info> pool_core::leases() {
   const nanos age = read_clocks().age;
   state_->table.for_each([&](const pool_slot& slot) {
     const slot_word before = slot.word();
-    if (before.state() == slot_state::in_use) {
-      lease_info info = info_of(slot, age);
-      if (slot.word().in(slot_state::in_use) == before.in(slot_state::in_use)) {
-        found.push_back(std::move(info));
-      }
+    if (before.state() != slot_state::in_use) {
+      return;
+    }
+    lease_info info = info_of(slot, age);
+    if (slot.word().in(slot_state::in_use) == before.in(slot_state::in_use)) {
+      found.push_back(std::move(info));
     }
   });
   return found;

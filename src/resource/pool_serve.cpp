@@ -211,26 +211,25 @@ pool_slot* pool_state::find_fit(slot_group& group) noexcept {
 
 bool pool_state::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
   slot_word ticket;
-  for (;;) {
-    if (slot.state() != slot_state::idle) {
-      if (slot.mark()) {
-        unlist(group, slot);
-        return false;
-      }
-      continue;  // it became idle
-    }
-    const bool is_over = slot.is_over(now_.age, group.epoch());
-    if (!is_over && needs_validation(group, slot)) {
-      group.has_stale = true;
+  // The releasing thread may make it idle at any time.
+  while (slot.state() != slot_state::idle) {
+    if (slot.mark()) {
+      unlist(group, slot);
       return false;
     }
-    if (slot.take(ticket, is_over ? slot_state::checking : slot_state::in_use)) {
-      if (is_over) {
-        close_slot(group, slot, why_over(slot));
-      }
-      return !is_over;
-    }
   }
+  if (slot.is_over(now_.age, group.epoch())) {
+    if (slot.take(ticket, slot_state::checking)) {
+      close_slot(group, slot, why_over(slot));
+      return false;
+    }
+  } else if (needs_validation(group, slot)) {
+    group.has_stale = true;
+    return false;
+  } else if (slot.take(ticket)) {
+    return true;
+  }
+  return take_if_fit(group, slot);  // a thread has taken it meanwhile
 }
 
 /// An idle resource that has to be validated, in `to` from now on; or null. `only`: not if there
@@ -530,11 +529,11 @@ void pool_state::update(slot_group& group) noexcept {
 /// is reached, ends what was not used for longest.
 void pool_state::feed() noexcept {
   while (slot_group* const group = room_.next()) {
+    if (room_.is_full() && (group->wanted == 0 || evicting_ >= room_.wanted() || !evict())) {
+      break;
+    }
     if (room_.is_full()) {
-      if (group->wanted == 0 || evicting_ >= room_.wanted() || !evict()) {
-        break;
-      }
-      continue;
+      continue;  // until what was evicted is destroyed, or more is
     }
     pool_slot* const slot = take_empty(*group);
     if (slot == nullptr) {

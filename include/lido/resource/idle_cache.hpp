@@ -286,6 +286,7 @@ class idle_cache {
     grant.slot->note_holder(now, this_thread_id(), std::uncaught_exceptions(), at);
     return grant;
   }
+  [[nodiscard]] static position_chunk* chunk_after(position_chunk& chunk) noexcept;
   [[nodiscard]] position_chunk* chunk_of(std::uint32_t position) noexcept;
   // pool_core.cpp
   void release_slow(const slot_grant& grant) noexcept;
