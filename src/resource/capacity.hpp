@@ -27,15 +27,17 @@ struct group_limits {
   std::uint32_t max_creating = 1;  ///< also of validations at once, plus one
 };
 
-/// Two heaps that a group may be in.
+/// Three heaps that a group may be in.
 struct by_hunger {};
 struct by_timer {};
+struct by_turn {};
 
 /// The resources and waiters of one key; a pool without keys has one group. Under the pool's mutex,
 /// except what it inherits from `idle_cache`.
 class slot_group final : public idle_cache,
                          public heap_hook<slot_group, by_hunger>,
-                         public heap_hook<slot_group, by_timer> {
+                         public heap_hook<slot_group, by_timer>,
+                         public heap_hook<slot_group, by_turn> {
  public:
   slot_group(pool_core* core, pool_gate& gate, std::shared_ptr<factory_hooks> maker,
              const group_limits& most, const retry_backoff& backoff, std::uint64_t hash)
@@ -81,17 +83,16 @@ class slot_group final : public idle_cache,
   bool has_created = false;
   bool has_stale = false;          ///< idle resources that must be validated first were seen
   bool is_overdue = false;         ///< the first waiter was overtaken for long enough
-  bool is_unsettled = false;       ///< on the kernel's list of those
   std::uint32_t idle_seen = 0;     ///< by the sweep that is under way
   std::uint64_t hungry_since = 0;  ///< the order of the first waiter that a create is for
   nanos hungry_from = 0;           ///< since when that one waits
   bool is_bounded = false;         ///< in which heap of hungry groups it is
   std::uint64_t flushed_in = 0;    ///< the last round of flushes of all groups
   nanos due = never;               ///< real time
+  std::uint64_t turn = 0;          ///< the order of its first waiter, while it is unsettled
   resource_pool_stats totals;
   slot_group* next = nullptr;  ///< of all groups
   slot_group* previous = nullptr;
-  slot_group* next_unsettled = nullptr;
   // NOLINTEND(*-non-private-member-variables-in-classes)
 };
 
@@ -149,13 +150,16 @@ class capacity {
       group.hungry_since = first != nullptr ? first->order : no_waiter;
       group.hungry_from = first != nullptr ? first->since : 0;
       group.wanted = first != nullptr ? wanted : 0;
-      wanted_ += group.wanted;
       group.is_bounded = is_shared_ && !group.is_proven() && group.creating != group.outdated;
       (group.is_bounded ? bounded_ : free_).push(group);
+      (group.is_bounded ? bounded_wanted_ : wanted_) += group.wanted;
     }
   }
-  /// Creates that waiters of all groups need.
-  [[nodiscard]] std::uint32_t wanted() const noexcept { return wanted_; }
+  /// Creates that waiters of all groups need, and that may begin.
+  [[nodiscard]] std::uint32_t wanted() const noexcept {
+    const std::uint32_t half = max_total_ / 2;
+    return wanted_ + std::min(bounded_wanted_, half - std::min(half, unproven_creating_));
+  }
   /// The hungry group that is served next, or null.
   [[nodiscard]] slot_group* next() const noexcept {
     slot_group* const free = free_.first();
@@ -166,7 +170,7 @@ class capacity {
     return bounded->hungry_since < free->hungry_since ? bounded : free;
   }
   void forget(slot_group& group) noexcept {
-    wanted_ -= std::exchange(group.wanted, 0U);
+    (group.is_bounded ? bounded_wanted_ : wanted_) -= std::exchange(group.wanted, 0U);
     (group.is_bounded ? bounded_ : free_).remove(group);
   }
 
@@ -204,7 +208,8 @@ class capacity {
   bool is_shared_;
   std::uint32_t live_ = 0;
   std::uint32_t creating_ = 0;
-  std::uint32_t wanted_ = 0;
+  std::uint32_t wanted_ = 0;  // by free groups
+  std::uint32_t bounded_wanted_ = 0;
   std::uint32_t unproven_creating_ = 0;
   // A group is in one of them at most.
   hungry_groups free_;

@@ -5,14 +5,14 @@ namespace lido::detail {
 
 slot_grant idle_cache::try_acquire_lowest(place at) noexcept {
   slot_grant found;
-  if (!is_held()) {
-    (void)find_maybe_idle([&](pool_slot& slot) {
-      if (slot.state() == resource_state::idle && slot.is_fresh(gate_.now(), epoch())) {
-        found = try_take(slot, at);
-      }
-      return found.slot != nullptr;
-    });
+  if (is_held()) {
+    return found;
   }
+  (void)find_maybe_idle([&](pool_slot& slot) {
+    const bool is_fit = slot.state() == resource_state::idle && slot.is_fresh(gate_.now(), epoch());
+    found = is_fit ? try_take(slot, at) : slot_grant{};
+    return found.slot != nullptr;
+  });
   return found;
 }
 
@@ -36,23 +36,27 @@ position_chunk* idle_cache::chunk_of(std::uint32_t position) noexcept {
   return chunk;
 }
 
+/// The next one, made if there is none; null: there is no memory.
+position_chunk* idle_cache::chunk_after(position_chunk& chunk) noexcept {
+  // relaxed: under the mutex
+  position_chunk* next = chunk.next.load(std::memory_order_relaxed);
+  if (next == nullptr) {
+    chunk.owned.reset(new (std::nothrow) position_chunk);
+    next = chunk.owned.get();
+    // (7) - this release-store synchronizes-with the acquire-load (6)
+    chunk.next.store(next, std::memory_order_release);
+  }
+  return next;
+}
+
 bool idle_cache::add(pool_slot& slot) noexcept {
   position_chunk* chunk = &first_;
   std::uint32_t base = 0;
-  while (chunk->taken == ~std::uint64_t{0}) {
-    // relaxed: under the mutex
-    position_chunk* next = chunk->next.load(std::memory_order_relaxed);
-    if (next == nullptr) {
-      chunk->owned.reset(new (std::nothrow) position_chunk);
-      next = chunk->owned.get();
-      if (next == nullptr) {
-        return false;
-      }
-      // (7) - this release-store synchronizes-with the acquire-load (6)
-      chunk->next.store(next, std::memory_order_release);
-    }
-    chunk = next;
-    base += 64;
+  for (; chunk != nullptr && chunk->taken == ~std::uint64_t{0}; base += 64) {
+    chunk = chunk_after(*chunk);
+  }
+  if (chunk == nullptr) {
+    return false;
   }
   const auto bit = static_cast<std::uint32_t>(std::countr_one(chunk->taken));
   chunk->taken |= std::uint64_t{1} << bit;

@@ -62,21 +62,27 @@ void pool_core::flush(const group_finder& finder) {
 void pool_core::flush_all() {
   std::uint64_t round = 0;
   locked([&] { round = ++flushes_; });
-  for (bool found = true; found;) {
-    std::stop_source stopped;
-    apply([&](pool_state& state, const moment& now) {
-      slot_group* const group =
-          state.find_group([round](const slot_group& one) { return one.flushed_in < round; });
-      found = group != nullptr;
-      if (!found) {
-        return effects{};
-      }
-      group->flushed_in = round;
-      group->hooks->swap_stop(stopped);
-      return state.on_flush(*group, now);
-    });
-    (void)stopped.request_stop();
+  while (flush_next(round)) {
   }
+}
+
+/// A group that was not flushed in that round; false: there is none.
+bool pool_core::flush_next(std::uint64_t round) {
+  std::stop_source stopped;
+  bool found = false;
+  apply([&](pool_state& state, const moment& now) {
+    slot_group* const group =
+        state.find_group([round](const slot_group& one) { return one.flushed_in < round; });
+    found = group != nullptr;
+    if (!found) {
+      return effects{};
+    }
+    group->flushed_in = round;
+    group->hooks->swap_stop(stopped);
+    return state.on_flush(*group, now);
+  });
+  (void)stopped.request_stop();
+  return found;
 }
 
 void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
@@ -145,18 +151,19 @@ std::size_t pool_core::end(const deadline& until) noexcept {
 
 /// False: the time is up first.
 bool pool_core::wait_until_drained(const deadline& until) noexcept {
-  for (;;) {
+  const auto is_drained = [this] { return locked([this] { return state_->is_drained(); }); };
+  bool is_late = false;
+  while (!is_late) {
     // relaxed: the mutex orders it
     const std::uint32_t seen = drained_.load(std::memory_order_relaxed);
-    if (locked([&] { return state_->is_drained(); })) {
+    if (is_drained()) {
       return true;
     }
     call_before_sleep();  // what is under way may be for this thread to do
     runner_->run_posted();
-    if (!park(drained_, seen, until)) {
-      return locked([&] { return state_->is_drained(); });
-    }
+    is_late = !park(drained_, seen, until);
   }
+  return is_drained();
 }
 
 void pool_core::let_go() noexcept {
@@ -176,7 +183,7 @@ void pool_core::let_go() noexcept {
     }
   } catch (...) {  // no memory for a report
   }
-  const auto alive = shared_from_this();
+  const auto alive = weak_from_this().lock();
   locked([&] { self_ = state_->is_drained() ? nullptr : alive; });
 }
 
@@ -205,9 +212,9 @@ void pool_core::remove_unused_groups() noexcept {
 
 resource_pool_stats pool_core::stats(const idle_cache* group) noexcept {
   const std::lock_guard<counted_mutex> guard(mutex_);
+  const idle_cache& cache = group != nullptr ? *group : *main_;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
-  resource_pool_stats found =
-      state_->stats(static_cast<const slot_group&>(group != nullptr ? *group : *main_));
+  resource_pool_stats found = state_->stats(static_cast<const slot_group&>(cache));
   found.mutex_locks = mutex_.locks() - 1;  // not this one
   return found;
 }
@@ -230,11 +237,12 @@ std::vector<lease_info> pool_core::leases() {
   const nanos age = read_clocks().age;
   state_->table.for_each([&](const pool_slot& slot) {
     const slot_word before = slot.word();
-    if (before.state() == resource_state::in_use) {
-      lease_info info = info_of(slot, age);
-      if (slot.word().in(resource_state::in_use) == before.in(resource_state::in_use)) {
-        found.push_back(std::move(info));
-      }
+    if (before.state() != resource_state::in_use) {
+      return;
+    }
+    lease_info info = info_of(slot, age);
+    if (slot.word().in(resource_state::in_use) == before.in(resource_state::in_use)) {
+      found.push_back(std::move(info));
     }
   });
   return found;

@@ -75,23 +75,14 @@ moment pool_core::read_clocks() const noexcept {
 
 /// `by_pool`: code of users is left to the pool's threads.
 void pool_core::run(effects& out, bool by_pool) noexcept {
-  for (;;) {
+  do {
     while (out.wakes != 0) {
       unpark(out.wake[--out.wakes]);
     }
     if (!out.start.empty() || by_pool) {
       runner_->post(out, by_pool);
     }
-    if (pool_slot* const slot = out.destroy.pop()) {
-      destroy(*slot, out);
-    } else if (std::exchange(out.more, false)) {
-      effects next =
-          tell_kernel([](pool_state& state, const moment& now) { return state.on_more(now); });
-      out.append(next);
-    } else {
-      break;
-    }
-  }
+  } while (has_next(out));
   for (const lease_report& report : std::exchange(out.tell, {})) {
     tell({.what = report.what, .pool = settings_.name, .error = nullptr, .leases = {report.lease}});
   }
@@ -105,6 +96,21 @@ void pool_core::run(effects& out, bool by_pool) noexcept {
   }
 }
 
+/// Destroys a resource, or asks the kernel for more; false: there is nothing left.
+bool pool_core::has_next(effects& out) noexcept {
+  if (pool_slot* const slot = out.destroy.pop()) {
+    destroy(*slot, out);
+    return true;
+  }
+  if (!std::exchange(out.more, false)) {
+    return false;
+  }
+  effects next =
+      tell_kernel([](pool_state& state, const moment& now) { return state.on_more(now); });
+  out.append(next);
+  return true;
+}
+
 void pool_core::destroy(pool_slot& slot, effects& out) noexcept {
   slot.maker->destroy(slot, slot.record.reason);
   effects next = tell_kernel(
@@ -112,29 +118,18 @@ void pool_core::destroy(pool_slot& slot, effects& out) noexcept {
   out.append(next);
 }
 
+/// By a thread that keeps the core alive.
 void pool_core::run_task(pool_slot& slot) noexcept {
-  const auto alive = shared_from_this();
   switch (slot.record.task) {
     case slot_task::create:
       (void)create(slot, {}, {});
       break;
-    case slot_task::validate: {
-      std::string text;
-      const bool valid = slot.maker->validate(
-          slot, {deadline::after(settings_.validate_timeout).moment(), slot.maker->stop_token()},
-          text);
-      apply([&](pool_state& state, const moment& now) {
-        return state.on_validated(slot, valid, now);
-      });
+    case slot_task::validate:
+      validate(slot);
       break;
-    }
-    case slot_task::reset: {
-      const bool accepted = slot.maker->reset(slot);
-      apply([&](pool_state& state, const moment& now) {
-        return state.on_reset(slot, accepted, now);
-      });
+    case slot_task::reset:
+      reset(slot);
       break;
-    }
     case slot_task::none: {  // it is closing
       effects out;
       destroy(slot, out);
@@ -142,6 +137,22 @@ void pool_core::run_task(pool_slot& slot) noexcept {
       break;
     }
   }
+}
+
+void pool_core::validate(pool_slot& slot) noexcept {
+  const bool valid = is_valid(slot, {});
+  apply([&](pool_state& state, const moment& now) { return state.on_validated(slot, valid, now); });
+}
+
+bool pool_core::is_valid(pool_slot& slot, const deadline& until) noexcept {
+  std::string text;
+  return slot.maker->validate(
+      slot, {within(settings_.validate_timeout, until).moment(), slot.maker->stop_token()}, text);
+}
+
+void pool_core::reset(pool_slot& slot) noexcept {
+  const bool accepted = slot.maker->reset(slot);
+  apply([&](pool_state& state, const moment& now) { return state.on_reset(slot, accepted, now); });
 }
 
 /// A new resource that the caller keeps; nothing if there is none, or others have it.
@@ -178,7 +189,7 @@ void pool_core::tell(const pool_event& event) const noexcept {
 }
 
 void pool_core::tick() noexcept {
-  const auto alive = shared_from_this();
+  const auto alive = weak_from_this().lock();
   // relaxed: see on_fork
   if (foreign_.load(std::memory_order_relaxed)) {
     return;
@@ -211,38 +222,10 @@ acquire_outcome pool_core::acquire(const acquire_call& request) {
   if (thread_offset == 0) {
     assign_thread_number();
   }
-  if (main_ != nullptr && !request.stop.stop_requested()) {
-    const slot_grant idle = main_->try_acquire_lowest(request.at);
-    if (idle.slot != nullptr) {
-      return {.grant = idle, .why = nullptr};
-    }
-  }
-  if (main_ == nullptr && !request.stop.stop_requested()) {
-    const slot_grant idle = locked([&]() -> slot_grant {
-      slot_group* const group = group_of(request.group);
-      return group != nullptr ? group->take_lowest() : slot_grant{};
-    });
-    if (idle.slot != nullptr) {
-      idle.slot->note_holder(gate_->now(), this_thread_id(), std::uncaught_exceptions(),
-                             request.at);
-      return {.grant = idle, .why = nullptr};
-    }
-  }
+  slot_grant got = request.stop.stop_requested() ? slot_grant{} : try_acquire_slow(request);
   acquire_waiter waiter(request.until, this_thread_id());
-  for (bool again = false;; again = true) {
-    waiter.word.reopen();
-    apply([&](pool_state& state, const moment& now) {
-      waiter.group = group_of(request.group);  // since the last time it may have been forgotten
-      if (waiter.group == nullptr) {
-        return effects{};
-      }
-      if (request.stop.stop_requested()) {
-        return state.on_refused(waiter, acquire_failure::cancelled, now);
-      }
-      const bool is_late = again && !request.until.is_at_once() && request.until.passed();
-      return is_late ? state.on_refused(waiter, acquire_failure::timed_out, now)
-                     : state.on_acquire(waiter, again, now);
-    });
+  for (bool again = false; got.slot == nullptr; again = true) {
+    begin_wait(waiter, request, again);
     if (waiter.group == nullptr) {
       return {.grant = {}, .why = nullptr, .is_unknown_key = true};
     }
@@ -250,16 +233,41 @@ acquire_outcome pool_core::acquire(const acquire_call& request) {
     if (!waiter.word.given()) {
       return failed(waiter.cause(), waiter.why);
     }
-    if (const slot_grant got = use(waiter, request); got.slot != nullptr) {
-      got.slot->note_holder(state_->gate.now(), this_thread_id(), std::uncaught_exceptions(),
-                            request.at);
-      return {.grant = got, .why = nullptr};
-    }
+    got = use(waiter, request);
   }
+  got.slot->note_holder(gate_->now(), this_thread_id(), std::uncaught_exceptions(), request.at);
+  return {.grant = got, .why = nullptr};
 }
 
-/// Until the wait has ended. The pool's thread ends those that are late; without one, the waiter
-/// looks at the time, and at what has become due.
+/// The idle resource in the lowest place, if it is fresh. Of a key: found under the mutex.
+slot_grant pool_core::try_acquire_slow(const acquire_call& request) {
+  if (main_ != nullptr) {
+    return main_->try_acquire_lowest(request.at);
+  }
+  const std::lock_guard<counted_mutex> guard(mutex_);
+  slot_group* const group = group_of(request.group);
+  return group != nullptr ? group->take_lowest() : slot_grant{};
+}
+
+/// `again`: what the waiter was given was of no use. Without a group, the key is not known.
+void pool_core::begin_wait(acquire_waiter& waiter, const acquire_call& request, bool again) {
+  waiter.word.reopen();
+  const bool is_stopped = request.stop.stop_requested();
+  const bool is_late = again && !request.until.is_at_once() && request.until.passed();
+  apply([&](pool_state& state, const moment& now) {
+    waiter.group = group_of(request.group);  // since the last time it may have been forgotten
+    if (waiter.group == nullptr) {
+      return effects{};
+    }
+    if (is_stopped || is_late) {
+      return state.on_refused(
+          waiter, is_stopped ? acquire_failure::cancelled : acquire_failure::timed_out, now);
+    }
+    return state.on_acquire(waiter, again, now);
+  });
+}
+
+/// Until the wait has ended. A thread that ends its own wait tells the kernel.
 void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexcept {
   if (!waiter.word.open()) {
     return;
@@ -268,7 +276,6 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
     apply(
         [&](pool_state& state, const moment& now) { return state.on_hold_and_wait(waiter, now); });
   }
-  const bool is_manual = settings_.upkeep != maintenance::background;
   bool left = false;
   {
     const std::stop_callback on_stop(request.stop, [&waiter]() noexcept {
@@ -281,32 +288,39 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
     for (int spin = 0; spin < tuning::spins_before_sleep && waiter.word.open(); ++spin) {
       cpu_pause();
     }
-    while (waiter.word.open()) {
-      call_before_sleep();
-      nanos next = never;
-      if (is_manual || settings_.is_barging) {
-        apply([&](pool_state& state, const moment& now) {
-          effects out = state.on_look(waiter, now);
-          next = state.next_timer();
-          return out;
-        });
-      } else {
-        waiter.word.begin_sleep();
-      }
-      const deadline alarm =
-          is_manual && next != never
-              ? sooner(waiter.until, deadline::after(std::chrono::nanoseconds(
-                                         std::max<nanos>(next - steady_now(), 1))))
-              : waiter.until;
-      if (waiter.word.open() && !waiter.word.sleep(alarm) && waiter.until.passed()) {
-        left = waiter.word.cancel(static_cast<std::uint32_t>(acquire_failure::timed_out)) !=
-               wait_word::ending::too_late;
-      }
+    while (!left && waiter.word.open()) {
+      left = sleeps_too_long(waiter);
     }
   }
   if (left || (!waiter.word.given() && waiter.cause() == acquire_failure::cancelled)) {
     apply([&](pool_state& state, const moment& now) { return state.on_left(waiter, now); });
   }
+}
+
+/// Sleeps until the wait ends or the waiter has to look around. True: its time was up, and it has
+/// ended its wait. In a pool without threads it also looks when something has become due.
+bool pool_core::sleeps_too_long(acquire_waiter& waiter) noexcept {
+  const bool is_manual = settings_.upkeep != maintenance::background;
+  call_before_sleep();
+  nanos next = never;
+  if (is_manual || settings_.is_barging) {
+    apply([&](pool_state& state, const moment& now) {
+      effects out = state.on_look(waiter, now);
+      next = state.next_timer();
+      return out;
+    });
+  } else {
+    waiter.word.begin_sleep();
+  }
+  deadline alarm = waiter.until;
+  if (is_manual && next != never) {
+    alarm = within(std::chrono::nanoseconds(std::max<nanos>(next - steady_now(), 1)), alarm);
+  }
+  if (!waiter.word.open() || waiter.word.sleep(alarm) || !waiter.until.passed()) {
+    return false;
+  }
+  return waiter.word.cancel(static_cast<std::uint32_t>(acquire_failure::timed_out)) !=
+         wait_word::ending::too_late;
 }
 
 /// What the waiter was given, once it is fit for use; nothing if it is of no use.
@@ -318,17 +332,11 @@ slot_grant pool_core::use(acquire_waiter& waiter, const acquire_call& request) n
   if (waiter.kind == grant_kind::resource) {
     return waiter.grant;
   }
-  std::string text;
-  const deadline until = request.until.is_at_once() ? deadline() : request.until;
-  if (slot.maker->validate(
-          slot, {within(settings_.validate_timeout, until).moment(), slot.maker->stop_token()},
-          text)) {
-    slot.validated(state_->gate.now(), settings_.life);
+  if (is_valid(slot, request.until.is_at_once() ? deadline() : request.until)) {
+    slot.validated(gate_->now(), settings_.life);
     return waiter.grant;
   }
-  apply([&](pool_state& state, const moment& now) {
-    return state.on_discarded(slot, destroy_reason::invalid, now);
-  });
+  discard_as(slot, destroy_reason::invalid);
   return {};
 }
 

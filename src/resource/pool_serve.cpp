@@ -183,7 +183,7 @@ bool pool_state::call(acquire_waiter& waiter) noexcept {
 /// A slot that is idle, or in use without a mark, has its bit, and its place in the order of use.
 void pool_state::list(slot_group& group, pool_slot& slot) noexcept {
   group.set_maybe_idle(slot, /*on=*/true);
-  if (has_groups_ && !used_.contains(slot)) {
+  if (has_groups_ && !used_slots::contains(slot)) {
     slot.record.seen_use = slot.last_used();
     used_.push(slot);
   }
@@ -210,25 +210,26 @@ pool_slot* pool_state::find_fit(slot_group& group) noexcept {
 }
 
 bool pool_state::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
-  for (;;) {
-    slot_word ticket;
-    if (slot.state() != resource_state::idle) {
-      if (slot.mark()) {
-        unlist(group, slot);
-        return false;
-      }
-    } else if (slot.is_over(now_.age, group.epoch())) {
-      if (slot.take(ticket, resource_state::checking)) {
-        close_slot(group, slot, why_over(slot));
-        return false;
-      }
-    } else if (needs_validation(group, slot)) {
-      group.has_stale = true;
+  slot_word ticket;
+  // The releasing thread may make it idle at any time.
+  while (slot.state() != resource_state::idle) {
+    if (slot.mark()) {
+      unlist(group, slot);
       return false;
-    } else if (slot.take(ticket)) {
-      return true;
     }
   }
+  if (slot.is_over(now_.age, group.epoch())) {
+    if (slot.take(ticket, resource_state::checking)) {
+      close_slot(group, slot, why_over(slot));
+      return false;
+    }
+  } else if (needs_validation(group, slot)) {
+    group.has_stale = true;
+    return false;
+  } else if (slot.take(ticket)) {
+    return true;
+  }
+  return take_if_fit(group, slot);  // a thread has taken it meanwhile
 }
 
 /// An idle resource that has to be validated, in `to` from now on; or null. `only`: not if there
@@ -371,12 +372,15 @@ void pool_state::settle(slot_group& group, bool force) noexcept {
     }
   }
   update(group);
-  feed();
+  if (unsettled_.first() == nullptr) {
+    feed();  // otherwise nothing is taken from groups that have not served their waiters
+  }
 }
 
 void pool_state::settle_later(slot_group& group) noexcept {
-  if (!std::exchange(group.is_unsettled, true)) {
-    group.next_unsettled = std::exchange(unsettled_, &group);
+  if (!unsettled_groups::contains(group)) {
+    group.turn = group.queue.empty() ? capacity::no_waiter : group.queue.first()->order;
+    unsettled_.push(group);
   }
 }
 
@@ -416,28 +420,36 @@ void pool_state::check_stale(slot_group& group) noexcept {
     if (first == nullptr) {
       return;
     }
-    const bool needs_no_answer = runner_ == runner_kind::manual || first->until.is_at_once();
-    const bool is_alone = group.queue.size() == 1 && first->has_time && group.checks.empty();
-    pool_slot* slot = nullptr;
-    if (!first->is_callback() && (needs_no_answer || is_alone)) {
-      slot = take_stale(group, resource_state::in_use, !needs_no_answer);
-    }
-    if (slot != nullptr) {
-      list(group, *slot);
-      if (!hand_over(*first, *slot, grant_kind::validate)) {
-        make_idle(group, *slot);
-      }
+    if (gives_unchecked(group, *first)) {
       continue;
     }
     if (hopeful(group) >= group.queue.size() || group.checks.size() > group.limits.max_creating) {
       return;
     }
-    slot = take_stale(group, resource_state::checking, /*only=*/false);
+    pool_slot* const slot = take_stale(group, resource_state::checking, /*only=*/false);
     group.has_stale = slot != nullptr;
     if (slot != nullptr) {
       begin_check(group, *slot);
     }
   }
+}
+
+/// Hands a waiter an idle resource that it validates itself.
+bool pool_state::gives_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
+  const bool needs_no_answer = runner_ == runner_kind::manual || waiter.until.is_at_once();
+  const bool is_alone = group.queue.size() == 1 && waiter.has_time && group.checks.empty();
+  if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
+    return false;
+  }
+  pool_slot* const slot = take_stale(group, resource_state::in_use, !needs_no_answer);
+  if (slot == nullptr) {
+    return false;
+  }
+  list(group, *slot);
+  if (!hand_over(waiter, *slot, grant_kind::validate)) {
+    make_idle(group, *slot);
+  }
+  return true;
 }
 
 /// The oldest validation that may soon be answered, or null. One that has taken longer than most
@@ -469,7 +481,7 @@ bool pool_state::is_preempted(const slot_group& group) const noexcept {
 
 /// The first waiter for which nothing is being made. `served`: so many need nothing made.
 const acquire_waiter* pool_state::first_hungry(const slot_group& group,
-                                               std::uint32_t served) const noexcept {
+                                               std::uint32_t served) noexcept {
   const acquire_waiter* waiter = group.queue.first();
   served += group.creating - group.outdated - group.kept;
   for (; served != 0 && waiter != nullptr; --served) {
@@ -517,23 +529,28 @@ void pool_state::update(slot_group& group) noexcept {
 /// is reached, ends what was not used for longest.
 void pool_state::feed() noexcept {
   while (slot_group* const group = room_.next()) {
-    if (room_.is_full()) {
-      if (group->wanted == 0 || evicting_ >= room_.wanted() || !evict()) {
-        break;
-      }
-      continue;
+    if (room_.is_full() && (group->wanted == 0 || evicting_ >= room_.wanted() || !evict())) {
+      break;
     }
-    pool_slot* const slot = table.take_empty();
-    if (slot == nullptr || !group->add(*slot)) {
-      if (slot != nullptr) {
-        table.put_empty(*slot);
-      }
+    if (room_.is_full()) {
+      continue;  // until what was evicted is destroyed, or more is
+    }
+    pool_slot* const slot = take_empty(*group);
+    if (slot == nullptr) {
       break;  // no memory for a bit; the next event tries again
     }
     begin_create(*group, *slot);
     update(*group);
   }
-  set_gate();
+}
+
+pool_slot* pool_state::take_empty(slot_group& group) noexcept {
+  pool_slot* const slot = table.take_empty();
+  if (slot != nullptr && !group.add(*slot)) {
+    table.put_empty(*slot);
+    return nullptr;
+  }
+  return slot;
 }
 
 /// By the runner; or, in a pool without threads, by the first waiter if that is a thread.
@@ -544,42 +561,53 @@ void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
   slot.set_epoch(group.epoch());
   slot.record.task = slot_task::create;
   room_.begin_create(group, slot);
+  if (!is_for_waiter(group, slot)) {
+    out_.start.push(slot);
+  }
+}
+
+bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
   while (runner_ == runner_kind::manual && !suspended_ && !out_.is_full()) {
     acquire_waiter* const waiter = first_open(group);
     if (waiter == nullptr || waiter->is_callback()) {
-      break;
+      return false;
     }
     if (hand_over(*waiter, slot, grant_kind::create)) {
       slot.record.is_kept = true;
       ++group.kept;
       if (settings_.is_barging) {
-        settle_later(group);  // an idle resource may have been left for this waiter
+        settle_later(group);  // an idle resource was left for this waiter
       }
-      return;
+      return true;
     }
   }
-  out_.start.push(slot);
+  return false;
 }
 
 /// Ends the resource that was not used for longest. False: all are in use; then their releases are
 /// reported. A slot that was used since it was listed is listed anew.
 bool pool_state::evict() noexcept {
   while (pool_slot* const slot = used_.first()) {
-    slot_group& group = group_of(*slot);
-    slot_word ticket;
-    if (slot->state() != resource_state::idle) {
-      if (slot->mark()) {
-        unlist(group, *slot);
-      }
-    } else if (slot->last_used() != slot->record.seen_use) {
-      used_.remove(*slot);
-      list(group, *slot);
-    } else if (slot->take(ticket, resource_state::checking)) {
-      slot->record.is_evicted = true;
-      ++evicting_;
-      close_slot(group, *slot, destroy_reason::surplus);
+    if (is_evicted(*slot)) {
       return true;
     }
+  }
+  return false;
+}
+
+bool pool_state::is_evicted(pool_slot& slot) noexcept {
+  slot_group& group = group_of(slot);
+  slot_word ticket;
+  if (slot.state() == resource_state::idle && slot.last_used() != slot.record.seen_use) {
+    used_.remove(slot);
+    list(group, slot);
+  } else if (slot.take(ticket, resource_state::checking)) {
+    slot.record.is_evicted = true;
+    ++evicting_;
+    close_slot(group, slot, destroy_reason::surplus);
+    return true;
+  } else if (slot.mark()) {
+    unlist(group, slot);
   }
   return false;
 }
@@ -594,7 +622,7 @@ void pool_state::set_due(slot_group& group, nanos due) noexcept {
   }
 }
 
-void pool_state::set_flags(slot_group& group) noexcept {
+void pool_state::set_flags(slot_group& group) const noexcept {
   std::uint32_t flags = 0;
   if (!group.queue.empty() || group.has_surplus()) {
     flags |= slow_path_flags::report;
@@ -605,30 +633,22 @@ void pool_state::set_flags(slot_group& group) noexcept {
   group.set_flags(flags);
 }
 
-/// While a group waits for room, every release looks whether it can give some.
 void pool_state::set_gate() noexcept {
-  std::uint32_t flags = 0;
-  if (closed_ || suspended_) {
-    flags |= slow_path_flags::hold;
-  }
-  if (closed_ || (has_groups_ && room_.is_full() && room_.wanted() != 0)) {
-    flags |= slow_path_flags::report;
-  }
-  gate.flags.set(flags);
+  gate.flags.set((closed_ || suspended_ ? slow_path_flags::hold : 0U) |
+                 (closed_ ? slow_path_flags::report : 0U));
 }
 
 // ---- hold and wait ------------------------------------------------------------------------------
 
-/// Every resource is held by a thread that waits, or by `thread`. Only the last thread to join such
-/// a ring can close it, and it holds something, so other acquires do not pay for this look.
-bool pool_state::is_deadlock(const slot_group& group, std::uint32_t thread) const noexcept {
+/// Every resource is held by a thread that waits. Only the last thread to join such a ring can
+/// close it, and it holds something, so other acquires do not pay for this look.
+bool pool_state::is_deadlock(const slot_group& group) const noexcept {
   if (has_groups_ || group.live < group.limits.max_size) {
     return false;
   }
   return table.find([&](const pool_slot& slot) {
     const resource_state state = slot.state();
-    const std::uint32_t holder = slot.thread();
-    return state == resource_state::in_use ? holder != thread && !is_waiting(group, holder)
+    return state == resource_state::in_use ? !is_waiting(group, slot.thread())
                                            : state != resource_state::empty;
   }) == nullptr;
 }
@@ -646,9 +666,8 @@ bool pool_state::is_waiting(const slot_group& group, std::uint32_t thread) const
 /// A pool that becomes smaller may close a ring that no thread joins any more: the last waiter of
 /// it is told.
 void pool_state::end_deadlock(slot_group& group) noexcept {
-  constexpr std::uint32_t none = ~std::uint32_t{0};
   if (!settings_.detect_hold_and_wait || group.queue.empty() || out_.is_full() ||
-      !is_deadlock(group, none)) {
+      !is_deadlock(group)) {
     return;
   }
   acquire_waiter* last = nullptr;

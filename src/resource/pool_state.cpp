@@ -26,15 +26,15 @@ pool_state::~pool_state() {
 /// What the event that is under way has found out.
 effects pool_state::finish() noexcept {
   // One group at a time, as long as there is room for those to be woken.
-  while (unsettled_ != nullptr && !out_.is_full()) {
-    slot_group& group = *std::exchange(unsettled_, unsettled_->next_unsettled);
-    group.is_unsettled = false;
+  while (unsettled_.first() != nullptr && !out_.is_full()) {
+    slot_group& group = *unsettled_.first();
+    unsettled_.remove(group);
     settle(group);
   }
   if (is_drained() && !std::exchange(drain_told_, true)) {
     out_.drained = true;
   }
-  out_.more = unsettled_ != nullptr;
+  out_.more = unsettled_.first() != nullptr;
   // Creates and validations may hang, and hold up neither each other nor the rest.
   constexpr std::uint32_t rest = 4;
   out_.most_threads = room_.creating() + checking_ + rest;
@@ -58,7 +58,7 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
 }
 
 bool pool_state::can_remove(const slot_group& group) const noexcept {
-  return group.is_unused() && !group.retry.waits(now_.real) && !group.is_unsettled;
+  return group.is_unused() && !group.retry.waits(now_.real) && !unsettled_groups::contains(group);
 }
 
 void pool_state::remove_group(slot_group& group) noexcept {
@@ -160,7 +160,7 @@ effects pool_state::on_refused(acquire_waiter& waiter, acquire_failure cause,
 effects pool_state::on_hold_and_wait(acquire_waiter& waiter, const moment& now) noexcept {
   now_ = now;
   waiter.holds = true;
-  if (wait_queue::contains(waiter) && is_deadlock(*waiter.group, waiter.thread)) {
+  if (wait_queue::contains(waiter) && is_deadlock(*waiter.group)) {
     unlink(waiter);
     refuse(waiter, acquire_failure::self_deadlock);
   }

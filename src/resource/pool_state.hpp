@@ -157,11 +157,19 @@ class pool_state {
     }
   };
 
+  struct turn_sooner {
+    bool operator()(const slot_group& left, const slot_group& right) const noexcept {
+      return left.turn < right.turn;
+    }
+  };
   struct used_sooner {
     bool operator()(const pool_slot& left, const pool_slot& right) const noexcept {
       return left.record.seen_use < right.record.seen_use;
     }
   };
+
+  using used_slots = deadline_heap<pool_slot, used_sooner>;
+  using unsettled_groups = deadline_heap<slot_group, turn_sooner, by_turn>;
 
   effects finish() noexcept;
   // Waiters.
@@ -179,7 +187,7 @@ class pool_state {
   [[nodiscard]] acquire_waiter* first_open(slot_group& group) noexcept;
   [[nodiscard]] bool hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept;
   [[nodiscard]] bool call(acquire_waiter& waiter) noexcept;
-  [[nodiscard]] bool is_deadlock(const slot_group& group, std::uint32_t thread) const noexcept;
+  [[nodiscard]] bool is_deadlock(const slot_group& group) const noexcept;
   [[nodiscard]] bool is_waiting(const slot_group& group, std::uint32_t thread) const noexcept;
   void end_deadlock(slot_group& group) noexcept;
   // Slots.
@@ -207,17 +215,21 @@ class pool_state {
   void settle_later(slot_group& group) noexcept;
   void serve(slot_group& group, bool force) noexcept;
   void check_stale(slot_group& group) noexcept;
+  [[nodiscard]] bool gives_unchecked(slot_group& group, acquire_waiter& waiter) noexcept;
   [[nodiscard]] const pool_slot* first_hope(const slot_group& group) const noexcept;
   [[nodiscard]] std::uint32_t hopeful(const slot_group& group) const noexcept;
-  [[nodiscard]] const acquire_waiter* first_hungry(const slot_group& group,
-                                                   std::uint32_t served) const noexcept;
+  [[nodiscard]] static const acquire_waiter* first_hungry(const slot_group& group,
+                                                          std::uint32_t served) noexcept;
   [[nodiscard]] bool is_preempted(const slot_group& group) const noexcept;
   void update(slot_group& group) noexcept;
   void feed() noexcept;
   void begin_create(slot_group& group, pool_slot& slot) noexcept;
+  [[nodiscard]] pool_slot* take_empty(slot_group& group) noexcept;
+  [[nodiscard]] bool is_for_waiter(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] bool evict() noexcept;
+  [[nodiscard]] bool is_evicted(pool_slot& slot) noexcept;
   void set_due(slot_group& group, nanos due) noexcept;
-  void set_flags(slot_group& group) noexcept;
+  void set_flags(slot_group& group) const noexcept;
   void set_gate() noexcept;
   // Time.
   void sweep() noexcept;
@@ -236,10 +248,11 @@ class pool_state {
   const bool has_groups_;
   capacity room_;
   slot_group* groups_ = nullptr;
-  slot_group* unsettled_ = nullptr;
   waiter_deadlines deadlines_;
   deadline_heap<slot_group, due_sooner, by_timer> timers_;
-  deadline_heap<pool_slot, used_sooner> used_;  // of several groups: slots with a bit
+  // Those that an event may have left something to, the one with the first waiter first.
+  unsettled_groups unsettled_;
+  used_slots used_;  // of several groups: slots with a bit
   std::uint32_t evicting_ = 0;
   std::uint32_t checking_ = 0;  // validations under way, of all groups
   bool closed_ = false;

@@ -145,23 +145,16 @@ class worker_threads final : public task_runner {
   }
 
   void keep_time() noexcept {
-    for (;;) {
-      // relaxed: changes before the mutex is taken below
-      const std::uint32_t seen = timer_.load(std::memory_order_relaxed);
-      nanos at = never;
-      {
-        const std::lock_guard guard(mutex_);
-        if (stopping_) {
-          return;
-        }
-        // relaxed: under the mutex
-        at = planned_.load(std::memory_order_relaxed);
-        if (at <= steady_now()) {
-          // relaxed: as above; the tick plans the next one
-          planned_.store(never, std::memory_order_relaxed);
-        }
-      }
+    // relaxed: changes before the mutex is taken in `next_tick`
+    for (std::uint32_t seen = timer_.load(std::memory_order_relaxed);;
+         // relaxed: as above
+         seen = timer_.load(std::memory_order_relaxed)) {
+      bool is_over = false;
+      const nanos at = next_tick(is_over);
       const nanos now = steady_now();
+      if (is_over) {
+        return;
+      }
       if (at <= now) {
         core_.tick_by_pool();
       } else {
@@ -171,39 +164,54 @@ class worker_threads final : public task_runner {
     }
   }
 
+  /// One that is due is planned anew by the tick itself.
+  [[nodiscard]] nanos next_tick(bool& is_over) noexcept {
+    const std::lock_guard guard(mutex_);
+    is_over = stopping_;
+    // relaxed: under the mutex
+    const nanos at = planned_.load(std::memory_order_relaxed);
+    if (at <= steady_now()) {
+      // relaxed: as above
+      planned_.store(never, std::memory_order_relaxed);
+    }
+    return at;
+  }
+
   void run_tasks() noexcept {
-    for (;;) {
-      work todo;
+    bool is_over = false;
+    while (!is_over) {
       std::uint32_t seen = 0;
-      bool wakes = false;
-      {
-        const std::lock_guard guard(mutex_);
-        todo = next();
-        // relaxed: changes after the mutex was given back
-        seen = work_.load(std::memory_order_relaxed);
-        if (todo.empty()) {
-          if (stopping_) {
-            --workers_;
-            return;
-          }
-          ++idle_;
-        } else {
-          ++busy_;
-          wakes = has_work() && idle_ != 0;
-          if (has_work() && !wakes) {
-            start_worker();
-          }
-        }
-      }
-      if (wakes) {
-        wake_worker();
-      }
+      work todo = take_work(seen, is_over);
       if (!todo.empty()) {
         run(todo);
-      } else if (!sleep(seen)) {
-        return;
+      } else if (!is_over) {
+        is_over = !sleep(seen);
       }
     }
+  }
+
+  /// Also sees to it that what is left has a thread.
+  [[nodiscard]] work take_work(std::uint32_t& seen, bool& is_over) noexcept {
+    work todo;
+    bool wakes = false;
+    {
+      const std::lock_guard guard(mutex_);
+      todo = next();
+      // relaxed: changes after the mutex was given back
+      seen = work_.load(std::memory_order_relaxed);
+      is_over = todo.empty() && stopping_;
+      workers_ -= is_over ? 1 : 0;
+      idle_ += todo.empty() && !is_over ? 1 : 0;
+      busy_ += todo.empty() ? 0 : 1;
+      wakes = has_work() && idle_ != 0;
+      if (has_work() && !wakes) {
+        start_worker();
+      }
+    }
+    if (wakes) {
+      wake_worker();
+    }
+    return todo;
   }
 
   /// False: there was nothing to do for long.

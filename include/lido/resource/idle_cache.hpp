@@ -242,15 +242,8 @@ class idle_cache {
     for (position_chunk* chunk = &first_; chunk != nullptr;
          // (6) - this acquire-load synchronizes-with the release-store (7)
          chunk = chunk->next.load(std::memory_order_acquire)) {
-      // (8) - this acquire-load synchronizes-with the release-store (9), so the slot is visible
-      for (std::uint64_t bits = chunk->maybe_idle.load(std::memory_order_acquire); bits != 0;
-           bits &= bits - 1) {
-        // relaxed: (8)
-        pool_slot* const slot = chunk->slots[static_cast<std::size_t>(std::countr_zero(bits))].load(
-            std::memory_order_relaxed);
-        if (slot != nullptr && f(*slot)) {
-          return slot;
-        }
+      if (pool_slot* const found = find_in(*chunk, f)) {
+        return found;
       }
     }
     return nullptr;
@@ -266,6 +259,20 @@ class idle_cache {
   void next_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
+  template <class F>
+  static pool_slot* find_in(position_chunk& chunk, const F& f) noexcept {
+    // (8) - this acquire-load synchronizes-with the release-store (9), so the slot is visible
+    for (std::uint64_t bits = chunk.maybe_idle.load(std::memory_order_acquire); bits != 0;
+         bits &= bits - 1) {
+      const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
+      // relaxed: (8)
+      pool_slot* const slot = chunk.slots[bit].load(std::memory_order_relaxed);
+      if (slot != nullptr && f(*slot)) {
+        return slot;
+      }
+    }
+    return nullptr;
+  }
   [[nodiscard]] slot_grant try_take(pool_slot& slot, place at) noexcept {
     slot_grant grant{&slot, {}};
     return slot.take(grant.ticket) ? check(grant, at) : slot_grant{};
@@ -279,6 +286,7 @@ class idle_cache {
     grant.slot->note_holder(now, this_thread_id(), std::uncaught_exceptions(), at);
     return grant;
   }
+  [[nodiscard]] static position_chunk* chunk_after(position_chunk& chunk) noexcept;
   [[nodiscard]] position_chunk* chunk_of(std::uint32_t position) noexcept;
   // pool_core.cpp
   void release_slow(const slot_grant& grant) noexcept;

@@ -74,6 +74,7 @@ class acquire_completion {
 ///
 /// Lives as long as the pool, its threads, and leases that outlive it. In a process made by fork it
 /// refuses use and ends nothing.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and owned by shared pointers
 class pool_core final : public std::enable_shared_from_this<pool_core>,
                         public thread_exit_listener {
  public:
@@ -159,6 +160,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
   void on_fork(std::uint32_t survivor) noexcept override;
 
+  [[nodiscard]] bool flush_next(std::uint64_t round);
   void for_each_stats_of(void (*f)(const void* key, const resource_pool_stats& stats,
                                    void* context),
                          void* context);
@@ -169,14 +171,21 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   [[nodiscard]] effects tell_kernel(const Event& event);
   [[nodiscard]] moment read_clocks() const noexcept;
   void run(effects& out, bool by_pool) noexcept;
+  [[nodiscard]] bool has_next(effects& out) noexcept;
   void run_task(pool_slot& slot) noexcept;
+  void validate(pool_slot& slot) noexcept;
+  [[nodiscard]] bool is_valid(pool_slot& slot, const deadline& until) noexcept;
+  void reset(pool_slot& slot) noexcept;
   void destroy(pool_slot& slot, effects& out) noexcept;
   [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
                                   const std::stop_token& stop) noexcept;
   void tell(const pool_event& event) const noexcept;
   void tick_by_pool() noexcept;
 
+  [[nodiscard]] slot_grant try_acquire_slow(const acquire_call& request);
+  void begin_wait(acquire_waiter& waiter, const acquire_call& request, bool again);
   void wait(acquire_waiter& waiter, const acquire_call& request) noexcept;
+  [[nodiscard]] bool sleeps_too_long(acquire_waiter& waiter) noexcept;
   [[nodiscard]] slot_grant use(acquire_waiter& waiter, const acquire_call& request) noexcept;
   [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
   [[nodiscard]] slot_group* group_of(const group_finder& finder) const;

@@ -105,6 +105,7 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
   pool_slot() noexcept = default;
   pool_slot(const pool_slot&) = delete;
   pool_slot& operator=(const pool_slot&) = delete;
+  ~pool_slot() = default;
 
   [[nodiscard]] slot_word word() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-CAS (2), and is in one total order with

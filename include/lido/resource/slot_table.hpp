@@ -28,6 +28,16 @@ class pool_slot_block {
   }
   // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  /// The first slot for which `f(slot)` is true, or null.
+  template <class F>
+  [[nodiscard]] pool_slot* find(const F& f) const {
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      if (f((*this)[i])) {
+        return &(*this)[i];
+      }
+    }
+    return nullptr;
+  }
 
  private:
   friend class pool_slot_table;
@@ -65,15 +75,13 @@ class pool_slot_table {
 
   /// The first slot for which `f(slot)` is true, or null.
   template <class F>
-  pool_slot* find(const F& f) const {
-    for (pool_slot_block* block = first_.get(); block != nullptr; block = block->next()) {
-      for (std::uint32_t i = 0; i < block->size(); ++i) {
-        if (f((*block)[i])) {
-          return &(*block)[i];
-        }
-      }
+  [[nodiscard]] pool_slot* find(const F& f) const {
+    pool_slot* found = nullptr;
+    for (pool_slot_block* block = first_.get(); block != nullptr && found == nullptr;
+         block = block->next()) {
+      found = block->find(f);
     }
-    return nullptr;
+    return found;
   }
   template <class F>
   void for_each(const F& f) const {

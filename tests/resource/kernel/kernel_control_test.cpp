@@ -51,6 +51,16 @@ TEST_F(KernelControl, ASmallerPoolEndsIdleResourcesFirst) {
   EXPECT_EQ(k.stats().idle, 1);
 }
 
+TEST_F(KernelControl, ASmallerPoolSeesReleasesOnTheFastPath) {
+  k.release('A');
+  k.release('B');
+  ASSERT_TRUE(k.acquire_fast('A'));
+  ASSERT_TRUE(k.acquire_fast('B'));
+  EXPECT_EQ(k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1}), "destroy 2 (surplus)");
+  EXPECT_EQ(k.release('A'), "destroy 0 (surplus)");
+  EXPECT_EQ(k.release('B'), "");
+}
+
 TEST_F(KernelControl, ResourcesThatAreEndingAreNoSurplus) {
   EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)");
   EXPECT_EQ(k.limits({.max_size = 2, .min_idle = 0, .max_creating = 1}), "");

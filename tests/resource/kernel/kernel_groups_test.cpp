@@ -124,6 +124,43 @@ TEST_F(KernelGroups, AnOlderWaiterOfAnotherGroupComesFirst) {
   EXPECT_EQ(k.release('B'), "F has 1");
 }
 
+TEST_F(KernelGroups, AYoungerWaiterOfAnotherGroupComesLater) {
+  for (const char name : {'A', 'B', 'C', 'D'}) {
+    take(name, 0);
+  }
+  k.acquire('E', {.group = 0});
+  k.acquire('F', {.group = 1});
+  k.tick(1);
+  EXPECT_EQ(k.release('A'), "E has 0");
+  EXPECT_EQ(k.release('B'), "destroy 1 (surplus)");
+}
+
+TEST_F(KernelGroups, AResumedPoolServesTheFirstWaiterFirst) {
+  take('A', 1);
+  take('B', 1);
+  take('C', 1);
+  take('D', 2);
+  k.suspend();
+  k.acquire('E', {.group = 2});
+  k.acquire('F', {.group = 0});
+  k.release('D');
+  EXPECT_EQ(k.suspend(false), "E has 3");
+}
+
+TEST_F(KernelGroups, AResumedPoolTakesNothingFromWaitersThatCameBefore) {
+  take('A', 1);
+  take('B', 1);
+  take('C', 1);
+  take('D', 2);
+  k.suspend();
+  for (const auto& [name, group] : {std::pair('E', 1U), std::pair('F', 2U), std::pair('G', 1U)}) {
+    k.acquire(name, {.group = group});
+  }
+  k.release('A');
+  k.release('D');
+  EXPECT_EQ(k.suspend(false), "E has 0; F has 3");
+}
+
 TEST_F(KernelGroups, OnlyAGroupThatMayCreateIsOwedSomething) {
   take('A', 0);
   take('B', 0);
@@ -155,6 +192,35 @@ TEST_F(KernelGroups, ADeadHostLeavesHalfOfTheTotalToOthers) {
   EXPECT_EQ(k.created(2), "D has 2");
   EXPECT_EQ(k.acquire('E', {.group = 1}), "create 3");
   EXPECT_EQ(k.created(3), "E has 3");
+}
+
+TEST_F(KernelGroups, ADeadHostIsServedInItsTurnWithinItsHalf) {
+  take('A', 1);
+  take('B', 1);
+  take('C', 1);
+  EXPECT_EQ(k.acquire('D', {.group = 0}), "create 3");  // never ends
+  EXPECT_EQ(k.acquire('E', {.group = 0}), "");
+  EXPECT_EQ(k.acquire('F', {.group = 1}), "");
+  k.discard('A');
+  EXPECT_EQ(k.destroyed(0), "create 0");
+  EXPECT_EQ(k.stats(0).creating, 2);
+  k.discard('B');
+  EXPECT_EQ(k.destroyed(1), "create 1");
+  EXPECT_EQ(k.created(1), "F has 1");
+}
+
+TEST_F(KernelGroups, NothingIsEvictedForCreatesThatMayNotBegin) {
+  k.acquire('A', {.group = 0});
+  k.acquire('B', {.group = 0});  // these never end
+  k.acquire('C', {.group = 0});
+  k.acquire('D', {.group = 1});
+  k.created(2);
+  k.acquire('E', {.group = 1});
+  k.created(3);
+  k.release('D');
+  k.tick(1);
+  k.release('E');
+  EXPECT_EQ(k.acquire('F', {.group = 2}), "destroy 2 (surplus)");
 }
 
 TEST_F(KernelGroups, GroupsAreTriedBesideDeadHosts) {

@@ -271,7 +271,9 @@ class kernel_model {
         break;
       case destroy_reason::surplus:
         check(live(slot.group) - ending > groups[slot.group].limits.max_size ||
-                  (groups.size() > 1 && total() >= max_total),
+                  (driver_.setup().max_total != 0 && total() >= max_total &&
+                   (groups[slot.group].queue.empty() || is_stale(slot) || is_owed(slot.group) ||
+                    leaving() != 0)),
               "a resource is ended that is not one too many");
         break;
       case destroy_reason::idle_too_long:
@@ -363,7 +365,7 @@ class kernel_model {
       });
       further += all - std::min(all, 1U);
     }
-    check(began == 0 || groups.size() == 1 || further <= max_total / 2,
+    check(began == 0 || driver_.setup().max_total == 0 || further <= max_total / 2,
           "groups without a working resource take too much");
     const std::uint32_t before = creating(number) - began;
     const std::uint32_t needed =
@@ -376,6 +378,11 @@ class kernel_model {
 
   void look_for_forgotten(std::uint32_t number) {
     const model_group& group = groups[number];
+    check(count(number, [](const auto& slot) { return slot.is == state::idle; }) == 0 ||
+              live(number) -
+                      count(number, [](const auto& slot) { return slot.is == state::closing; }) <=
+                  group.limits.max_size,
+          "a resource too many is idle");
     if (group.queue.empty() || is_suspended || leaving() != 0) {
       return;
     }
@@ -410,7 +417,7 @@ class kernel_model {
 
   /// Whether what the group releases is for a group whose first waiter came before.
   [[nodiscard]] bool is_owed(std::uint32_t number) const {
-    return groups.size() > 1 && total() >= max_total &&
+    return total() >= max_total &&
            std::any_of(groups.begin(), groups.end(), [&](const model_group& other) {
              return &other != &groups[number] && !other.queue.empty() &&
                     driver_.of(other.queue.front()).waiter->order <
@@ -432,7 +439,8 @@ class kernel_model {
       closing += slot.is == state::closing ? 1 : 0;
     }
     const bool is_unproven = !group.has_created || group.is_failing;
-    if (is_unproven && groups.size() > 1 && creating(number) != 0 && unproven() >= max_total / 2) {
+    if (is_unproven && driver_.setup().max_total != 0 && creating(number) != 0 &&
+        unproven() >= max_total / 2) {
       return;
     }
     check(total() >= max_total, "a waiter is forgotten although a create may begin");
