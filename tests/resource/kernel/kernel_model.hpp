@@ -247,6 +247,9 @@ class kernel_model {
         break;
       case acquire_failure::cancelled:
         break;
+      case acquire_failure::other_process:
+        check(false, "the kernel knows no other process");
+        break;
     }
     leaves(one.who);
   }
