@@ -41,7 +41,10 @@ class slot_group final : public idle_cache,
  public:
   slot_group(pool_core* core, pool_gate& gate, std::shared_ptr<factory_hooks> maker,
              const group_limits& most, const retry_backoff& backoff, std::uint64_t hash)
-      : idle_cache(core, gate), hooks(std::move(maker)), limits(most), retry(backoff),
+      : idle_cache(core, gate),
+        hooks(std::move(maker)),
+        limits(most),
+        retry(backoff),
         key_hash(hash) {}
 
   using idle_cache::add;
@@ -64,29 +67,29 @@ class slot_group final : public idle_cache,
   group_limits limits;
   retry_backoff retry;
   const std::uint64_t key_hash;
-  std::string key;  ///< as text, for reports
+  std::string key;           ///< as text, for reports
   std::exception_ptr error;  ///< of the last create, null if it went well
   std::string error_text;
 
   waiter_list queue;
-  slot_chain checks;  ///< slots that are being validated
+  slot_chain checks;           ///< slots that are being validated
   std::uint32_t live = 0;      ///< slots that are not empty
   std::uint32_t creating = 0;  ///< of these
   std::uint32_t outdated = 0;  ///< of these, those begun before the last flush
   std::uint32_t kept = 0;      ///< of these, those that their creators will use; none outdated
   std::uint32_t closing = 0;
   std::uint32_t resetting = 0;
-  std::uint32_t wanted = 0;  ///< creates to begin, for waiters
+  std::uint32_t wanted = 0;   ///< creates to begin, for waiters
   std::uint32_t leaving = 0;  ///< threads that ended their waits; the kernel has unlinked them
   bool has_created = false;
-  bool has_stale = false;    ///< idle resources that must be validated first were seen
-  bool is_overdue = false;   ///< the first waiter was overtaken for long enough
-  std::uint32_t idle_seen = 0;  ///< by the sweep that is under way
+  bool has_stale = false;          ///< idle resources that must be validated first were seen
+  bool is_overdue = false;         ///< the first waiter was overtaken for long enough
+  std::uint32_t idle_seen = 0;     ///< by the sweep that is under way
   std::uint64_t hungry_since = 0;  ///< the order of the first waiter that a create is for
   nanos hungry_from = 0;           ///< since when that one waits
-  bool is_bounded = false;  ///< in which heap of hungry groups it is
-  nanos due = never;       ///< real time
-  std::uint64_t turn = 0;  ///< the order of its first waiter, while it is unsettled
+  bool is_bounded = false;         ///< in which heap of hungry groups it is
+  nanos due = never;               ///< real time
+  std::uint64_t turn = 0;          ///< the order of its first waiter, while it is unsettled
   resource_pool_stats totals;
   slot_group* next = nullptr;  ///< of all groups
   slot_group* previous = nullptr;
@@ -146,8 +149,7 @@ class capacity {
       group.hungry_since = first != nullptr ? first->order : no_waiter;
       group.hungry_from = first != nullptr ? first->since : 0;
       group.wanted = first != nullptr ? wanted : 0;
-      group.is_bounded =
-          is_shared_ && !group.is_proven() && group.creating != group.outdated;
+      group.is_bounded = is_shared_ && !group.is_proven() && group.creating != group.outdated;
       (group.is_bounded ? bounded_ : free_).push(group);
       (group.is_bounded ? bounded_wanted_ : wanted_) += group.wanted;
     }

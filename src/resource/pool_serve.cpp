@@ -141,15 +141,16 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
 }
 
 /// Where newcomers may overtake: wakes the first waiter, which looks for itself. False: it has been
-/// overtaken for long enough, and is handed the resource.
-bool pool_state::call(acquire_waiter& waiter) noexcept {
-  if (waiter.called_at == 0) {
+/// overtaken for long enough, or is a callback, and is handed the resource.
+bool pool_state::call(acquire_waiter& waiter, bool is_idle) noexcept {
+  if (is_idle && waiter.called_at == 0) {
     waiter.called_at = now_.real;
   }
-  if (waiter.is_callback() || now_.real - waiter.called_at >= longest_overtaking) {
+  if (waiter.is_callback() ||
+      (waiter.called_at != 0 && now_.real - waiter.called_at >= longest_overtaking)) {
     return false;
   }
-  if (!waiter.is_called && waiter.word.poke()) {
+  if (is_idle && !waiter.is_called && waiter.word.poke()) {
     waiter.is_called = true;
     out_.wake[out_.wakes++] = waiter.word.address();
   }
@@ -247,10 +248,10 @@ bool pool_state::ends(slot_group& group, const pool_slot& slot,
 
 /// A resource that the caller owns, and that is fit: to the first waiter, or idle.
 void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
-  acquire_waiter* waiter = suspended_ || out_.is_full() || is_preempted(group)
-                               ? nullptr
-                               : first_open(group);
-  if (waiter != nullptr && settings_.is_barging && !group.is_overdue && call(*waiter)) {
+  acquire_waiter* waiter =
+      suspended_ || out_.is_full() || is_preempted(group) ? nullptr : first_open(group);
+  if (waiter != nullptr && settings_.is_barging && !group.is_overdue &&
+      call(*waiter, /*is_idle=*/true)) {
     waiter = nullptr;
   }
   for (; waiter != nullptr; waiter = first_open(group)) {
@@ -368,7 +369,7 @@ void pool_state::serve(slot_group& group, bool force) noexcept {
       break;
     }
     const bool calls = settings_.is_barging && !force && !group.is_overdue;
-    if (calls && call(*waiter)) {
+    if (calls && call(*waiter, count_idle(group) != 0)) {
       break;
     }
     pool_slot* const slot = find_fit(group);
@@ -409,8 +410,7 @@ void pool_state::check_stale(slot_group& group) noexcept {
       }
       continue;
     }
-    if (hopeful(group) >= group.queue.size() ||
-        group.checks.size() > group.limits.max_creating) {
+    if (hopeful(group) >= group.queue.size() || group.checks.size() > group.limits.max_creating) {
       return;
     }
     slot = take_stale(group, slot_state::checking, /*only=*/false);
@@ -487,8 +487,8 @@ void pool_state::update(slot_group& group) noexcept {
     due = group.retry.at();
   }
   if (young != 0 && all != 0) {
-    due = std::min(due, later(first_hope(group)->record.task_began,
-                              tuning::nanoseconds_for_answer));
+    due =
+        std::min(due, later(first_hope(group)->record.task_began, tuning::nanoseconds_for_answer));
   }
   set_due(group, due);
   set_flags(group);
@@ -592,17 +592,17 @@ void pool_state::set_gate() noexcept {
 
 // ---- hold and wait ------------------------------------------------------------------------------
 
-/// Every resource is held by a thread that waits. Only the last thread to join such a ring can close
-/// it, and it holds something, so other acquires do not pay for this look.
+/// Every resource is held by a thread that waits. Only the last thread to join such a ring can
+/// close it, and it holds something, so other acquires do not pay for this look.
 bool pool_state::is_deadlock(const slot_group& group) const noexcept {
   if (has_groups_ || group.live < group.limits.max_size) {
     return false;
   }
   return table.find([&](const pool_slot& slot) {
-           const slot_state state = slot.state();
-           return state == slot_state::in_use ? !is_waiting(group, slot.thread())
-                                              : state != slot_state::empty;
-         }) == nullptr;
+    const slot_state state = slot.state();
+    return state == slot_state::in_use ? !is_waiting(group, slot.thread())
+                                       : state != slot_state::empty;
+  }) == nullptr;
 }
 
 bool pool_state::is_waiting(const slot_group& group, std::uint32_t thread) const noexcept {

@@ -19,7 +19,8 @@ pool_state::pool_state(const pool_settings& settings, pool_core* core, slot_make
       random_(seed) {}
 
 pool_state::~pool_state() {
-  for_each_group([](slot_group& group) { delete &group; });  // NOLINT(cppcoreguidelines-owning-memory)
+  for_each_group(
+      [](slot_group& group) { delete &group; });  // NOLINT(cppcoreguidelines-owning-memory)
 }
 
 /// What the event that is under way has found out.
@@ -54,7 +55,8 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
 }
 
 bool pool_state::remove_group(slot_group& group) noexcept {
-  if (!group.is_unused() || group.retry.is_failing() || unsettled_.contains(group) || !gate.is_quiet()) {
+  if (!group.is_unused() || group.retry.is_failing() || unsettled_.contains(group) ||
+      !gate.is_quiet()) {
     return false;
   }
   room_.forget(group);
@@ -79,7 +81,8 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
   }
   waiter.since = now.real;
   waiter.order = again && !group.queue.empty() ? group.queue.first()->order : ++arrivals_;
-  waiter.has_time = waiter.until.nanoseconds() > later(now.real, settings_.validate_timeout.count());
+  waiter.has_time =
+      waiter.until.nanoseconds() > later(now.real, settings_.validate_timeout.count());
   group.totals.waits += again ? 0 : 1;
   const bool is_first = group.queue.empty() || again;
   link(waiter, again);

@@ -37,7 +37,8 @@ enum class runner_kind : std::uint8_t {
 ///     begins that would bring either over its limit.
 ///  I2 The bit of a slot is set if and only if the slot is idle, or in use without a mark.
 ///  I3 While a group has waiters that may be served, none of its resources is idle and fit.
-///  I4 An open waiter is in the queue of its group and in the heap of deadlines; a waiter whose wait
+///  I4 An open waiter is in the queue of its group and in the heap of deadlines; a waiter whose
+///  wait
 ///     the kernel has ended is in neither.
 class pool_state {
  public:
@@ -86,8 +87,8 @@ class pool_state {
   /// A slot was made idle, and its releasing thread saw a flag.
   effects on_idle(slot_group& group, const moment& now) noexcept;
 
-  /// The task of a slot, or a waiter that was told to create, has ended. `kept`: the resource, if it
-  /// is the creator's. `outcome`: what is to be destroyed without the mutex.
+  /// The task of a slot, or a waiter that was told to create, has ended. `kept`: the resource, if
+  /// it is the creator's. `outcome`: what is to be destroyed without the mutex.
   effects on_created(pool_slot& slot, create_outcome& outcome, nanos took, slot_grant& kept,
                      const moment& now) noexcept;
   effects on_validated(pool_slot& slot, bool valid, const moment& now) noexcept;
@@ -151,8 +152,8 @@ class pool_state {
   // Waiters.
   void link(acquire_waiter& waiter, bool first) noexcept;
   void unlink(acquire_waiter& waiter) noexcept;
-  void end_wait(acquire_waiter& waiter, const atomic<std::uint32_t>* word,
-                wait_word::ending found, bool is_callback) noexcept;
+  void end_wait(acquire_waiter& waiter, const atomic<std::uint32_t>* word, wait_word::ending found,
+                bool is_callback) noexcept;
   void refuse(acquire_waiter& waiter, acquire_failure cause) noexcept;
   void refuse_all(slot_group& group, acquire_failure cause) noexcept;
   static void count_failure(slot_group& group, acquire_failure cause) noexcept;
@@ -161,7 +162,7 @@ class pool_state {
   [[nodiscard]] bool has_too_many(const slot_group& group) const noexcept;
   [[nodiscard]] acquire_waiter* first_open(slot_group& group) noexcept;
   [[nodiscard]] bool hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept;
-  [[nodiscard]] bool call(acquire_waiter& waiter) noexcept;
+  [[nodiscard]] bool call(acquire_waiter& waiter, bool is_idle) noexcept;
   [[nodiscard]] bool is_deadlock(const slot_group& group) const noexcept;
   [[nodiscard]] bool is_waiting(const slot_group& group, std::uint32_t thread) const noexcept;
   void end_deadlock(slot_group& group) noexcept;

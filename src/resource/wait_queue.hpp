@@ -23,8 +23,8 @@ enum class grant_kind : std::uint8_t {
 
 /// One wait of a thread, on its stack, or of a callback, on the heap.
 ///
-/// Everything except `word` is guarded by the pool's mutex; `grant` and `kind` are the waiter's once
-/// the wait has ended.
+/// Everything except `word` is guarded by the pool's mutex; `grant` and `kind` are the waiter's
+/// once the wait has ended.
 class alignas(no_false_sharing) acquire_waiter : public heap_links<acquire_waiter> {
  public:
   /// What runs a callback whose wait has ended, without locks; null: a thread sleeps.
@@ -55,7 +55,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_links<acquire_waite
   bool is_called = false;   ///< and it has not looked yet
   bool has_time = true;     ///< for a validation of its own
   bool holds = false;       ///< its thread holds a resource of the pool
-  // NOLINTEND(*-non-private-member-variables-in-classes)
+                            // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
   friend class waiter_list;

@@ -86,8 +86,8 @@ class pool_gate {
     }
   }
 
-  slow_path_flags flags;    // NOLINT(*-non-private-member-variables-in-classes)
-  const life_limits life;   // NOLINT(*-non-private-member-variables-in-classes)
+  slow_path_flags flags;   // NOLINT(*-non-private-member-variables-in-classes)
+  const life_limits life;  // NOLINT(*-non-private-member-variables-in-classes)
 
  private:
   atomic<nanos> now_{0};

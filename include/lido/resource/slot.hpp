@@ -76,13 +76,13 @@ struct slot_record {
   slot_task task = slot_task::none;
   pool_slot* next_task = nullptr;
   destroy_reason reason = destroy_reason::closed;  ///< of a slot that is closing
-  bool is_killed = false;       ///< ends as soon as it is not in use
-  std::uint8_t reported = 0;    ///< this lease: 1 as slow, 2 as a suspected leak
-  bool is_kept = false;         ///< being created by the thread that will use it
-  bool is_outdated = false;     ///< the create was begun before the last flush
-  bool is_unproven = false;     ///< the create of a group without a working resource
-  bool is_evicted = false;      ///< closing, to give room to another group
-  nanos task_began = 0;         ///< of a validation, in real time
+  bool is_killed = false;                          ///< ends as soon as it is not in use
+  std::uint8_t reported = 0;                       ///< this lease: 1 as slow, 2 as a suspected leak
+  bool is_kept = false;                            ///< being created by the thread that will use it
+  bool is_outdated = false;                        ///< the create was begun before the last flush
+  bool is_unproven = false;  ///< the create of a group without a working resource
+  bool is_evicted = false;   ///< closing, to give room to another group
+  nanos task_began = 0;      ///< of a validation, in real time
   // Of a validation, in the order in which they began.
   pool_slot* older = nullptr;
   pool_slot* newer = nullptr;
@@ -287,17 +287,17 @@ class alignas(no_false_sharing) pool_slot : public heap_links<pool_slot> {
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): the kernel's, which the slot is part of
   factory_hooks* maker = nullptr;  ///< of the resource, or of the create; set by the kernel
-  std::uint32_t number = 0;         ///< constant
-  slot_record record;               ///< under the mutex; the owner may read `cache`
-  // NOLINTEND(*-non-private-member-variables-in-classes)
+  std::uint32_t number = 0;        ///< constant
+  slot_record record;              ///< under the mutex; the owner may read `cache`
+                                   // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
   bool swap(slot_word from, slot_word to) noexcept {
     std::uint64_t bits = from.bits();
-    // (2) - this seq_cst-CAS synchronizes-with the seq_cst-load (1), so the next owner sees all that
-    // was done to the resource; and it is in one total order with idle_cache.hpp (1, 2), so that
-    // either the releasing thread sees the waiter or the waiter sees the resource.
-    // relaxed on failure: what is there instead is not looked at, or read again
+    // (2) - this seq_cst-CAS synchronizes-with the seq_cst-load (1), so the next owner sees all
+    // that was done to the resource; and it is in one total order with idle_cache.hpp (1, 2), so
+    // that either the releasing thread sees the waiter or the waiter sees the resource. relaxed on
+    // failure: what is there instead is not looked at, or read again
     return word_.compare_exchange_strong(bits, to.bits(), std::memory_order_seq_cst,
                                          std::memory_order_relaxed);
   }

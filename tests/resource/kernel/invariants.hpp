@@ -37,7 +37,8 @@ inline const char* counts_of(pool_state& pool, const slot_group& group) {
     live += state != slot_state::empty ? 1 : 0;
     creating += state == slot_state::creating ? 1 : 0;
     outdated += state == slot_state::creating && slot.record.is_outdated ? 1 : 0;
-    kept += state == slot_state::creating && slot.record.is_kept && !slot.record.is_outdated ? 1 : 0;
+    kept +=
+        state == slot_state::creating && slot.record.is_kept && !slot.record.is_outdated ? 1 : 0;
     closing += state == slot_state::closing ? 1 : 0;
     checking += state == slot_state::checking ? 1 : 0;
   });
@@ -56,8 +57,8 @@ inline const char* bits_of(pool_state& pool, slot_group& group) {
     }
     const bool bit = group.find_maybe_idle([&](const pool_slot& one) { return &one == &slot; });
     const detail::slot_word word = slot.word();
-    const bool should = word.state() == slot_state::idle ||
-                        (word.state() == slot_state::in_use && !word.marked());
+    const bool should =
+        word.state() == slot_state::idle || (word.state() == slot_state::in_use && !word.marked());
     wrong = bit == should ? wrong : "I2: the bit of a slot does not say whether it may be idle";
   });
   return wrong;

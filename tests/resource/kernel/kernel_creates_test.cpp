@@ -88,7 +88,8 @@ TEST(KernelCreates, AGroupMayHaveHundredsOfResources) {
   EXPECT_EQ(k.acquire('A'), "A has 199");
 }
 
-// ---- failures -------------------------------------------------------------------------------------
+// ---- failures
+// -------------------------------------------------------------------------------------
 
 TEST(KernelCreates, AFailedCreateIsTriedAgainAfterADrawnDelay) {
   kernel k({.options = {.max_size = 2, .retry_first = 100ms, .retry_longest = 400ms}});
@@ -160,7 +161,8 @@ TEST(KernelCreates, WaitersStayAfterAPermanentFailureWhileAResourceMayComeBack) 
   EXPECT_EQ(k.destroyed(0), "B: create failed; C: create failed");
 }
 
-// ---- flush and replaced factories -----------------------------------------------------------------
+// ---- flush and replaced factories
+// -----------------------------------------------------------------
 
 TEST(KernelCreates, AFlushEndsIdleResourcesAndThoseInUseWhenTheyComeBack) {
   kernel k({.options = {.max_size = 2, .max_creating = 2}});

@@ -40,20 +40,34 @@ std::string text_of_one(const happening& one) {
   const std::string slot = std::string(" ").append(std::to_string(one.slot));
   const auto of_slot = [&](std::string what) { return what.append(slot); };
   switch (one.what) {
-    case kind::has: return who + " has" + slot;
-    case kind::creates: return who + " creates" + slot;
-    case kind::validates: return who + " validates" + slot;
-    case kind::refused: return who + ": " + text_of_cause(one.cause);
-    case kind::called: return std::string("call ").append(who);
-    case kind::create: return of_slot("create");
-    case kind::validate: return of_slot("validate");
-    case kind::reset: return of_slot("reset");
-    case kind::destroy: return of_slot("destroy").append(" (").append(to_string(one.reason)).append(")");
-    case kind::slow: return of_slot("slow");
-    case kind::leak: return of_slot("leak");
-    case kind::returned: return of_slot("returned");
-    case kind::drained: return "drained";
-    case kind::more: return "more";
+    case kind::has:
+      return who + " has" + slot;
+    case kind::creates:
+      return who + " creates" + slot;
+    case kind::validates:
+      return who + " validates" + slot;
+    case kind::refused:
+      return who + ": " + text_of_cause(one.cause);
+    case kind::called:
+      return std::string("call ").append(who);
+    case kind::create:
+      return of_slot("create");
+    case kind::validate:
+      return of_slot("validate");
+    case kind::reset:
+      return of_slot("reset");
+    case kind::destroy:
+      return of_slot("destroy").append(" (").append(to_string(one.reason)).append(")");
+    case kind::slow:
+      return of_slot("slow");
+    case kind::leak:
+      return of_slot("leak");
+    case kind::returned:
+      return of_slot("returned");
+    case kind::drained:
+      return "drained";
+    case kind::more:
+      return "more";
   }
   return "?";
 }
@@ -108,7 +122,8 @@ client& kernel_driver::of(char name) {
   return *clients_.back();
 }
 
-// ---- clients --------------------------------------------------------------------------------------
+// ---- clients
+// --------------------------------------------------------------------------------------
 
 happenings kernel_driver::acquire(char name, const wait_setup& how) {
   client& one = of(name);
@@ -194,10 +209,14 @@ happenings kernel_driver::release(char name) {
   const std::uint64_t uses = slot.uses();
   group.release(one.grant);
   switch (take_release_path()) {
-    case release_path::fast: return settle({});
-    case release_path::idle: return settle(pool_.on_idle(group, now_));
-    case release_path::marked: return settle(pool_.on_released(slot, /*resets=*/false, now_));
-    case release_path::slow: break;
+    case release_path::fast:
+      return settle({});
+    case release_path::idle:
+      return settle(pool_.on_idle(group, now_));
+    case release_path::marked:
+      return settle(pool_.on_released(slot, /*resets=*/false, now_));
+    case release_path::slow:
+      break;
   }
   if (uses + 1 >= settings_.life.max_uses) {
     return settle(pool_.on_discarded(slot, destroy_reason::used_up, now_));
@@ -239,7 +258,8 @@ happenings kernel_driver::has_validated(char name, bool valid) {
   return all;
 }
 
-// ---- tasks ----------------------------------------------------------------------------------------
+// ---- tasks
+// ----------------------------------------------------------------------------------------
 
 happenings kernel_driver::created(std::uint32_t slot, bool made, bool permanent) {
   std::erase(tasks_, slot);
@@ -291,7 +311,8 @@ happenings kernel_driver::destroyed(std::uint32_t slot) {
   return settle(pool_.on_destroyed(this->slot(slot), now_));
 }
 
-// ---- the pool -------------------------------------------------------------------------------------
+// ---- the pool
+// -------------------------------------------------------------------------------------
 
 void kernel_driver::pass(int ms) {
   now_.real += ms * one_ms;
@@ -319,7 +340,9 @@ happenings kernel_driver::limits_and_total(const detail::group_limits& limits,
   return settle(pool_.on_limits(*groups_[0], limits, total, now_));
 }
 
-happenings kernel_driver::suspend(bool on) { return settle(pool_.on_suspended(on, now_)); }
+happenings kernel_driver::suspend(bool on) {
+  return settle(pool_.on_suspended(on, now_));
+}
 
 happenings kernel_driver::flush(std::uint32_t group) {
   return settle(pool_.on_flush(*groups_[group], now_));
@@ -338,7 +361,9 @@ happenings kernel_driver::kill(std::uint32_t slot) {
   return settle(std::move(out));
 }
 
-happenings kernel_driver::close() { return settle(pool_.on_close(now_)); }
+happenings kernel_driver::close() {
+  return settle(pool_.on_close(now_));
+}
 
 std::vector<std::uint32_t> kernel_driver::tasks(slot_task what) {
   std::vector<std::uint32_t> found;
@@ -350,7 +375,8 @@ std::vector<std::uint32_t> kernel_driver::tasks(slot_task what) {
   return found;
 }
 
-// ---- effects --------------------------------------------------------------------------------------
+// ---- effects
+// --------------------------------------------------------------------------------------
 
 happenings kernel_driver::settle(effects out) {
   happenings all;
@@ -364,11 +390,11 @@ happenings kernel_driver::settle(effects out) {
   }
   check_clients();
   if (!out.more) {
-    const char* const wrong = broken_invariant(
-        pool_, {.now = now_,
-                .max_total = max_total_,
-                .is_barging = setup_.is_barging,
-                .prefer_same_key_for = settings_.prefer_same_key_for});
+    const char* const wrong =
+        broken_invariant(pool_, {.now = now_,
+                                 .max_total = max_total_,
+                                 .is_barging = setup_.is_barging,
+                                 .prefer_same_key_for = settings_.prefer_same_key_for});
     if (wrong != nullptr) {
       problem(wrong);
     }
@@ -449,8 +475,7 @@ void kernel_driver::end_of(client& one, happenings& all) {
   }
   if (!waiter.word.given()) {
     one.does = client::state::free;
-    all.push_back(
-        {.what = happening::kind::refused, .who = one.name, .cause = waiter.cause()});
+    all.push_back({.what = happening::kind::refused, .who = one.name, .cause = waiter.cause()});
     return;
   }
   one.grant = waiter.grant;
@@ -489,9 +514,8 @@ void kernel_driver::read_slots(effects& out, happenings& all) {
     tasks_.push_back(one->number);
   }
   while (pool_slot* const one = out.destroy.pop()) {
-    all.push_back({.what = happening::kind::destroy,
-                   .slot = one->number,
-                   .reason = one->record.reason});
+    all.push_back(
+        {.what = happening::kind::destroy, .slot = one->number, .reason = one->record.reason});
     if (one->state() != slot_state::closing) {
       problem("a slot is destroyed that is not closing");
     }

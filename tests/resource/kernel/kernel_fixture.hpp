@@ -21,8 +21,11 @@ class kernel final : public kernel_driver {
 };
 
 /// `EXPECT_EQ(k.acquire('A'), "create 0")`.
-inline bool operator==(const happenings& all, const char* text) { return to_text(all) == text; }
-inline void PrintTo(const happening& one, std::ostream* out) {  // NOLINT(readability-identifier-naming): gtest's name
+inline bool operator==(const happenings& all, const char* text) {
+  return to_text(all) == text;
+}
+inline void PrintTo(const happening& one,
+                    std::ostream* out) {  // NOLINT(readability-identifier-naming): gtest's name
   *out << to_text({one});
 }
 

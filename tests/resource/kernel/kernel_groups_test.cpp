@@ -187,7 +187,7 @@ TEST_F(KernelGroups, AFailingGroupDoesNotTakeWhatAnotherCouldUse) {
 TEST_F(KernelGroups, ADeadHostLeavesHalfOfTheTotalToOthers) {
   EXPECT_EQ(k.acquire('A', {.group = 0}), "create 0");
   EXPECT_EQ(k.acquire('B', {.group = 0}), "create 1");
-  EXPECT_EQ(k.acquire('C', {.group = 0}), "");  // none of these ever ends
+  EXPECT_EQ(k.acquire('C', {.group = 0}), "");          // none of these ever ends
   EXPECT_EQ(k.acquire('D', {.group = 1}), "create 2");  // one that has never been tried
   EXPECT_EQ(k.created(2), "D has 2");
   EXPECT_EQ(k.acquire('E', {.group = 1}), "create 3");

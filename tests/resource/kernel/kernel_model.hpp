@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "resource/kernel/kernel_driver.hpp"
 #include "lido/base/tuning.hpp"
+#include "resource/kernel/kernel_driver.hpp"
 
 namespace lido::test {
 
@@ -66,7 +66,8 @@ class kernel_model {
     for (std::uint32_t i = 0; i < slots_.size(); ++i) {
       model_slot& slot = slots_[i];
       if (slot.is == state::in_hand) {
-        slot.is = is_same(state::in_use, driver_.slot(i)) && slot.is_kept ? state::in_use : state::idle;
+        slot.is =
+            is_same(state::in_use, driver_.slot(i)) && slot.is_kept ? state::in_use : state::idle;
       }
       slot.is_kept = slot.is_kept && slot.is == state::creating;
       check(is_same(slot.is, driver_.slot(i)), "a slot is in another state than its events say");
@@ -145,13 +146,18 @@ class kernel_model {
 
   static bool is_same(state mine, const detail::pool_slot& slot) {
     switch (slot.state()) {
-      case detail::slot_state::empty: return mine == state::empty;
-      case detail::slot_state::creating: return mine == state::creating;
-      case detail::slot_state::idle: return mine == state::idle;
-      case detail::slot_state::in_use: return mine == state::in_use;
+      case detail::slot_state::empty:
+        return mine == state::empty;
+      case detail::slot_state::creating:
+        return mine == state::creating;
+      case detail::slot_state::idle:
+        return mine == state::idle;
+      case detail::slot_state::in_use:
+        return mine == state::in_use;
       case detail::slot_state::checking:
         return mine == state::validating || mine == state::resetting;
-      case detail::slot_state::closing: return mine == state::closing;
+      case detail::slot_state::closing:
+        return mine == state::closing;
     }
     return false;
   }
@@ -166,14 +172,12 @@ class kernel_model {
   [[nodiscard]] bool is_stale(const model_slot& slot) const {
     return driver_.setup().validates &&
            driver_.now().age >=
-               slot.looked_after +
-                   driver_.setup().options.validate_if_idle_longer_than.count();
+               slot.looked_after + driver_.setup().options.validate_if_idle_longer_than.count();
   }
   template <class F>
   [[nodiscard]] std::uint32_t count(std::uint32_t group, const F& f) const {
-    return static_cast<std::uint32_t>(std::count_if(
-        slots_.begin(), slots_.end(),
-        [&](const model_slot& slot) {
+    return static_cast<std::uint32_t>(
+        std::count_if(slots_.begin(), slots_.end(), [&](const model_slot& slot) {
           return slot.is != state::empty && slot.group == group && f(slot);
         }));
   }
@@ -197,10 +201,9 @@ class kernel_model {
     });
   }
   [[nodiscard]] std::uint32_t unproven() const {
-    return static_cast<std::uint32_t>(
-        std::count_if(slots_.begin(), slots_.end(), [](const model_slot& slot) {
-          return slot.is == state::creating && slot.is_unproven;
-        }));
+    return static_cast<std::uint32_t>(std::count_if(
+        slots_.begin(), slots_.end(),
+        [](const model_slot& slot) { return slot.is == state::creating && slot.is_unproven; }));
   }
   /// Threads that have ended their own waits, of which the kernel has not been told.
   [[nodiscard]] std::uint32_t leaving() const {
@@ -227,18 +230,23 @@ class kernel_model {
       case acquire_failure::timed_out:
         check(waiter.until.nanoseconds() <= driver_.now().real, "a wait ends before its time");
         break;
-      case acquire_failure::closed: check(is_closed, "an open pool refuses"); break;
+      case acquire_failure::closed:
+        check(is_closed, "an open pool refuses");
+        break;
       case acquire_failure::create_failed:
         check(groups[group].is_failing, "a group that does not fail refuses");
         break;
       case acquire_failure::too_many_waiters:
-        check(waiting(group) + leaving() > driver_.setup().options.max_waiters, "there was room to wait");
+        check(waiting(group) + leaving() > driver_.setup().options.max_waiters,
+              "there was room to wait");
         break;
       case acquire_failure::self_deadlock:
-        check(live(group) == count(group, [](const auto& slot) { return slot.is == state::in_use; }),
-              "a resource could come back");
+        check(
+            live(group) == count(group, [](const auto& slot) { return slot.is == state::in_use; }),
+            "a resource could come back");
         break;
-      case acquire_failure::cancelled: break;
+      case acquire_failure::cancelled:
+        break;
     }
     leaves(one.who);
   }
@@ -246,16 +254,21 @@ class kernel_model {
   void destroy(const happening& one) {
     model_slot& slot = slots_[one.slot];
     check(is_ready(slot), "a slot in use is destroyed");
-    const std::uint32_t ending = count(slot.group, [](const model_slot& other) {
-      return other.is == state::closing;
-    });
+    const std::uint32_t ending =
+        count(slot.group, [](const model_slot& other) { return other.is == state::closing; });
     switch (one.reason) {
       case destroy_reason::flushed:
         check(slot.epoch != groups[slot.group].epoch, "a new resource is flushed");
         break;
-      case destroy_reason::too_old: check(is_over(slot), "a young resource is too old"); break;
-      case destroy_reason::closed: check(is_closed, "the pool is not closed"); break;
-      case destroy_reason::killed: check(slot.is_killed, "it was not killed"); break;
+      case destroy_reason::too_old:
+        check(is_over(slot), "a young resource is too old");
+        break;
+      case destroy_reason::closed:
+        check(is_closed, "the pool is not closed");
+        break;
+      case destroy_reason::killed:
+        check(slot.is_killed, "it was not killed");
+        break;
       case destroy_reason::surplus:
         check(live(slot.group) - ending > groups[slot.group].limits.max_size ||
                   (driver_.setup().max_total != 0 && total() >= max_total &&
@@ -264,12 +277,12 @@ class kernel_model {
               "a resource is ended that is not one too many");
         break;
       case destroy_reason::idle_too_long:
-        check(slot.is == state::idle &&
-                  driver_.now().age - slot.last_used >=
-                      driver_.setup().options.idle_timeout.count(),
+        check(slot.is == state::idle && driver_.now().age - slot.last_used >=
+                                            driver_.setup().options.idle_timeout.count(),
               "a resource is ended that was not idle for long");
         break;
-      default: break;
+      default:
+        break;
     }
     slot.is = state::closing;
   }
@@ -291,7 +304,8 @@ class kernel_model {
           "a waiter is served whose time is up");
     std::vector<char>& queue = groups[group_of(waiter)].queue;
     const auto place = std::find(queue.begin(), queue.end(), one.who);
-    check(place != queue.end() && place - queue.begin() < served_, "a waiter is served out of turn");
+    check(place != queue.end() && place - queue.begin() < served_,
+          "a waiter is served out of turn");
     --served_;
     std::erase(queue, one.who);
     model_slot& slot = slots_[one.slot];
@@ -343,7 +357,8 @@ class kernel_model {
     check(began == 0 || (live(number) <= group.limits.max_size && total() <= max_total &&
                          creating(number) <= group.limits.max_creating),
           "a create begins beyond a limit");
-    std::uint32_t further = 0;  // creates of groups without a working resource, the first not counted
+    std::uint32_t further =
+        0;  // creates of groups without a working resource, the first not counted
     for (std::uint32_t i = 0; i < groups.size(); ++i) {
       const std::uint32_t all = count(i, [&](const model_slot& slot) {
         return slot.is == state::creating && slot.is_unproven && slot.epoch == groups[i].epoch;
@@ -364,9 +379,9 @@ class kernel_model {
   void look_for_forgotten(std::uint32_t number) {
     const model_group& group = groups[number];
     check(count(number, [](const auto& slot) { return slot.is == state::idle; }) == 0 ||
-              live(number) - count(number, [](const auto& slot) {
-                return slot.is == state::closing;
-              }) <= group.limits.max_size,
+              live(number) -
+                      count(number, [](const auto& slot) { return slot.is == state::closing; }) <=
+                  group.limits.max_size,
           "a resource too many is idle");
     if (group.queue.empty() || is_suspended || leaving() != 0) {
       return;
@@ -379,7 +394,8 @@ class kernel_model {
     });
     const client& first = driver_.of(group.queue.front());
     const bool is_pending = driver_.setup().is_barging && first.is_thread() && !first.is_asleep;
-    check(fit == 0 || is_pending || is_owed(number), "a waiter is forgotten beside an idle resource");
+    check(fit == 0 || is_pending || is_owed(number),
+          "a waiter is forgotten beside an idle resource");
     const detail::nanos now = driver_.now().real;
     const std::uint32_t checks =
         count(number, [](const model_slot& slot) { return slot.is == state::validating; });
@@ -423,7 +439,8 @@ class kernel_model {
       closing += slot.is == state::closing ? 1 : 0;
     }
     const bool is_unproven = !group.has_created || group.is_failing;
-    if (is_unproven && driver_.setup().max_total != 0 && creating(number) != 0 && unproven() >= max_total / 2) {
+    if (is_unproven && driver_.setup().max_total != 0 && creating(number) != 0 &&
+        unproven() >= max_total / 2) {
       return;
     }
     check(total() >= max_total, "a waiter is forgotten although a create may begin");

@@ -218,7 +218,8 @@ TEST(KernelOrder, ManyIdleResourcesGoToManyWaiters) {
   EXPECT_EQ(k.stats().in_use, 20);
 }
 
-// ---- hold and wait --------------------------------------------------------------------------------
+// ---- hold and wait
+// --------------------------------------------------------------------------------
 
 TEST(KernelOrder, AThreadThatHoldsTheOnlyResourceDoesNotWaitForIt) {
   kernel k({.options = {.max_size = 1}});

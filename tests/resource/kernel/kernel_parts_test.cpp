@@ -5,9 +5,9 @@
 #include <random>
 #include <vector>
 
+#include "lido/resource/deadline_heap.hpp"
 #include "resource/capacity.hpp"
 #include "resource/retry_backoff.hpp"
-#include "lido/resource/deadline_heap.hpp"
 
 namespace lido::detail {
 namespace {
@@ -35,7 +35,8 @@ TEST(KernelParts, TheFirstOfAHeapIsTheSmallest) {
       in.push_back(&one);
     }
     const auto smallest = std::min_element(
-        in.begin(), in.end(), [](const entry* left, const entry* right) { return left->due < right->due; });
+        in.begin(), in.end(),
+        [](const entry* left, const entry* right) { return left->due < right->due; });
     ASSERT_EQ(heap.first() == nullptr, in.empty());
     ASSERT_TRUE(in.empty() || heap.first()->due == (*smallest)->due);
   }
@@ -55,9 +56,12 @@ TEST(KernelParts, AsManyCreatesAreWantedAsLimitsAllow) {
   EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 4, .waiters = 3}), 3U);
   EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 2, .waiters = 3}), 2U);
   EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 4, .live = 3, .waiters = 3}), 1U);
-  EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 4, .live = 2, .creating = 2, .waiters = 3}), 1U);
+  EXPECT_EQ(
+      creates_wanted({.max_size = 4, .max_creating = 4, .live = 2, .creating = 2, .waiters = 3}),
+      1U);
   EXPECT_EQ(creates_wanted({.max_size = 4, .min_idle = 2, .max_creating = 4}), 2U);
-  EXPECT_EQ(creates_wanted({.max_size = 4, .min_idle = 2, .max_creating = 4, .live = 1, .idle = 1}), 1U);
+  EXPECT_EQ(creates_wanted({.max_size = 4, .min_idle = 2, .max_creating = 4, .live = 1, .idle = 1}),
+            1U);
   EXPECT_EQ(creates_wanted({.max_size = 4, .min_idle = 1, .max_creating = 4, .waiters = 2}), 3U);
   EXPECT_EQ(creates_wanted({.max_size = 2, .max_creating = 4, .live = 3, .waiters = 2}), 0U);
 }

@@ -122,7 +122,9 @@ void kernel_session::step() {
 void kernel_session::step_of_client(client& one) {
   const std::string name(1, one.name);
   switch (one.does) {
-    case does::free: acquire_somehow(one); return;
+    case does::free:
+      acquire_somehow(one);
+      return;
     case does::waiting:
       if (!one.is_thread()) {
         note("cancel " + name);
@@ -139,8 +141,12 @@ void kernel_session::step_of_client(client& one) {
       note("leave " + name);
       leave(one.name);
       return;
-    case does::holding: use(one); return;
-    case does::creating: end_create(one.grant.slot->number, one.name, next(4) != 0); return;
+    case does::holding:
+      use(one);
+      return;
+    case does::creating:
+      end_create(one.grant.slot->number, one.name, next(4) != 0);
+      return;
     case does::validating: {
       const bool valid = next(2) != 0;
       const std::uint32_t slot = one.grant.slot->number;
@@ -149,7 +155,7 @@ void kernel_session::step_of_client(client& one) {
         model_.was_validated(slot);
       } else {
         model_.comes_back(slot);
-        }
+      }
       has_validated(one.name, valid);
       return;
     }
@@ -168,8 +174,7 @@ void kernel_session::acquire_somehow(client& one) {
     return;
   }
   for (const auto& other : clients()) {
-    if (other->is_thread() && one.is_thread() && other->does == does::holding &&
-        next(4) == 0) {
+    if (other->is_thread() && one.is_thread() && other->does == does::holding && next(4) == 0) {
       how.thread = other->grant.slot->thread();
       how.holds = how.thread != 0;
     }
@@ -251,7 +256,9 @@ void kernel_session::control() {
   switch (next(12)) {
     case 0:
     case 1:
-    case 2: change_limits(); break;
+    case 2:
+      change_limits();
+      break;
     case 3:
     case 4:
       model_.is_suspended = !model_.is_suspended;

@@ -142,7 +142,8 @@ TEST_F(KernelValidation, InAPoolWithoutThreadsEachThreadValidatesForItself) {
   EXPECT_EQ(manual.suspend(false), "A validates 0; B validates 1");
 }
 
-// ---- ages -----------------------------------------------------------------------------------------
+// ---- ages
+// -----------------------------------------------------------------------------------------
 
 class KernelAges : public ::testing::Test {
  protected:
@@ -174,7 +175,8 @@ TEST_F(KernelAges, AnIdleResourceEndsAfterIdleTimeout) {
 }
 
 TEST_F(KernelAges, MinIdleResourcesStayIdle) {
-  kernel k({.options = fresh({.max_size = 3, .min_idle = 1, .idle_timeout = 1000ms, .keepalive = 0ms})});
+  kernel k(
+      {.options = fresh({.max_size = 3, .min_idle = 1, .idle_timeout = 1000ms, .keepalive = 0ms})});
   k.acquire('A');
   k.created(0);
   k.acquire('B');
@@ -193,10 +195,10 @@ TEST_F(KernelAges, MinIdleResourcesStayIdle) {
 
 TEST_F(KernelAges, AnOldResourceEndsIdleOrWhenItComesBack) {
   kernel k({.options = fresh({.max_size = 3,
-                        .idle_timeout = 0ms,
-                        .max_lifetime = 1000ms,
-                        .lifetime_jitter = 0,
-                        .keepalive = 0ms})});
+                              .idle_timeout = 0ms,
+                              .max_lifetime = 1000ms,
+                              .lifetime_jitter = 0,
+                              .keepalive = 0ms})});
   fill(k, 2);
   k.acquire_fast('A');
   EXPECT_EQ(k.tick(1000), "destroy 1 (too old)");
@@ -205,10 +207,10 @@ TEST_F(KernelAges, AnOldResourceEndsIdleOrWhenItComesBack) {
 
 TEST_F(KernelAges, JitterTakesPartOfTheLifetime) {
   kernel k({.options = fresh({.max_size = 20,
-                        .idle_timeout = 0ms,
-                        .max_lifetime = 1000ms,
-                        .lifetime_jitter = 0.5,
-                        .keepalive = 0ms})});
+                              .idle_timeout = 0ms,
+                              .max_lifetime = 1000ms,
+                              .lifetime_jitter = 0.5,
+                              .keepalive = 0ms})});
   fill(k, 20);
   EXPECT_EQ(k.tick(499), "");
   const std::size_t half = k.tick(251).size();
@@ -219,10 +221,10 @@ TEST_F(KernelAges, JitterTakesPartOfTheLifetime) {
 
 TEST_F(KernelAges, AnOldResourceIsNotGivenToAWaiter) {
   kernel k({.options = fresh({.max_size = 1,
-                        .idle_timeout = 0ms,
-                        .max_lifetime = 1000ms,
-                        .lifetime_jitter = 0,
-                        .keepalive = 0ms})});
+                              .idle_timeout = 0ms,
+                              .max_lifetime = 1000ms,
+                              .lifetime_jitter = 0,
+                              .keepalive = 0ms})});
   fill(k, 1);
   k.pass(1000);
   EXPECT_EQ(k.acquire('A'), "destroy 0 (too old)");
@@ -263,12 +265,12 @@ TEST_F(KernelAges, AResetBelongsToTheRunner) {
   EXPECT_EQ(k.was_reset(0, false), "destroy 0 (reset refused)");
 }
 
-// ---- leases ---------------------------------------------------------------------------------------
+// ---- leases
+// ---------------------------------------------------------------------------------------
 
 TEST_F(KernelAges, ALongLeaseIsReportedOnceAndWhenItComesBack) {
-  kernel k({.options = fresh({.max_size = 1,
-                        .report_slow_after = 1000ms,
-                        .report_leak_after = 2000ms})});
+  kernel k({.options =
+                fresh({.max_size = 1, .report_slow_after = 1000ms, .report_leak_after = 2000ms})});
   fill(k, 1);
   k.acquire_fast('A');
   EXPECT_EQ(k.tick(999), "");
