@@ -23,7 +23,7 @@ struct moment {
   nanos age = 0;   ///< the pool's clock: ages of resources
 };
 
-/// Who runs tasks.
+/// What runs tasks.
 enum class runner_kind : std::uint8_t {
   threads,  ///< of the pool
   manual    ///< `tick`, and threads that wait
