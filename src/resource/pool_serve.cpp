@@ -1,4 +1,4 @@
-// The kernel of resource pools: who gets what.
+// The kernel of resource pools: which waiter gets what.
 #include <algorithm>
 #include <utility>
 

@@ -88,6 +88,17 @@ TEST(KernelCreates, AGroupMayHaveHundredsOfResources) {
   EXPECT_EQ(k.acquire('A'), "A has 199");
 }
 
+TEST(KernelCreates, PositionsOfAGroupAreUsedAgain) {
+  kernel k({.options = {.max_size = 1}});
+  for (int round = 0; round < 100; ++round) {
+    k.acquire('A');
+    k.created(0);
+    EXPECT_EQ(k.slot(0).record.position, 0U);
+    k.discard('A');
+    k.destroyed(0);
+  }
+}
+
 // ---- failures
 // -------------------------------------------------------------------------------------
 
