@@ -1,4 +1,4 @@
-// The kernel of resource pools: who gets what.
+// The kernel of resource pools: which waiter gets what.
 #include <algorithm>
 #include <utility>
 
@@ -163,15 +163,16 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
 }
 
 /// Where newcomers may overtake: wakes the first waiter, which looks for itself. False: it has been
-/// overtaken for long enough, and is handed the resource.
-bool pool_state::call(acquire_waiter& waiter) noexcept {
-  if (waiter.called_at == 0) {
+/// overtaken for long enough, or is a callback, and is handed the resource.
+bool pool_state::call(acquire_waiter& waiter, bool is_idle) noexcept {
+  if (is_idle && waiter.called_at == 0) {
     waiter.called_at = now_.real;
   }
-  if (waiter.is_callback() || now_.real - waiter.called_at >= longest_overtaking) {
+  if (waiter.is_callback() ||
+      (waiter.called_at != 0 && now_.real - waiter.called_at >= longest_overtaking)) {
     return false;
   }
-  if (!waiter.is_called && waiter.word.poke()) {
+  if (is_idle && !waiter.is_called && waiter.word.poke()) {
     waiter.is_called = true;
     out_.wake[out_.wakes++] = waiter.word.address();
   }
@@ -392,7 +393,7 @@ void pool_state::serve(slot_group& group, bool force) noexcept {
       break;
     }
     const bool calls = settings_.is_barging && !force && !group.is_overdue;
-    if (calls && call(*waiter)) {
+    if (calls && call(*waiter, count_idle(group) != 0)) {
       break;
     }
     pool_slot* const slot = find_fit(group);

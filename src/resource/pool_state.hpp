@@ -23,7 +23,7 @@ struct moment {
   nanos age = 0;   ///< the pool's clock: ages of resources
 };
 
-/// Who runs tasks.
+/// What runs tasks.
 enum class runner_kind : std::uint8_t {
   threads,  ///< of the pool
   manual    ///< `tick`, and threads that wait
@@ -186,7 +186,7 @@ class pool_state {
   [[nodiscard]] bool has_too_many(const slot_group& group) const noexcept;
   [[nodiscard]] acquire_waiter* first_open(slot_group& group) noexcept;
   [[nodiscard]] bool hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept;
-  [[nodiscard]] bool call(acquire_waiter& waiter) noexcept;
+  [[nodiscard]] bool call(acquire_waiter& waiter, bool is_idle) noexcept;
   [[nodiscard]] bool is_deadlock(const slot_group& group) const noexcept;
   [[nodiscard]] bool is_waiting(const slot_group& group, std::uint32_t thread) const noexcept;
   void end_deadlock(slot_group& group) noexcept;

@@ -62,6 +62,14 @@ TEST_F(KernelBarging, NewcomersLeaveResourcesToAWaiterThatWasOvertakenForLong) {
   EXPECT_FALSE(k.group(0).is_held());
 }
 
+TEST_F(KernelBarging, AWaiterIsNotCalledForNothing) {
+  k.acquire('B');
+  k.acquire('C', {.for_ms = 10});
+  EXPECT_EQ(k.tick(10), "C: timed out");
+  EXPECT_EQ(k.tick(10), "");
+  EXPECT_EQ(k.release('A'), "call B");
+}
+
 TEST_F(KernelBarging, ACallbackIsHandedTheResource) {
   k.acquire('b');
   EXPECT_EQ(k.release('A'), "b has 0");

@@ -1,4 +1,4 @@
-// Stale idle resources: who validates them, and for which waiters.
+// Stale idle resources: what validates them, and for which waiters.
 #include <chrono>
 
 #include "resource/kernel/kernel_fixture.hpp"
