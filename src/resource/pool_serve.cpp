@@ -273,7 +273,8 @@ bool pool_state::ends(slot_group& group, const pool_slot& slot,
 void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
   acquire_waiter* waiter =
       suspended_ || out_.is_full() || is_preempted(group) ? nullptr : first_open(group);
-  if (waiter != nullptr && settings_.is_barging && !group.is_overdue && call(*waiter)) {
+  if (waiter != nullptr && settings_.is_barging && !group.is_overdue &&
+      call(*waiter, /*is_idle=*/true)) {
     waiter = nullptr;
   }
   for (; waiter != nullptr; waiter = first_open(group)) {
