@@ -152,6 +152,6 @@ compiler_optional=()
 status=0
 for group in "${groups[@]}"; do
   add_group "$group" || status=1
-  [[ ! $group =~ ^(test|all)$ ]] || add_markdownlint
 done
+[[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_markdownlint
 exit $status
