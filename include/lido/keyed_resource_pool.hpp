@@ -1,6 +1,5 @@
 /// @file
-/// Public entry for resources of many kinds under one limit: `lido::keyed_resource_pool`. Needs the
-/// target lido::tbb. Not part of lido.hpp.
+/// Public entry for resources of many kinds under one limit: `lido::keyed_resource_pool`.
 #pragma once
 
 #include "lido/base/words_free.hpp"

@@ -7,8 +7,8 @@
 
 #include "lido/resource/acquire_error.hpp"
 #include "lido/resource/factory.hpp"
+#include "lido/resource/lease.hpp"
 #include "lido/resource/options.hpp"
-#include "lido/resource/resource_lease.hpp"
 #include "lido/resource/resource_pool.hpp"
 #include "lido/resource/stats.hpp"
 

@@ -15,15 +15,15 @@ std::string milliseconds_of(std::chrono::nanoseconds time) {
 
 std::string compose(const acquire_error::details& details) {
   const resource_pool_stats& counts = details.counts;
-  std::string text = "lido: pool '" + details.pool + "': " + std::string(to_string(details.cause)) +
-                     "; " + std::to_string(counts.in_use) + " of " +
-                     std::to_string(counts.max_size) + " in use, " + std::to_string(counts.idle) +
-                     " idle, " + std::to_string(counts.creating) + " being made, " +
-                     std::to_string(counts.waiters) + " waiting" +
-                     (details.max_total != 0 ? "; of all keys " + std::to_string(details.total_live) +
-                                                   " of " + std::to_string(details.max_total)
-                                             : std::string()) +
-                     (counts.suspended ? "; the pool is suspended" : "");
+  std::string text =
+      "lido: pool '" + details.pool + "': " + std::string(to_string(details.cause)) + "; " +
+      std::to_string(counts.in_use) + " of " + std::to_string(counts.max_size) + " in use, " +
+      std::to_string(counts.idle) + " idle, " + std::to_string(counts.creating) + " being made, " +
+      std::to_string(counts.waiters) + " waiting" +
+      (details.max_total != 0 ? "; of all keys " + std::to_string(details.total_live) + " of " +
+                                    std::to_string(details.max_total)
+                              : std::string()) +
+      (counts.suspended ? "; the pool is suspended" : "");
   if (details.create_error) {
     text += "; the last create failed: " + details.create_error_text;
   }
@@ -52,9 +52,12 @@ std::string_view to_string(pool_event::kind what) noexcept {
 
 std::string_view to_string(acquire_failure cause) noexcept {
   constexpr std::array<std::string_view, 7> texts{
-      "timed out",          "cancelled",
-      "the pool is closed", "too many waiters",
-      "create failed",      "every resource is held by a thread that waits for this pool",
+      "timed out",
+      "cancelled",
+      "the pool is closed",
+      "too many waiters",
+      "create failed",
+      "every resource is held by a thread that waits for this pool",
       "the pool belongs to the process that this one was forked from"};
   return texts.at(static_cast<std::size_t>(cause));
 }

@@ -26,13 +26,14 @@ deadline within(std::chrono::nanoseconds time, const deadline& until) noexcept {
 
 pool_core::pool_core(pool_settings settings, slot_maker make)
     : settings_(std::move(settings)),
-      state_(std::make_unique<pool_state>(
-          settings_, this, make,
-          settings_.upkeep == maintenance::background ? runner_kind::threads : runner_kind::manual,
-          std::random_device{}())),
+      state_(std::make_unique<pool_state>(settings_, this, make,
+                                          settings_.maintenance == lido::maintenance::background
+                                              ? runner_kind::threads
+                                              : runner_kind::manual,
+                                          std::random_device{}())),
       gate_(&state_->gate),
-      runner_(settings_.upkeep == maintenance::background ? make_worker_threads(*this)
-                                                          : make_manual_runner(*this)) {
+      runner_(settings_.maintenance == lido::maintenance::background ? make_worker_threads(*this)
+                                                                     : make_manual_runner(*this)) {
   state_->gate.advance(read_clocks().age);
   register_listener();
 }
@@ -67,7 +68,7 @@ void pool_core::start() {
 
 moment pool_core::read_clocks() const noexcept {
   const nanos real = steady_now();
-  if (settings_.upkeep != maintenance::background) {
+  if (settings_.maintenance != lido::maintenance::background) {
     return {real, state_->gate.now()};  // ages are counted in ticks
   }
   return {real, settings_.clock != nullptr ? settings_.clock->now().count() : real};
@@ -300,7 +301,7 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
 /// Sleeps until the wait ends or the waiter has to look around. True: its time was up, and it has
 /// ended its wait. In a pool without threads it also looks when something has become due.
 bool pool_core::sleeps_too_long(acquire_waiter& waiter) noexcept {
-  const bool is_manual = settings_.upkeep != maintenance::background;
+  const bool is_manual = settings_.maintenance != lido::maintenance::background;
   call_before_sleep();
   nanos next = never;
   if (is_manual || settings_.is_barging) {

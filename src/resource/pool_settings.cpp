@@ -43,7 +43,6 @@ void check_times(const resource_pool_options& options) {
   require_not_negative(options, "validate_if_idle_longer_than",
                        options.validate_if_idle_longer_than);
   require_not_negative(options, "close_timeout", options.close_timeout);
-  require_not_negative(options, "overtake_for", options.overtake_for);
   require_not_negative(options, "report_slow_after", options.report_slow_after);
   require_not_negative(options, "report_leak_after", options.report_leak_after);
   if (options.retry_longest < options.retry_first) {
@@ -72,10 +71,6 @@ const resource_pool_options& checked(const resource_pool_options& options) {
                                            " is more than " + std::to_string(most_resources));
   }
   check_times(options);
-  if (options.overtake_for != nanoseconds::zero() && options.upkeep == maintenance::by_callers) {
-    throw_invalid_option(
-        options.name, "overtake_for is not for by_callers: who waits may be busy making resources");
-  }
   return options;
 }
 
@@ -125,11 +120,11 @@ pool_settings::pool_settings(const resource_pool_options& options)
       leak_after(or_never(options.report_leak_after)),
       period(period_of(options)),
       on_create_error(options.on_create_error),
-      overtake_for(options.overtake_for),
       detect_hold_and_wait(options.detect_hold_and_wait),
-      upkeep(options.upkeep),
+      maintenance(options.maintenance),
       on_event(options.on_event),
-      clock(options.clock) {}
+      clock(options.clock),
+      is_barging(options.queueing == queueing::barging) {}
 
 std::uint32_t pool_settings::creating_limit(std::uint32_t size) const noexcept {
   return max_creating != 0 ? max_creating : std::max(1U, (size + 3) / 4);
@@ -152,30 +147,6 @@ pool_settings settings_of_keys(const keyed_resource_pool_options& options) {
   pool_settings settings(each);
   settings.max_total = static_cast<std::uint32_t>(options.max_total);
   settings.prefer_same_key_for = options.prefer_same_key_for.count();
-  return settings;
-}
-
-pool_settings settings_of_each_key(const keyed_resource_pool_options& options) {
-  resource_pool_options each = options.each_key;
-  const auto refuse = [&each](const char* what) { throw_invalid_option(each.name, what); };
-  if (options.max_total == 0 || options.max_total > most_resources) {
-    refuse("max_total is not between 1 and 65535");
-  }
-  if (each.max_size == 0 || each.min_idle != 0) {
-    refuse("a key needs a max_size of at least 1 and a min_idle of 0");
-  }
-  if (each.overtake_for != nanoseconds::zero()) {
-    refuse("overtake_for is not for keyed pools: see prefer_same_key_for");
-  }
-  if (options.prefer_same_key_for < nanoseconds::zero()) {
-    refuse("prefer_same_key_for is negative");
-  }
-  each.max_size = std::min(each.max_size, options.max_total);
-  each.max_creating = each.max_creating == 0 ? each.max_size : each.max_creating;
-  each.detect_hold_and_wait = false;  // a grant may come from elsewhere
-  each.upkeep = maintenance::by_callers;
-  pool_settings settings(each);
-  settings.corners = 8;  // of each key, which there may be thousands of
   return settings;
 }
 

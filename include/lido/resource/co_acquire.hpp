@@ -21,7 +21,7 @@ class result_completion final : public acquire_completion {
  public:
   explicit result_completion(Done done) : done_(std::move(done)) {}
   void complete(acquire_outcome outcome) noexcept override {
-    done_(next::acquire_result<R>(std::move(outcome)));
+    done_(acquire_result<R>(std::move(outcome)));
   }
 
  private:
@@ -101,8 +101,8 @@ class acquire_awaiter {
     return !line->both.comes_second();
   }
   [[nodiscard]] Result await_resume() {
-    next::acquire_result<R> result(std::move(outcome_));
-    if constexpr (std::is_same_v<Result, next::acquire_result<R>>) {
+    acquire_result<R> result(std::move(outcome_));
+    if constexpr (std::is_same_v<Result, acquire_result<R>>) {
       return result;
     } else {
       return std::move(result).value();

@@ -25,31 +25,25 @@ struct keyed_resource_pool_options {
   /// Most resources at once over all keys. 1 to 65535.
   std::size_t max_total = 64;
 
-  /// A resource that comes back goes to those who wait for the same key, which costs nothing,
-  /// unless somebody who waits for another key and could have it in its place has waited for longer
-  /// than this and for longer than they. Zero: strictly first come, first served, over all keys.
+  /// A resource that comes back goes to a waiter for the same key, unless a waiter for another key
+  /// has waited for longer than this and for longer than that one. Zero: FIFO over all keys.
   time_limit prefer_same_key_for = std::chrono::milliseconds(10);
 
-  /// What holds for the resources of each key; `max_size` is the most of one key, at least 1.
-  /// Errors and events name the key behind `name`, as in `backends[db1:5432]`, if it is text or a
-  /// number, or a function `to_string(key)` that is found by its type makes text of it, once for
-  /// each time that the pool gets to know it. Wrap a key that contains what nobody should read.
-  /// `min_idle` must be 0. `detect_hold_and_wait` is ignored: such waits end at their time-outs.
-  /// `upkeep` says who calls `tick()`: with `background`, one thread for all keys. Resources are
-  /// made by who acquires them in any case, so an acquire may take as long as `create`; without
-  /// `max_creating` as many at once as there are acquires.
+  /// Options of each key; `max_size` is the most of one key, at least 1. Errors and events name the
+  /// key behind `name`, as in `backends[db1:5432]`, if it is text, a number, or has a function
+  /// `to_string(key)` that argument-dependent lookup finds. Wrap keys that contain secrets.
+  /// `detect_hold_and_wait` is ignored: a resource may come from another key.
   resource_pool_options each_key = {.max_size = 8};
 };
 
-/// A snapshot; each key is looked at for itself.
+/// One snapshot of all keys.
 struct keyed_resource_pool_stats {
   std::size_t max_total = 0;
   std::size_t keys = 0;  ///< that have resources, or had some a tick ago
-  std::size_t live = 0;  ///< each key at its own moment: what moves between them may count twice
+  std::size_t live = 0;
   std::size_t idle = 0;
   std::size_t in_use = 0;
   std::size_t waiters = 0;  ///< of all keys
-  std::uint64_t moved = 0;  ///< times one key's room went to another
 };
 
 /// Hashes and compares keys; strings also by anything that becomes a std::string_view.
@@ -81,7 +75,7 @@ concept is_number = std::is_arithmetic_v<Key> && requires(Key key) {
   std::to_string(key);
 };
 
-/// Empty if a Key has none, or only points to it. Throws what making it throws.
+/// Empty if a Key has none, or is a pointer. Throws what making the text throws.
 template <class Key>
 [[nodiscard]] std::string text_of_key(const Key& key) {
   if constexpr (has_own_text<Key>) {
@@ -94,14 +88,6 @@ template <class Key>
     return std::to_string(key);
   } else {
     return {};
-  }
-}
-
-inline void append(std::vector<lease_info>& all, std::vector<lease_info> of_one,
-                   const std::string& key) {
-  for (lease_info& lease : of_one) {
-    lease.key = key;
-    all.push_back(std::move(lease));
   }
 }
 
@@ -126,7 +112,7 @@ concept is_create_function_of_key =
 
 }  // namespace detail
 
-/// As `resource_factory`, but that the key comes first: a function `R(const Key&)`, or an object
+/// As `resource_factory`, with the key as first argument: a function `R(const Key&)`, or an object
 /// with `create(const Key&)` or `create(const Key&, const create_context&)`. The other functions
 /// are the same, without a key; there is one factory for all keys.
 template <class F, class Key, class R>

@@ -42,21 +42,17 @@ struct pool_settings {
   nanos leak_after;
   nanos period;  ///< of maintenance: a quarter of the smallest limit
   create_errors on_create_error;
-  std::chrono::nanoseconds overtake_for;
   bool detect_hold_and_wait;
-  maintenance upkeep;
+  lido::maintenance maintenance;
   std::function<void(const pool_event&)> on_event;
   const time_source* clock;
+  bool is_barging;
   std::uint32_t max_total = 0;  ///< of a pool with keys
   nanos prefer_same_key_for = 0;
-  bool is_barging = false;
-  std::uint32_t corners =
-      max_thread_number + 1;  ///< for threads; they share them if they are fewer
 };
 
 /// Throws std::invalid_argument that names the pool and the option.
 [[nodiscard]] pool_settings settings_of_keys(const keyed_resource_pool_options& options);
-[[nodiscard]] pool_settings settings_of_each_key(const keyed_resource_pool_options& options);
 
 }  // namespace detail
 }  // namespace lido
