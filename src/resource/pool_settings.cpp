@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
-#include "lido/base/tuning.hpp"
 #include "lido/resource/keyed_options.hpp"
 
 namespace lido::detail {
@@ -96,7 +95,6 @@ life_limits life_of(const resource_pool_options& options) {
 nanos period_of(const resource_pool_options& options) {
   constexpr nanos shortest = 1'000'000;
   constexpr nanos longest = 1'000'000'000;
-  static_assert(2 * longest <= tuning::nanoseconds_watched / 2, "they may be told a look late");
   nanos smallest = never;
   for (const nanoseconds limit : {options.idle_timeout, options.max_lifetime, options.keepalive,
                                   options.validate_if_idle_longer_than, options.report_slow_after,
