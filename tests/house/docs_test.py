@@ -141,7 +141,7 @@ class Docs(TreeTest):
 
     def test_too_many_lines_are_found(self) -> None:
         self.write("docs/deep/long.md", "\n" * check_docs.MOST_LINES)
-        self.assert_fault(self.errors(), "the documents have", "more than 4000")
+        self.assert_fault(self.errors(), "the pages in docs/ have", "more than 4000")
 
     def test_dead_definition_is_found(self) -> None:
         self.seed("README.md", "[ref]: docs/tour.md", "[ref]: docs/detour.md", "dead link")
