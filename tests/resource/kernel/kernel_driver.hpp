@@ -79,6 +79,7 @@ struct wait_setup {
   std::uint32_t group = 0;
   std::uint32_t thread = 0;  ///< 0: one of its own
   bool holds = false;
+  bool is_urgent = false;
 };
 
 /// A thread (A to Z) or a callback (a to z).
