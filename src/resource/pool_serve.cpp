@@ -165,13 +165,13 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
 }
 
 /// Where newcomers may overtake: wakes the first waiter, which looks for itself. False: it has been
-/// overtaken for long enough, or is a callback, and is handed the resource.
+/// overtaken for long enough, or is a callback or in one, and is handed the resource.
 bool pool_state::call(acquire_waiter& waiter, bool is_idle) noexcept {
   if (is_idle && waiter.called_at == 0) {
     waiter.called_at = now_.real;
   }
-  if (waiter.is_callback() ||
-      (waiter.called_at != 0 && now_.real - waiter.called_at >= longest_overtaking)) {
+  if (waiter.is_callback() || !waiter.may_look ||
+      (waiter.called_at != 0 && now_.real - waiter.called_at >= tuning::nanoseconds_overtaking)) {
     return false;
   }
   if (is_idle && !waiter.is_called && waiter.word.poke()) {
@@ -292,6 +292,15 @@ void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
     }
   }
   make_idle(group, slot);
+}
+
+/// The same after a use. Where each use begins with a validation, a waiter's does, too.
+void pool_state::take_back(slot_group& group, pool_slot& slot) noexcept {
+  if (settings_.life.validate_after == 0 && slot.maker->can_validate()) {
+    make_idle(group, slot);
+  } else {
+    dispose(group, slot);
+  }
 }
 
 void pool_state::make_idle(slot_group& group, pool_slot& slot) noexcept {

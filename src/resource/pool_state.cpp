@@ -209,7 +209,7 @@ effects pool_state::on_released(pool_slot& slot, bool resets, const moment& now)
     ++group.resetting;
     out_.start.push(slot);
   } else {
-    dispose(group, slot);
+    take_back(group, slot);
   }
   settle(group);
   return finish();
@@ -325,7 +325,7 @@ effects pool_state::on_reset(pool_slot& slot, bool accepted, const moment& now) 
     close_slot(group, slot, why);
   } else {
     slot.used_until(now.age, settings_.life);
-    dispose(group, slot);
+    take_back(group, slot);
   }
   settle(group);
   return finish();

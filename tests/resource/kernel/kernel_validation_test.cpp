@@ -117,6 +117,21 @@ TEST_F(KernelValidation, AnAcquirerIsServedBesideAResourceUnderValidation) {
   EXPECT_TRUE(k.acquire_fast('A'));
 }
 
+TEST_F(KernelValidation, EachUseIsValidatedOfAWaiterToo) {
+  test::pool_setup setup = setup_of(detail::runner_kind::threads);
+  setup.options.max_size = 1;
+  setup.options.validate_if_idle_longer_than = 0ms;
+  kernel each(setup);
+  each.acquire('a');
+  each.acquire('b');
+  each.acquire('c');
+  EXPECT_EQ(each.created(0), "a has 0");  // it is new
+  EXPECT_EQ(each.release('a'), "validate 0");
+  EXPECT_EQ(each.validated(0), "b has 0");
+  EXPECT_EQ(each.release('b'), "validate 0");
+  EXPECT_EQ(each.validated(0), "c has 0");
+}
+
 TEST_F(KernelValidation, ASuspendedPoolValidatesForNoWaiter) {
   fill(k, 2);
   k.acquire('A');
