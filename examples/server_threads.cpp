@@ -1,6 +1,7 @@
 // A server with a thread for each client: what clients ask goes to a backend through a pool of
 // connections. SIGTERM ends it. Backend and client are here, too, so that the program runs by
 // itself.
+#define BOOST_ASIO_HAS_STD_IOSTREAM_MOVE  // Boost 1.74 knows that of GCC alone
 #include <sys/socket.h>
 #include <unistd.h>
 
