@@ -157,6 +157,34 @@ TEST_F(KernelValidation, InAPoolWithoutThreadsEachThreadValidatesForItself) {
   EXPECT_EQ(manual.suspend(false), "A validates 0; B validates 1");
 }
 
+TEST_F(KernelValidation, ValidationsOfAnOldFactoryCountNoMore) {
+  k.limits({.max_size = 4, .min_idle = 0, .max_creating = 1});
+  fill(k, 2);
+  EXPECT_EQ(k.acquire('a'), "validate 0");
+  EXPECT_EQ(k.acquire('b'), "validate 1");
+  EXPECT_EQ(k.replace_factory(), "");
+  EXPECT_EQ(k.tick(20), "create 2");
+  EXPECT_EQ(k.created(2), "a has 2; create 3");
+  EXPECT_EQ(k.created(3), "b has 3");
+  EXPECT_EQ(k.release('a'), "");
+  k.tick(500);
+  EXPECT_EQ(k.acquire('a'), "validate 2");
+  EXPECT_EQ(k.validated(0), "destroy 0 (flushed)");
+  EXPECT_EQ(k.validated(2), "a has 2");
+}
+
+TEST_F(KernelValidation, AWaiterForWhichAResourceIsValidatedIsNotOneTooMany) {
+  test::pool_setup setup = setup_of(detail::runner_kind::threads);
+  setup.options.max_size = 2;
+  setup.options.max_waiters = 1;
+  kernel few(setup);
+  fill(few, 2);
+  EXPECT_EQ(few.acquire('a'), "validate 0");
+  EXPECT_EQ(few.acquire('b'), "validate 1");
+  EXPECT_EQ(few.acquire('c'), "");
+  EXPECT_EQ(few.acquire('d'), "d: too many");
+}
+
 // ---- ages
 // -----------------------------------------------------------------------------------------
 
