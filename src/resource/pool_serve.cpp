@@ -72,6 +72,7 @@ void pool_state::explain(acquire_waiter& waiter) noexcept {
   why.max_total = has_groups_ ? room_.max_total() : 0;
   why.pool = group.name;
   why.error = group.error;
+  why.holders = {};  // the kernel and a thread that leaves may both note them
   if (table.size() > few) {
     why.holders = monitor.longest();
     return;
