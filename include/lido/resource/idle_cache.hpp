@@ -241,9 +241,10 @@ class idle_cache {
       mine.last[slot.key_hash() % thread_state::hints].store(&slot, std::memory_order_relaxed);
     }
     if (gate_.has_keys()) {
-      // relaxed (2x): a hint
       auto& last = gate_.last_of_key(slot.key_hash());
+      // relaxed: a hint
       if (last.load(std::memory_order_relaxed) != &slot) {
+        // relaxed: as above
         last.store(&slot, std::memory_order_relaxed);
       }
     }
