@@ -24,7 +24,7 @@ std::string compose(const acquire_error::details& details) {
                                     std::to_string(details.max_total)
                               : std::string()) +
       (counts.suspended ? "; the pool is suspended" : "");
-  if (details.create_error) {
+  if (details.create_error || !details.create_error_text.empty()) {
     text += "; the last create failed: " + details.create_error_text;
   }
   for (const lease_info& holder : details.holders) {
@@ -45,8 +45,9 @@ std::string_view to_string(destroy_reason reason) noexcept {
 }
 
 std::string_view to_string(pool_event::kind what) noexcept {
-  constexpr std::array<std::string_view, 5> texts{"create failed", "slow lease", "suspected leak",
-                                                  "returned after all", "orphaned"};
+  constexpr std::array<std::string_view, 7> texts{
+      "create failed",  "validate failed",    "reset failed", "slow lease",
+      "suspected leak", "returned after all", "orphaned"};
   return texts.at(static_cast<std::size_t>(what));
 }
 

@@ -21,6 +21,7 @@ bool pool_core::acquire_async(const acquire_call& request,
     idle = idle.slot != nullptr ? idle : main_->try_acquire_lowest(request.at);
     if (idle.slot != nullptr) {
       idle.slot->forget_thread();  // it may be used by any thread
+      idle.slot->reset_by_pool();
       const uncancelled guard;
       done->complete({.grant = idle, .why = nullptr});
       return true;
@@ -59,6 +60,7 @@ void callback_waiter::ended(acquire_waiter& waiter) noexcept {
   if (self->word.given()) {
     outcome.grant = self->grant;
     self->grant.slot->note_holder(core.state_->gate.now(), 0, std::uncaught_exceptions(), self->at);
+    self->grant.slot->reset_by_pool();
   } else {
     outcome = core.failed(self->cause(), self->why);
   }
@@ -66,12 +68,7 @@ void callback_waiter::ended(acquire_waiter& waiter) noexcept {
   self->done->complete(std::move(outcome));
 }
 
-namespace {
-
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local wait_queue* calling = nullptr;
-
-}  // namespace
 
 void call_all(wait_queue& ended) noexcept {
   if (ended.empty()) {

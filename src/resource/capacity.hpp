@@ -111,11 +111,13 @@ struct create_counts {
   std::uint32_t waiters = 0;  ///< those that no idle resource can serve
 };
 
+/// `from - what`, at least 0.
+[[nodiscard]] constexpr std::uint32_t less(std::uint32_t from, std::uint32_t what) noexcept {
+  return from > what ? from - what : 0;
+}
+
 /// Creates to begin now; never so many that max_size or max_creating is passed.
 [[nodiscard]] constexpr std::uint32_t creates_wanted(const create_counts& counts) noexcept {
-  const auto less = [](std::uint32_t from, std::uint32_t what) {
-    return from > what ? from - what : 0;
-  };
   const std::uint32_t for_waiters = less(counts.waiters, counts.creating);
   const std::uint32_t for_idle =
       less(counts.min_idle, counts.idle + less(counts.creating, counts.waiters));

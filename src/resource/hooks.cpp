@@ -12,9 +12,13 @@ create_outcome factory_hooks::create(pool_slot& slot, const create_context& cont
   const uncancelled guard;
   create_outcome out;
   try {
-    do_create(slot, context);
-    out.made = true;
-    return out;
+    std::optional<create_error> error = do_create(slot, context);
+    out.made = !error;
+    if (error) {
+      out.permanent = error->permanent;
+      out.error = std::make_shared<const create_failure_text>(
+          create_failure_text{nullptr, std::move(error->text)});
+    }
   } catch (const permanent_failure&) {
     out.permanent = true;
     out.error = failure_of(std::current_exception());
@@ -35,11 +39,12 @@ bool factory_hooks::validate(pool_slot& slot, const create_context& context,
   }
 }
 
-bool factory_hooks::reset(pool_slot& slot) noexcept {
+bool factory_hooks::reset(pool_slot& slot, std::string& text) noexcept {
   const uncancelled guard;
   try {
     return do_reset(slot);
   } catch (...) {
+    text = text_of(std::current_exception());
     return false;
   }
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "../concurrency/uncancelled.hpp"
 #include "async_waiter.hpp"
 #include "lido/base/error.hpp"
 #include "pool_apply.hpp"
@@ -98,7 +99,7 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
 }
 
 void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle) {
-  if (max_size > most_resources || (min_idle && *min_idle > max_size)) {
+  if (max_size > most_resources - settings_.reserve || (min_idle && *min_idle > max_size)) {
     throw_invalid_option(settings_.name,
                          "max_size " + std::to_string(max_size) +
                              (min_idle ? " with min_idle " + std::to_string(*min_idle) : "") +
@@ -106,7 +107,8 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
   }
   const std::lock_guard one_at_a_time(resizing_);
   const auto size = static_cast<std::uint32_t>(max_size);
-  auto more = state_->table.make_more(size);  // memory is not asked for under the mutex
+  auto more =
+      state_->table.make_more(size + settings_.reserve);  // memory is not asked for under the mutex
   apply([&](pool_state& state, const moment& now) {
     if (more != nullptr) {
       state.table.append(std::move(more));
@@ -114,7 +116,7 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
     slot_group& group = group_in(*main_);
     const group_limits limits = limits_of(
         settings_, size, min_idle ? static_cast<std::uint32_t>(*min_idle) : group.limits.min_idle);
-    return state.on_limits(group, limits, size, now);
+    return state.on_limits(group, limits, size + settings_.reserve, now);
   });
 }
 
@@ -133,6 +135,50 @@ close_report pool_core::close(const deadline& until) {
   return {.holders = leases(), .creating = running};
 }
 
+void pool_core::close_async(const deadline& until, std::unique_ptr<close_completion> done) {
+  const std::lock_guard one_at_a_time(resizing_);
+  std::thread closer([core = shared_from_this(), until, done = std::move(done)]() noexcept {
+    close_report report;
+    try {
+      report = core->close(until);
+    } catch (const std::bad_alloc&) {  // it is closed all the same
+    }
+    // relaxed: a join orders the rest
+    core->is_closer_done_.store(true, std::memory_order_relaxed);
+    done->complete(std::move(report));
+  });
+  end_closer();
+  closer_.swap(closer);
+}
+
+/// Under `resizing_`. Joins the thread of the last close_async, unless that still waits.
+void pool_core::end_closer() noexcept {
+  const uncancelled guard;  // a join is a cancellation point
+  // relaxed: see close_async
+  const bool is_done = is_closer_done_.exchange(false, std::memory_order_relaxed);
+  if (closer_.joinable() && is_done && closer_.get_id() != std::this_thread::get_id()) {
+    closer_.join();
+  } else if (closer_.joinable()) {
+    closer_.detach();
+  }
+}
+
+/// Releases are not announced, so it looks once in a millisecond.
+bool pool_core::wait_until_idle(std::size_t count, const deadline& until) {
+  const auto alive = shared_from_this();
+  while (stats().idle < count) {
+    if (until.passed() || locked([this] { return state_->is_closed(); })) {
+      return false;
+    }
+    if (settings_.maintenance != lido::maintenance::background) {
+      tick();
+    }
+    call_before_sleep();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
 std::size_t pool_core::end(const deadline& until) noexcept {
   // relaxed: see on_fork
   if (foreign_.load(std::memory_order_relaxed)) {
@@ -141,8 +187,8 @@ std::size_t pool_core::end(const deadline& until) noexcept {
   apply([](pool_state& state, const moment& now) { return state.on_close(now); });
   flush_all();  // creates under way stop
   const bool drained = wait_until_drained(until);
-  const std::lock_guard one_at_a_time(ending_);
   if (runner_->wait_until_idle(drained ? deadline() : until)) {
+    const std::lock_guard one_at_a_time(ending_);
     runner_->stop();
     return 0;
   }
@@ -172,6 +218,10 @@ void pool_core::let_go() noexcept {
     return;
   }
   call_before_sleep();
+  {
+    const std::lock_guard one_at_a_time(resizing_);
+    end_closer();
+  }
   runner_->stop();
   try {
     std::vector<lease_info> orphans = leases();
@@ -179,6 +229,7 @@ void pool_core::let_go() noexcept {
       tell({.what = pool_event::kind::orphaned,
             .pool = settings_.name,
             .error = nullptr,
+            .text = {},
             .leases = std::move(orphans)});
     }
   } catch (...) {  // no memory for a report

@@ -85,7 +85,11 @@ void pool_core::run(effects& out, bool by_pool) noexcept {
     }
   } while (has_next(out));
   for (const lease_report& report : std::exchange(out.tell, {})) {
-    tell({.what = report.what, .pool = settings_.name, .error = nullptr, .leases = {report.lease}});
+    tell({.what = report.what,
+          .pool = settings_.name,
+          .error = nullptr,
+          .text = {},
+          .leases = {report.lease}});
   }
   call_all(out.call);
   if (out.drained) {
@@ -147,12 +151,28 @@ void pool_core::validate(pool_slot& slot) noexcept {
 
 bool pool_core::is_valid(pool_slot& slot, const deadline& until) noexcept {
   std::string text;
-  return slot.maker->validate(
+  const bool valid = slot.maker->validate(
       slot, {within(settings_.validate_timeout, until).moment(), slot.maker->stop_token()}, text);
+  tell_text(pool_event::kind::validate_failed, text);
+  return valid;
+}
+
+/// What a function of the factory threw, if it did.
+void pool_core::tell_text(pool_event::kind what, const std::string& text) const noexcept {
+  if (!text.empty()) {
+    tell({.what = what, .pool = settings_.name, .error = nullptr, .text = text, .leases = {}});
+  }
+}
+
+bool pool_core::is_reset(pool_slot& slot) noexcept {
+  std::string text;
+  const bool accepted = slot.maker->reset(slot, text);
+  tell_text(pool_event::kind::reset_failed, text);
+  return accepted;
 }
 
 void pool_core::reset(pool_slot& slot) noexcept {
-  const bool accepted = slot.maker->reset(slot);
+  const bool accepted = is_reset(slot);
   apply([&](pool_state& state, const moment& now) { return state.on_reset(slot, accepted, now); });
 }
 
@@ -177,6 +197,7 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
     tell({.what = pool_event::kind::create_failed,
           .pool = settings_.name,
           .error = why != nullptr ? why->error : nullptr,
+          .text = why != nullptr ? std::string_view(why->text) : std::string_view(),
           .leases = {}});
   }
   return kept;
@@ -225,6 +246,7 @@ acquire_outcome pool_core::acquire(const acquire_call& request) {
   }
   slot_grant got = request.stop.stop_requested() ? slot_grant{} : try_acquire_slow(request);
   acquire_waiter waiter(request.until, this_thread_id());
+  waiter.is_urgent = request.is_urgent;
   for (bool again = false; got.slot == nullptr; again = true) {
     begin_wait(waiter, request, again);
     if (waiter.group == nullptr) {
@@ -397,17 +419,34 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
     discard_as(slot, unwound ? destroy_reason::discarded : destroy_reason::used_up);
     return;
   }
+  if (slot.maker->can_reset() && is_reset_by_pool(slot)) {
+    apply([&](pool_state& state, const moment& now) {
+      return state.on_released(slot, /*resets=*/true, now);
+    });
+    return;
+  }
   bool ended = false;  // a reset may take long, and would be for no user
-  apply([&](pool_state& state, const moment& now) { return state.on_returning(slot, ended, now); });
+  idle_cache& cache = *slot.record.cache;
+  if (slot.word().marked() || slot.is_over(gate_->now(), cache.epoch()) || cache.is_flagged()) {
+    apply(
+        [&](pool_state& state, const moment& now) { return state.on_returning(slot, ended, now); });
+  }
   if (ended) {
     return;
   }
-  if (slot.maker->can_reset() && !slot.maker->reset(slot)) {
+  if (slot.maker->can_reset() && !is_reset(slot)) {
     discard_as(slot, destroy_reason::reset_refused);
     return;
   }
   slot.used_until(gate_->now(), settings_.life);
-  slot.record.cache->offer(grant);
+  cache.offer(grant);
+}
+
+bool pool_core::is_reset_by_pool(pool_slot& slot) const noexcept {
+  const bool is_async = slot.take_reset_by_pool();
+  return settings_.reset_by == lido::reset_by::automatic
+             ? is_async && settings_.maintenance == lido::maintenance::background
+             : settings_.reset_by == lido::reset_by::pool_threads;
 }
 
 /// The kernel decides what becomes of the slot.

@@ -13,6 +13,8 @@ void pool_state::link(acquire_waiter& waiter, bool first) noexcept {
   slot_group& group = *waiter.group;
   if (first) {
     group.queue.push_front(waiter);
+  } else if (waiter.is_urgent) {
+    group.queue.push_urgent(waiter);
   } else {
     group.queue.push_back(waiter);
   }
@@ -261,7 +263,7 @@ bool pool_state::ends(slot_group& group, const pool_slot& slot,
     why = destroy_reason::killed;
   } else if (slot.is_over(now_.age, group.epoch())) {
     why = why_over(slot);
-  } else if (group.has_surplus()) {
+  } else if (group.has_surplus() && (group.queue.empty() || !group.queue.first()->is_urgent)) {
     why = destroy_reason::surplus;
   } else {
     return false;
@@ -502,12 +504,16 @@ void pool_state::update(slot_group& group) noexcept {
   }
   const std::uint32_t min_idle = group.limits.min_idle;
   const bool waits = group.retry.waits(now_.real);
+  const std::uint32_t urgent = group.queue.count_urgent(settings_.reserve);
+  const std::uint32_t extra =
+      urgent == 0 ? 0
+                  : std::min(settings_.reserve, urgent + less(group.live, group.limits.max_size));
   const std::uint32_t wanted =
       closed_ || waits
           ? 0
-          : creates_wanted({.max_size = group.limits.max_size,
+          : creates_wanted({.max_size = group.limits.max_size + extra,
                             .min_idle = min_idle,
-                            .max_creating = group.limits.max_creating,
+                            .max_creating = group.limits.max_creating + urgent,
                             .live = group.live,
                             .creating = group.creating - group.outdated,
                             .idle = min_idle == 0

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
-#include "lido/base/tuning.hpp"
 #include "lido/resource/keyed_options.hpp"
 
 namespace lido::detail {
@@ -61,6 +60,11 @@ const resource_pool_options& checked(const resource_pool_options& options) {
                                            " is more than max_size " +
                                            std::to_string(options.max_size));
   }
+  if (options.reserve > most_resources - options.max_size) {
+    throw_invalid_option(options.name, "reserve " + std::to_string(options.reserve) +
+                                           " with max_size is more than " +
+                                           std::to_string(most_resources));
+  }
   if (!(options.lifetime_jitter >= 0 && options.lifetime_jitter <= 1)) {
     throw_invalid_option(
         options.name,
@@ -91,7 +95,6 @@ life_limits life_of(const resource_pool_options& options) {
 nanos period_of(const resource_pool_options& options) {
   constexpr nanos shortest = 1'000'000;
   constexpr nanos longest = 1'000'000'000;
-  static_assert(2 * longest <= tuning::nanoseconds_watched / 2, "they may be told a look late");
   nanos smallest = never;
   for (const nanoseconds limit : {options.idle_timeout, options.max_lifetime, options.keepalive,
                                   options.validate_if_idle_longer_than, options.report_slow_after,
@@ -107,6 +110,7 @@ pool_settings::pool_settings(const resource_pool_options& options)
     : name(checked(options).name),
       max_size(static_cast<std::uint32_t>(options.max_size)),
       min_idle(static_cast<std::uint32_t>(options.min_idle)),
+      reserve(static_cast<std::uint32_t>(options.reserve)),
       max_creating(static_cast<std::uint32_t>(options.max_creating)),
       max_waiters(options.max_waiters),
       acquire_timeout(options.acquire_timeout),
@@ -124,17 +128,17 @@ pool_settings::pool_settings(const resource_pool_options& options)
       maintenance(options.maintenance),
       on_event(options.on_event),
       clock(options.clock),
-      is_barging(options.queueing == queueing::barging) {}
-
-std::uint32_t pool_settings::creating_limit(std::uint32_t size) const noexcept {
-  return max_creating != 0 ? max_creating : std::max(1U, (size + 3) / 4);
-}
+      is_barging(options.queueing == queueing::barging),
+      reset_by(options.reset_by) {}
 
 pool_settings settings_of_keys(const keyed_resource_pool_options& options) {
   resource_pool_options each = options.each_key;
   const auto refuse = [&each](const char* what) { throw_invalid_option(each.name, what); };
   if (options.max_total == 0 || options.max_total > most_resources) {
     refuse("max_total is not between 1 and 65535");
+  }
+  if (each.reserve != 0) {
+    refuse("reserve is not for pools with keys");
   }
   if (each.max_size == 0) {
     refuse("a key needs a max_size of at least 1");

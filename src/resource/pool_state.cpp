@@ -6,16 +6,24 @@
 
 namespace lido::detail {
 
+namespace {
+
+std::uint32_t most_of(const pool_settings& settings) noexcept {
+  return settings.max_total != 0 ? settings.max_total : settings.max_size + settings.reserve;
+}
+
+}  // namespace
+
 pool_state::pool_state(const pool_settings& settings, pool_core* core, slot_maker make,
                        runner_kind runner, std::uint32_t seed)
-    : table(make, settings.max_total != 0 ? settings.max_total : settings.max_size),
+    : table(make, most_of(settings)),
       gate(settings.life),
       monitor(settings.slow_after, settings.leak_after),
       settings_(settings),
       core_(core),
       runner_(runner),
       has_groups_(settings.max_total != 0),
-      room_(has_groups_ ? settings.max_total : settings.max_size, has_groups_),
+      room_(most_of(settings), has_groups_),
       random_(seed) {}
 
 pool_state::~pool_state() {
@@ -82,12 +90,13 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
     return finish();
   }
   waiter.since = now.real;
-  waiter.order = again && !group.queue.empty() ? group.queue.first()->order : ++arrivals_;
+  const bool is_early = again || waiter.is_urgent;
+  waiter.order = is_early && !group.queue.empty() ? group.queue.first()->order : ++arrivals_;
   waiter.has_time =
       waiter.until.nanoseconds() > later(now.real, settings_.validate_timeout.count());
   group.totals.waits += again ? 0 : 1;
-  const bool is_first = group.queue.empty() || again;
   link(waiter, again);
+  const bool is_first = group.queue.first() == &waiter;
   if (is_first) {
     settle(group, /*force=*/true);
   } else {
@@ -101,7 +110,7 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
   if (waiter.until.is_at_once()) {
     unlink(waiter);
     refuse(waiter, acquire_failure::timed_out);
-  } else if (!again && has_too_many(group)) {
+  } else if (!again && !waiter.is_urgent && has_too_many(group)) {
     unlink(waiter);
     refuse(waiter, acquire_failure::too_many_waiters);
   } else {

@@ -72,6 +72,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   bool has_time = true;     ///< for a validation of its own
   refusal why;              ///< of a wait that ends without a resource
   bool holds = false;       ///< its thread holds a resource of the pool
+  bool is_urgent = false;   ///< first, and worth a resource of the reserve
                             // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
@@ -108,6 +109,32 @@ class wait_queue {
     first_ = &waiter;
     waiter.linked_ = true;
     ++size_;
+  }
+  /// Behind other urgent ones, before all others.
+  void push_urgent(acquire_waiter& waiter) noexcept {
+    acquire_waiter* next = first_;
+    while (next != nullptr && next->is_urgent) {
+      next = next->next_;
+    }
+    if (next == nullptr || next->previous_ == nullptr) {
+      next == nullptr ? push_back(waiter) : push_front(waiter);
+      return;
+    }
+    waiter.previous_ = next->previous_;
+    waiter.next_ = next;
+    waiter.previous_->next_ = &waiter;
+    next->previous_ = &waiter;
+    waiter.linked_ = true;
+    ++size_;
+  }
+  /// The urgent ones, up to `most`.
+  [[nodiscard]] std::uint32_t count_urgent(std::uint32_t most) const noexcept {
+    std::uint32_t found = 0;
+    for (const acquire_waiter* one = first_; one != nullptr && one->is_urgent && found != most;
+         one = one->next_) {
+      ++found;
+    }
+    return found;
   }
   /// Requires: it is in this list.
   void remove(acquire_waiter& waiter) noexcept {

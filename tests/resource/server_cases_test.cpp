@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <coroutine>
+#include <exception>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -15,11 +18,11 @@
 #include <thread>
 #include <vector>
 
-#include "lido/resource/next_keyed_resource_pool.hpp"
-#include "lido/resource/next_resource_pool.hpp"
+#include "lido/keyed_resource_pool.hpp"
+#include "lido/resource_pool.hpp"
 #include "support/fake_server.hpp"
 
-namespace lido::next {
+namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
@@ -144,9 +147,9 @@ TEST(ServerCases, C39EveryAcquireEndsByItsDeadline) {
     EXPECT_FALSE(acquire());
     EXPECT_LT(since(begin), 1s);  // far from create_timeout
   };
-  for (const maintenance upkeep : {maintenance::background, maintenance::by_tick}) {
+  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
     resource_pool<connection> pool(factory{},
-                                   {.max_size = 4, .create_timeout = 30s, .upkeep = upkeep});
+                                   {.max_size = 4, .create_timeout = 30s, .maintenance = by});
     is_in_time([&] { return static_cast<bool>(pool.try_acquire_for(50ms)); });
     std::stop_source stop;
     const std::jthread stopper([&] {
@@ -156,7 +159,7 @@ TEST(ServerCases, C39EveryAcquireEndsByItsDeadline) {
     is_in_time([&] { return static_cast<bool>(pool.try_acquire_for(30s, stop.get_token())); });
     keyed_resource_pool<int, connection> keyed(
         keyed_factory{},
-        {.max_total = 4, .each_key = {.max_size = 4, .create_timeout = 30s, .upkeep = upkeep}});
+        {.max_total = 4, .each_key = {.max_size = 4, .create_timeout = 30s, .maintenance = by}});
     is_in_time([&] { return static_cast<bool>(keyed.try_acquire_for(1, 50ms)); });
   }
 }
@@ -318,6 +321,188 @@ TEST(ServerCases, C22ALeaseKnowsItsResource) {
   EXPECT_GE(again.age(), 0ns);
 }
 
+TEST(ServerCases, C23AReserveServesUrgentAcquiresFirst) {
+  resource_pool<connection> pool([] { return connection{}; }, {.max_size = 2, .reserve = 1});
+  std::atomic<bool> stop{false};
+  std::vector<std::jthread> users;
+  for (int i = 0; i < 16; ++i) {
+    users.emplace_back([&] {
+      while (!stop) {
+        if (auto lease = pool.try_acquire_for(30s)) {
+          std::this_thread::sleep_for(20ms);
+        }
+      }
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return pool.stats().waiters >= 10; }));
+  for (int i = 0; i < 5; ++i) {
+    const auto begin = steady_clock::now();
+    const auto urgent = pool.acquire_urgent(2s);
+    EXPECT_LT(since(begin), 500ms);  // the others wait for far longer
+    EXPECT_LE(pool.stats().live, 3U);
+  }
+  stop = true;
+  users.clear();
+  EXPECT_TRUE(eventually([&] { return pool.stats().live <= 2; }));
+}
+
+TEST(ServerCases, C23AReserveIsForUrgentAcquiresAlone) {
+  resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1, .reserve = 1});
+  const auto held = pool.acquire();
+  EXPECT_FALSE(pool.try_acquire_for(20ms));
+  {
+    const auto first = pool.acquire_urgent(2s);
+    EXPECT_THROW((void)pool.acquire_urgent(20ms), acquire_error);
+  }
+  EXPECT_TRUE(eventually([&] { return pool.stats().live == 1; }));
+  EXPECT_TRUE(pool.acquire_urgent(2s));
+}
+
+TEST(ServerCases, C25AWarmUpCanBeWaitedFor) {
+  struct factory {
+    static connection create() {
+      std::this_thread::sleep_for(2ms);
+      return {};
+    }
+  };
+  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
+    resource_pool<connection> pool(factory{}, {.max_size = 16, .min_idle = 8, .maintenance = by});
+    EXPECT_TRUE(pool.wait_until_idle(8, 5s));
+    EXPECT_EQ(pool.stats().idle, 8U);
+    EXPECT_FALSE(pool.wait_until_idle(9, 20ms));
+  }
+}
+
+TEST(ServerCases, C32AResetOfAnAsynchronousLeaseRunsOnAPoolThread) {
+  struct factory {
+    std::shared_ptr<std::atomic<std::thread::id>> in;
+    static connection create() { return {}; }
+    void reset(connection& /*used*/) const { *in = std::this_thread::get_id(); }
+  };
+  const auto in = std::make_shared<std::atomic<std::thread::id>>();
+  const auto reset_of = [&](reset_by by, bool is_async) {
+    *in = std::thread::id();
+    resource_pool<connection> pool(factory{in}, {.max_size = 1, .reset_by = by});
+    if (is_async) {
+      std::optional<resource_lease<connection>> lease;
+      std::atomic<bool> called{false};
+      pool.async_acquire(
+          [&](acquire_result<connection> got) {
+            lease = std::move(got).value();
+            called = true;
+          },
+          1s);
+      EXPECT_TRUE(eventually([&] { return called.load(); }));
+      lease.reset();
+    } else {
+      pool.acquire().reset();
+    }
+    EXPECT_TRUE(pool.try_acquire_for(1s));  // it comes back either way
+    EXPECT_NE(in->load(), std::thread::id());
+    return in->load() == std::this_thread::get_id();
+  };
+  EXPECT_FALSE(reset_of(reset_by::automatic, true));
+  EXPECT_TRUE(reset_of(reset_by::automatic, false));
+  EXPECT_TRUE(reset_of(reset_by::releasing_thread, true));
+  EXPECT_FALSE(reset_of(reset_by::pool_threads, false));
+}
+
+TEST(ServerCases, C40EventsSayWhatAFactoryThrew) {
+  struct factory {
+    static connection create() { return {}; }
+    static bool validate(connection& /*asked*/) { throw std::runtime_error("TLS expired"); }
+    static void reset(connection& /*used*/) { throw std::runtime_error("unread answer"); }
+  };
+  std::mutex mutex;
+  std::vector<std::string> told;
+  resource_pool<connection> pool(
+      factory{},
+      {.max_size = 1, .min_idle = 1, .keepalive = 10ms, .on_event = [&](const pool_event& event) {
+         const std::lock_guard guard(mutex);
+         told.push_back(std::string(to_string(event.what)) + ": " + std::string(event.text));
+       }});
+  const auto was_told = [&](const char* text) {
+    return eventually([&] {
+      const std::lock_guard guard(mutex);
+      return std::find(told.begin(), told.end(), text) != told.end();
+    });
+  };
+  EXPECT_TRUE(was_told("validate failed: TLS expired"));
+  EXPECT_TRUE(eventually([&] { return static_cast<bool>(pool.try_acquire()); }));
+  EXPECT_TRUE(was_told("reset failed: unread answer"));
+}
+
+TEST(ServerCases, CreateMayReturnItsFailure) {
+  struct factory {
+    std::shared_ptr<std::atomic<bool>> is_up = std::make_shared<std::atomic<bool>>(false);
+    [[nodiscard]] create_result<connection> create() const {
+      if (!*is_up) {
+        return create_error{"connection refused"};
+      }
+      return connection{3};
+    }
+  };
+  const factory f;
+  resource_pool<connection> pool(f, {.max_size = 1, .retry_first = 1ms, .retry_longest = 1ms});
+  auto refused = pool.try_acquire_for(20ms);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(std::string(refused.error().what()).find("connection refused"), std::string::npos)
+      << refused.error().what();
+  *f.is_up = true;
+  EXPECT_EQ(pool.acquire_for(2s)->id, 3);
+  resource_pool<connection> hopeless([] {
+    return create_result<connection>(create_error{"wrong password", true});
+  });
+  EXPECT_EQ(hopeless.try_acquire_for(10s).failure(), acquire_failure::create_failed);
+}
+
+/// A coroutine that may be destroyed while it is suspended.
+struct routine {
+  struct promise_type {
+    routine get_return_object() {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    static std::suspend_never initial_suspend() noexcept { return {}; }
+    static std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    static void unhandled_exception() { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+
+  [[nodiscard]] bool await_ready() const noexcept { return handle.done(); }
+  void await_suspend(std::coroutine_handle<> /*outer*/) const noexcept {}
+  void await_resume() const noexcept {}
+};
+
+TEST(ServerCases, ALeaseThatEndsWithASuspendedCoroutineDiscards) {
+  for (const bool is_finished : {false, true}) {
+    resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1});
+    pool.acquire().reset();  // so that the coroutine need not wait
+    const routine outer = pool.co_with([&](connection& /*used*/) -> routine {
+      if (!is_finished) {
+        co_await std::suspend_always();
+      }
+    });
+    EXPECT_EQ(outer.handle.done(), is_finished);
+    outer.handle.destroy();
+    EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), is_finished ? 0U : 1U);
+  }
+}
+
+TEST(ServerCases, AnAsynchronousCloseWaitsForLeases) {
+  auto pool = std::make_unique<resource_pool<connection>>([] { return connection{}; },
+                                                          resource_pool_options{.max_size = 2});
+  auto lease = pool->acquire();
+  std::atomic<int> left{-1};
+  pool->async_close([&](close_report report) { left = static_cast<int>(report.holders.size()); },
+                    10s);
+  EXPECT_TRUE(eventually([&] { return !pool->try_acquire(); }));
+  EXPECT_EQ(left, -1);
+  lease.reset();
+  EXPECT_TRUE(eventually([&] { return left == 0; }));
+  pool.reset();
+}
+
 TEST(ServerCases, CallbacksMayBeMoveOnly) {
   resource_pool<connection> pool([] { return connection{7}; }, {.max_size = 1});
   std::atomic<int> found{0};
@@ -328,4 +513,4 @@ TEST(ServerCases, CallbacksMayBeMoveOnly) {
 }
 
 }  // namespace
-}  // namespace lido::next
+}  // namespace lido

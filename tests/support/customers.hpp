@@ -66,10 +66,7 @@ class customers {
         threads_.emplace_back([this, serve] { serve(pool_.acquire_for(patience)); });
       } else if (way == way_to_wait::callback) {
         pool_.async_acquire(
-            [serve](fake_lease lease, const std::exception_ptr& /*error*/) {
-              serve(std::move(lease));
-            },
-            patience);
+            [serve](acquire_result<connection> got) { serve(std::move(got.lease())); }, patience);
       } else {
         await_resource(pool_, patience, serve);
       }

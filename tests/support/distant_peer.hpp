@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <thread>
 #include <vector>
 
@@ -63,7 +62,7 @@ struct distant {
 class long_stay {
  public:
   void begin(resource_pool<int>& pool) {
-    pool.async_acquire([this](const resource_lease<int>& /*got*/, const std::exception_ptr&) {
+    pool.async_acquire([this](const acquire_result<int>& /*got*/) {
       inside_ = true;
       while (!leave_) {
         std::this_thread::sleep_for(1ms);
@@ -95,9 +94,7 @@ class DistantPeer : public ::testing::Test {
   }
   static void count_calls(links& pool, int calls, std::atomic<int>& served) {
     for (int i = 0; i < calls; ++i) {
-      pool.async_acquire([&served](const resource_lease<int>& got, const std::exception_ptr&) {
-        served += got ? 1 : 0;
-      });
+      pool.async_acquire([&served](const acquire_result<int>& got) { served += got ? 1 : 0; });
     }
   }
   void TearDown() override { EXPECT_EQ(all.alive, 0); }

@@ -19,15 +19,9 @@ namespace lido::test {
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): literals
 
 /// What a callback was told, if it got nothing.
-inline std::optional<acquire_failure> cause_of(const std::exception_ptr& error) {
-  try {
-    if (error) {
-      std::rethrow_exception(error);
-    }
-  } catch (const acquire_error& known) {
-    return known.cause();
-  }
-  return std::nullopt;
+template <class R>
+std::optional<acquire_failure> cause_of(const acquire_result<R>& got) {
+  return got ? std::nullopt : std::optional(got.failure());
 }
 
 /// What a callback was told.
@@ -37,9 +31,9 @@ struct outcome {
   std::optional<acquire_failure> failure;
 
   [[nodiscard]] auto receiver() {
-    return [this](fake_lease got, const std::exception_ptr& error) {
-      failure = cause_of(error);
-      lease = std::move(got);
+    return [this](acquire_result<connection> got) {
+      failure = cause_of(got);
+      lease = std::move(got.lease());
       ++calls;
     };
   }
@@ -65,7 +59,7 @@ inline acquire_failure failure_of(fake_pool& pool, std::chrono::milliseconds tim
 class resource_in_each_mode : public ::testing::TestWithParam<maintenance> {
  protected:
   fake_pool& start(resource_pool_options options) {
-    options.upkeep = GetParam();
+    options.maintenance = GetParam();
     end();
     pool_.emplace(fake_factory{&server}, options);
     if (GetParam() == maintenance::by_tick) {
@@ -98,15 +92,13 @@ class resource_in_each_mode : public ::testing::TestWithParam<maintenance> {
 class resource_by_tick : public ::testing::Test {
  protected:
   fake_pool& start(resource_pool_options options) {
-    options.upkeep = maintenance::by_tick;
+    options.maintenance = maintenance::by_tick;
     options.clock = &clock;
     return pool_.emplace(fake_factory{&server}, options);
   }
   /// Makes `count` at once and puts them back.
   void fill(fake_pool& pool, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      EXPECT_FALSE(pool.try_acquire()) << "so many are there already";
-      pool.tick();
       held_.push_back(pool.try_acquire());
       EXPECT_TRUE(held_.back());
     }
@@ -131,14 +123,13 @@ class resource_by_tick : public ::testing::Test {
 
 /// How the parameter is called in the names of tests.
 inline std::string name_of(maintenance mode) {
-  const std::array names{"background", "by_callers", "by_tick"};
+  const std::array names{"background", "by_tick"};
   return names.at(static_cast<std::size_t>(mode));
 }
 
-#define LIDO_TEST_IN_ALL_MODES(suite)                                                            \
-  INSTANTIATE_TEST_SUITE_P(                                                                      \
-      Modes, suite,                                                                              \
-      ::testing::Values(maintenance::background, maintenance::by_callers, maintenance::by_tick), \
-      [](const auto& test) { return test::name_of(test.param); })
+#define LIDO_TEST_IN_ALL_MODES(suite)                                                        \
+  INSTANTIATE_TEST_SUITE_P(Modes, suite,                                                     \
+                           ::testing::Values(maintenance::background, maintenance::by_tick), \
+                           [](const auto& test) { return test::name_of(test.param); })
 
 }  // namespace lido::test

@@ -40,10 +40,8 @@ struct tuning {
   /// How long a waiter hopes that a resource under validation answers, before a new one is created
   /// for it. Most networks answer faster.
   static constexpr std::int64_t nanoseconds_for_answer = 20'000'000;
-  /// A waiter with more time left than this leaves its deadline to the pool's thread, which looks
-  /// once a second or more often. When the earliest deadline is half of this away, the thread wakes
-  /// the waiters with up to three quarters of it left, to watch their own.
-  static constexpr std::int64_t nanoseconds_watched = 4'000'000'000;
+  /// How long a waiter that was woken to look for itself may be overtaken.
+  static constexpr std::int64_t nanoseconds_overtaking = 10'000'000;
 };
 
 }  // namespace lido::detail

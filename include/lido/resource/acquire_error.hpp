@@ -51,7 +51,7 @@ class acquire_error : public std::runtime_error {
   [[nodiscard]] const std::string& pool_name() const noexcept { return details_->pool; }
   [[nodiscard]] acquire_failure cause() const noexcept { return details_->cause; }
   [[nodiscard]] const resource_pool_stats& counts() const noexcept { return details_->counts; }
-  /// Null if the last create went well.
+  /// Null if the last create succeeded, or returned a create_error.
   [[nodiscard]] const std::exception_ptr& create_error() const noexcept {
     return details_->create_error;
   }

@@ -46,7 +46,7 @@ namespace net = lido::detail::net;
 
 /// One operation: a handler, and the promise to its executor that it will be called with what
 /// `Finish` makes of a result.
-template <class R, class Handler, class Finish>
+template <class Result, class Handler, class Finish>
 class operation final : public lido::detail::asio_wait {
  public:
   operation(Handler handler, const std::stop_token& stop)
@@ -65,7 +65,7 @@ class operation final : public lido::detail::asio_wait {
   [[nodiscard]] std::stop_token stop_token() const { return stop_.token(); }
 
   /// Once. Posted: no handler runs in a release. If the context has ended, the lease goes back.
-  void complete(acquire_result<R> result) {
+  void complete(Result result) {
     const lido::detail::asio_waits::posting still_there = waits_->claim(*this);
     if (!still_there) {
       return;
@@ -105,14 +105,21 @@ struct with_result {
   }
 };
 
+struct with_report {
+  template <class Handler>
+  void operator()(Handler& handler, close_report report) const {
+    handler(std::move(report));
+  }
+};
+
 /// `begin(callback, stop)` begins the wait.
-template <class R, class Signature, class Finish, class Begin, class CompletionToken>
+template <class Result, class Signature, class Finish, class Begin, class CompletionToken>
 auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
   return net::async_initiate<CompletionToken, Signature>(
       [](auto handler, Begin begins, const std::stop_token& until_asked) {
-        using one = operation<R, decltype(handler), Finish>;
+        using one = operation<Result, decltype(handler), Finish>;
         const auto waiting = std::make_shared<one>(std::move(handler), until_asked);
-        begins([waiting](acquire_result<R> result) { waiting->complete(std::move(result)); },
+        begins([waiting](Result result) { waiting->complete(std::move(result)); },
                waiting->stop_token());
       },
       token, std::move(begin), std::move(stop));
@@ -132,7 +139,8 @@ template <class Pool, class CompletionToken, class Rep, class Period>
 auto async_acquire(Pool& pool, std::chrono::duration<Rep, Period> timeout, CompletionToken&& token,
                    std::stop_token stop = {}) {
   using R = typename Pool::value_type;
-  return detail_asio::initiate<R, void(asio_error_code, resource_lease<R>), detail_asio::with_code>(
+  return detail_asio::initiate<acquire_result<R>, void(asio_error_code, resource_lease<R>),
+                               detail_asio::with_code>(
       [from = &pool, timeout](auto callback, std::stop_token stops) {
         from->async_acquire(std::move(callback), timeout, std::move(stops));
       },
@@ -144,7 +152,8 @@ template <class Pool, class CompletionToken, class Rep, class Period>
 auto async_try_acquire(Pool& pool, std::chrono::duration<Rep, Period> timeout,
                        CompletionToken&& token, std::stop_token stop = {}) {
   using R = typename Pool::value_type;
-  return detail_asio::initiate<R, void(acquire_result<R>), detail_asio::with_result>(
+  return detail_asio::initiate<acquire_result<R>, void(acquire_result<R>),
+                               detail_asio::with_result>(
       [from = &pool, timeout](auto callback, std::stop_token stops) {
         from->async_acquire(std::move(callback), timeout, std::move(stops));
       },
@@ -157,11 +166,40 @@ auto async_acquire(Pool& pool, typename Pool::key_type key,
                    std::chrono::duration<Rep, Period> timeout, CompletionToken&& token,
                    std::stop_token stop = {}) {
   using R = typename Pool::value_type;
-  return detail_asio::initiate<R, void(asio_error_code, resource_lease<R>), detail_asio::with_code>(
+  return detail_asio::initiate<acquire_result<R>, void(asio_error_code, resource_lease<R>),
+                               detail_asio::with_code>(
       [from = &pool, timeout, key = std::move(key)](auto callback, std::stop_token stops) {
         from->async_acquire(key, std::move(callback), timeout, std::move(stops));
       },
       std::move(stop), std::forward<CompletionToken>(token));
+}
+
+/// Closes the pool without blocking: waits in a thread of its own for leases, up to `timeout`. The
+/// completion signature is `void(close_report)`. Cancellation is ignored.
+template <class Pool, class CompletionToken, class Rep, class Period>
+auto async_close(Pool& pool, std::chrono::duration<Rep, Period> timeout, CompletionToken&& token) {
+  return detail_asio::initiate<close_report, void(close_report), detail_asio::with_report>(
+      [from = &pool, timeout](auto callback, const std::stop_token& /*stop*/) {
+        from->async_close(std::move(callback), timeout);
+      },
+      std::stop_token(), std::forward<CompletionToken>(token));
+}
+
+/// For coroutines of Asio: `f(R&)` returns an `awaitable`. The resource is discarded if `f` throws,
+/// or if the coroutine is destroyed while it is suspended.
+template <class Pool, class F, class Rep, class Period>
+auto async_with(Pool& pool, std::chrono::duration<Rep, Period> timeout, F f)
+    -> std::invoke_result_t<F&, typename Pool::value_type&> {
+  auto lease = co_await lido::async_acquire(pool, timeout, detail::net::use_awaitable);
+  lease.discard_unless_kept();
+  if constexpr (std::is_void_v<decltype(co_await f(*lease))>) {
+    co_await f(*lease);
+    lease.keep();
+  } else {
+    auto result = co_await f(*lease);
+    lease.keep();
+    co_return result;
+  }
 }
 
 }  // namespace LIDO_ASIO_NAMESPACE

@@ -28,6 +28,17 @@ class result_completion final : public acquire_completion {
   Done done_;
 };
 
+/// A callback of a user, called with a `close_report`.
+template <class Done>
+class report_completion final : public close_completion {
+ public:
+  explicit report_completion(Done done) : done_(std::move(done)) {}
+  void complete(close_report report) noexcept override { done_(std::move(report)); }
+
+ private:
+  Done done_;
+};
+
 /// Where the callback of a coroutine finds what it is for. The second of the callback and the
 /// thread that is about to suspend the coroutine goes on with it.
 struct coroutine_line {

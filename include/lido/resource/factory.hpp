@@ -1,5 +1,5 @@
 /// @file
-/// Public. What makes, checks, cleans and ends the resources of a pool.
+/// Public. What creates, validates, resets and destroys the resources of a pool.
 #pragma once
 
 #include <chrono>
@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 
 namespace lido {
 
@@ -31,37 +32,48 @@ inline constexpr int destroy_reasons = 10;
 /// "too old" and so on.
 [[nodiscard]] std::string_view to_string(destroy_reason reason) noexcept;
 
-/// What a factory may look at while it makes or checks a resource. A pool cannot interrupt user
-/// code: that these limits hold is up to the factory.
+/// A pool cannot interrupt user code: `create` and `validate` end in time only if they heed this.
 struct create_context {
-  /// When the pool would like an answer at the latest: now plus create_timeout or validate_timeout.
+  /// By create_timeout or validate_timeout, and by the acquirer's deadline if it creates itself.
   std::chrono::steady_clock::time_point deadline;
-  /// Asked to stop when the pool is closed.
+  /// Asked to stop by `close`, `flush`, `replace_factory`, and by the acquirer if it creates
+  /// itself.
   std::stop_token stop;
 };
 
 /// Thrown by `create` when trying again is of no use: a wrong password, a wrong name. If no
-/// resource is left that could come back, not even one that is being made, those who wait are told
-/// at once, and so is whoever comes before the next attempt is due. Otherwise they go on waiting,
-/// and are told if the last one goes before that.
+/// resource is left that could come back, it ends all waits, and acquires that come before the next
+/// attempt is due.
 class permanent_failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
+/// What a `create` that does not throw returns instead of a resource.
+struct create_error {
+  std::string text;
+  bool permanent = false;  ///< as permanent_failure
+};
+template <class R>
+using create_result = std::variant<R, create_error>;
+
 namespace detail {
+
+template <class T, class R>
+concept is_created = std::same_as<T, R> || std::same_as<T, create_result<R>>;
 
 template <class F, class R>
 concept creates_with_context = requires(F& factory, const create_context& context) {
-  { factory.create(context) } -> std::same_as<R>;
+  { factory.create(context) } -> is_created<R>;
 };
 template <class F, class R>
 concept creates_alone = requires(F& factory) {
-  { factory.create() } -> std::same_as<R>;
+  { factory.create() } -> is_created<R>;
 };
 template <class F, class R>
-concept is_create_function =
-    std::is_invocable_r_v<R, F&> && !creates_alone<F, R> && !creates_with_context<F, R>;
+concept is_create_function = (std::is_invocable_r_v<R, F&> ||
+                              std::is_invocable_r_v<create_result<R>, F&>)&&!creates_alone<F, R> &&
+                             !creates_with_context<F, R>;
 
 template <class F, class R>
 concept validates = requires(F& factory, R& resource) {
@@ -90,14 +102,12 @@ concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
 ///
 ///   R    create()  or  create(const create_context&)   throws: the pool tries again later
 ///   bool validate(R&)  or  validate(R&, const create_context&)            optional; throws: false
-///   bool or void reset(R&)        optional, before others may have it; false or throws: not again
+///   bool or void reset(R&)         optional, after a use; false or throws: the pool destroys it
 ///   void destroy(R&, destroy_reason) noexcept             optional, before the destructor of R
 ///
-/// A function of one of these names that fits none of its shapes does not compile.
-///
-/// All may be called from several threads at once, never two for the same resource, and never
-/// while the pool holds a lock. They may use the pool, but for closing or ending it. A thread that
-/// is cancelled (pthread_cancel) in one of them ends at its next cancellation point behind it.
+/// `create` may also return a create_result<R>. A function of one of these names that fits none of
+/// its shapes does not compile. Several threads may call them at once, never two for the same
+/// resource, and never while the pool holds a lock. They may use the pool, except to end it.
 template <class F, class R>
 concept resource_factory = detail::creates_alone<F, R> || detail::creates_with_context<F, R> ||
     detail::is_create_function<F, R>;

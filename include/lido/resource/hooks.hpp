@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <type_traits>
@@ -20,7 +21,7 @@ namespace lido::detail {
 
 /// What a failed create said.
 struct create_failure_text {
-  std::exception_ptr error;
+  std::exception_ptr error;  ///< null if it returned a create_error
   std::string text;
 };
 
@@ -44,7 +45,7 @@ class factory_hooks {
   /// False, with the text of what it threw if it did.
   [[nodiscard]] bool validate(pool_slot& slot, const create_context& context,
                               std::string& text) noexcept;
-  [[nodiscard]] bool reset(pool_slot& slot) noexcept;
+  [[nodiscard]] bool reset(pool_slot& slot, std::string& text) noexcept;
   /// With the destructor of R.
   void destroy(pool_slot& slot, destroy_reason reason) noexcept;
 
@@ -59,7 +60,8 @@ class factory_hooks {
  private:
   [[nodiscard]] static std::shared_ptr<const create_failure_text> failure_of(
       const std::exception_ptr& error) noexcept;
-  virtual void do_create(pool_slot& slot, const create_context& context) = 0;
+  [[nodiscard]] virtual std::optional<create_error> do_create(pool_slot& slot,
+                                                              const create_context& context) = 0;
   [[nodiscard]] virtual bool do_validate(pool_slot& slot, const create_context& context) = 0;
   [[nodiscard]] virtual bool do_reset(pool_slot& slot) = 0;
   virtual void do_destroy(pool_slot& slot, destroy_reason reason) noexcept = 0;
@@ -110,15 +112,28 @@ class typed_factory_hooks : public factory_hooks {
   [[nodiscard]] F& factory() noexcept { return factory_; }
 
  private:
-  void do_create(pool_slot& slot, const create_context& context) override {
-    void* const storage = static_cast<typed_pool_slot<R>&>(slot).storage();
+  decltype(auto) call_create(const create_context& context) {
     if constexpr (creates_with_context<F, R>) {
-      ::new (storage) R(factory_.create(context));
+      return factory_.create(context);
     } else if constexpr (creates_alone<F, R>) {
-      ::new (storage) R(factory_.create());
+      return factory_.create();
     } else {
-      ::new (storage) R(factory_());
+      return factory_();
     }
+  }
+  std::optional<create_error> do_create(pool_slot& slot, const create_context& context) override {
+    void* const storage = static_cast<typed_pool_slot<R>&>(slot).storage();
+    using result = decltype(call_create(context));
+    if constexpr (std::is_same_v<result, create_result<R>>) {
+      result made = call_create(context);
+      if (auto* const error = std::get_if<create_error>(&made)) {
+        return std::move(*error);
+      }
+      ::new (storage) R(std::get<R>(std::move(made)));
+    } else {
+      ::new (storage) R(call_create(context));
+    }
+    return std::nullopt;
   }
   [[nodiscard]] bool do_validate(pool_slot& slot, const create_context& context) override {
     R& resource = value(slot);

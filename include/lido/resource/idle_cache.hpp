@@ -189,6 +189,8 @@ class idle_cache {
   [[nodiscard]] bool is_held() const noexcept {
     return ((flags_.get() | gate_.flags.get()) & slow_path_flags::hold) != 0;
   }
+  /// Releases have to look at what the kernel wants.
+  [[nodiscard]] bool is_flagged() const noexcept { return (flags_.get() | gate_.flags.get()) != 0; }
   // relaxed (whole function): a number; a flush looks at all slots afterwards
   [[nodiscard]] std::uint32_t epoch() const noexcept {
     return epoch_.load(std::memory_order_relaxed);
@@ -211,7 +213,7 @@ class idle_cache {
       release_marked(grant);
       return;
     }
-    if ((flags_.get() | gate_.flags.get()) != 0) [[unlikely]] {
+    if (is_flagged()) [[unlikely]] {
       serve(leaving);
       return;
     }
@@ -229,8 +231,8 @@ class idle_cache {
   /// Whether the lease ends because an exception passes it by.
   [[nodiscard]] static bool was_unwound(const pool_slot& slot) noexcept {
     const int active = std::uncaught_exceptions();
-    return active != 0 && (slot.thread() != this_thread_id() || active > slot.unwinding()) &&
-           slot.unwinding() != pool_slot::kept;
+    return active > slot.unwinding() || (active != 0 && slot.thread() != this_thread_id() &&
+                                         slot.unwinding() != pool_slot::kept);
   }
 
  protected:

@@ -15,7 +15,7 @@ class keyed_factory {
  public:
   keyed_factory(std::shared_ptr<F> all, Key key) : all_(std::move(all)), key_(std::move(key)) {}
 
-  R create(const create_context& context) {
+  auto create(const create_context& context) {
     if constexpr (creates_for_key_with_context<F, Key, R>) {
       return all_->create(key_, context);
     } else if constexpr (creates_for_key<F, Key, R>) {

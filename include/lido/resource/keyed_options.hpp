@@ -99,15 +99,16 @@ concept is_transparent_hash = requires(Hash&) {
 template <class F, class Key, class R>
 concept creates_for_key_with_context = requires(F& factory, const Key& key,
                                                 const create_context& context) {
-  { factory.create(key, context) } -> std::same_as<R>;
+  { factory.create(key, context) } -> is_created<R>;
 };
 template <class F, class Key, class R>
 concept creates_for_key = requires(F& factory, const Key& key) {
-  { factory.create(key) } -> std::same_as<R>;
+  { factory.create(key) } -> is_created<R>;
 };
 template <class F, class Key, class R>
 concept is_create_function_of_key =
-    std::is_invocable_r_v<R, F&, const Key&> && !creates_for_key<F, Key, R> &&
+    (std::is_invocable_r_v<R, F&, const Key&> ||
+     std::is_invocable_r_v<create_result<R>, F&, const Key&>)&&!creates_for_key<F, Key, R> &&
     !creates_for_key_with_context<F, Key, R>;
 
 }  // namespace detail

@@ -147,6 +147,11 @@ class keyed_resource_pool {
   close_report close(std::chrono::duration<Rep, Period> timeout) {
     return core_->close(detail::deadline::after(timeout));
   }
+  template <class Done, class Rep, class Period>
+  void async_close(Done done, std::chrono::duration<Rep, Period> timeout) {
+    core_->close_async(detail::deadline::after(timeout),
+                       std::make_unique<detail::report_completion<Done>>(std::move(done)));
+  }
 
   // ---- numbers ----------------------------------------------------------------------------------
 

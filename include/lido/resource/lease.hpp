@@ -76,6 +76,9 @@ class [[nodiscard]] resource_lease {
 
   /// The resource goes back to the pool even if an exception ends the lease.
   void keep() noexcept { grant_.slot->keep(); }
+  /// The lease discards its resource unless `keep` is called: for coroutines that may be destroyed
+  /// while they are suspended in the middle of a use.
+  void discard_unless_kept() noexcept { grant_.slot->discard_unless_kept(); }
   /// Names the resource for `kill`, as long as it lives.
   [[nodiscard]] resource_handle handle() const noexcept {
     return {.place = grant_.slot->number, .birth = grant_.ticket.birth()};

@@ -24,6 +24,13 @@ enum class queueing : std::uint8_t {
   barging,  ///< an acquire may take one that has come back before the first waiter wakes
 };
 
+/// Which thread runs `reset`.
+enum class reset_by : std::uint8_t {
+  automatic,         ///< as pool_threads for leases of callbacks and coroutines, else as below
+  releasing_thread,  ///< the one that ends the lease
+  pool_threads,      ///< at most four at once; in a pool without threads, `tick()`
+};
+
 /// Which failures of `create` end waits at once, if no resource is left that could come back. They
 /// also end acquires that come before the next attempt is due.
 enum class create_errors : std::uint8_t {
@@ -54,6 +61,10 @@ struct resource_pool_options {
 
   /// The pool creates ahead until this many are idle, within max_size.
   std::size_t min_idle = 0;
+
+  /// Resources beyond max_size that the pool creates for `acquire_urgent` alone, as health checks
+  /// need beside a full queue. They end when they come back. Not for pools with keys.
+  std::size_t reserve = 0;
 
   /// Most waiters at once. One more acquire fails at once.
   std::size_t max_waiters = SIZE_MAX;
@@ -89,7 +100,7 @@ struct resource_pool_options {
   /// A resource idle for longer is validated before it is lent. Zero: each time.
   time_limit validate_if_idle_longer_than = std::chrono::milliseconds(500);
 
-  /// Most calls of `create` at once. Zero: a quarter of max_size, at least 1.
+  /// Most calls of `create` at once. Zero: a quarter of max_size, from 1 to 8.
   std::size_t max_creating = 0;
 
   /// Wait after a failed create, doubled by each further failure, drawn at random from 0 to that
@@ -112,6 +123,8 @@ struct resource_pool_options {
   std::function<void(const pool_event&)> on_event = {};
 
   lido::queueing queueing = lido::queueing::fifo;
+
+  lido::reset_by reset_by = lido::reset_by::automatic;
 
   /// Whether an acquire fails at once when all resources are held by threads that wait themselves.
   /// A lease that was moved counts as held by no thread; one that another thread ends without

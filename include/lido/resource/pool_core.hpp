@@ -11,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "lido/concurrency/counted_mutex.hpp"
@@ -49,6 +50,7 @@ struct acquire_call {
   std::stop_token stop;
   place at;
   group_finder group;  ///< of a pool with keys
+  bool is_urgent = false;
 };
 
 /// What it got: a slot, or why none.
@@ -67,6 +69,16 @@ class acquire_completion {
   acquire_completion& operator=(const acquire_completion&) = delete;
   virtual ~acquire_completion() = default;
   virtual void complete(acquire_outcome outcome) noexcept = 0;
+};
+
+/// A callback of a close. Called once, without locks.
+class close_completion {
+ public:
+  close_completion() = default;
+  close_completion(const close_completion&) = delete;
+  close_completion& operator=(const close_completion&) = delete;
+  virtual ~close_completion() = default;
+  virtual void complete(close_report report) noexcept = 0;
 };
 
 /// Every function locks the mutex, passes an event to the kernel, unlocks, and runs the effects.
@@ -123,6 +135,11 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void tick() noexcept;
   void watch_leases(bool on) noexcept;
   close_report close(const deadline& until);
+  /// The same in a thread of its own, which calls `done`. Throws std::system_error, std::bad_alloc;
+  /// then nothing has happened.
+  void close_async(const deadline& until, std::unique_ptr<close_completion> done);
+  /// Until so many resources are idle. False: the time is up first.
+  [[nodiscard]] bool wait_until_idle(std::size_t count, const deadline& until);
   /// A close without the report, which takes memory. Returns what is still under way.
   std::size_t end(const deadline& until) noexcept;
   /// The end of the pool: leases that are still out belong to themselves.
@@ -161,6 +178,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void on_fork(std::uint32_t survivor) noexcept override;
 
   [[nodiscard]] bool flush_next(std::uint64_t round);
+  void end_closer() noexcept;
   void for_each_stats_of(void (*f)(const void* key, const resource_pool_stats& stats,
                                    void* context),
                          void* context);
@@ -175,11 +193,13 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void run_task(pool_slot& slot) noexcept;
   void validate(pool_slot& slot) noexcept;
   [[nodiscard]] bool is_valid(pool_slot& slot, const deadline& until) noexcept;
+  [[nodiscard]] bool is_reset(pool_slot& slot) noexcept;
   void reset(pool_slot& slot) noexcept;
   void destroy(pool_slot& slot, effects& out) noexcept;
   [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
                                   const std::stop_token& stop) noexcept;
   void tell(const pool_event& event) const noexcept;
+  void tell_text(pool_event::kind what, const std::string& text) const noexcept;
   void tick_by_pool() noexcept;
 
   [[nodiscard]] slot_grant try_acquire_slow(const acquire_call& request);
@@ -191,6 +211,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   [[nodiscard]] slot_group* group_of(const group_finder& finder) const;
   [[nodiscard]] acquire_outcome failed(acquire_failure cause, const refusal& found) const noexcept;
   void release_slow(const slot_grant& grant, bool unwound) noexcept;
+  [[nodiscard]] bool is_reset_by_pool(pool_slot& slot) const noexcept;
   void release_marked(const slot_grant& grant) noexcept;
   void serve(idle_cache& group, leaving_mark& leaving) noexcept;
   void discard_as(pool_slot& slot, destroy_reason why) noexcept;
@@ -211,6 +232,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   std::shared_ptr<pool_core> self_;  // while leases outlive the pool
   plain_mutex resizing_;             // one at a time; outside of mutex_
   plain_mutex ending_;               // one close stops the threads; outside of all others
+  std::thread closer_;               // of the last close_async; under resizing_
+  atomic<bool> is_closer_done_{false};
 };
 
 }  // namespace lido::detail

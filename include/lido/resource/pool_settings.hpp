@@ -23,12 +23,10 @@ struct pool_settings {
   /// Throws std::invalid_argument that names the pool, the option and its value.
   explicit pool_settings(const resource_pool_options& options);
 
-  /// So many at once, for a pool of `max_size`.
-  [[nodiscard]] std::uint32_t creating_limit(std::uint32_t max_size) const noexcept;
-
   std::string name;
   std::uint32_t max_size;
   std::uint32_t min_idle;
+  std::uint32_t reserve;
   std::uint32_t max_creating;  ///< 0: by max_size
   std::size_t max_waiters;
   std::chrono::nanoseconds acquire_timeout;
@@ -47,6 +45,7 @@ struct pool_settings {
   std::function<void(const pool_event&)> on_event;
   const time_source* clock;
   bool is_barging;
+  lido::reset_by reset_by;
   std::uint32_t max_total = 0;  ///< of a pool with keys
   nanos prefer_same_key_for = 0;
 };

@@ -99,6 +99,19 @@ class resource_pool {
     return try_at(detail::place::here(), detail::deadline::of(moment), std::move(stop));
   }
 
+  /// As `acquire_for`, before all waiters that are not urgent, with a resource of the reserve if
+  /// all others are in use: for health checks and the like.
+  template <class Rep, class Period>
+  [[nodiscard]] lease_type acquire_urgent(std::chrono::duration<Rep, Period> timeout,
+                                          std::stop_token stop = {}) {
+    return result_type(core_->acquire({.until = detail::deadline::after(timeout),
+                                       .stop = std::move(stop),
+                                       .at = detail::place::here(),
+                                       .group = {},
+                                       .is_urgent = true}))
+        .value();
+  }
+
   /// Calls `done(acquire_result<R>)` exactly once, perhaps before it returns. `done` may be
   /// move-only, must not throw, and is called without locks by the thread that ends the wait: one
   /// that releases a resource, stops the token or closes the pool, or a thread of the pool. In a
@@ -146,6 +159,22 @@ class resource_pool {
     return std::forward<F>(f)(*lease);
   }
 
+  /// The same for coroutines: `f(R&)` returns something to `co_await`, whose coroutine type this
+  /// has, too. A resource is also discarded if the coroutine is destroyed while it is suspended.
+  template <class F>
+  auto co_with(F f) -> std::invoke_result_t<F&, R&> {
+    lease_type lease = co_await co_acquire();
+    lease.discard_unless_kept();
+    if constexpr (std::is_void_v<decltype(co_await f(*lease))>) {
+      co_await f(*lease);
+      lease.keep();
+    } else {
+      auto result = co_await f(*lease);
+      lease.keep();
+      co_return result;
+    }
+  }
+
   // ---- control ----------------------------------------------------------------------------------
 
   /// Ends a resource: now if it is idle, when it comes back if it is in use. False: it is gone.
@@ -181,6 +210,21 @@ class resource_pool {
   template <class Rep, class Period>
   close_report close(std::chrono::duration<Rep, Period> timeout) {
     return core_->close(detail::deadline::after(timeout));
+  }
+
+  /// The same without waiting: a thread of its own calls `done(close_report)`. Throws
+  /// std::system_error or std::bad_alloc; then nothing has happened.
+  template <class Done, class Rep, class Period>
+  void async_close(Done done, std::chrono::duration<Rep, Period> timeout) {
+    core_->close_async(detail::deadline::after(timeout),
+                       std::make_unique<detail::report_completion<Done>>(std::move(done)));
+  }
+  /// Waits until so many resources are idle, as after the start of a pool with `min_idle`. False:
+  /// the time was up first, or the pool is closed.
+  template <class Rep, class Period>
+  [[nodiscard]] bool wait_until_idle(std::size_t count,
+                                     std::chrono::duration<Rep, Period> timeout) {
+    return core_->wait_until_idle(count, detail::deadline::after(timeout));
   }
 
   // ---- numbers ----------------------------------------------------------------------------------

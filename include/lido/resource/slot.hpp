@@ -262,6 +262,19 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
   // relaxed (whole function): as above
   void keep() noexcept { unwinding_.store(kept, std::memory_order_relaxed); }
   static constexpr int kept = std::numeric_limits<int>::max();
+  /// Only the holder: the lease discards however it ends, unless `keep` is called.
+  // relaxed (whole function): as above
+  void discard_unless_kept() noexcept { unwinding_.store(-1, std::memory_order_relaxed); }
+  /// Only the holder: the pool's threads reset the resource.
+  // relaxed (whole function): as above
+  void reset_by_pool() noexcept { resets_by_pool_.store(true, std::memory_order_relaxed); }
+  /// Once for each call of `reset_by_pool`.
+  // relaxed (whole function): as above
+  [[nodiscard]] bool take_reset_by_pool() noexcept {
+    const bool by_pool = resets_by_pool_.load(std::memory_order_relaxed);
+    resets_by_pool_.store(false, std::memory_order_relaxed);
+    return by_pool;
+  }
   // relaxed (whole function): as above
   [[nodiscard]] const void* address() const noexcept {
     return address_.load(std::memory_order_relaxed);
@@ -321,6 +334,7 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
   atomic<const void*> address_{nullptr};
   atomic<nanos> quiet_for_{0};
   atomic<int> unwinding_{0};
+  atomic<bool> resets_by_pool_{false};
   atomic<nanos> born_{0};
   atomic<std::uint64_t> key_hash_{0};
 };

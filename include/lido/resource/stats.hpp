@@ -78,6 +78,8 @@ struct resource_pool_stats {
 struct pool_event {
   enum class kind : std::uint8_t {
     create_failed,
+    validate_failed,  ///< it threw
+    reset_failed,     ///< it threw
     slow_lease,
     suspected_leak,
     returned_after_all,  ///< a lease that was reported before
@@ -86,6 +88,7 @@ struct pool_event {
   kind what;
   std::string_view pool;
   std::exception_ptr error;        ///< of create_failed
+  std::string_view text;           ///< of what a function of the factory threw
   std::vector<lease_info> leases;  ///< of the others
 };
 

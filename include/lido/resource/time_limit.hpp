@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <type_traits>
 
 namespace lido {
 
@@ -18,6 +19,13 @@ class time_limit : public std::chrono::nanoseconds {
   // NOLINTNEXTLINE(google-explicit-constructor): options are written as durations
   explicit(false) constexpr time_limit(std::chrono::duration<Rep, Period> length) noexcept
       : nanoseconds(bounded(length)) {}
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  // NOLINTNEXTLINE(google-explicit-constructor): so that the error says what to write
+  explicit(false) constexpr time_limit(Number /*length*/) {
+    static_assert(!std::is_same_v<Number, Number>,
+                  "lido: a time needs a unit: write 500ms instead of 500");
+  }
 
  private:
   template <class Rep, class Period>

@@ -28,7 +28,8 @@ struct tuning {
   static constexpr std::int64_t nanoseconds_between_looks = 1;
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::int64_t nanoseconds_for_answer = 0;
-  static constexpr std::int64_t nanoseconds_watched = 4'000'000'000;
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
+  static inline std::int64_t nanoseconds_overtaking = 0;
 };
 
 }  // namespace lido::detail
