@@ -2,7 +2,6 @@
 
 #include <hiredis/alloc.h>
 #include <hiredis/hiredis.h>
-#include <hiredis/sds.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -108,39 +107,41 @@ std::string text_of(const redisReply& reply) {
   return text;
 }
 
-void send(redisContext* context, words_view words) {
+/// As hiredis writes commands.
+std::string format(words_view words) {
   std::vector<const char*> texts;
   std::vector<std::size_t> lengths;
   for (const std::string_view word : words) {
     texts.push_back(word.data());
     lengths.push_back(word.size());
   }
-  check_status(context, redisAppendCommandArgv(context, static_cast<int>(words.size()),
-                                               texts.data(), lengths.data()));
+  char* raw = nullptr;
+  const auto size =
+      redisFormatCommandArgv(&raw, static_cast<int>(words.size()), texts.data(), lengths.data());
+  const std::unique_ptr<char, void (*)(char*)> owner(raw, &redisFreeCommand);
+  return size < 0 ? throw std::bad_alloc() : std::string(raw, static_cast<std::size_t>(size));
 }
 
-void send(redisContext* context, words_list words) {
-  send(context, words_view(words.begin(), words.size()));
+std::string format(words_list words) {
+  return format(words_view(words.begin(), words.size()));
 }
 
 /// Without SIGPIPE, of which hiredis knows nothing. No longer than the time-out of the context.
-void write_all(redisContext* context) {
+void send(redisContext* context, std::string_view bytes) {
   check_status(context, context->err);
-  while (sdslen(context->obuf) != 0) {
-    const ssize_t sent = ::send(context->fd, context->obuf, sdslen(context->obuf), MSG_NOSIGNAL);
-    if (sent > 0) {
-      sdsrange(context->obuf, static_cast<int>(sent), -1);
-    } else if (errno != EINTR) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(context->fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno != EINTR) {
       context->err = REDIS_ERR_IO;
       fail(context, detail::text_of(errno));
     }
+    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(sent, 0)));
   }
 }
 
 /// The next answer. Not by hiredis' own time-out, which begins anew with each byte that comes.
 redis_answer receive(redisContext* context, const create_context& limit) {
   const auto begin = std::chrono::steady_clock::now();
-  write_all(context);
   for (;;) {
     void* raw = nullptr;
     check_status(context, redisGetReplyFromReader(context, &raw));
@@ -206,8 +207,9 @@ redisContext* connect(const redis_target& target, const create_context& limit) {
 void start_session(redisContext* context, const create_context& limit, const redis_target& target,
                    const std::string& word) {
   int expected = 0;
+  std::string all;
   const auto insist = [&](words_list command) {
-    send(context, command);
+    all += format(command);
     ++expected;
   };
   if (!word.empty()) {
@@ -221,7 +223,7 @@ void start_session(redisContext* context, const create_context& limit, const red
   if (target.database != 0) {
     insist({"SELECT", std::to_string(target.database)});
   }
-  word.empty() ? send(context, {"PING"}) : send(context, {"PING", word});
+  send(context, all + (word.empty() ? format({"PING"}) : format({"PING", word})));
   redis_answer answer = receive(context, limit);
   for (; expected != 0 && !answer.is_error; --expected) {
     answer = receive(context, limit);
@@ -231,7 +233,7 @@ void start_session(redisContext* context, const create_context& limit, const red
     fail(context, answer.text, is_permanent(answer.text));
   }
   if (is_refused && !word.empty()) {
-    send(context, {word});
+    send(context, format({word}));
     answer = receive(context, limit);
   }
   if (answer.text.find(word) == std::string::npos) {
@@ -260,7 +262,7 @@ redis_answer redis_connection::ask(std::span<const std::string_view> words) {
   }
   changed_ = changed_ || changes_connection(words);
   const bool was_unfit = std::exchange(unfit_, true) || outlasts_reset(words);
-  send(context_.get(), words);
+  send(context_.get(), format(words));
   redis_answer answer = receive(context_.get(), {detail::clock_after(timeout_), {}});
   unfit_ = was_unfit || (answer.is_error && tells_unfit(answer.text));
   return answer;
@@ -300,7 +302,7 @@ bool redis_factory::validate(redis_connection& idle, const create_context& conte
     return is_idle(raw);
   }
   try {
-    send(raw, {"PING"});
+    send(raw, format({"PING"}));
     const redis_answer answer = receive(raw, context);
     return answer.text == "PONG" || is_refused_alone(answer);
   } catch (...) {

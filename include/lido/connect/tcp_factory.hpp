@@ -2,7 +2,6 @@
 /// Public. Makes TCP connections of Boost.Asio for a `resource_pool`.
 #pragma once
 
-#include <netdb.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -54,8 +53,12 @@ class tcp_factory {
     int made = -1;
     int failed = detail::look_up(target_.host, target_.port, context, all);
     failed = failed == 0 ? detail::dial(all, target_.keep_alive, context, made) : failed;
+    if (failed < 0) {
+      throw boost::system::system_error(boost::asio::error::host_not_found,
+                                        who + ": " + detail::text_of(failed));
+    }
     if (failed != 0) {
-      throw boost::system::system_error(code_of(failed), who);
+      throw boost::system::system_error({failed, boost::system::system_category()}, who);
     }
     socket adopted = adopt(made);
     if (target_.on_connect) {
@@ -83,13 +86,6 @@ class tcp_factory {
   }
 
  private:
-  static boost::system::error_code code_of(int failed) {
-    return failed > 0 ? boost::system::error_code(failed, boost::system::system_category())
-           : failed == EAI_SERVICE ? boost::asio::error::service_not_found
-           : failed == EAI_AGAIN   ? boost::asio::error::host_not_found_try_again
-                                   : boost::asio::error::host_not_found;
-  }
-
   static bool block_again(socket& used) noexcept {
     boost::system::error_code failed;
     if (used.non_blocking() || used.native_non_blocking()) {
