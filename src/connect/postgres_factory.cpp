@@ -113,33 +113,15 @@ void look_up(settings& all, const create_context& limit) {
   }
 }
 
-PGconn* start(const std::string& conninfo, const settings& all, const tcp_keep_alive& keep_alive) {
-  const std::string idle = std::to_string(detail::whole_seconds(keep_alive.idle));
-  const std::string interval = std::to_string(detail::whole_seconds(keep_alive.interval));
-  const std::string count = std::to_string(keep_alive.count);
-  const auto value = [&all](const char* key) {
-    return all.contains(key) ? all.at(key).c_str() : "";
-  };
-  // What comes later goes first.
-  const std::array keywords{"keepalives",
-                            "keepalives_idle",
-                            "keepalives_interval",
-                            "keepalives_count",
-                            "dbname",
-                            "host",
-                            "hostaddr",
-                            "port",
-                            static_cast<const char*>(nullptr)};
-  const std::array values{keep_alive.on ? "1" : "0",
-                          idle.c_str(),
-                          interval.c_str(),
-                          count.c_str(),
-                          conninfo.c_str(),
-                          value("host"),
-                          value("hostaddr"),
-                          value("port"),
-                          static_cast<const char*>(nullptr)};
-  return PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1);
+PGconn* start(const settings& all) {
+  std::vector<const char*> keywords;
+  std::vector<const char*> values;
+  for (const auto& [keyword, value] : all) {
+    keywords.push_back(keyword.c_str());
+    values.push_back(value.c_str());
+  }
+  keywords.push_back(nullptr);
+  return PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/0);
 }
 
 /// A silent address has its share of the time, then libpq is told that there is no way to it.
@@ -265,7 +247,12 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   const bool has_others =
       all.contains("service") || (all["host"] + all["hostaddr"]).find(',') != std::string::npos;
   look_up(all, context);
-  postgres_connection made(start(target_.conninfo, all, target_.keep_alive));
+  all.emplace("keepalives", target_.keep_alive.on ? "1" : "0");
+  all.emplace("keepalives_idle", std::to_string(detail::whole_seconds(target_.keep_alive.idle)));
+  all.emplace("keepalives_interval",
+              std::to_string(detail::whole_seconds(target_.keep_alive.interval)));
+  all.emplace("keepalives_count", std::to_string(target_.keep_alive.count));
+  postgres_connection made(start(all));
   PGconn* const raw = made.get();
   if (raw == nullptr) {
     throw std::bad_alloc();

@@ -54,9 +54,8 @@ TEST_F(PostgresHosts, ThroughPgBouncerInTransactionMode) {
   }
   const servers::pgbouncer bouncer(*server(), 2);
   postgres_pool pool(
-      postgres_factory(
-          {.conninfo = bouncer.conninfo(), .pooling = postgres_pooling::transaction}),
-                     {.max_size = 6, .validate_if_idle_longer_than = 0ns});
+      postgres_factory({.conninfo = bouncer.conninfo(), .pooling = postgres_pooling::transaction}),
+      {.max_size = 6, .validate_if_idle_longer_than = 0ns});
   std::vector<std::jthread> clients;
   for (int client = 0; client < 6; ++client) {
     clients.emplace_back([&] {
