@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +13,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -30,13 +27,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-const sockaddr* any(const address& one) noexcept {
-  return reinterpret_cast<const sockaddr*>(&one.bytes);  // NOLINT(*-reinterpret-cast): of sockets
-}
-sockaddr* any(address& one) noexcept {
-  return reinterpret_cast<sockaddr*>(&one.bytes);  // NOLINT(*-reinterpret-cast): as above
-}
 
 /// Zero while there is time.
 int is_over(const create_context& limit) noexcept {
@@ -61,18 +51,6 @@ int ask_system(const std::string& host, const std::string& port, int flags,
   return failed;
 }
 
-/// Within each run of one family: which families to prefer the system knows better.
-void rotate(std::vector<address>& all) {
-  const unsigned turn = std::random_device{}();
-  for (auto first = all.begin(); first != all.end();) {
-    const auto last = std::find_if(first, all.end(), [first](const address& one) {
-      return one.bytes.ss_family != first->bytes.ss_family;
-    });
-    std::rotate(first, first + turn % (last - first), last);
-    first = last;
-  }
-}
-
 void look_after(int socket, const tcp_keep_alive& how) noexcept {
   const auto set = [socket](int level, int name, int value) {
     (void)::setsockopt(socket, level, name, &value, sizeof value);
@@ -84,30 +62,19 @@ void look_after(int socket, const tcp_keep_alive& how) noexcept {
   set(IPPROTO_TCP, TCP_KEEPCNT, std::clamp(how.count, 1, 127));
 }
 
-/// Whether a connection is to itself. The kernel chooses the port of this end; if it chooses that
-/// of a peer on this machine, where no program listens, the connect succeeds.
-bool is_own_peer(int socket, const address& peer) noexcept {
-  address here{.size = sizeof here.bytes};
-  address there = here;
-  return peer.bytes.ss_family != AF_UNIX && ::getsockname(socket, any(here), &here.size) == 0 &&
-         ::getpeername(socket, any(there), &there.size) == 0 && here.size == there.size &&
-         std::memcmp(&here.bytes, &there.bytes, here.size) == 0;
-}
-
-/// Never 0, as in a program without standard input: hiredis 0.14 does not close that.
-int open_stream(int family) noexcept {
-  const int opened = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (opened != 0) {
-    return opened;
-  }
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
-  const int moved = ::fcntl(opened, F_DUPFD_CLOEXEC, 1);
-  ::close(opened);
-  return moved;
+/// Whether a connection is to itself: where no program listens, a connect to a port of this machine
+/// succeeds if the kernel chooses the same port for this end.
+bool is_own_peer(int socket) noexcept {
+  address here;
+  address there;
+  here.size = there.size = sizeof here.bytes;
+  return ::getsockname(socket, &here.any, &here.size) == 0 &&
+         ::getpeername(socket, &there.any, &there.size) == 0 && here.any.sa_family != AF_UNIX &&
+         here.size == there.size && std::memcmp(&here.bytes, &there.bytes, here.size) == 0;
 }
 
 int finish_connect(int socket, const address& to, const create_context& limit) noexcept {
-  int failed = ::connect(socket, any(to), to.size) == 0 ? 0 : errno;
+  int failed = ::connect(socket, &to.any, to.size) == 0 ? 0 : errno;
   if (failed == EINPROGRESS || failed == EINTR) {
     failed = wait_for(socket, POLLOUT, limit);
     socklen_t size = sizeof failed;
@@ -115,23 +82,28 @@ int finish_connect(int socket, const address& to, const create_context& limit) n
       failed = errno;
     }
   }
-  if (failed == 0 && is_own_peer(socket, to)) {
+  if (failed == 0 && is_own_peer(socket)) {
     return ECONNREFUSED;  // the echo of a question would pass for an answer
   }
   return failed != 0 || let_block(socket) ? failed : errno;
 }
 
 int connect_to(const address& to, const create_context& limit, int& made) noexcept {
-  made = open_stream(to.bytes.ss_family);
+  made = ::socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (made == 0) {  // of a program without standard input: hiredis 0.14 does not close that
+    made = ::fcntl(0, F_DUPFD_CLOEXEC, 1);  // NOLINT(*-vararg): the interface of the system
+    ::close(0);
+  }
   int failed = made >= 0 ? finish_connect(made, to, limit) : errno;
-  while (failed == EAGAIN && is_over(limit) == 0) {  // the queue of a server by path is full
+  while (failed == EAGAIN) {  // the queue of a server by path is full
     std::this_thread::sleep_for(milliseconds(5));
-    failed = finish_connect(made, to, limit);
+    failed = is_over(limit);
+    failed = failed != 0 ? failed : finish_connect(made, to, limit);
   }
   if (failed != 0 && made >= 0) {
     ::close(std::exchange(made, -1));
   }
-  return failed == EAGAIN ? is_over(limit) : failed;
+  return failed;
 }
 
 }  // namespace
@@ -161,10 +133,9 @@ bool is_quiet(int socket) noexcept {
 }
 
 bool let_block(int socket) noexcept {
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of the system
-  const int flags = ::fcntl(socket, F_GETFL);
+  const int flags = ::fcntl(socket, F_GETFL);  // NOLINT(*-vararg): the interface of the system
+  // NOLINTNEXTLINE(*-vararg): as above
   return flags >= 0 && ::fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) == 0;
-  // NOLINTEND(cppcoreguidelines-pro-type-vararg)
 }
 
 bool run_aside(aside kind, std::function<void()> work, const create_context& limit) {
@@ -201,7 +172,7 @@ bool run_aside(aside kind, std::function<void()> work, const create_context& lim
 
 std::string address::digits() const {
   std::array<char, NI_MAXHOST> text{};
-  (void)::getnameinfo(any(*this), size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  (void)::getnameinfo(&any, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
   return text.data();
 }
 
@@ -210,34 +181,25 @@ int look_up(const std::string& host, const std::string& port, const create_conte
   if (const int failed = ask_system(host, port, AI_NUMERICHOST, found); failed != EAI_NONAME) {
     return failed;  // or not, and no other machine was asked
   }
-  struct answer {
-    int failed = EAI_MEMORY;
-    std::vector<address> found;
-  };
-  const auto answered = std::make_shared<answer>();
-  const auto ask = [host, port, answered] {
+  const auto answer = std::make_shared<std::pair<int, std::vector<address>>>(EAI_MEMORY, 0);
+  const auto ask = [host, port, answer] {
     try {
-      answered->failed = ask_system(host, port, 0, answered->found);
+      answer->first = ask_system(host, port, 0, answer->second);
     } catch (const std::bad_alloc&) {  // then it says so
     }
   };
   if (!run_aside(aside::look_up, ask, limit)) {
     return is_over(limit);
   }
-  rotate(answered->found);
-  found.insert(found.end(), answered->found.begin(), answered->found.end());
-  return answered->failed;
-}
-
-int look_up(const std::string& path, std::vector<address>& found) {
-  sockaddr_un named{.sun_family = AF_UNIX, .sun_path = {}};
-  if (path.size() >= sizeof named.sun_path) {
-    return ENAMETOOLONG;
+  found = std::move(answer->second);
+  if (!found.empty()) {  // those that the system prefers, all alike
+    const auto last = std::find_if(found.begin(), found.end(), [&found](const address& one) {
+      return one.any.sa_family != found.front().any.sa_family;
+    });
+    std::rotate(found.begin(), found.begin() + std::random_device{}() % (last - found.begin()),
+                last);
   }
-  std::copy(path.begin(), path.end(), std::begin(named.sun_path));
-  std::memcpy(&found.emplace_back().bytes, &named, sizeof named);
-  found.back().size = sizeof named;
-  return 0;
+  return answer->first;
 }
 
 bool is_no_port(const std::string& port) noexcept {
@@ -266,7 +228,7 @@ int dial(const std::vector<address>& all, const tcp_keep_alive& keep_alive,
       break;
     }
   }
-  if (failed == 0 && all.front().bytes.ss_family != AF_UNIX) {
+  if (failed == 0 && all.front().any.sa_family != AF_UNIX) {
     look_after(made, keep_alive);
   }
   return failed;

@@ -52,7 +52,7 @@ void add(settings& all, const options& more) {
 }
 
 /// What is said nowhere comes from the environment, but what a service file says only libpq knows.
-settings read(const std::string& conninfo) {
+settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
   char* error = nullptr;
   const options own(PQconninfoParse(conninfo.c_str(), &error), &PQconninfoFree);
   const std::unique_ptr<char, void (*)(void*)> text(error, &PQfreemem);
@@ -64,6 +64,10 @@ settings read(const std::string& conninfo) {
   if (!all.contains("service")) {
     add(all, options(PQconndefaults(), &PQconninfoFree));
   }
+  all.emplace("keepalives", keep_alive.on ? "1" : "0");
+  all.emplace("keepalives_idle", std::to_string(detail::whole_seconds(keep_alive.idle)));
+  all.emplace("keepalives_interval", std::to_string(detail::whole_seconds(keep_alive.interval)));
+  all.emplace("keepalives_count", std::to_string(keep_alive.count));
   return all;
 }
 
@@ -75,42 +79,34 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-std::string join(const std::vector<std::string>& parts) {
-  std::string list = parts.front();
-  std::for_each(parts.begin() + 1, parts.end(), [&list](const auto& one) { list += ',' + one; });
-  return list;
-}
-
-/// Gives libpq the addresses of names, which it would look up without regard to time, and of which
-/// it would begin with the same one each time.
-void look_up(settings& all, const create_context& limit) {
+/// The settings for one address after the other. libpq would look names up without regard to time,
+/// begin with the same address each time, and give a silent one all the time there is.
+std::vector<settings> places_of(settings& all, const create_context& limit, std::string& told) {
   const auto hosts = split(all["host"]);
   const auto ports = split(all["port"]);
   if (!all["hostaddr"].empty() || (ports.size() != 1 && ports.size() != hosts.size())) {
-    return;  // there is nothing to look up, or libpq tells the mistake
+    return {all};  // there is nothing to look up, or libpq tells the mistake
   }
-  std::array<std::vector<std::string>, 3> found;
-  std::string failure;
+  std::vector<settings> places;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    std::vector<detail::address> addresses(1);
-    const bool is_path = hosts[i].empty() || hosts[i].front() == '/' || hosts[i].front() == '@';
-    if (const int failed = is_path ? 0 : detail::look_up(hosts[i], {}, limit, addresses)) {
-      failure = "postgres: " + hosts[i] + ": " + detail::text_of(failed);
+    all["host"] = hosts[i];
+    all["port"] = ports.size() == 1 ? ports[0] : ports[i];
+    std::vector<detail::address> addresses;
+    if (hosts[i].empty() || hosts[i].front() == '/' || hosts[i].front() == '@') {
+      places.push_back(all);
+    } else if (const int failed = detail::look_up(hosts[i], {}, limit, addresses)) {
+      told += "postgres: " + hosts[i] + ": " + detail::text_of(failed) + '\n';
     }
-    for (std::size_t j = is_path ? 0 : 1; j < addresses.size(); ++j) {
-      found[0].push_back(hosts[i]);
-      found[1].push_back(is_path ? "" : addresses[j].digits());
-      found[2].push_back(ports.size() == 1 ? ports[0] : ports[i]);
+    for (const detail::address& one : addresses) {
+      places.emplace_back(all)["hostaddr"] = one.digits();
     }
   }
-  if (found[0].empty()) {
-    throw std::runtime_error(failure);
+  const std::size_t count = all["target_session_attrs"] == "prefer-standby" ? places.size() : 0;
+  for (std::size_t i = 0; i < count; ++i) {  // any, if there is none
+    places.emplace_back(places[i])["target_session_attrs"] = "any";
+    places[i]["target_session_attrs"] = "standby";
   }
-  all["host"] = join(found[0]);
-  all["hostaddr"] = join(found[1]);
-  if (all.contains("port")) {
-    all["port"] = join(found[2]);
-  }
+  return places;
 }
 
 PGconn* start(const settings& all) {
@@ -121,31 +117,30 @@ PGconn* start(const settings& all) {
     values.push_back(value.c_str());
   }
   keywords.push_back(nullptr);
-  return PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/0);
+  PGconn* const made = PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/0);
+  return made != nullptr ? made : throw std::bad_alloc();
 }
 
-/// A silent address has its share of the time, then libpq is told that there is no way to it.
-void connect(PGconn* raw, const create_context& limit, std::ptrdiff_t hosts) {
-  std::string where;
-  create_context share = limit;
-  PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+/// Empty, or why not.
+std::string connect(PGconn* raw, const create_context& limit) {
+  (void)PQsetErrorVerbosity(raw, PQERRORS_VERBOSE);
+  const bool begins = PQstatus(raw) != CONNECTION_BAD;
+  PostgresPollingStatusType status = begins ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED;
   while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
-    if (const std::string now = std::string(PQhostaddr(raw)) + PQport(raw); now != where) {
-      where = now;
-      const auto left = std::max<std::ptrdiff_t>(hosts--, 1);
-      const auto time = std::chrono::steady_clock::now();
-      share.deadline = time + (limit.deadline - time) / left;
-    }
-    const bool is_first = PQstatus(raw) == CONNECTION_STARTED;
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    const int failed = detail::wait_for(PQsocket(raw), events, is_first ? share : limit);
-    if (failed == ETIMEDOUT && share.deadline < limit.deadline && is_first) {
-      (void)::shutdown(PQsocket(raw), SHUT_RDWR);
-    } else if (failed != 0) {
-      throw std::runtime_error("postgres: no connection: " + detail::text_of(failed));
+    if (const int failed = detail::wait_for(PQsocket(raw), events, limit)) {
+      return "postgres: no connection: " + detail::text_of(failed) + '\n';
     }
     status = PQconnectPoll(raw);
   }
+  (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
+  return status == PGRES_POLLING_OK ? std::string() : PQerrorMessage(raw);
+}
+
+/// No host can have it. libpq finds that out only when it tries one.
+bool is_no_port(const std::string& port) {
+  const long number = std::strtol(port.c_str(), nullptr, 10);
+  return !port.empty() && (number < 1 || number > 65535);
 }
 
 /// Zero and the last result at the end of what was sent, or an errno.
@@ -243,35 +238,33 @@ void postgres_connection::check(const pg_result* result) noexcept {
 }
 
 postgres_connection postgres_factory::create(const create_context& context) const {
-  settings all = read(target_.conninfo);
+  settings all = read(target_.conninfo, target_.keep_alive);
   const bool has_others =
       all.contains("service") || (all["host"] + all["hostaddr"]).find(',') != std::string::npos;
-  look_up(all, context);
-  all.emplace("keepalives", target_.keep_alive.on ? "1" : "0");
-  all.emplace("keepalives_idle", std::to_string(detail::whole_seconds(target_.keep_alive.idle)));
-  all.emplace("keepalives_interval",
-              std::to_string(detail::whole_seconds(target_.keep_alive.interval)));
-  all.emplace("keepalives_count", std::to_string(target_.keep_alive.count));
-  postgres_connection made(start(all));
+  std::string told;
+  const auto places = places_of(all, context, told);
+  auto left = std::ssize(places);
+  for (const settings& place : places) {
+    const auto now = std::chrono::steady_clock::now();
+    postgres_connection made(start(place));
+    PGconn* const raw = made.get();
+    const std::string failure =
+        connect(raw, {now + (context.deadline - now) / left--, context.stop});
+    if (failure.empty()) {
+      return settle(std::move(made), context);
+    }
+    told += failure;
+    if (!has_others && (is_permanent(failure) || PQconnectionNeedsPassword(raw) == 1 ||
+                        is_no_port(place.at("port")))) {
+      throw permanent_failure(told);
+    }
+  }
+  throw std::runtime_error(told);
+}
+
+postgres_connection postgres_factory::settle(postgres_connection made,
+                                             const create_context& context) const {
   PGconn* const raw = made.get();
-  if (raw == nullptr) {
-    throw std::bad_alloc();
-  }
-  bool is_final = false;
-  if (PQstatus(raw) == CONNECTION_BAD) {
-    const long port = std::strtol(all["port"].c_str(), nullptr, 10);
-    is_final = all.contains("port") && !has_others && (port < 1 || port > 65535);
-  } else {
-    (void)PQsetErrorVerbosity(raw, PQERRORS_VERBOSE);
-    connect(raw, context, std::ssize(split(all["hostaddr"])));
-    (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
-  }
-  if (PQstatus(raw) != CONNECTION_OK) {
-    const std::string text = PQerrorMessage(raw);
-    is_final =
-        is_final || (!has_others && (is_permanent(text) || PQconnectionNeedsPassword(raw) == 1));
-    is_final ? throw permanent_failure(text) : throw std::runtime_error(text);
-  }
   made.patience_ = target_.reset_timeout;
   made.receiver_ = PQsetNoticeReceiver(raw, nullptr, nullptr);
   made.processor_ = PQsetNoticeProcessor(raw, nullptr, nullptr);

@@ -3,40 +3,30 @@
 #include <hiredis/alloc.h>
 #include <hiredis/hiredis.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
 #include <new>
 #include <stdexcept>
-#include <vector>
 
-#include "lido/connect/dial.hpp"
 #include "lido/resource/limits.hpp"
 
 namespace lido {
 
 namespace {
 
-using words_view = std::span<const std::string_view>;
-using words_list = std::initializer_list<std::string_view>;
-
-std::string name_of(const char* path, const std::string& host, int port) {
-  const bool has_colons = host.find(':') != std::string::npos;
-  const std::string who = (has_colons ? '[' + host + ']' : host) + ':' + std::to_string(port);
-  return "redis " + (path != nullptr ? path : who) + ": ";
-}
-
-[[noreturn]] void fail(const std::string& text, bool for_ever) {
-  for_ever ? throw permanent_failure(text) : throw std::runtime_error(text);
-}
+using words = std::vector<std::string_view>;
 
 [[noreturn]] void fail(const redisContext* context, const std::string& text,
                        bool for_ever = false) {
-  const char* const host = context->tcp.host;
-  fail(name_of(context->unix_sock.path, host != nullptr ? host : "", context->tcp.port) + text,
-       for_ever);
+  const auto& tcp = context->tcp;
+  const char* const path = context->unix_sock.path;
+  const std::string host = tcp.host != nullptr ? tcp.host : "";
+  const std::string who = path != nullptr ? path : host + ':' + std::to_string(tcp.port);
+  const std::string what = "redis " + who + ": " + text;
+  for_ever ? throw permanent_failure(what) : throw std::runtime_error(what);
 }
 
 void check_status(const redisContext* context, int result) {
@@ -47,47 +37,42 @@ void check_status(const redisContext* context, int result) {
 
 /// Whether a word is in the list, which has capital letters, and a blank at both ends. Not by
 /// toupper, to which the capital of i depends on the language.
-bool is_among(std::string_view word, std::string_view list) {
+bool is_among(std::string_view list, std::string_view word) {
   std::string capitals(1, ' ');
-  for (const char c : word) {
-    capitals += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  }
+  std::transform(word.begin(), word.end(), std::back_inserter(capitals), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
   return list.find(capitals + ' ') != std::string_view::npos;
 }
 
-bool changes_connection(words_view command) {
-  return is_among(command[0],
-                  " MULTI WATCH SUBSCRIBE PSUBSCRIBE SSUBSCRIBE MONITOR SELECT AUTH HELLO CLIENT "
-                  "READONLY ASKING SYNC PSYNC REPLCONF RESET QUIT ");
+/// As `is_among`, of the first word.
+bool begins_with_any(std::string_view list, std::string_view text) {
+  return is_among(list, text.substr(0, text.find(' ')));
 }
 
-/// What RESET leaves.
-bool outlasts_reset(words_view command) {
+/// Whether what a command does stays with the connection, and what stays even after RESET.
+constexpr std::string_view changing =
+    " MULTI WATCH SUBSCRIBE PSUBSCRIBE SSUBSCRIBE MONITOR SELECT AUTH HELLO CLIENT READONLY ASKING "
+    "SYNC PSYNC REPLCONF RESET QUIT ";
+bool outlasts_reset(const words& command) {
   const std::string_view second = command.size() > 1 ? command[1] : std::string_view();
-  return (is_among(command[0], " CLIENT ") && is_among(second, " NO-EVICT NO-TOUCH ")) ||
-         (is_among(command[0], " SCRIPT ") && is_among(second, " DEBUG "));
+  return (is_among(" CLIENT ", command[0]) && is_among(" NO-EVICT NO-TOUCH ", second)) ||
+         (is_among(" SCRIPT ", command[0]) && is_among(" DEBUG ", second));
 }
 
-bool begins_with_any(std::string_view text, words_list beginnings) {
-  return std::any_of(beginnings.begin(), beginnings.end(),
-                     [text](std::string_view one) { return text.starts_with(one); });
-}
+/// Errors of a server that became a replica, or has no data: another connection may do better.
+constexpr std::string_view unfit = " READONLY LOADING MASTERDOWN UNBLOCKED ";
 
-/// Of a server that has become a replica, or has no data: another connection may find a better one.
-bool tells_unfit(std::string_view error) {
-  return begins_with_any(error, {"READONLY ", "LOADING ", "MASTERDOWN ", "UNBLOCKED "});
-}
-
-/// Whether the next try would be refused, too.
+/// Errors that say the same next time. Before Redis 6 they begin with ERR alone.
 bool is_permanent(std::string_view error) {
-  return begins_with_any(
-      error, {"WRONGPASS", "NOAUTH", "NOPERM", "DENIED", "ERR invalid password", "ERR DB index",
-              "ERR invalid DB index", "ERR AUTH", "ERR Client sent AUTH", "ERR SELECT"});
+  constexpr std::string_view old(" INVALID DB AUTH CLIENT SELECT ");
+  return begins_with_any(" WRONGPASS NOAUTH NOPERM DENIED ", error) ||
+         (error.starts_with("ERR ") && begins_with_any(old, error.substr(4)));
 }
 
-/// To PING, of a user without the right to it, or of a server that cannot save its data.
+/// Answers to PING of a user without the right to it, or of a server that cannot save its data.
 bool is_refused_alone(const redis_answer& answer) {
-  return answer.is_error && begins_with_any(answer.text, {"NOPERM", "MISCONF"});
+  return answer.is_error && begins_with_any(" NOPERM MISCONF ", answer.text);
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the answer, which hiredis has limited
@@ -107,23 +92,18 @@ std::string text_of(const redisReply& reply) {
   return text;
 }
 
-/// As hiredis writes commands.
-std::string format(words_view words) {
+std::string format(const words& command) {
   std::vector<const char*> texts;
-  std::vector<std::size_t> lengths;
-  for (const std::string_view word : words) {
+  std::vector<std::size_t> sizes;
+  for (const std::string_view word : command) {
     texts.push_back(word.data());
-    lengths.push_back(word.size());
+    sizes.push_back(word.size());
   }
   char* raw = nullptr;
-  const auto size =
-      redisFormatCommandArgv(&raw, static_cast<int>(words.size()), texts.data(), lengths.data());
+  const auto size = redisFormatCommandArgv(&raw, static_cast<int>(std::ssize(command)),
+                                           texts.data(), sizes.data());
   const std::unique_ptr<char, void (*)(char*)> owner(raw, &redisFreeCommand);
   return size < 0 ? throw std::bad_alloc() : std::string(raw, static_cast<std::size_t>(size));
-}
-
-std::string format(words_list words) {
-  return format(words_view(words.begin(), words.size()));
 }
 
 /// Without SIGPIPE, of which hiredis knows nothing. No longer than the time-out of the context.
@@ -167,72 +147,60 @@ redis_answer receive(redisContext* context, const create_context& limit) {
   }
 }
 
-/// Of hiredis, whose functions a user may call. Zero would be for ever.
-void limit_waits(redisContext* context, time_limit time) {
-  const auto us = std::max<std::int64_t>(time.count() / 1000, 1);
-  const timeval wait{.tv_sec = us / 1'000'000, .tv_usec = us % 1'000'000};
-  check_status(context, redisSetTimeout(context, wait));
-}
-
-redisContext* connect(const redis_target& target, const create_context& limit) {
-  const char* const path = target.path.empty() ? nullptr : target.path.c_str();
-  const std::string who = name_of(path, target.host, target.port);
-  const std::string port = std::to_string(target.port);
-  if (path == nullptr && detail::is_no_port(port)) {
-    fail(who + "there is no such port", /*for_ever=*/true);
-  }
-  std::vector<detail::address> all;
-  int socket = -1;
-  int failed = path != nullptr ? detail::look_up(target.path, all)
-                               : detail::look_up(target.host, port, limit, all);
-  failed = failed == 0 ? detail::dial(all, target.keep_alive, limit, socket) : failed;
-  if (failed != 0) {
-    fail(who + detail::text_of(failed), failed == ENAMETOOLONG);
-  }
-  redisContext* const made = redisConnectFd(socket);
-  if (made == nullptr) {
-    ::close(socket);
-    throw std::bad_alloc();
-  }
-  made->connection_type = path != nullptr ? REDIS_CONN_UNIX : REDIS_CONN_TCP;  // to reconnect
-  (path != nullptr ? made->unix_sock.path : made->tcp.host) =
-      hi_strdup(path != nullptr ? path : target.host.c_str());
+/// What hiredis would know of its peer, to connect anew, if it had connected itself.
+void connect(redisContext* made, const redis_target& target, const create_context& limit) {
+  const bool by_path = !target.path.empty();
+  made->connection_type = by_path ? REDIS_CONN_UNIX : REDIS_CONN_TCP;
+  (by_path ? made->unix_sock.path : made->tcp.host) =
+      hi_strdup((by_path ? target.path : target.host).c_str());
   made->tcp.port = target.port;
-  return made;
+  const std::string port = std::to_string(target.port);
+  std::vector<detail::address> all(by_path ? 1 : 0);
+  if (by_path ? target.path.size() >= sizeof sockaddr_un::sun_path : detail::is_no_port(port)) {
+    fail(made, by_path ? detail::text_of(ENAMETOOLONG) : "there is no such port", true);
+  }
+  if (by_path) {
+    all[0].path.sun_family = AF_UNIX;
+    all[0].size = sizeof(sockaddr_un);
+    target.path.copy(all[0].path.sun_path, target.path.size());
+  }
+  int failed = by_path ? 0 : detail::look_up(target.host, port, limit, all);
+  failed = failed == 0 ? detail::dial(all, target.keep_alive, limit, made->fd) : failed;
+  if (failed != 0) {
+    fail(made, detail::text_of(failed));
+  }
 }
 
 /// Signs in and asks something, in one round trip. With a `word` after a RESET: a user may have
 /// left answers unread, which look like any but that to a word of our own. Where PING is refused
 /// the server repeats it as a command that it does not know.
-void start_session(redisContext* context, const create_context& limit, const redis_target& target,
-                   const std::string& word) {
-  int expected = 0;
-  std::string all;
-  const auto insist = [&](words_list command) {
-    all += format(command);
-    ++expected;
-  };
+void sign_in(redisContext* context, const create_context& limit, const redis_target& target,
+             const std::string& word) {
+  std::vector<words> all;
   if (!word.empty()) {
-    insist({"RESET"});
+    all.push_back({"RESET"});
   }
   if (!target.user.empty()) {  // which may have no password
-    insist({"AUTH", target.user, target.password});
+    all.push_back({"AUTH", target.user, target.password});
   } else if (!target.password.empty()) {
-    insist({"AUTH", target.password});
+    all.push_back({"AUTH", target.password});
   }
+  const std::string database = std::to_string(target.database);
   if (target.database != 0) {
-    insist({"SELECT", std::to_string(target.database)});
+    all.push_back({"SELECT", database});
   }
-  send(context, all + (word.empty() ? format({"PING"}) : format({"PING", word})));
-  redis_answer answer = receive(context, limit);
-  for (; expected != 0 && !answer.is_error; --expected) {
+  all.push_back(word.empty() ? words{"PING"} : words{"PING", word});
+  std::string bytes;
+  std::for_each(all.begin(), all.end(), [&](const words& one) { bytes += format(one); });
+  send(context, bytes);
+  redis_answer answer;
+  for (std::size_t i = 0; i < all.size(); ++i) {
     answer = receive(context, limit);
+    if (answer.is_error && !(i + 1 == all.size() && is_refused_alone(answer))) {
+      fail(context, answer.text, is_permanent(answer.text));
+    }
   }
-  const bool is_refused = expected == 0 && is_refused_alone(answer);
-  if (answer.is_error && !is_refused) {
-    fail(context, answer.text, is_permanent(answer.text));
-  }
-  if (is_refused && !word.empty()) {
+  if (answer.is_error && !word.empty()) {
     send(context, format({word}));
     answer = receive(context, limit);
   }
@@ -250,56 +218,60 @@ bool is_idle(const redisContext* context) {
 
 }  // namespace
 
-redis_connection::redis_connection(redisContext* context) noexcept : context_(context) {}
-
 void redis_connection::closer::operator()(redisContext* context) const noexcept {
   redisFree(context);
 }
 
-redis_answer redis_connection::ask(std::span<const std::string_view> words) {
-  if (words.empty()) {
+redis_answer redis_connection::ask(const words& command) {
+  if (command.empty()) {
     throw std::invalid_argument("redis: an empty command");
   }
-  changed_ = changed_ || changes_connection(words);
-  const bool was_unfit = std::exchange(unfit_, true) || outlasts_reset(words);
-  send(context_.get(), format(words));
+  changed_ = changed_ || is_among(changing, command[0]);
+  const bool was_unfit = std::exchange(unfit_, true) || outlasts_reset(command);
+  send(context_.get(), format(command));
   redis_answer answer = receive(context_.get(), {detail::clock_after(timeout_), {}});
-  unfit_ = was_unfit || (answer.is_error && tells_unfit(answer.text));
+  unfit_ = was_unfit || (answer.is_error && begins_with_any(unfit, answer.text));
   return answer;
 }
 
 redis_answer redis_connection::ask(std::string_view command) {
-  std::vector<std::string_view> words;
+  words all;
   while (!command.empty()) {
     const std::size_t end = std::min(command.find(' '), command.size());
     if (end != 0) {
-      words.push_back(command.substr(0, end));
+      all.push_back(command.substr(0, end));
     }
     command.remove_prefix(std::min(end + 1, command.size()));
   }
-  return ask(words);
+  return ask(all);
 }
 
-void redis_connection::check(const redisReply* answer) noexcept {
+void redis_connection::check(const redisReply* answer) {
   unfit_ = unfit_ || answer == nullptr ||
-           (answer->type == REDIS_REPLY_ERROR && tells_unfit({answer->str, answer->len}));
+           (answer->type == REDIS_REPLY_ERROR && begins_with_any(unfit, answer->str));
 }
 
 redis_connection redis_factory::create(const create_context& context) const {
-  redis_connection made(connect(target_, context));
+  redis_connection made(redisConnectFd(-1));
+  redisContext* const raw = made.context_.get();
+  if (raw == nullptr) {
+    throw std::bad_alloc();
+  }
   made.timeout_ = target_.command_timeout;
-  made.reply_functions_ = made.context_->reader->fn;
+  made.reply_functions_ = raw->reader->fn;
 #ifdef REDIS_REPLY_PUSH
-  made.push_ = made.context_->push_cb;
+  made.push_ = raw->push_cb;
 #endif
+  connect(raw, target_, context);
   begin(made, context, {});
   return made;
 }
 
 bool redis_factory::validate(redis_connection& idle, const create_context& context) const noexcept {
   redisContext* const raw = idle.context_.get();
-  if (!is_idle(raw) || !target_.ping_to_validate) {
-    return is_idle(raw);
+  const bool is_clean = is_idle(raw);
+  if (!is_clean || !target_.ping_to_validate) {
+    return is_clean;
   }
   try {
     send(raw, format({"PING"}));
@@ -312,8 +284,9 @@ bool redis_factory::validate(redis_connection& idle, const create_context& conte
 
 bool redis_factory::reset(redis_connection& used) const noexcept {
   redisContext* const raw = used.context_.get();
-  if (used.unfit_ || !is_idle(raw) || !used.changed_) {
-    return !used.unfit_ && is_idle(raw);
+  const bool is_clean = !used.unfit_ && is_idle(raw);
+  if (!is_clean || !used.changed_) {
+    return is_clean;
   }
   try {
     raw->reader->fn = static_cast<redisReplyObjectFunctions*>(used.reply_functions_);
@@ -331,8 +304,10 @@ bool redis_factory::reset(redis_connection& used) const noexcept {
 void redis_factory::begin(redis_connection& session, const create_context& context,
                           const std::string& word) const {
   redisContext* const raw = session.context_.get();
-  limit_waits(raw, target_.command_timeout);  // a user may have set another limit
-  start_session(raw, context, target_, word);
+  // Of hiredis, whose functions a user may call. Zero would be for ever.
+  const auto us = std::max<std::int64_t>(target_.command_timeout.count() / 1000, 1);
+  check_status(raw, redisSetTimeout(raw, {.tv_sec = us / 1'000'000, .tv_usec = us % 1'000'000}));
+  sign_in(raw, context, target_, word);
   if (target_.on_connect) {
     target_.on_connect(session, context);
   }

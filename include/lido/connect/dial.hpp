@@ -1,19 +1,34 @@
 /// @file
-/// Internal. Connects by name or by path, with a deadline and a stop token, and looks at sockets.
-/// What may fail returns zero, an errno, or a code of getaddrinfo(3), which is negative.
+/// Internal, except for tcp_keep_alive. Connects with a deadline and a stop token, and looks at
+/// sockets. What may fail returns zero, an errno, or a code of getaddrinfo(3), which is negative.
 #pragma once
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "lido/connect/tcp_keep_alive.hpp"
 #include "lido/resource/factory.hpp"
+#include "lido/resource/time_limit.hpp"
 
-namespace lido::detail {
+namespace lido {
+
+/// After `idle` without a byte the kernel asks the peer, and again each `interval`. After `count`
+/// questions without an answer it ends the connection. Choose an `idle` below the time after which
+/// a firewall or a load balancer forgets idle connections. Rounded up to whole seconds.
+struct tcp_keep_alive {
+  bool on = true;
+  time_limit idle = std::chrono::seconds(60);
+  time_limit interval = std::chrono::seconds(10);
+  int count = 3;
+};
+
+namespace detail {
 
 /// What a failure says.
 [[nodiscard]] std::string text_of(int failed);
@@ -37,18 +52,20 @@ enum class aside { look_up, cancel };
 [[nodiscard]] bool run_aside(aside kind, std::function<void()> work, const create_context& limit);
 
 struct address {
-  sockaddr_storage bytes{};
+  union {
+    sockaddr_storage bytes = {};
+    sockaddr any;
+    sockaddr_un path;
+  };
   socklen_t size = 0;
 
   [[nodiscard]] std::string digits() const;
 };
 
-/// Adds the addresses of a name in the order of preference. Those of one family begin at another
-/// one each time. An empty host is this machine.
+/// The addresses of a name in the order of preference, but equal ones begin at another one each
+/// time. An empty host is this machine.
 [[nodiscard]] int look_up(const std::string& host, const std::string& port,
                           const create_context& limit, std::vector<address>& found);
-/// The same of a Unix socket.
-[[nodiscard]] int look_up(const std::string& path, std::vector<address>& found);
 
 /// A number that no port has, or nothing. getaddrinfo(3) would take its lower 16 bits.
 [[nodiscard]] bool is_no_port(const std::string& port) noexcept;
@@ -61,4 +78,5 @@ struct address {
 [[nodiscard]] int dial(const std::vector<address>& all, const tcp_keep_alive& keep_alive,
                        const create_context& limit, int& made) noexcept;
 
-}  // namespace lido::detail
+}  // namespace detail
+}  // namespace lido

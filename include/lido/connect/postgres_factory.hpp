@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "lido/connect/tcp_keep_alive.hpp"
+#include "lido/connect/dial.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/time_limit.hpp"
 
@@ -105,6 +105,9 @@ class postgres_factory {
   static void destroy(postgres_connection& ended, destroy_reason reason) noexcept;
 
  private:
+  [[nodiscard]] postgres_connection settle(postgres_connection made,
+                                           const create_context& context) const;
+
   postgres_target target_;
 };
 

@@ -6,12 +6,12 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "lido/connect/tcp_keep_alive.hpp"
+#include "lido/connect/dial.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/time_limit.hpp"
 
@@ -47,21 +47,21 @@ struct redis_answer {
 /// A connection to Redis. Not thread-safe, but any one thread may have it.
 class redis_connection {
  public:
-  explicit redis_connection(redisContext* context) noexcept;
+  explicit redis_connection(redisContext* context) noexcept : context_(context) {}
 
   /// Sends one command and waits for the answer. Its words are bytes, blanks included. An error is
   /// an answer; throws std::runtime_error if there is none: then the connection is not lent again.
-  /// Commands that change the connection (MULTI, SUBSCRIBE, SELECT and their like) are noticed, and
-  /// undone by the reset. READONLY, LOADING and MASTERDOWN end the connection after this lease.
-  redis_answer ask(std::span<const std::string_view> words);
-  redis_answer ask(std::initializer_list<std::string_view> words) {
-    return ask(std::span(words.begin(), words.size()));
+  /// The reset undoes commands that change the connection (MULTI, SUBSCRIBE, SELECT and the like).
+  /// READONLY, LOADING and MASTERDOWN end the connection after this lease.
+  redis_answer ask(const std::vector<std::string_view>& command);
+  redis_answer ask(std::initializer_list<std::string_view> command) {
+    return ask(std::vector<std::string_view>(command));
   }
   /// The same; its words are separated by blanks.
   redis_answer ask(std::string_view command);
 
   /// Judges the connection by an answer that was not asked for by `ask`. Null: it is of no use.
-  void check(const redisReply* answer) noexcept;
+  void check(const redisReply* answer);
 
   /// For everything else that hiredis has. The reset takes the connection for changed: it costs a
   /// round trip. What it leaves is for the user to undo: CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT

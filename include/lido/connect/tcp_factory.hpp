@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "lido/connect/dial.hpp"
-#include "lido/connect/tcp_keep_alive.hpp"
 #include "lido/resource/factory.hpp"
 
 namespace lido {
