@@ -1,9 +1,10 @@
 /// @file
 /// Keyed resource pools beside one another: a resource of the own key at hand, more threads than
-/// room with one key, with a few, and with one for each thread. One line a measurement.
+/// room with one key, with a few, and with one for each thread.
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <list>
@@ -27,14 +28,20 @@ using lido_bench::stub_connection;
 using lido_bench::time_per_use_of;
 using lido_bench::touch;
 
+/// How many resources there may be of all keys, and of each.
+struct limits {
+  std::size_t total = resources;
+  std::size_t each = resources;
+};
+
 class lido_keyed {
  public:
   static constexpr std::string_view name = "lido_keyed";
-  explicit lido_keyed(std::size_t size, std::chrono::nanoseconds prefer_same_key_for = 10ms)
+  explicit lido_keyed(const limits& most, std::chrono::nanoseconds prefer_same_key_for = 10ms)
       : pool_([](unsigned) { return stub_connection(); },
-              {.max_total = size,
+              {.max_total = most.total,
                .prefer_same_key_for = prefer_same_key_for,
-               .each_key = {.max_size = size}}) {}
+               .each_key = {.max_size = most.each}}) {}
 
   template <class Use>
   void with_one(unsigned key, const Use& use) {
@@ -50,14 +57,14 @@ class lido_keyed {
 class lido_in_turn : public lido_keyed {
  public:
   static constexpr std::string_view name = "lido_in_turn";
-  explicit lido_in_turn(std::size_t size) : lido_keyed(size, 0ns) {}
+  explicit lido_in_turn(const limits& most) : lido_keyed(most, 0ns) {}
 };
 
 /// One key only: what the same pool does without keys.
 class lido_keyless : public lido_bench::lido_resources {
  public:
   static constexpr std::string_view name = "lido_without_keys";
-  using lido_resources::lido_resources;
+  explicit lido_keyless(const limits& most) : lido_resources(most.total) {}
   template <class Use>
   void with_one(unsigned /*key*/, const Use& use) {
     lido_resources::with_one(use);
@@ -69,7 +76,7 @@ class lido_keyless : public lido_bench::lido_resources {
 class mutex_map {
  public:
   static constexpr std::string_view name = "mutex_map_queue";
-  explicit mutex_map(std::size_t size) : room_(size) {}
+  explicit mutex_map(const limits& most) : room_(most.total) {}
 
   template <class Use>
   void with_one(unsigned key, const Use& use) {
@@ -149,15 +156,36 @@ struct plan {
   int rounds = 5;
 };
 
-/// So many threads, and among how many keys they choose.
+/// So many threads, and how each comes by a key: it has its own, as far as there are so many, or
+/// draws one for each use.
 struct crowd {
   unsigned threads;
   unsigned keys;
   const char* title;
+  bool draws = false;
 };
-constexpr crowd pairs[] = {{1, 1, "pair/1"}, {2, 1, "pair/2"}, {8, 1, "pair/8"}, {8, 8, "8 keys"}};
+// Nothing is done with a resource, and there is room for all that can be out.
+constexpr crowd pairs[] = {
+    {1, 1, "same/1"},          {2, 1, "same/2"},          {8, 1, "same/8"},
+    {1, 1, "own/1"},           {2, 2, "own/2"},           {8, 8, "own/8"},
+    {1, 8, "8 keys/1", true},  {2, 8, "8 keys/2", true},  {8, 8, "8 keys/8", true},
+    {1, 1000, "1000/1", true}, {2, 1000, "1000/2", true}, {8, 1000, "1000/8", true}};
+// Two microseconds of work, and eight resources: threads/keys.
 constexpr crowd waits[] = {{16, 1, "16/1"},     {1000, 1, "1000/1"}, {16, 4, "16/4"},
                            {1000, 4, "1000/4"}, {16, 16, "16/each"}, {1000, 1000, "1000/each"}};
+
+/// One thread's draws, each key as likely as the others.
+class alignas(128) lots {
+ public:
+  unsigned draw(unsigned keys) {
+    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<unsigned>(((state_ >> 32) * keys) >> 32);
+  }
+  void seed(unsigned number) { state_ = number; }
+
+ private:
+  std::uint64_t state_ = 0;
+};
 
 template <class Pool>
 struct runner {
@@ -167,61 +195,81 @@ struct runner {
   std::array<result, std::size(waits)> lengthy;
 
   template <class Use>
-  static double measure(const crowd& of, const plan& todo, const Use& use) {
+  static double measure(const crowd& of, const plan& todo, const limits& most, const Use& use) {
     if (!has_keys && of.keys > 1) {
       return 0;
     }
-    Pool pool(resources);
-    return time_per_use_of(of.threads, todo.length,
-                           [&](unsigned number) { pool.with_one(number % of.keys, use); });
+    Pool pool(most);
+    for (unsigned key = 0; of.draws && key < of.keys; ++key) {
+      pool.with_one(key, touch);
+    }
+    std::vector<lots> own(of.threads);
+    for (unsigned number = 0; number < of.threads; ++number) {
+      own[number].seed(number);
+    }
+    return time_per_use_of(of.threads, todo.length, [&](unsigned number) {
+      pool.with_one(of.draws ? own[number].draw(of.keys) : number % of.keys, use);
+    });
   }
 
   void round(const plan& todo) {
     for (std::size_t i = 0; i < brief.size(); ++i) {
-      brief[i].values.push_back(measure(pairs[i], todo, touch));
+      const limits room{.total = resources * pairs[i].keys, .each = resources};
+      brief[i].values.push_back(measure(pairs[i], todo, room, touch));
     }
     for (std::size_t i = 0; i < lengthy.size(); ++i) {
       lengthy[i].values.push_back(
-          measure(waits[i], todo, [](stub_connection& one) { query<2>(one); }));
+          measure(waits[i], todo, {}, [](stub_connection& one) { query<2>(one); }));
     }
   }
 
-  void print() {
+  void print_brief() { print(brief, 1); }
+  void print_lengthy() { print(lengthy, 0); }
+
+ private:
+  static void print(auto& all, int digits) {
     std::printf("%-18s", name.data());
-    for (result& one : brief) {
-      std::printf(" %9.1f", one.median());
-    }
-    for (result& one : lengthy) {
-      std::printf(" %9.0f", one.median());
+    for (result& one : all) {
+      std::printf(" %9.*f", digits, one.median());
     }
     std::puts("");
   }
 };
 
+void print_titles(const auto& crowds) {
+  std::printf("%-18s", "contender");
+  for (const crowd& one : crowds) {
+    std::printf(" %9s", one.title);
+  }
+  std::puts("");
+}
+
 template <class... Contender>
 void compare(const plan& todo, Contender&... contenders) {
   lido_bench::take_turns(todo, contenders...);
   std::printf(
-      "%zu resources over all keys; wall time of all threads for one use, nanoseconds; medians of "
-      "%d\npair: nothing is done with a resource; otherwise 2 us of work; threads/keys; 0: not "
-      "measured\n%-18s",
-      resources, todo.rounds, "contender");
-  for (const crowd& one : pairs) {
-    std::printf(" %9s", one.title);
-  }
-  for (const crowd& one : waits) {
-    std::printf(" %9s", one.title);
-  }
-  std::puts("");
-  (contenders.print(), ...);
+      "wall time of all threads for one use, nanoseconds; medians of %d; 0: not measured\n"
+      "nothing is done with a resource, and there is room for all: keys/threads\n",
+      todo.rounds);
+  print_titles(pairs);
+  (contenders.print_brief(), ...);
+  std::printf("2 us of work, %zu resources over all keys: threads/keys\n", resources);
+  print_titles(waits);
+  (contenders.print_lengthy(), ...);
 }
 
 /// The numbers that are told of it, as ratios of this run.
 template <class Keyed, class Peer>
 void print_ratios(Keyed& keyed, Peer& peer) {
+  const auto print = [](const crowd& of, result& ours, result& others) {
+    std::printf("%s, %s: %.2f of the time of %s\n", Keyed::name.data(), of.title,
+                ours.median() / others.median(), Peer::name.data());
+  };
+  for (std::size_t i = 0; i < std::size(pairs); ++i) {
+    print(pairs[i], keyed.brief[i], peer.brief[i]);
+  }
   for (std::size_t i = 0; i < std::size(waits); ++i) {
-    std::printf("%s, %s: %.2f of the time of %s\n", Keyed::name.data(), waits[i].title,
-                keyed.lengthy[i].median() / peer.lengthy[i].median(), Peer::name.data());
+    print(waits[i], keyed.lengthy[i], peer.lengthy[i]);
   }
 }
 

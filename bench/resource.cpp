@@ -221,9 +221,9 @@ void print_hand_over(int i, const Lido& lido, const Peer& peer) {
 }
 
 /// The numbers that the pool is held to, as ratios of this run.
-template <class Lido, class Overtaking, class ByCallers, class Floor, class Bare, class... Peer>
-void print_ratios(const plan& todo, Lido& lido, Overtaking& overtaking, ByCallers& by_callers,
-                  Floor& floor, Bare& bare, Peer&... peers) {
+template <class Lido, class Barging, class ByTick, class Floor, class Bare, class... Peer>
+void print_ratios(const plan& todo, Lido& lido, Barging& barging, ByTick& by_tick, Floor& floor,
+                  Bare& bare, Peer&... peers) {
   if (todo.pairs) {
     std::printf("mutex_vector / lido: %.2f, %.2f, %.2f for pairs of 1, 2, 8 threads\n",
                 bare.pairs[0].median() / lido.pairs[0].median(),
@@ -237,8 +237,8 @@ void print_ratios(const plan& todo, Lido& lido, Overtaking& overtaking, ByCaller
   };
   if (todo.waiting) {
     crowd("lido", lido);
-    crowd("lido_overtaking", overtaking);
-    crowd("lido_by_callers", by_callers);
+    crowd("lido_barging", barging);
+    crowd("lido_by_tick", by_tick);
     crowd("floor_in_turn", floor);
     std::printf(
         "lido / floor_in_turn: %.2f with 16 threads, %.2f with 1000; %.2f, %.2f in long uses\n",
@@ -277,8 +277,8 @@ int main(int argc, char** argv) {
     }
   }
   lido_bench::use_small_stacks();  // of ten thousand threads
-  compare(todo, runner<lido_bench::lido_resources>(), runner<lido_bench::lido_overtaking>(),
-          runner<lido_bench::lido_by_callers>(), runner<lido_bench::numbers_in_turn>(),
+  compare(todo, runner<lido_bench::lido_resources>(), runner<lido_bench::lido_barging>(),
+          runner<lido_bench::lido_by_tick>(), runner<lido_bench::numbers_in_turn>(),
           runner<lido_bench::bare_mutex>(),
 #if LIDO_BENCH_TBB
           runner<lido_bench::tbb_bounded>(),

@@ -27,13 +27,13 @@ int main() try {
   lido::keyed_resource_pool<std::string, connection> backends(
       connector{},
       {.max_total = 2,
-       .each_key = {.max_size = 2, .name = "backends", .upkeep = lido::maintenance::by_callers}});
+       .each_key = {.max_size = 2, .name = "backends", .maintenance = lido::maintenance::by_tick}});
   ask(backends, "red");
   ask(backends, "red");  // the same connection
   {
     const auto green = backends.acquire("green");
     const auto blue = backends.acquire("blue");  // there is no room for a third: red makes it
-    std::cout << "room moved " << backends.stats().moved << " time\n";
+    std::cout << backends.stats().live << " connections\n";
   }
   // The pool ends its newest key first, as objects end.
 } catch (const std::exception& problem) {
@@ -45,6 +45,6 @@ int main() try {
 //   red answers
 //   red answers
 //   red ends: surplus
-//   room moved 1 time
+//   2 connections
 //   blue ends: closed
 //   green ends: closed

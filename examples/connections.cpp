@@ -33,7 +33,7 @@ struct connector {
 
 int main() try {
   lido::resource_pool<connection> db(
-      connector{}, {.max_size = 1, .name = "db", .upkeep = lido::maintenance::by_callers});
+      connector{}, {.max_size = 1, .name = "db", .maintenance = lido::maintenance::by_tick});
   {
     const auto lease = db.acquire();
     std::cout << lease->ask("one") << '\n';

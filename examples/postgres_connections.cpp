@@ -1,7 +1,8 @@
-// Connections to a PostgreSQL, or to a PgBouncer in transaction mode in front of it: nothing here
-// is different but the address. Usage: postgres_connections CONNINFO
+// Connections to a PostgreSQL, or to a PgBouncer in transaction mode in front of it. Nothing here
+// needs a session. Usage: postgres_connections CONNINFO
 #include <libpq-fe.h>
 
+#include <chrono>
 #include <exception>
 #include <future>
 #include <iostream>
@@ -23,19 +24,28 @@ std::string ask(const lido::postgres_connection& connection, const char* query) 
                                       : throw std::runtime_error(PQerrorMessage(connection.get()));
 }
 
-// [snippet]
 void visit(postgres_pool& pool, bool stays) {
   const auto lease = pool.acquire();
   ask(*lease, "BEGIN");
   ask(*lease, "INSERT INTO visits VALUES (1)");
   if (stays) {
     ask(*lease, "COMMIT");
-  }  // otherwise the pool rolls back, before anybody else has the connection
+  }  // otherwise the pool rolls back, before another user has the connection
+}
+
+// [snippet]
+bool takes_longer(postgres_pool& pool, const char* query, std::chrono::milliseconds limit) {
+  const auto lease = pool.acquire();
+  PQsendQuery(lease->get(), query);
+  // Cancels the query if it is late, and waits for its end.
+  const auto result = lease->finish({std::chrono::steady_clock::now() + limit, {}});
+  return PQresultStatus(result.get()) == PGRES_FATAL_ERROR;
 }
 // [/snippet]
 
 int main(int argc, char** argv) try {
-  const lido::postgres_factory factory({.conninfo = argc == 2 ? argv[1] : ""});
+  const lido::postgres_factory factory(
+      {.conninfo = argc == 2 ? argv[1] : "", .pooling = lido::postgres_pooling::transaction});
   const auto not_for_long = lido::create_errors::fail_fast;  // or acquire would wait for 30 s
   postgres_pool pool(factory, {.max_size = 4, .name = "postgres", .on_create_error = not_for_long});
   ask(*pool.acquire(), "CREATE TABLE visits (n int)");
@@ -48,6 +58,8 @@ int main(int argc, char** argv) try {
   }
   std::cout << ask(*pool.acquire(), "SELECT count(*) FROM visits") << " of 40 visits stay\n";
   ask(*pool.acquire(), "DROP TABLE visits");
+  const bool is_late = takes_longer(pool, "SELECT pg_sleep(60)", std::chrono::milliseconds(100));
+  std::cout << (is_late ? "a slow query was cancelled" : "too fast") << '\n';
   std::cout << (pool.stats().created <= 4 ? "four connections at most" : "too many") << '\n';
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';
@@ -56,4 +68,5 @@ int main(int argc, char** argv) try {
 
 // Prints:
 //   20 of 40 visits stay
+//   a slow query was cancelled
 //   four connections at most

@@ -47,6 +47,8 @@ int main(int argc, char** argv) try {
   for (std::future<void>& thread : threads) {
     thread.get();  // throws what went wrong there
   }
+  pool.acquire()->ask({"SET", "greeting", "hello world"});  // words may have blanks
+  std::cout << pool.acquire()->ask({"GET", "greeting"}).text << '\n';
   std::cout << pool.acquire()->ask("GET visits").text << " visits\n";
   std::cout << (pool.stats().created <= 2 ? "two connections at most" : "too many") << '\n';
 } catch (const std::exception& problem) {
@@ -55,5 +57,6 @@ int main(int argc, char** argv) try {
 }
 
 // Prints:
+//   hello world
 //   100 visits
 //   two connections at most

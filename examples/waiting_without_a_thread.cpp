@@ -25,10 +25,10 @@ struct task {
 
 // [snippet]
 void use_called_back(connection_pool& db) {
-  db.async_acquire(  // the lease comes first; lido::async_acquire of Asio has the error first
-      [](connection_pool::lease_type lease, const std::exception_ptr& error) {
-        if (!error) {
-          std::cout << "callback: use " << ++lease->uses << '\n';
+  db.async_acquire(
+      [](connection_pool::result_type got) {  // a lease, or why there is none
+        if (got) {
+          std::cout << "callback: use " << ++got->uses << '\n';
         }
       },
       1s);

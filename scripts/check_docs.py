@@ -2,11 +2,12 @@
 """What the documents say is there and is so: samples, links, files, tests; and they are no longer than a reader bears.
 
  * A ```cpp block below `<!-- snippet: examples/first_pool.cpp -->` equals the lines between
-   `// [snippet]` and `// [/snippet]` of that file.
+   `// [snippet]` and `// [/snippet]` of that file; one below `<!-- snippet: examples/first_pool.cpp use -->`
+   those behind `// [snippet use]`.
  * Relative links and pictures lead to a file of the repository, and an anchor to a heading.
  * Files named in a document exist.
  * Tests are named in docs/reference/tests.md alone, and each one named there exists.
- * README.md has at most 130 lines and programs of at most 15; all documents together have at most 4,000 lines.
+ * README.md has at most 130 lines and programs of at most 15; the pages in docs/ together have at most 4,000 lines.
  * No text names a place that only one machine has.
 """
 import re
@@ -20,8 +21,9 @@ MOST_LINES_OF_README = 130
 MOST_LINES_OF_PROGRAM = 15
 MOST_LINES = 4000
 
-MARKER = re.compile(r"^<!--\s*snippet:\s*(\S+)\s*-->[ \t]*\n(?:[ \t]*\n)*(?:```cpp[ \t]*\n(.*?)^```[ \t]*$)?", re.S | re.M)
-REGION = re.compile(r"^[ \t]*// \[snippet\][ \t]*\n(.*?)^[ \t]*// \[/snippet\]", re.S | re.M)
+MARKER = re.compile(r"^<!--\s*snippet:\s*(\S+)(?:[ \t]+(\w+))?\s*-->[ \t]*\n(?:[ \t]*\n)*(?:```cpp[ \t]*\n(.*?)^```[ \t]*$)?",
+                    re.S | re.M)
+REGION = re.compile(r"^[ \t]*// \[snippet(?: (\w+))?\][ \t]*\n(.*?)^[ \t]*// \[/snippet\]", re.S | re.M)
 FENCE = re.compile(r"^(?P<mark>```+|~~~+)(?P<language>[^\n]*)\n(?P<body>.*?)^(?P=mark)[ \t]*$", re.S | re.M)
 LINK = re.compile(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 DEFINITION = re.compile(r"^\s{0,3}\[[^\]]+\]:\s+<?([^\s>]+)>?", re.M)
@@ -49,8 +51,8 @@ def markdown(root: Path) -> list[Path]:
     return files_below(root, ["."], lambda path: path.suffix == ".md")
 
 
-def snippet_of(file: Path) -> str | None:
-    regions = REGION.findall(file.read_text(encoding="utf-8"))
+def snippet_of(file: Path, name: str) -> str | None:
+    regions = [lines for named, lines in REGION.findall(file.read_text(encoding="utf-8")) if named == name]
     return textwrap.dedent(regions[0]).strip("\n") if len(regions) == 1 else None
 
 
@@ -58,14 +60,15 @@ def check_snippets(root: Path, file: Path, text: str) -> list[str]:
     errors = []
     for match in MARKER.finditer(text):
         where = f"{file.relative_to(root)}:{line_of(text, match.start())}"
-        source = root / match[1]
-        if match[2] is None:
+        source, name = root / match[1], match[2] or ""
+        if match[3] is None:
             errors.append(f"{where}: no ```cpp block below the snippet marker")
         elif not source.is_file():
             errors.append(f"{where}: {match[1]} does not exist")
-        elif (wanted := snippet_of(source)) is None:
-            errors.append(f"{where}: {match[1]} does not have exactly one // [snippet] ... // [/snippet]")
-        elif match[2].strip("\n") != wanted:
+        elif (wanted := snippet_of(source, name)) is None:
+            begin = f"snippet {name}".strip()
+            errors.append(f"{where}: {match[1]} does not have exactly one // [{begin}] ... // [/snippet]")
+        elif match[3].strip("\n") != wanted:
             errors.append(f"{where}: the block differs from the snippet in {match[1]}")
     return errors
 
@@ -179,9 +182,10 @@ def check_lengths(root: Path, documents: list[Path]) -> list[str]:
         for match in PROGRAM.finditer(text):
             if (lines := match[1].count("\n")) > MOST_LINES_OF_PROGRAM:
                 errors.append(f"README.md:{line_of(text, match.start())}: a program of {lines} lines")
-    total = sum(file.read_text(encoding="utf-8").count("\n") for file in documents)
+    pages = [file for file in documents if file.is_relative_to(root / "docs")]
+    total = sum(file.read_text(encoding="utf-8").count("\n") for file in pages)
     if total > MOST_LINES:
-        errors.append(f"the documents have {total} lines, more than {MOST_LINES}")
+        errors.append(f"the pages in docs/ have {total} lines, more than {MOST_LINES}")
     return errors
 
 

@@ -48,13 +48,8 @@ class pooled {
 
   template <class F>
   auto with(const F& f) {
-    auto lease = pool_.acquire();
-    try {
-      return f(*lease);
-    } catch (...) {
-      lease.discard();  // its state is unknown
-      throw;
-    }
+    const auto lease = pool_.acquire();  // discarded if f throws: its state is unknown then
+    return f(*lease);
   }
 
  private:
@@ -66,7 +61,7 @@ class pooled {
 template <class Backend>
 class awaited {
  public:
-  using lease = lido::resource_lease<typename Backend::connection>;
+  using result = lido::acquire_result<typename Backend::connection>;
 
   awaited(Backend& backend, unsigned connections)
       : pool_(backend.factory(), {.max_size = connections, .name = "backend"}) {
@@ -77,14 +72,11 @@ class awaited {
   /// Calls `reply(text)` in a thread of `context` with what f returns, or what went wrong.
   template <class F, class Reply>
   void with(boost::asio::io_context& context, F f, Reply reply) {
-    const auto then = [f = std::move(f), reply = std::move(reply)](
-                          const std::exception_ptr& refused, lease connection) {
+    const auto then = [f = std::move(f), reply = std::move(reply)](result got) {
       std::string text;
+      auto& connection = got.lease();
       try {
-        if (refused) {
-          std::rethrow_exception(refused);
-        }
-        text = f(*connection);
+        text = connection ? f(*connection) : throw got.error();
         connection.reset();  // before the client is answered
       } catch (const std::exception& problem) {
         connection.discard();  // nothing if it is empty
@@ -92,7 +84,8 @@ class awaited {
       }
       reply(std::move(text));
     };
-    lido::async_acquire(pool_, std::chrono::seconds(5), boost::asio::bind_executor(context, then));
+    lido::async_try_acquire(pool_, std::chrono::seconds(5),
+                            boost::asio::bind_executor(context, then));
   }
 
   /// Requests that had to wait.

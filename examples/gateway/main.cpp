@@ -29,7 +29,7 @@ using gateway::load_result;
 using gateway::options;
 
 constexpr std::chrono::milliseconds warm_up(200);
-constexpr const char* awaiting = "lido::async_acquire";
+constexpr const char* awaiting = "lido::async_try_acquire";
 constexpr const char* connecting = "a connect for each request";
 
 struct way {
@@ -169,7 +169,7 @@ std::vector<way> ways_to(Backend& backend, const options& chosen) {
            lent_by(run_once<gateway::pooled, Backend>, all),
            {}},
           {awaiting,
-           "The same pool where requests wait without a thread (lido::async_acquire): {share}.",
+           "The same pool where requests wait without a thread (lido::async_try_acquire): {share}.",
            lent_by(run_once<gateway::awaited, Backend>, all),
            {}},
           {"lido::resource_pool, half of them",

@@ -68,6 +68,7 @@ class slot_group final : public idle_cache,
   retry_backoff retry;
   const std::uint64_t key_hash;
   std::shared_ptr<const std::string> text;           ///< of the key, for reports; null without keys
+  std::shared_ptr<const std::string> name;           ///< of the pool, with that; null without keys
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
 
   wait_queue queue;

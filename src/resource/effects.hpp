@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -55,6 +57,7 @@ class slot_queue {
 struct lease_report {
   pool_event::kind what;
   lease_info lease;
+  std::shared_ptr<const std::string> pool;  ///< with the key; null without keys
 };
 
 using sleep_word = const atomic<std::uint32_t>*;

@@ -238,7 +238,8 @@ void pool_core::let_go() noexcept {
   locked([&] { self_ = state_->is_drained() ? nullptr : alive; });
 }
 
-void pool_core::set_table(void (*forget)(idle_cache& group, void* table), void* table) noexcept {
+void pool_core::set_table(bool (*forget)(idle_cache& group, void* table) noexcept,
+                          void* table) noexcept {
   forget_group_ = forget;
   table_ = table;
 }
@@ -252,8 +253,7 @@ void pool_core::remove_unused_groups() noexcept {
     return;  // a thread may still look at a group
   }
   state_->for_each_group([&](slot_group& group) {
-    if (state_->can_remove(group)) {
-      forget_group_(group, table_);
+    if (state_->can_remove(group) && forget_group_(group, table_)) {
       state_->remove_group(group);
     }
   });
@@ -286,12 +286,19 @@ void pool_core::for_each_stats_of(void (*f)(const void* key, const resource_pool
 std::vector<lease_info> pool_core::leases() {
   std::vector<lease_info> found;
   const nanos age = read_clocks().age;
+  std::unique_lock<counted_mutex> keys(mutex_, std::defer_lock);
+  if (main_ == nullptr) {
+    keys.lock();  // they stay meanwhile
+  }
   state_->table.for_each([&](const pool_slot& slot) {
     const slot_word before = slot.word();
     if (before.state() != resource_state::in_use) {
       return;
     }
     lease_info info = info_of(slot, age);
+    if (keys.owns_lock()) {
+      info.key = *detail::group_of(slot).text;
+    }
     if (slot.word().in(resource_state::in_use) == before.in(resource_state::in_use)) {
       found.push_back(std::move(info));
     }

@@ -86,7 +86,7 @@ void pool_core::run(effects& out, bool by_pool) noexcept {
   } while (has_next(out));
   for (const lease_report& report : std::exchange(out.tell, {})) {
     tell({.what = report.what,
-          .pool = settings_.name,
+          .pool = name_or_own(report.pool),
           .error = nullptr,
           .text = {},
           .leases = {report.lease}});
@@ -153,21 +153,32 @@ bool pool_core::is_valid(pool_slot& slot, const deadline& until) noexcept {
   std::string text;
   const bool valid = slot.maker->validate(
       slot, {within(settings_.validate_timeout, until).moment(), slot.maker->stop_token()}, text);
-  tell_text(pool_event::kind::validate_failed, text);
+  tell_text(pool_event::kind::validate_failed, slot, text);
   return valid;
 }
 
 /// What a function of the factory threw, if it did.
-void pool_core::tell_text(pool_event::kind what, const std::string& text) const noexcept {
+void pool_core::tell_text(pool_event::kind what, const pool_slot& slot,
+                          const std::string& text) const noexcept {
   if (!text.empty()) {
-    tell({.what = what, .pool = settings_.name, .error = nullptr, .text = text, .leases = {}});
+    tell({.what = what,
+          .pool = name_or_own(detail::group_of(slot).name),
+          .error = nullptr,
+          .text = text,
+          .leases = {}});
   }
 }
 
 bool pool_core::is_reset(pool_slot& slot) noexcept {
   std::string text;
   const bool accepted = slot.maker->reset(slot, text);
-  tell_text(pool_event::kind::reset_failed, text);
+  tell_text(pool_event::kind::reset_failed, slot, text);
+/// Of a pool with keys, or else the pool's own.
+const std::string& pool_core::name_or_own(
+    const std::shared_ptr<const std::string>& name) const noexcept {
+  return name != nullptr ? *name : settings_.name;
+}
+
   return accepted;
 }
 
@@ -192,10 +203,11 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
   slot_grant kept;
   apply([&](pool_state& state, const moment& now) {
     return state.on_created(slot, outcome, now.real - begin, kept, now);
+  const auto name = detail::group_of(slot).name;  // the group may go below
   });
   if (!made) {
     tell({.what = pool_event::kind::create_failed,
-          .pool = settings_.name,
+          .pool = name_or_own(name),
           .error = why != nullptr ? why->error : nullptr,
           .text = why != nullptr ? std::string_view(why->text) : std::string_view(),
           .leases = {}});
@@ -374,10 +386,7 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
   acquire_outcome out{.grant = {}, .cause = cause, .why = nullptr};
   try {
     auto why = std::make_shared<acquire_error::details>();
-    why->pool = settings_.name;
-    if (found.key != nullptr && !found.key->empty()) {
-      why->pool += '[' + *found.key + ']';
-    }
+    why->pool = name_or_own(found.pool);
     why->cause = cause;
     why->counts = found.counts;
     why->total_live = found.total_live;

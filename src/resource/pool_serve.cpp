@@ -66,7 +66,7 @@ void pool_state::explain(acquire_waiter& waiter) noexcept {
   why.counts = counts_of(group);
   why.total_live = room_.live();
   why.max_total = has_groups_ ? room_.max_total() : 0;
-  why.key = group.text;
+  why.pool = group.name;
   why.error = group.error;
   if (table.size() > few) {
     why.holders = monitor.longest();

@@ -131,6 +131,10 @@ pool_settings::pool_settings(const resource_pool_options& options)
       is_barging(options.queueing == queueing::barging),
       reset_by(options.reset_by) {}
 
+std::uint32_t pool_settings::creating_limit(std::uint32_t size) const noexcept {
+  return max_creating != 0 ? max_creating : std::clamp((size + 3) / 4, 1U, 8U);
+}
+
 pool_settings settings_of_keys(const keyed_resource_pool_options& options) {
   resource_pool_options each = options.each_key;
   const auto refuse = [&each](const char* what) { throw_invalid_option(each.name, what); };

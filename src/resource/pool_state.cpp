@@ -56,7 +56,11 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
   auto group = std::make_unique<slot_group>(
       core_, gate, std::move(hooks), limits,
       retry_backoff(settings_.retry_first, settings_.retry_longest), hash);
-  group->text = has_groups_ ? std::make_shared<const std::string>(std::move(key)) : nullptr;
+  if (has_groups_) {
+    group->name = std::make_shared<const std::string>(
+        key.empty() ? settings_.name : settings_.name + '[' + key + ']');
+    group->text = std::make_shared<const std::string>(std::move(key));
+  }
   group->next = groups_;
   if (groups_ != nullptr) {
     groups_->previous = group.get();
@@ -457,7 +461,7 @@ void pool_state::report_return(pool_slot& slot) noexcept {
 
 void pool_state::tell(pool_event::kind what, const pool_slot& slot) noexcept {
   try {
-    out_.tell.push_back({what, info_of(slot, now_.age)});
+    out_.tell.push_back({what, info_of(slot, now_.age), group_of(slot).name});
     if (const auto& key = group_of(slot).text) {
       out_.tell.back().lease.key = *key;
     }

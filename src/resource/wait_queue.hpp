@@ -23,9 +23,9 @@ class slot_group;
 /// What a failed acquire says: the numbers of its group at that moment.
 struct refusal {
   resource_pool_stats counts;
-  std::size_t total_live = 0;  ///< of all keys
-  std::size_t max_total = 0;   ///< 0: a pool without keys
-  std::shared_ptr<const std::string> key;
+  std::size_t total_live = 0;               ///< of all keys
+  std::size_t max_total = 0;                ///< 0: a pool without keys
+  std::shared_ptr<const std::string> pool;  ///< with the key; null without keys
   std::shared_ptr<const create_failure_text> error;
   holder_list holders;
 };

@@ -1,14 +1,18 @@
-/* How those who wait for a resource, those who give one back, and those who stop a wait agree.
+/* How waiters, threads that give a resource back, and threads that stop a wait agree.
  *
- * The protocol of src/resource/resource_waiter.cpp, resource_serve.cpp and resource_acquire.cpp, step by
- * step: one word for each resource, one for each wait, one that counts those who wait, and a mutex
- * for the queue. Memory is sequentially consistent here; what weaker memory does is for lido_model.
- * SPIN goes through every order of steps, for any number of preemptions.
+ * The protocol of include/lido/resource/idle_cache.hpp, src/resource/pool_serve.cpp and
+ * include/lido/concurrency/wait_word.hpp, step by step: one word for each resource, with its mark;
+ * one bit for each; the flags; one word for each wait; and a mutex for the queue. Memory is
+ * sequentially consistent here; lido_model looks at weaker memory. SPIN goes through every order of
+ * steps, for any number of preemptions.
  *
  * Users of one resource each: PATIENT that wait for as long as it takes, one whose time may be over
- * at any moment, one whose wait is stopped by another process. Each rule can be broken: -DUNWATCHED,
- * -DUNLOOKED, -DBLIND_CANCEL, -DSWALLOWED, -DREFUSED, -DIN_FRONT; SPIN then finds what goes wrong.
- * spin.py runs it.
+ * at any moment, one whose wait is stopped by another process. With -DBARGING a waiter is woken and
+ * looks for itself. With -DSHRINKS nobody waits, and the pool ends its resources while they are used.
+ *
+ * Each rule can be broken: -DUNMARKED, -DUNLOOKED, -DBLIND_CANCEL, -DSWALLOWED, -DREFUSED,
+ * -DIN_FRONT, -DSTAYS; with BARGING -DUNCALLED, -DKEPT_CALL, -DAWAY; with SHRINKS -DUNWATCHED and
+ * -DLATE_FLAG. SPIN then finds what goes wrong. spin.py runs it.
  */
 
 #ifndef RESOURCES
@@ -21,35 +25,42 @@
 #define LATE PATIENT          /* gives up when its time is over */
 #define STOPPED (PATIENT + 1) /* is stopped from outside */
 #define NONE 255
+#define OTHER USERS           /* the process that makes the pool smaller */
+#define ALL ((1 << RESOURCES) - 1)
+#define is_open(who) (wait_of[who] == waiting || wait_of[who] == asleep)
 
-mtype = { idle, in_use };                       /* of a resource */
+mtype = { idle, in_use, ended };                /* of a resource */
 mtype = { waiting, asleep, given, cancelled };  /* of a wait */
 
 mtype place[RESOURCES];
+bool mark[RESOURCES];  /* of a resource in use: its release tells the kernel */
+byte bits = ALL;       /* resources that may be idle */
 byte users[RESOURCES];
-byte waits;            /* attention: how many are in the queue */
+bool flag;             /* releases look; newcomers stand back where they must not overtake */
 byte gate = NONE;      /* who has the mutex */
 
 mtype wait_of[USERS];
 byte grant[USERS];
 bool linked[USERS];
+bool called[USERS];    /* woken, and has not looked yet */
+bool there[USERS];     /* what the queue names still exists */
 bool registered;       /* the stop callback of STOPPED */
 byte queue[USERS];
 byte length;
 byte came[USERS];      /* how many had begun to wait before it, since the queue was empty */
 byte arrivals;
-byte served, left;
+byte left;
 
 inline lock(me) { atomic { gate == NONE -> gate = me } }
 inline unlock() { gate = NONE }
 
-inline unlink(who) {
+inline unlink(one) {
   d_step {
     if
-    :: linked[who] ->
+    :: linked[one] ->
        i = 0;
        do
-       :: i < length && queue[i] != who -> i++
+       :: i < length && queue[i] != one -> i++
        :: else -> break
        od;
        do
@@ -58,8 +69,8 @@ inline unlink(who) {
        od;
        length--;
        queue[length] = NONE;
-       linked[who] = false;
-       waits--;
+       linked[one] = false;
+       flag = (length > 0);
        i = 0
     :: else -> skip
     fi
@@ -68,8 +79,9 @@ inline unlink(who) {
 
 /* Under the mutex: `me` begins to wait. */
 inline enqueue(me) {
-  atomic {
+  d_step {
     wait_of[me] = waiting;
+    there[me] = true;
     arrivals = (length == 0 -> 0 : arrivals);
     came[me] = arrivals;
     arrivals++;
@@ -84,97 +96,199 @@ inline enqueue(me) {
     queue[length] = me;
 #endif
     length++;
-    linked[me] = true;
-    waits++
+    linked[me] = true
   }
 }
 
-/* Who is given something is behind nobody that still waits. */
-inline check_turn(who) {
+/* A waiter that is given something stands behind nobody that still waits. */
+inline check_turn(one) {
   d_step {
     i = 0;
     do
     :: i < length ->
-       assert(came[queue[i]] > came[who] || wait_of[queue[i]] == cancelled);
+       assert(came[queue[i]] > came[one] || wait_of[queue[i]] == cancelled);
        i++
     :: else -> break
     od;
-    came[who] = 0;
+    came[one] = 0;
     i = 0
   }
 }
 
 /* A compare-and-swap of the word of a wait: ends it unless it has ended. */
-inline end_wait(who, how, ok) {
+inline end_wait(one, how, ok) {
   atomic {
     if
 #ifdef BLIND_CANCEL
-    :: how == cancelled -> ok = wait_of[who] != given; wait_of[who] = cancelled
-    :: how == given && (wait_of[who] == waiting || wait_of[who] == asleep) -> wait_of[who] = how; ok = true
+    :: how == cancelled -> ok = wait_of[one] != given; wait_of[one] = cancelled
+    :: how == given && is_open(one) -> wait_of[one] = how; ok = true
 #else
-    :: wait_of[who] == waiting || wait_of[who] == asleep -> wait_of[who] = how; ok = true
+    :: is_open(one) -> wait_of[one] = how; ok = true
 #endif
     :: else -> ok = false
     fi
   }
 }
 
-/* Under the mutex: idle resources go to those who wait. `only`: that one, or NONE for all. */
-inline match(only) {
-  have = NONE;
+/* Under the mutex: `who` is the first that still waits, or NONE. Others leave the queue. */
+inline first_open() {
+  who = NONE;
   do
   :: length > 0 ->
-     who = queue[0];
+     atomic {
+       assert(there[queue[0]]);
+       head = queue[0];
+       if
+       :: is_open(head) -> who = head
+       :: else -> skip
+       fi
+     }
      if
-     :: wait_of[who] == given || wait_of[who] == cancelled -> unlink(who) /* has ended: out of the queue */
-     :: else ->
+     :: who != NONE -> break
+     :: else -> unlink(head)
+     fi
+  :: else -> break
+  od
+}
+
+/* Under the mutex: an idle resource, in use from now on, or NONE. Those in use are marked. */
+inline find_fit() {
+  have = NONE;
+  k = 0;
+  do
+  :: k < RESOURCES && have == NONE ->
+     atomic {
+       if
+       :: !(bits & (1 << k)) -> skip
+       :: (bits & (1 << k)) && place[k] == idle -> place[k] = in_use; mark[k] = false; have = k
+       :: else ->
+#ifndef UNMARKED
+          mark[k] = true;
+#endif
+          bits = bits & ~(1 << k)
+       fi
+     }
+     k++
+  :: else -> break
+  od;
+  k = 0
+}
+
+inline make_idle(what) {
+#ifdef REFUSED
+  skip
+#else
+  atomic { place[what] = idle; mark[what] = false }
+  bits = bits | (1 << what)
+#endif
+}
+
+/* Under the mutex: `who` gets a resource, unless its wait has ended at this moment. */
+inline hand_over(what) {
+  unlink(who);
+  grant[who] = what;
+  end_wait(who, given, ok);
+  if
+  :: ok -> check_turn(who)
+  :: else -> skip
+  fi
+}
+
+/* Under the mutex: wakes `who`, which looks for itself. */
+inline call() {
+#ifdef UNCALLED
+  skip
+#else
+  atomic {
+    if
+    :: !called[who] && wait_of[who] == asleep -> wait_of[who] = waiting; called[who] = true
+    :: else -> skip
+    fi
+  }
+#endif
+}
+
+/* Under the mutex: idle resources go to waiters; or, where these look for themselves, the first one
+ * is called, if it is not the one that looks. */
+inline serve(looks) {
+  do
+  :: true ->
+     first_open();
+     if
+     :: who == NONE -> break
+#ifdef BARGING
+     :: who != NONE && !looks ->
+        ok = false;
+        k = 0;
+        do
+        :: k < RESOURCES ->
+           ok = ok || ((bits & (1 << k)) && place[k] == idle);
+           k++
+        :: else -> break
+        od;
+        k = 0;
         if
-        :: have == NONE ->
-           k = (only == NONE -> 0 : only);
-           do
-           :: k < RESOURCES ->
-              atomic { /* lend: a compare-and-swap */
-                if
-                :: place[k] == idle -> place[k] = in_use; have = k
-                :: else -> skip
-                fi
-              }
-              if
-              :: have != NONE || only != NONE -> break
-              :: else -> k++
-              fi
-           :: else -> break
-           od
+        :: ok -> call()
         :: else -> skip
         fi;
+        break
+     :: who != NONE && looks ->
+#else
+     :: else ->
+#endif
+        find_fit();
         if
         :: have == NONE -> break
         :: else ->
-           unlink(who);
-           grant[who] = have;
-           end_wait(who, given, ok);
-           if
-           :: ok ->
-              check_turn(who);
-              have = NONE;
+           ok = false;
+           do
+           :: who != NONE && !ok ->
+              hand_over(have);
               if
-              :: only != NONE -> break
-              :: else -> skip
+              :: ok -> skip
+              :: else -> first_open()
               fi
+           :: else -> break
+           od;
+           if
+           :: !ok -> make_idle(have); break
            :: else -> skip
            fi
         fi
      fi
+  od;
+  have = NONE;
+  who = NONE
+}
+
+/* Under the mutex: a resource that was given back with its mark goes to a waiter, or is idle. */
+inline dispose(what) {
+  first_open();
+#ifdef BARGING
+  if
+  :: who != NONE -> call(); who = NONE
+  :: else -> skip
+  fi;
+#endif
+  ok = false;
+  do
+  :: who != NONE && !ok ->
+     d_step { /* while others wait, its release is reported by the mark */
+       mark[what] = (length > 1);
+       bits = (length > 1 -> bits & ~(1 << what) : bits | (1 << what))
+     }
+     hand_over(what);
+     if
+     :: ok -> skip
+     :: else -> first_open()
+     fi
   :: else -> break
   od;
-#ifndef REFUSED
   if
-  :: have != NONE -> place[have] = idle; have = NONE
+  :: !ok -> make_idle(what)
   :: else -> skip
-  fi
-#else
-  have = NONE
-#endif
+  fi;
+  who = NONE
 }
 
 inline use(what) {
@@ -183,83 +297,162 @@ inline use(what) {
   users[what]--
 }
 
+/* Under the mutex: a pool that has become too small ends what is idle. */
+inline shrink() {
+  k = 0;
+  do
+  :: k < RESOURCES ->
+     atomic {
+       if
+       :: (bits & (1 << k)) && place[k] == idle -> place[k] = ended; bits = bits & ~(1 << k)
+       :: else -> skip
+       fi
+     }
+     k++
+  :: else -> break
+  od;
+  k = 0
+}
+
+/* Under the mutex, after a release. */
+inline settle() {
+#ifdef SHRINKS
+  shrink()
+#else
+  serve(false)
+#endif
+}
+
 inline give_back(what) {
-  place[what] = idle; /* put_back */
+  atomic { /* put_back: a compare-and-swap that fails if there is a mark */
+    ok = mark[what];
+    if
+    :: ok -> skip
+    :: else -> place[what] = idle
+    fi
+  }
   if
-#ifndef UNWATCHED
-  :: waits > 0 ->
+  :: ok ->
      lock(me);
-     match(what);
+     dispose(what);
+     settle();
+     unlock()
+#ifndef UNWATCHED
+  :: !ok && flag ->
+     lock(me);
+     settle();
      unlock()
 #endif
   :: else -> skip
   fi
 }
 
-proctype user(byte me) {
-  byte i = 0, k = 0, who = 0, have = NONE, mine = NONE;
-  bool ok = false;
-
-  /* take_idle: who comes while others wait goes to the queue. */
-  if
-  :: waits == 0 ->
-     do
-     :: k < RESOURCES ->
-        atomic {
-          if
-          :: place[k] == idle -> place[k] = in_use; mine = k
-          :: else -> skip
-          fi
-        }
-        if
-        :: mine != NONE -> break
-        :: else -> k++
-        fi
-     :: else -> break
-     od
-  :: else -> skip
-  fi;
-
-  if
-  :: mine == NONE ->
+/* Until the wait ends. */
+inline sleep() {
+  do
+  :: true ->
+#ifdef BARGING
      lock(me);
-     ok = (length == 0); /* whoever stands in front has looked already */
-     enqueue(me);
-#ifndef UNLOOKED
+     called[me] = false;
+#ifndef AWAY
      if
-     :: ok -> match(NONE)
+     :: linked[me] -> serve(true)
      :: else -> skip
      fi;
 #endif
-     unlock();
-     registered = registered || me == STOPPED;
-
      atomic { /* begin_sleep */
        if
        :: wait_of[me] == waiting -> wait_of[me] = asleep
        :: else -> skip
        fi
      }
+     unlock();
+#else
+     atomic {
+       if
+       :: wait_of[me] == waiting -> wait_of[me] = asleep
+       :: else -> skip
+       fi
+     }
+#endif
      /* park: until the word says otherwise, or the time is over */
      if
-     :: wait_of[me] == given || wait_of[me] == cancelled -> skip
+     :: wait_of[me] != asleep -> skip
      :: me == LATE -> end_wait(me, cancelled, ok)
      fi;
-     atomic { wait_of[me] == given || wait_of[me] == cancelled };
+     if
+     :: wait_of[me] == given || wait_of[me] == cancelled -> break
+     :: else -> skip
+     fi
+  od
+}
+
+proctype user(byte me) {
+  byte i = 0, k = 0, head = 0, who = NONE, have = NONE, mine = NONE;
+  bool ok = false, first = false;
+
+  /* An idle resource, unless others wait that must not be overtaken. */
+  if
+#if defined(BARGING) || defined(SHRINKS)
+  :: true ->
+#else
+  :: !flag ->
+#endif
+     do
+     :: k < RESOURCES && mine == NONE ->
+        atomic {
+          if
+          :: (bits & (1 << k)) && place[k] == idle -> place[k] = in_use; mark[k] = false; mine = k
+          :: else -> skip
+          fi
+        }
+        k++
+     :: else -> break
+     od;
+     k = 0
+#if !defined(BARGING) && !defined(SHRINKS)
+  :: else -> skip
+#endif
+  fi;
+
+  if
+#ifdef SHRINKS
+  :: mine == NONE -> left++; goto end
+#else
+  :: mine == NONE ->
+     lock(me);
+     enqueue(me);
+     flag = true;
+     first = (queue[0] == me); /* otherwise another one has looked, and left marks */
+#ifndef UNLOOKED
+     if
+     :: first -> serve(true)
+     :: else -> skip
+     fi;
+#endif
+     unlock();
+     registered = registered || me == STOPPED;
+     sleep();
      if
      :: wait_of[me] == given -> mine = grant[me]
      :: else ->
         lock(me);
+#ifndef STAYS
         unlink(me);
+#endif
         came[me] = 0;
+#ifndef KEPT_CALL
+        serve(false);
+#endif
         unlock()
-     fi
+     fi;
+     there[me] = false;
 #ifdef SWALLOWED
-     ;
      if
      :: me == STOPPED -> mine = NONE
      :: else -> skip
      fi
+#endif
 #endif
   :: else -> skip
   fi;
@@ -267,12 +460,26 @@ proctype user(byte me) {
   if
   :: mine != NONE ->
      use(mine);
-     served++;
      give_back(mine)
   :: else -> assert(me == LATE || me == STOPPED) /* nobody else goes without */
   fi;
+  left++;
+end: skip
+}
+
+#ifdef SHRINKS
+proctype resizer(byte me) {
+  byte k = 0;
+  lock(me);
+#ifndef LATE_FLAG
+  flag = true;
+#endif
+  shrink();
+  flag = true;
+  unlock();
   left++
 }
+#endif
 
 /* A stop token: cancels the wait, if it is there to be cancelled. */
 proctype stopper() {
@@ -300,14 +507,29 @@ init {
     :: n < USERS -> run user(n); n++
     :: else -> break
     od;
+#ifdef SHRINKS
+    run resizer(OTHER);
+#else
     run stopper()
+#endif
   }
   /* A waiter that is forgotten never leaves: an invalid end state. */
+#ifdef SHRINKS
+  left == USERS + 1;
+#else
   left == USERS;
-  assert(length == 0 && waits == 0);
+#endif
   n = 0;
+#ifdef SHRINKS
+  do
+  :: n < RESOURCES -> assert(place[n] == ended); n++ /* none is kept */
+  :: else -> break
+  od
+#else
+  assert(length == 0 && !flag && bits == ALL);
   do
   :: n < RESOURCES -> assert(place[n] == idle); n++ /* none is lost */
   :: else -> break
   od
+#endif
 }

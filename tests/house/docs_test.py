@@ -89,6 +89,16 @@ class Docs(TreeTest):
     def test_lost_region_is_found(self) -> None:
         self.seed("examples/first.cpp", "  // [/snippet]\n", "", "exactly one")
 
+    def test_named_region_is_told_from_others(self) -> None:
+        self.edit("examples/first.cpp", "  // [/snippet]\n", "  // [/snippet]\n  // [snippet use]\n  use();\n  // [/snippet]\n")
+        self.write("docs/use.md", "# Use\n\n<!-- snippet: examples/first.cpp use -->\n```cpp\nuse();\n```\n")
+        self.assert_clean(self.errors())
+        self.seed("docs/use.md", "use();", "misuse();", "docs/use.md:3", "differs")
+
+    def test_lost_named_region_is_found(self) -> None:
+        self.write("docs/use.md", "# Use\n\n<!-- snippet: examples/first.cpp use -->\n```cpp\nuse();\n```\n")
+        self.assert_fault(self.errors(), "docs/use.md:3", "exactly one // [snippet use]")
+
     def test_marker_without_a_block_is_found(self) -> None:
         self.seed("README.md", "```cpp\n", "Text.\n\n```cpp\n", "no ```cpp block")
 
@@ -131,7 +141,7 @@ class Docs(TreeTest):
 
     def test_too_many_lines_are_found(self) -> None:
         self.write("docs/deep/long.md", "\n" * check_docs.MOST_LINES)
-        self.assert_fault(self.errors(), "the documents have", "more than 4000")
+        self.assert_fault(self.errors(), "the pages in docs/ have", "more than 4000")
 
     def test_dead_definition_is_found(self) -> None:
         self.seed("README.md", "[ref]: docs/tour.md", "[ref]: docs/detour.md", "dead link")

@@ -39,7 +39,7 @@ class last_will {
   ~last_will() {
     if (pool_ != nullptr) {
       async_acquire(*pool_, 10s,
-                    net::bind_executor(executor_, [](const std::exception_ptr&, const fake_lease&) {
+                    net::bind_executor(executor_, [](asio_error_code, const fake_lease&) {
                       FAIL() << "nobody runs it";
                     }));
     }
@@ -58,7 +58,7 @@ TEST_F(AsioContext, WhatEndsWithAContextMayStillAsk) {
     const auto gone = std::make_unique<net::io_context>();
     async_acquire(pool, 10s,
                   net::bind_executor(*gone, [will = last_will(pool, gone->get_executor())](
-                                                const std::exception_ptr&, const fake_lease&) {
+                                                asio_error_code, const fake_lease&) {
                     FAIL() << "nobody runs it";
                   }));
   }
@@ -112,7 +112,7 @@ TEST_F(AsioContext, WhatAPostDestroysMayAskToo) {
       async_acquire(
           pool, 10s,
           net::bind_executor(refusing{&context}, [will = last_will(pool, refusing{&context})](
-                                                     const std::exception_ptr&, const fake_lease&) {
+                                                     asio_error_code, const fake_lease&) {
             FAIL() << "nobody runs it";
           }));
     }
@@ -139,8 +139,7 @@ class AsioStrands : public ::testing::Test {
   void ask_without_strand(net::io_context& context) {
     std::stop_source stop;
     (void)stop.request_stop();
-    async_acquire(pool, 10s,
-                  net::bind_executor(context, [](const std::exception_ptr&, const fake_lease&) {}),
+    async_acquire(pool, 10s, net::bind_executor(context, [](asio_error_code, const fake_lease&) {}),
                   stop.get_token());
   }
 
@@ -182,7 +181,7 @@ TYPED_TEST(AsioStrands, WaitsEndBeforeStrandsThatAreNewerThanTheFirst) {
     auto held = std::make_shared<fake_lease>(this->pool.acquire());
     async_acquire(this->pool, 10s,
                   net::bind_executor(strand, [seen = witness(held, strand_has_ended)](
-                                                 const std::exception_ptr&, const fake_lease&) {
+                                                 asio_error_code, const fake_lease&) {
                     FAIL() << "nobody runs it";
                   }));
     net::post(strand, [held = std::move(held)] { FAIL() << "nobody runs it"; });
@@ -206,7 +205,7 @@ TYPED_TEST(AsioStrands, AContextMayEndBesideTheEndOfWaitsInThem) {
     for (int i = 0; i < size; ++i) {
       async_acquire(this->pool, 10s,
                     net::bind_executor(TypeParam::make(*context),
-                                       [counted](const std::exception_ptr&, const fake_lease&) {}));
+                                       [counted](asio_error_code, const fake_lease&) {}));
     }
     std::atomic<bool> begun{false};
     const std::jthread releasing([&] {

@@ -1,17 +1,18 @@
-// The letters and numbers are those of docs/reference/tests.md.
+// Keys share one limit: room goes from key to key, and what one suffers takes nothing from others.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "lido/keyed_resource_pool.hpp"
-#include "support/crew.hpp"
 #include "support/fake_server.hpp"
 
 namespace lido {
@@ -28,11 +29,9 @@ struct session {
 struct hosts {
   std::atomic<int> next{1};
   std::atomic<int> alive{0};
-  std::atomic<int> most{0};
   std::atomic<bool> down{false};
   std::atomic<const char*> down_host{""};
   std::atomic<int> refused{0};
-  std::atomic<bool> slow_destroy{false};
 };
 
 struct session_dialer {
@@ -43,29 +42,22 @@ struct session_dialer {
       ++all->refused;
       throw std::runtime_error("no route to " + host);
     }
-    const int alive = ++all->alive;
-    int most = all->most;
-    while (alive > most && !all->most.compare_exchange_weak(most, alive)) {
-    }
+    ++all->alive;
     return {host, all->next++};
   }
-  static bool validate(session& idle) { return !idle.host.empty(); }
-  void destroy(session& /*ended*/, destroy_reason /*why*/) const noexcept {
-    test::wait_while(all->slow_destroy);
-    --all->alive;
-  }
+  void destroy(session& /*ended*/, destroy_reason /*why*/) const noexcept { --all->alive; }
 };
 
 using session_pool = keyed_resource_pool<std::string, session>;
-using session_lease = keyed_lease<session>;
+using session_lease = resource_lease<session>;
 
 class KeyedResourcePool : public ::testing::Test {
  protected:
   void TearDown() override { EXPECT_EQ(all.alive, 0); }
 
-  static keyed_resource_pool_options options(std::size_t total, std::size_t each) {
-    return {.max_total = total,
-            .each_key = {.max_size = each, .name = "hosts", .upkeep = maintenance::by_tick}};
+  static keyed_resource_pool_options options(std::size_t total, std::size_t each,
+                                             maintenance by = maintenance::by_tick) {
+    return {.max_total = total, .each_key = {.max_size = each, .name = "hosts", .maintenance = by}};
   }
 
   hosts all;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
@@ -73,13 +65,9 @@ class KeyedResourcePool : public ::testing::Test {
 
 acquire_failure failure_of(session_pool& pool, const std::string& key,
                            std::chrono::milliseconds time, std::stop_token stop = {}) {
-  try {
-    (void)pool.acquire_for(key, time, std::move(stop));
-  } catch (const acquire_error& error) {
-    return error.cause();
-  }
-  ADD_FAILURE() << "the acquire went well";
-  return acquire_failure::closed;
+  const auto result = pool.try_acquire_for(key, time, std::move(stop));
+  EXPECT_FALSE(result) << "the acquire went well";
+  return result ? acquire_failure::closed : result.failure();
 }
 
 TEST_F(KeyedResourcePool, EachKeyHasItsOwnResources) {
@@ -103,20 +91,6 @@ TEST_F(KeyedResourcePool, BothLimitsAreExact) {
   EXPECT_EQ(pool.stats().in_use, 3U);
 }
 
-TEST_F(KeyedResourcePool, AnIdleResourceOfAnotherKeyMakesRoom) {
-  session_pool pool(session_dialer{&all}, options(2, 2));
-  pool.acquire("new").reset();
-  pool.acquire("old").reset();
-  pool.tick();
-  pool.acquire("new").reset();
-  pool.tick();
-  EXPECT_EQ(pool.acquire("third")->host, "third");
-  EXPECT_EQ(pool.stats("old")->live, 0U);  // of the key that was not used for longest
-  EXPECT_EQ(pool.stats("new")->live, 1U);
-  EXPECT_EQ(pool.stats().moved, 1U);
-  EXPECT_EQ(all.most, 2);
-}
-
 // POOL-391, POOL-401: freed capacity of one key is not usable by waiters of another key.
 TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
   using way = void (*)(session_pool&, session_lease&);
@@ -124,11 +98,11 @@ TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
       [](session_pool& /*pool*/, session_lease& lease) { lease.reset(); },
       [](session_pool& /*pool*/, session_lease& lease) { lease.discard(); },
       [](session_pool& pool, session_lease& lease) {
-        (void)pool.kill(std::string("a"), lease.handle());
+        (void)pool.kill(lease.handle());
         lease.reset();
       },
       [](session_pool& pool, session_lease& lease) {
-        pool.flush(std::string("a"));
+        pool.flush("a");
         lease.reset();
       },
       [](session_pool& /*pool*/, session_lease& lease) { (void)lease.detach(); }};
@@ -143,62 +117,36 @@ TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
   --all.alive;  // the detached one
 }
 
-TEST_F(KeyedResourcePool, WhatIsBeingClosedCounts) {
+// However they end what they had.
+TEST_F(KeyedResourcePool, B6ABusyKeyDoesNotStarveOthers) {
+  using way = void (*)(session_lease&);
+  const std::array<way, 3> ways{[](session_lease& lease) { lease.reset(); },
+                                [](session_lease& lease) { lease.discard(); },
+                                [](session_lease& lease) { (void)lease.detach(); }};
   session_pool pool(session_dialer{&all}, options(1, 1));
-  pool.acquire("a").reset();
-  all.slow_destroy = true;
-  std::jthread evicts([&] { EXPECT_EQ(pool.acquire_for("b", 20s)->host, "b"); });
-  ASSERT_TRUE(eventually([&] { return pool.stats("a")->closing == 1; }));
-  EXPECT_EQ(failure_of(pool, "c", 20ms), acquire_failure::timed_out);
-  all.slow_destroy = false;
-  evicts.join();
-  EXPECT_EQ(all.most, 1);
-}
-
-TEST_F(KeyedResourcePool, ABusyKeyDoesNotKeepOthersWaitingForEver) {
-  session_pool pool(session_dialer{&all}, options(1, 1));
-  std::atomic<bool> done{false};
-  std::vector<std::jthread> busy;
-  for (int i = 0; i < 3; ++i) {
-    busy.emplace_back([&] {
-      while (!done) {
-        const session_lease lease = pool.acquire_for("busy", 20s);
-        std::this_thread::sleep_for(1ms);
-      }
-    });
+  for (const way end : ways) {
+    std::atomic<bool> done{false};
+    std::vector<std::jthread> busy;
+    for (int i = 0; i < 3; ++i) {
+      busy.emplace_back([&] {
+        while (!done) {
+          session_lease lease = pool.acquire_for("busy", 20s);
+          std::this_thread::sleep_for(1ms);
+          end(lease);
+        }
+      });
+    }
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(pool.try_acquire_for("quiet", 10s));
+    }
+    done = true;
   }
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
-  for (int i = 0; i < 5; ++i) {
-    EXPECT_NO_THROW((void)pool.acquire_for("quiet", 10s));
-  }
-  done = true;
-}
-
-// However they give back what they had.
-TEST_F(KeyedResourcePool, B6AKeyWhoseUsersDiscardDoesNotStarveOthers) {
-  session_pool pool(session_dialer{&all}, options(1, 1));
-  std::atomic<bool> done{false};
-  std::vector<std::jthread> busy;
-  for (int i = 0; i < 3; ++i) {
-    busy.emplace_back([&] {
-      while (!done) {
-        session_lease lease = pool.acquire_for("busy", 20s);
-        std::this_thread::sleep_for(1ms);
-        lease.discard();
-      }
-    });
-  }
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
-  for (int i = 0; i < 5; ++i) {
-    EXPECT_NO_THROW((void)pool.acquire_for("quiet", 10s));
-  }
-  done = true;
+  all.alive = static_cast<int>(pool.stats().live);  // not those that were detached
 }
 
 TEST_F(KeyedResourcePool, B6AHostThatIsDownKeepsNoRoomFromOthers) {
-  keyed_resource_pool_options shared = options(2, 2);
-  shared.each_key.upkeep = maintenance::background;
-  session_pool pool(session_dialer{&all}, shared);
+  session_pool pool(session_dialer{&all}, options(2, 2, maintenance::background));
   all.down_host = "down";
   std::stop_source stop;
   std::vector<std::jthread> waiting;
@@ -208,32 +156,20 @@ TEST_F(KeyedResourcePool, B6AHostThatIsDownKeepsNoRoomFromOthers) {
     });
   }
   ASSERT_TRUE(eventually([&] { return all.refused >= 2; }));
-  EXPECT_NO_THROW((void)pool.acquire_for("up", 10s));
+  EXPECT_TRUE(pool.try_acquire_for("up", 10s));
   stop.request_stop();
 }
 
 TEST_F(KeyedResourcePool, B6AHostThatComesUpAgainIsServed) {
-  keyed_resource_pool_options shared = options(1, 1);
-  shared.each_key.upkeep = maintenance::background;
-  session_pool pool(session_dialer{&all}, shared);
-  all.down_host = "down";
-  std::jthread waiting([&] { EXPECT_NO_THROW((void)pool.acquire_for("down", 20s)); });
-  ASSERT_TRUE(eventually([&] { return all.refused >= 1; }));
-  EXPECT_NO_THROW((void)pool.acquire_for("up", 10s));  // has its room now, and keeps it idle
-  all.down_host = "";
-}
-
-TEST_F(KeyedResourcePool, TheSameKeyIsPreferredAtFirst) {
-  keyed_resource_pool_options patient = options(1, 1);
-  patient.prefer_same_key_for = 1h;
-  session_pool pool(session_dialer{&all}, patient);
-  session_lease held = pool.acquire("a");
-  const int id = held->id;
-  std::jthread foreign([&] { EXPECT_EQ(pool.acquire_for("b", 20s)->host, "b"); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
-  std::jthread own([&] { EXPECT_EQ(pool.acquire_for("a", 20s)->id, id); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
-  held.reset();
+  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
+    session_pool pool(session_dialer{&all}, options(1, 1, by));
+    all.down_host = "down";
+    all.refused = 0;
+    std::jthread waiting([&] { EXPECT_TRUE(pool.try_acquire_for("down", 20s)); });
+    ASSERT_TRUE(eventually([&] { return all.refused >= 1; }));
+    EXPECT_TRUE(pool.try_acquire_for("up", 10s));  // has its room now, and keeps it idle
+    all.down_host = "";
+  }
 }
 
 TEST_F(KeyedResourcePool, FailuresOfOneKeyTakeNothingFromOthers) {
@@ -249,13 +185,16 @@ TEST_F(KeyedResourcePool, FailuresOfOneKeyTakeNothingFromOthers) {
   EXPECT_EQ(pool.stats("b")->in_use, 2U);
 }
 
-// That none of them makes a key: KeyedLookup.
-TEST_F(KeyedResourcePool, AKeyMayBeNamedByAnythingThatIsAString) {
-  session_pool pool(session_dialer{&all}, options(2, 2));
-  const int id = pool.acquire(std::string_view("a"))->id;
-  EXPECT_EQ(pool.acquire("a")->id, id);
-  EXPECT_EQ(pool.acquire(std::string("a"))->id, id);
-  EXPECT_FALSE(pool.stats(std::string_view("b")));
+TEST_F(KeyedResourcePool, MinIdleResourcesOfEachUsedKeyAreMadeAhead) {
+  keyed_resource_pool_options ahead = options(5, 3, maintenance::background);
+  ahead.each_key.min_idle = 2;
+  session_pool pool(session_dialer{&all}, ahead);
+  EXPECT_EQ(pool.stats().live, 0U) << "no key is known";
+  for (const char* const key : {"a", "b"}) {
+    EXPECT_TRUE(pool.try_acquire_for(key, 10s));
+    EXPECT_TRUE(eventually([&] { return pool.stats(key)->idle >= 2; })) << key;
+  }
+  EXPECT_LE(pool.stats().live, 5U);
 }
 
 TEST_F(KeyedResourcePool, AKeyWithoutResourcesIsForgotten) {
@@ -267,16 +206,24 @@ TEST_F(KeyedResourcePool, AKeyWithoutResourcesIsForgotten) {
   EXPECT_EQ(pool.acquire("a")->host, "a");
 }
 
-TEST_F(KeyedResourcePool, KillAndFlushReachTheirKeyAlone) {
-  session_pool pool(session_dialer{&all}, options(4, 2));
-  pool.acquire("b").reset();
-  session_lease a = pool.acquire("a");
-  EXPECT_FALSE(pool.kill("nobody", a.handle()));
-  EXPECT_TRUE(pool.kill("a", a.handle()));
-  a.reset();
-  EXPECT_EQ(pool.stats("a")->destroyed_for(destroy_reason::killed), 1U);
-  pool.flush("b");
-  EXPECT_EQ(pool.stats("b")->destroyed_for(destroy_reason::flushed), 1U);
+// Its first resource is the first of a new key then.
+TEST_F(KeyedResourcePool, KillNeverReachesAResourceOfAKeyThatCameAgain) {
+  session_pool pool(session_dialer{&all}, options(2, 2));
+  session_lease first = pool.acquire("a");
+  const resource_handle old = first.handle();
+  first.discard();
+  pool.tick();
+  const session_lease second = pool.acquire("a");
+  EXPECT_FALSE(pool.kill(old));
+  EXPECT_TRUE(pool.kill(second.handle()));
+}
+
+TEST_F(KeyedResourcePool, AThreadOfThePoolEndsWhatWasIdleForTooLong) {
+  keyed_resource_pool_options brief = options(4, 4, maintenance::background);
+  brief.each_key.idle_timeout = 10ms;
+  session_pool pool(session_dialer{&all}, brief);
+  pool.acquire("a").reset();
+  EXPECT_TRUE(eventually([&] { return pool.stats().keys == 0; }));
 }
 
 TEST_F(KeyedResourcePool, CloseWakesTheWaitersOfAllKeysAndSaysWhoIsLeft) {
@@ -304,46 +251,23 @@ TEST_F(KeyedResourcePool, G1ALeaseMayOutliveThePool) {
   EXPECT_EQ(kept->host, "a");
 }
 
-TEST_F(KeyedResourcePool, AThreadOfThePoolEndsWhatWasIdleForTooLong) {
-  keyed_resource_pool_options background = options(4, 4);
-  background.each_key.upkeep = maintenance::background;
-  background.each_key.idle_timeout = 10ms;
-  session_pool pool(session_dialer{&all}, background);
-  pool.acquire("a").reset();
-  EXPECT_TRUE(eventually([&] { return pool.stats().keys == 0; }));
-}
-
-/// One host answers a validation only when it is told to.
-struct patient_dialer {
-  std::atomic<bool>* hangs;
-  std::atomic<bool>* asked;
-
-  static session create(const std::string& host) { return {host, 1}; }
-  bool validate(session& idle) const {
-    *asked = *asked || idle.host == "slow";
-    while (idle.host == "slow" && *hangs) {
-      std::this_thread::sleep_for(1ms);
+// boostorg/mysql #370: those who wait get an error, and need nothing of the pool for that.
+TEST_F(KeyedResourcePool, G2WaitersGetAnErrorAtTheEnd) {
+  all.down = true;
+  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
+    for (int round = 0; round < 10; ++round) {
+      keyed_resource_pool_options failing = options(4, 2, by);
+      failing.each_key.retry_first = 5s;
+      auto pool = std::make_unique<session_pool>(session_dialer{&all}, failing);
+      std::vector<std::jthread> waiters;
+      for (const char* key : {"a", "b", "a", "b"}) {
+        waiters.emplace_back(
+            [&all = *pool, key] { EXPECT_EQ(failure_of(all, key, 20s), acquire_failure::closed); });
+      }
+      ASSERT_TRUE(eventually([&] { return pool->stats().waiters == 4; }));
+      pool.reset();
     }
-    return true;
   }
-};
-
-TEST_F(KeyedResourcePool, WhoLooksAtAKeyTakesNoRoomFromOthers) {
-  std::atomic<bool> hangs{true};
-  std::atomic<bool> asked{false};
-  keyed_resource_pool_options two = options(2, 2);
-  two.each_key.keepalive = 1ns;
-  session_pool pool(patient_dialer{&hangs, &asked}, two);
-  pool.acquire("slow").reset();
-  pool.acquire("idle").reset();
-  std::jthread ticking([&] {
-    for (int i = 0; i < 3; ++i) {
-      pool.tick();
-    }
-  });
-  ASSERT_TRUE(eventually([&] { return asked.load(); }));
-  EXPECT_EQ(pool.acquire_for("new", 5s)->host, "new");
-  hangs = false;
 }
 
 TEST_F(KeyedResourcePool, WrongOptionsAreNamed) {
@@ -360,26 +284,14 @@ TEST_F(KeyedResourcePool, WrongOptionsAreNamed) {
   EXPECT_TRUE(names(options(65536, 1), "max_total"));
   EXPECT_TRUE(names(options(1, 0), "max_size"));
   keyed_resource_pool_options wrong = options(2, 2);
-  wrong.each_key.min_idle = 1;
-  EXPECT_TRUE(names(wrong, "min_idle"));
+  wrong.each_key.reserve = 1;
+  EXPECT_TRUE(names(wrong, "reserve"));
   wrong = options(2, 2);
-  wrong.each_key.overtake_for = 1ms;
-  EXPECT_TRUE(names(wrong, "overtake_for"));
+  wrong.each_key.min_idle = 3;
+  EXPECT_TRUE(names(wrong, "min_idle"));
   wrong = options(2, 2);
   wrong.prefer_same_key_for = -1ns;
   EXPECT_TRUE(names(wrong, "prefer_same_key_for"));
-}
-
-TEST_F(KeyedResourcePool, ManyKeysBesideOneAnotherKeepTheLimit) {
-  session_pool pool(session_dialer{&all}, options(3, 2));
-  test::run_crew(6, [&](unsigned thread) {
-    for (unsigned i = 0; i < 300; ++i) {
-      const std::string key(1, static_cast<char>('a' + (thread * 7 + i * 5) % 6));
-      EXPECT_EQ(pool.acquire_for(key, 20s)->host, key);
-    }
-  });
-  EXPECT_LE(all.most, 3);
-  EXPECT_EQ(pool.stats().waiters, 0U);
 }
 
 }  // namespace

@@ -136,40 +136,54 @@ auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
 /// slot. Throws std::bad_alloc before the wait begins. Requires: the pool lives until the wait has
 /// begun; no executor of the handler owns its context.
 template <class Pool, class CompletionToken, class Rep, class Period>
-auto async_acquire(Pool& pool, std::chrono::duration<Rep, Period> timeout, CompletionToken&& token,
-                   std::stop_token stop = {}) {
+[[gnu::always_inline]] inline auto async_acquire(Pool& pool,
+                                                 std::chrono::duration<Rep, Period> timeout,
+                                                 CompletionToken&& token,
+                                                 std::stop_token stop = {}) {
   using R = typename Pool::value_type;
   return detail_asio::initiate<acquire_result<R>, void(asio_error_code, resource_lease<R>),
                                detail_asio::with_code>(
-      [from = &pool, timeout](auto callback, std::stop_token stops) {
-        from->async_acquire(std::move(callback), timeout, std::move(stops));
+      [from = &pool, at = lido::detail::place::here(), timeout](auto callback,
+                                                                std::stop_token stops) {
+        from->async_acquire_at(at, std::move(callback), timeout, std::move(stops));
       },
       std::move(stop), std::forward<CompletionToken>(token));
 }
 
+/// The same, up to the pool's `acquire_timeout`.
+template <class Pool, class CompletionToken>
+[[gnu::always_inline]] inline auto async_acquire(Pool& pool, CompletionToken&& token) {
+  return async_acquire(pool, pool.acquire_timeout(), std::forward<CompletionToken>(token));
+}
+
 /// The same with the signature `void(acquire_result<R>)`, which has the numbers of the pool.
 template <class Pool, class CompletionToken, class Rep, class Period>
-auto async_try_acquire(Pool& pool, std::chrono::duration<Rep, Period> timeout,
-                       CompletionToken&& token, std::stop_token stop = {}) {
+[[gnu::always_inline]] inline auto async_try_acquire(Pool& pool,
+                                                     std::chrono::duration<Rep, Period> timeout,
+                                                     CompletionToken&& token,
+                                                     std::stop_token stop = {}) {
   using R = typename Pool::value_type;
   return detail_asio::initiate<acquire_result<R>, void(acquire_result<R>),
                                detail_asio::with_result>(
-      [from = &pool, timeout](auto callback, std::stop_token stops) {
-        from->async_acquire(std::move(callback), timeout, std::move(stops));
+      [from = &pool, at = lido::detail::place::here(), timeout](auto callback,
+                                                                std::stop_token stops) {
+        from->async_acquire_at(at, std::move(callback), timeout, std::move(stops));
       },
       std::move(stop), std::forward<CompletionToken>(token));
 }
 
 /// Of a pool with keys; `key` is copied.
 template <class Pool, class CompletionToken, class Rep, class Period>
-auto async_acquire(Pool& pool, typename Pool::key_type key,
-                   std::chrono::duration<Rep, Period> timeout, CompletionToken&& token,
-                   std::stop_token stop = {}) {
+[[gnu::always_inline]] inline auto async_acquire(Pool& pool, typename Pool::key_type key,
+                                                 std::chrono::duration<Rep, Period> timeout,
+                                                 CompletionToken&& token,
+                                                 std::stop_token stop = {}) {
   using R = typename Pool::value_type;
   return detail_asio::initiate<acquire_result<R>, void(asio_error_code, resource_lease<R>),
                                detail_asio::with_code>(
-      [from = &pool, timeout, key = std::move(key)](auto callback, std::stop_token stops) {
-        from->async_acquire(key, std::move(callback), timeout, std::move(stops));
+      [from = &pool, at = lido::detail::place::here(), timeout, key = std::move(key)](
+          auto callback, std::stop_token stops) {
+        from->async_acquire_at(at, key, std::move(callback), timeout, std::move(stops));
       },
       std::move(stop), std::forward<CompletionToken>(token));
 }
@@ -185,6 +199,7 @@ auto async_close(Pool& pool, std::chrono::duration<Rep, Period> timeout, Complet
       std::stop_token(), std::forward<CompletionToken>(token));
 }
 
+#if defined(LIDO_ASIO_HAS_COROUTINES)
 /// For coroutines of Asio: `f(R&)` returns an `awaitable`. The resource is discarded if `f` throws,
 /// or if the coroutine is destroyed while it is suspended.
 template <class Pool, class F, class Rep, class Period>
@@ -201,6 +216,7 @@ auto async_with(Pool& pool, std::chrono::duration<Rep, Period> timeout, F f)
     co_return result;
   }
 }
+#endif
 
 }  // namespace LIDO_ASIO_NAMESPACE
 

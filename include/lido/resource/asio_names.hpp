@@ -15,6 +15,7 @@
 #include <asio/post.hpp>
 #include <asio/query.hpp>
 #include <asio/strand.hpp>
+#include <asio/use_awaitable.hpp>
 
 #define LIDO_ASIO_NAMESPACE standalone_asio
 namespace lido::detail {
@@ -27,6 +28,9 @@ namespace net = ::asio;
 #include <asio/associated_cancellation_slot.hpp>
 #define LIDO_ASIO_HAS_CANCELLATION
 #endif
+#if defined(ASIO_HAS_CO_AWAIT)
+#define LIDO_ASIO_HAS_COROUTINES
+#endif
 
 #else
 
@@ -38,6 +42,7 @@ namespace net = ::asio;
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #define LIDO_ASIO_NAMESPACE boost_asio
 namespace lido::detail {
@@ -49,6 +54,9 @@ namespace net = ::boost::asio;
 #if __has_include(<boost/asio/associated_cancellation_slot.hpp>)
 #include <boost/asio/associated_cancellation_slot.hpp>
 #define LIDO_ASIO_HAS_CANCELLATION
+#endif
+#if defined(BOOST_ASIO_HAS_CO_AWAIT)
+#define LIDO_ASIO_HAS_COROUTINES
 #endif
 
 #endif

@@ -98,18 +98,7 @@ class acquire_awaiter {
     return outcome_.grant.slot != nullptr;
   }
   bool await_suspend(std::coroutine_handle<> coroutine) {
-    auto line = std::make_shared<coroutine_line>();
-    // relaxed: no other thread knows it
-    line->result.store(&outcome_, std::memory_order_relaxed);
-    end_ = std::stop_source();
-    on_stop_.emplace(request_.stop, stopper{end_});
-    request_.stop = end_.get_token();
-    line_ = line;  // the awaiter may be gone below
-    std::unique_ptr<acquire_completion> done = std::make_unique<coroutine_completion>(
-        line, coroutine,
-        [](const slot_grant& grant) noexcept { grant.slot->record.cache->release(grant); });
-    core_.acquire_async(request_, done);
-    return !line->both.comes_second();
+    return suspend(coroutine, [] {});
   }
   [[nodiscard]] Result await_resume() {
     acquire_result<R> result(std::move(outcome_));
@@ -122,6 +111,24 @@ class acquire_awaiter {
 
  protected:
   void set_group(const group_finder& group) noexcept { request_.group = group; }
+  /// `add_key()` makes the key known, if it is not.
+  template <class AddKey>
+  bool suspend(std::coroutine_handle<> coroutine, const AddKey& add_key) {
+    auto line = std::make_shared<coroutine_line>();
+    // relaxed: no other thread knows it
+    line->result.store(&outcome_, std::memory_order_relaxed);
+    end_ = std::stop_source();
+    on_stop_.emplace(request_.stop, stopper{end_});
+    request_.stop = end_.get_token();
+    line_ = line;  // the awaiter may be gone below
+    std::unique_ptr<acquire_completion> done = std::make_unique<coroutine_completion>(
+        line, coroutine,
+        [](const slot_grant& grant) noexcept { grant.slot->record.cache->release(grant); });
+    while (!core_.acquire_async(request_, done)) {
+      add_key();
+    }
+    return !line->both.comes_second();
+  }
 
  private:
   /// Has a part of the source, which may otherwise go while it is stopping.

@@ -100,12 +100,16 @@ class keyed_resource_pool {
   [[gnu::always_inline]] void async_acquire(const K& key, Done done,
                                             std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {
+    async_acquire_at(detail::place::here(), key, std::move(done), timeout, std::move(stop));
+  }
+  template <class K, class Done, class Rep, class Period>
+  void async_acquire_at(detail::place at, const K& key, Done done,
+                        std::chrono::duration<Rep, Period> timeout, std::stop_token stop) {
     static_assert(std::is_invocable_v<Done&, result_type>,
                   "lido: the callback of async_acquire is called with an acquire_result<R>");
     detail::refuse_nothing(name(), "the callback", done);
     std::unique_ptr<detail::acquire_completion> completion =
         std::make_unique<detail::result_completion<R, Done>>(std::move(done));
-    const detail::place at = detail::place::here();
     const detail::deadline until = detail::deadline::after(timeout);
     while (!core_->acquire_async({until, stop, at, finder(key)}, completion)) {
       add(key);
@@ -211,19 +215,16 @@ class keyed_resource_pool {
   class awaiter : public detail::acquire_awaiter<R, Result> {
    public:
     awaiter(keyed_resource_pool& pool, Key key, detail::acquire_call request)
-        : detail::acquire_awaiter<R, Result>(*pool.core_, with_group(pool, key, request)),
+        : detail::acquire_awaiter<R, Result>(*pool.core_, std::move(request)),
           pool_(pool),
           key_(std::move(key)) {
       this->set_group(pool_.finder(key_));
     }
+    bool await_suspend(std::coroutine_handle<> coroutine) {
+      return this->suspend(coroutine, [this] { pool_.add(key_); });
+    }
 
    private:
-    /// The key is known before the coroutine is suspended; should a tick forget it, the wait fails.
-    static detail::acquire_call with_group(keyed_resource_pool& pool, const Key& key,
-                                           detail::acquire_call request) {
-      pool.add(key);
-      return request;
-    }
     keyed_resource_pool& pool_;
     Key key_;
   };
@@ -271,9 +272,15 @@ class keyed_resource_pool {
     });
   }
 
-  static void forget(detail::idle_cache& group, void* pool) {
+  /// False: the key stays for now, as hashing or comparing it throws.
+  static bool forget(detail::idle_cache& group, void* pool) noexcept {
     auto& self = *static_cast<keyed_resource_pool*>(pool);
-    self.keys_.erase(self.keys_.find(*static_cast<const Key*>(group.key())));
+    try {
+      self.keys_.erase(self.keys_.find(*static_cast<const Key*>(group.key())));
+      return true;
+    } catch (...) {
+      return false;
+    }
   }
 
   template <class K, class When>

@@ -166,7 +166,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   }
   /// Once, before any key: groups that have nothing are removed by ticks, after a call of `forget`
   /// under the mutex.
-  void set_table(void (*forget)(idle_cache& group, void* table), void* table) noexcept;
+  void set_table(bool (*forget)(idle_cache& group, void* table) noexcept, void* table) noexcept;
 
  private:
   friend class callback_waiter;
@@ -199,7 +199,10 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
                                   const std::stop_token& stop) noexcept;
   void tell(const pool_event& event) const noexcept;
-  void tell_text(pool_event::kind what, const std::string& text) const noexcept;
+  void tell_text(pool_event::kind what, const pool_slot& slot,
+                 const std::string& text) const noexcept;
+  [[nodiscard]] const std::string& name_or_own(
+      const std::shared_ptr<const std::string>& name) const noexcept;
   void tick_by_pool() noexcept;
 
   [[nodiscard]] slot_grant try_acquire_slow(const acquire_call& request);
@@ -226,7 +229,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   atomic<bool> foreign_{false};                            // in a process made by fork
   atomic<std::uint32_t> drained_{0};                       // changes when a closed pool is empty
   std::vector<std::shared_ptr<factory_hooks>> old_hooks_;  // under resizing_
-  void (*forget_group_)(idle_cache& group, void* table) = nullptr;
+  bool (*forget_group_)(idle_cache& group, void* table) noexcept = nullptr;
   void* table_ = nullptr;
   std::uint64_t flushes_ = 0;        // under the mutex
   std::shared_ptr<pool_core> self_;  // while leases outlive the pool

@@ -23,6 +23,10 @@ struct pool_settings {
   /// Throws std::invalid_argument that names the pool, the option and its value.
   explicit pool_settings(const resource_pool_options& options);
 
+  /// Creates at once in a pool of that size: `max_creating`, or one for each four resources, from 1
+  /// to 8.
+  [[nodiscard]] std::uint32_t creating_limit(std::uint32_t size) const noexcept;
+
   std::string name;
   std::uint32_t max_size;
   std::uint32_t min_idle;

@@ -120,17 +120,22 @@ class resource_pool {
   template <class Done, class Rep, class Period>
   [[gnu::always_inline]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {
+    async_acquire_at(detail::place::here(), std::move(done), timeout, std::move(stop));
+  }
+  template <class Done>
+  [[gnu::always_inline]] void async_acquire(Done done) {
+    async_acquire_at(detail::place::here(), std::move(done), acquire_timeout(), {});
+  }
+  /// On behalf of another place in the code.
+  template <class Done, class Rep, class Period>
+  void async_acquire_at(detail::place at, Done done, std::chrono::duration<Rep, Period> timeout,
+                        std::stop_token stop) {
     static_assert(std::is_invocable_v<Done&, result_type>,
                   "lido: the callback of async_acquire is called with an acquire_result<R>");
     detail::refuse_nothing(name(), "the callback", done);
     std::unique_ptr<detail::acquire_completion> completion =
         std::make_unique<detail::result_completion<R, Done>>(std::move(done));
-    core_->acquire_async(
-        {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}}, completion);
-  }
-  template <class Done>
-  [[gnu::always_inline]] void async_acquire(Done done) {
-    async_acquire(std::move(done), core_->settings().acquire_timeout);
+    core_->acquire_async({detail::deadline::after(timeout), std::move(stop), at, {}}, completion);
   }
 
   /// `co_await` gives a lease or throws acquire_error. See `acquire_awaiter`.

@@ -85,7 +85,7 @@ std::string to_text(const happenings& all) {
 kernel_driver::kernel_driver(const pool_setup& how)
     : setup_(how),
       settings_(settings_of(how)),
-      max_total_(how.max_total != 0 ? how.max_total : settings_.max_size),
+      max_total_(how.max_total != 0 ? how.max_total : settings_.max_size + settings_.reserve),
       pool_(settings_, nullptr, &detail::typed_slot_block<int>::make, how.runner, /*seed=*/1) {
   pool_.gate.advance(now_.age);
   if (how.max_total == 0) {
@@ -137,6 +137,7 @@ happenings kernel_driver::acquire(char name, const wait_setup& how) {
                      is_thread ? nullptr : &delivered);
   one.waiter->group = groups_[how.group];
   one.holds = how.holds;
+  one.waiter->is_urgent = how.is_urgent;
   return begin(one, /*again=*/false);
 }
 

@@ -21,7 +21,10 @@ class fake_hooks final : public detail::factory_hooks {
   fake_hooks(bool validates, bool resets) : factory_hooks(validates, resets) {}
 
  private:
-  void do_create(detail::pool_slot& /*slot*/, const create_context& /*context*/) override {}
+  std::optional<create_error> do_create(detail::pool_slot& /*slot*/,
+                                        const create_context& /*context*/) override {
+    return {};
+  }
   bool do_validate(detail::pool_slot& /*slot*/, const create_context& /*context*/) override {
     return true;
   }
@@ -76,6 +79,7 @@ struct wait_setup {
   std::uint32_t group = 0;
   std::uint32_t thread = 0;  ///< 0: one of its own
   bool holds = false;
+  bool is_urgent = false;
 };
 
 /// A thread (A to Z) or a callback (a to z).

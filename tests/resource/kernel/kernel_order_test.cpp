@@ -218,8 +218,44 @@ TEST(KernelOrder, ManyIdleResourcesGoToManyWaiters) {
   EXPECT_EQ(k.stats().in_use, 20);
 }
 
-// ---- hold and wait
-// --------------------------------------------------------------------------------
+// ---- the reserve --------------------------------------------------------------------------------
+
+TEST(KernelOrder, UrgentWaitersGoBeforeOthersInTheirOrder) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('B');
+  k.acquire('C', {.is_urgent = true});
+  k.acquire('d', {.is_urgent = true});
+  k.acquire('E');
+  EXPECT_EQ(k.release('A'), "C has 0");
+  EXPECT_EQ(k.release('C'), "d has 0");
+  EXPECT_EQ(k.release('d'), "B has 0");
+  EXPECT_EQ(k.release('B'), "E has 0");
+}
+
+TEST(KernelOrder, TheReserveIsForUrgentWaitersAlone) {
+  kernel k({.options = {.max_size = 1, .reserve = 1}});
+  k.acquire('A');
+  k.created(0);
+  EXPECT_EQ(k.acquire('B'), "");
+  EXPECT_EQ(k.acquire('C', {.is_urgent = true}), "create 1");
+  EXPECT_EQ(k.acquire('D', {.is_urgent = true}), "");  // the reserve is in use
+  EXPECT_EQ(k.created(1), "C has 1");
+  EXPECT_EQ(k.release('A'), "D has 0");  // one too many, but an urgent waiter is there
+  EXPECT_EQ(k.release('C'), "destroy 1 (surplus)");
+  EXPECT_EQ(k.destroyed(1), "");
+  EXPECT_EQ(k.release('D'), "B has 0");
+}
+
+TEST(KernelOrder, AnUrgentCreateNeedNotWaitForOthers) {
+  kernel k({.options = {.max_size = 2, .reserve = 1, .max_creating = 1}});
+  EXPECT_EQ(k.acquire('A'), "create 0");  // and hangs
+  EXPECT_EQ(k.acquire('B', {.is_urgent = true}), "create 1");
+  EXPECT_EQ(k.created(1), "B has 1");
+}
+
+// ---- hold and wait ------------------------------------------------------------------------------
 
 TEST(KernelOrder, AThreadThatHoldsTheOnlyResourceDoesNotWaitForIt) {
   kernel k({.options = {.max_size = 1}});

@@ -1,0 +1,59 @@
+// The server becomes read-only and another takes over: a write is tried once more, by a new
+// connection.
+#include <exception>
+#include <iostream>
+#include <lido/resource_pool.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+struct read_only : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::string primary = "first";  // the host that takes writes
+
+class connection {
+ public:
+  explicit connection(std::string host) : host_(std::move(host)) {}
+  void write(const std::string& row) const {
+    if (host_ != primary) {
+      throw read_only(host_);
+    }
+    std::cout << host_ << " wrote " << row << '\n';
+  }
+
+ private:
+  std::string host_;
+};
+using connection_pool = lido::resource_pool<connection>;
+
+// [snippet]
+void write(connection_pool& db, const std::string& row) {
+  const auto once = [&row](connection& one) { one.write(row); };
+  try {
+    db.with(once);
+  } catch (const read_only& host) {  // its connection has been discarded
+    std::cout << host.what() << " takes no writes\n";
+    db.flush();  // the idle connections lead to the same host
+    db.with(once);
+  }
+}
+// [/snippet]
+
+int main() try {
+  connection_pool db([] { return connection(primary); }, {.max_size = 4, .name = "db"});
+  write(db, "one");
+  primary = "second";
+  write(db, "two");
+  write(db, "three");
+} catch (const std::exception& problem) {
+  std::cerr << problem.what() << '\n';
+  return 1;
+}
+
+// Prints:
+//   first wrote one
+//   first takes no writes
+//   second wrote two
+//   second wrote three

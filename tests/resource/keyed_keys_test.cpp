@@ -1,0 +1,245 @@
+// Keys: how they are looked up, how often they are made, and how they are called in errors.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lido/keyed_resource_pool.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Counts each of its kind that is made, from a name or from another one.
+class counted_key {
+ public:
+  explicit counted_key(std::string_view name) : name_(name) { ++made; }
+  counted_key(const counted_key& other) : name_(other.name_) { ++made; }
+  counted_key(counted_key&& other) noexcept : name_(std::move(other.name_)) { ++made; }
+  counted_key& operator=(const counted_key&) = delete;
+  counted_key& operator=(counted_key&&) = delete;
+  ~counted_key() = default;
+
+  [[nodiscard]] std::string_view name() const { return name_; }
+
+  inline static std::atomic<int> made{0};
+
+ private:
+  std::string name_;
+};
+
+inline std::string_view name_of(std::string_view name) {
+  return name;
+}
+inline std::string_view name_of(const counted_key& key) {
+  return key.name();
+}
+
+/// Only with `is_transparent` may others than keys be looked up as they are.
+struct opaque_hash {
+  static std::size_t hash(const auto& key) { return std::hash<std::string_view>()(name_of(key)); }
+  static bool equal(const auto& left, const auto& right) { return name_of(left) == name_of(right); }
+};
+struct transparent_hash : opaque_hash {
+  using is_transparent = void;
+};
+
+struct dialer {
+  static int create(const counted_key& /*key*/) { return 1; }
+};
+
+/// All that is called with a key, which is known.
+template <class Pool, class K>
+int keys_made_by_all_calls(Pool& pool, const K& key) {
+  const int before = counted_key::made;
+  (void)pool.acquire(key);
+  (void)pool.acquire_for(key, 1s);
+  (void)pool.acquire_until(key, std::chrono::steady_clock::now() + 1s);
+  const auto held = pool.try_acquire(key);
+  EXPECT_TRUE(held);
+  (void)pool.try_acquire_for(key, 1s);
+  pool.flush(key);
+  EXPECT_TRUE(pool.stats(key));
+  pool.tick();
+  return counted_key::made - before;
+}
+
+const keyed_resource_pool_options two_at_most{
+    .max_total = 2, .each_key = {.max_size = 2, .maintenance = maintenance::by_tick}};
+
+TEST(KeyedLookup, AKnownKeyIsLookedUpWithoutACopy) {
+  keyed_resource_pool<counted_key, int, transparent_hash> pool(dialer{}, two_at_most);
+  const counted_key key("a");
+  pool.acquire(key).reset();
+  EXPECT_EQ(keys_made_by_all_calls(pool, key), 0);
+  pool.acquire(key).reset();
+  EXPECT_EQ(keys_made_by_all_calls(pool, std::string_view("a")), 0);
+}
+
+TEST(KeyedLookup, WithAnyHashAKeyItselfIsLookedUpWithoutACopy) {
+  keyed_resource_pool<counted_key, int, opaque_hash> pool(dialer{}, two_at_most);
+  const counted_key key("a");
+  pool.acquire(key).reset();
+  EXPECT_EQ(keys_made_by_all_calls(pool, key), 0);
+  pool.acquire(key).reset();
+  EXPECT_GT(keys_made_by_all_calls(pool, std::string_view("a")), 0) << "and is what counts";
+}
+
+TEST(KeyedLookup, AKeyThatIsNotThereIsNotMadeByWhoAsksForNothing) {
+  keyed_resource_pool<counted_key, int, transparent_hash> pool(dialer{}, two_at_most);
+  const int before = counted_key::made;
+  EXPECT_FALSE(pool.stats(std::string_view("a")));
+  pool.flush(std::string_view("a"));
+  EXPECT_EQ(counted_key::made, before);
+  EXPECT_EQ(pool.stats().keys, 0U);
+}
+
+TEST(KeyedLookup, AKeyMayBeNamedByAnythingThatIsAString) {
+  int made = 0;
+  keyed_resource_pool<std::string, int> pool([&](const std::string&) { return ++made; },
+                                             two_at_most);
+  EXPECT_EQ(*pool.acquire(std::string_view("a")), 1);
+  EXPECT_EQ(*pool.acquire("a"), 1);
+  EXPECT_EQ(*pool.acquire(std::string("a")), 1);
+  EXPECT_FALSE(pool.stats(std::string_view("b")));
+}
+
+TEST(KeyedLookup, AFactoryThatIsNullIsRefused) {
+  using pool = keyed_resource_pool<std::string, int>;
+  EXPECT_THROW(pool{std::function<int(const std::string&)>()}, std::invalid_argument);
+}
+
+struct moody_hash {
+  static inline bool throws = false;
+  static std::size_t hash(int key) {
+    return throws ? throw std::runtime_error("moody") : static_cast<std::size_t>(key);
+  }
+  static bool equal(int one, int other) { return one == other; }
+};
+
+TEST(KeyedLookup, AKeyWhoseHashThrowsIsForgottenByALaterTick) {
+  keyed_resource_pool<int, int, moody_hash> pool(
+      [](const int& key) { return key; },
+      {.max_total = 2, .each_key = {.max_size = 2, .maintenance = maintenance::by_tick}});
+  pool.acquire(1).discard();
+  moody_hash::throws = true;
+  EXPECT_NO_THROW(pool.tick());
+  moody_hash::throws = false;
+  EXPECT_TRUE(pool.stats(1));
+  pool.tick();
+  EXPECT_FALSE(pool.stats(1));
+}
+
+struct host {
+  std::string name;
+  int port = 0;
+  friend bool operator==(const host&, const host&) = default;
+};
+std::string to_string(const host& of) {
+  return of.name + ':' + std::to_string(of.port);
+}
+
+/// Nothing makes text of it.
+struct number {
+  int value = 0;
+  friend bool operator==(const number&, const number&) = default;
+};
+
+}  // namespace
+
+template <>
+struct key_hash<host> {
+  static std::size_t hash(const host& of) { return std::hash<std::string>()(of.name); }
+  static bool equal(const host& left, const host& right) { return left == right; }
+};
+template <>
+struct key_hash<number> {
+  static std::size_t hash(const number& of) { return static_cast<std::size_t>(of.value); }
+  static bool equal(const number& left, const number& right) { return left == right; }
+};
+
+namespace {
+
+/// As this library names its own enumerations.
+enum class region { near, far };
+std::string_view to_string(region of) {
+  return of == region::near ? "near" : "far";
+}
+
+/// Of some there is no text.
+struct moody {
+  int value = 0;
+};
+std::string to_string(const moody& of) {
+  if (of.value == 0) {
+    throw std::runtime_error("no text");
+  }
+  return "fine";
+}
+struct hash_of_moody {
+  static std::size_t hash(const moody& of) { return static_cast<std::size_t>(of.value); }
+  static bool equal(const moody& left, const moody& right) { return left.value == right.value; }
+};
+
+/// What the error of an acquire says that finds no room.
+template <class Key>
+std::string refusal(const Key& key) {
+  keyed_resource_pool<Key, int> pool([](const Key&) { return 1; },
+                                     {.max_total = 1, .each_key = {.name = "backends"}});
+  const auto held = pool.acquire(key);
+  try {
+    (void)pool.acquire_for(key, 0s);
+  } catch (const acquire_error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(KeyedNames, AnErrorNamesTheKeyBehindThePool) {
+  using std::string_literals::operator""s;
+  EXPECT_NE(refusal("db1:5432"s).find("pool 'backends[db1:5432]'"), std::string::npos);
+  EXPECT_NE(refusal(7).find("pool 'backends[7]'"), std::string::npos);
+  EXPECT_NE(refusal(host{"db2", 80}).find("pool 'backends[db2:80]'"), std::string::npos);
+  EXPECT_NE(refusal(region::far).find("pool 'backends[far]'"), std::string::npos);
+}
+
+TEST(KeyedNames, AKeyWithoutTextIsNotNamed) {
+  EXPECT_NE(refusal(number{1}).find("pool 'backends'"), std::string::npos);
+  EXPECT_NE(refusal<const char*>("an address").find("pool 'backends'"), std::string::npos);
+}
+
+TEST(KeyedNames, LeasesAndTheReportOfACloseNameTheirKeys) {
+  keyed_resource_pool<host, int> pool([](const host&) { return 1; });
+  const auto first = pool.acquire(host{"db1", 80});
+  const auto second = pool.acquire(host{"db2", 80});
+  const auto keys_of = [](const std::vector<lease_info>& leases) {
+    std::vector<std::string> keys;
+    keys.reserve(leases.size());
+    for (const lease_info& lease : leases) {
+      keys.push_back(lease.key);
+    }
+    return keys;
+  };
+  const std::vector<std::string> both{"db1:80", "db2:80"};
+  EXPECT_EQ(keys_of(pool.leases()), both);
+  EXPECT_EQ(keys_of(pool.close(0s).holders), both);
+}
+
+TEST(KeyedNames, ATextThatCannotBeMadeCostsNothing) {
+  keyed_resource_pool<moody, int, hash_of_moody> pool(
+      [](const moody&) { return 1; }, {.max_total = 1, .each_key = {.max_size = 1}});
+  EXPECT_THROW((void)pool.acquire(moody{0}), std::runtime_error);
+  EXPECT_EQ(pool.stats().keys, 0U);
+  EXPECT_EQ(*pool.acquire(moody{1}), 1);
+}
+
+}  // namespace
+}  // namespace lido

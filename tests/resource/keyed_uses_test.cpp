@@ -1,0 +1,383 @@
+// Keyed pools: each way to acquire, what is done to resources, and what the pool tells of them.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <coroutine>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lido/keyed_resource_pool.hpp"
+#include "support/crew.hpp"
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::cause_of_call;
+using test::eventually;
+using links = keyed_resource_pool<std::string, int>;
+
+int make_link(const std::string& /*host*/) {
+  return 1;
+}
+
+keyed_resource_pool_options options_of(std::size_t total, std::size_t each,
+                                       maintenance by = maintenance::by_tick) {
+  return {.max_total = total, .each_key = {.max_size = each, .name = "hosts", .maintenance = by}};
+}
+
+TEST(KeyedUses, EachWayToAcquireKeepsToItsTime) {
+  auto options = options_of(1, 1);
+  options.each_key.acquire_timeout = 5ms;
+  links pool(make_link, options);
+  const auto held = pool.acquire_for("a", 20s);  // the machine may be busy
+  const auto soon = std::chrono::system_clock::now() + 5ms;
+  EXPECT_EQ(cause_of_call([&] { return pool.acquire("a"); }), acquire_failure::timed_out);
+  EXPECT_EQ(cause_of_call([&] { return pool.acquire_for("b", 5ms); }), acquire_failure::timed_out);
+  EXPECT_EQ(cause_of_call([&] { return pool.acquire_until("a", soon); }),
+            acquire_failure::timed_out);
+  EXPECT_EQ(pool.try_acquire_for("a", 5ms).failure(), acquire_failure::timed_out);
+}
+
+TEST(KeyedUses, EachWayToAcquireHeedsItsToken) {
+  links pool(make_link, options_of(1, 1));
+  auto held = pool.acquire("a");
+  const auto soon = std::chrono::steady_clock::now() + 20s;
+  for (const bool until : {false, true}) {
+    std::stop_source stop;
+    std::jthread stops([&] {
+      EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+      (void)stop.request_stop();
+    });
+    EXPECT_EQ(cause_of_call([&] {
+                return until ? pool.acquire_until("a", soon, stop.get_token())
+                             : pool.acquire("a", stop.get_token());
+              }),
+              acquire_failure::cancelled);
+  }
+}
+
+// Neither what is idle nor room: nobody waits who is stopped from the start.
+TEST(KeyedUses, WhoIsStoppedBeforeItAsksTakesNothing) {
+  links pool(make_link, options_of(1, 1));
+  pool.acquire("a").reset();
+  std::stop_source stop;
+  (void)stop.request_stop();
+  for (const char* const key : {"a", "b"}) {
+    EXPECT_EQ(cause_of_call([&] { return pool.acquire(key, stop.get_token()); }),
+              acquire_failure::cancelled);
+  }
+  EXPECT_EQ(pool.stats("a").value().idle, 1U);
+}
+
+/// What a callback of one acquire was given.
+struct answer {
+  std::atomic<bool> called{false};
+  resource_lease<int> lease;
+  std::optional<acquire_failure> failure;
+
+  auto receiver() {
+    return [this, own = std::make_unique<int>(1)](acquire_result<int> got) {
+      if (!got) {
+        failure = got.failure();
+      }
+      lease = std::move(got.lease());
+      called = true;
+    };
+  }
+  bool is_there() {
+    return eventually([this] { return called.load(); });
+  }
+};
+
+TEST(KeyedUses, CallbacksWaitForTheirKey) {
+  links pool(make_link, options_of(1, 1, maintenance::background));
+  answer first;
+  answer second;
+  answer late;
+  pool.async_acquire("a", first.receiver(), 20s);
+  ASSERT_TRUE(first.is_there());
+  EXPECT_TRUE(first.lease);
+  pool.async_acquire("b", second.receiver(), 20s);
+  pool.async_acquire("c", late.receiver(), 2ms);
+  ASSERT_TRUE(late.is_there());
+  EXPECT_EQ(late.failure, acquire_failure::timed_out);
+  EXPECT_FALSE(second.called);
+  first.lease.reset();
+  ASSERT_TRUE(second.is_there());
+  EXPECT_TRUE(second.lease);
+  EXPECT_EQ(pool.stats("b").value().in_use, 1U);
+}
+
+TEST(KeyedUses, ACallbackHeedsItsToken) {
+  links pool(make_link, options_of(1, 1));
+  const auto held = pool.acquire("a");
+  std::stop_source stop;
+  answer out;
+  pool.async_acquire("b", out.receiver(), 20s, stop.get_token());
+  EXPECT_FALSE(out.called);
+  (void)stop.request_stop();
+  EXPECT_TRUE(out.called);
+  EXPECT_EQ(out.failure, acquire_failure::cancelled);
+}
+
+/// A coroutine that nothing waits for.
+struct detached {
+  struct promise_type {  // NOLINT(readability-identifier-naming): the language's
+    static detached get_return_object() { return {}; }
+    static std::suspend_never initial_suspend() { return {}; }
+    static std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    static void unhandled_exception() { std::terminate(); }
+  };
+};
+
+detached await_link(links& pool, const char* key, std::chrono::nanoseconds patience, answer& out) {
+  try {
+    out.lease = co_await pool.co_acquire(std::string(key), patience);
+  } catch (const acquire_error& error) {
+    out.failure = error.cause();
+  }
+  out.called = true;
+}
+
+TEST(KeyedUses, CoroutinesWaitForTheirKey) {
+  links pool(make_link, options_of(1, 1, maintenance::background));
+  answer first;
+  answer second;
+  answer late;
+  await_link(pool, "a", 20s, first);
+  ASSERT_TRUE(first.is_there());
+  EXPECT_TRUE(first.lease);
+  await_link(pool, "b", 20s, second);
+  await_link(pool, "c", 2ms, late);
+  ASSERT_TRUE(late.is_there());
+  EXPECT_EQ(late.failure, acquire_failure::timed_out);
+  first.lease.reset();
+  ASSERT_TRUE(second.is_there());
+  EXPECT_TRUE(second.lease);
+}
+
+TEST(KeyedUses, ACoroutineMayAwaitAKeyThatWasForgotten) {
+  links pool(make_link, options_of(1, 1));
+  answer out;
+  const auto later = [](links& from, answer& to) -> detached {
+    auto wait = from.co_acquire(std::string("a"), 20s);
+    from.tick();
+    EXPECT_EQ(from.stats().keys, 0U);
+    to.lease = co_await wait;
+    to.called = true;
+  };
+  later(pool, out);
+  pool.tick();
+  EXPECT_TRUE(out.called);
+  EXPECT_TRUE(out.lease);
+}
+
+TEST(KeyedControls, KillAndFlushReachTheirKeyAlone) {
+  links pool(make_link, options_of(4, 2));
+  const auto destroyed = [&pool](const char* key, destroy_reason why) {
+    return pool.stats(key).value().destroyed_for(why);
+  };
+  pool.acquire("b").reset();
+  pool.acquire("c").reset();
+  auto a = pool.acquire("a");
+  EXPECT_TRUE(pool.kill(a.handle()));
+  a.reset();
+  EXPECT_EQ(destroyed("a", destroy_reason::killed), 1U);
+  pool.flush("b");
+  EXPECT_EQ(destroyed("b", destroy_reason::flushed), 1U);
+  EXPECT_EQ(destroyed("c", destroy_reason::flushed), 0U);
+  pool.flush();
+  EXPECT_EQ(destroyed("c", destroy_reason::flushed), 1U);
+}
+
+TEST(KeyedControls, ASuspendedPoolGivesNothingOfAnyKey) {
+  links pool(make_link, options_of(2, 2));
+  pool.acquire("a").reset();
+  pool.suspend();
+  EXPECT_FALSE(pool.try_acquire("a"));
+  EXPECT_FALSE(pool.try_acquire("b"));
+  pool.resume();
+  EXPECT_TRUE(pool.try_acquire("a"));
+  EXPECT_TRUE(pool.try_acquire("b"));
+}
+
+TEST(KeyedControls, WithDiscardsWhatAnExceptionHasLeft) {
+  int made = 0;
+  links pool([&made](const std::string& /*host*/) { return ++made; }, options_of(1, 1));
+  EXPECT_EQ(pool.with("a", [](int link) { return link; }), 1);
+  int& same = pool.with("a", [](int& link) -> int& { return link; });
+  EXPECT_EQ(same, 1) << "what it returns is not copied";
+  EXPECT_THROW(pool.with("a", [](int) { throw std::runtime_error("no"); }), std::runtime_error);
+  EXPECT_EQ(pool.stats("a").value().destroyed_for(destroy_reason::discarded), 1U);
+  EXPECT_EQ(pool.with("a", [](int link) { return link; }), 2);
+}
+
+TEST(KeyedControls, NumbersAreThoseOfTheirKeys) {
+  links pool(make_link, options_of(4, 2));
+  pool.acquire("a").reset();
+  const auto held = pool.acquire("b");
+  const auto all = pool.stats_by_key();
+  ASSERT_EQ(all.size(), 2U);
+  for (const auto& [key, stats] : all) {
+    EXPECT_EQ(stats.live, 1U) << key;
+    EXPECT_EQ(stats.idle, key == "a" ? 1U : 0U) << key;
+  }
+  EXPECT_EQ(pool.stats().idle, 1U);
+}
+
+TEST(KeyedControls, EventsNameTheirKey) {
+  test::manual_clock clock;
+  std::vector<std::string> told;
+  auto options = options_of(2, 2);
+  options.each_key.report_slow_after = 10s;
+  options.each_key.clock = &clock;
+  options.each_key.on_event = [&](const pool_event& event) {
+    told.push_back(std::string(to_string(event.what)) + " " + std::string(event.pool));
+    if (!event.leases.empty()) {
+      told.back() += " " + event.leases.front().key;
+    }
+  };
+  struct failing {
+    static int create(const std::string& host) {
+      return host == "down" ? throw permanent_failure("refused") : 1;
+    }
+    static bool validate(int& /*idle*/) { throw std::runtime_error("gone"); }
+  };
+  links pool(failing{}, options);
+  EXPECT_THROW((void)pool.acquire("down"), acquire_error);
+  auto held = pool.acquire("a");
+  clock.advance(11s);
+  pool.tick();
+  held.reset();
+  clock.advance(1s);
+  pool.tick();
+  EXPECT_TRUE(pool.try_acquire_for("a", 20s));
+  const std::vector<std::string> expected{"create failed hosts[down]", "slow lease hosts[a] a",
+                                          "returned after all hosts[a] a",
+                                          "validate failed hosts[a]"};
+  EXPECT_EQ(told, expected);
+}
+
+enum class call { create, validate, reset, destroy, event };
+
+struct visitor {
+  links* pool = nullptr;
+  std::set<call> seen;
+  bool down = false;
+  std::stop_source told;  ///< asked to stop by an event
+
+  void visit(call from) {
+    if (pool == nullptr || inside_) {
+      return;
+    }
+    inside_ = true;
+    test::run_in_new_thread([this] { use(); });
+    inside_ = false;
+    seen.insert(from);
+  }
+
+  void hear() {
+    visit(call::event);
+    told.request_stop();
+  }
+
+  void use() const {
+    (void)pool->stats();
+    (void)pool->stats_by_key();
+    (void)pool->leases();
+    (void)pool->kill({.place = 0, .birth = 0});
+    for (const char* key : {"a", "b", "new"}) {
+      (void)pool->stats(key);
+      (void)pool->try_acquire(key);
+      (void)pool->try_acquire_for(key, 0ns);
+    }
+    pool->tick();
+    pool->flush("new");  // not what is just being made: that would go at once, for ever
+  }
+
+ private:
+  bool inside_ = false;
+};
+
+struct nosy_factory {
+  visitor* guest;
+
+  [[nodiscard]] int create(const std::string& /*key*/) const {
+    guest->visit(call::create);
+    if (guest->down) {
+      throw std::runtime_error("refused");
+    }
+    return 1;
+  }
+  bool validate(int& /*resource*/) const {
+    guest->visit(call::validate);
+    return true;
+  }
+  bool reset(int& /*resource*/) const {
+    guest->visit(call::reset);
+    return true;
+  }
+  void destroy(int& /*resource*/, destroy_reason /*why*/) const noexcept {
+    guest->visit(call::destroy);
+  }
+};
+
+// As resource_reentry_test.cpp, with keys: no code of the user runs under a lock.
+TEST(KeyedReentry, EveryFunctionMayUseThePool) {
+  test::manual_clock clock;
+  visitor guest;
+  links pool(nosy_factory{&guest},
+             {.max_total = 2,
+              .each_key = {.max_size = 2,
+                           .on_event = [&](const pool_event& /*event*/) { guest.hear(); },
+                           .maintenance = maintenance::by_tick,
+                           .clock = &clock}});
+  guest.pool = &pool;
+  (void)pool.acquire("a");
+  EXPECT_TRUE(guest.seen.contains(call::create));
+  EXPECT_TRUE(guest.seen.contains(call::reset));
+  guest.pool = nullptr;
+  pool.tick();
+  pool.acquire("a").reset();
+  clock.advance(1s);
+  pool.tick();
+  guest.pool = &pool;
+  (void)pool.acquire("a");
+  EXPECT_TRUE(guest.seen.contains(call::validate));
+
+  // Room for another key, made by ending what is idle.
+  guest.pool = nullptr;
+  for (const auto& lease : {pool.acquire("a"), pool.acquire("a")}) {
+    EXPECT_TRUE(lease);
+  }
+  guest.pool = &pool;
+  guest.seen.clear();
+  (void)pool.acquire("b");
+  EXPECT_TRUE(guest.seen.contains(call::destroy));
+
+  guest.seen.clear();
+  pool.acquire("b").discard();
+  EXPECT_TRUE(guest.seen.contains(call::destroy));
+
+  guest.seen.clear();
+  guest.down = true;
+  pool.flush();
+  guest.told = std::stop_source();
+  EXPECT_THROW((void)pool.acquire_for("a", 60s, guest.told.get_token()), acquire_error);
+  EXPECT_TRUE(guest.seen.contains(call::event));
+  guest.pool = nullptr;
+}
+
+}  // namespace
+}  // namespace lido
