@@ -7,5 +7,6 @@
 #include "lido/base/words_free.hpp"
 
 #include "lido/resource/asio_acquire.hpp"
+#include "lido/resource/resource_pool.hpp"
 
 #include "lido/base/words_back.hpp"

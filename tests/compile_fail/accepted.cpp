@@ -1,16 +1,15 @@
 // The control: what the others get wrong, done right.
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "lido/freelist/boost_stack.hpp"
+#include "lido/keyed_resource_pool.hpp"
 #include "lido/lido.hpp"
 #include "lido/resource_pool.hpp"
 #include "lido/slot_map.hpp"
-#if __has_include(<tbb/concurrent_hash_map.h>)
-#include "lido/keyed_resource_pool.hpp"
-#endif
 
 struct map_hooks {
   void on_insert(int& value, lido::slot_handle<int> handle);
@@ -66,6 +65,7 @@ void accepted() {
   resources.replace_factory(callable_members{});
   resources.replace_factory([] { return 1; });
   resources.replace_factory(+[] { return 1; });
+  resources.async_acquire([own = std::make_unique<int>()](lido::acquire_result<int>) {});
 }
 
 template class lido::object_pool<std::string, lido::policy::checked>;
@@ -78,6 +78,4 @@ template class lido::object_pool<from_a_name, lido::policy::keep_constructed<nam
 template class lido::slot_map<std::string>;
 template class lido::concurrent_slot_map<std::string>;
 template class lido::resource_pool<std::string>;
-#if __has_include(<tbb/concurrent_hash_map.h>)
 template class lido::keyed_resource_pool<std::string, std::string>;
-#endif

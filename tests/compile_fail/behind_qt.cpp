@@ -6,14 +6,14 @@
 #define forever for (;;)
 
 #include "lido/freelist/boost_stack.hpp"
+#include "lido/keyed_resource_pool.hpp"
 #include "lido/lido.hpp"
 #include "lido/testing.hpp"
 #if __has_include(<boost/asio.hpp>)
 #include "lido/asio.hpp"
 #include "lido/tcp.hpp"
 #endif
-#if __has_include(<tbb/concurrent_hash_map.h>)
-#include "lido/keyed_resource_pool.hpp"
+#if __has_include(<tbb/parallel_for.h>)
 #include "lido/tbb.hpp"
 #endif
 #if __has_include(<hiredis/hiredis.h>)

@@ -1,4 +1,5 @@
 // What a user's first program does, built against Lido in each of the ways a user can get it.
+#include <lido/keyed_resource_pool.hpp>
 #include <lido/lido.hpp>
 
 #include <cstdio>
@@ -23,6 +24,10 @@ int main() {
     return 1;
   }
   lease->x = 1;
+  lido::keyed_resource_pool<int, job> workers([](const int& key) { return job{key}; });
+  if (workers.acquire(7)->x != 7) {
+    return 1;
+  }
   std::printf("acquired from a pool of %zu\n", jobs.capacity());
   return lease->x == 1 ? 0 : 1;
 }

@@ -1,10 +1,17 @@
+// What a pool of resources offers, one fact a test. Letters and numbers are those of
+// docs/reference/tests.md.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +22,7 @@ namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
+using test::eventually;
 using test::fake_lease;
 using test::fake_pool;
 
@@ -22,13 +30,10 @@ using test::fake_pool;
 void fill(fake_pool& pool, std::size_t size) {
   std::vector<fake_lease> held;
   while (held.size() < size) {
-    if (fake_lease lease = pool.try_acquire()) {
-      held.push_back(std::move(lease));
-    }
-    pool.tick();
+    held.push_back(pool.acquire_for(20s));
   }
   held.clear();
-  EXPECT_TRUE(test::eventually([&] { return pool.stats().idle == size; }));
+  EXPECT_TRUE(eventually([&] { return pool.stats().idle == size; }));
 }
 
 /// How often the mutex was taken while two threads used what was idle, that of one `stats()` not
@@ -46,13 +51,10 @@ std::uint64_t locks_of_two_threads(fake_pool& pool, int uses) {
 }
 
 TEST(ResourcePool, AnIdleResourceCostsNoMutex) {
-  for (const maintenance mode : {maintenance::by_tick, maintenance::by_callers}) {
-    test::fake_server server;
-    test::manual_clock clock;
-    fake_pool pool(test::fake_factory{&server}, {.max_size = 4, .upkeep = mode, .clock = &clock});
-    fill(pool, 4);
-    EXPECT_EQ(locks_of_two_threads(pool, 1000), 0U);
-  }
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 4, .maintenance = maintenance::by_tick});
+  fill(pool, 4);
+  EXPECT_EQ(locks_of_two_threads(pool, 1000), 0U);
 }
 
 // The threads of the pool take it some times a second, however often others use what is idle.
@@ -107,7 +109,8 @@ struct immovable {
 };
 
 TEST(ResourcePool, AFunctionIsAFactoryAndResourcesNeedNotMove) {
-  resource_pool<immovable> pool([] { return immovable(42); }, {.upkeep = maintenance::by_callers});
+  resource_pool<immovable> pool([] { return immovable(42); },
+                                {.maintenance = maintenance::by_tick});
   EXPECT_EQ(pool.acquire()->value, 42);
   EXPECT_EQ(pool.with([](immovable& resource) { return resource.value; }), 42);
 }
@@ -148,25 +151,364 @@ TEST(ResourcePool, AnAddressOfOperatorIsNotAsked) {
   EXPECT_EQ(resource->secret, lease->secret);
 }
 
-// What is kept idle is not looked at one by one with a count of all.
-TEST(ResourcePool, WhatIsKeptForLongCostsASweepNoMutex) {
-  constexpr std::size_t size = 100;
+class ResourceSurface : public test::resource_by_tick {};
+
+/// What a factory was told.
+struct instructions {
+  std::chrono::nanoseconds create_within{0};
+  std::chrono::nanoseconds validate_within{0};
+  std::atomic<bool> creating{false};
+  std::atomic<bool> asked_to_stop{false};
+  std::atomic<bool> wait_for_stop{false};
+};
+
+struct attentive_factory {
+  instructions* told;
+
+  [[nodiscard]] int create(const create_context& context) const {
+    told->create_within = context.deadline - std::chrono::steady_clock::now();
+    told->creating = true;
+    while (told->wait_for_stop && !context.stop.stop_requested()) {
+      std::this_thread::sleep_for(1ms);
+    }
+    told->asked_to_stop = context.stop.stop_requested();
+    if (told->asked_to_stop) {
+      throw std::runtime_error("asked to stop");
+    }
+    return 1;
+  }
+  bool validate(int& /*resource*/, const create_context& context) const {
+    told->validate_within = context.deadline - std::chrono::steady_clock::now();
+    return true;
+  }
+};
+
+TEST(ResourceFactory, AFunctionThatIsNullIsRefused) {
+  using function = std::function<int()>;
+  using done = std::function<void(acquire_result<int>)>;
+  EXPECT_THROW(resource_pool<int>{function()}, std::invalid_argument);
+  resource_pool<int> pool(function([] { return 1; }));
+  EXPECT_THROW(pool.replace_factory(function()), std::invalid_argument);
+  EXPECT_THROW(pool.async_acquire(done()), std::invalid_argument);
+  EXPECT_EQ(*pool.acquire(), 1);
+}
+
+TEST(ResourceFactory, IsToldHowLongItMayTake) {
+  instructions told;
+  resource_pool<int> pool(attentive_factory{&told}, {.acquire_timeout = 1000s,
+                                                     .create_timeout = 300s,
+                                                     .validate_timeout = 100s,
+                                                     .validate_if_idle_longer_than = 0s,
+                                                     .maintenance = maintenance::by_tick});
+  (void)pool.acquire();
+  EXPECT_GT(told.create_within, 200s);
+  EXPECT_LE(told.create_within, 300s);
+  pool.acquire().discard();
+  (void)pool.acquire_for(250s);
+  EXPECT_LE(told.create_within, 250s) << "of a thread that creates for itself";
+  pool.acquire().discard();
+  EXPECT_TRUE(pool.try_acquire());
+  EXPECT_GT(told.create_within, 200s) << "of one that waits for nobody";
+  (void)pool.acquire();
+  EXPECT_GT(told.validate_within, 50s);
+  EXPECT_LE(told.validate_within, 100s);
+}
+
+/// Once its server has died, it takes all the time it is given, and then says no.
+struct dying_factory {
+  std::atomic<bool>* dead;
+
+  static int create() { return 1; }
+  bool validate(int& /*resource*/, const create_context& context) const {
+    if (*dead) {
+      std::this_thread::sleep_until(context.deadline);
+    }
+    return !*dead;
+  }
+};
+
+/// Makes `size`, all of which die afterwards.
+void fill_with_dying(resource_pool<int>& pool, std::size_t size, std::atomic<bool>& dead) {
+  dead = false;
+  std::vector<resource_lease<int>> all(size);
+  for (auto& one : all) {
+    one = pool.acquire();
+  }
+  all.clear();
+  dead = true;
+}
+
+// The time of an acquire is all its validations', too.
+TEST(ResourceFactory, A11ValidationsKeepToTheTimeOfTheAcquire) {
+  std::atomic<bool> dead{false};
+  resource_pool<int> pool(dying_factory{&dead}, {.max_size = 8,
+                                                 .validate_timeout = 10s,
+                                                 .validate_if_idle_longer_than = 0s,
+                                                 .maintenance = maintenance::by_tick});
+  fill_with_dying(pool, 8, dead);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW((void)pool.acquire_for(50ms), acquire_error);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+}
+
+// Who does not wait has the time of one validation, however many are to come.
+TEST(ResourceFactory, A11ValidationsTakeNoMoreThanOneOfWhoDoesNotWait) {
+  constexpr std::size_t size = 40;
+  std::atomic<bool> dead{false};
+  resource_pool<int> pool(dying_factory{&dead}, {.max_size = size,
+                                                 .validate_timeout = 100ms,
+                                                 .validate_if_idle_longer_than = 0s,
+                                                 .maintenance = maintenance::by_tick});
+  fill_with_dying(pool, size, dead);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(pool.try_acquire());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 2s);
+}
+
+TEST(ResourceFactory, ATimeWithoutEndIsNoMomentInThePast) {
+  instructions told;
+  constexpr auto without_end = std::chrono::nanoseconds::max();
+  resource_pool<int> pool(attentive_factory{&told}, {.acquire_timeout = without_end,
+                                                     .create_timeout = without_end,
+                                                     .validate_timeout = without_end,
+                                                     .validate_if_idle_longer_than = 0s,
+                                                     .maintenance = maintenance::by_tick});
+  (void)pool.acquire();
+  (void)pool.acquire();
+  EXPECT_GT(told.create_within, 1000s);
+  EXPECT_GT(told.validate_within, 1000s);
+}
+
+TEST(ResourceFactory, IsAskedToStopWhenThePoolIsClosed) {
+  instructions told;
+  told.wait_for_stop = true;
+  resource_pool<int> pool(attentive_factory{&told}, {.min_idle = 1});
+  ASSERT_TRUE(eventually([&] { return told.creating.load(); }));
+  EXPECT_TRUE(pool.close(10s).complete());
+  EXPECT_TRUE(told.asked_to_stop);
+}
+
+// djc/bb8 #227, PR #147: in fail-fast mode any failure is told, not a permanent one only.
+TEST(ResourceFactory, D10FailFastTellsOfAnyFailure) {
   test::fake_server server;
-  test::manual_clock clock;
-  fake_pool pool(test::fake_factory{&server}, {.max_size = size,
-                                               .min_idle = size,
-                                               .idle_timeout = 10s,
-                                               .keepalive = 0s,
-                                               .upkeep = maintenance::by_tick,
-                                               .clock = &clock});
-  pool.tick();
-  ASSERT_EQ(pool.stats().idle, size);
-  clock.advance(11s);
-  pool.tick();
+  server.down = true;
+  fake_pool pool(
+      test::fake_factory{&server},
+      {.retry_first = 1000s, .retry_longest = 1000s, .on_create_error = create_errors::fail_fast});
+  EXPECT_EQ(test::failure_of(pool, 10'000ms), acquire_failure::create_failed);
+  // And those who come before the next attempt, at once.
+  EXPECT_EQ(test::failure_of(pool, 10'000ms), acquire_failure::create_failed);
+  EXPECT_EQ(server.creates, 1);
+}
+
+// netty/netty PR #13220, #15604: the guard against double returns costs so much that it is left
+// out. Here it is the word that a return changes in any case.
+TEST_F(ResourceSurface, F2TheGuardTakesNoMutex) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
   const std::uint64_t before = pool.stats().mutex_locks;
-  pool.tick();
-  EXPECT_LT(pool.stats().mutex_locks - before, size / 4);
-  EXPECT_EQ(server.destroyed_for(destroy_reason::idle_too_long), 0);
+  for (int i = 0; i < 100; ++i) {
+    fake_lease held = pool.try_acquire();
+    held.reset();
+    held.reset();
+  }
+  EXPECT_EQ(pool.stats().mutex_locks, before + 1);  // that of the first stats()
+}
+
+TEST_F(ResourceSurface, AnOldNameReachesNoOtherResource) {
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  const resource_handle former = held.handle();
+  held.discard();
+  held = pool.acquire();
+  EXPECT_NE(held.handle(), former);
+  EXPECT_FALSE(pool.kill(former));
+  EXPECT_FALSE(pool.kill({}));
+  EXPECT_TRUE(pool.kill(held.handle()));
+}
+
+/// Counts its ends.
+class mortal {
+ public:
+  explicit mortal(int* ends) : ends_(ends) {}
+  mortal(mortal&& other) noexcept : ends_(std::exchange(other.ends_, nullptr)) {}
+  mortal(const mortal&) = delete;
+  mortal& operator=(const mortal&) = delete;
+  mortal& operator=(mortal&&) = delete;
+  ~mortal() {
+    if (ends_ != nullptr) {
+      ++*ends_;
+    }
+  }
+
+ private:
+  int* ends_;
+};
+
+struct mortal_factory {
+  int* ends;
+  int* destroys;
+  [[nodiscard]] mortal create() const { return mortal(ends); }
+  void destroy(mortal& /*resource*/, destroy_reason /*reason*/) const noexcept { ++*destroys; }
+};
+
+// siemens/embb #40: destructors are not run by the pool.
+TEST(ResourceEnd, G4EachResourceIsDestroyedOnce) {
+  int ends = 0;
+  int destroys = 0;
+  {
+    resource_pool<mortal> pool(mortal_factory{&ends, &destroys},
+                               {.max_size = 3, .maintenance = maintenance::by_tick});
+    auto first = pool.acquire();
+    auto second = pool.acquire();
+    auto third = pool.acquire();
+    second.discard();
+    EXPECT_EQ(ends, 1);
+    EXPECT_EQ(destroys, 1);
+    const mortal taken = third.detach();  // the caller's now, and no business of the factory
+    EXPECT_EQ(destroys, 1);
+  }
+  EXPECT_EQ(ends, 3);
+  EXPECT_EQ(destroys, 2);
+}
+
+/// Stays in create until it is let on, and makes nothing then.
+struct stuck_factory {
+  std::shared_ptr<std::atomic<int>> state;  ///< 1: inside, 2: let on
+  [[nodiscard]] int create() const {
+    *state = 1;
+    (void)eventually([&] { return *state == 2; });
+    throw std::runtime_error("no");
+  }
+};
+
+TEST(ResourceEnd, ACreateThatOutlastsThePoolAndFailsLeavesNothingBehind) {
+  const auto state = std::make_shared<std::atomic<int>>(0);
+  {
+    resource_pool<int> pool(stuck_factory{state}, {.max_size = 1, .close_timeout = 1ms});
+    EXPECT_FALSE(pool.try_acquire());
+    EXPECT_TRUE(eventually([&] { return *state == 1; }));
+  }
+  *state = 2;
+  EXPECT_TRUE(eventually([&] { return state.use_count() == 1; }));
+}
+
+TEST_F(ResourceSurface, WithDiscardsWhatAnExceptionHasLeft) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  EXPECT_GT(pool.with([](const test::connection& connection) { return connection.id; }), 0);
+  EXPECT_THROW(pool.with([](const test::connection&) { throw std::runtime_error("no"); }),
+               std::runtime_error);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::discarded), 1);
+  fill(pool, 1);
+  EXPECT_GT(pool.with([](const test::connection& connection) { return connection.id; }), 1);
+  EXPECT_EQ(pool.stats().idle, 1U);
+}
+
+TEST_F(ResourceSurface, ALeaseThatIsReplacedGivesBackWhatItHad) {
+  fake_pool& pool = start({.max_size = 2});
+  fill(pool, 2);
+  fake_lease held = pool.try_acquire();
+  held = pool.try_acquire();
+  EXPECT_EQ(pool.stats().in_use, 1U);
+  held.reset();
+  held.reset();
+  EXPECT_EQ(pool.stats().idle, 2U);
+}
+
+// What a thread without a number gives back is no other such thread's last one: it would never get
+// a number, and share a corner of the pool with others for good.
+TEST_F(ResourceSurface, AThreadGetsItsNumberWithItsFirstResource) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  fake_lease held = pool.try_acquire();
+  std::thread([lease = std::move(held)]() mutable { lease.reset(); }).join();
+  std::thread([&] {
+    EXPECT_TRUE(pool.try_acquire());
+    EXPECT_NE(detail::thread_offset, 0U);
+  }).join();
+}
+
+// A reset may hang, and would be for nobody.
+TEST_F(ResourceSurface, WhatNobodyWantsIsNotResetFirst) {
+  fake_pool& pool = start({.max_size = 2});
+  fake_lease surplus = pool.acquire();
+  fake_lease last = pool.acquire();
+  pool.resize(1);
+  surplus.reset();
+  EXPECT_EQ(server.resets, 0);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::surplus), 1);
+  (void)pool.close(0ns);
+  last.reset();
+  EXPECT_EQ(server.resets, 0);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::closed), 1);
+}
+
+// Ages are counted in ticks, and begin with the pool.
+TEST_F(ResourceSurface, WhatWasMadeBeforeTheFirstTickIsNotOld) {
+  fake_pool& pool = start({.max_size = 1, .max_lifetime = 1min});
+  fill(pool, 1);
+  pass(1s);
+  EXPECT_EQ(pool.stats().idle, 1U);
+}
+
+// How long waits and creates take, as HikariCP's connection_acquired and connection_creation.
+TEST(ResourceTimes, WaitsAndCreatesAreTimed) {
+  test::fake_server server;
+  server.slow = true;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  std::jthread connect([&] {
+    EXPECT_TRUE(eventually([&] { return server.creating == 1; }));
+    std::this_thread::sleep_for(20ms);
+    server.slow = false;
+  });
+  fake_lease held = pool.acquire();
+  const resource_pool_stats made = pool.stats();
+  EXPECT_GE(made.longest_create, 10ms);
+  EXPECT_EQ(made.creating_for, made.longest_create);
+  EXPECT_GE(made.longest_wait, 10ms);
+  EXPECT_EQ(made.waited_for, made.longest_wait);
+  EXPECT_THROW((void)pool.acquire_for(5ms), acquire_error);
+  EXPECT_EQ(pool.stats().waited_for, made.waited_for) << "only those that were served count";
+  held.discard();
+  server.slow = true;
+  std::jthread again([&] {
+    EXPECT_TRUE(eventually([&] { return server.creating == 1; }));
+    server.slow = false;
+  });
+  held = pool.acquire_for(10s);
+  const resource_pool_stats both = pool.stats();
+  EXPECT_GE(both.longest_create, made.longest_create);
+  EXPECT_GT(both.creating_for, both.longest_create);
+  EXPECT_GE(both.longest_wait, made.longest_wait);
+  EXPECT_GT(both.waited_for, both.longest_wait);
+}
+
+struct throwing_factory {
+  const bool* throws;
+  static int create() { return 1; }
+  bool validate(int& /*resource*/) const {
+    fail();
+    return true;
+  }
+  void reset(int& /*resource*/) const { fail(); }
+  void fail() const {
+    if (*throws) {
+      throw std::runtime_error("no answer");
+    }
+  }
+};
+
+TEST(ResourceHooks, WhatThrowsWhenAskedOrResetIsEnded) {
+  bool throws = false;
+  resource_pool<int> pool(
+      throwing_factory{&throws},
+      {.max_size = 1, .validate_if_idle_longer_than = 0s, .maintenance = maintenance::by_tick});
+  pool.acquire().reset();
+  throws = true;
+  EXPECT_NO_THROW((void)pool.acquire());
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 }  // namespace

@@ -3,10 +3,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "support/crew.hpp"
 #include "support/distant_peer.hpp"
@@ -18,7 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 using test::distant;
 using test::eventually;
-using test::outcome;
 
 using ResourceValidation = test::DistantPeer;
 
@@ -26,63 +23,9 @@ using ResourceValidation = test::DistantPeer;
 TEST_F(ResourceValidation, A11ABriefAcquireEndsNoHealthyResource) {
   links pool(distant{&all}, {.max_size = 4, .validate_if_idle_longer_than = 0ns});
   let_grow_stale(pool, 4);
-  EXPECT_TRUE(eventually([&] {
-    try {
-      return static_cast<bool>(pool.acquire_for(1ms));
-    } catch (const acquire_error&) {
-      return false;
-    }
-  }));
+  EXPECT_TRUE(eventually([&] { return static_cast<bool>(pool.try_acquire_for(1ms)); }));
   EXPECT_EQ(all.invalid, 0);
   EXPECT_GT(all.answers, 0);
-}
-
-TEST_F(ResourceValidation, A11WhatIsValidatedBeforeEachUseIsServedInTime) {
-  links pool(distant{&all}, {.max_size = 1, .validate_if_idle_longer_than = 0ns});
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_TRUE(pool.acquire_for(4s));  // less than a validation may take
-  }
-  EXPECT_GE(all.answers, 19);
-  EXPECT_EQ(all.invalid, 0);
-}
-
-TEST_F(ResourceValidation, WhoGivesNoTimeHasThatOfOneValidation) {
-  for (const maintenance mode : {maintenance::background, maintenance::by_callers}) {
-    links pool(distant{&all}, {.max_size = 4, .validate_if_idle_longer_than = 0ns, .upkeep = mode});
-    let_grow_stale(pool, 4);
-    EXPECT_TRUE(pool.acquire_for(0s));
-    EXPECT_TRUE(pool.try_acquire());
-    EXPECT_EQ(all.invalid, 0);
-  }
-}
-
-// A thread of an io_context has better things to do.
-TEST_F(ResourceValidation, ACallbackDoesNotWaitForAnAnswerInTheThreadThatAsks) {
-  links pool(distant{&all}, {.max_size = 1, .validate_if_idle_longer_than = 0ns});
-  let_grow_stale(pool, 1);
-  all.is_silent = true;
-  std::atomic<int> served{0};
-  pool.async_acquire(
-      [&](const resource_lease<int>& got, const std::exception_ptr&) { served += got ? 1 : 0; });
-  EXPECT_EQ(pool.stats().waiters, 1U);  // not over, and this thread is here
-  all.is_silent = false;
-  EXPECT_TRUE(eventually([&] { return served == 1; }));
-  EXPECT_EQ(all.invalid, 0);
-}
-
-TEST_F(ResourceValidation, NorInTheThreadThatReleases) {
-  links pool(distant{&all}, {.max_size = 1, .validate_if_idle_longer_than = 0ns});
-  resource_lease<int> held = pool.acquire();
-  std::atomic<int> served{0};
-  for (int i = 0; i < 2; ++i) {
-    pool.async_acquire(
-        [&](const resource_lease<int>& got, const std::exception_ptr&) { served += got ? 1 : 0; });
-  }
-  all.is_silent = true;
-  held.reset();
-  EXPECT_EQ(served, 0);
-  all.is_silent = false;
-  EXPECT_TRUE(eventually([&] { return served == 2; }));
 }
 
 TEST_F(ResourceValidation, WhatDoesNotAnswerIsEndedAndAnotherOneMade) {
@@ -92,53 +35,17 @@ TEST_F(ResourceValidation, WhatDoesNotAnswerIsEndedAndAnotherOneMade) {
   std::this_thread::sleep_for(100ms);
   all.silent = 2;
   auto time = 10ms;
-  EXPECT_TRUE(eventually([&] {
-    try {
-      return static_cast<bool>(pool.acquire_for(std::exchange(time, 2 * time)));
-    } catch (const acquire_error&) {
-      return false;
-    }
-  }));
+  EXPECT_TRUE(eventually(
+      [&] { return static_cast<bool>(pool.try_acquire_for(std::exchange(time, 2 * time))); }));
   EXPECT_TRUE(eventually([&] { return all.invalid >= 2; }));  // on a slow machine others, too
   EXPECT_GT(all.made, 2);
 }
 
-TEST_F(ResourceValidation, WhenOneSaysNoTheNextIsAsked) {
-  links pool(distant{&all}, {.max_size = 2, .validate_if_idle_longer_than = 0ns});
-  let_grow_stale(pool, 2);
-  const std::uint64_t before = pool.stats().handed_over;
-  all.dead = 1;
-  std::atomic<int> served{0};
-  count_calls(pool, 1, served);
-  EXPECT_TRUE(eventually([&] { return served == 1; }));
-  // The next may have been asked, and lent, before the first came to say no.
-  EXPECT_TRUE(eventually([&] { return all.invalid == 1; }));
-  EXPECT_EQ(pool.stats().handed_over, before + 1);
-}
-
-TEST_F(ResourceValidation, WhoWaitsForAnAnswerIsNotOneTooMany) {
-  links pool(distant{&all}, {.max_size = 1, .max_waiters = 0, .validate_if_idle_longer_than = 0ns});
-  EXPECT_TRUE(eventually([&] { return static_cast<bool>(pool.try_acquire()); }));
-  resource_lease<int> held = pool.acquire_for(4s);  // less than an answer may take
-  EXPECT_TRUE(held);
-  EXPECT_THROW((void)pool.acquire_for(4s), acquire_error);
-  held.reset();
-  all.is_silent = true;
-  std::atomic<int> served{0};
-  count_calls(pool, 1, served);
-  std::optional<acquire_failure> second;
-  pool.async_acquire([&](const resource_lease<int>&, const std::exception_ptr& error) {
-    second = test::cause_of(error);
-  });
-  EXPECT_EQ(second, acquire_failure::too_many_waiters);
-  all.is_silent = false;
-  EXPECT_TRUE(eventually([&] { return served == 1; }));
-}
-
 TEST_F(ResourceValidation, A9ADeadOneDoesNotHideALivingOneFromWhoGivesNoTime) {
-  for (const maintenance mode : {maintenance::background, maintenance::by_callers}) {
+  for (const maintenance mode : {maintenance::background, maintenance::by_tick}) {
     all.made = 0;
-    links pool(distant{&all}, {.max_size = 2, .validate_if_idle_longer_than = 0ns, .upkeep = mode});
+    links pool(distant{&all},
+               {.max_size = 2, .validate_if_idle_longer_than = 0ns, .maintenance = mode});
     let_grow_stale(pool, 2);
     all.dead = 1;
     EXPECT_EQ(*pool.try_acquire(), 2);
@@ -147,13 +54,12 @@ TEST_F(ResourceValidation, A9ADeadOneDoesNotHideALivingOneFromWhoGivesNoTime) {
   EXPECT_EQ(all.invalid, 2);
 }
 
-// By callers: whoever has made room for a callback, or lets go of what it was given
-// and refused.
+// Before each use is before a hand-over, too.
 TEST_F(ResourceValidation, A7ACallbackWhoseResourceWasUnfitGetsAnother) {
-  for (const maintenance mode :
-       {maintenance::background, maintenance::by_callers, maintenance::by_tick}) {
+  for (const maintenance mode : {maintenance::background, maintenance::by_tick}) {
     all.made = 0;
-    links pool(distant{&all}, {.max_size = 1, .validate_if_idle_longer_than = 0ns, .upkeep = mode});
+    links pool(distant{&all},
+               {.max_size = 1, .validate_if_idle_longer_than = 0ns, .maintenance = mode});
     std::jthread ticking([&pool, mode](const std::stop_token& stop) {
       while (mode == maintenance::by_tick && !stop.stop_requested()) {
         pool.tick();
@@ -163,11 +69,12 @@ TEST_F(ResourceValidation, A7ACallbackWhoseResourceWasUnfitGetsAnother) {
     resource_lease<int> held = pool.acquire();
     const std::uint64_t before = pool.stats().handed_over;
     std::atomic<int> served{0};
-    count_calls(pool, 1, served);
+    count_calls(pool, 3, served);
     all.dead = *held;
     held.reset();
-    EXPECT_TRUE(eventually([&] { return served == 1; }));
-    EXPECT_EQ(pool.stats().handed_over, before + 1);
+    EXPECT_TRUE(eventually([&] { return served == 3; }));
+    EXPECT_EQ(pool.stats().handed_over, before + 3);
+    EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
   }
 }
 
@@ -186,34 +93,12 @@ TEST_F(ResourceValidation, CloseWaitsForNoAnswer) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-// One that does not answer holds up nobody: the others are asked at the same time, or made.
-TEST_F(ResourceValidation, ASilentOneHoldsUpNobody) {
-  links pool(distant{&all},
-             {.max_size = 4, .validate_timeout = 60s, .validate_if_idle_longer_than = 0ns});
-  let_grow_stale(pool, 2);
-  all.is_silent = true;
-  EXPECT_TRUE(pool.leases().empty());
-  EXPECT_NO_THROW((void)pool.acquire_for(30s)) << "another one can be made";
-  EXPECT_EQ(pool.stats().checking, 2U);
-  EXPECT_TRUE(pool.leases().empty()) << "nobody has what the pool asks";
-  all.is_silent = false;
-}
-
-TEST_F(ResourceValidation, ACallbackWithoutTimeGetsWhatATryWould) {
-  links pool(distant{&all}, {.max_size = 2, .validate_if_idle_longer_than = 0ns});
-  let_grow_stale(pool, 2);
-  std::atomic<int> served{0};
-  pool.async_acquire(
-      [&](const resource_lease<int>& got, const std::exception_ptr&) { served += got ? 1 : 0; },
-      0ns);
-  EXPECT_EQ(served, 1);
-}
-
 // What has just been made is good: if it were asked at once, one that says no would be made again
 // and again by whoever happens to be there.
 TEST_F(ResourceValidation, ANewOneIsNotAsked) {
-  for (const maintenance mode : {maintenance::background, maintenance::by_callers}) {
-    links pool(distant{&all}, {.max_size = 1, .validate_if_idle_longer_than = 0ns, .upkeep = mode});
+  for (const maintenance mode : {maintenance::background, maintenance::by_tick}) {
+    links pool(distant{&all},
+               {.max_size = 1, .validate_if_idle_longer_than = 0ns, .maintenance = mode});
     all.dead = all.made + 1;
     EXPECT_NO_THROW((void)pool.acquire_for(10s));
     all.dead = 0;
@@ -226,8 +111,8 @@ TEST_F(ResourceValidation, CloseDoesNotWaitForACallback) {
   let_grow_stale(pool, 1);
   std::atomic<bool> inside{false};
   std::atomic<bool> leave{false};
-  pool.async_acquire([&](resource_lease<int> got, const std::exception_ptr&) {
-    got.reset();
+  pool.async_acquire([&](acquire_result<int> got) {
+    got.lease().reset();
     inside = true;
     while (!leave) {
       std::this_thread::sleep_for(1ms);
@@ -243,12 +128,7 @@ TEST_F(ResourceValidation, ThePoolMayEndInTheMiddle) {
   for (int i = 0; i < 20; ++i) {
     links pool(distant{&all}, {.max_size = 8, .validate_if_idle_longer_than = 0ns});
     let_grow_stale(pool, 8);
-    test::run_crew(3, [&](unsigned) {
-      try {
-        (void)pool.acquire_for(1ms);
-      } catch (const acquire_error&) {  // as it should be
-      }
-    });
+    test::run_crew(3, [&](unsigned) { (void)pool.try_acquire_for(1ms); });
   }
 }
 

@@ -1,15 +1,23 @@
-// The letters and numbers are those of docs/reference/tests.md.
+// Threads that wait: for how long, in which order, and for whom. The letters and numbers are those
+// of docs/reference/tests.md.
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
 #include <time.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <latch>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/crew.hpp"
+#include "support/customers.hpp"
 #include "support/resource_fixtures.hpp"
 #include "support/signals.hpp"
 #include "support/ways_to_make_room.hpp"
@@ -18,12 +26,14 @@ namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
+using test::cause_of_call;
+using test::customers;
 using test::eventually;
 using test::failure_of;
 using test::fake_lease;
 using test::fake_pool;
-
-static_assert(sizeof(detail::resource_waiter) == detail::no_false_sharing);
+using test::outcome;
+using test::way_to_wait;
 
 long sleeps_of_this_thread() {
   rusage used{};
@@ -50,19 +60,6 @@ TEST_P(ResourceWaiting, LendsWhatItMadeAndLendsItAgain) {
   EXPECT_EQ(pool.stats().uses, 11U);
 }
 
-TEST_P(ResourceWaiting, AllOfMaxSizeCanBeOutAndNotOneMore) {
-  fake_pool& pool = start({.max_size = 3, .detect_hold_and_wait = false});
-  const fake_lease first = pool.acquire();
-  const fake_lease second = pool.acquire();
-  const fake_lease third = pool.acquire();
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_FALSE(pool.try_acquire());
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s) << "it does not wait";
-  EXPECT_EQ(failure_of(pool, 5ms), acquire_failure::timed_out);
-  EXPECT_EQ(pool.stats().in_use, 3U);
-  EXPECT_EQ(pool.stats().live, 3U);
-}
-
 // Stormpot BSlot.release: what a thread had last is kept for it.
 TEST_P(ResourceWaiting, AllOfMaxSizeCanBeOutThoughOtherThreadsHadThemLast) {
   constexpr unsigned size = 4;
@@ -80,17 +77,6 @@ TEST_P(ResourceWaiting, AllOfMaxSizeCanBeOutThoughOtherThreadsHadThemLast) {
   }
   EXPECT_FALSE(pool.try_acquire());
   EXPECT_EQ(server.creates, static_cast<int>(size));
-}
-
-TEST_P(ResourceWaiting, AWaitingThreadIsHandedWhatComesBack) {
-  fake_pool& pool = start({.max_size = 1});
-  fake_lease held = pool.acquire();
-  const int id = held->id;
-  std::jthread waiting([&] { EXPECT_EQ(pool.acquire()->id, id); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
-  held.reset();
-  waiting.join();
-  EXPECT_EQ(pool.stats().handed_over, 1U + (server.creates == 1 ? 1U : 0U));
 }
 
 // djc/bb8 #67: a cancelled `get` loses a connection. boostorg/mysql #509: or swallows a wake-up.
@@ -130,23 +116,16 @@ TEST_P(ResourceWaiting, A7EveryWayToFreeRoomServesAWaiter) {
     SCOPED_TRACE(way.name);
     fake_pool& pool = start(way.options);
     fake_lease held = pool.acquire();
-    std::jthread waiting([&] { EXPECT_NO_THROW((void)pool.acquire_for(10s)); });
+    std::atomic<int> served{0};
+    std::jthread waiting([&] { served += pool.try_acquire_for(10s) ? 1 : 0; });
     ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    pool.async_acquire([&](const auto& got) { served += got ? 1 : 0; }, 10s);
     way.make_room(pool, held);
     waiting.join();
+    EXPECT_TRUE(eventually([&] { return served == 2; }));
     held.reset();
     end();
   }
-}
-
-// Who waits for the next try of a factory waits no longer than that is there.
-TEST_P(ResourceWaiting, A7AWaiterIsServedByANewFactory) {
-  fake_pool& pool = start({.max_size = 1, .retry_first = 10min, .retry_longest = 10min});
-  server.down = true;
-  std::jthread waiting([&] { EXPECT_NO_THROW((void)pool.acquire_for(10s)); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures == 1; }));
-  server.down = false;
-  pool.replace_factory(test::fake_factory{&server});
 }
 
 // jackc/pgx PR #2350, boostorg/mysql #487: no time-out, or none of one's own. POOL-418: too short.
@@ -190,32 +169,6 @@ TEST_P(ResourceWaiting, A12WhoIsWokenForNothingWaitsOn) {
   has_released = true;
   held.reset();
   EXPECT_TRUE(eventually([&] { return was_disturbed(0) && done; }));
-}
-
-// For so long that the pool's thread looks after it: some fall asleep, some are woken for nothing.
-TEST_P(ResourceWaiting, A12AWaitOfSecondsEndsInTimeToo) {
-  constexpr unsigned threads = 4;
-  fake_pool& pool = start({.max_size = 1});
-  fake_lease held = pool.acquire();
-  const test::signals_without_restart signals;
-  std::atomic<unsigned> done{0};
-  std::vector<std::jthread> waiting;
-  for (unsigned thread = 0; thread < threads; ++thread) {
-    waiting.emplace_back([&, wait = 4100ms + thread * 50ms] {
-      const auto begin = std::chrono::steady_clock::now();
-      EXPECT_EQ(failure_of(pool, wait), acquire_failure::timed_out);
-      EXPECT_GE(std::chrono::steady_clock::now() - begin, wait);
-      EXPECT_LT(std::chrono::steady_clock::now() - begin, wait + 5s);
-      ++done;
-    });
-  }
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == threads; }));
-  EXPECT_TRUE(eventually([&] {
-    signals.send(waiting.back());
-    return done == threads;
-  }));
-  EXPECT_EQ(pool.stats().timed_out, threads);
-  held.reset();  // or who was forgotten would wait for ever
 }
 
 // What can be had now, as `try_acquire` has it: a new one, too.
@@ -290,20 +243,6 @@ TEST_P(ResourceWaiting, D10APermanentErrorIsToldAtOnce) {
   EXPECT_LE(server.creates, 2);  // the second acquire did not ask the server again
 }
 
-// The same, of those who waited for what another thread had, which is then gone.
-TEST_P(ResourceWaiting, D10ThePermanentErrorIsToldWhenTheLastResourceGoes) {
-  fake_pool& pool = start({.max_size = 2, .retry_first = 100s, .retry_longest = 100s});
-  fake_lease held = pool.acquire();
-  server.wrong_password = true;
-  const auto begin = std::chrono::steady_clock::now();
-  std::jthread waiting([&] { EXPECT_EQ(failure_of(pool, 50s), acquire_failure::create_failed); });
-  EXPECT_TRUE(
-      eventually([&] { return pool.stats().create_failures == 1 && pool.stats().waiters == 1; }));
-  held.discard();
-  waiting.join();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 40s);
-}
-
 // globalsign/mgo PR #115: waiters that poll. HikariCP CHANGES 7.0.1: storms of yields.
 TEST_P(ResourceWaiting, H5H6AWaitingThreadSleeps) {
   fake_pool& pool = start({.max_size = 1, .acquire_timeout = 1s});
@@ -358,6 +297,263 @@ TEST_P(ResourceWaiting, H4OneReleaseWakesOneThread) {
 }
 
 LIDO_TEST_IN_ALL_MODES(ResourceWaiting);
+
+// ---- how long the ways to acquire wait ---------------------------------------------------------
+
+/// What a coroutine was told.
+struct awaited {
+  std::atomic<bool> over{false};
+  std::optional<acquire_failure> failure;
+};
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters): these outlive it
+test::detached await_in_the_usual_time(fake_pool& pool, awaited& told) {
+  try {
+    const fake_lease lease = co_await pool.co_acquire();
+  } catch (const acquire_error& error) {
+    told.failure = error.cause();
+  }
+  told.over = true;
+}
+
+test::detached await_with(fake_pool& pool, std::stop_token stop, awaited& told) {
+  try {
+    const fake_lease lease = co_await pool.co_acquire(20s, std::move(stop));
+  } catch (const acquire_error& error) {
+    told.failure = error.cause();
+  }
+  told.over = true;
+}
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
+
+class ResourceGivenTimes : public ::testing::Test {
+ protected:
+  // NOLINTBEGIN(*-non-private-member-*,readability-identifier-naming)
+  test::fake_server server;
+  fake_pool pool{test::fake_factory{&server},
+                 {.max_size = 1, .acquire_timeout = 20ms, .detect_hold_and_wait = false}};
+  // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
+};
+
+TEST_F(ResourceGivenTimes, EachWayToAcquireKeepsToTheUsualTime) {
+  const fake_lease held = pool.acquire_for(20s);
+  const std::stop_source stop;
+  EXPECT_EQ(cause_of_call([&] { return pool.acquire(stop.get_token()); }),
+            acquire_failure::timed_out);
+  outcome told;
+  pool.async_acquire(told.receiver());
+  EXPECT_TRUE(eventually([&] { return told.calls == 1; }));
+  EXPECT_EQ(told.failure, acquire_failure::timed_out);
+  awaited other;
+  await_in_the_usual_time(pool, other);
+  EXPECT_TRUE(eventually([&] { return other.over.load(); }));
+  EXPECT_EQ(other.failure, acquire_failure::timed_out);
+}
+
+TEST_F(ResourceGivenTimes, AMomentToComeIsWaitedFor) {
+  const fake_lease held = pool.acquire_for(20s);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(
+      cause_of_call([&] { return pool.acquire_until(std::chrono::system_clock::now() + 50ms); }),
+      acquire_failure::timed_out);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(took, 40ms);
+  EXPECT_LT(took, 20s);
+}
+
+TEST_F(ResourceGivenTimes, ATokenEndsAWaitForAMoment) {
+  const fake_lease held = pool.acquire_for(20s);
+  std::stop_source stop;
+  std::jthread stops([&] {
+    EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    (void)stop.request_stop();
+  });
+  EXPECT_EQ(cause_of_call([&] {
+              return pool.acquire_until(std::chrono::steady_clock::now() + 20s, stop.get_token());
+            }),
+            acquire_failure::cancelled);
+}
+
+// Though one is idle.
+TEST_F(ResourceGivenTimes, WhoIsStoppedBeforeItAsksGetsNothing) {
+  pool.acquire_for(20s).reset();
+  std::stop_source stop;
+  (void)stop.request_stop();
+  EXPECT_EQ(cause_of_call([&] { return pool.acquire(stop.get_token()); }),
+            acquire_failure::cancelled);
+  outcome told;
+  pool.async_acquire(told.receiver(), 20s, stop.get_token());
+  EXPECT_EQ(told.failure, acquire_failure::cancelled);
+  awaited other;
+  await_with(pool, stop.get_token(), other);
+  EXPECT_TRUE(other.over);
+  EXPECT_EQ(other.failure, acquire_failure::cancelled);
+  EXPECT_EQ(pool.stats().idle, 1U);
+}
+
+// ---- who is served first -----------------------------------------------------------------------
+
+class ResourceOrder : public test::resource_in_each_mode {
+ protected:
+  /// All orders in which a thread, a callback and a coroutine may come.
+  void serve_each_mixture(bool discard) {
+    std::vector<way_to_wait> line{way_to_wait::thread, way_to_wait::callback,
+                                  way_to_wait::coroutine};
+    do {
+      serve_in_order(line, discard);
+    } while (std::next_permutation(line.begin(), line.end()));
+  }
+
+  void serve_in_order(const std::vector<way_to_wait>& line, bool discard) {
+    fake_pool& pool = start({.max_size = 1});
+    {
+      customers all(pool, discard);
+      fake_lease held = pool.acquire();
+      for (const way_to_wait way : line) {
+        all.join(way);
+      }
+      held.reset();
+      EXPECT_EQ(all.served(), all.joined()) << ::testing::PrintToString(line);
+    }
+    end();
+  }
+};
+
+TEST_P(ResourceOrder, A6WhoComesFirstIsServedFirstWhicheverWayItWaits) {
+  serve_each_mixture(/*discard=*/false);
+}
+
+// Each time one is made anew, by a thread of the pool or by somebody in the queue.
+TEST_P(ResourceOrder, A6WhoComesFirstHasTheFirstNewResource) {
+  serve_each_mixture(/*discard=*/true);
+}
+
+// What comes back is for who waits, however often others ask meanwhile.
+TEST_P(ResourceOrder, A6NewcomersDoNotCutIn) {
+  fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 1h});
+  int cut_in = 0;
+  for (int round = 0; round < 100; ++round) {
+    fake_lease held = pool.acquire();
+    std::latch asks(1);
+    std::latch served(1);
+    std::latch over(1);
+    std::jthread waiting([&] {
+      const fake_lease got = pool.acquire_for(10s);
+      served.count_down();
+      over.wait();
+    });
+    EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    std::jthread newcomer([&] {
+      asks.count_down();
+      while (!served.try_wait()) {
+        cut_in += pool.try_acquire() ? 1 : 0;
+      }
+      over.count_down();
+    });
+    asks.wait();
+    held.reset();
+  }
+  EXPECT_EQ(cut_in, 0);
+}
+
+LIDO_TEST_IN_ALL_MODES(ResourceOrder);
+
+// ---- threads that hold what they wait for ------------------------------------------------------
+
+class ResourceDeadlock : public test::resource_in_each_mode {};
+
+// brettwooldridge/HikariCP #442, aio-libs/aiopg #113: a thread waits for what it holds itself.
+TEST_P(ResourceDeadlock, A14AThreadThatHasAllDoesNotWaitForMore) {
+  fake_pool& pool = start({.max_size = 2});
+  const fake_lease first = pool.acquire();
+  const fake_lease second = pool.acquire();
+  EXPECT_EQ(failure_of(pool, 10s), acquire_failure::self_deadlock);
+}
+
+TEST_P(ResourceDeadlock, A14SeveralThreadsThatWaitForOneAnotherAreTold) {
+  fake_pool& pool = start({.max_size = 2});
+  std::atomic<int> told{0};
+  std::atomic<int> holding{0};
+  test::run_crew(2, [&](unsigned) {
+    const fake_lease mine = pool.acquire();
+    ++holding;
+    eventually([&] { return holding == 2; });
+    try {
+      (void)pool.acquire_for(10s);
+    } catch (const acquire_error& error) {
+      told += error.cause() == acquire_failure::self_deadlock ? 1 : 0;
+    }
+  });
+  EXPECT_EQ(told, 1);  // and the other then gets what that one gave back
+}
+
+TEST_P(ResourceDeadlock, A14WhatWasPassedOnMayComeBack) {
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease mine = pool.acquire();
+  std::jthread other([theirs = std::move(mine)]() mutable {
+    std::this_thread::sleep_for(5ms);
+    theirs.reset();
+  });
+  EXPECT_TRUE(pool.acquire_for(10s));
+}
+
+LIDO_TEST_IN_ALL_MODES(ResourceDeadlock);
+
+// ---- pools without threads, in which a thread that acquires may have to create -----------------
+
+class ResourceByTick : public test::resource_by_tick {};
+
+// An answer that came too late has made room, which is not for the one who asked.
+TEST_F(ResourceByTick, NoCreateBeginsWhenTheTimeIsOver) {
+  fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 0s});
+  fill(pool, 1);
+  server.slow_validate = true;
+  server.broken = true;
+  std::jthread late([&] { EXPECT_EQ(failure_of(pool, 50ms), acquire_failure::timed_out); });
+  ASSERT_TRUE(eventually([&] { return server.validations == 1; }));
+  std::this_thread::sleep_for(60ms);
+  server.slow_validate = false;
+  late.join();
+  EXPECT_EQ(server.creates, 1);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::invalid), 1);
+}
+
+TEST_F(ResourceByTick, WhoseCreateFailsIsFirstAgain) {
+  fake_pool& pool = start({.max_size = 1, .retry_first = 1ms, .retry_longest = 1ms});
+  server.down = true;
+  server.slow = true;
+  std::vector<char> served;  // by those who have the one resource
+  const auto use = [&](char who) {
+    const fake_lease mine = pool.acquire_for(20s);
+    served.push_back(who);
+  };
+  std::jthread first([&] { use('A'); });
+  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
+  std::jthread second([&] { use('B'); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  server.slow = false;
+  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures != 0; }));
+  server.down = false;
+  first.join();
+  second.join();
+  EXPECT_EQ(served, (std::vector<char>{'A', 'B'}));
+}
+
+TEST_F(ResourceByTick, CallbacksNeedTicks) {
+  fake_pool& pool = start({.max_size = 1});
+  test::outcome served;
+  test::outcome late;
+  pool.async_acquire(served.receiver(), 20s);
+  EXPECT_EQ(server.creates, 0);
+  pool.tick();
+  EXPECT_TRUE(served.lease);
+  pool.async_acquire(late.receiver(), 1ms);
+  std::this_thread::sleep_for(2ms);
+  EXPECT_EQ(late.calls, 0);
+  pool.tick();
+  EXPECT_EQ(late.failure, acquire_failure::timed_out);
+  served.lease.reset();
+}
 
 }  // namespace
 }  // namespace lido

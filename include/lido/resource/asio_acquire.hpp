@@ -14,6 +14,7 @@
 #include "lido/resource/asio_names.hpp"
 #include "lido/resource/asio_stop.hpp"
 #include "lido/resource/asio_waits.hpp"
+#include "lido/resource/co_acquire.hpp"
 #include "lido/resource/lease.hpp"
 
 namespace lido {
@@ -207,7 +208,8 @@ auto async_with(Pool& pool, std::chrono::duration<Rep, Period> timeout, F f)
     -> std::invoke_result_t<F&, typename Pool::value_type&> {
   auto lease = co_await lido::async_acquire(pool, timeout, detail::net::use_awaitable);
   lease.discard_unless_kept();
-  if constexpr (std::is_void_v<decltype(co_await f(*lease))>) {
+  using coroutine = std::invoke_result_t<F&, typename Pool::value_type&>;
+  if constexpr (detail::returns_nothing<coroutine, Pool&, std::chrono::duration<Rep, Period>, F>) {
     co_await f(*lease);
     lease.keep();
   } else {

@@ -15,6 +15,13 @@
 
 namespace lido::detail {
 
+/// A coroutine of this type has no result. Clang has no `decltype(co_await ...)`.
+template <class Coroutine, class... Arguments>
+concept returns_nothing =
+    requires(typename std::coroutine_traits<Coroutine, Arguments...>::promise_type& promise) {
+  promise.return_void();
+};
+
 /// A callback of a user, called with an `acquire_result<R>`.
 template <class R, class Done>
 class result_completion final : public acquire_completion {

@@ -170,7 +170,7 @@ class resource_pool {
   auto co_with(F f) -> std::invoke_result_t<F&, R&> {
     lease_type lease = co_await co_acquire();
     lease.discard_unless_kept();
-    if constexpr (std::is_void_v<decltype(co_await f(*lease))>) {
+    if constexpr (detail::returns_nothing<std::invoke_result_t<F&, R&>, resource_pool&, F>) {
       co_await f(*lease);
       lease.keep();
     } else {

@@ -1,0 +1,127 @@
+// Pools in which newcomers may overtake. The letters and numbers are those of
+// docs/reference/tests.md.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+#include <thread>
+
+#include "support/resource_fixtures.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+using test::fake_lease;
+using test::fake_pool;
+
+class ResourceBarging : public test::resource_in_each_mode {};
+
+// Not each time: who was woken may have been faster.
+TEST_P(ResourceBarging, A6WhoAsksNextMayTakeWhatHasComeBack) {
+  fake_pool& pool = start({.max_size = 1, .queueing = queueing::barging});
+  int overtook = 0;
+  for (int i = 0; i < 100 && overtook == 0; ++i) {
+    fake_lease held = pool.acquire();
+    std::jthread waiting([&] { EXPECT_NO_THROW((void)pool.acquire_for(20s)); });
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    held.reset();
+    held = pool.try_acquire();
+    overtook += held ? 1 : 0;
+    held.reset();
+  }
+  EXPECT_GT(overtook, 0);
+}
+
+// The bound of A6, it ages: who was overtaken for long is handed the next one, before anybody can
+// ask for it.
+TEST_P(ResourceBarging, A6NobodyIsOvertakenForLong) {
+  fake_pool& pool = start({.max_size = 1, .queueing = queueing::barging});
+  int overtaken = 0;
+  for (int i = 0; i < 1000 && overtaken < 20; ++i) {
+    fake_lease held = pool.acquire();
+    std::atomic<bool> leave{false};
+    std::jthread waiting([&] {
+      const fake_lease mine = pool.acquire_for(20s);
+      EXPECT_TRUE(eventually([&] { return leave.load(); }));
+    });
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    held.reset();
+    held = pool.try_acquire();  // overtakes it, unless it was faster
+    if (held) {
+      ++overtaken;
+      std::this_thread::sleep_for(11ms);
+      held.reset();
+      EXPECT_FALSE(pool.try_acquire()) << "overtaken for longer than 10 ms";
+    }
+    leave = true;
+  }
+  EXPECT_GT(overtaken, 0);
+}
+
+// boostorg/mysql #509: who gives up swallows the wake-up of the next.
+TEST_P(ResourceBarging, A2WhoGivesUpPassesOnWhatItWasWokenFor) {
+  fake_pool& pool = start({.max_size = 1, .queueing = queueing::barging});
+  for (int i = 0; i < 100; ++i) {
+    fake_lease held = pool.acquire();
+    std::stop_source stop;
+    std::jthread first([&] {
+      try {
+        (void)pool.acquire_for(20s, stop.get_token());
+      } catch (const acquire_error& error) {
+        EXPECT_EQ(error.cause(), acquire_failure::cancelled);
+      }
+    });
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    std::jthread second([&] { EXPECT_NO_THROW((void)pool.acquire_for(20s)); });
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+    std::jthread stopping([&] { stop.request_stop(); });
+    held.reset();
+  }
+}
+
+// Who would have to look may be in a callback; then what comes back is for the others.
+TEST_P(ResourceBarging, WhoCallsACallbackIsNotWaitedFor) {
+  fake_pool& pool = start({.max_size = 3,
+                           .queueing = queueing::barging,
+                           .reset_by = reset_by::releasing_thread,
+                           .detect_hold_and_wait = false});
+  fake_lease one = pool.acquire();
+  fake_lease two = pool.acquire();
+  fake_lease last = pool.acquire();
+  bool first = false;
+  bool second = false;
+  const std::uint64_t waits = pool.stats().waits;
+  pool.async_acquire(
+      [&](acquire_result<test::connection> got) {
+        got.lease().reset();
+        first = static_cast<bool>(pool.acquire_for(10s));  // calls the other one before it sleeps
+      },
+      10s);
+  pool.async_acquire([&](const auto& got) { second = got && pool.acquire_for(10s); }, 10s);
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread releasing([&] { last.reset(); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().waits == waits + 4; }));
+  one.reset();
+  two.reset();
+  releasing.join();
+  EXPECT_TRUE(first);
+  EXPECT_TRUE(second);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);
+}
+
+// Who was woken for a new resource needs no other.
+TEST_P(ResourceBarging, NoMoreAreMadeThanAreWaitedFor) {
+  fake_pool& pool = start({.max_size = 10, .queueing = queueing::barging});
+  pool.acquire().reset();
+  ASSERT_TRUE(eventually([&] { return pool.stats().creating == 0; }));
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+LIDO_TEST_IN_ALL_MODES(ResourceBarging);
+
+}  // namespace
+}  // namespace lido
