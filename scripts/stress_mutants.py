@@ -31,6 +31,7 @@ UNBROKEN = "none"
 COME_BY = {
     "slot_maps": r"^stress\.slot_map\.",
     "concurrent_slot_maps": r"^stress\.slot_map\.",
+    "pool_kernel": r"^stress\.resource\.",
     "resource_pools": r"^stress\.resource\.",
     "keyed_resource_pools": r"^stress\.resource\.(keys|nobody)_",
 }

@@ -66,27 +66,17 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
                                                             ENVIRONMENT LIDO_BROKEN_RULE=${rule})
   endforeach()
   # What a thread waits for in vain shows at the end of the run, when no other thread comes by.
-  lido_mutant(return_unwatched "" resource/no_waiter_is_forgotten --patience 3 --seconds 5)
+  lido_mutant(flag_unlooked "" resource/no_waiter_is_forgotten --patience 3 --seconds 5)
+  lido_mutant(wait_unlooked "" resource/no_waiter_is_forgotten --patience 3)
   lido_mutant(swallow_resource "" resource/no_waiter_is_forgotten --patience 3)
-  lido_mutant(keep_killed "" resource/no_waiter_is_forgotten --resets 0 --patience 3)
-  lido_mutant(refused_resource "" resource/no_waiter_is_forgotten --size 2 --threads 3 --faults 0 --patience 3)
-  # Newcomers that cut in delay no waiter for long, so the drivers do not notice.
-  add_executable(breakable_resource_order ${PROJECT_SOURCE_DIR}/tests/resource/resource_order_test.cpp
-                                          ${PROJECT_SOURCE_DIR}/tests/support/customers.cpp)
-  target_link_libraries(breakable_resource_order PRIVATE lido_breakable GTest::gtest_main)
-  target_sources(breakable_resource_order PRIVATE $<TARGET_OBJECTS:lido_fuzz_schedule>)
-  target_include_directories(breakable_resource_order PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  lido_warnings(breakable_resource_order)
-  add_test(NAME mutant.resource.cut_in COMMAND breakable_resource_order --gtest_brief=1
-                                               --gtest_filter=*A6NewcomersDoNotCutIn*)
-  set_tests_properties(mutant.resource.cut_in PROPERTIES LABELS mutant PASS_REGULAR_EXPRESSION "FAILED"
-                                                         ENVIRONMENT LIDO_BROKEN_RULE=cut_in)
+  lido_mutant(refused_slot "" resource/no_waiter_is_forgotten --size 2 --threads 3 --faults 0 --patience 3)
+  lido_mutant(called_unlooked "" resource/no_waiter_is_forgotten --barging 1 --patience 3)
   if(TARGET lido::standalone_asio)
     # Coroutines and handlers find what threads find.
     lido_breakable_driver(breakable_resource.each_wait_ends_once resource/each_wait_ends_once fuzz_schedule)
     target_compile_definitions(breakable_resource.each_wait_ends_once PRIVATE LIDO_STANDALONE_ASIO)
     target_include_directories(breakable_resource.each_wait_ends_once PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    foreach(rule IN ITEMS return_unwatched swallow_resource refused_resource)
+    foreach(rule IN ITEMS flag_unlooked swallow_resource refused_slot)
       lido_mutant_test(${rule}.each_wait_ends_once ${rule} breakable_resource.each_wait_ends_once --patience 3)
     endforeach()
   endif()
@@ -94,15 +84,10 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
     lido_chaos_driver(breakable_resource.chaos lido_breakable)
     lido_mutant_test(swallow_resource.chaos swallow_resource breakable_resource.chaos --seconds 10 --bound 2000)
   endif()
-  if(TARGET lido::tbb)
-    # key_unwatched shows here in most runs and not in all, claim_unwatched and acquire_unwatched seldom; the model
-    # checker finds all three.
-    lido_mutant(hoarding_key "" resource/keys_share_one_limit --threads 6 --patience 3 --seconds 5)
-    lido_mutant(early_settlement "" resource/keys_share_one_limit --threads 6 --patience 3)
-    lido_mutant(keep_pending "" resource/keys_share_one_limit --threads 6 --patience 3
-                --total 1 --each 1 --keys 3 --faults 0 --ticks 0)
-    lido_mutant(hoarding_key .nobody_waits_beside_room resource/nobody_waits_beside_room --patience 1)
-  endif()
+  lido_mutant(hoarding_key "" resource/keys_share_one_limit --threads 6 --patience 3 --seconds 5)
+  lido_mutant(unmarked_eviction "" resource/keys_share_one_limit --threads 6 --patience 3 --total 1 --each 1 --keys 3
+              --faults 0 --ticks 0)
+  lido_mutant(hoarding_key .nobody_waits_beside_room resource/nobody_waits_beside_room --patience 1)
   # No rule that the model knows: it has no processes. Fuzzed, for where all threads get but one processor.
   foreach(rule IN ITEMS survivor_forgotten trust_busy carry_for_ever)
     lido_mutant(${rule} "" fault/forked_child_has_what_was_free --pool revocable)
@@ -130,15 +115,14 @@ set(breakable_drivers
     object/growth_under_load
     object/history_is_linearizable
     object/kept_object_lives_once
+    resource/keys_share_one_limit
     resource/no_waiter_is_forgotten
+    resource/nobody_waits_beside_room
     slot_map/compaction_beside_iteration
     slot_map/history_is_linearizable
     slot_map/important_value_stays
     slot_map/shrink_beside_inserts
     slot_map/stale_handle_never_resolves)
-if(TARGET lido::tbb)
-  list(APPEND breakable_drivers resource/keys_share_one_limit resource/nobody_waits_beside_room)
-endif()
 foreach(source IN LISTS breakable_drivers)
   string(REPLACE "/" "." driver ${source})
   if(NOT TARGET breakable_${driver})

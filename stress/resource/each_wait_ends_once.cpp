@@ -8,6 +8,7 @@
 #include <exception>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -61,31 +62,29 @@ struct detached {
 
 detached in_coroutine(pool_type& pool, wait_pointer mine, std::stop_token stop) {
   lease_type lease;
-  std::exception_ptr error;
+  std::optional<lido::acquire_error> error;
   try {
     lease = co_await pool.co_acquire(mine->time(), std::move(stop));
-  } catch (...) {
-    error = std::current_exception();
+  } catch (const lido::acquire_error& why) {
+    error = why;
   }
-  mine->end(error, std::move(lease));
+  if (error) {
+    mine->end(*error);
+  } else {
+    mine->end_with(std::move(lease));
+  }
 }
 
 auto handler_of(wait_pointer mine) {
-  return [mine = std::move(mine)](const std::exception_ptr& error, lease_type lease) {
+  return [mine = std::move(mine)](lido::asio_error_code error, lease_type lease) {
     mine->end(error, std::move(lease));
   };
 }
 
 #if defined(LIDO_TEST_ASIO_COROUTINES)
 net::awaitable<void> in_awaitable(pool_type& pool, wait_pointer mine, std::stop_token stop) {
-  lease_type lease;
-  std::exception_ptr error;
-  try {
-    lease = co_await lido::async_acquire(pool, mine->time(), net::use_awaitable, std::move(stop));
-  } catch (...) {
-    error = std::current_exception();
-  }
-  mine->end(error, std::move(lease));
+  mine->end(
+      co_await lido::async_try_acquire(pool, mine->time(), net::use_awaitable, std::move(stop)));
 }
 #endif
 
@@ -93,20 +92,14 @@ net::awaitable<void> in_awaitable(pool_type& pool, wait_pointer mine, std::stop_
 /// The time-out of such a wait is a timer's: the first of the two cancels the other.
 net::awaitable<void> in_race(pool_type& pool, wait_pointer mine) {
   using namespace net::experimental::awaitable_operators;
-  lease_type lease;
-  std::exception_ptr error;
   net::steady_timer timer(co_await net::this_coro::executor, mine->time());
-  try {
-    auto first = co_await (lido::async_acquire(pool, 1000s, net::use_awaitable) ||
-                           timer.async_wait(net::use_awaitable));
-    if (first.index() != 0) {
-      throw lido::acquire_error(lido::acquire_error::details{});  // which says: timed out
-    }
-    lease = std::move(std::get<0>(first));
-  } catch (...) {
-    error = std::current_exception();
+  auto first = co_await (lido::async_acquire(pool, 1000s, net::use_awaitable) ||
+                         timer.async_wait(net::use_awaitable));
+  if (first.index() == 0) {
+    mine->end_with(std::move(std::get<0>(first)));
+  } else {
+    mine->end_without(lido::acquire_failure::timed_out);
   }
-  mine->end(error, std::move(lease));
 }
 #endif
 
@@ -172,11 +165,8 @@ class worker {
         in_thread(mine, stop_of(within));
         break;
       case way::callback:
-        pool_.async_acquire(
-            [mine](lease_type lease, const std::exception_ptr& error) {
-              mine->end(error, std::move(lease));
-            },
-            mine->time(), stop_of(within));
+        pool_.async_acquire([mine](waits::result_type got) { mine->end(std::move(got)); },
+                            mine->time(), stop_of(within));
         break;
       case way::coroutine:
         in_coroutine(pool_, mine, stop_of(within));
@@ -194,27 +184,13 @@ class worker {
   }
 
   void in_thread(const wait_pointer& mine, const std::stop_token& stop) {
-    lease_type lease;
-    std::exception_ptr error;
-    try {
-      lease = pool_.acquire_for(mine->time(), stop);
-    } catch (const lido::acquire_error&) {
-      error = std::current_exception();
-    }
-    mine->end(error, std::move(lease));
+    mine->end(pool_.try_acquire_for(mine->time(), stop));
   }
 
-  /// The error is handed over and not thrown by the future, of which two threads would have a part
-  /// then: the standard library counts these where ThreadSanitizer does not see it.
+  /// A result: of an error that the future throws two threads would have a part, and the standard
+  /// library counts these where ThreadSanitizer does not see it.
   void in_future(const wait_pointer& mine, const std::stop_token& stop) {
-    using outcome = std::pair<std::exception_ptr, lease_type>;
-    auto later = lido::async_acquire(
-        pool_, mine->time(), net::use_future([](std::exception_ptr error, lease_type lease) {
-          return outcome(std::move(error), std::move(lease));
-        }),
-        stop);
-    outcome got = later.get();
-    mine->end(got.first, std::move(got.second));
+    mine->end(lido::async_try_acquire(pool_, mine->time(), net::use_future, stop).get());
   }
 
   /// Whose operations follow one another, as slots and their signals have to.
@@ -242,7 +218,7 @@ class worker {
     const auto strand = net::make_strand(of_.threads);
     const auto signal = std::make_shared<net::cancellation_signal>();
     net::post(strand, [&pool = pool_, strand, signal, mine] {
-      auto keeper = [signal, done = handler_of(mine)](const std::exception_ptr& error,
+      auto keeper = [signal, done = handler_of(mine)](lido::asio_error_code error,
                                                       lease_type lease) {
         done(error, std::move(lease));
       };
@@ -301,7 +277,7 @@ void torture(world& all, std::atomic<int>& alive, const settings& settings) {
                   .retry_first = 1ms,
                   .retry_longest = 2ms,
                   .detect_hold_and_wait = false,
-                  .upkeep = static_cast<lido::maintenance>(settings.mode % 3)});
+                  .maintenance = static_cast<lido::maintenance>(settings.mode % 2)});
   const std::jthread ticker([&pool](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       pool.tick();
@@ -333,7 +309,7 @@ int main(int argc, char** argv) {
   stress::command_line line("Each wait ends once", settings.run);
   line.add("--size", settings.size, "resources");
   line.add("--pool-threads", settings.pool_threads, "that run handlers and coroutines");
-  line.add("--mode", settings.mode, "0: background, 1: by callers, 2: by tick");
+  line.add("--mode", settings.mode, "0: background, 1: by tick");
   line.add("--faults", settings.faults, "one create in so many fails; 0: none");
   line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
   line.parse(argc, argv);

@@ -28,7 +28,8 @@ struct settings {
   unsigned each = 2;
   unsigned keys = 6;
   unsigned faults = 16;
-  unsigned ticks = 1;      // without them nobody looks at the pool, either
+  unsigned ticks = 1;  // without them nobody looks at the pool, either
+  unsigned mode = 1;
   unsigned patience = 60;  // so long that who runs out of it has been forgotten
 };
 
@@ -37,6 +38,7 @@ struct census {
   std::atomic<unsigned> all{0};
   std::array<std::atomic<unsigned>, most_keys> of_key{};
   std::atomic<unsigned> calls{1};
+  std::atomic<unsigned> moved{0};  ///< resources ended to make room for another key
 };
 
 struct keyed_resource : stress::owned {
@@ -60,8 +62,9 @@ class random_factory {
   }
   bool validate(keyed_resource& /*resource*/) { return !fails(); }
   bool reset(keyed_resource& /*resource*/) { return !fails(); }
-  void destroy(keyed_resource& resource, lido::destroy_reason /*reason*/) noexcept {
+  void destroy(keyed_resource& resource, lido::destroy_reason reason) noexcept {
     std::this_thread::yield();
+    census_->moved += reason == lido::destroy_reason::surplus ? 1 : 0;
     --census_->of_key.at(resource.key);
     --census_->all;
   }
@@ -86,7 +89,7 @@ using pool_type = lido::keyed_resource_pool<unsigned, keyed_resource>;
 using lease_type = pool_type::lease_type;
 
 struct totals {
-  std::atomic<std::uint64_t> served{0}, timed_out{0}, cancelled{0};
+  std::atomic<std::uint64_t> served{0}, timed_out{0}, cancelled{0}, callbacks{0}, called{0};
 };
 
 class worker {
@@ -120,6 +123,11 @@ class worker {
       case 2:
         cancelled_wait(key);
         break;
+      case 3:
+        if (settings_.ticks != 0) {  // which callbacks need
+          by_callback(key);
+        }
+        break;
       default:
         wait(key, std::chrono::seconds(settings_.patience), {});
     }
@@ -127,20 +135,35 @@ class worker {
 
   template <class Time>
   void wait(unsigned key, Time time, const std::stop_token& stop) {
-    try {
-      use(pool_.acquire_for(key, time, stop), key);
+    auto got = pool_.try_acquire_for(key, time, stop);
+    if (got) {
+      use(got.value(), key);
       ++totals_.served;
-    } catch (const lido::acquire_error& error) {
-      if (error.cause() == lido::acquire_failure::cancelled) {
-        ++totals_.cancelled;
-      } else if (error.cause() != lido::acquire_failure::timed_out) {
-        run_.broken(std::string("refused: ") + error.what());
-      } else if (time >= std::chrono::seconds(settings_.patience)) {
-        run_.broken(std::string("forgotten: ") + error.what());
-      } else {
-        ++totals_.timed_out;
-      }
+    } else if (got.failure() == lido::acquire_failure::cancelled) {
+      ++totals_.cancelled;
+    } else if (got.failure() != lido::acquire_failure::timed_out) {
+      run_.broken(std::string("refused: ") + got.error().what());
+    } else if (time >= std::chrono::seconds(settings_.patience)) {
+      run_.broken(std::string("forgotten: ") + got.error().what());
+    } else {
+      ++totals_.timed_out;
     }
+  }
+
+  /// The callback may be called when this worker has ended.
+  void by_callback(unsigned key) {
+    ++totals_.callbacks;
+    pool_.async_acquire(
+        key,
+        [&run = run_, &totals = totals_, user = 1000 + me_,
+         key](lido::acquire_result<keyed_resource> got) {
+          if (got) {
+            take(run, *got, user, key);
+            stress::leave(run, *got, user);
+          }
+          ++totals.called;
+        },
+        std::chrono::microseconds(random_() % 1000));
   }
 
   void cancelled_wait(unsigned key) {
@@ -157,16 +180,20 @@ class worker {
     if (!lease) {
       return;
     }
-    stress::take(run_, *lease, me_);
-    if (lease->key != key) {
-      run_.broken("a resource of another key");
-    }
+    take(run_, *lease, me_, key);
     const auto choice = random_() % 16;
     stress::leave(run_, *lease, me_);
     if (choice == 0) {
       lease.discard();
     } else if (choice == 1) {
-      (void)pool_.kill(key, lease.handle());
+      (void)pool_.kill(lease.handle());
+    }
+  }
+
+  static void take(stress::run& run, keyed_resource& resource, unsigned user, unsigned key) {
+    stress::take(run, resource, user);
+    if (resource.key != key) {
+      run.broken("a resource of another key");
     }
   }
 
@@ -178,32 +205,41 @@ class worker {
   stress::random random_;
 };
 
-/// Until the workers have ended. Whoever looks at a keyed pool sees to it that room is passed on.
-void meddle(stress::run& run, pool_type& pool, const settings& settings) {
+/// Until the workers have ended.
+void meddle(stress::run& run, pool_type& pool, const settings& settings,
+            const std::atomic<unsigned>& working) {
   stress::random random = run.generator(0);
-  while (settings.ticks != 0 && !run.over()) {
+  while (settings.ticks != 0 && working != 0) {
     pool.tick();
+    if (run.over()) {
+      std::this_thread::yield();
+      continue;
+    }
     if (random() % 4 == 0) {
       pool.flush(static_cast<unsigned>(random() % settings.keys));
     } else if (random() % 4 == 0) {
       (void)pool.stats_by_key();
     } else if (random() % 4 == 0) {
       for (const lido::lease_info& lent : pool.leases()) {
-        (void)pool.kill(static_cast<unsigned>(std::stoul(lent.key)), lent.resource);
+        (void)pool.kill(lent.resource);
       }
     }
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
   }
 }
 
-void check_end(const stress::run& run, pool_type& pool, const totals& totals) {
-  const lido::keyed_resource_pool_stats stats = pool.stats();
-  if (!pool.close(60s).complete() || stats.waiters != 0 || stats.in_use != 0) {
+void check_end(const stress::run& run, pool_type& pool, const totals& totals, unsigned moved) {
+  if (!pool.close(60s).complete() || totals.called != totals.callbacks) {
     run.broken("something is left");
   }
-  run.require(stats.moved > 0, "no room went from one key to another");
-  fmt::print("served {}, timed out {}, cancelled {}, moved {}\n", totals.served.load(),
-             totals.timed_out.load(), totals.cancelled.load(), stats.moved);
+  const lido::keyed_resource_pool_stats stats = pool.stats();
+  if (stats.waiters != 0 || stats.live != 0) {
+    run.broken("the numbers of a pool that is empty are not zero");
+  }
+  run.require(moved > 0, "no room went from one key to another");
+  fmt::print("served {}, timed out {}, cancelled {}, callbacks {}, moved {}\n",
+             totals.served.load(), totals.timed_out.load(), totals.cancelled.load(),
+             totals.callbacks.load(), moved);
 }
 
 }  // namespace
@@ -216,6 +252,7 @@ int main(int argc, char** argv) {
   line.add("--keys", settings.keys, "keys, up to 16");
   line.add("--faults", settings.faults, "one call of the factory in so many fails; 0: none");
   line.add("--ticks", settings.ticks, "0: nobody calls tick");
+  line.add("--mode", settings.mode, "0: background, 1: by tick");
   line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
   line.parse(argc, argv);
   settings.keys = std::min(settings.keys, most_keys);
@@ -224,24 +261,27 @@ int main(int argc, char** argv) {
   census census;
   totals totals;
   {
-    pool_type pool(random_factory(run, settings, census),
-                   {.max_total = settings.total,
-                    .prefer_same_key_for = 1ms,
-                    .each_key = {.max_size = settings.each,
-                                 .validate_if_idle_longer_than = 1ms,
-                                 .retry_first = 1ms,
-                                 .retry_longest = 2ms,
-                                 .upkeep = lido::maintenance::by_tick}});
+    pool_type pool(
+        random_factory(run, settings, census),
+        {.max_total = settings.total,
+         .prefer_same_key_for = 1ms,
+         .each_key = {.max_size = settings.each,
+                      .validate_if_idle_longer_than = 1ms,
+                      .retry_first = 1ms,
+                      .retry_longest = 2ms,
+                      .maintenance = static_cast<lido::maintenance>(settings.mode % 2)}});
     do {
+      std::atomic<unsigned> working{run.options().threads};
       run.in_threads(run.options().threads + 1, [&](unsigned thread) {
         if (thread == 0) {
-          meddle(run, pool, settings);
+          meddle(run, pool, settings, working);
         } else {
           worker(run, pool, totals, settings, thread).work();
+          --working;
         }
       });
-    } while (run.goes_on(pool.stats().moved > 0));
-    check_end(run, pool, totals);
+    } while (run.goes_on(census.moved > 0));
+    check_end(run, pool, totals, census.moved);
   }
   if (census.all != 0) {
     run.broken(std::to_string(census.all) + " resources were not destroyed");

@@ -1,8 +1,8 @@
 /// Tries to break: no resource has two users, none is lost, nobody who waits is forgotten.
 ///
 /// More threads than resources, factories that fail at random, waits that are cancelled or run out
-/// in the moment of being served, callbacks, and one thread that kills what others have, flushes,
-/// resizes, suspends.
+/// in the moment of being served, callbacks, urgent acquires, and one thread that kills what others
+/// have, flushes, resizes, suspends.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -23,7 +23,8 @@ struct settings {
   unsigned size = 3;
   unsigned mode = 0;
   unsigned faults = 16;
-  unsigned overtaking = 0;
+  unsigned barging = 0;
+  unsigned reserve = 0;
   unsigned resets = 1;
   unsigned leave = 0;
   unsigned patience = 60;  // so long that who runs out of it has been forgotten
@@ -113,6 +114,9 @@ class worker {
       case 3:
         by_callback();
         break;
+      case 4:
+        urgent_wait();
+        break;
       default:
         wait(patience_, {});
     }
@@ -120,25 +124,35 @@ class worker {
 
   template <class Time>
   void wait(Time time, const std::stop_token& stop) {
+    auto got = pool_.try_acquire_for(time, stop);
+    if (got) {
+      use(got.value());
+      ++totals_.served;
+      return;
+    }
+    if (got.failure() == lido::acquire_failure::timed_out && time >= patience_) {
+      run_.broken(std::string("forgotten: ") + got.error().what());
+    }
+    count(got);
+  }
+
+  void urgent_wait() {
     try {
-      use(pool_.acquire_for(time, stop));
+      use(pool_.acquire_urgent(patience_));
       ++totals_.served;
     } catch (const lido::acquire_error& error) {
-      if (error.cause() == lido::acquire_failure::timed_out && time >= patience_) {
-        run_.broken(std::string("forgotten: ") + error.what());
-      }
-      count(error);
+      run_.broken(std::string("forgotten, though urgent: ") + error.what());
     }
   }
 
-  /// Nothing else can go wrong here: nobody waits who has a resource.
-  void count(const lido::acquire_error& error) {
-    if (error.cause() == lido::acquire_failure::timed_out) {
+  /// Nothing else can go wrong here: no thread waits that has a resource.
+  void count(const lido::acquire_result<stress::owned>& failed) {
+    if (failed.failure() == lido::acquire_failure::timed_out) {
       ++totals_.timed_out;
-    } else if (error.cause() == lido::acquire_failure::cancelled) {
+    } else if (failed.failure() == lido::acquire_failure::cancelled) {
       ++totals_.cancelled;
     } else {
-      run_.broken(std::string("refused: ") + error.what());
+      run_.broken(std::string("refused: ") + failed.error().what());
     }
   }
 
@@ -156,9 +170,9 @@ class worker {
     ++totals_.callbacks;
     // The callback may be called when this worker has ended.
     pool_.async_acquire(
-        [&run = run_, &pool = pool_, &totals = totals_, user = 1000 + me_](
-            lease_type lease, const std::exception_ptr& /*error*/) {
-          use_as(run, pool, std::move(lease), user);
+        [&run = run_, &pool = pool_, &totals = totals_,
+         user = 1000 + me_](lido::acquire_result<stress::owned> got) {
+          use_as(run, pool, std::move(got.lease()), user);
           ++totals.called;
         },
         std::chrono::microseconds(random_() % 1000));
@@ -277,13 +291,17 @@ void work_with(stress::run& run, const Factory& factory, const settings& setting
   totals totals;
   // Nobody has as much time as an answer might take.
   const std::chrono::seconds longest_answer(settings.leave != 0 ? 2 * settings.patience : 5);
-  pool_type pool(factory, {.max_size = settings.size,
-                           .validate_timeout = longest_answer,
-                           .validate_if_idle_longer_than = settings.leave != 0 ? 0ms : 1ms,
-                           .retry_first = 1ms,
-                           .retry_longest = 2ms,
-                           .overtake_for = std::chrono::microseconds(settings.overtaking),
-                           .upkeep = static_cast<lido::maintenance>(settings.mode % 3)});
+  pool_type pool(
+      factory,
+      {.max_size = settings.size,
+       .reserve = settings.reserve,
+       .validate_timeout = longest_answer,
+       .validate_if_idle_longer_than = settings.leave != 0 ? 0ms : 1ms,
+       .retry_first = 1ms,
+       .retry_longest = 2ms,
+       .queueing = settings.barging != 0 ? lido::queueing::barging : lido::queueing::fifo,
+       .reset_by = settings.resets == 2 ? lido::reset_by::pool_threads : lido::reset_by::automatic,
+       .maintenance = static_cast<lido::maintenance>(settings.mode % 2)});
   load(run, pool, totals, settings);
   check_end(run, pool, totals, std::chrono::seconds(settings.patience));
 }
@@ -294,10 +312,11 @@ int main(int argc, char** argv) {
   settings settings;
   stress::command_line line("No waiter is forgotten", settings.run);
   line.add("--size", settings.size, "resources");
-  line.add("--mode", settings.mode, "0: background, 1: by callers, 2: by tick");
+  line.add("--mode", settings.mode, "0: background, 1: by tick");
   line.add("--faults", settings.faults, "one call of the factory in so many fails; 0: none");
-  line.add("--overtaking", settings.overtaking, "microseconds for which others may; 0: nobody");
-  line.add("--resets", settings.resets, "0: the factory has none");
+  line.add("--barging", settings.barging, "1: newcomers may overtake waiters");
+  line.add("--reserve", settings.reserve, "resources for urgent acquires");
+  line.add("--resets", settings.resets, "0: the factory has none; 2: by threads of the pool");
   line.add("--leave", settings.leave, "1: all leave it to the pool to validate, before each use");
   line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
   line.parse(argc, argv);

@@ -27,6 +27,7 @@ struct limits {
   unsigned faults;  ///< one call of the factory in so many fails; 0: none
   unsigned delay;   ///< microseconds that a call takes at most
   unsigned retry;   ///< microseconds until a create that failed is tried again; four times at most
+  bool has_threads;
 };
 
 struct chance {
@@ -71,8 +72,8 @@ class crowd {
  public:
   crowd(stress::random random, unsigned threads)
       : random_(random),
-        drawn_{1 + draw(3),    1 + draw(3),   2 + draw(3), draw(2) == 0 ? 0 : 3 + draw(6),
-               draw(3) * 1500, 20U << draw(7)},
+        drawn_{1 + draw(3),    1 + draw(3),    2 + draw(3), draw(2) == 0 ? 0 : 3 + draw(6),
+               draw(3) * 1500, 20U << draw(7), draw(2) == 0},
         pool_(moody_factory{&drawn_, &moods_},
               {.max_total = drawn_.total,
                .prefer_same_key_for = std::chrono::milliseconds(draw(3)),
@@ -80,7 +81,8 @@ class crowd {
                             .validate_if_idle_longer_than = draw(2) == 0 ? 0ms : 500ms,
                             .retry_first = std::chrono::microseconds(drawn_.retry),
                             .retry_longest = std::chrono::microseconds(4 * drawn_.retry),
-                            .upkeep = lido::maintenance::by_tick}}),
+                            .maintenance = drawn_.has_threads ? lido::maintenance::background
+                                                              : lido::maintenance::by_tick}}),
         states_(threads) {
     for (state& mine : states_) {
       threads_.emplace_back([this, &mine, own = stress::random(random_())]() mutable {

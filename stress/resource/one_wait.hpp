@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -29,6 +28,7 @@ namespace waits {
 namespace net = lido::detail::net;
 using pool_type = lido::resource_pool<stress::owned>;
 using lease_type = lido::resource_lease<stress::owned>;
+using result_type = lido::acquire_result<stress::owned>;
 
 /// How somebody waits.
 enum class way : unsigned { thread, callback, coroutine, handler, slot, future, awaitable, race };
@@ -116,22 +116,48 @@ class wait {
 
   [[nodiscard]] std::chrono::nanoseconds time() const { return within_.time; }
 
-  void end(const std::exception_ptr& error, lease_type lease) {
-    if (++ends_ != 1) {
-      broken("has ended twice");
+  void end(result_type got) {
+    if (got) {
+      end_with(got.value());
+    } else {
+      end_without(got.failure());
     }
+  }
+  void end(const lido::acquire_error& error) { end_without(error.cause()); }
+  void end(lido::asio_error_code error, lease_type lease) {
     if (static_cast<bool>(error) == static_cast<bool>(lease)) {
       broken("has ended with both or neither of a resource and an error");
     }
     if (lease) {
-      use(std::move(lease));
+      end_with(std::move(lease));
     } else {
-      note(error);
+      end_without(cause_of(error));
     }
+  }
+  void end_with(lease_type lease) {
+    note_end();
+    use(std::move(lease));
     ++of_.ended;
+  }
+  void end_without(lido::acquire_failure cause) {
+    note_end();
+    note(cause);
+    ++of_.ended;
+  }
+  [[nodiscard]] lido::acquire_failure cause_of(lido::asio_error_code error) const {
+    if (error.category() != lido::acquire_category()) {
+      broken("has ended with another error: " + error.message());
+    }
+    return static_cast<lido::acquire_failure>(error.value() - 1);
   }
 
  private:
+  void note_end() {
+    if (++ends_ != 1) {
+      broken("has ended twice");
+    }
+  }
+
   void use(lease_type lease) {
     ++of_.served_by_way.at(static_cast<unsigned>(how_));
     stress::take(of_.run, *lease, number_);
@@ -151,16 +177,14 @@ class wait {
     }
   }
 
-  void note(const std::exception_ptr& error) try {
+  void note(lido::acquire_failure cause) {
     ++of_.refused_by_way.at(static_cast<unsigned>(how_));
-    std::rethrow_exception(error);
-  } catch (const lido::acquire_error& known) {
-    if (known.cause() == lido::acquire_failure::timed_out && within_.is_brief) {
+    if (cause == lido::acquire_failure::timed_out && within_.is_brief) {
       ++of_.timed_out;
-    } else if (known.cause() == lido::acquire_failure::cancelled && within_.is_stopped) {
+    } else if (cause == lido::acquire_failure::cancelled && within_.is_stopped) {
       ++of_.cancelled;
     } else {
-      broken(known.what());
+      broken(std::string(to_string(cause)));
     }
   }
 

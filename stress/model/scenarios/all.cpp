@@ -22,13 +22,9 @@ std::span<const scenario> all_scenarios() {
                             growth_scenarios(),
                             slot_state_scenarios(),
                             slot_supply_scenarios(),
-                            resource_scenarios(),
-                            overtaking_scenarios(),
-                            asking_scenarios(),
-                            by_callers_scenarios(),
-                            key_scenarios(),
                             pool_parts_scenarios(),
-                            pool_core_scenarios()}) {
+                            pool_core_scenarios(),
+                            pool_waits_scenarios()}) {
       list.insert(list.end(), part.begin(), part.end());
     }
     return list;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "checker/plain.hpp"
-#include "lido/resource/next_resource_pool.hpp"
+#include "lido/resource_pool.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace model {
@@ -61,14 +61,14 @@ inline constexpr auto at_once = std::chrono::nanoseconds(0);
           .validate_if_idle_longer_than = ever,
           .max_creating = size,
           .detect_hold_and_wait = false,
-          .upkeep = lido::maintenance::by_tick,
+          .maintenance = lido::maintenance::by_tick,
           .clock = &time_of_tools};
 }
 
 /// A pool, and its users.
 class tool_pool {
  public:
-  using lease = lido::next::resource_lease<tool>;
+  using lease = lido::resource_lease<tool>;
   static constexpr std::size_t most = 2;
 
   /// `made` resources are there.
@@ -80,7 +80,7 @@ class tool_pool {
     }
   }
 
-  [[nodiscard]] lido::next::resource_pool<tool>& pool() { return *pool_; }
+  [[nodiscard]] lido::resource_pool<tool>& pool() { return *pool_; }
   [[nodiscard]] tool_count& count() { return count_; }
 
   [[nodiscard]] lease take() {
@@ -136,7 +136,7 @@ class tool_pool {
 
  private:
   tool_count count_;
-  std::optional<lido::next::resource_pool<tool>> pool_;
+  std::optional<lido::resource_pool<tool>> pool_;
 };
 
 /// Runs `scene(pool)`. What has failed is left as it is: its threads stand still in the middle of

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "lido/resource/next_keyed_resource_pool.hpp"
+#include "lido/keyed_resource_pool.hpp"
 #include "scenarios/lent_tools.hpp"
 
 namespace model {
@@ -286,7 +286,7 @@ struct toolmaker_of_keys {
 };
 
 struct keyed_tools {
-  using pool_type = lido::next::keyed_resource_pool<int, tool>;
+  using pool_type = lido::keyed_resource_pool<int, tool>;
 
   keyed_tools() {
     lido::keyed_resource_pool_options options;

@@ -44,13 +44,9 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> growth_scenarios();
 [[nodiscard]] std::span<const scenario> slot_state_scenarios();
 [[nodiscard]] std::span<const scenario> slot_supply_scenarios();
-[[nodiscard]] std::span<const scenario> resource_scenarios();
-[[nodiscard]] std::span<const scenario> overtaking_scenarios();
-[[nodiscard]] std::span<const scenario> asking_scenarios();
-[[nodiscard]] std::span<const scenario> by_callers_scenarios();
-[[nodiscard]] std::span<const scenario> key_scenarios();
 [[nodiscard]] std::span<const scenario> pool_parts_scenarios();
 [[nodiscard]] std::span<const scenario> pool_core_scenarios();
+[[nodiscard]] std::span<const scenario> pool_waits_scenarios();
 
 /// Runs each body in a thread of its own; returns when all have ended.
 template <class... Bodies>

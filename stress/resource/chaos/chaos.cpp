@@ -127,8 +127,7 @@ void crowd(stress::run& run, subject& of, record& all, const settings& settings)
       const auto deadline = clock::now() + time;
       ++all.callbacks;
       (*pool)->async_acquire(
-          [&all, deadline, bound](const lease_type& /*lease*/,
-                                  const std::exception_ptr& /*error*/) {
+          [&all, deadline, bound](const chaos::result_type& /*got*/) {
             all.note_end(deadline, bound);
             ++all.called;
           },

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -69,15 +68,6 @@ struct record {
     ++refused;
     cancelled += cause == lido::acquire_failure::cancelled ? 1 : 0;
     refused_for_good += cause == lido::acquire_failure::create_failed ? 1 : 0;
-  }
-  /// Says why it was.
-  lido::acquire_failure note_refusal(const std::exception_ptr& error) {
-    try {
-      std::rethrow_exception(error);
-    } catch (const lido::acquire_error& why) {
-      note_refusal(why.cause());
-      return why.cause();
-    }
   }
 
   void note_connect(clock::duration took, clock::duration limit) {

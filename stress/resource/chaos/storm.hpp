@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -27,11 +26,8 @@ class storm {
   void gather(pool_type& pool) {
     for (unsigned i = 0; i < size; ++i) {
       ++crew_->all.callbacks;
-      pool.async_acquire(
-          [crew = crew_](lease_type lease, const std::exception_ptr& error) {
-            crew->end(std::move(lease), error);
-          },
-          far_off, stop_.get_token());
+      pool.async_acquire([crew = crew_](result_type got) { crew->end(std::move(got)); }, far_off,
+                         stop_.get_token());
     }
   }
 
@@ -54,12 +50,13 @@ class storm {
       kept.reserve(size);  // callbacks must not throw
     }
 
-    void end(lease_type lease, const std::exception_ptr& error) {
+    void end(result_type got) {
       all.note_end(stopped, bound);
-      if (error != nullptr) {
-        cancelled += all.note_refusal(error) == lido::acquire_failure::cancelled ? 1U : 0U;
+      if (got) {
+        keep(std::move(got.lease()));
       } else {
-        keep(std::move(lease));
+        all.note_refusal(got.failure());
+        cancelled += got.failure() == lido::acquire_failure::cancelled ? 1U : 0U;
       }
       ++all.called;
     }

@@ -21,6 +21,7 @@ using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): 
 using connection = std::unique_ptr<link>;
 using pool_type = lido::resource_pool<connection>;
 using lease_type = lido::resource_lease<connection>;
+using result_type = lido::acquire_result<connection>;
 
 /// Goes on with real time, and jumps.
 class jumping_clock : public lido::time_source {
@@ -120,26 +121,27 @@ class random_factory {
   std::shared_ptr<common> common_ = std::make_shared<common>();
 };
 
-/// By what a wait may end later than otherwise in a pool without threads: who acquires, or calls
-/// tick, may have to run `create` for others first.
+/// By what a wait may end later than otherwise in a pool without threads: an acquire, or tick, may
+/// have to run `create` for others first.
 constexpr std::chrono::milliseconds slack_without_threads = 3500ms;
 
 /// What differs from pool to pool.
 struct habits {
-  lido::maintenance upkeep = lido::maintenance::background;
-  std::chrono::nanoseconds overtake_for{0};
+  lido::maintenance maintenance = lido::maintenance::background;
+  lido::queueing queueing = lido::queueing::fifo;
+  lido::reset_by reset_by = lido::reset_by::automatic;
   std::chrono::milliseconds slack{0};
 };
 
 inline habits draw_habits(stress::random& random) {
-  switch (random() % 4) {
-    case 0:
-      return {lido::maintenance::by_callers, 0ms, slack_without_threads};
-    case 1:
-      return {lido::maintenance::by_tick, random() % 2 * 5ms, slack_without_threads};
-    default:
-      return {lido::maintenance::background, random() % 3 * 10ms, 0ms};
+  habits drawn;
+  if (random() % 3 == 0) {
+    drawn.maintenance = lido::maintenance::by_tick;
+    drawn.slack = slack_without_threads;
   }
+  drawn.queueing = random() % 2 == 0 ? lido::queueing::fifo : lido::queueing::barging;
+  drawn.reset_by = static_cast<lido::reset_by>(random() % 3);
+  return drawn;
 }
 
 /// A pool and, if it needs one, the thread that calls its tick.
@@ -148,7 +150,7 @@ class subject_pool {
   subject_pool(const random_factory& factory, const lido::resource_pool_options& options,
                const habits& habits)
       : pool_(factory, options), habits_(habits) {
-    if (habits.upkeep == lido::maintenance::by_tick) {
+    if (habits.maintenance == lido::maintenance::by_tick) {
       ticker_ = std::jthread([this](const std::stop_token& stop) {
         while (!stop.stop_requested()) {
           pool_.tick();
@@ -207,8 +209,9 @@ class subject {
                                     .validate_if_idle_longer_than = 10ms,
                                     .retry_first = 2ms,
                                     .retry_longest = 20ms,
-                                    .overtake_for = drawn.overtake_for,
-                                    .upkeep = drawn.upkeep,
+                                    .queueing = drawn.queueing,
+                                    .reset_by = drawn.reset_by,
+                                    .maintenance = drawn.maintenance,
                                     .clock = &time_},
         drawn);
   }
