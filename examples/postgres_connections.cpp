@@ -2,7 +2,6 @@
 // needs a session. Usage: postgres_connections CONNINFO
 #include <libpq-fe.h>
 
-#include <chrono>
 #include <exception>
 #include <future>
 #include <iostream>
@@ -33,16 +32,6 @@ void visit(postgres_pool& pool, bool stays) {
   }  // otherwise the pool rolls back, before another user has the connection
 }
 
-// [snippet]
-bool takes_longer(postgres_pool& pool, const char* query, std::chrono::milliseconds limit) {
-  const auto lease = pool.acquire();
-  PQsendQuery(lease->get(), query);
-  // Cancels the query if it is late, and waits for its end.
-  const auto result = lease->finish({std::chrono::steady_clock::now() + limit, {}});
-  return PQresultStatus(result.get()) == PGRES_FATAL_ERROR;
-}
-// [/snippet]
-
 int main(int argc, char** argv) try {
   const lido::postgres_factory factory(
       {.conninfo = argc == 2 ? argv[1] : "", .pooling = lido::postgres_pooling::transaction});
@@ -58,8 +47,6 @@ int main(int argc, char** argv) try {
   }
   std::cout << ask(*pool.acquire(), "SELECT count(*) FROM visits") << " of 40 visits stay\n";
   ask(*pool.acquire(), "DROP TABLE visits");
-  const bool is_late = takes_longer(pool, "SELECT pg_sleep(60)", std::chrono::milliseconds(100));
-  std::cout << (is_late ? "a slow query was cancelled" : "too fast") << '\n';
   std::cout << (pool.stats().created <= 4 ? "four connections at most" : "too many") << '\n';
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';
@@ -68,5 +55,4 @@ int main(int argc, char** argv) try {
 
 // Prints:
 //   20 of 40 visits stay
-//   a slow query was cancelled
 //   four connections at most
