@@ -43,26 +43,23 @@ bool is_permanent(const std::string& message) {
          });
 }
 
-void add(settings& all, const options& more) {
-  for (const auto* one = more.get(); one != nullptr && one->keyword != nullptr; ++one) {
-    if (one->val != nullptr) {
-      all.emplace(one->keyword, one->val);
-    }
-  }
-}
-
 /// What is said nowhere comes from the environment, but what a service file says only libpq knows.
 settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
+  settings all;
+  const auto add = [&all](const options& more) {
+    for (const auto* one = more.get(); one != nullptr && one->keyword != nullptr; ++one) {
+      one->val != nullptr ? (void)all.emplace(one->keyword, one->val) : (void)0;
+    }
+  };
   char* error = nullptr;
   const options own(PQconninfoParse(conninfo.c_str(), &error), &PQconninfoFree);
   const std::unique_ptr<char, void (*)(void*)> text(error, &PQfreemem);
   if (own == nullptr) {
     throw permanent_failure(error != nullptr ? error : "postgres: no memory");
   }
-  settings all;
-  add(all, own);
+  add(own);
   if (!all.contains("service")) {
-    add(all, options(PQconndefaults(), &PQconninfoFree));
+    add(options(PQconndefaults(), &PQconninfoFree));
   }
   all.emplace("keepalives", keep_alive.on ? "1" : "0");
   all.emplace("keepalives_idle", std::to_string(detail::whole_seconds(keep_alive.idle)));
@@ -137,12 +134,6 @@ std::string connect(PGconn* raw, const create_context& limit) {
   return status == PGRES_POLLING_OK ? std::string() : PQerrorMessage(raw);
 }
 
-/// No host can have it. libpq finds that out only when it tries one.
-bool is_no_port(const std::string& port) {
-  const long number = std::strtol(port.c_str(), nullptr, 10);
-  return !port.empty() && (number < 1 || number > 65535);
-}
-
 /// Zero and the last result at the end of what was sent, or an errno.
 int collect(PGconn* raw, const create_context& limit, postgres_result& last) {
   for (;;) {
@@ -191,29 +182,32 @@ bool is_idle(PGconn* raw) {
          PQtransactionStatus(raw) == PQTRANS_IDLE && detail::is_quiet(PQsocket(raw));
 }
 
-/// Of the server, as it reported it by itself.
-std::string role_of(PGconn* raw) {
-  std::string role;
-  for (const char* const name : {"default_transaction_read_only", "in_hot_standby"}) {
-    const char* const value = PQparameterStatus(raw, name);
-    role += value != nullptr ? value : "";
-  }
-  return role;
-}
-
-/// No function tells of the procedures of events, but each result has copies of them.
-std::size_t event_bytes_of(PGconn* raw) {
-  return PQresultMemorySize(postgres_result(PQmakeEmptyPGresult(raw, PGRES_COMMAND_OK)).get());
-}
-
 }  // namespace
 
 void postgres_result_deleter::operator()(pg_result* result) const noexcept {
   PQclear(result);
 }
 
+postgres_connection::postgres_connection(pg_conn* connection) noexcept
+    : connection_(connection),
+      receiver_(PQsetNoticeReceiver(connection, nullptr, nullptr)),
+      processor_(PQsetNoticeProcessor(connection, nullptr, nullptr)),
+      marks_(marks()) {}
+
 void postgres_connection::closer::operator()(pg_conn* connection) const noexcept {
   PQfinish(connection);
+}
+
+/// What the server reported by itself of its role, and the procedures of events: no function tells
+/// of them, but each result has copies.
+std::string postgres_connection::marks() const {
+  const postgres_result copy(PQmakeEmptyPGresult(get(), PGRES_COMMAND_OK));
+  std::string all = std::to_string(PQresultMemorySize(copy.get()));
+  for (const char* const name : {"default_transaction_read_only", "in_hot_standby"}) {
+    const char* const value = PQparameterStatus(get(), name);
+    all += value != nullptr ? value : "";
+  }
+  return all;
 }
 
 postgres_result postgres_connection::finish(const create_context& limit) {
@@ -251,29 +245,22 @@ postgres_connection postgres_factory::create(const create_context& context) cons
     const std::string failure =
         connect(raw, {now + (context.deadline - now) / left--, context.stop});
     if (failure.empty()) {
-      return settle(std::move(made), context);
+      made.patience_ = target_.reset_timeout;
+      if (target_.on_connect) {
+        target_.on_connect(made, context);
+      }
+      made.marks_ = made.marks();
+      return made;
     }
     told += failure;
+    const std::string port = place.at("port");  // which libpq refuses only when it connects
+    const long number = port.empty() ? 1 : std::strtol(port.c_str(), nullptr, 10);
     if (!has_others && (is_permanent(failure) || PQconnectionNeedsPassword(raw) == 1 ||
-                        is_no_port(place.at("port")))) {
+                        number < 1 || number > 65535)) {
       throw permanent_failure(told);
     }
   }
   throw std::runtime_error(told);
-}
-
-postgres_connection postgres_factory::settle(postgres_connection made,
-                                             const create_context& context) const {
-  PGconn* const raw = made.get();
-  made.patience_ = target_.reset_timeout;
-  made.receiver_ = PQsetNoticeReceiver(raw, nullptr, nullptr);
-  made.processor_ = PQsetNoticeProcessor(raw, nullptr, nullptr);
-  if (target_.on_connect) {
-    target_.on_connect(made, context);
-  }
-  made.role_ = role_of(raw);
-  made.event_bytes_ = event_bytes_of(raw);
-  return made;
 }
 
 bool postgres_factory::validate(postgres_connection& idle,
@@ -306,8 +293,7 @@ bool postgres_factory::reset(postgres_connection& used) const noexcept {
     if (target_.on_connect) {
       target_.on_connect(used, limit);
     }
-    return !used.unfit_ && is_idle(raw) && role_of(raw) == used.role_ &&
-           event_bytes_of(raw) == used.event_bytes_;
+    return !used.unfit_ && is_idle(raw) && used.marks() == used.marks_;
   } catch (...) {
     return false;
   }

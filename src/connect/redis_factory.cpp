@@ -218,6 +218,13 @@ bool is_idle(const redisContext* context) {
 
 }  // namespace
 
+redis_connection::redis_connection(redisContext* context) noexcept : context_(context) {
+  reply_functions_ = context != nullptr ? context->reader->fn : nullptr;
+#ifdef REDIS_REPLY_PUSH
+  push_ = context != nullptr ? context->push_cb : nullptr;
+#endif
+}
+
 void redis_connection::closer::operator()(redisContext* context) const noexcept {
   redisFree(context);
 }
@@ -258,10 +265,6 @@ redis_connection redis_factory::create(const create_context& context) const {
     throw std::bad_alloc();
   }
   made.timeout_ = target_.command_timeout;
-  made.reply_functions_ = raw->reader->fn;
-#ifdef REDIS_REPLY_PUSH
-  made.push_ = raw->push_cb;
-#endif
   connect(raw, target_, context);
   begin(made, context, {});
   return made;

@@ -32,8 +32,7 @@ struct redis_target {
   time_limit command_timeout = std::chrono::seconds(5);  ///< of a command, and of a reset
   tcp_keep_alive keep_alive = {};
   bool ping_to_validate = false;  ///< a late answer of a busy proxy ends a connection, then
-  /// Sets a session up: called after connecting, and after each reset that sends RESET. What it
-  /// throws fails the create.
+  /// Called after connecting, where it may fail the create, and after each reset that sends RESET.
   std::function<void(redis_connection&, const create_context&)> on_connect = {};
 };
 
@@ -47,7 +46,7 @@ struct redis_answer {
 /// A connection to Redis. Not thread-safe, but any one thread may have it.
 class redis_connection {
  public:
-  explicit redis_connection(redisContext* context) noexcept : context_(context) {}
+  explicit redis_connection(redisContext* context) noexcept;
 
   /// Sends one command and waits for the answer. Its words are bytes, blanks included. An error is
   /// an answer; throws std::runtime_error if there is none: then the connection is not lent again.
@@ -63,9 +62,9 @@ class redis_connection {
   /// Judges the connection by an answer that was not asked for by `ask`. Null: it is of no use.
   void check(const redisReply* answer);
 
-  /// For everything else that hiredis has. The reset takes the connection for changed: it costs a
-  /// round trip. What it leaves is for the user to undo: CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT
-  /// DEBUG, options of the socket, and `privdata`.
+  /// For everything else that hiredis has. The reset takes the connection for changed, and costs a
+  /// round trip. CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT DEBUG, options of the socket and
+  /// `privdata` are for the user to undo.
   [[nodiscard]] redisContext* context() noexcept {
     changed_ = true;
     return context_.get();
@@ -91,17 +90,15 @@ class redis_factory {
 
   /// Connects to the first address that answers, of a name with several from another one on each
   /// time, and signs in. Throws permanent_failure if the server does not want this user, or if
-  /// there can be no such port or path. Throws std::runtime_error at the deadline and when asked to
-  /// stop, also while the name is looked up. Started programs do not inherit the connection.
+  /// there can be no such port or path; std::runtime_error otherwise, also at the deadline and when
+  /// asked to stop. Started programs do not inherit the connection.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
-  /// Whether nothing can be read; with `ping_to_validate` also whether PING is answered by the
-  /// deadline, be it by NOPERM or MISCONF.
+  /// Whether nothing can be read; and PING is answered, be it by NOPERM or MISCONF, if asked for.
   bool validate(redis_connection& idle, const create_context& context) const noexcept;
 
   /// One system call after plain commands of `ask`. Otherwise one round trip: RESET (Redis 6.2) and
-  /// the sign-in. Refuses a connection that was found unfit, is in the middle of an exchange, or
-  /// keeps what RESET leaves.
+  /// the sign-in. Refuses what is unfit, in the middle of an exchange, or keeps what RESET leaves.
   bool reset(redis_connection& used) const noexcept;
 
  private:

@@ -52,12 +52,10 @@ class tcp_factory {
     int made = -1;
     int failed = detail::look_up(target_.host, target_.port, context, all);
     failed = failed == 0 ? detail::dial(all, target_.keep_alive, context, made) : failed;
-    if (failed < 0) {
-      throw boost::system::system_error(boost::asio::error::host_not_found,
-                                        who + ": " + detail::text_of(failed));
-    }
     if (failed != 0) {
-      throw boost::system::system_error({failed, boost::system::system_category()}, who);
+      const boost::system::error_code code(failed, boost::system::system_category());
+      throw boost::system::system_error(failed > 0 ? code : boost::asio::error::host_not_found,
+                                        failed > 0 ? who : who + ": " + detail::text_of(failed));
     }
     socket adopted = adopt(made);
     if (target_.on_connect) {
