@@ -1,5 +1,5 @@
-/// What resource pools do beside lending: an acquire that is refused while so many leases are out,
-/// a tick over so many idle resources, and the look that a lease takes at active exceptions.
+/// What resource pools do beside lending: refusals while so many leases are out, and ticks over so
+/// many idle resources. And the look that a lease takes at active exceptions.
 #include <benchmark/benchmark.h>
 
 #include <chrono>

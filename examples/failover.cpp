@@ -5,19 +5,17 @@
 #include <lido/resource_pool.hpp>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 struct read_only : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-std::string primary = "first";  // the host that takes writes
-
 class connection {
  public:
-  explicit connection(std::string host) : host_(std::move(host)) {}
+  /// To the host that takes writes at this moment.
+  explicit connection(const std::string& primary) : host_(primary), primary_(&primary) {}
   void write(const std::string& row) const {
-    if (host_ != primary) {
+    if (host_ != *primary_) {
       throw read_only(host_);
     }
     std::cout << host_ << " wrote " << row << '\n';
@@ -25,6 +23,7 @@ class connection {
 
  private:
   std::string host_;
+  const std::string* primary_;
 };
 using connection_pool = lido::resource_pool<connection>;
 
@@ -42,7 +41,8 @@ void write(connection_pool& db, const std::string& row) {
 // [/snippet]
 
 int main() try {
-  connection_pool db([] { return connection(primary); }, {.max_size = 4, .name = "db"});
+  std::string primary = "first";
+  connection_pool db([&primary] { return connection(primary); }, {.max_size = 4, .name = "db"});
   write(db, "one");
   primary = "second";
   write(db, "two");

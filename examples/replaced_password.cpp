@@ -7,25 +7,27 @@
 
 using namespace std::chrono_literals;
 
-std::string password_of_server = "old";
-
+struct server {
+  std::string password = "old";
+};
 struct connection {};
 using connection_pool = lido::resource_pool<connection>;
 
 // [snippet]
 struct connector {
+  const server* to;
   std::string password;
 
-  connection create() const {
-    if (password != password_of_server) {
+  [[nodiscard]] connection create() const {
+    if (password != to->password) {
       throw lido::permanent_failure("wrong password");  // ends all waits at once
     }
     return {};
   }
 };
 
-bool change_password(connection_pool& db, const std::string& password) {
-  db.replace_factory(connector{password});  // connections in use end when they come back
+bool change_password(connection_pool& db, const server& to, const std::string& password) {
+  db.replace_factory(connector{&to, password});  // connections in use end when they come back
   const auto tried = db.try_acquire_for(5s);
   std::cout << password << (tried ? " works" : " does not work") << '\n';
   return static_cast<bool>(tried);
@@ -33,14 +35,15 @@ bool change_password(connection_pool& db, const std::string& password) {
 // [/snippet]
 
 int main() try {
-  connection_pool db(connector{"old"}, {.max_size = 2, .name = "db"});
+  server to;
+  connection_pool db(connector{&to, "old"}, {.max_size = 2, .name = "db"});
   {
     const auto in_use = db.acquire();
-    password_of_server = "new";
-    change_password(db, "new");
+    to.password = "new";
+    change_password(db, to, "new");
   }
-  if (!change_password(db, "typo")) {
-    change_password(db, "new");
+  if (!change_password(db, to, "typo")) {
+    change_password(db, to, "new");
   }
   std::cout << db.stats().destroyed_for(lido::destroy_reason::flushed) << " flushed\n";
 } catch (const std::exception& problem) {

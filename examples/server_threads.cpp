@@ -1,6 +1,8 @@
 // A server with a thread for each client: what clients ask goes to a backend through a pool of
 // connections. SIGTERM ends it. Backend and client are here, too, so that the program runs by
 // itself.
+// Boost 1.74 knows that of GCC alone. NOLINTNEXTLINE(readability-identifier-naming)
+#define BOOST_ASIO_HAS_STD_IOSTREAM_MOVE
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,7 +34,7 @@ std::string ask(tcp::iostream& backend, const std::string& question) {
 struct connector {
   tcp::endpoint backend;
 
-  tcp::iostream create(const lido::create_context& context) const {
+  [[nodiscard]] tcp::iostream create(const lido::create_context& context) const {
     tcp::iostream made;
     made.expires_at(context.deadline);
     made.connect(backend);
@@ -60,6 +62,15 @@ std::string answer_to(backend_pool& pool, const std::string& question) try {
 }
 // [/snippet]
 
+template <class Answer>
+void answer_lines(tcp::iostream& peer, const Answer& answer) {
+  for (std::string line; std::getline(peer, line);) {
+    if (const std::string text = answer(line); !text.empty()) {
+      peer << text << std::endl;
+    }
+  }
+}
+
 /// Serves each peer in a thread, until the acceptor is shut down and all peers have hung up.
 template <class Answer>
 void listen(tcp::acceptor& acceptor, Answer answer) {
@@ -68,13 +79,8 @@ void listen(tcp::acceptor& acceptor, Answer answer) {
   while (!ended) {
     tcp::iostream peer;
     acceptor.accept(peer.socket(), ended);
-    threads.emplace_back([peer = std::move(peer), answer]() mutable {
-      for (std::string line; std::getline(peer, line);) {
-        if (const std::string text = answer(line); !text.empty()) {
-          peer << text << std::endl;
-        }
-      }
-    });
+    threads.emplace_back(
+        [peer = std::move(peer), answer]() mutable { answer_lines(peer, answer); });
   }
 }
 

@@ -17,15 +17,17 @@ void report(const lido::pool_event& event) {  // from any thread
   }
 }
 
-const lido::resource_pool_options watched{.max_size = 8,
-                                          .name = "db",
-                                          .report_leak_after = 20ms,  // rather a minute
-                                          .on_event = report,
-                                          .maintenance = lido::maintenance::by_tick};
+lido::resource_pool_options watched() {
+  return {.max_size = 8,
+          .name = "db",
+          .report_leak_after = 20ms,  // rather a minute
+          .on_event = report,
+          .maintenance = lido::maintenance::by_tick};
+}
 // [/snippet]
 
 int main() try {
-  lido::resource_pool<connection> db([] { return connection(); }, watched);
+  lido::resource_pool<connection> db([] { return connection(); }, watched());
   auto kept = db.acquire();
   auto wanted = db.acquire();
   wanted.expect_long_use();

@@ -72,11 +72,12 @@ class slot_group final : public idle_cache,
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
 
   wait_queue queue;
-  slot_chain checks;           ///< slots that are being validated
-  std::uint32_t live = 0;      ///< slots that are not empty
-  std::uint32_t creating = 0;  ///< of these
-  std::uint32_t outdated = 0;  ///< of these, those begun before the last flush
-  std::uint32_t kept = 0;      ///< of these, those that their creators will use; none outdated
+  slot_chain checks;                  ///< slots that are being validated
+  std::uint32_t outdated_checks = 0;  ///< of these, those begun before the last flush
+  std::uint32_t live = 0;             ///< slots that are not empty
+  std::uint32_t creating = 0;         ///< of these
+  std::uint32_t outdated = 0;         ///< of these, those begun before the last flush
+  std::uint32_t kept = 0;  ///< of these, those that their creators will use; none outdated
   std::uint32_t closing = 0;
   std::uint32_t resetting = 0;
   std::uint32_t wanted = 0;   ///< creates to begin, for waiters
@@ -90,6 +91,7 @@ class slot_group final : public idle_cache,
   bool is_bounded = false;         ///< in which heap of hungry groups it is
   std::uint64_t flushed_in = 0;    ///< the last round of flushes of all groups
   nanos due = never;               ///< real time
+  std::uint64_t planner = 0;       ///< without threads: the order of a waiter that knows of `due`
   std::uint64_t turn = 0;          ///< the order of its first waiter, while it is unsettled
   resource_pool_stats totals;
   slot_group* next = nullptr;  ///< of all groups

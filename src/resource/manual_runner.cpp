@@ -1,6 +1,7 @@
 // Runs tasks in `tick`.
 #include <mutex>
 
+#include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/mutex.hpp"
 #include "lido/resource/pool_core.hpp"
 #include "task_runner.hpp"
@@ -28,7 +29,11 @@ class manual_runner final : public task_runner {
     const std::lock_guard guard(mutex_);
     return busy_;
   }
-  [[nodiscard]] bool wait_until_idle(const deadline& /*until*/) noexcept override {
+  /// Another thread may be about to leave a tick.
+  [[nodiscard]] bool wait_until_idle(const deadline& until) noexcept override {
+    while (busy() != 0 && !until.passed()) {
+      yield_thread();
+    }
     return busy() == 0;
   }
   void stop() noexcept override {}

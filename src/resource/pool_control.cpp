@@ -12,13 +12,11 @@ namespace lido::detail {
 
 namespace {
 
-/// Without a limit of creates: one for each four resources, and eight at most.
 group_limits limits_of(const pool_settings& settings, std::uint32_t max_size,
                        std::uint32_t min_idle) noexcept {
   return {.max_size = max_size,
           .min_idle = min_idle,
-          .max_creating = settings.max_creating != 0 ? settings.max_creating
-                                                     : std::clamp((max_size + 3) / 4, 1U, 8U)};
+          .max_creating = settings.creating_limit(max_size)};
 }
 
 }  // namespace
@@ -87,14 +85,20 @@ bool pool_core::flush_next(std::uint64_t round) {
 }
 
 void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
-  const std::lock_guard one_at_a_time(resizing_);
-  old_hooks_.reserve(old_hooks_.size() + 1);
   std::stop_source stopped;
-  apply([&](pool_state& state, const moment& now) {
-    return state.on_factory(group_in(*main_), hooks, now);
-  });
-  hooks->swap_stop(stopped);
-  old_hooks_.push_back(std::move(hooks));  // ends what it made
+  std::shared_ptr<const create_failure_text> error;  // of the old one; ends without the mutex
+  effects out;
+  {
+    const std::lock_guard one_at_a_time(resizing_);
+    old_hooks_.reserve(old_hooks_.size() + 1);
+    out = tell_kernel([&](pool_state& state, const moment& now) {
+      group_in(*main_).error.swap(error);
+      return state.on_factory(group_in(*main_), hooks, now);
+    });
+    hooks->swap_stop(stopped);
+    old_hooks_.push_back(std::move(hooks));  // ends what it made
+  }
+  run(out, /*by_pool=*/false);
   (void)stopped.request_stop();
 }
 
@@ -105,19 +109,23 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
                              (min_idle ? " with min_idle " + std::to_string(*min_idle) : "") +
                              " is not possible");
   }
-  const std::lock_guard one_at_a_time(resizing_);
   const auto size = static_cast<std::uint32_t>(max_size);
-  auto more =
-      state_->table.make_more(size + settings_.reserve);  // memory is not asked for under the mutex
-  apply([&](pool_state& state, const moment& now) {
-    if (more != nullptr) {
-      state.table.append(std::move(more));
-    }
-    slot_group& group = group_in(*main_);
-    const group_limits limits = limits_of(
-        settings_, size, min_idle ? static_cast<std::uint32_t>(*min_idle) : group.limits.min_idle);
-    return state.on_limits(group, limits, size + settings_.reserve, now);
-  });
+  effects out;
+  {
+    const std::lock_guard one_at_a_time(resizing_);
+    auto more = state_->table.make_more(size + settings_.reserve);  // no memory under the mutex
+    out = tell_kernel([&](pool_state& state, const moment& now) {
+      if (more != nullptr) {
+        state.table.append(std::move(more));
+      }
+      slot_group& group = group_in(*main_);
+      const group_limits limits = limits_of(
+          settings_, size,
+          min_idle ? static_cast<std::uint32_t>(*min_idle) : group.limits.min_idle);
+      return state.on_limits(group, limits, size + settings_.reserve, now);
+    });
+  }
+  run(out, /*by_pool=*/false);
 }
 
 void pool_core::suspend(bool on) noexcept {
@@ -187,7 +195,10 @@ std::size_t pool_core::end(const deadline& until) noexcept {
   apply([](pool_state& state, const moment& now) { return state.on_close(now); });
   flush_all();  // creates under way stop
   const bool drained = wait_until_drained(until);
-  if (runner_->wait_until_idle(drained ? deadline() : until)) {
+  // A thread whose last task has ended takes a moment to say so.
+  constexpr std::chrono::milliseconds moment_to_end{10};
+  const bool needs_moment = drained && until.passed();
+  if (runner_->wait_until_idle(needs_moment ? deadline::after(moment_to_end) : until)) {
     const std::lock_guard one_at_a_time(ending_);
     runner_->stop();
     return 0;

@@ -22,6 +22,10 @@ deadline within(std::chrono::nanoseconds time, const deadline& until) noexcept {
   return sooner(deadline::after(time), until);
 }
 
+nanos age_now(const pool_settings& settings, nanos real) noexcept {
+  return settings.clock != nullptr ? settings.clock->now().count() : real;
+}
+
 }  // namespace
 
 pool_core::pool_core(pool_settings settings, slot_maker make)
@@ -34,7 +38,7 @@ pool_core::pool_core(pool_settings settings, slot_maker make)
       gate_(&state_->gate),
       runner_(settings_.maintenance == lido::maintenance::background ? make_worker_threads(*this)
                                                                      : make_manual_runner(*this)) {
-  state_->gate.advance(read_clocks().age);
+  state_->gate.advance(age_now(settings_, steady_now()));
   register_listener();
 }
 
@@ -71,7 +75,7 @@ moment pool_core::read_clocks() const noexcept {
   if (settings_.maintenance != lido::maintenance::background) {
     return {real, state_->gate.now()};  // ages are counted in ticks
   }
-  return {real, settings_.clock != nullptr ? settings_.clock->now().count() : real};
+  return {real, age_now(settings_, real)};
 }
 
 /// `by_pool`: code of users is left to the pool's threads.
@@ -169,16 +173,16 @@ void pool_core::tell_text(pool_event::kind what, const pool_slot& slot,
   }
 }
 
-bool pool_core::is_reset(pool_slot& slot) noexcept {
-  std::string text;
-  const bool accepted = slot.maker->reset(slot, text);
-  tell_text(pool_event::kind::reset_failed, slot, text);
 /// Of a pool with keys, or else the pool's own.
 const std::string& pool_core::name_or_own(
     const std::shared_ptr<const std::string>& name) const noexcept {
   return name != nullptr ? *name : settings_.name;
 }
 
+bool pool_core::is_reset(pool_slot& slot) noexcept {
+  std::string text;
+  const bool accepted = slot.maker->reset(slot, text);
+  tell_text(pool_event::kind::reset_failed, slot, text);
   return accepted;
 }
 
@@ -199,11 +203,11 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
       slot, {within(settings_.create_timeout, until).moment(), both.get_token()});
   outcome.permanent |= settings_.on_create_error == create_errors::fail_fast;
   const auto why = outcome.error;
+  const auto name = detail::group_of(slot).name;  // the group may go below
   const bool made = outcome.made;
   slot_grant kept;
   apply([&](pool_state& state, const moment& now) {
     return state.on_created(slot, outcome, now.real - begin, kept, now);
-  const auto name = detail::group_of(slot).name;  // the group may go below
   });
   if (!made) {
     tell({.what = pool_event::kind::create_failed,
@@ -228,7 +232,7 @@ void pool_core::tick() noexcept {
   if (foreign_.load(std::memory_order_relaxed)) {
     return;
   }
-  const nanos age = settings_.clock != nullptr ? settings_.clock->now().count() : steady_now();
+  const nanos age = age_now(settings_, steady_now());
   apply([age](pool_state& state, moment now) {
     now.age = std::max(now.age, age);
     return state.on_tick(now);
@@ -247,7 +251,7 @@ void pool_core::tick_by_pool() noexcept {
 
 // ---- acquire ------------------------------------------------------------------------------------
 
-acquire_outcome pool_core::acquire(const acquire_call& request) {
+acquire_outcome pool_core::acquire(acquire_call request) {
   const auto alive = shared_from_this();
   // relaxed: see on_fork
   if (foreign_.load(std::memory_order_relaxed)) {
@@ -259,6 +263,7 @@ acquire_outcome pool_core::acquire(const acquire_call& request) {
   slot_grant got = request.stop.stop_requested() ? slot_grant{} : try_acquire_slow(request);
   acquire_waiter waiter(request.until, this_thread_id());
   waiter.is_urgent = request.is_urgent;
+  waiter.may_look = calling == nullptr;
   for (bool again = false; got.slot == nullptr; again = true) {
     begin_wait(waiter, request, again);
     if (waiter.group == nullptr) {
@@ -267,6 +272,9 @@ acquire_outcome pool_core::acquire(const acquire_call& request) {
     wait(waiter, request);
     if (!waiter.word.given()) {
       return failed(waiter.cause(), waiter.why);
+    }
+    if (waiter.kind == grant_kind::validate && request.until.is_at_once()) {
+      request.until = deadline::after(settings_.validate_timeout);  // for all that it validates
     }
     got = use(waiter, request);
   }
@@ -362,16 +370,19 @@ bool pool_core::sleeps_too_long(acquire_waiter& waiter) noexcept {
 slot_grant pool_core::use(acquire_waiter& waiter, const acquire_call& request) noexcept {
   pool_slot& slot = *waiter.grant.slot;
   if (waiter.kind == grant_kind::create) {
-    return create(slot, request.until, request.stop);
+    const bool is_try = request.until.is_at_once();
+    const slot_grant made = create(slot, is_try ? deadline() : request.until, request.stop);
+    return made.slot != nullptr || !is_try ? made : try_acquire_slow(request);
   }
   if (waiter.kind == grant_kind::resource) {
     return waiter.grant;
   }
-  if (is_valid(slot, request.until.is_at_once() ? deadline() : request.until)) {
+  const bool valid = is_valid(slot, request.until);
+  if (valid && slot.epoch() == slot.record.cache->epoch()) {
     slot.validated(gate_->now(), settings_.life);
     return waiter.grant;
   }
-  discard_as(slot, destroy_reason::invalid);
+  discard_as(slot, valid ? destroy_reason::flushed : destroy_reason::invalid);
   return {};
 }
 
@@ -443,6 +454,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   if (ended) {
     return;
   }
+  slot.note_receiver(0);  // a reset is no part of the lease
   if (slot.maker->can_reset() && !is_reset(slot)) {
     discard_as(slot, destroy_reason::reset_refused);
     return;

@@ -61,13 +61,18 @@ void pool_state::refuse(acquire_waiter& waiter, acquire_failure cause) noexcept 
 /// Notes what the failed acquire says. Before its wait ends: a thread may be gone afterwards.
 void pool_state::explain(acquire_waiter& waiter) noexcept {
   constexpr std::uint32_t few = 64;
-  const slot_group& group = *waiter.group;
+  slot_group& group = *waiter.group;
   refusal& why = waiter.why;
   why.counts = counts_of(group);
+  if (suspended_) {
+    why.counts.idle = count_idle(group);
+    why.counts.in_use -= why.counts.idle;
+  }
   why.total_live = room_.live();
   why.max_total = has_groups_ ? room_.max_total() : 0;
   why.pool = group.name;
   why.error = group.error;
+  why.holders = {};  // the kernel and a thread that leaves may both note them
   if (table.size() > few) {
     why.holders = monitor.longest();
     return;
@@ -155,7 +160,7 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
     ++group.leaving;  // until `on_left`
     return false;
   }
-  if (kind == grant_kind::resource) {
+  if (kind != grant_kind::create) {
     ++group.totals.handed_over;
     group.totals.waited_for += waited;
     group.totals.longest_wait = std::max(group.totals.longest_wait, waited);
@@ -165,13 +170,13 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
 }
 
 /// Where newcomers may overtake: wakes the first waiter, which looks for itself. False: it has been
-/// overtaken for long enough, or is a callback, and is handed the resource.
+/// overtaken for long enough, or is a callback or in one, and is handed the resource.
 bool pool_state::call(acquire_waiter& waiter, bool is_idle) noexcept {
   if (is_idle && waiter.called_at == 0) {
     waiter.called_at = now_.real;
   }
-  if (waiter.is_callback() ||
-      (waiter.called_at != 0 && now_.real - waiter.called_at >= longest_overtaking)) {
+  if (waiter.is_callback() || !waiter.may_look ||
+      (waiter.called_at != 0 && now_.real - waiter.called_at >= tuning::nanoseconds_overtaking)) {
     return false;
   }
   if (is_idle && !waiter.is_called && waiter.word.poke()) {
@@ -275,8 +280,9 @@ bool pool_state::ends(slot_group& group, const pool_slot& slot,
 void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
   acquire_waiter* waiter =
       suspended_ || out_.is_full() || is_preempted(group) ? nullptr : first_open(group);
+  // One that was validated for a waiter would have to be validated again if it were left idle.
   if (waiter != nullptr && settings_.is_barging && !group.is_overdue &&
-      call(*waiter, /*is_idle=*/true)) {
+      !needs_validation(group, slot) && call(*waiter, /*is_idle=*/true)) {
     waiter = nullptr;
   }
   for (; waiter != nullptr; waiter = first_open(group)) {
@@ -292,6 +298,15 @@ void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
     }
   }
   make_idle(group, slot);
+}
+
+/// The same after a use. Where each use begins with a validation, a waiter's does, too.
+void pool_state::take_back(slot_group& group, pool_slot& slot) noexcept {
+  if (settings_.life.validate_after == 0 && slot.maker->can_validate()) {
+    make_idle(group, slot);
+  } else {
+    dispose(group, slot);
+  }
 }
 
 void pool_state::make_idle(slot_group& group, pool_slot& slot) noexcept {
@@ -328,6 +343,7 @@ void pool_state::begin_check(slot_group& group, pool_slot& slot) noexcept {
 
 void pool_state::end_check(slot_group& group, pool_slot& slot) noexcept {
   slot.record.task = slot_task::none;
+  group.outdated_checks -= slot.record.is_outdated ? 1 : 0;
   group.checks.remove(slot);
   --checking_;
 }
@@ -402,7 +418,7 @@ void pool_state::serve(slot_group& group, bool force) noexcept {
     pool_slot* const slot = find_fit(group);
     if (slot == nullptr) {
       group.is_overdue = settings_.is_barging && waiter->called_at != 0 &&
-                         now_.real - waiter->called_at >= longest_overtaking;
+                         now_.real - waiter->called_at >= tuning::nanoseconds_overtaking;
       set_flags(group);
       break;
     }
@@ -427,7 +443,8 @@ void pool_state::check_stale(slot_group& group) noexcept {
     if (gives_unchecked(group, *first)) {
       continue;
     }
-    if (hopeful(group) >= group.queue.size() || group.checks.size() > group.limits.max_creating) {
+    if (hopeful(group) >= group.queue.size() ||
+        group.checks.size() - group.outdated_checks > group.limits.max_creating) {
       return;
     }
     pool_slot* const slot = take_stale(group, resource_state::checking, /*only=*/false);
@@ -530,7 +547,24 @@ void pool_state::update(slot_group& group) noexcept {
         std::min(due, later(first_hope(group)->record.task_began, tuning::nanoseconds_for_answer));
   }
   set_due(group, due);
+  tell_planner(group);
   set_flags(group);
+}
+
+/// In a pool without threads the first thread that waits sees to what is due.
+void pool_state::tell_planner(slot_group& group) noexcept {
+  acquire_waiter* waiter =
+      runner_ == runner_kind::manual && group.due != never ? group.queue.first() : nullptr;
+  while (waiter != nullptr && waiter->is_callback()) {
+    waiter = wait_queue::after(*waiter);
+  }
+  if (waiter == nullptr || waiter->order == group.planner || out_.is_full()) {
+    return;
+  }
+  group.planner = waiter->order;
+  if (waiter->word.poke()) {
+    out_.wake[out_.wakes++] = waiter->word.address();
+  }
 }
 
 /// Begins creates of hungry groups, the one whose waiter came first before others. Where the total
@@ -561,7 +595,8 @@ pool_slot* pool_state::take_empty(slot_group& group) noexcept {
   return slot;
 }
 
-/// By the runner; or, in a pool without threads, by the first waiter if that is a thread.
+/// By the runner; or, in a pool without threads, by the first waiter if that is a thread. If those
+/// it was for have ended meanwhile, there is none: nobody might tick.
 void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
   (void)slot.move(resource_state::creating);
   slot.maker = group.hooks.get();
@@ -569,7 +604,13 @@ void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
   slot.set_epoch(group.epoch());
   slot.record.task = slot_task::create;
   room_.begin_create(group, slot);
-  if (!is_for_waiter(group, slot)) {
+  if (is_for_waiter(group, slot)) {
+    return;
+  }
+  if (runner_ == runner_kind::manual && group.queue.empty() && group.limits.min_idle == 0) {
+    room_.end_create(group, slot);
+    empty_slot(group, slot);
+  } else {
     out_.start.push(slot);
   }
 }
@@ -624,6 +665,7 @@ void pool_state::set_due(slot_group& group, nanos due) noexcept {
   if (due != group.due) {
     timers_.remove(group);
     group.due = due;
+    group.planner = 0;
     if (due != never) {
       timers_.push(group);
     }

@@ -17,7 +17,7 @@ std::uint32_t most_of(const pool_settings& settings) noexcept {
 pool_state::pool_state(const pool_settings& settings, pool_core* core, slot_maker make,
                        runner_kind runner, std::uint32_t seed)
     : table(make, most_of(settings)),
-      gate(settings.life),
+      gate(settings.life, settings.max_total),
       monitor(settings.slow_after, settings.leak_after),
       settings_(settings),
       core_(core),
@@ -93,12 +93,16 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
     refuse(waiter, cause);
     return finish();
   }
+  if (again && waiter.until.is_at_once() && waiter.kind == grant_kind::create) {
+    refuse(waiter, acquire_failure::timed_out);  // one try is enough
+    return finish();
+  }
   waiter.since = now.real;
   const bool is_early = again || waiter.is_urgent;
   waiter.order = is_early && !group.queue.empty() ? group.queue.first()->order : ++arrivals_;
   waiter.has_time =
       waiter.until.nanoseconds() > later(now.real, settings_.validate_timeout.count());
-  group.totals.waits += again ? 0 : 1;
+  group.totals.waits += again && waiter.kind != grant_kind::validate ? 0 : 1;
   link(waiter, again);
   const bool is_first = group.queue.first() == &waiter;
   if (is_first) {
@@ -184,9 +188,9 @@ effects pool_state::on_returning(pool_slot& slot, bool& ended, const moment& now
   now_ = now;
   slot_group& group = group_of(slot);
   destroy_reason why{};
+  report_return(slot);
   ended = ends(group, slot, why);
   if (ended) {
-    report_return(slot);
     close_slot(group, slot, why);
     settle(group);
   }
@@ -209,7 +213,7 @@ effects pool_state::on_released(pool_slot& slot, bool resets, const moment& now)
     ++group.resetting;
     out_.start.push(slot);
   } else {
-    dispose(group, slot);
+    take_back(group, slot);
   }
   settle(group);
   return finish();
@@ -293,6 +297,7 @@ effects pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos t
   } else if (is_kept) {
     list(group, slot);
     kept = {&slot, ticket};
+    ++group.totals.handed_over;
   } else {
     dispose(group, slot);
   }
@@ -325,7 +330,7 @@ effects pool_state::on_reset(pool_slot& slot, bool accepted, const moment& now) 
     close_slot(group, slot, why);
   } else {
     slot.used_until(now.age, settings_.life);
-    dispose(group, slot);
+    take_back(group, slot);
   }
   settle(group);
   return finish();
@@ -352,7 +357,7 @@ effects pool_state::on_tick(const moment& now) noexcept {
     set_due(*group, never);
     settle_later(*group);
   }
-  if (now.real >= next_sweep_ || sweep_from_ != 0) {
+  if (now.real >= next_sweep_ || now.age >= next_age_ || sweep_from_ != 0) {
     sweep();
   }
   effects out = finish();
@@ -395,6 +400,7 @@ void pool_state::sweep() noexcept {
   sweep_from_ = end < at ? end : 0;
   if (sweep_from_ == 0) {
     next_sweep_ = later(now_.real, settings_.period);
+    next_age_ = later(now_.age, settings_.period);
   }
 }
 
@@ -430,7 +436,7 @@ void pool_state::look_after(pool_slot& slot) noexcept {
     }
   } else if (now_.age - slot.looked_after() >= settings_.life.keepalive &&
              slot.maker->can_validate() && group.queue.empty() && !closed_ && !suspended_ &&
-             group.checks.size() < group.limits.max_creating) {
+             group.checks.size() - group.outdated_checks < group.limits.max_creating) {
     if (slot.take(ticket, resource_state::checking)) {
       begin_check(group, slot);
     }
@@ -522,6 +528,8 @@ void pool_state::flush(slot_group& group) noexcept {
     }
     if (slot.state() == resource_state::creating) {
       slot.record.is_outdated = true;
+    } else if (slot.record.is_listed && !std::exchange(slot.record.is_outdated, true)) {
+      ++group.outdated_checks;
     }
     slot_word ticket;
     if (slot.take(ticket, resource_state::checking)) {

@@ -202,6 +202,7 @@ class pool_state {
   [[nodiscard]] bool take_if_fit(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] pool_slot* take_stale(slot_group& group, resource_state to, bool only) noexcept;
   void dispose(slot_group& group, pool_slot& slot) noexcept;
+  void take_back(slot_group& group, pool_slot& slot) noexcept;
   void make_idle(slot_group& group, pool_slot& slot) noexcept;
   void close_slot(slot_group& group, pool_slot& slot, destroy_reason why) noexcept;
   void empty_slot(slot_group& group, pool_slot& slot) noexcept;
@@ -222,6 +223,7 @@ class pool_state {
                                                           std::uint32_t served) noexcept;
   [[nodiscard]] bool is_preempted(const slot_group& group) const noexcept;
   void update(slot_group& group) noexcept;
+  void tell_planner(slot_group& group) noexcept;
   void feed() noexcept;
   void begin_create(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] pool_slot* take_empty(slot_group& group) noexcept;
@@ -238,9 +240,6 @@ class pool_state {
   void report_return(pool_slot& slot) noexcept;
   void tell(pool_event::kind what, const pool_slot& slot) noexcept;
   [[nodiscard]] double draw() noexcept;
-
-  /// A waiter that was woken to look for itself may be overtaken for so long.
-  static constexpr nanos longest_overtaking = 10'000'000;
 
   const pool_settings& settings_;
   pool_core* core_;
@@ -259,7 +258,8 @@ class pool_state {
   bool suspended_ = false;
   bool drain_told_ = false;
   std::uint64_t arrivals_ = 0;
-  nanos next_sweep_ = 0;
+  nanos next_sweep_ = 0;  // in real time, and
+  nanos next_age_ = 0;    // by the pool's clock, whichever comes first
   std::uint32_t sweep_from_ = 0;
   std::minstd_rand random_;
   // Of the event that is under way.

@@ -69,6 +69,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   std::uint64_t order = 0;  ///< of arrival, over all groups
   nanos called_at = 0;      ///< when it was first woken to look for itself; 0: not yet
   bool is_called = false;   ///< and it has not looked yet
+  bool may_look = true;     ///< false: its thread is in a callback, and may be for long
   bool has_time = true;     ///< for a validation of its own
   refusal why;              ///< of a wait that ends without a resource
   bool holds = false;       ///< its thread holds a resource of the pool

@@ -1,4 +1,5 @@
 // The threads of a pool: one keeps time, others run tasks when there are any.
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <new>
@@ -9,6 +10,7 @@
 
 #include "../concurrency/uncancelled.hpp"
 #include "async_waiter.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/concurrency/mutex.hpp"
 #include "lido/resource/pool_core.hpp"
 #include "pool_state.hpp"
@@ -17,8 +19,9 @@
 namespace lido::detail {
 
 /// The thread that keeps time runs no code of users, except the pool's clock. Workers are started
-/// when there is a task and no idle worker, up to a limit, and end when they have been idle for ten
-/// seconds. All keep the core alive.
+/// when there is work and no idle worker, up to a limit; beyond it, when work has waited for
+/// workers that stay in code of users. They end when they have been idle for ten seconds. All keep
+/// the core alive.
 class worker_threads final : public task_runner {
  public:
   explicit worker_threads(pool_core& core) noexcept : core_(core) {}
@@ -167,14 +170,21 @@ class worker_threads final : public task_runner {
   /// One that is due is planned anew by the tick itself.
   [[nodiscard]] nanos next_tick(bool& is_over) noexcept {
     const std::lock_guard guard(mutex_);
+    const nanos now = steady_now();
     is_over = stopping_;
+    if (stuck_at_ <= now) {
+      stuck_at_ = never;
+      if (has_work() && idle_ == 0) {
+        start_worker(/*beyond=*/true);
+      }
+    }
     // relaxed: under the mutex
     const nanos at = planned_.load(std::memory_order_relaxed);
-    if (at <= steady_now()) {
+    if (at <= now) {
       // relaxed: as above
       planned_.store(never, std::memory_order_relaxed);
     }
-    return at;
+    return std::min(at, stuck_at_);
   }
 
   void run_tasks() noexcept {
@@ -229,6 +239,7 @@ class worker_threads final : public task_runner {
 
   [[nodiscard]] work next() noexcept {
     work found;
+    stuck_at_ = never;
     found.slot = tasks_.pop();
     if (found.slot == nullptr) {
       if (acquire_waiter* const waiter = calls_.pop_front()) {
@@ -261,8 +272,12 @@ class worker_threads final : public task_runner {
   }
 
   /// Under the mutex. Without a thread those that there are run all.
-  void start_worker() noexcept {
-    if (workers_ >= most_ || stopping_ || threads_.empty()) {
+  void start_worker(bool beyond = false) noexcept {
+    if (stopping_ || threads_.empty()) {
+      return;
+    }
+    if (workers_ >= most_ && !beyond) {
+      watch_work();
       return;
     }
     try {
@@ -272,6 +287,16 @@ class worker_threads final : public task_runner {
       ++workers_;
     } catch (const std::system_error&) {
     } catch (const std::bad_alloc&) {
+    }
+  }
+
+  /// Under the mutex. If none of the work is taken for a while, another worker is started.
+  void watch_work() noexcept {
+    if (stuck_at_ == never) {
+      stuck_at_ = later(steady_now(), tuning::nanoseconds_for_answer);
+      // relaxed: the rest is under the mutex
+      timer_.fetch_add(1, std::memory_order_relaxed);
+      unpark(&timer_);
     }
   }
 
@@ -311,6 +336,7 @@ class worker_threads final : public task_runner {
   std::uint32_t idle_ = 0;
   std::size_t busy_ = 0;
   bool stopping_ = false;
+  nanos stuck_at_ = never;  // when there is to be a worker beyond the limit
   atomic<nanos> planned_{never};
   atomic<std::uint32_t> timer_{0};     // changes when plans do
   atomic<std::uint32_t> work_{0};      // changes when there is work

@@ -206,7 +206,7 @@ void live_on_blocks() {
 constexpr std::size_t most_resources = 3;
 
 /// Without memory some wait for the whole `timeout`; without a second try they need a longer one.
-resource_pool_options options_of(maintenance upkeep, std::chrono::nanoseconds timeout = 20ms) {
+resource_pool_options options_of(std::chrono::nanoseconds timeout = 20ms) {
   return {.max_size = most_resources,
           .name = "a name too long for the small string optimisation",
           .acquire_timeout = timeout,
@@ -214,7 +214,7 @@ resource_pool_options options_of(maintenance upkeep, std::chrono::nanoseconds ti
           .retry_longest = 1ns,
           .on_create_error = create_errors::fail_fast,
           .close_timeout = 1s,
-          .upkeep = upkeep};
+          .maintenance = maintenance::by_tick};
 }
 
 /// What a pool with one key, or none, is asked for.
@@ -233,6 +233,11 @@ void report_on(resource_pool<thing>& pool) {
     const auto lease = pool.acquire();
     (void)pool.leases();
   });
+  const long before = allocations().refused;
+  const auto result = pool.try_acquire_for(1ns);
+  require(
+      result || allocations().refused > before || result.failure() == acquire_failure::timed_out,
+      "a failure without a cause");
   attempt([&] {  // of one resource: refused, with an error that names the holder
     const auto lease = pool.acquire();
     try {
@@ -245,8 +250,7 @@ void report_on(resource_pool<thing>& pool) {
 
 void live_with_resources() {
   std::optional<resource_pool<thing>> pool;
-  if (!attempt(
-          [&] { pool.emplace([] { return thing(1); }, options_of(maintenance::by_callers)); })) {
+  if (!attempt([&] { pool.emplace([] { return thing(1); }, options_of()); })) {
     return;
   }
   const auto acquire = [&] { return pool->acquire(); };
@@ -259,8 +263,7 @@ void live_with_resources() {
   int answers = 0;
   int asked = 0;
   attempt([&] {
-    pool->async_acquire(
-        [&answers](auto /*lease*/, const std::exception_ptr& /*error*/) noexcept { ++answers; });
+    pool->async_acquire([&answers](const acquire_result<thing>& /*got*/) noexcept { ++answers; });
     ++asked;
   });
   attempt([&] { pool->resize(1); });
@@ -286,9 +289,9 @@ void live_with_keys() {
   using pool_type = keyed_resource_pool<std::string, thing>;
   std::optional<pool_type> pool;
   if (!attempt([&] {
-        pool.emplace([](const std::string& /*key*/) { return thing(1); },
-                     keyed_resource_pool_options{.max_total = most_resources,
-                                                 .each_key = options_of(maintenance::by_tick)});
+        pool.emplace(
+            [](const std::string& /*key*/) { return thing(1); },
+            keyed_resource_pool_options{.max_total = most_resources, .each_key = options_of()});
       })) {
     return;
   }
@@ -302,7 +305,7 @@ void live_with_keys() {
   attempt([&] { (void)pool->stats_by_key(); });
   failing_allocations::stop();
   for (const std::string_view key : keys) {
-    std::array<std::optional<keyed_lease<thing>>, most_resources> held;
+    std::array<std::optional<resource_lease<thing>>, most_resources> held;
     for (auto& one : held) {
       attempt([&] { one.emplace(acquire(key)); });
       require(one.has_value(), "a resource is lost");
@@ -315,7 +318,7 @@ void live_with_keys() {
 /// Without any memory a pool ends all that is idle, and a lease that outlives it the rest.
 void end_without_memory() {
   now = {"the end of a keyed pool", 1, true};
-  auto each = options_of(maintenance::by_tick, 1min);
+  auto each = options_of(1min);
   each.close_timeout = 0ns;
   each.on_event = [](const pool_event&) {};
   std::optional<keyed_resource_pool<std::string, thing>> pool;
@@ -335,9 +338,8 @@ void end_without_memory() {
 /// Without memory for its report a close throws; what is idle is ended in all keys none the less.
 void close_without_memory() {
   now = {"the close of a keyed pool", 1, true};
-  keyed_resource_pool<int, thing> pool(
-      [](int /*key*/) { return thing(1); },
-      {.max_total = 6, .each_key = options_of(maintenance::by_tick, 1min)});
+  keyed_resource_pool<int, thing> pool([](int /*key*/) { return thing(1); },
+                                       {.max_total = 6, .each_key = options_of(1min)});
   const std::array out{pool.acquire(1), pool.acquire(2), pool.acquire(3)};
   (void)std::array{pool.acquire(1), pool.acquire(2), pool.acquire(3)};
   const failing_allocations none(now.first, now.sticky);

@@ -18,10 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "lido/resource_pool.hpp"
-#if LIDO_TEST_KEYED
 #include "lido/keyed_resource_pool.hpp"
-#endif
+#include "lido/resource_pool.hpp"
 
 namespace lido::test {
 namespace {
@@ -79,9 +77,9 @@ void use(Pool& pool) {
   std::vector<typename Pool::lease_type> leases(wanted);
   for (auto& lease : leases) {
     pool.async_acquire(
-        [&](typename Pool::lease_type got, const std::exception_ptr& error) {
-          require(!error, "a pool with a thread left could not make a resource");
-          lease = std::move(got);
+        [&](typename Pool::result_type got) {
+          require(static_cast<bool>(got), "a pool with a thread left could not make a resource");
+          lease = std::move(got).value();
           ++served;
         },
         60s);
@@ -96,14 +94,12 @@ void resource_life() {
   use(pool);
 }
 
-#if LIDO_TEST_KEYED
 void keyed_life() {
   keyed_resource_pool<int, int> pool(slow_factory(), {.max_total = 4, .each_key = {.max_size = 2}});
   const auto one = pool.acquire(1);
   const auto two = pool.acquire(2);
   require(one && two, "a keyed pool lends nothing");
 }
-#endif
 
 /// False: nothing was left to fail.
 template <class Life>
@@ -155,8 +151,6 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 
 int main() {
   lido::test::sweep("resource_pool", &lido::test::resource_life);
-#if LIDO_TEST_KEYED
   lido::test::sweep("keyed_resource_pool", &lido::test::keyed_life);
-#endif
   return EXIT_SUCCESS;
 }

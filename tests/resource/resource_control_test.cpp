@@ -1,10 +1,13 @@
-// The letters and numbers are those of docs/reference/tests.md.
+// What is done to a pool as a whole: limits, kills, other factories, its end. The letters and
+// numbers are those of docs/reference/tests.md.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <optional>
 #include <stdexcept>
-#include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -47,23 +50,14 @@ TEST_F(ResourceControl, B2ARefusedResetLeavesRoomForOneAndNoMore) {
 
 // The same; #18: counts wrong when create fails.
 TEST_F(ResourceControl, B2B4FailuresOfTheFactoryLeaveTheCountsRight) {
-  fake_pool& pool = start({.max_size = 2, .retry_first = 1ms});
+  fake_pool& pool = start({.max_size = 2, .retry_first = 1ns, .retry_longest = 1ns});
   server.down = true;
   EXPECT_FALSE(pool.try_acquire());
-  pool.tick();
   EXPECT_EQ(pool.stats().live, 0U);
   EXPECT_EQ(pool.stats().create_failures, 1U);
   server.down = false;
-  pass(10ms);
   fill(pool, 2);  // a failed create costs no place
   expect_two_and_no_more(pool);
-  server.refuse_reset = true;
-  for (int i = 0; i < 5; ++i) {
-    (void)pool.try_acquire();
-    pool.tick();
-    EXPECT_LE(pool.stats().live, 2U);
-  }
-  EXPECT_LE(server.most_alive, 2);
 }
 
 TEST_F(ResourceControl, ResizeToZeroAndBack) {
@@ -75,10 +69,8 @@ TEST_F(ResourceControl, ResizeToZeroAndBack) {
   held.reset();
   EXPECT_EQ(pool.stats().live, 0U);
   EXPECT_FALSE(pool.try_acquire());
-  pool.tick();
-  EXPECT_FALSE(pool.try_acquire());
-  pool.resize(5);
-  fill(pool, 5);
+  pool.resize(200);  // more than there were places for
+  fill(pool, 200);
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::surplus), 3U);
 }
 
@@ -101,33 +93,18 @@ TEST_F(ResourceControl, ResizeLeavesMinIdleAsItWasUnlessItIsGiven) {
   EXPECT_EQ(idle_when([] {}), 1U);
 }
 
-// Nobody may come by any more who would begin it.
-TEST_F(ResourceControl, ResizeTakesBackACreateThatHasNotBegun) {
-  fake_pool& pool = start({.max_size = 2});
-  EXPECT_FALSE(pool.try_acquire());
-  EXPECT_EQ(pool.stats().creating, 1U);
-  pool.resize(0);
-  EXPECT_EQ(pool.stats().live, 0U);
-  pool.tick();
-  EXPECT_EQ(pool.stats().created, 0U);
-  pool.resize(1);
-  fill(pool, 1);
-}
-
 // brettwooldridge/HikariCP #1710, #1972: the pool falls to 0 and stays there.
 TEST_F(ResourceControl, B5RefillsAfterEverythingWasLost) {
-  fake_pool& pool = start({.max_size = 8, .min_idle = 4, .max_creating = 8, .retry_first = 100ms});
-  pool.tick();
-  EXPECT_EQ(pool.stats().idle, 4U);
+  fake_pool pool(
+      test::fake_factory{&server},
+      {.max_size = 8, .min_idle = 4, .max_creating = 8, .retry_first = 1ms, .retry_longest = 1ms});
+  EXPECT_TRUE(pool.wait_until_idle(4, 10s));
   server.down = true;
   pool.flush();
-  pool.tick();
-  EXPECT_EQ(pool.stats().live, 0U);
+  EXPECT_TRUE(eventually([&] { return pool.stats().create_failures > 4; }));
+  EXPECT_EQ(pool.stats().idle, 0U);
   server.down = false;
-  pool.tick();
-  EXPECT_EQ(pool.stats().live, 0U) << "backed off";
-  pass(200ms);
-  EXPECT_EQ(pool.stats().idle, 4U);
+  EXPECT_TRUE(pool.wait_until_idle(4, 10s));
 }
 
 // jackc/pgx #1780: what is being closed is not counted, and connects run away.
@@ -138,19 +115,16 @@ TEST_F(ResourceControl, B7WhatIsBeingClosedCounts) {
   std::jthread closing([&] { pool.try_acquire().discard(); });
   ASSERT_TRUE(eventually([&] { return pool.stats().closing == 1; }));
   EXPECT_FALSE(pool.try_acquire());
-  pool.tick();
   EXPECT_EQ(server.creates, 1);
   server.slow_destroy = false;
   closing.join();
-  (void)pool.try_acquire();
-  pool.tick();
+  EXPECT_TRUE(pool.try_acquire());
   EXPECT_EQ(server.creates, 2);
 }
 
 // pocoproject/poco #2986: returned objects are not lent again when capacity == peak.
 TEST_F(ResourceControl, B8OneIsEnough) {
   fake_pool& pool = start({.max_size = 1});
-  fill(pool, 1);
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(pool.try_acquire());
   }
@@ -178,11 +152,34 @@ TEST_F(ResourceControl, KillReachesOneResourceAndNeverAnother) {
   EXPECT_TRUE(pool.kill(handle));
   EXPECT_EQ(server.destroyed_for(destroy_reason::killed), 1);
   EXPECT_FALSE(pool.kill(handle));
-  fill(pool, 1);
+  held = pool.try_acquire();
   EXPECT_FALSE(pool.kill(handle));
   EXPECT_FALSE(pool.kill({.place = 99, .birth = 1}));
-  EXPECT_EQ(pool.stats().idle, 1U);
+  EXPECT_TRUE(pool.kill(held.handle()));
+  EXPECT_EQ(pool.stats().in_use, 1U);
+  held.reset();
+  EXPECT_EQ(server.destroyed_for(destroy_reason::killed), 2);
 }
+
+TEST_F(ResourceControl, WhatIsFlushedDuringItsValidationIsNotLent) {
+  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
+    server.slow_validate = false;
+    fake_pool pool(test::fake_factory{&server},
+                   {.max_size = 1, .validate_if_idle_longer_than = 0s, .maintenance = by});
+    const int first = pool.acquire_for(20s)->id;
+    const int before = server.validations;
+    const auto flushed = server.destroyed_for(destroy_reason::flushed);
+    server.slow_validate = true;
+    std::jthread waiting([&] { EXPECT_NE(pool.acquire_for(20s)->id, first); });
+    ASSERT_TRUE(eventually([&] { return server.validations > before; }));
+    pool.flush();
+    server.slow_validate = false;
+    waiting.join();
+    EXPECT_EQ(server.destroyed_for(destroy_reason::flushed), flushed + 1);
+  }
+}
+
+// ---- another factory ----------------------------------------------------------------------------
 
 TEST_F(ResourceControl, AReplacedFactoryEndsWhatItMade) {
   test::fake_server next;
@@ -199,51 +196,106 @@ TEST_F(ResourceControl, AReplacedFactoryEndsWhatItMade) {
   EXPECT_EQ(next.alive, 0);
 }
 
-TEST_F(ResourceControl, AFailureOfAReplacedFactoryIsNotTheNewOnes) {
+TEST_F(ResourceControl, AnErrorDoesNotNameWhatAReplacedFactoryThrew) {
   test::fake_server next;
-  server.slow = true;
+  next.slow = true;
   server.wrong_password = true;
-  fake_pool pool(test::fake_factory{&server},
-                 {.max_size = 1, .retry_first = 100s, .retry_longest = 100s});
-  std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
-  ASSERT_TRUE(test::eventually([&] { return server.creating == 1; }));
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 2});
+  EXPECT_EQ(test::failure_of(pool, 10s), acquire_failure::create_failed);
   pool.replace_factory(test::fake_factory{&next});
-  server.slow = false;
-  waiting.join();
-  EXPECT_EQ(next.creates, 1);
+  const acquire_error error = pool.try_acquire_for(1ms).error();
+  EXPECT_EQ(error.create_error(), nullptr) << error.what();
+  EXPECT_EQ(error.cause(), acquire_failure::timed_out);
+  next.slow = false;
+  EXPECT_TRUE(pool.acquire_for(20s));
 }
 
-// Of two creates of the first factory one fails, and lets the second try, in vain, and the other
-// one comes to an end then.
-TEST_F(ResourceControl, WhatAReplacedFactoryHasMadeEndsNoBackOffOfTheNewOne) {
-  struct gate {
-    std::atomic<int> begun{0};
-    std::array<std::atomic<bool>, 2> shut{true, true};
-  } old;
-  const auto make = [&old]() -> test::connection {
-    const int mine = old.begun++;
-    test::wait_while(old.shut.at(static_cast<std::size_t>(mine)));
-    return mine == 1 ? throw std::runtime_error("refused") : test::connection{};
-  };
-  test::fake_server next;
-  next.down = true;
-  fake_pool pool(make,
-                 {.max_size = 2, .max_creating = 2, .retry_first = 100s, .retry_longest = 100s});
-  std::stop_source stop;
-  for (int i = 0; i < 2; ++i) {
-    pool.async_acquire([](const fake_lease& got, const auto&) { EXPECT_FALSE(got); }, 100s,
-                       stop.get_token());
+/// Of a host that does not answer.
+struct silence {
+  std::atomic<bool> lasts{true};
+  std::atomic<int> begun{0};
+  std::atomic<int> told{0};  ///< to stop
+};
+struct silent_factory {
+  silence* of;
+  [[nodiscard]] test::connection create(const create_context& context) const {
+    ++of->begun;
+    for (bool told = false; of->lasts;) {
+      if (!told && context.stop.stop_requested()) {
+        told = true;
+        ++of->told;
+      }
+      std::this_thread::sleep_for(1ms);
+    }
+    throw std::runtime_error("no answer");
   }
-  ASSERT_TRUE(eventually([&] { return old.begun == 2; }));
-  pool.replace_factory(test::fake_factory{&next});
-  old.shut[1] = false;
-  EXPECT_TRUE(eventually([&] { return pool.stats().create_failures == 2; }));
-  old.shut[0] = false;
-  EXPECT_TRUE(eventually([&] { return pool.stats().created == 1; }));
-  std::this_thread::sleep_for(50ms);
-  EXPECT_EQ(next.creates, 1) << "its next try is due in 100 s";
-  stop.request_stop();
+};
+
+class ResourceReplaced : public testing::TestWithParam<maintenance> {};
+
+// A fail-over along a list of hosts, of which the last one answers. The others are told to stop,
+// and hold up nobody if they do not.
+TEST_P(ResourceReplaced, SeveralThatHangHoldUpNobody) {
+  std::array<silence, 3> hosts;
+  test::fake_server last;
+  fake_pool pool(silent_factory{hosts.data()},
+                 {.max_size = 4, .max_creating = 1, .maintenance = GetParam()});
+  std::vector<std::jthread> waiting;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    waiting.emplace_back([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
+    ASSERT_TRUE(eventually([&] { return hosts.at(i).begun == 1; })) << i;
+    if (i + 1 < hosts.size()) {
+      pool.replace_factory(silent_factory{&hosts.at(i + 1)});
+    } else {
+      pool.replace_factory(test::fake_factory{&last});
+    }
+    EXPECT_TRUE(eventually([&] { return hosts.at(i).told == 1; }));
+  }
+  EXPECT_TRUE(pool.acquire_for(10s));
+  for (silence& host : hosts) {
+    host.lasts = false;
+  }
+  waiting.clear();
+  EXPECT_TRUE(eventually([&] { return pool.stats().creating == 0; }));
+  std::vector<fake_lease> all(4);
+  for (fake_lease& one : all) {
+    one = pool.acquire_for(10s);
+    EXPECT_TRUE(one);
+  }
 }
+
+INSTANTIATE_TEST_SUITE_P(Modes, ResourceReplaced,
+                         testing::Values(maintenance::background, maintenance::by_tick));
+
+// Nor do they have the threads that validate what the new one has made.
+TEST_F(ResourceControl, ValidationsOfAReplacedFactoryHoldUpNobody) {
+  test::fake_server next;
+  fake_pool pool(test::fake_factory{&server},
+                 {.max_size = 4, .validate_if_idle_longer_than = 0ns, .max_creating = 1});
+  { const std::array<fake_lease, 2> both{pool.acquire_for(20s), pool.acquire_for(20s)}; }
+  server.slow_validate = true;
+  std::array<test::outcome, 3> told;
+  pool.async_acquire(told[0].receiver(), 20s);
+  pool.async_acquire(told[1].receiver(), 20s);
+  ASSERT_TRUE(eventually([&] { return server.validations == 2; }));  // all that may be under way
+  pool.replace_factory(test::fake_factory{&next});
+  ASSERT_TRUE(eventually([&] { return told[0].calls == 1 && told[1].calls == 1; }));
+  EXPECT_EQ(next.creates, 2);
+  told[0].lease.reset();
+  told[1].lease.reset();
+  EXPECT_TRUE(pool.wait_until_idle(2, 10s));  // they are reset by the pool
+  pool.tick();
+  pool.async_acquire(told[2].receiver(), 20s);
+  EXPECT_TRUE(eventually([&] { return told[2].calls == 1; }));
+  EXPECT_TRUE(told[2].lease) << "though the server has answered";
+  EXPECT_GE(next.validations, 1);
+  told[2].lease.reset();
+  server.slow_validate = false;
+  EXPECT_TRUE(eventually([&] { return server.alive == 0; }));
+  EXPECT_EQ(pool.stats().checking, 0U);
+}
+
+// ---- the end ------------------------------------------------------------------------------------
 
 // connectedhomeip #11880: objects outlive the pool, and crash.
 TEST_F(ResourceControl, G1ALeaseMayOutliveThePool) {
@@ -301,56 +353,43 @@ TEST_F(ResourceControl, G3CloseSaysWhoIsLeft) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-template <class Duration>
-class ResourceCloseTimes : public ::testing::Test {};
-using long_times = ::testing::Types<std::chrono::seconds, std::chrono::hours>;
-TYPED_TEST_SUITE(ResourceCloseTimes, long_times, );
+// What only looks for leases that are out for too long is nothing under way.
+TEST_F(ResourceControl, AnUnusedPoolClosesAtOnce) {
+  for (int round = 0; round < 200; ++round) {
+    fake_pool pool(test::fake_factory{&server}, {.max_size = 64, .report_slow_after = 1h});
+    std::this_thread::sleep_for(std::chrono::microseconds(round));
+    ASSERT_TRUE(pool.close(0s).complete()) << round;
+  }
+}
 
 // As nanoseconds the longest times would be over.
-TYPED_TEST(ResourceCloseTimes, CloseWaitsForTheLongestAndNotForLessThanNothing) {
+template <class Duration>
+void close_with_the_longest_and_the_shortest_times() {
   test::fake_server server;
   {
     fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .close_timeout = 10s});
     fake_lease held = pool.acquire();
-    EXPECT_FALSE(pool.close(TypeParam(-1)).complete());
-    EXPECT_FALSE(pool.close(TypeParam::min()).complete());
+    EXPECT_FALSE(pool.close(Duration(-1)).complete());
+    EXPECT_FALSE(pool.close(Duration::min()).complete());
     std::jthread late([&] {
-      std::this_thread::sleep_for(20ms);
+      std::this_thread::sleep_for(10ms);
       held.reset();
     });
-    EXPECT_TRUE(pool.close(TypeParam::max()).complete());
+    EXPECT_TRUE(pool.close(Duration::max()).complete());
   }
   EXPECT_EQ(server.alive, 0);
 }
 
-// The thread that keeps time has rounds in closed pools, too. That is nothing under way. The first
-// one begins soon after the pool does; a close that comes a little later each time meets that
-// moment several times in a thousand.
-TEST_F(ResourceControl, ARoundOfTheTimekeeperDoesNotMakeACloseIncomplete) {
-  for (int round = 0; round < 2000; ++round) {
-    fake_pool pool(test::fake_factory{&server}, {.max_size = 64, .report_slow_after = 1h});
-    const auto later = std::chrono::nanoseconds(100) * (round % 1000);
-    const auto until = std::chrono::steady_clock::now() + later;
-    while (std::chrono::steady_clock::now() < until) {
-    }
-    ASSERT_EQ(pool.close(10s).creating, 0U) << round;
-  }
-}
-
-// Nor does one that looks for leases that are out for too long, where none is out.
-TEST_F(ResourceControl, AnUnusedPoolClosesAtOnceThoughItReportsLeases) {
-  for (int round = 0; round < 2000; ++round) {
-    fake_pool pool(test::fake_factory{&server}, {.max_size = 64, .report_slow_after = 1h});
-    std::this_thread::sleep_for(std::chrono::microseconds(1) * (round % 200));
-    ASSERT_TRUE(pool.close(0s).complete()) << round;
-  }
+TEST(ResourceClose, WaitsForTheLongestAndNotForLessThanNothing) {
+  close_with_the_longest_and_the_shortest_times<std::chrono::seconds>();
+  close_with_the_longest_and_the_shortest_times<std::chrono::hours>();
 }
 
 // The one it makes is of no use any more.
 TEST(ResourceClose, ATryThatMakesItsOwnGetsNothingOfAClosedPool) {
   test::fake_server server;
   server.slow = true;
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .upkeep = maintenance::by_callers});
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .maintenance = maintenance::by_tick});
   std::jthread trying([&] { EXPECT_FALSE(pool.try_acquire()); });
   ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
   (void)pool.close(0s);

@@ -53,7 +53,7 @@ struct visitor {
     pool->suspend();
     pool->resize(stats.max_size + 1);
     (void)pool->try_acquire();
-    pool->async_acquire([](const nosy_lease& /*lease*/, const std::exception_ptr& /*why*/) {}, 0ns);
+    pool->async_acquire([](const acquire_result<int>& /*got*/) {}, 0ns);
     pool->resume();
     (void)pool->kill({.place = 0, .birth = 0});
     pool->watch_leases(true);
@@ -62,10 +62,7 @@ struct visitor {
     }
     pool->tick();
     pool->resize(stats.max_size);
-    try {
-      (void)pool->acquire_for(0ns);
-    } catch (const acquire_error&) {  // nothing may be there
-    }
+    (void)pool->try_acquire_for(0ns);
   }
 
  private:
@@ -100,7 +97,7 @@ struct nosy_factory {
 class ResourceReentry : public ::testing::Test {
  protected:
   void start(resource_pool_options options) {
-    options.upkeep = maintenance::by_tick;
+    options.maintenance = maintenance::by_tick;
     options.clock = &clock;
     options.on_event = [this](const pool_event& /*event*/) { guest.visit(call::event); };
     pool = std::make_unique<nosy_pool>(nosy_factory{&guest}, options);
@@ -108,8 +105,6 @@ class ResourceReentry : public ::testing::Test {
   /// Makes one, with nobody looking.
   nosy_lease make() {
     guest.pool = nullptr;
-    (void)pool->try_acquire();
-    pool->tick();
     nosy_lease made = pool->try_acquire();
     EXPECT_TRUE(made);
     guest.pool = pool.get();
@@ -138,7 +133,6 @@ TEST_F(ResourceReentry, CreateValidateAndReset) {
   start({.max_size = 2});
   guest.pool = pool.get();
   (void)pool->try_acquire();
-  pool->tick();
   EXPECT_TRUE(guest.seen.contains(call::create));
   nosy_lease held = make();
   held.reset();
@@ -224,12 +218,15 @@ TEST_F(ResourceReentry, DestroyAsThePoolIsClosed) {
 }
 
 TEST_F(ResourceReentry, Events) {
-  start({.max_size = 1, .report_slow_after = 1s, .report_leak_after = 2s});
+  start({.max_size = 1,
+         .retry_first = 1ns,
+         .retry_longest = 1ns,
+         .report_slow_after = 1s,
+         .report_leak_after = 2s});
   guest.down = true;
   guest.flushes = true;
   guest.pool = pool.get();
   (void)pool->try_acquire();
-  pool->tick();
   EXPECT_TRUE(guest.seen.contains(call::event)) << "of a create that failed";
   guest.down = false;
   pass(1min);
@@ -250,8 +247,7 @@ TEST_F(ResourceReentry, CallbacksOfThoseWhoWait) {
   std::stop_source stop;
   const auto wait = [&](std::chrono::nanoseconds time) {
     guest.seen.clear();
-    pool->async_acquire([this](const nosy_lease& /*lease*/,
-                               const std::exception_ptr& /*error*/) { guest.visit(call::done); },
+    pool->async_acquire([this](const acquire_result<int>& /*got*/) { guest.visit(call::done); },
                         time, stop.get_token());
   };
   nosy_lease held = make();
@@ -337,33 +333,6 @@ TEST(ResourceReentryThreads, ACloseDoesNotWaitForAnEventForEver) {
   EXPECT_FALSE(watched.close(10ms).complete());
   may_return = true;
   EXPECT_TRUE(watched.close(10s).complete());
-}
-
-// Of resources that are too many no more go than that, though several threads see them.
-TEST(ResourceReentryThreads, NoMoreGoThanAreTooMany) {
-  test::fake_server server;
-  {
-    test::fake_pool pool(test::fake_factory{&server},
-                         {.max_size = 4, .upkeep = maintenance::by_tick});
-    std::vector<test::fake_lease> held;
-    for (int i = 0; i < 4; ++i) {
-      (void)pool.try_acquire();
-      pool.tick();
-      held.push_back(pool.try_acquire());
-    }
-    server.slow_destroy = true;
-    pool.resize(3);
-    std::jthread first([&] { held[0].reset(); });
-    ASSERT_TRUE(eventually([&] { return pool.stats().closing == 1; }));
-    std::jthread second([&] { held[1].reset(); });
-    EXPECT_TRUE(eventually([&] { return pool.stats().idle == 1; }));
-    EXPECT_TRUE(pool.try_acquire());
-    server.slow_destroy = false;
-    first.join();
-    second.join();
-    EXPECT_EQ(server.destroyed_for(destroy_reason::surplus), 1);
-  }
-  EXPECT_EQ(server.alive, 0);
 }
 
 }  // namespace

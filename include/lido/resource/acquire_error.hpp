@@ -38,7 +38,7 @@ class acquire_error : public std::runtime_error {
     std::size_t max_total = 0;
     std::exception_ptr create_error;
     std::string create_error_text;
-    std::vector<lease_info> holders;  ///< at most eight, the longest first
+    std::vector<lease_info> holders;  ///< at most four, the longest first
   };
 
   explicit acquire_error(details what_was);

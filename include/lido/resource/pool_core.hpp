@@ -111,7 +111,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   }
   [[nodiscard]] pool_gate& gate() const noexcept { return *gate_; }
   /// Waits until the deadline; not at all if that is at once. Throws what a group_finder throws.
-  [[nodiscard]] acquire_outcome acquire(const acquire_call& request);
+  [[nodiscard]] acquire_outcome acquire(acquire_call request);
   /// Completes exactly once, perhaps before it returns. Throws std::bad_alloc, and what a
   /// group_finder throws; then it does not complete. False: the key is not known, and `done` is
   /// left as it was.

@@ -102,8 +102,8 @@ class resource_pool {
   /// As `acquire_for`, before all waiters that are not urgent, with a resource of the reserve if
   /// all others are in use: for health checks and the like.
   template <class Rep, class Period>
-  [[nodiscard]] lease_type acquire_urgent(std::chrono::duration<Rep, Period> timeout,
-                                          std::stop_token stop = {}) {
+  [[nodiscard, gnu::always_inline]] lease_type acquire_urgent(
+      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
     return result_type(core_->acquire({.until = detail::deadline::after(timeout),
                                        .stop = std::move(stop),
                                        .at = detail::place::here(),

@@ -132,6 +132,19 @@ void stopped_callback() {
   });
 }
 
+// The same while nothing comes back.
+void stopped_callback_in_vain() {
+  with_callbacks([](tool_pool& pool) {
+    lease held = pool.take();
+    std::stop_source stop;
+    caller mine;
+    in_threads([&] { mine.wait(pool, stop.get_token()); }, [&] { (void)stop.request_stop(); });
+    mine.check();
+    held.reset();
+    pool.check(1);
+  });
+}
+
 void stopped_callback_before_patient() {
   with_callbacks([](tool_pool& pool) {
     lease held = pool.take();
@@ -400,6 +413,8 @@ constexpr std::array scenarios{
           &callback_beside_waiter),
     waits("pool_waits.stopped_callback", "a callback is stopped as it is served",
           &stopped_callback),
+    waits("pool_waits.stopped_callback_in_vain", "a callback is stopped as it begins to wait",
+          &stopped_callback_in_vain),
     waits("pool_waits.stopped_callback_before_patient", "the same before a waiter",
           &stopped_callback_before_patient),
     waits("pool_waits.waits_in_a_callback", "a callback waits for what another one was given",

@@ -1,5 +1,5 @@
 /// @file
-/// What std::stop_token stands on in the model: who asks to stop, and callbacks.
+/// What std::stop_token stands on in the model: requests to stop, and callbacks.
 #pragma once
 
 #include <cstdint>

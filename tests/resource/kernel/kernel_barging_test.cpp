@@ -103,7 +103,7 @@ TEST_F(KernelManual, AThreadThatFailsIsFirstAgain) {
   EXPECT_EQ(k.acquire('A'), "A creates 0");
   EXPECT_EQ(k.acquire('B'), "B creates 1");
   EXPECT_EQ(k.acquire('C'), "");
-  EXPECT_EQ(k.has_created('A', false), "");
+  EXPECT_EQ(k.has_created('A', false), "call C");               // to see to the next try
   EXPECT_EQ(k.has_created('B', true), "B has 1; A creates 0");  // the backoff has ended
   EXPECT_EQ(k.has_created('A', false), "");
   EXPECT_EQ(k.release('B'), "A has 1");
@@ -113,6 +113,19 @@ TEST_F(KernelManual, AThreadThatFailsIsFirstAgain) {
 TEST_F(KernelManual, AThreadThatFailsForEverIsTold) {
   k.acquire('A');
   EXPECT_EQ(k.has_created('A', false, /*permanent=*/true), "A: create failed");
+}
+
+TEST_F(KernelManual, AThreadThatSleepsIsCalledToSeeToTheNextTry) {
+  k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1});
+  EXPECT_EQ(k.acquire('A', {.for_ms = 0}), "A creates 0");
+  EXPECT_EQ(k.acquire('B'), "");
+  EXPECT_EQ(k.acquire('C'), "");
+  EXPECT_EQ(k.has_created('A', false), "call B; A: timed out");
+  EXPECT_EQ(k.look('B'), "");
+  ASSERT_TRUE(k.give_up('B'));
+  EXPECT_EQ(k.leave('B'), "call C");
+  k.pass(100);
+  EXPECT_EQ(k.look('C'), "C creates 0");
 }
 
 TEST_F(KernelManual, CreatesOfCallbacksAreTasks) {

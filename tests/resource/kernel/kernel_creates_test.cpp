@@ -205,6 +205,22 @@ TEST(KernelCreates, AReplacedFactoryMakesTheNextResources) {
   EXPECT_EQ(k.created(1), "A has 1");
 }
 
+TEST(KernelCreates, WhatAnOldFactoryMakesEndsNoBackoffOfTheNewOne) {
+  kernel k({.options = {.max_size = 3, .retry_first = 10000ms, .retry_longest = 10000ms}});
+  k.acquire('A');
+  EXPECT_EQ(k.replace_factory(), "create 1");
+  EXPECT_EQ(k.created(1, false), "");
+  EXPECT_EQ(k.created(0), "destroy 0 (flushed)");
+  EXPECT_EQ(k.destroyed(0), "");
+}
+
+TEST(KernelCreates, APermanentFailureIsToldBesideACreateOfAnOldFactory) {
+  kernel k({.options = {.max_size = 2}});
+  k.acquire('A');
+  EXPECT_EQ(k.replace_factory(), "create 1");
+  EXPECT_EQ(k.created(1, false, /*permanent=*/true), "A: create failed");
+}
+
 TEST(KernelCreates, AFlushEndsTheBackoff) {
   kernel k({.options = {.max_size = 1, .retry_first = 10000ms, .retry_longest = 10000ms}});
   k.acquire('A');

@@ -40,7 +40,7 @@ TEST(KernelOrder, TheLowestIdleSlotIsTaken) {
   for (const char name : {'A', 'B', 'C'}) {
     k.acquire(name);
   }
-  for (const std::uint32_t slot : {2, 0, 1}) {
+  for (const std::uint32_t slot : {2U, 0U, 1U}) {
     k.created(slot);  // for A, B and C
   }
   for (const char name : {'A', 'B', 'C'}) {

@@ -52,6 +52,29 @@ TEST(KernelParts, WhatIsNotInAHeapIsNotRemoved) {
   EXPECT_EQ(heap.first(), nullptr);
 }
 
+struct counted_looks {
+  static inline long looks = 0;
+  bool operator()(const entry& left, const entry& right) const {
+    ++looks;
+    return left.due < right.due;
+  }
+};
+
+TEST(KernelParts, AHeapTakesTheLogarithmOfComparisons) {
+  constexpr int count = 10'000;
+  std::minstd_rand random(1);
+  std::vector<entry> all(count);
+  deadline_heap<entry, counted_looks> heap;
+  for (entry& one : all) {
+    one.due = static_cast<int>(random());
+    heap.push(one);
+  }
+  while (entry* const first = heap.first()) {
+    heap.remove(*first);
+  }
+  EXPECT_LT(counted_looks::looks, 3L * count * 14);
+}
+
 TEST(KernelParts, AsManyCreatesAreWantedAsLimitsAllow) {
   EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 4, .waiters = 3}), 3U);
   EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 2, .waiters = 3}), 2U);

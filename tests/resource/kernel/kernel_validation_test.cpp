@@ -117,6 +117,21 @@ TEST_F(KernelValidation, AnAcquirerIsServedBesideAResourceUnderValidation) {
   EXPECT_TRUE(k.acquire_fast('A'));
 }
 
+TEST_F(KernelValidation, EachUseIsValidatedOfAWaiterToo) {
+  test::pool_setup setup = setup_of(detail::runner_kind::threads);
+  setup.options.max_size = 1;
+  setup.options.validate_if_idle_longer_than = 0ms;
+  kernel each(setup);
+  each.acquire('a');
+  each.acquire('b');
+  each.acquire('c');
+  EXPECT_EQ(each.created(0), "a has 0");  // it is new
+  EXPECT_EQ(each.release('a'), "validate 0");
+  EXPECT_EQ(each.validated(0), "b has 0");
+  EXPECT_EQ(each.release('b'), "validate 0");
+  EXPECT_EQ(each.validated(0), "c has 0");
+}
+
 TEST_F(KernelValidation, ASuspendedPoolValidatesForNoWaiter) {
   fill(k, 2);
   k.acquire('A');
@@ -140,6 +155,34 @@ TEST_F(KernelValidation, InAPoolWithoutThreadsEachThreadValidatesForItself) {
   manual.acquire('B');
   manual.tick(500);
   EXPECT_EQ(manual.suspend(false), "A validates 0; B validates 1");
+}
+
+TEST_F(KernelValidation, ValidationsOfAnOldFactoryCountNoMore) {
+  k.limits({.max_size = 4, .min_idle = 0, .max_creating = 1});
+  fill(k, 2);
+  EXPECT_EQ(k.acquire('a'), "validate 0");
+  EXPECT_EQ(k.acquire('b'), "validate 1");
+  EXPECT_EQ(k.replace_factory(), "");
+  EXPECT_EQ(k.tick(20), "create 2");
+  EXPECT_EQ(k.created(2), "a has 2; create 3");
+  EXPECT_EQ(k.created(3), "b has 3");
+  EXPECT_EQ(k.release('a'), "");
+  k.tick(500);
+  EXPECT_EQ(k.acquire('a'), "validate 2");
+  EXPECT_EQ(k.validated(0), "destroy 0 (flushed)");
+  EXPECT_EQ(k.validated(2), "a has 2");
+}
+
+TEST_F(KernelValidation, AWaiterForWhichAResourceIsValidatedIsNotOneTooMany) {
+  test::pool_setup setup = setup_of(detail::runner_kind::threads);
+  setup.options.max_size = 2;
+  setup.options.max_waiters = 1;
+  kernel few(setup);
+  fill(few, 2);
+  EXPECT_EQ(few.acquire('a'), "validate 0");
+  EXPECT_EQ(few.acquire('b'), "validate 1");
+  EXPECT_EQ(few.acquire('c'), "");
+  EXPECT_EQ(few.acquire('d'), "d: too many");
 }
 
 // ---- ages
