@@ -68,13 +68,13 @@ bool is_own_peer(int socket) noexcept {
   address here;
   address there;
   here.size = there.size = sizeof here.bytes;
-  return ::getsockname(socket, &here.any, &here.size) == 0 &&
-         ::getpeername(socket, &there.any, &there.size) == 0 && here.any.sa_family != AF_UNIX &&
+  return ::getsockname(socket, here.any(), &here.size) == 0 &&
+         ::getpeername(socket, there.any(), &there.size) == 0 && here.bytes.ss_family != AF_UNIX &&
          here.size == there.size && std::memcmp(&here.bytes, &there.bytes, here.size) == 0;
 }
 
 int finish_connect(int socket, const address& to, const create_context& limit) noexcept {
-  int failed = ::connect(socket, &to.any, to.size) == 0 ? 0 : errno;
+  int failed = ::connect(socket, to.any(), to.size) == 0 ? 0 : errno;
   if (failed == EINPROGRESS || failed == EINTR) {
     failed = wait_for(socket, POLLOUT, limit);
     socklen_t size = sizeof failed;
@@ -89,7 +89,7 @@ int finish_connect(int socket, const address& to, const create_context& limit) n
 }
 
 int connect_to(const address& to, const create_context& limit, int& made) noexcept {
-  made = ::socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  made = ::socket(to.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (made == 0) {  // of a program without standard input: hiredis 0.14 does not close that
     made = ::fcntl(0, F_DUPFD_CLOEXEC, 1);  // NOLINT(*-vararg): the interface of the system
     ::close(0);
@@ -145,12 +145,12 @@ bool run_aside(aside kind, std::function<void()> work, const create_context& lim
     std::condition_variable_any changed;
     std::array<int, 2> running{};
   };
-  static auto& all = *new threads;  // for ever, as those threads may outlive main
-  int& running = all.running.at(static_cast<std::size_t>(kind));
+  static threads* const all = new threads;  // for ever, as those threads may outlive main
+  int& running = all->running.at(static_cast<std::size_t>(kind));
   const auto done = std::make_shared<bool>(false);
-  std::unique_lock lock(all.mutex);
+  std::unique_lock lock(all->mutex);
   const auto wait = [&](auto until) {
-    return all.changed.wait_until(lock, limit.stop, limit.deadline, until);
+    return all->changed.wait_until(lock, limit.stop, limit.deadline, until);
   };
   if (!wait([&running] { return running < most; })) {
     return false;
@@ -161,10 +161,10 @@ bool run_aside(aside kind, std::function<void()> work, const create_context& lim
     (void)pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     work();
     work = nullptr;
-    const std::lock_guard guard(all.mutex);
+    const std::lock_guard guard(all->mutex);
     *done = true;
     --running;
-    all.changed.notify_all();
+    all->changed.notify_all();
   }).detach();
   ++running;
   return wait([&done] { return *done; });
@@ -172,7 +172,7 @@ bool run_aside(aside kind, std::function<void()> work, const create_context& lim
 
 std::string address::digits() const {
   std::array<char, NI_MAXHOST> text{};
-  (void)::getnameinfo(&any, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  (void)::getnameinfo(any(), size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
   return text.data();
 }
 
@@ -194,7 +194,7 @@ int look_up(const std::string& host, const std::string& port, const create_conte
   found = std::move(answer->second);
   if (!found.empty()) {  // those that the system prefers, all alike
     const auto last = std::find_if(found.begin(), found.end(), [&found](const address& one) {
-      return one.any.sa_family != found.front().any.sa_family;
+      return one.bytes.ss_family != found.front().bytes.ss_family;
     });
     std::rotate(found.begin(), found.begin() + std::random_device{}() % (last - found.begin()),
                 last);
@@ -228,7 +228,7 @@ int dial(const std::vector<address>& all, const tcp_keep_alive& keep_alive,
       break;
     }
   }
-  if (failed == 0 && all.front().any.sa_family != AF_UNIX) {
+  if (failed == 0 && all.front().bytes.ss_family != AF_UNIX) {
     look_after(made, keep_alive);
   }
   return failed;

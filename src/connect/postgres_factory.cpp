@@ -68,6 +68,13 @@ settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
   return all;
 }
 
+/// Which libpq finds out only when it connects.
+bool has_no_such_port(const settings& all) {
+  const std::string& port = all.at("port");
+  const long number = port.empty() ? 1 : std::strtol(port.c_str(), nullptr, 10);
+  return number < 1 || number > 65535;
+}
+
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts(1);
   for (const char c : list) {
@@ -134,17 +141,25 @@ std::string connect(PGconn* raw, const create_context& limit) {
   return status == PGRES_POLLING_OK ? std::string() : PQerrorMessage(raw);
 }
 
+/// Until a result can be taken: zero, or an errno.
+int wait_for_result(PGconn* raw, const create_context& limit) {
+  while (PQisBusy(raw) != 0) {
+    const short events = PQflush(raw) == 1 ? POLLIN | POLLOUT : POLLIN;
+    if (const int failed = detail::wait_for(PQsocket(raw), events, limit)) {
+      return failed;
+    }
+    if (PQconsumeInput(raw) != 1) {
+      return ECONNRESET;
+    }
+  }
+  return 0;
+}
+
 /// Zero and the last result at the end of what was sent, or an errno.
 int collect(PGconn* raw, const create_context& limit, postgres_result& last) {
   for (;;) {
-    while (PQisBusy(raw) != 0) {
-      const short events = PQflush(raw) == 1 ? POLLIN | POLLOUT : POLLIN;
-      if (const int failed = detail::wait_for(PQsocket(raw), events, limit)) {
-        return failed;
-      }
-      if (PQconsumeInput(raw) != 1) {
-        return ECONNRESET;
-      }
+    if (const int failed = wait_for_result(raw, limit)) {
+      return failed;
     }
     postgres_result next(PQgetResult(raw));
     if (next == nullptr) {
@@ -241,9 +256,8 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   for (const settings& place : places) {
     const auto now = std::chrono::steady_clock::now();
     postgres_connection made(start(place));
-    PGconn* const raw = made.get();
     const std::string failure =
-        connect(raw, {now + (context.deadline - now) / left--, context.stop});
+        connect(made.get(), {now + (context.deadline - now) / left--, context.stop});
     if (failure.empty()) {
       made.patience_ = target_.reset_timeout;
       if (target_.on_connect) {
@@ -253,10 +267,8 @@ postgres_connection postgres_factory::create(const create_context& context) cons
       return made;
     }
     told += failure;
-    const std::string port = place.at("port");  // which libpq refuses only when it connects
-    const long number = port.empty() ? 1 : std::strtol(port.c_str(), nullptr, 10);
-    if (!has_others && (is_permanent(failure) || PQconnectionNeedsPassword(raw) == 1 ||
-                        number < 1 || number > 65535)) {
+    if (!has_others && (is_permanent(failure) || PQconnectionNeedsPassword(made.get()) == 1 ||
+                        has_no_such_port(place))) {
       throw permanent_failure(told);
     }
   }

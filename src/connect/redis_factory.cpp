@@ -3,10 +3,12 @@
 #include <hiredis/alloc.h>
 #include <hiredis/hiredis.h>
 #include <sys/time.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <new>
 #include <stdexcept>
@@ -157,12 +159,14 @@ void connect(redisContext* made, const redis_target& target, const create_contex
   const std::string port = std::to_string(target.port);
   std::vector<detail::address> all(by_path ? 1 : 0);
   if (by_path ? target.path.size() >= sizeof sockaddr_un::sun_path : detail::is_no_port(port)) {
-    fail(made, by_path ? detail::text_of(ENAMETOOLONG) : "there is no such port", true);
+    fail(made, by_path ? detail::text_of(ENAMETOOLONG) : "there is no such port",
+         /*for_ever=*/true);
   }
   if (by_path) {
-    all[0].path.sun_family = AF_UNIX;
-    all[0].size = sizeof(sockaddr_un);
-    target.path.copy(all[0].path.sun_path, target.path.size());
+    sockaddr_un named{.sun_family = AF_UNIX, .sun_path = {}};
+    std::copy(target.path.begin(), target.path.end(), std::begin(named.sun_path));
+    std::memcpy(&all[0].bytes, &named, sizeof named);
+    all[0].size = sizeof named;
   }
   int failed = by_path ? 0 : detail::look_up(target.host, port, limit, all);
   failed = failed == 0 ? detail::dial(all, target.keep_alive, limit, made->fd) : failed;
@@ -218,8 +222,8 @@ bool is_idle(const redisContext* context) {
 
 }  // namespace
 
-redis_connection::redis_connection(redisContext* context) noexcept : context_(context) {
-  reply_functions_ = context != nullptr ? context->reader->fn : nullptr;
+redis_connection::redis_connection(redisContext* context) noexcept
+    : context_(context), reply_functions_(context != nullptr ? context->reader->fn : nullptr) {
 #ifdef REDIS_REPLY_PUSH
   push_ = context != nullptr ? context->push_cb : nullptr;
 #endif

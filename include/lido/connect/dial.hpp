@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <chrono>
 #include <functional>
@@ -52,13 +51,15 @@ enum class aside { look_up, cancel };
 [[nodiscard]] bool run_aside(aside kind, std::function<void()> work, const create_context& limit);
 
 struct address {
-  union {
-    sockaddr_storage bytes = {};
-    sockaddr any;
-    sockaddr_un path;
-  };
+  sockaddr_storage bytes{};
   socklen_t size = 0;
 
+  // NOLINTBEGIN(*-reinterpret-cast): the interface of the system
+  [[nodiscard]] const sockaddr* any() const noexcept {
+    return reinterpret_cast<const sockaddr*>(&bytes);
+  }
+  [[nodiscard]] sockaddr* any() noexcept { return reinterpret_cast<sockaddr*>(&bytes); }
+  // NOLINTEND(*-reinterpret-cast)
   [[nodiscard]] std::string digits() const;
 };
 
