@@ -72,16 +72,16 @@ class slot_group final : public idle_cache,
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
 
   wait_queue queue;
-  slot_chain checks;                  ///< slots that are being validated
-  std::uint32_t outdated_checks = 0;  ///< of these, those begun before the last flush
+  slot_chain checks;                  ///< slots that are being validated or reset
+  std::uint32_t outdated_checks = 0;  ///< validations begun before the last flush
   std::uint32_t live = 0;             ///< slots that are not empty
   std::uint32_t creating = 0;         ///< of these
   std::uint32_t outdated = 0;         ///< of these, those begun before the last flush
   std::uint32_t kept = 0;  ///< of these, those that their creators will use; none outdated
   std::uint32_t closing = 0;
-  std::uint32_t resetting = 0;
-  std::uint32_t wanted = 0;   ///< creates to begin, for waiters
-  std::uint32_t leaving = 0;  ///< threads that ended their waits; the kernel has unlinked them
+  std::uint32_t resetting = 0;  ///< of `checks`
+  std::uint32_t wanted = 0;     ///< creates to begin, for waiters
+  std::uint32_t leaving = 0;    ///< threads that ended their waits; the kernel has unlinked them
   bool has_created = false;
   bool has_stale = false;          ///< idle resources that must be validated first were seen
   bool is_overdue = false;         ///< the first waiter was overtaken for long enough

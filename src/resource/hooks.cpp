@@ -68,6 +68,14 @@ std::stop_token factory_hooks::stop_token() const noexcept {
   return stop_.get_token();
 }
 
+/// Users may have callbacks there, which run without the mutex.
+void factory_hooks::request_stop() const noexcept {
+  std::unique_lock guard(stop_mutex_);
+  std::stop_source kept = stop_;
+  guard.unlock();
+  (void)kept.request_stop();
+}
+
 void factory_hooks::swap_stop(std::stop_source& other) noexcept {
   const std::lock_guard guard(stop_mutex_);
   stop_.swap(other);

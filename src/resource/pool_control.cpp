@@ -84,6 +84,26 @@ bool pool_core::flush_next(std::uint64_t round) {
   return found;
 }
 
+/// Of a closed pool, in which no create begins any more.
+void pool_core::stop_creates() noexcept {
+  std::uint64_t round = 0;
+  locked([&] { round = ++flushes_; });
+  for (std::shared_ptr<factory_hooks> hooks;;) {
+    locked([&] {
+      slot_group* const group =
+          state_->find_group([round](const slot_group& one) { return one.flushed_in < round; });
+      hooks = group != nullptr ? group->hooks : nullptr;
+      if (group != nullptr) {
+        group->flushed_in = round;
+      }
+    });
+    if (hooks == nullptr) {
+      return;
+    }
+    hooks->request_stop();
+  }
+}
+
 void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
   std::stop_source stopped;
   std::shared_ptr<const create_failure_text> error;  // of the old one; ends without the mutex
@@ -119,9 +139,9 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
         state.table.append(std::move(more));
       }
       slot_group& group = group_in(*main_);
-      const group_limits limits = limits_of(
-          settings_, size,
-          min_idle ? static_cast<std::uint32_t>(*min_idle) : group.limits.min_idle);
+      const group_limits limits =
+          limits_of(settings_, size,
+                    min_idle ? static_cast<std::uint32_t>(*min_idle) : group.limits.min_idle);
       return state.on_limits(group, limits, size + settings_.reserve, now);
     });
   }
@@ -193,7 +213,7 @@ std::size_t pool_core::end(const deadline& until) noexcept {
     return 0;
   }
   apply([](pool_state& state, const moment& now) { return state.on_close(now); });
-  flush_all();  // creates under way stop
+  stop_creates();
   const bool drained = wait_until_drained(until);
   // A thread whose last task has ended takes a moment to say so.
   constexpr std::chrono::milliseconds moment_to_end{10};

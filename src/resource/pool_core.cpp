@@ -194,13 +194,21 @@ void pool_core::reset(pool_slot& slot) noexcept {
 /// A new resource that the caller keeps; nothing if there is none, or others have it.
 slot_grant pool_core::create(pool_slot& slot, const deadline& until,
                              const std::stop_token& stop) noexcept {
-  std::stop_source both;
+  std::stop_token either = slot.maker->stop_token();
+  std::stop_source both(std::nostopstate);
+  if (stop.stop_possible()) {
+    try {
+      both = std::stop_source();
+      either = both.get_token();
+    } catch (const std::bad_alloc&) {  // then `create` does not hear of the acquirer's
+    }
+  }
   const auto end = [&both]() noexcept { (void)both.request_stop(); };
   const std::stop_callback on_close(slot.maker->stop_token(), end);
   const std::stop_callback on_stop(stop, end);
   const nanos begin = steady_now();
   create_outcome outcome = slot.maker->create(
-      slot, {within(settings_.create_timeout, until).moment(), both.get_token()});
+      slot, {within(settings_.create_timeout, until).moment(), std::move(either)});
   outcome.permanent |= settings_.on_create_error == create_errors::fail_fast;
   const auto why = outcome.error;
   const auto name = detail::group_of(slot).name;  // the group may go below

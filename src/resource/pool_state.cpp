@@ -207,11 +207,8 @@ effects pool_state::on_released(pool_slot& slot, bool resets, const moment& now)
   if (ends(group, slot, why)) {
     close_slot(group, slot, why);
   } else if (resets) {
-    unlist(group, slot);
     (void)slot.move(resource_state::checking);
-    slot.record.task = slot_task::reset;
-    ++group.resetting;
-    out_.start.push(slot);
+    begin_check(group, slot, slot_task::reset);
   } else {
     take_back(group, slot);
   }
@@ -323,8 +320,7 @@ effects pool_state::on_validated(pool_slot& slot, bool valid, const moment& now)
 effects pool_state::on_reset(pool_slot& slot, bool accepted, const moment& now) noexcept {
   now_ = now;
   slot_group& group = group_of(slot);
-  slot.record.task = slot_task::none;
-  --group.resetting;
+  end_check(group, slot);
   destroy_reason why = destroy_reason::reset_refused;
   if (!accepted || ends(group, slot, why)) {
     close_slot(group, slot, why);
@@ -436,9 +432,9 @@ void pool_state::look_after(pool_slot& slot) noexcept {
     }
   } else if (now_.age - slot.looked_after() >= settings_.life.keepalive &&
              slot.maker->can_validate() && group.queue.empty() && !closed_ && !suspended_ &&
-             group.checks.size() - group.outdated_checks < group.limits.max_creating) {
+             validating(group) < group.limits.max_creating) {
     if (slot.take(ticket, resource_state::checking)) {
-      begin_check(group, slot);
+      begin_check(group, slot, slot_task::validate);
     }
   } else {
     return;
@@ -528,7 +524,8 @@ void pool_state::flush(slot_group& group) noexcept {
     }
     if (slot.state() == resource_state::creating) {
       slot.record.is_outdated = true;
-    } else if (slot.record.is_listed && !std::exchange(slot.record.is_outdated, true)) {
+    } else if (slot.record.task == slot_task::validate &&
+               !std::exchange(slot.record.is_outdated, true)) {
       ++group.outdated_checks;
     }
     slot_word ticket;
@@ -603,7 +600,7 @@ resource_pool_stats pool_state::counts_of(const slot_group& group) const noexcep
   found.max_size = group.limits.max_size;
   found.live = group.live;
   found.creating = group.creating;
-  found.checking = group.checks.size() + group.resetting;
+  found.checking = group.checks.size();
   found.closing = group.closing;
   found.in_use = found.live - found.creating - found.checking - found.closing;
   found.waiters = group.queue.size();

@@ -206,8 +206,11 @@ class pool_state {
   void make_idle(slot_group& group, pool_slot& slot) noexcept;
   void close_slot(slot_group& group, pool_slot& slot, destroy_reason why) noexcept;
   void empty_slot(slot_group& group, pool_slot& slot) noexcept;
-  void begin_check(slot_group& group, pool_slot& slot) noexcept;
+  void begin_check(slot_group& group, pool_slot& slot, slot_task what) noexcept;
   void end_check(slot_group& group, pool_slot& slot) noexcept;
+  [[nodiscard]] static std::uint32_t validating(const slot_group& group) noexcept {
+    return group.checks.size() - group.resetting - group.outdated_checks;
+  }
   void shrink(slot_group& group) noexcept;
   void flush(slot_group& group) noexcept;
   [[nodiscard]] static std::uint32_t count_idle(slot_group& group) noexcept;

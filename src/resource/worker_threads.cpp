@@ -285,9 +285,11 @@ class worker_threads final : public task_runner {
       threads_.reserve(threads_.size() + 2);
       threads_.emplace_back([this, alive = core_.shared_from_this()] { run_tasks(); });
       ++workers_;
+      return;
     } catch (const std::system_error&) {
     } catch (const std::bad_alloc&) {
     }
+    watch_work();
   }
 
   /// Under the mutex. If none of the work is taken for a while, another worker is started.

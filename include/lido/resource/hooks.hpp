@@ -51,6 +51,7 @@ class factory_hooks {
 
   /// Asked to stop when what is under way is of no use any more.
   [[nodiscard]] std::stop_token stop_token() const noexcept;
+  void request_stop() const noexcept;
   /// From now on creates have tokens of `other`, which is the source of those under way afterwards.
   void swap_stop(std::stop_source& other) noexcept;
 

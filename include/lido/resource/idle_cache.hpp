@@ -2,6 +2,7 @@
 /// Internal. The lock-free part of a resource pool: idle resources, and when to leave them alone.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -46,8 +47,8 @@ class slow_path_flags {
   atomic<std::uint32_t> word_{0};
 };
 
-/// What a pool keeps for each thread: the resources that it had last, one for each hash of a key,
-/// and whether it is about to leave a release.
+/// What a pool keeps for each thread: the resources that it had last, in a pool with keys one for
+/// each of a few hashes, and whether it is about to leave a release.
 struct alignas(no_false_sharing) thread_state {
   static constexpr std::size_t hints = 8;
   std::array<atomic<pool_slot*>, hints> last{};
@@ -57,13 +58,23 @@ struct alignas(no_false_sharing) thread_state {
 /// What all groups of a pool share: flags, time, limits, and the states of threads.
 class pool_gate {
  public:
-  /// Throws std::bad_alloc.
-  explicit pool_gate(const life_limits& limits)
-      : life(limits), threads_(std::make_unique<thread_state[]>(max_thread_number + 1)) {}
+  /// `max_total`: of a pool with keys; 0 without. Throws std::bad_alloc.
+  pool_gate(const life_limits& limits, std::uint32_t max_total)
+      : life(limits),
+        threads_(std::make_unique<thread_state[]>(max_thread_number + 1)),
+        last_of_keys_(max_total == 0 ? nullptr
+                                     : std::make_unique<atomic<pool_slot*>[]>(hints_of(max_total))),
+        hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))) {}
 
   [[nodiscard]] thread_state& mine() const noexcept {
     return threads_[thread_offset / thread_stride];
   }
+  /// What any thread had last of a key with that hash. Requires: a pool with keys.
+  [[nodiscard]] atomic<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
+    constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
+    return last_of_keys_[(hash * golden_ratio) >> hint_shift_];
+  }
+  [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }
   /// No thread is about to leave a release that began before this call.
   [[nodiscard]] bool is_quiet() const noexcept {
     for (std::size_t i = 0; i <= max_thread_number; ++i) {
@@ -89,8 +100,15 @@ class pool_gate {
   const life_limits life;  // NOLINT(*-non-private-member-variables-in-classes)
 
  private:
+  /// Four for each resource, so that few keys share one.
+  [[nodiscard]] static constexpr std::size_t hints_of(std::uint32_t max_total) noexcept {
+    return std::bit_ceil(std::max<std::size_t>(4 * std::size_t{max_total}, 64));
+  }
+
   atomic<nanos> now_{0};
   std::unique_ptr<thread_state[]> threads_;
+  std::unique_ptr<atomic<pool_slot*>[]> last_of_keys_;
+  int hint_shift_;
 };
 
 /// Marks a thread that has let go of its slot, and still looks at the pool: until it leaves, the
@@ -157,15 +175,15 @@ class idle_cache {
   /// calls `offer` if they differ.
   [[nodiscard]] static slot_grant try_acquire_hint(pool_gate& gate, std::uint64_t hash,
                                                    place at) noexcept {
-    // relaxed: a hint
-    pool_slot* const slot =
-        gate.mine().last[hash % thread_state::hints].load(std::memory_order_relaxed);
-    slot_grant grant{slot, {}};
-    if (slot == nullptr || slot->key_hash() != hash || gate.flags.get() != 0 ||
-        !slot->take(grant.ticket)) {
+    slot_grant grant;
+    // relaxed (2x): hints
+    if (gate.flags.get() != 0 ||
+        (!take_of(gate.mine().last[hash % thread_state::hints].load(std::memory_order_relaxed),
+                  hash, grant) &&
+         !take_of(gate.last_of_key(hash).load(std::memory_order_relaxed), hash, grant))) {
       return {};
     }
-    idle_cache& cache = *slot->record.cache;  // the group stays while its slot is in use
+    idle_cache& cache = *grant.slot->record.cache;  // the group stays while its slot is in use
     return cache.is_held() ? cache.decline(grant) : cache.check(grant, at);
   }
   /// The lowest that is idle and fresh.
@@ -222,6 +240,14 @@ class idle_cache {
       // relaxed: a hint
       mine.last[slot.key_hash() % thread_state::hints].store(&slot, std::memory_order_relaxed);
     }
+    if (gate_.has_keys()) {
+      auto& last = gate_.last_of_key(slot.key_hash());
+      // relaxed: a hint
+      if (last.load(std::memory_order_relaxed) != &slot) {
+        // relaxed: as above
+        last.store(&slot, std::memory_order_relaxed);
+      }
+    }
   }
   /// The caller does not want it.
   [[nodiscard]] slot_grant decline(const slot_grant& grant) noexcept {
@@ -274,6 +300,12 @@ class idle_cache {
       }
     }
     return nullptr;
+  }
+  /// False: no resource of a key with that hash, or it is not idle.
+  [[nodiscard]] static bool take_of(pool_slot* slot, std::uint64_t hash,
+                                    slot_grant& grant) noexcept {
+    grant.slot = slot;
+    return slot != nullptr && slot->key_hash() == hash && slot->take(grant.ticket);
   }
   [[nodiscard]] slot_grant try_take(pool_slot& slot, place at) noexcept {
     slot_grant grant{&slot, {}};

@@ -24,9 +24,9 @@ namespace lido {
 /// not used for longest is ended.
 ///
 /// Each key behaves as a `resource_pool`: see there for lifetimes, validation, retries, errors. An
-/// acquire takes no mutex if its thread had a resource of the key last; otherwise it looks the key
-/// up under the pool's mutex. A key that has nothing is forgotten by a tick. Costs of a key: about
-/// 1 KiB.
+/// acquire takes no mutex if the resource of the key that came back last is idle; otherwise it
+/// looks the key up under the pool's mutex. A key that has nothing is forgotten by a tick. Costs of
+/// a key: about 1 KiB.
 ///
 /// All functions are thread-safe. Keys are hashed, compared, moved and destroyed under the pool's
 /// mutex, and copied only when they are new; these operations must not use the pool. Not movable;

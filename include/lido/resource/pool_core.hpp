@@ -178,6 +178,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void on_fork(std::uint32_t survivor) noexcept override;
 
   [[nodiscard]] bool flush_next(std::uint64_t round);
+  void stop_creates() noexcept;
   void end_closer() noexcept;
   void for_each_stats_of(void (*f)(const void* key, const resource_pool_stats& stats,
                                    void* context),

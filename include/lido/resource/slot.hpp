@@ -101,7 +101,30 @@ struct pool_slot_record {
 /// Memory ordering: what was done to a resource in one state is visible in the next (1, 2).
 /// Progress: wait-free, except `mark`, which is lock-free.
 class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
+  // What each use touches, in two cache lines.
+  atomic<std::uint64_t> word_{0};
+  atomic<std::uint64_t> key_hash_{0};
+  atomic<nanos> fresh_until_{0};
+  atomic<nanos> expires_{never};
+  atomic<std::uint64_t> uses_{0};
+  atomic<std::uint32_t> epoch_{0};
+  atomic<std::uint32_t> thread_{0};
+  atomic<int> unwinding_{0};
+  atomic<bool> resets_by_pool_{false};
+  atomic<nanos> last_used_{0};
+  atomic<nanos> looked_after_{0};
+  atomic<nanos> held_since_{never};
+  atomic<const void*> address_{nullptr};
+  atomic<nanos> quiet_for_{0};
+  atomic<nanos> born_{0};
+
  public:
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): the kernel's, which the slot is part of
+  factory_hooks* maker = nullptr;  ///< of the resource, or of the create; set by the kernel
+  std::uint32_t number = 0;        ///< constant
+  pool_slot_record record;         ///< under the mutex; the owner may read `cache`
+                                   // NOLINTEND(*-non-private-member-variables-in-classes)
+
   pool_slot() noexcept = default;
   pool_slot(const pool_slot&) = delete;
   pool_slot& operator=(const pool_slot&) = delete;
@@ -305,12 +328,6 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
     key_hash_.store(hash, std::memory_order_relaxed);
   }
 
-  // NOLINTBEGIN(*-non-private-member-variables-in-classes): the kernel's, which the slot is part of
-  factory_hooks* maker = nullptr;  ///< of the resource, or of the create; set by the kernel
-  std::uint32_t number = 0;        ///< constant
-  pool_slot_record record;         ///< under the mutex; the owner may read `cache`
-                                   // NOLINTEND(*-non-private-member-variables-in-classes)
-
  private:
   bool swap(slot_word from, slot_word to) noexcept {
     std::uint64_t bits = from.bits();
@@ -321,22 +338,6 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
     return word_.compare_exchange_strong(bits, to.bits(), std::memory_order_seq_cst,
                                          std::memory_order_relaxed);
   }
-
-  atomic<std::uint64_t> word_{0};
-  atomic<nanos> fresh_until_{0};
-  atomic<std::uint32_t> epoch_{0};
-  atomic<std::uint32_t> thread_{0};
-  atomic<nanos> expires_{never};
-  atomic<nanos> last_used_{0};
-  atomic<nanos> looked_after_{0};
-  atomic<std::uint64_t> uses_{0};
-  atomic<nanos> held_since_{never};
-  atomic<const void*> address_{nullptr};
-  atomic<nanos> quiet_for_{0};
-  atomic<int> unwinding_{0};
-  atomic<bool> resets_by_pool_{false};
-  atomic<nanos> born_{0};
-  atomic<std::uint64_t> key_hash_{0};
 };
 
 /// A slot, and the ticket of its present use.

@@ -121,7 +121,7 @@ struct late_slot {
 
 // A thread looks for what is idle while a slot is offered. What it takes has been made.
 void offered() {
-  lido::detail::pool_gate gate(no_limits);
+  lido::detail::pool_gate gate(no_limits, /*max_total=*/0);
   shelf all(gate);
   late_slot late;
   in_threads([&] { late.offer_on(all); },
@@ -134,7 +134,7 @@ void offered() {
 
 // The same where a chunk of positions is added for it.
 void offered_in_new_chunk() {
-  lido::detail::pool_gate gate(no_limits);
+  lido::detail::pool_gate gate(no_limits, /*max_total=*/0);
   shelf all(gate);
   pool_slot other;
   constexpr int positions = 64;
@@ -152,7 +152,7 @@ void offered_in_new_chunk() {
 
 // A slot leaves its position, and gets another use, while a thread looks at it.
 void removed_beside_search() {
-  lido::detail::pool_gate gate(no_limits);
+  lido::detail::pool_gate gate(no_limits, /*max_total=*/0);
   shelf all(gate);
   late_slot first;
   first.offer_on(all);

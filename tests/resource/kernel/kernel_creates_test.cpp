@@ -70,6 +70,19 @@ TEST(KernelCreates, AResourceInResetIsSoonIdle) {
   EXPECT_EQ(k.was_reset(0), "");
 }
 
+TEST(KernelCreates, AWaiterWaitsForAResetUnlessItTakesLong) {
+  kernel k({.options = {.max_size = 2}, .resets = true});
+  k.acquire('A');
+  k.created(0);
+  EXPECT_EQ(k.release('A'), "reset 0");
+  EXPECT_EQ(k.acquire('B'), "");
+  EXPECT_EQ(k.was_reset(0), "B has 0");
+  EXPECT_EQ(k.release('B'), "reset 0");
+  EXPECT_EQ(k.acquire('C'), "");
+  EXPECT_EQ(k.tick(100), "create 1");
+  EXPECT_EQ(k.was_reset(0), "C has 0");
+}
+
 TEST(KernelCreates, AnAcquireWithoutTimeLeavesNoWishBehind) {
   kernel k({.options = {.max_size = 4, .max_creating = 1}});
   EXPECT_EQ(k.acquire('A'), "create 0");

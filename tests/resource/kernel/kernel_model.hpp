@@ -334,6 +334,7 @@ class kernel_model {
     } else if (one.what == happening::kind::reset) {
       check(slots_[one.slot].is == state::in_hand, "a slot is reset that was not released");
       slots_[one.slot].is = state::resetting;
+      slots_[one.slot].task_began = driver_.now().real;
     }
   }
 
@@ -403,7 +404,7 @@ class kernel_model {
     const std::uint32_t checks =
         count(number, [](const model_slot& slot) { return slot.is == state::validating; });
     const std::uint32_t young = count(number, [&](const model_slot& slot) {
-      return slot.is == state::validating &&
+      return (slot.is == state::validating || slot.is == state::resetting) &&
              now - slot.task_began < detail::tuning::nanoseconds_for_answer;
     });
     check(idle == 0 || is_pending || is_owed(number) || checks > group.limits.max_creating ||
