@@ -145,7 +145,8 @@ bool run_aside(aside kind, std::function<void()> work, const create_context& lim
     std::condition_variable_any changed;
     std::array<int, 2> running{};
   };
-  static threads* const all = new threads;  // for ever, as those threads may outlive main
+  // NOLINTNEXTLINE(*-non-const-global-variables): behind its mutex
+  static auto* const all = new threads;  // for ever, as those threads may outlive main
   int& running = all->running.at(static_cast<std::size_t>(kind));
   const auto done = std::make_shared<bool>(false);
   std::unique_lock lock(all->mutex);

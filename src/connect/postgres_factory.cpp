@@ -31,7 +31,7 @@ constexpr const char* forget_session =
 /// Refused for good: class 28, invalid authorization, or 3D, invalid catalog name, which verbose
 /// messages of libpq give: "FATAL:  28P01: ". PgBouncer says 08P01 and words. Of several tries,
 /// with and without encryption, one that may pass is worth another.
-bool is_permanent(const std::string& message) {
+bool is_refusal(const std::string& message) {
   static const std::regex refusal(":  ([0-9A-Z]{5}): ([^\n]*)");
   static const std::regex final(
       "(28|3D).*|08P01(password authentication failed|SASL authentication failed|no such "
@@ -68,11 +68,15 @@ settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
   return all;
 }
 
-/// Which libpq finds out only when it connects.
-bool has_no_such_port(const settings& all) {
+bool has_several_hosts(settings& all) {
+  return all.contains("service") || (all["host"] + all["hostaddr"]).find(',') != std::string::npos;
+}
+
+/// Or there is no password, or no such port, which libpq finds out only when it connects.
+bool is_permanent(const std::string& failure, const PGconn* raw, const settings& all) {
   const std::string& port = all.at("port");
   const long number = port.empty() ? 1 : std::strtol(port.c_str(), nullptr, 10);
-  return number < 1 || number > 65535;
+  return is_refusal(failure) || PQconnectionNeedsPassword(raw) == 1 || number < 1 || number > 65535;
 }
 
 std::vector<std::string> split(const std::string& list) {
@@ -248,8 +252,7 @@ void postgres_connection::check(const pg_result* result) noexcept {
 
 postgres_connection postgres_factory::create(const create_context& context) const {
   settings all = read(target_.conninfo, target_.keep_alive);
-  const bool has_others =
-      all.contains("service") || (all["host"] + all["hostaddr"]).find(',') != std::string::npos;
+  const bool has_others = has_several_hosts(all);
   std::string told;
   const auto places = places_of(all, context, told);
   auto left = std::ssize(places);
@@ -258,17 +261,16 @@ postgres_connection postgres_factory::create(const create_context& context) cons
     postgres_connection made(start(place));
     const std::string failure =
         connect(made.get(), {now + (context.deadline - now) / left--, context.stop});
+    made.patience_ = target_.reset_timeout;
+    if (failure.empty() && target_.on_connect) {
+      target_.on_connect(made, context);
+    }
     if (failure.empty()) {
-      made.patience_ = target_.reset_timeout;
-      if (target_.on_connect) {
-        target_.on_connect(made, context);
-      }
       made.marks_ = made.marks();
       return made;
     }
     told += failure;
-    if (!has_others && (is_permanent(failure) || PQconnectionNeedsPassword(made.get()) == 1 ||
-                        has_no_such_port(place))) {
+    if (!has_others && is_permanent(failure, made.get(), place)) {
       throw permanent_failure(told);
     }
   }
