@@ -184,7 +184,8 @@ bool run(PGconn* raw, const std::string& commands, const create_context& limit) 
          PQresultStatus(last.get()) <= PGRES_TUPLES_OK;
 }
 
-/// Whether the server has acted on it. libpq connects for that, without regard to time.
+/// Whether the server was told. libpq connects for
+/// that, without regard to time.
 bool cancel(PGconn* raw, const create_context& limit) {
   const std::shared_ptr<PGcancel> request(PQgetCancel(raw), &PQfreeCancel);
   const auto sent = std::make_shared<bool>(false);
@@ -193,6 +194,18 @@ bool cancel(PGconn* raw, const create_context& limit) {
     *sent = PQcancel(request.get(), error.data(), static_cast<int>(error.size())) == 1;
   };
   return request != nullptr && detail::run_aside(detail::aside::cancel, ask, limit) && *sent;
+}
+
+/// Cancels what runs and waits for its end, again and again: the server ignores a cancel that comes
+/// before it has begun with the query.
+int end_query(PGconn* raw, const create_context& limit, postgres_result& last) {
+  constexpr std::chrono::milliseconds until_again(50);
+  int failed = ETIMEDOUT;
+  while (failed == ETIMEDOUT && cancel(raw, limit)) {
+    const auto soon = std::chrono::steady_clock::now() + until_again;
+    failed = collect(raw, {std::min(soon, limit.deadline), {}}, last);
+  }
+  return failed;
 }
 
 /// Between commands, with nothing unread. Encrypted connections may have read ahead.
@@ -233,8 +246,7 @@ postgres_result postgres_connection::finish(const create_context& limit) {
   postgres_result last;
   int failed = collect(get(), limit, last);
   if (failed == ETIMEDOUT || failed == ECANCELED) {
-    const create_context patience{detail::clock_after(patience_), {}};
-    failed = cancel(get(), patience) ? collect(get(), patience, last) : failed;
+    failed = end_query(get(), {detail::clock_after(patience_), {}}, last);
   }
   if (failed != 0) {
     unfit_ = true;
@@ -316,7 +328,8 @@ bool postgres_factory::reset(postgres_connection& used) const noexcept {
 void postgres_factory::destroy(postgres_connection& ended, destroy_reason /*reason*/) noexcept {
   try {
     if (PQtransactionStatus(ended.get()) == PQTRANS_ACTIVE) {
-      (void)cancel(ended.get(), {detail::clock_after(std::chrono::seconds(1)), {}});
+      postgres_result last;
+      (void)end_query(ended.get(), {detail::clock_after(std::chrono::seconds(1)), {}}, last);
     }
   } catch (...) {  // no memory, or no thread: it is closed nevertheless
   }
