@@ -1,5 +1,5 @@
-// Connections to a PostgreSQL, or to a PgBouncer in transaction mode in front of it: nothing here
-// is different but the address. Usage: postgres_connections CONNINFO
+// Connections to a PostgreSQL, or to a PgBouncer in transaction mode in front of it. Nothing here
+// needs a session. Usage: postgres_connections CONNINFO
 #include <libpq-fe.h>
 
 #include <exception>
@@ -23,19 +23,18 @@ std::string ask(const lido::postgres_connection& connection, const char* query) 
                                       : throw std::runtime_error(PQerrorMessage(connection.get()));
 }
 
-// [snippet]
 void visit(postgres_pool& pool, bool stays) {
   const auto lease = pool.acquire();
   ask(*lease, "BEGIN");
   ask(*lease, "INSERT INTO visits VALUES (1)");
   if (stays) {
     ask(*lease, "COMMIT");
-  }  // otherwise the pool rolls back, before anybody else has the connection
+  }  // otherwise the pool rolls back, before another user has the connection
 }
-// [/snippet]
 
 int main(int argc, char** argv) try {
-  const lido::postgres_factory factory({.conninfo = argc == 2 ? argv[1] : ""});
+  const lido::postgres_factory factory(
+      {.conninfo = argc == 2 ? argv[1] : "", .pooling = lido::postgres_pooling::transaction});
   const auto not_for_long = lido::create_errors::fail_fast;  // or acquire would wait for 30 s
   postgres_pool pool(factory, {.max_size = 4, .name = "postgres", .on_create_error = not_for_long});
   ask(*pool.acquire(), "CREATE TABLE visits (n int)");

@@ -38,7 +38,7 @@ int main(int argc, char** argv) try {
     return 2;
   }
   redis_pool pool = connect(port, arguments[2]);
-  pool.acquire()->ask("SET visits 0");
+  pool.acquire()->ask({"SET", "visits", "0"});
   forget_to_finish(pool);
   std::vector<std::future<void>> threads(4);
   for (std::future<void>& thread : threads) {

@@ -4,210 +4,335 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
-#include <memory>
+#include <map>
 #include <new>
+#include <regex>
 #include <stdexcept>
-#include <string>
 #include <string_view>
+#include <vector>
 
-#include "lido/connect/quiet_socket.hpp"
+#include "lido/connect/dial.hpp"
 #include "lido/resource/limits.hpp"
 
 namespace lido {
 
 namespace {
 
-using detail::wait_result;
+/// Of a conninfo, by keyword.
+using settings = std::map<std::string, std::string>;
+using options = std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)>;
 
-/// The next SQLSTATE from `at` on, which moves behind it; empty if there is none. libpq gives that
-/// of a failed connect only inside of its message, if that is verbose: "FATAL:  28P01: ".
-std::string_view next_state(std::string_view message, std::size_t& at) {
-  constexpr std::string_view before(":  ");
-  constexpr std::size_t length = 5;
-  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
-  for (at = message.find(before, at); at != std::string_view::npos; at = message.find(before, at)) {
-    at += before.size();
-    const std::string_view state = message.substr(at, length);
-    if (message.substr(at + state.size()).starts_with(": ") &&
-        std::all_of(state.begin(), state.end(), is_digit)) {
-      return state;
+constexpr const char* forget_session =
+    "CLOSE ALL;SET SESSION AUTHORIZATION DEFAULT;RESET ALL;RESET ROLE;DEALLOCATE ALL;UNLISTEN *;"
+    "SELECT pg_catalog.pg_advisory_unlock_all();DISCARD PLANS;DISCARD TEMP;DISCARD SEQUENCES";
+
+/// Refused for good: class 28, invalid authorization, or 3D, invalid catalog name, which verbose
+/// messages of libpq give: "FATAL:  28P01: ". PgBouncer says 08P01 and words. Of several tries,
+/// with and without encryption, one that may pass is worth another.
+bool is_refusal(const std::string& message) {
+  static const std::regex refusal(":  ([0-9A-Z]{5}): ([^\n]*)");
+  static const std::regex final(
+      "(28|3D).*|08P01(password authentication failed|SASL authentication failed|no such "
+      "(database|user)).*");
+  std::sregex_iterator one(message.begin(), message.end(), refusal);
+  const std::sregex_iterator end;
+  return one != end && std::all_of(one, end, [](const std::smatch& said) {
+           return std::regex_match(said.str(1) + said.str(2), final);
+         });
+}
+
+/// What is said nowhere comes from the environment, but what a service file says only libpq knows.
+settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
+  settings all;
+  const auto add = [&all](const options& more) {
+    for (const auto* one = more.get(); one != nullptr && one->keyword != nullptr; ++one) {
+      one->val != nullptr ? (void)all.emplace(one->keyword, one->val) : (void)0;
+    }
+  };
+  char* error = nullptr;
+  const options own(PQconninfoParse(conninfo.c_str(), &error), &PQconninfoFree);
+  const std::unique_ptr<char, void (*)(void*)> text(error, &PQfreemem);
+  if (own == nullptr) {
+    throw permanent_failure(error != nullptr ? error : "postgres: no memory");
+  }
+  add(own);
+  if (!all.contains("service")) {
+    add(options(PQconndefaults(), &PQconninfoFree));
+  }
+  all.emplace("keepalives", keep_alive.on ? "1" : "0");
+  all.emplace("keepalives_idle", std::to_string(detail::whole_seconds(keep_alive.idle)));
+  all.emplace("keepalives_interval", std::to_string(detail::whole_seconds(keep_alive.interval)));
+  all.emplace("keepalives_count", std::to_string(keep_alive.count));
+  return all;
+}
+
+bool has_several_hosts(settings& all) {
+  return all.contains("service") || (all["host"] + all["hostaddr"]).find(',') != std::string::npos;
+}
+
+/// Or there is no password, or no such port, which libpq finds out only when it connects.
+bool is_permanent(const std::string& failure, const PGconn* raw, const settings& all) {
+  const std::string& port = all.at("port");
+  const long number = port.empty() ? 1 : std::strtol(port.c_str(), nullptr, 10);
+  return is_refusal(failure) || PQconnectionNeedsPassword(raw) == 1 || number < 1 || number > 65535;
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts(1);
+  for (const char c : list) {
+    c == ',' ? (void)parts.emplace_back() : parts.back().push_back(c);
+  }
+  return parts;
+}
+
+/// The settings for one address after the other. libpq would look names up without regard to time,
+/// begin with the same address each time, and give a silent one all the time there is.
+std::vector<settings> places_of(settings& all, const create_context& limit, std::string& told) {
+  const auto hosts = split(all["host"]);
+  const auto ports = split(all["port"]);
+  if (!all["hostaddr"].empty() || (ports.size() != 1 && ports.size() != hosts.size())) {
+    return {all};  // there is nothing to look up, or libpq tells the mistake
+  }
+  std::vector<settings> places;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    all["host"] = hosts[i];
+    all["port"] = ports.size() == 1 ? ports[0] : ports[i];
+    std::vector<detail::address> addresses;
+    if (hosts[i].empty() || hosts[i].front() == '/' || hosts[i].front() == '@') {
+      places.push_back(all);
+    } else if (const int failed = detail::look_up(hosts[i], {}, limit, addresses)) {
+      told += "postgres: " + hosts[i] + ": " + detail::text_of(failed) + '\n';
+    }
+    for (const detail::address& one : addresses) {
+      places.emplace_back(all)["hostaddr"] = one.digits();
     }
   }
-  return {};
-}
-
-/// PgBouncer, but for its latest versions, says 08P01, protocol violation, whatever it or the
-/// server behind it refuses: then the words tell.
-bool is_refusal_of_pgbouncer(std::string_view words) {
-  constexpr std::array<std::string_view, 4> all{"password authentication failed",
-                                                "SASL authentication failed", "no such database",
-                                                "no such user"};
-  return std::any_of(all.begin(), all.end(),
-                     [words](std::string_view one) { return words.starts_with(one); });
-}
-
-/// Refused for good: class 28, invalid authorization, or 3D, invalid catalog name. libpq may have
-/// tried more than once, with and without encryption: then what refused each of them counts, since
-/// one that may pass is worth another try.
-bool is_permanent(std::string_view message) {
-  std::size_t at = 0;
-  bool permanent = false;
-  bool passes = false;
-  for (std::string_view state = next_state(message, at); !state.empty();
-       state = next_state(message, at)) {
-    permanent =
-        state.starts_with("28") || state.starts_with("3D") ||
-        (state == "08P01" && is_refusal_of_pgbouncer(message.substr(at + state.size() + 2)));
-    passes |= !permanent;
+  const std::size_t count = all["target_session_attrs"] == "prefer-standby" ? places.size() : 0;
+  for (std::size_t i = 0; i < count; ++i) {  // any, if there is none
+    places.emplace_back(places[i])["target_session_attrs"] = "any";
+    places[i]["target_session_attrs"] = "standby";
   }
-  return permanent && !passes;
+  return places;
 }
 
-/// As libpq has it, from wherever; empty if nothing says so.
-std::string option_of(PGconn* connection, std::string_view name) {
-  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options(
-      PQconninfo(connection), &PQconninfoFree);
-  for (const PQconninfoOption* one = options.get(); one != nullptr && one->keyword != nullptr;
-       ++one) {
-    if (name == one->keyword && one->val != nullptr) {
-      return one->val;
-    }
+PGconn* start(const settings& all) {
+  std::vector<const char*> keywords;
+  std::vector<const char*> values;
+  for (const auto& [keyword, value] : all) {
+    keywords.push_back(keyword.c_str());
+    values.push_back(value.c_str());
   }
-  return {};
+  keywords.push_back(nullptr);
+  PGconn* const made = PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/0);
+  return made != nullptr ? made : throw std::bad_alloc();
 }
 
-/// Of which one that gave no reason may be back soon. That it gave none libpq tells by words alone,
-/// in the language of the user, and the server its own.
-bool has_several_hosts(PGconn* connection) {
-  return (option_of(connection, "host") + option_of(connection, "hostaddr")).find(',') !=
-         std::string::npos;
-}
-
-/// Of all hosts, which libpq finds out only when it tries one.
-bool has_no_such_port(PGconn* connection) {
-  const std::string port = option_of(connection, "port");
-  const long number = std::strtol(port.c_str(), nullptr, 10);
-  return !port.empty() && port.find(',') == std::string::npos && (number < 1 || number > 65535);
-}
-
-[[noreturn]] void throw_failure(PGconn* connection) {
-  const std::string text = PQerrorMessage(connection);
-  const bool is_final = is_permanent(text) || PQconnectionNeedsPassword(connection) == 1;
-  if (is_final && !has_several_hosts(connection)) {
-    throw permanent_failure(text);
-  }
-  throw std::runtime_error(text);
-}
-
-void connect(PGconn* connection, const create_context& context) {
-  PostgresPollingStatusType status = PGRES_POLLING_WRITING;
-  while (status != PGRES_POLLING_OK) {
-    if (status == PGRES_POLLING_FAILED) {
-      throw_failure(connection);
-    }
+/// Empty, or why not.
+std::string connect(PGconn* raw, const create_context& limit) {
+  (void)PQsetErrorVerbosity(raw, PQERRORS_VERBOSE);
+  const bool begins = PQstatus(raw) != CONNECTION_BAD;
+  PostgresPollingStatusType status = begins ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED;
+  while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    switch (detail::wait_for(PQsocket(connection), events, context)) {
-      case wait_result::late:
-        throw std::runtime_error("postgres: no connection in time");
-      case wait_result::stopped:
-        throw std::runtime_error("postgres: asked to stop");
-      case wait_result::ready:
-        status = PQconnectPoll(connection);
+    if (const int failed = detail::wait_for(PQsocket(raw), events, limit)) {
+      return "postgres: no connection: " + detail::text_of(failed) + '\n';
+    }
+    status = PQconnectPoll(raw);
+  }
+  (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
+  return status == PGRES_POLLING_OK ? std::string() : PQerrorMessage(raw);
+}
+
+/// Until a result can be taken: zero, or an errno.
+int wait_for_result(PGconn* raw, const create_context& limit) {
+  while (PQisBusy(raw) != 0) {
+    const short events = PQflush(raw) == 1 ? POLLIN | POLLOUT : POLLIN;
+    if (const int failed = detail::wait_for(PQsocket(raw), events, limit)) {
+      return failed;
+    }
+    if (PQconsumeInput(raw) != 1) {
+      return ECONNRESET;
+    }
+  }
+  return 0;
+}
+
+/// Zero and the last result at the end of what was sent, or an errno.
+int collect(PGconn* raw, const create_context& limit, postgres_result& last) {
+  for (;;) {
+    if (const int failed = wait_for_result(raw, limit)) {
+      return failed;
+    }
+    postgres_result next(PQgetResult(raw));
+    if (next == nullptr) {
+      return 0;
+    }
+    last = std::move(next);
+    const ExecStatusType status = PQresultStatus(last.get());
+    if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH) {
+      return 0;
     }
   }
 }
 
-/// What libpq cannot read today it cannot read tomorrow.
-bool is_readable(const std::string& conninfo) {
-  PQconninfoOption* const options = PQconninfoParse(conninfo.c_str(), nullptr);
-  const bool read = options != nullptr;
-  PQconninfoFree(options);
-  return read;
+/// Whether the commands ended well in time.
+bool run(PGconn* raw, const std::string& commands, const create_context& limit) {
+  postgres_result last;
+  return PQsendQuery(raw, commands.c_str()) == 1 && collect(raw, limit, last) == 0 &&
+         PQresultStatus(last.get()) <= PGRES_TUPLES_OK;
 }
 
-/// The next result, or null at the end of a command; `in_time` says which if it is null.
-PGresult* next_result(PGconn* connection, const create_context& context, bool& in_time) {
-  while (PQisBusy(connection) != 0) {
-    in_time = detail::wait_for(PQsocket(connection), POLLIN, context) == wait_result::ready &&
-              PQconsumeInput(connection) == 1;
-    if (!in_time) {
-      return nullptr;
-    }
-  }
-  return PQgetResult(connection);
+/// Whether the server was told. libpq connects for
+/// that, without regard to time.
+bool cancel(PGconn* raw, const create_context& limit) {
+  const std::shared_ptr<PGcancel> request(PQgetCancel(raw), &PQfreeCancel);
+  const auto sent = std::make_shared<bool>(false);
+  const auto ask = [request, sent] {
+    std::array<char, 256> error{};
+    *sent = PQcancel(request.get(), error.data(), static_cast<int>(error.size())) == 1;
+  };
+  return request != nullptr && detail::run_aside(detail::aside::cancel, ask, limit) && *sent;
 }
 
-/// Whether the command ended well, and as `expected`, in time.
-bool run(PGconn* connection, const char* command, ExecStatusType expected,
-         const create_context& context) {
-  if (PQsendQuery(connection, command) != 1) {
-    return false;
+/// Cancels what runs and waits for its end, again and again: the server ignores a cancel that comes
+/// before it has begun with the query.
+int end_query(PGconn* raw, const create_context& limit, postgres_result& last) {
+  constexpr std::chrono::milliseconds until_again(50);
+  int failed = ETIMEDOUT;
+  while (failed == ETIMEDOUT && cancel(raw, limit)) {
+    const auto soon = std::chrono::steady_clock::now() + until_again;
+    failed = collect(raw, {std::min(soon, limit.deadline), {}}, last);
   }
-  bool in_time = true;
-  bool is_good = true;
-  while (PGresult* const result = next_result(connection, context, in_time)) {
-    is_good = is_good && PQresultStatus(result) == expected;
-    PQclear(result);
-  }
-  return is_good && in_time;
+  return failed;
 }
 
 /// Between commands, with nothing unread. Encrypted connections may have read ahead.
-bool is_idle(PGconn* connection) {
-  return PQstatus(connection) == CONNECTION_OK && PQpipelineStatus(connection) == PQ_PIPELINE_OFF &&
-         PQtransactionStatus(connection) == PQTRANS_IDLE && detail::is_quiet(PQsocket(connection));
+bool is_idle(PGconn* raw) {
+  return PQstatus(raw) == CONNECTION_OK && PQpipelineStatus(raw) == PQ_PIPELINE_OFF &&
+         PQtransactionStatus(raw) == PQTRANS_IDLE && detail::is_quiet(PQsocket(raw));
 }
 
 }  // namespace
+
+void postgres_result_deleter::operator()(pg_result* result) const noexcept {
+  PQclear(result);
+}
+
+postgres_connection::postgres_connection(pg_conn* connection) noexcept
+    : connection_(connection),
+      receiver_(PQsetNoticeReceiver(connection, nullptr, nullptr)),
+      processor_(PQsetNoticeProcessor(connection, nullptr, nullptr)),
+      marks_(marks()) {}
 
 void postgres_connection::closer::operator()(pg_conn* connection) const noexcept {
   PQfinish(connection);
 }
 
-postgres_connection postgres_factory::create(const create_context& context) const {
-  postgres_connection made(PQconnectStart(target_.conninfo.c_str()));
-  PGconn* const raw = made.get();
-  if (raw == nullptr) {
-    throw std::bad_alloc();
+/// What the server reported by itself of its role, and the procedures of events: no function tells
+/// of them, but each result has copies.
+std::string postgres_connection::marks() const {
+  const postgres_result copy(PQmakeEmptyPGresult(get(), PGRES_COMMAND_OK));
+  std::string all = std::to_string(PQresultMemorySize(copy.get()));
+  for (const char* const name : {"default_transaction_read_only", "in_hot_standby"}) {
+    const char* const value = PQparameterStatus(get(), name);
+    all += value != nullptr ? value : "";
   }
-  if (PQstatus(raw) == CONNECTION_BAD &&
-      (!is_readable(target_.conninfo) || has_no_such_port(raw))) {
-    throw permanent_failure(PQerrorMessage(raw));
-  }
-  if (PQstatus(raw) == CONNECTION_BAD) {
-    throw_failure(raw);
-  }
-  (void)PQsetErrorVerbosity(raw, PQERRORS_VERBOSE);
-  connect(raw, context);
-  (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
-  return made;
+  return all;
 }
 
-bool postgres_factory::validate(postgres_connection& idle, const create_context& context) noexcept {
-  return is_idle(idle.get()) && run(idle.get(), "", PGRES_EMPTY_QUERY, context);
+postgres_result postgres_connection::finish(const create_context& limit) {
+  postgres_result last;
+  int failed = collect(get(), limit, last);
+  if (failed == ETIMEDOUT || failed == ECANCELED) {
+    failed = end_query(get(), {detail::clock_after(patience_), {}}, last);
+  }
+  if (failed != 0) {
+    unfit_ = true;
+    throw std::runtime_error("postgres: no end of the query: " + detail::text_of(failed));
+  }
+  check(last.get());
+  return last;
+}
+
+void postgres_connection::check(const pg_result* result) noexcept {
+  const char* const field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const std::string_view state(field != nullptr ? field : "");
+  unfit_ = unfit_ || state == "25006" || state.starts_with("57P") || state.starts_with("08");
+}
+
+postgres_connection postgres_factory::create(const create_context& context) const {
+  settings all = read(target_.conninfo, target_.keep_alive);
+  const bool has_others = has_several_hosts(all);
+  std::string told;
+  const auto places = places_of(all, context, told);
+  auto left = std::ssize(places);
+  for (const settings& place : places) {
+    const auto now = std::chrono::steady_clock::now();
+    postgres_connection made(start(place));
+    const std::string failure =
+        connect(made.get(), {now + (context.deadline - now) / left--, context.stop});
+    made.patience_ = target_.reset_timeout;
+    if (failure.empty() && target_.on_connect) {
+      target_.on_connect(made, context);
+    }
+    if (failure.empty()) {
+      made.marks_ = made.marks();
+      return made;
+    }
+    told += failure;
+    if (!has_others && is_permanent(failure, made.get(), place)) {
+      throw permanent_failure(told);
+    }
+  }
+  throw std::runtime_error(told);
+}
+
+bool postgres_factory::validate(postgres_connection& idle,
+                                const create_context& context) const noexcept {
+  return is_idle(idle.get()) && (!target_.query_to_validate || run(idle.get(), "", context));
 }
 
 bool postgres_factory::reset(postgres_connection& used) const noexcept {
   PGconn* const raw = used.get();
-  PQuntrace(raw);  // into a file of who had it
-  const create_context limit{detail::clock_after(target_.reset_timeout), {}};
   const PGTransactionStatusType state = PQtransactionStatus(raw);
-  if ((state == PQTRANS_INTRANS || state == PQTRANS_INERROR) &&
-      PQpipelineStatus(raw) == PQ_PIPELINE_OFF && !run(raw, "ROLLBACK", PGRES_COMMAND_OK, limit)) {
+  const bool is_open = state == PQTRANS_INTRANS || state == PQTRANS_INERROR;
+  PQuntrace(raw);  // into a file of the user
+  if (used.unfit_ || PQpipelineStatus(raw) != PQ_PIPELINE_OFF || !(is_open || is_idle(raw))) {
     return false;
   }
-  if (!is_idle(raw) || PQsetnonblocking(raw, 0) != 0) {
+  try {
+    const create_context limit{detail::clock_after(target_.reset_timeout), {}};
+    std::string commands = is_open ? "ROLLBACK;" : "";
+    commands += target_.pooling == postgres_pooling::session ? forget_session : "";
+    if (PQsetnonblocking(raw, 0) != 0 || (!commands.empty() && !run(raw, commands, limit))) {
+      return false;
+    }
+    (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
+    (void)PQsetErrorContextVisibility(raw, PQSHOW_CONTEXT_ERRORS);
+    (void)PQsetNoticeReceiver(raw, used.receiver_, nullptr);
+    (void)PQsetNoticeProcessor(raw, used.processor_, nullptr);
+    while (PGnotify* const heard = PQnotifies(raw)) {  // before that
+      PQfreemem(heard);
+    }
+    if (target_.on_connect) {
+      target_.on_connect(used, limit);
+    }
+    return !used.unfit_ && is_idle(raw) && used.marks() == used.marks_;
+  } catch (...) {
     return false;
   }
-  (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
-  (void)PQsetErrorContextVisibility(raw, PQSHOW_CONTEXT_ERRORS);
-  const bool is_new = target_.on_reset == postgres_reset::rollback ||
-                      run(raw, "DISCARD ALL", PGRES_COMMAND_OK, limit);
-  while (PGnotify* const heard = PQnotifies(raw)) {  // before that
-    PQfreemem(heard);
+}
+
+void postgres_factory::destroy(postgres_connection& ended, destroy_reason /*reason*/) noexcept {
+  try {
+    if (PQtransactionStatus(ended.get()) == PQTRANS_ACTIVE) {
+      postgres_result last;
+      (void)end_query(ended.get(), {detail::clock_after(std::chrono::seconds(1)), {}}, last);
+    }
+  } catch (...) {  // no memory, or no thread: it is closed nevertheless
   }
-  return is_new;
 }
 
 }  // namespace lido

@@ -101,7 +101,7 @@ TEST_F(PostgresFactory, ATransactionDoesNotReachTheNextUser) {
 }
 
 TEST_F(PostgresFactory, DiscardAllForgetsSettings) {
-  postgres_pool pool = make({}, postgres_reset::discard_all);
+  postgres_pool pool = make({});
   (void)ask(*pool.acquire(), "SET statement_timeout = 12345");
   EXPECT_EQ(ask(*pool.acquire(), "SHOW statement_timeout"), "0");
   EXPECT_EQ(pool.stats().created, 1U);
@@ -119,7 +119,7 @@ TEST_F(PostgresFactory, AConnectionInTheMiddleOfAQueryIsRefused) {
 
 // Where every query of the next user is refused. With and without a transaction to end first.
 TEST_F(PostgresFactory, AConnectionInPipelineModeIsRefused) {
-  for (const postgres_reset on_reset : {postgres_reset::rollback, postgres_reset::discard_all}) {
+  for (const auto on_reset : {postgres_pooling::transaction, postgres_pooling::session}) {
     for (const char* const before : {"SELECT 1", "BEGIN"}) {
       postgres_pool pool = make({}, on_reset);
       {
@@ -145,10 +145,9 @@ std::size_t refused_while_still(const postgres_target& target, const char* befor
 
 TEST_F(PostgresFactory, ABackendThatStandsStillFailsTheResetInTime) {
   postgres_target target{.conninfo = server()->conninfo(), .reset_timeout = 200ms};
-  EXPECT_EQ(refused_while_still(target, "BEGIN"), 1U);
-  target.on_reset = postgres_reset::discard_all;
-  EXPECT_EQ(refused_while_still(target, "BEGIN"), 1U);
   EXPECT_EQ(refused_while_still(target, "SELECT 1"), 1U);
+  target.pooling = postgres_pooling::transaction;
+  EXPECT_EQ(refused_while_still(target, "BEGIN"), 1U);
 }
 
 // To see why it is refused the factory asks for more words than a user wants to read.
@@ -185,7 +184,9 @@ TEST_F(PostgresFactory, ATerminatedBackendIsNotLent) {
 }
 
 TEST_F(PostgresFactory, ABackendThatStandsStillFailsTheValidationInTime) {
-  postgres_pool pool = make({.validate_timeout = 100ms, .validate_if_idle_longer_than = 0ns});
+  postgres_pool pool(
+      postgres_factory({.conninfo = server()->conninfo(), .query_to_validate = true}),
+      {.max_size = 1, .validate_timeout = 100ms, .validate_if_idle_longer_than = 0ns});
   const pid_t backend = std::stoi(ask(*pool.acquire(), "SELECT pg_backend_pid()"));
   {
     const servers::standing_still still(backend);
@@ -284,7 +285,7 @@ TEST_F(PostgresFactory, AResetMayTakeForEver) {
 }
 
 TEST_F(PostgresFactory, NoUserHearsWhatAnotherHasListenedFor) {
-  postgres_pool pool = make({}, postgres_reset::discard_all);
+  postgres_pool pool = make({});
   {
     const auto curious = pool.acquire();
     (void)ask(*curious, "LISTEN news");
@@ -299,7 +300,7 @@ TEST_F(PostgresFactory, NoUserHearsWhatAnotherHasListenedFor) {
 
 // The listener stays, and yet what libpq has read for its user is not for the next.
 TEST_F(PostgresFactory, ARollbackDropsWhatHasBeenReadForAnother) {
-  postgres_pool pool = make({});
+  postgres_pool pool = make({}, postgres_pooling::transaction);
   {
     const auto curious = pool.acquire();
     (void)ask(*curious, "LISTEN news");

@@ -46,9 +46,9 @@ class postgres_fixture : public ::testing::Test {
     return shared;
   }
   static postgres_pool make(resource_pool_options options,
-                            postgres_reset on_reset = postgres_reset::rollback) {
+                            postgres_pooling pooling = postgres_pooling::session) {
     options.max_size = 1;
-    return postgres_pool(postgres_factory({.conninfo = server()->conninfo(), .on_reset = on_reset}),
+    return postgres_pool(postgres_factory({.conninfo = server()->conninfo(), .pooling = pooling}),
                          options);
   }
 };

@@ -3,10 +3,12 @@
 #include <libpq-fe.h>
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "connect/deaf_listener.hpp"
 #include "connect/postgres_fixture.hpp"
 
 namespace lido {
@@ -33,6 +35,34 @@ TEST_F(PostgresHosts, NoRefusalOfOneHostOfSeveralIsPermanent) {
   }
 }
 
+TEST_F(PostgresHosts, ASilentHostLeavesTimeToTheNext) {
+  const deaf_listener deaf;
+  const std::string ports = std::to_string(deaf.port()) + ',' + std::to_string(server()->port());
+  const postgres_factory either(
+      {.conninfo = server()->conninfo() + " host=127.0.0.1,127.0.0.1 port=" + ports});
+  bool connected = false;
+  // On a busy machine half of a short time may be over before the next has been tried.
+  for (auto time = 400ms; !connected && time < 20s; time *= 4) {
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      EXPECT_EQ(ask(either.create({begin + time, {}}), "SELECT 1"), "1");
+      EXPECT_GE(std::chrono::steady_clock::now() - begin, time / 2);
+      connected = true;
+    } catch (const std::runtime_error&) {
+    }
+  }
+  EXPECT_TRUE(connected);
+}
+
+TEST_F(PostgresHosts, AStandbyIsPreferredAndAnyOtherTaken) {
+  const std::string port = std::to_string(server()->port());
+  const std::string two = server()->conninfo() + " host=127.0.0.1,localhost port=" + port + ',' +
+                          port + " target_session_attrs=";
+  EXPECT_EQ(permanent_failure_of(two + "prefer-standby"), "connected");
+  EXPECT_EQ(permanent_failure_of(two + "read-write"), "connected");
+  EXPECT_TRUE(permanent_failure_of(two + "standby").starts_with("to be tried again"));
+}
+
 // For which it has one SQLSTATE, that of whatever goes against the protocol.
 TEST_F(PostgresHosts, APermanentRefusalOfPgBouncerIsToldAtOnce) {
   if (!servers::pgbouncer::program()) {
@@ -53,8 +83,9 @@ TEST_F(PostgresHosts, ThroughPgBouncerInTransactionMode) {
     GTEST_SKIP() << "pgbouncer is not installed";
   }
   const servers::pgbouncer bouncer(*server(), 2);
-  postgres_pool pool(postgres_factory({.conninfo = bouncer.conninfo()}),
-                     {.max_size = 6, .validate_if_idle_longer_than = 0ns});
+  postgres_pool pool(
+      postgres_factory({.conninfo = bouncer.conninfo(), .pooling = postgres_pooling::transaction}),
+      {.max_size = 6, .validate_if_idle_longer_than = 0ns});
   std::vector<std::jthread> clients;
   for (int client = 0; client < 6; ++client) {
     clients.emplace_back([&] {

@@ -62,18 +62,18 @@ TEST_F(RedisConnect, ASilentAddressLeavesTimeToTheNext) {
       {net::ip::make_address("127.0.0.8"), static_cast<unsigned short>(server()->port())});
   const test::two_addresses known("127.0.0.8");
   const redis_factory either(two_addresses_target());
-  bool connected = false;
-  // On a busy machine half of a short time may be over before the next has been tried.
-  for (auto time = 400ms; !connected && time < 20s; time *= 4) {
+  // It is the first one each second time, and on a busy machine half of a short time may be over
+  // before the next has been tried.
+  bool waited = false;
+  for (auto time = 400ms; !waited && time < 100s; time += time / 4) {
     try {
       const auto begin = steady_clock::now();
       EXPECT_EQ(either.create({begin + time, {}}).ask("PING").text, "PONG");
-      EXPECT_GE(steady_clock::now() - begin, time / 2);
-      connected = true;
+      waited = steady_clock::now() - begin >= time / 2;
     } catch (const std::runtime_error&) {
     }
   }
-  EXPECT_TRUE(connected);
+  EXPECT_TRUE(waited);
 }
 
 /// Each 10 ms one to this thread, that does nothing.
@@ -186,7 +186,7 @@ TEST(RedisConnectBeside, AServerByPathWhoseQueueIsFullIsWaitedFor) {
     busy.accept_all();
   });
   // It comes to the first question, which is not answered.
-  EXPECT_NE(error_of(target, {steady_clock::now() + 500ms, {}}).find("no answer in time"),
+  EXPECT_NE(error_of(target, {steady_clock::now() + 500ms, {}}).find("no answer within"),
             std::string::npos);
 }
 

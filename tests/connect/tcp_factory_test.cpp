@@ -342,7 +342,7 @@ TEST_F(TcpFactory, TheKernelIsToldWhatTheTargetSays) {
       const tcp_factory chosen(context.get_executor(), {.host = "127.0.0.1",
                                                         .port = std::to_string(server.port()),
                                                         .no_delay = no_delay,
-                                                        .keep_alive = keep_alive});
+                                                        .keep_alive = {.on = keep_alive}});
       auto made = chosen.create({std::chrono::steady_clock::now() + 20s, {}});
       EXPECT_EQ(option_of(made, IPPROTO_TCP, TCP_NODELAY), no_delay);
       EXPECT_EQ(option_of(made, SOL_SOCKET, SO_KEEPALIVE), keep_alive);

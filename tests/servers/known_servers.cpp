@@ -98,7 +98,7 @@ void redis::restart() {
 
 std::vector<std::string> redis::command() const {
   const fs::path config = folder_.write(
-      "redis.conf", "port " + std::to_string(port_) + "\nbind 127.0.0.1\nsave \"\"\n" +
+      "redis.conf", "port " + std::to_string(port_) + "\nbind 127.0.0.1 127.0.0.2\nsave \"\"\n" +
                         "appendonly no\nrequirepass \"" + password + "\"\ndir " +
                         folder_.path().string() + "\n");
   return {need("redis-server"), config.string()};
@@ -134,7 +134,7 @@ std::vector<std::string> postgres::command() const {
           "-p",
           std::to_string(port_),
           "-h",
-          "127.0.0.1",
+          "127.0.0.1,127.0.0.2",
           "-k",
           folder,
           "-c",

@@ -4,13 +4,17 @@
 #include <netdb.h>
 
 #include <atomic>
+#include <chrono>
 #include <string_view>
+#include <thread>
 
 namespace lido::test {
 
 namespace {
 
 std::atomic<const char*> first_of_two{nullptr};
+std::atomic<bool> hangs{false};
+std::atomic<int> hanging{0};
 
 }  // namespace
 
@@ -20,6 +24,17 @@ two_addresses::two_addresses(const char* first) noexcept {
 
 two_addresses::~two_addresses() {
   first_of_two = nullptr;
+}
+
+hanging_name::hanging_name() noexcept {
+  hangs = true;
+}
+
+hanging_name::~hanging_name() {
+  hangs = false;
+  while (hanging != 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 }  // namespace lido::test
@@ -39,9 +54,17 @@ int look_up(const char* host, const char* service, const addrinfo* wanted, addri
 // NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the library's are reserved
 extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* wanted,
                            addrinfo** found) {
+  const std::string_view name = host == nullptr ? "" : host;
+  if ((wanted->ai_flags & AI_NUMERICHOST) == 0 && name == lido::test::hanging_name::text) {
+    ++lido::test::hanging;
+    while (lido::test::hangs) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    --lido::test::hanging;
+  }
   const char* const first = lido::test::first_of_two;
-  if (first == nullptr || host == nullptr ||
-      std::string_view(host) != lido::test::two_addresses_name) {
+  if (first == nullptr || (wanted->ai_flags & AI_NUMERICHOST) != 0 ||
+      name != lido::test::two_addresses_name) {
     return look_up(host, service, wanted, found);
   }
   int failed = look_up(first, service, wanted, found);

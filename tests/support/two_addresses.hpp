@@ -1,6 +1,6 @@
 /// @file
-/// A name with two addresses, without a change to the files and servers that names are looked up
-/// in.
+/// A name with two addresses, and one whose lookup hangs, without a change to the files and servers
+/// that names are looked up in.
 #pragma once
 
 namespace lido::test {
@@ -15,6 +15,17 @@ class two_addresses {
   two_addresses(const two_addresses&) = delete;
   two_addresses& operator=(const two_addresses&) = delete;
   ~two_addresses();
+};
+
+/// While one lives, the lookup of this name does not end. Its end waits for those under way.
+class hanging_name {
+ public:
+  static constexpr const char* text = "hangs.invalid";
+
+  hanging_name() noexcept;
+  hanging_name(const hanging_name&) = delete;
+  hanging_name& operator=(const hanging_name&) = delete;
+  ~hanging_name();
 };
 
 }  // namespace lido::test

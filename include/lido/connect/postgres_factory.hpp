@@ -4,74 +4,98 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "lido/connect/dial.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/time_limit.hpp"
 
-struct pg_conn;  // NOLINT(readability-identifier-naming): PGconn of libpq
+struct pg_conn;    // NOLINT(readability-identifier-naming): PGconn of libpq
+struct pg_result;  // NOLINT(readability-identifier-naming): PGresult of libpq
 
 namespace lido {
 
-/// What is done to a connection that comes back.
-enum class postgres_reset : std::uint8_t {
-  rollback,    ///< an open transaction is rolled back; nothing is sent if there is none
-  discard_all  ///< and DISCARD ALL each time: no setting, lock, listener or temporary table stays
+class postgres_connection;
+
+/// What a reset forgets. Both roll an open transaction back.
+enum class postgres_pooling : std::uint8_t {
+  session,     ///< all that DISCARD ALL does: role, settings, prepared statements, LISTEN and so on
+  transaction  ///< nothing, for a PgBouncer in transaction mode: all of that leaks, so do not use
+               ///< it
 };
 
 struct postgres_target {
-  /// As of PQconnectdb: "host=db dbname=shop user=web". Of several hosts the next is tried when one
-  /// refuses; one that is silent takes all the time there is, as libpq has no regard to
-  /// connect_timeout here.
-  std::string conninfo;
-  postgres_reset on_reset = postgres_reset::rollback;
-  /// A reset that takes longer refuses the connection. More than zero.
-  time_limit reset_timeout = std::chrono::seconds(5);
+  std::string conninfo;  ///< as of PQconnectdb: "host=db dbname=shop user=web"
+  postgres_pooling pooling = postgres_pooling::session;
+  time_limit reset_timeout = std::chrono::seconds(5);  ///< of a reset, and of a cancel
+  tcp_keep_alive keep_alive = {};  ///< keepalives_idle and its like in the conninfo go first
+  bool query_to_validate = false;  ///< a late answer of a busy proxy ends a connection, then
+  /// Called after connecting, where it may fail the create, and after each reset.
+  std::function<void(postgres_connection&, const create_context&)> on_connect = {};
 };
+
+struct postgres_result_deleter {
+  void operator()(pg_result* result) const noexcept;
+};
+using postgres_result = std::unique_ptr<pg_result, postgres_result_deleter>;
 
 /// A connection to PostgreSQL. Not thread-safe, but any one thread may have it.
 class postgres_connection {
  public:
-  explicit postgres_connection(pg_conn* connection) noexcept : connection_(connection) {}
+  explicit postgres_connection(pg_conn* connection) noexcept;
 
   /// For the functions of libpq.
   [[nodiscard]] pg_conn* get() const noexcept { return connection_.get(); }
 
+  /// The last result of what PQsendQuery and its like have sent, or the begin of a COPY. At the
+  /// deadline or when asked to stop, cancels the query and waits for its end, so that the cancel
+  /// hits no other: the result has SQLSTATE 57014, unless the query was faster. Throws
+  /// std::runtime_error if no end was heard of; then the connection is not lent again.
+  postgres_result finish(const create_context& limit);
+
+  /// Judges the connection by another result: that of a read-only server (25006), or of one that
+  /// shuts down, ends it after the lease. `finish` does so itself.
+  void check(const pg_result* result) noexcept;
+
  private:
+  friend class postgres_factory;
   struct closer {
     void operator()(pg_conn* connection) const noexcept;
   };
+  [[nodiscard]] std::string marks() const;
 
   std::unique_ptr<pg_conn, closer> connection_;
+  time_limit patience_ = std::chrono::seconds(5);
+  void (*receiver_)(void*, const pg_result*) = nullptr;  // of libpq, as the next
+  void (*processor_)(void*, const char*) = nullptr;
+  std::string marks_;  // of a session that no user has touched
+  bool unfit_ = false;
 };
 
-/// A factory of `postgres_connection`, also through PgBouncer. Thread-safe; its functions block,
-/// and keep to their deadlines but for looking up the name of the host.
+/// A factory of `postgres_connection`, also through PgBouncer. Thread-safe; its functions block.
 class postgres_factory {
  public:
   explicit postgres_factory(postgres_target target) : target_(std::move(target)) {}
 
-  /// Connects and signs in. Throws permanent_failure if the server refuses user, password or
-  /// database (SQLSTATE of class 28 or 3D, or the words of PgBouncer) or wants a password that
-  /// there is none of, and there are no other hosts; or if the conninfo cannot be read, or names a
-  /// port that there is not. std::runtime_error otherwise, also at the deadline and when asked to
-  /// stop, and where libpq says by words alone that it will never work: an unknown service or
-  /// sslmode, unequal numbers of hosts and addresses.
+  /// Connects to the hosts in turn, of a name with several addresses from another one on each time.
+  /// Throws permanent_failure if the only host refuses user, password or database, or if the
+  /// conninfo cannot be read or names no port; std::runtime_error otherwise, also at the deadline
+  /// and when asked to stop. Names in service files are looked up without regard to both.
   [[nodiscard]] postgres_connection create(const create_context& context) const;
 
-  /// Whether the connection is in order, nothing can be read from it, and the server answers an
-  /// empty query by the deadline.
-  static bool validate(postgres_connection& idle, const create_context& context) noexcept;
+  /// Whether the connection is in order and nothing can be read from it.
+  bool validate(postgres_connection& idle, const create_context& context) const noexcept;
 
-  /// Refuses what is broken, in the middle of a query, of a COPY or of a pipeline. Drops
-  /// notifications that nobody has taken. A receiver or processor of notices stays: who sets one
-  /// sets the old one back. So does a procedure of PQregisterEventProc, and that for good: who
-  /// registers one discards the lease. So does who leaves the pipeline mode with queries that
-  /// PQpipelineSync has not ended: the server has a transaction open that libpq knows nothing of,
-  /// and that no rollback ends.
+  /// Refuses what is broken, unfit, in the middle of a query, a COPY or a pipeline; what has a new
+  /// PQregisterEventProc; and a server that reported that it became read-only, or writable
+  /// (PostgreSQL 14). Restores handlers of notices.
   bool reset(postgres_connection& used) const noexcept;
+
+  /// Cancels a running query, within a second, before the connection is closed.
+  static void destroy(postgres_connection& ended, destroy_reason reason) noexcept;
 
  private:
   postgres_target target_;

@@ -3,16 +3,24 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "lido/connect/dial.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/time_limit.hpp"
 
 struct redisContext;  // NOLINT(readability-identifier-naming): of hiredis
+struct redisReply;    // NOLINT(readability-identifier-naming): of hiredis
 
 namespace lido {
+
+class redis_connection;
 
 struct redis_target {
   std::string host = "127.0.0.1";
@@ -21,9 +29,11 @@ struct redis_target {
   std::string user = {};  ///< empty: the default user; others may have no password
   std::string password = {};
   int database = 0;
-  /// No command waits longer for what comes next, unless signals interrupt it again and again: then
-  /// hiredis begins anew. No reset takes longer. More than zero.
-  time_limit command_timeout = std::chrono::seconds(5);
+  time_limit command_timeout = std::chrono::seconds(5);  ///< of a command, and of a reset
+  tcp_keep_alive keep_alive = {};
+  bool ping_to_validate = false;  ///< a late answer of a busy proxy ends a connection, then
+  /// Called after connecting, where it may fail the create, and after each reset that sends RESET.
+  std::function<void(redis_connection&, const create_context&)> on_connect = {};
 };
 
 /// An answer of Redis, as text. An array is its elements, one a line; a map names before values.
@@ -36,20 +46,25 @@ struct redis_answer {
 /// A connection to Redis. Not thread-safe, but any one thread may have it.
 class redis_connection {
  public:
-  explicit redis_connection(redisContext* context) noexcept : context_(context) {}
+  explicit redis_connection(redisContext* context) noexcept;
 
-  /// Sends one command, whose words are separated by single blanks, and waits for the answer. An
-  /// answer of the server that is an error is an answer; throws std::runtime_error if there is
-  /// none: then the connection is of no use any more. Commands that change the connection rather
-  /// than the data (MULTI, WATCH, SUBSCRIBE, SELECT and their like) are noticed, and undone by
-  /// `redis_factory::reset`, which refuses the connection after those that RESET leaves as they are
-  /// (CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT DEBUG).
+  /// Sends one command and waits for the answer. Its words are bytes, blanks included. An error is
+  /// an answer; throws std::runtime_error if there is none: then the connection is not lent again.
+  /// The reset undoes commands that change the connection (MULTI, SUBSCRIBE, SELECT and the like).
+  /// READONLY, LOADING and MASTERDOWN end the connection after this lease.
+  redis_answer ask(const std::vector<std::string_view>& command);
+  redis_answer ask(std::initializer_list<std::string_view> command) {
+    return ask(std::vector<std::string_view>(command));
+  }
+  /// The same; its words are separated by blanks.
   redis_answer ask(std::string_view command);
 
-  /// For everything else that hiredis has. Whatever is done with it, the factory takes the state of
-  /// the connection for changed. What RESET leaves is for who did it to undo: CLIENT NO-EVICT,
-  /// CLIENT NO-TOUCH, SCRIPT DEBUG, and whatever is set in the context itself but the time-out,
-  /// or at its socket but O_NONBLOCK. redisReconnect has the system's time, not one of the factory.
+  /// Judges the connection by an answer that was not asked for by `ask`. Null: it is of no use.
+  void check(const redisReply* answer);
+
+  /// For everything else that hiredis has. The reset takes the connection for changed, and costs a
+  /// round trip. CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT DEBUG, options of the socket and
+  /// `privdata` are for the user to undo.
   [[nodiscard]] redisContext* context() noexcept {
     changed_ = true;
     return context_.get();
@@ -60,10 +75,12 @@ class redis_connection {
   struct closer {
     void operator()(redisContext* context) const noexcept;
   };
-
   std::unique_ptr<redisContext, closer> context_;
+  time_limit timeout_ = std::chrono::seconds(5);
+  void* reply_functions_ = nullptr;                        // which a reset restores, as the next
+  [[maybe_unused]] void (*push_)(void*, void*) = nullptr;  // of hiredis 1.0
   bool changed_ = false;
-  bool outlasts_reset_ = false;
+  bool unfit_ = false;
 };
 
 /// A factory of `redis_connection`. Thread-safe; its functions block.
@@ -71,24 +88,24 @@ class redis_factory {
  public:
   explicit redis_factory(redis_target target) : target_(std::move(target)) {}
 
-  /// Connects to the first address that answers, each of which has its share of the time that is
-  /// left, and signs in where a user or a password is set. Throws permanent_failure if the server
-  /// does not want this user, or if there can be no such port or path; std::runtime_error if it
-  /// cannot be reached by the deadline or when asked to stop. Looking up the name heeds neither, as
-  /// getaddrinfo(3) does not. Programs that this one starts do not inherit the connection.
+  /// Connects to the first address that answers, of a name with several from another one on each
+  /// time, and signs in. Throws permanent_failure if the server does not want this user, or if
+  /// there can be no such port or path; std::runtime_error otherwise, also at the deadline and when
+  /// asked to stop. Started programs do not inherit the connection.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
-  /// Whether nothing can be read, and PING is answered by the deadline: also that this user may not
-  /// say it (NOPERM; the server may keep a log of that), or that the server cannot save its data
-  /// and refuses this as it does writes (MISCONF).
-  static bool validate(redis_connection& idle, const create_context& context) noexcept;
+  /// Whether nothing can be read; and PING is answered, be it by NOPERM or MISCONF, if asked for.
+  bool validate(redis_connection& idle, const create_context& context) const noexcept;
 
-  /// Costs one system call if the connection was used by `ask` for plain commands. Otherwise it
-  /// sends RESET (Redis 6.2), which ends transactions and subscriptions, and signs in again; older
-  /// servers do not know that command, and the connection is refused.
+  /// One system call after plain commands of `ask`. Otherwise one round trip: RESET (Redis 6.2) and
+  /// the sign-in. Refuses what is unfit, in the middle of an exchange, or keeps what RESET leaves.
   bool reset(redis_connection& used) const noexcept;
 
  private:
+  /// A `word` is for a reset.
+  void begin(redis_connection& session, const create_context& context,
+             const std::string& word) const;
+
   redis_target target_;
 };
 

@@ -31,9 +31,8 @@ class echo_link : public link {
     while (answer.size() < question.size()) {
       std::string part(question.size() - answer.size(), ' ');
       const auto ready = lido::detail::wait_for(socket_.native_handle(), POLLIN, limit);
-      const ssize_t got = ready == lido::detail::wait_result::ready
-                              ? ::recv(socket_.native_handle(), part.data(), part.size(), 0)
-                              : -1;
+      const ssize_t got =
+          ready == 0 ? ::recv(socket_.native_handle(), part.data(), part.size(), 0) : -1;
       if (got <= 0) {
         return false;
       }

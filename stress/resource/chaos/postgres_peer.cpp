@@ -50,10 +50,7 @@ result_pointer ask_in_time(PGconn* connection, const char* query, const char* va
 class postgres_link : public link {
  public:
   postgres_link(const lido::postgres_factory& factory, lido::postgres_connection connection)
-      : factory_(factory), connection_(std::move(connection)) {
-    PQsetNoticeProcessor(
-        connection_.get(), [](void*, const char*) {}, nullptr);
-  }
+      : factory_(factory), connection_(std::move(connection)) {}
 
   [[nodiscard]] bool ask(const std::string& word) override {
     const result_pointer result = ask_in_time(connection_.get(), "SELECT $1::text", word.c_str());
@@ -146,8 +143,14 @@ class postgres_backend : public backend {
     }
   }
 
+  static void hush(const lido::postgres_connection& made, const lido::create_context& /*limit*/) {
+    PQsetNoticeProcessor(
+        made.get(), [](void*, const char*) {}, nullptr);
+  }
+
   servers::postgres server_;
-  lido::postgres_factory factory_{{.conninfo = server_.conninfo(), .reset_timeout = 200ms}};
+  lido::postgres_factory factory_{
+      {.conninfo = server_.conninfo(), .reset_timeout = 200ms, .on_connect = &hush}};
   std::vector<pid_t> stopped_;
   bool is_down_ = false;
 };

@@ -1,0 +1,145 @@
+// What of a session the next user has, and what not.
+#include <gtest/gtest.h>
+#include <libpq-events.h>
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <string>
+
+#include "connect/postgres_fixture.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PostgresSession : public postgres_fixture {};
+
+TEST_F(PostgresSession, C07NothingOfASessionReachesTheNextUser) {
+  postgres_pool pool = make({});
+  {
+    const auto lease = pool.acquire();
+    for (const char* const command :
+         {"CREATE ROLE tenant", "SET ROLE tenant", "SET statement_timeout = '7s'",
+          "SET search_path = other", "SELECT pg_advisory_lock(42)", "PREPARE p AS SELECT 1",
+          "LISTEN news", "DECLARE c CURSOR WITH HOLD FOR SELECT 1"}) {
+      const std::string told = ask(*lease, command);
+      EXPECT_EQ(told.find("ERROR"), std::string::npos) << told;
+    }
+    (void)ask(*lease, "RESET ROLE");
+    EXPECT_EQ(ask(*lease, "CREATE TEMP TABLE tt (n int)"), "");
+    (void)ask(*lease, "SET ROLE tenant");
+    (void)ask(*lease, "BEGIN");
+    (void)ask(*lease, "SELECT 1 / 0");
+  }
+  const auto next = pool.acquire();
+  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_EQ(ask(*next, "SELECT current_user"), "lido");
+  EXPECT_EQ(ask(*next, "SHOW statement_timeout"), "0");
+  EXPECT_EQ(ask(*next, "SHOW search_path"), "\"$user\", public");
+  EXPECT_EQ(ask(*next, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");
+  EXPECT_EQ(ask(*next, "SELECT count(*) FROM pg_prepared_statements"), "0");
+  EXPECT_EQ(ask(*next, "SELECT count(*) FROM pg_cursors WHERE name = 'c'"), "0");
+  EXPECT_EQ(ask(*next, "SELECT count(*) FROM pg_listening_channels()"), "0");
+  EXPECT_EQ(ask(*next, "CREATE TEMP TABLE tt (n int)"), "");
+}
+
+// DISCARD ALL alone would take it from the next user.
+TEST_F(PostgresSession, C07TheRoleThatALoginHasStays) {
+  (void)ask(*make({}).acquire(),
+            "CREATE ROLE team; CREATE ROLE member LOGIN PASSWORD 'open sesame'; GRANT team TO "
+            "member; ALTER ROLE member SET role = team");
+  postgres_pool pool(postgres_factory({.conninfo = server()->conninfo() + " user=member"}),
+                     {.max_size = 1});
+  EXPECT_EQ(ask(*pool.acquire(), "SELECT current_user"), "team");
+  (void)ask(*pool.acquire(), "SET ROLE member");
+  EXPECT_EQ(ask(*pool.acquire(), "SELECT current_user"), "team");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+TEST_F(PostgresSession, C07BehindAPoolerOfTransactionsNothingIsSent) {
+  postgres_pool pool = make({}, postgres_pooling::transaction);
+  (void)ask(*pool.acquire(), "SET application_name = before");
+  EXPECT_EQ(ask(*pool.acquire(), "SHOW application_name"), "before") << "it leaks, as documented";
+  (void)ask(*pool.acquire(), "BEGIN");
+  EXPECT_EQ(
+      ask(*pool.acquire(), "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'"),
+      "0");
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+void count_notices(void* count, const char* /*text*/) {
+  ++*static_cast<int*>(count);
+}
+
+constexpr const char* notice = "DO 'BEGIN RAISE NOTICE $$hello$$; END'";
+
+TEST_F(PostgresSession, HandlersOfNoticesAreNotThoseOfTheNextUser) {
+  postgres_pool pool = make({});
+  int heard = 0;
+  {
+    const auto curious = pool.acquire();
+    (void)PQsetNoticeProcessor(curious->get(), &count_notices, &heard);
+    (void)ask(*curious, notice);
+    (void)PQsetNoticeReceiver(
+        curious->get(), [](void*, const PGresult*) {}, nullptr);
+  }
+  EXPECT_EQ(heard, 1);
+  const auto next = pool.acquire();
+  testing::internal::CaptureStderr();
+  (void)ask(*next, notice);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("hello"), std::string::npos);
+  EXPECT_EQ(heard, 1);
+  EXPECT_EQ(pool.stats().created, 1U);
+}
+
+int ignore_event(PGEventId /*id*/, void* /*about*/, void* /*own*/) {
+  return 1;
+}
+
+TEST_F(PostgresSession, AConnectionWithAProcedureOfEventsIsNotLentAgain) {
+  postgres_pool pool = make({});
+  ASSERT_EQ(PQregisterEventProc(pool.acquire()->get(), &ignore_event, "mine", nullptr), 1);
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+}
+
+TEST_F(PostgresSession, AHookSetsTheSessionUpAlsoAfterAReset) {
+  int heard = 0;
+  postgres_target hooked{.conninfo = server()->conninfo()};
+  hooked.on_connect = [&heard](postgres_connection& made, const create_context&) {
+    EXPECT_EQ(ask(made, "PREPARE answer AS SELECT 42"), "");
+    (void)PQsetNoticeProcessor(made.get(), &count_notices, &heard);
+    (void)PQregisterEventProc(made.get(), &ignore_event, "ours", nullptr);
+  };
+  postgres_pool pool(postgres_factory(hooked), {.max_size = 1});
+  for (int i = 0; i < 3; ++i) {
+    const auto lease = pool.acquire();
+    EXPECT_EQ(ask(*lease, "EXECUTE answer"), "42");
+    (void)ask(*lease, notice);
+  }
+  EXPECT_EQ(heard, 3);
+  EXPECT_EQ(pool.stats().created, 1U);
+  hooked.on_connect = [](postgres_connection&, const create_context&) {
+    throw permanent_failure("not this one");
+  };
+  EXPECT_THROW((void)postgres_factory(hooked).create({std::chrono::steady_clock::now() + 20s, {}}),
+               permanent_failure);
+}
+
+TEST_F(PostgresSession, UnreadResultsRefuseTheConnection) {
+  postgres_pool pool = make({});
+  {
+    const auto rude = pool.acquire();
+    ASSERT_EQ(PQsendQuery(rude->get(), "SELECT 1; SELECT 2"), 1);
+    PQclear(PQgetResult(rude->get()));
+  }
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  {
+    const auto copies = pool.acquire();
+    PQclear(PQexec(copies->get(), "COPY (SELECT 1) TO STDOUT"));
+  }
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 2U);
+}
+
+}  // namespace
+}  // namespace lido
