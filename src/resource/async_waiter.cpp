@@ -68,6 +68,7 @@ void callback_waiter::ended(acquire_waiter& waiter) noexcept {
   self->done->complete(std::move(outcome));
 }
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local wait_queue* calling = nullptr;
 
 void call_all(wait_queue& ended) noexcept {

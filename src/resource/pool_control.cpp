@@ -88,18 +88,12 @@ bool pool_core::flush_next(std::uint64_t round) {
 void pool_core::stop_creates() noexcept {
   std::uint64_t round = 0;
   locked([&] { round = ++flushes_; });
-  for (std::shared_ptr<factory_hooks> hooks;;) {
-    locked([&] {
-      slot_group* const group =
-          state_->find_group([round](const slot_group& one) { return one.flushed_in < round; });
-      hooks = group != nullptr ? group->hooks : nullptr;
-      if (group != nullptr) {
-        group->flushed_in = round;
-      }
-    });
-    if (hooks == nullptr) {
-      return;
-    }
+  const auto is_next = [round](const slot_group& one) { return one.flushed_in < round; };
+  const auto next_hooks = [&]() -> std::shared_ptr<factory_hooks> {
+    slot_group* const group = state_->find_group(is_next);
+    return group != nullptr ? (group->flushed_in = round, group->hooks) : nullptr;
+  };
+  while (const std::shared_ptr<factory_hooks> hooks = locked(next_hooks)) {
     hooks->request_stop();
   }
 }
@@ -135,9 +129,7 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
     const std::lock_guard one_at_a_time(resizing_);
     auto more = state_->table.make_more(size + settings_.reserve);  // no memory under the mutex
     out = tell_kernel([&](pool_state& state, const moment& now) {
-      if (more != nullptr) {
-        state.table.append(std::move(more));
-      }
+      state.table.append(std::move(more));
       slot_group& group = group_in(*main_);
       const group_limits limits =
           limits_of(settings_, size,

@@ -328,14 +328,15 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
         [&](pool_state& state, const moment& now) { return state.on_hold_and_wait(waiter, now); });
   }
   bool left = false;
+  const auto cancel = [&waiter]() noexcept {
+    const auto* const word = waiter.word.address();
+    const auto cause = static_cast<std::uint32_t>(acquire_failure::cancelled);
+    if (waiter.word.cancel(cause) == wait_word::ending::asleep) {
+      unpark(word);
+    }
+  };
   {
-    const std::stop_callback on_stop(request.stop, [&waiter]() noexcept {
-      const auto* const word = waiter.word.address();
-      const auto cause = static_cast<std::uint32_t>(acquire_failure::cancelled);
-      if (waiter.word.cancel(cause) == wait_word::ending::asleep) {
-        unpark(word);
-      }
-    });
+    const std::stop_callback on_stop(request.stop, cancel);
     for (int spin = 0; spin < tuning::spins_before_sleep && waiter.word.open(); ++spin) {
       cpu_pause();
     }

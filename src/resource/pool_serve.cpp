@@ -39,26 +39,25 @@ pool_slot* pool_state::find_fit(slot_group& group) noexcept {
 }
 
 bool pool_state::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
-  slot_word ticket;
-  // The releasing thread may make it idle at any time.
-  while (slot.state() != resource_state::idle) {
-    if (slot.mark()) {
+  for (;;) {  // other threads may take it, or give it back, at any time
+    slot_word ticket;
+    if (slot.state() != resource_state::idle && slot.mark()) {
       unlist(group, slot);
       return false;
     }
-  }
-  if (slot.is_over(now_.age, group.epoch())) {
-    if (slot.take(ticket, resource_state::checking)) {
+    const bool is_over = slot.is_over(now_.age, group.epoch());
+    if (is_over && slot.take(ticket, resource_state::checking)) {
       close_slot(group, slot, why_over(slot));
       return false;
     }
-  } else if (needs_validation(group, slot)) {
-    group.has_stale = true;
-    return false;
-  } else if (slot.take(ticket)) {
-    return true;
+    if (!is_over && needs_validation(group, slot)) {
+      group.has_stale = true;
+      return false;
+    }
+    if (!is_over && slot.take(ticket)) {
+      return true;
+    }
   }
-  return take_if_fit(group, slot);  // a thread has taken it meanwhile
 }
 
 /// An idle resource that has to be validated, in `to` from now on; or null. `only`: not if there
@@ -434,6 +433,14 @@ void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
   }
 }
 
+void pool_state::note_kept(slot_group& group, pool_slot& slot) noexcept {
+  slot.record.is_kept = true;
+  ++group.kept;
+  if (settings_.is_barging) {
+    settle_later(group);  // an idle resource was left for this waiter
+  }
+}
+
 bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
   while (runner_ == runner_kind::manual && !suspended_ && !out_.is_full()) {
     acquire_waiter* const waiter = first_open(group);
@@ -441,11 +448,7 @@ bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
       return false;
     }
     if (hand_over(*waiter, slot, grant_kind::create)) {
-      slot.record.is_kept = true;
-      ++group.kept;
-      if (settings_.is_barging) {
-        settle_later(group);  // an idle resource was left for this waiter
-      }
+      note_kept(group, slot);
       return true;
     }
   }

@@ -230,6 +230,7 @@ class pool_state {
   void feed() noexcept;
   void begin_create(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] pool_slot* take_empty(slot_group& group) noexcept;
+  void note_kept(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] bool is_for_waiter(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] bool evict() noexcept;
   [[nodiscard]] bool is_evicted(pool_slot& slot) noexcept;

@@ -24,6 +24,9 @@ std::unique_ptr<pool_slot_block> pool_slot_table::make_more(std::uint32_t size) 
 }
 
 void pool_slot_table::append(std::unique_ptr<pool_slot_block> block) noexcept {
+  if (block == nullptr) {
+    return;
+  }
   number(*block);
   // (2) - this release-store synchronizes-with the acquire-load (1)
   last_->next_.store(block.get(), std::memory_order_release);

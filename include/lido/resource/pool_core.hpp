@@ -86,7 +86,6 @@ class close_completion {
 ///
 /// Lives as long as the pool, its threads, and leases that outlive it. In a process made by fork it
 /// refuses use and ends nothing.
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and owned by shared pointers
 class pool_core final : public std::enable_shared_from_this<pool_core>,
                         public thread_exit_listener {
  public:
@@ -94,7 +93,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   pool_core(pool_settings settings, slot_maker make);
   pool_core(const pool_core&) = delete;
   pool_core& operator=(const pool_core&) = delete;
-  ~pool_core();
+  virtual ~pool_core();
 
   /// Starts the thread of the pool, if it has any. Throws std::system_error.
   void start();

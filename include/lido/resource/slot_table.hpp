@@ -67,6 +67,7 @@ class pool_slot_table {
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   /// A block that `append` can take; made without the mutex. Null if there are `size` slots.
   [[nodiscard]] std::unique_ptr<pool_slot_block> make_more(std::uint32_t size) const;
+  /// Null: nothing.
   void append(std::unique_ptr<pool_slot_block> block) noexcept;
 
   /// The empty slot that was in use last, or null.
