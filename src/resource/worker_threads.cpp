@@ -18,10 +18,10 @@
 
 namespace lido::detail {
 
-/// The thread that keeps time runs no code of users, except the pool's clock. Workers are started
-/// when there is work and no idle worker, up to a limit; beyond it, when work has waited for
-/// workers that stay in code of users. They end when they have been idle for ten seconds. All keep
-/// the core alive.
+/// The thread that keeps time runs no code of users except the pool's clock, unless no worker can
+/// be started. Workers are started when there is work and no idle worker, up to a limit; beyond it,
+/// when work has waited for workers that stay in code of users. They end when they have been idle
+/// for ten seconds. All keep the core alive.
 class worker_threads final : public task_runner {
  public:
   explicit worker_threads(pool_core& core) noexcept : core_(core) {}
@@ -153,7 +153,11 @@ class worker_threads final : public task_runner {
          // relaxed: as above
          seen = timer_.load(std::memory_order_relaxed)) {
       bool is_over = false;
-      const nanos at = next_tick(is_over);
+      bool is_alone = false;
+      const nanos at = next_tick(is_over, is_alone);
+      if (is_alone) {
+        run_alone();
+      }
       const nanos now = steady_now();
       if (is_over) {
         return;
@@ -167,8 +171,26 @@ class worker_threads final : public task_runner {
     }
   }
 
+  /// Where the system has no thread for a worker: tasks rather late than never.
+  void run_alone() noexcept {
+    for (;;) {
+      work todo;
+      {
+        const std::lock_guard guard(mutex_);
+        if (workers_ == 0) {
+          todo = next();
+        }
+        busy_ += todo.empty() ? 0 : 1;
+      }
+      if (todo.empty()) {
+        return;
+      }
+      run(todo);
+    }
+  }
+
   /// One that is due is planned anew by the tick itself.
-  [[nodiscard]] nanos next_tick(bool& is_over) noexcept {
+  [[nodiscard]] nanos next_tick(bool& is_over, bool& is_alone) noexcept {
     const std::lock_guard guard(mutex_);
     const nanos now = steady_now();
     is_over = stopping_;
@@ -176,6 +198,7 @@ class worker_threads final : public task_runner {
       stuck_at_ = never;
       if (has_work() && idle_ == 0) {
         start_worker(/*beyond=*/true);
+        is_alone = workers_ == 0;
       }
     }
     // relaxed: under the mutex

@@ -36,7 +36,8 @@ struct create_outcome {
 /// (pthread_cancel) in one of its functions ends at the next cancellation point behind it.
 class factory_hooks {
  public:
-  factory_hooks(bool validates, bool resets) noexcept : validates_(validates), resets_(resets) {}
+  /// Throws std::bad_alloc.
+  factory_hooks(bool validates, bool resets) : validates_(validates), resets_(resets) {}
   factory_hooks(const factory_hooks&) = delete;
   factory_hooks& operator=(const factory_hooks&) = delete;
   virtual ~factory_hooks() = default;

@@ -185,7 +185,7 @@ class resource_pool {
   /// Ends a resource: now if it is idle, when it comes back if it is in use. False: it is gone.
   bool kill(const resource_handle& handle) noexcept { return core_->kill(handle); }
   /// Ends all resources made so far: those in use when they come back. Creates under way are asked
-  /// to stop, and new ones begin at once.
+  /// to stop, and new ones begin at once. Throws std::bad_alloc; then nothing has happened.
   void flush() { core_->flush(); }
   /// As `flush`; from now on `factory` creates. Throws std::bad_alloc, or std::invalid_argument if
   /// it is null.
