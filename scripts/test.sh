@@ -125,7 +125,7 @@ if [ $scope = share ]; then
     'stress[.]fuzzed[.]object[.]history' 'stress[.]fuzzed[.]slot_map[.]history'
     'stress[.]fuzzed[.]resource[.]no_waiter_is_forgotten' 'mutant[.](no_heavy_fence|item_after_top|no_arbitration)$'
     'mutant[.].*[.]history' 'mutant[.](same_state_generation|leave_doomed)$'
-    'mutant[.](use_unmarked|swallow_resource|refused_slot)$' 'mutant[.]none[.]'
+    'mutant[.](use_unmarked|swallow_resource)$' 'mutant[.]none[.]'
     '(fuzz|mutant)[.].*(pool_windows|cache_operations)')
   run_preset gcc --label 'unit|death|docs|house|package' "${share[@]}" -DLIDO_BUILD_BENCH=OFF
   run_preset tsan 'unit[.](base|concurrency|rmw_counter|freelist|magazine)$' 'stress[.](?!fuzzed)'
