@@ -339,7 +339,7 @@ void pool_state::update(slot_group& group) noexcept {
   if (settings_.is_barging && served != all) {  // what was left for them to take
     served = std::min(all, served + count_idle(group));
   }
-  const std::uint32_t min_idle = group.limits.min_idle;
+  const std::uint32_t min_idle = makes_ahead() ? group.limits.min_idle : 0;
   const bool waits = group.retry.waits(now_.real);
   const std::uint32_t urgent = group.queue.count_urgent(settings_.reserve);
   const std::uint32_t extra =
@@ -425,7 +425,7 @@ void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
   if (is_for_waiter(group, slot)) {
     return;
   }
-  if (runner_ == runner_kind::manual && group.queue.empty() && group.limits.min_idle == 0) {
+  if (!makes_ahead() && group.queue.empty()) {
     room_.end_create(group, slot);
     empty_slot(group, slot);
   } else {

@@ -337,6 +337,10 @@ effects pool_state::on_reset(pool_slot& slot, bool accepted, const moment& now) 
 effects pool_state::on_tick(const moment& now) noexcept {
   now_ = now;
   gate.advance(now.age);
+  is_ticking_ = true;
+  if (runner_ == runner_kind::manual) {
+    for_each_group([this](slot_group& group) { settle_later(group); });
+  }
   while (acquire_waiter* const waiter = deadlines_.first()) {
     if (waiter->until.nanoseconds() > now.real || out_.is_full()) {
       break;
@@ -357,6 +361,7 @@ effects pool_state::on_tick(const moment& now) noexcept {
     sweep();
   }
   effects out = finish();
+  is_ticking_ = false;
   const acquire_waiter* const late = deadlines_.first();
   out.more |= sweep_from_ != 0 || (late != nullptr && late->until.nanoseconds() <= now.real);
   return out;

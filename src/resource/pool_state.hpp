@@ -230,6 +230,10 @@ class pool_state {
   void feed() noexcept;
   void begin_create(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] pool_slot* take_empty(slot_group& group) noexcept;
+  /// Without threads only a tick does.
+  [[nodiscard]] bool makes_ahead() const noexcept {
+    return runner_ == runner_kind::threads || is_ticking_;
+  }
   void note_kept(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] bool is_for_waiter(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] bool evict() noexcept;
@@ -260,6 +264,7 @@ class pool_state {
   std::uint32_t checking_ = 0;  // validations under way, of all groups
   bool closed_ = false;
   bool suspended_ = false;
+  bool is_ticking_ = false;
   bool drain_told_ = false;
   std::uint64_t arrivals_ = 0;
   nanos next_sweep_ = 0;  // in real time, and
