@@ -88,6 +88,7 @@ TEST_F(ResourceTimekeeping, CallbacksMayWaitForWhatIsYetToBeMade) {
 
 TEST_F(ResourceTimekeeping, WhereThreadsAreInCodeOfUsersACallbackIsToldAllTheSame) {
   constexpr std::size_t idle = 8;
+  std::atomic<int> told{0};  // before the pool, whose end calls
   fake_pool pool(fake_factory{&server_}, {.max_size = idle,
                                           .validate_if_idle_longer_than = 0ns,
                                           .retry_first = 1h,
@@ -101,7 +102,6 @@ TEST_F(ResourceTimekeeping, WhereThreadsAreInCodeOfUsersACallbackIsToldAllTheSam
   server_.broken = true;
   server_.down = true;
   server_.slow_destroy = true;
-  std::atomic<int> told{0};
   const auto count = [&](const acquire_result<test::connection>& got) { told += got ? 0 : 1; };
   pool.async_acquire(count, 1h);
   EXPECT_TRUE(eventually([&] { return pool.stats().closing == idle; }))

@@ -16,6 +16,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "lido/keyed_resource_pool.hpp"
@@ -461,13 +462,21 @@ TEST(ServerCases, CreateMayReturnItsFailure) {
 struct routine {
   struct promise_type {
     routine get_return_object() {
-      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+      return routine(std::coroutine_handle<promise_type>::from_promise(*this));
     }
     static std::suspend_never initial_suspend() noexcept { return {}; }
     static std::suspend_always final_suspend() noexcept { return {}; }
     void return_void() noexcept {}
     static void unhandled_exception() { std::terminate(); }
   };
+  explicit routine(std::coroutine_handle<promise_type> of) noexcept : handle(of) {}
+  routine(routine&& other) noexcept : handle(std::exchange(other.handle, nullptr)) {}
+  routine& operator=(routine&&) = delete;
+  ~routine() {
+    if (handle) {
+      handle.destroy();
+    }
+  }
   std::coroutine_handle<promise_type> handle;
 
   [[nodiscard]] bool await_ready() const noexcept { return handle.done(); }
@@ -479,13 +488,15 @@ TEST(ServerCases, ALeaseThatEndsWithASuspendedCoroutineDiscards) {
   for (const bool is_finished : {false, true}) {
     resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1});
     pool.acquire().reset();  // so that the coroutine need not wait
-    const routine outer = pool.co_with([&](connection& /*used*/) -> routine {
+    const auto use = [&](connection& /*used*/) -> routine {
       if (!is_finished) {
         co_await std::suspend_always();
       }
-    });
-    EXPECT_EQ(outer.handle.done(), is_finished);
-    outer.handle.destroy();
+    };
+    {
+      const routine outer = pool.co_with(use);
+      EXPECT_EQ(outer.handle.done(), is_finished);
+    }
     EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), is_finished ? 0U : 1U);
   }
 }
