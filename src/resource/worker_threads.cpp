@@ -173,20 +173,15 @@ class worker_threads final : public task_runner {
 
   /// Where the system has no thread for a worker: tasks rather late than never.
   void run_alone() noexcept {
-    for (;;) {
-      work todo;
-      {
-        const std::lock_guard guard(mutex_);
-        if (workers_ == 0) {
-          todo = next();
-        }
-        busy_ += todo.empty() ? 0 : 1;
-      }
-      if (todo.empty()) {
-        return;
-      }
+    for (work todo = take_alone(); !todo.empty(); todo = take_alone()) {
       run(todo);
     }
+  }
+  [[nodiscard]] work take_alone() noexcept {
+    const std::lock_guard guard(mutex_);
+    work todo = workers_ == 0 ? next() : work();
+    busy_ += todo.empty() ? 0 : 1;
+    return todo;
   }
 
   /// One that is due is planned anew by the tick itself.
