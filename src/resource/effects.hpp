@@ -88,8 +88,9 @@ struct effects {
     if (tell.empty()) {
       tell.swap(other.tell);
     } else {
-      for (lease_report& report : other.tell) {
-        tell.push_back(std::move(report));
+      try {
+        tell.insert(tell.end(), other.tell.begin(), other.tell.end());
+      } catch (...) {  // no memory for a report
       }
     }
     most_threads = other.most_threads;

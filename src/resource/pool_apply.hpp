@@ -18,6 +18,9 @@ namespace lido::detail {
 
 template <class Event>
 effects pool_core::tell_kernel(const Event& event) {
+  if (is_foreign()) {
+    return {};  // the parent's resources are not this process's to end
+  }
   moment now = read_clocks();
   effects out;
   nanos next = never;

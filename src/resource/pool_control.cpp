@@ -59,6 +59,9 @@ void pool_core::flush(const group_finder& finder) {
 }
 
 void pool_core::flush_all() {
+  if (is_foreign()) {
+    return;
+  }
   std::uint64_t round = 0;
   locked([&] { round = ++flushes_; });
   while (flush_next(round)) {
@@ -99,7 +102,7 @@ void pool_core::stop_creates() noexcept {
 }
 
 void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
-  std::stop_source stopped;
+  const factory_hooks* old = nullptr;
   std::shared_ptr<const create_failure_text> error;  // of the old one; ends without the mutex
   effects out;
   {
@@ -109,11 +112,11 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
       group_in(*main_).error.swap(error);
       return state.on_factory(group_in(*main_), hooks, now);
     });
-    hooks->swap_stop(stopped);
+    old = hooks.get();
     old_hooks_.push_back(std::move(hooks));  // ends what it made
   }
   run(out, /*by_pool=*/false);
-  (void)stopped.request_stop();
+  old->request_stop();  // also of creates that are about to begin
 }
 
 void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle) {
@@ -145,7 +148,9 @@ void pool_core::suspend(bool on) noexcept {
 }
 
 void pool_core::watch_leases(bool on) noexcept {
-  locked([&] { state_->monitor.watch(on); });
+  if (!is_foreign()) {
+    locked([&] { state_->monitor.watch(on); });
+  }
 }
 
 close_report pool_core::close(const deadline& until) {
@@ -156,38 +161,23 @@ close_report pool_core::close(const deadline& until) {
 }
 
 void pool_core::close_async(const deadline& until, std::unique_ptr<close_completion> done) {
-  const std::lock_guard one_at_a_time(resizing_);
-  std::thread closer([core = shared_from_this(), until, done = std::move(done)]() noexcept {
+  std::thread closer([core = shared_from_this(), until, done = std::move(done)]() mutable noexcept {
     close_report report;
     try {
       report = core->close(until);
     } catch (const std::bad_alloc&) {  // it is closed all the same
     }
-    // relaxed: a join orders the rest
-    core->is_closer_done_.store(true, std::memory_order_relaxed);
+    core.reset();
     done->complete(std::move(report));
   });
-  end_closer();
-  closer_.swap(closer);
-}
-
-/// Under `resizing_`. Joins the thread of the last close_async, unless that still waits.
-void pool_core::end_closer() noexcept {
-  const uncancelled guard;  // a join is a cancellation point
-  // relaxed: see close_async
-  const bool is_done = is_closer_done_.exchange(false, std::memory_order_relaxed);
-  if (closer_.joinable() && is_done && closer_.get_id() != std::this_thread::get_id()) {
-    closer_.join();
-  } else if (closer_.joinable()) {
-    closer_.detach();
-  }
+  closer.detach();
 }
 
 /// Releases are not announced, so it looks once in a millisecond.
 bool pool_core::wait_until_idle(std::size_t count, const deadline& until) {
   const auto alive = shared_from_this();
   while (stats().idle < count) {
-    if (until.passed() || locked([this] { return state_->is_closed(); })) {
+    if (until.passed() || is_foreign() || locked([this] { return state_->is_closed(); })) {
       return false;
     }
     if (settings_.maintenance != lido::maintenance::background) {
@@ -200,8 +190,7 @@ bool pool_core::wait_until_idle(std::size_t count, const deadline& until) {
 }
 
 std::size_t pool_core::end(const deadline& until) noexcept {
-  // relaxed: see on_fork
-  if (foreign_.load(std::memory_order_relaxed)) {
+  if (is_foreign()) {
     return 0;
   }
   apply([](pool_state& state, const moment& now) { return state.on_close(now); });
@@ -236,16 +225,12 @@ bool pool_core::wait_until_drained(const deadline& until) noexcept {
 }
 
 void pool_core::let_go() noexcept {
-  // relaxed: see on_fork
-  if (foreign_.load(std::memory_order_relaxed)) {
+  if (is_foreign()) {
     return;
   }
   call_before_sleep();
-  {
-    const std::lock_guard one_at_a_time(resizing_);
-    end_closer();
-  }
   runner_->stop();
+  locked([this] { forget_group_ = nullptr; });  // the table ends with the pool
   try {
     std::vector<lease_info> orphans = leases();
     if (!orphans.empty()) {
@@ -268,11 +253,11 @@ void pool_core::set_table(bool (*forget)(idle_cache& group, void* table) noexcep
 }
 
 void pool_core::remove_unused_groups() noexcept {
-  if (forget_group_ == nullptr) {
+  if (main_ != nullptr) {
     return;
   }
   const std::lock_guard<counted_mutex> guard(mutex_);
-  if (!gate_->is_quiet()) {
+  if (forget_group_ == nullptr || !gate_->is_quiet()) {
     return;  // a thread may still look at a group
   }
   state_->for_each_group([&](slot_group& group) {
@@ -285,6 +270,9 @@ void pool_core::remove_unused_groups() noexcept {
 // ---- numbers ------------------------------------------------------------------------------------
 
 resource_pool_stats pool_core::stats(const idle_cache* group) noexcept {
+  if (is_foreign()) {
+    return {};
+  }
   const std::lock_guard<counted_mutex> guard(mutex_);
   const idle_cache& cache = group != nullptr ? *group : *main_;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
@@ -296,6 +284,9 @@ resource_pool_stats pool_core::stats(const idle_cache* group) noexcept {
 void pool_core::for_each_stats_of(void (*f)(const void* key, const resource_pool_stats& stats,
                                             void* context),
                                   void* context) {
+  if (is_foreign()) {
+    return;
+  }
   const std::lock_guard<counted_mutex> guard(mutex_);
   state_->count_idle_slots();
   state_->for_each_group([&](slot_group& group) {

@@ -44,8 +44,7 @@ pool_core::pool_core(pool_settings settings, slot_maker make)
 
 pool_core::~pool_core() {
   unregister_listener();
-  // relaxed: of this thread, or of its parent before the fork
-  if (foreign_.load(std::memory_order_relaxed)) {
+  if (is_foreign()) {
     (void)runner_.release();  // its threads are not there
     return;
   }
@@ -89,11 +88,7 @@ void pool_core::run(effects& out, bool by_pool) noexcept {
     }
   } while (has_next(out));
   for (const lease_report& report : std::exchange(out.tell, {})) {
-    tell({.what = report.what,
-          .pool = name_or_own(report.pool),
-          .error = nullptr,
-          .text = {},
-          .leases = {report.lease}});
+    tell_lease(report);
   }
   call_all(out.call);
   if (out.drained) {
@@ -159,6 +154,21 @@ bool pool_core::is_valid(pool_slot& slot, const deadline& until) noexcept {
       slot, {within(settings_.validate_timeout, until).moment(), slot.maker->stop_token()}, text);
   tell_text(pool_event::kind::validate_failed, slot, text);
   return valid;
+}
+
+/// Nothing if there is no memory for the report.
+void pool_core::tell_lease(const lease_report& report) const noexcept {
+  std::vector<lease_info> leases;
+  try {
+    leases.push_back(report.lease);
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  tell({.what = report.what,
+        .pool = name_or_own(report.pool),
+        .error = nullptr,
+        .text = {},
+        .leases = std::move(leases)});
 }
 
 /// What a function of the factory threw, if it did.
@@ -236,8 +246,7 @@ void pool_core::tell(const pool_event& event) const noexcept {
 
 void pool_core::tick() noexcept {
   const auto alive = weak_from_this().lock();
-  // relaxed: see on_fork
-  if (foreign_.load(std::memory_order_relaxed)) {
+  if (is_foreign()) {
     return;
   }
   const nanos age = age_now(settings_, steady_now());
@@ -261,8 +270,7 @@ void pool_core::tick_by_pool() noexcept {
 
 acquire_outcome pool_core::acquire(acquire_call request) {
   const auto alive = shared_from_this();
-  // relaxed: see on_fork
-  if (foreign_.load(std::memory_order_relaxed)) {
+  if (is_foreign()) {
     return failed(acquire_failure::other_process, {});
   }
   if (thread_offset == 0) {
@@ -275,7 +283,9 @@ acquire_outcome pool_core::acquire(acquire_call request) {
   for (bool again = false; got.slot == nullptr; again = true) {
     begin_wait(waiter, request, again);
     if (waiter.group == nullptr) {
-      return {.grant = {}, .why = nullptr, .is_unknown_key = true};
+      return again && locked([this] { return state_->is_closed(); })
+                 ? failed(acquire_failure::closed, {})
+                 : acquire_outcome{.grant = {}, .why = nullptr, .is_unknown_key = true};
     }
     wait(waiter, request);
     if (!waiter.word.given()) {
@@ -438,8 +448,7 @@ void idle_cache::serve(leaving_mark& leaving) noexcept {
 
 /// A use has ended that needs more than a compare-and-swap.
 void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
-  // relaxed: see on_fork
-  if (foreign_.load(std::memory_order_relaxed)) {
+  if (is_foreign()) {
     return;
   }
   const auto alive = weak_from_this().lock();  // until the end of this function
@@ -481,8 +490,7 @@ bool pool_core::is_reset_by_pool(pool_slot& slot) const noexcept {
 
 /// The kernel decides what becomes of the slot.
 void pool_core::release_marked(const slot_grant& grant) noexcept {
-  // relaxed: see on_fork
-  if (foreign_.load(std::memory_order_relaxed)) {
+  if (is_foreign()) {
     return;
   }
   const auto alive = weak_from_this().lock();  // as above
@@ -493,8 +501,7 @@ void pool_core::release_marked(const slot_grant& grant) noexcept {
 
 /// The slot is idle already, and may be gone; its group stays until the mark ends.
 void pool_core::serve(idle_cache& group, leaving_mark& leaving) noexcept {
-  // relaxed: see on_fork
-  const auto alive = foreign_.load(std::memory_order_relaxed) ? nullptr : weak_from_this().lock();
+  const auto alive = is_foreign() ? nullptr : weak_from_this().lock();
   if (alive == nullptr) {  // then the slot has found its end already
     leaving.end();
     return;
@@ -511,16 +518,12 @@ void pool_core::discard_as(pool_slot& slot, destroy_reason why) noexcept {
 }
 
 void pool_core::discard(const slot_grant& grant) noexcept {
-  // relaxed: see on_fork
-  if (!foreign_.load(std::memory_order_relaxed)) {
-    (void)grant.slot->count_use(settings_.life.max_uses);
-    discard_as(*grant.slot, destroy_reason::discarded);
-  }
+  (void)grant.slot->count_use(settings_.life.max_uses);
+  discard_as(*grant.slot, destroy_reason::discarded);
 }
 
 void pool_core::detach(const slot_grant& grant) noexcept {
-  // relaxed: see on_fork
-  if (foreign_.load(std::memory_order_relaxed)) {
+  if (is_foreign()) {
     return;
   }
   const auto alive = weak_from_this().lock();  // as above
@@ -530,7 +533,10 @@ void pool_core::detach(const slot_grant& grant) noexcept {
 
 /// Under the mutex. Null: the key is not known.
 slot_group* pool_core::group_of(const group_finder& finder) const {
-  idle_cache* const cache = main_ != nullptr ? main_ : finder.find(finder.key, finder.table);
+  idle_cache* cache = main_;
+  if (cache == nullptr && forget_group_ != nullptr) {  // otherwise the pool, and its table, ended
+    cache = finder.find(finder.key, finder.table);
+  }
   return cache != nullptr ? &group_in(*cache) : nullptr;
 }
 

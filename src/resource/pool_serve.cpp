@@ -342,9 +342,9 @@ void pool_state::update(slot_group& group) noexcept {
   const std::uint32_t min_idle = makes_ahead() ? group.limits.min_idle : 0;
   const bool waits = group.retry.waits(now_.real);
   const std::uint32_t urgent = group.queue.count_urgent(settings_.reserve);
-  const std::uint32_t extra =
-      urgent == 0 ? 0
-                  : std::min(settings_.reserve, urgent + less(group.live, group.limits.max_size));
+  const std::uint32_t under_way = group.creating - group.outdated - group.kept;
+  const std::uint32_t beyond = less(less(group.live, group.limits.max_size), under_way);
+  const std::uint32_t extra = urgent == 0 ? 0 : std::min(settings_.reserve, urgent + beyond);
   const std::uint32_t wanted =
       closed_ || waits
           ? 0
@@ -389,6 +389,10 @@ void pool_state::tell_planner(slot_group& group) noexcept {
 /// is reached, ends what was not used for longest.
 void pool_state::feed() noexcept {
   while (slot_group* const group = room_.next()) {
+    if (runner_ == runner_kind::manual && out_.is_full()) {
+      settle_later(*group);  // the thread that is to create could not be woken
+      break;
+    }
     if (room_.is_full() && (group->wanted == 0 || evicting_ >= room_.wanted() || !evict())) {
       break;
     }

@@ -132,13 +132,17 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
 effects pool_state::on_look(acquire_waiter& waiter, const moment& now) noexcept {
   now_ = now;
   waiter.is_called = false;
+  if (runner_ == runner_kind::manual) {
+    end_late_waits();  // no other thread may come by
+  }
   if (wait_queue::contains(waiter)) {
     settle(*waiter.group, /*force=*/true);
   }
+  effects out = finish();
   if (waiter.word.open()) {
     waiter.word.begin_sleep();  // under the mutex, so that the next call finds it asleep
   }
-  return finish();
+  return out;
 }
 
 effects pool_state::on_cancelled(acquire_waiter& waiter, acquire_failure cause,
@@ -341,30 +345,51 @@ effects pool_state::on_tick(const moment& now) noexcept {
   if (runner_ == runner_kind::manual) {
     for_each_group([this](slot_group& group) { settle_later(group); });
   }
-  while (acquire_waiter* const waiter = deadlines_.first()) {
-    if (waiter->until.nanoseconds() > now.real || out_.is_full()) {
-      break;
-    }
-    slot_group& group = *waiter->group;
-    unlink(*waiter);
-    refuse(*waiter, acquire_failure::timed_out);
+  if (now.real >= next_sweep_ || now.age >= next_age_) {
+    sweep();
+  }
+  effects out = go_on();
+  is_ticking_ = false;
+  return out;
+}
+
+effects pool_state::on_more(const moment& now) noexcept {
+  now_ = now;
+  if (sweep_from_ != 0) {
+    sweep();
+  }
+  return go_on();
+}
+
+/// Ends what is due, and says whether there is more.
+effects pool_state::go_on() noexcept {
+  end_late_waits();
+  effects out = finish();
+  out.more |= sweep_from_ != 0 || has_late_wait();
+  return out;
+}
+
+bool pool_state::has_late_wait() const noexcept {
+  const acquire_waiter* const first = deadlines_.first();
+  return first != nullptr && first->until.nanoseconds() <= now_.real;
+}
+
+/// Of all groups; and looks at those with a retry that is due.
+void pool_state::end_late_waits() noexcept {
+  while (has_late_wait() && !out_.is_full()) {
+    acquire_waiter& waiter = *deadlines_.first();
+    slot_group& group = *waiter.group;
+    unlink(waiter);
+    refuse(waiter, acquire_failure::timed_out);
     settle_later(group);
   }
   while (slot_group* const group = timers_.first()) {
-    if (group->due > now.real) {
+    if (group->due > now_.real) {
       break;
     }
     set_due(*group, never);
     settle_later(*group);
   }
-  if (now.real >= next_sweep_ || now.age >= next_age_ || sweep_from_ != 0) {
-    sweep();
-  }
-  effects out = finish();
-  is_ticking_ = false;
-  const acquire_waiter* const late = deadlines_.first();
-  out.more |= sweep_from_ != 0 || (late != nullptr && late->until.nanoseconds() <= now.real);
-  return out;
 }
 
 nanos pool_state::next_look() const noexcept {
@@ -474,10 +499,6 @@ void pool_state::tell(pool_event::kind what, const pool_slot& slot) noexcept {
     }
   } catch (...) {  // no memory for a report, which a release must not fail for
   }
-}
-
-effects pool_state::on_more(const moment& now) noexcept {
-  return on_tick(now);
 }
 
 // ---- control ------------------------------------------------------------------------------------

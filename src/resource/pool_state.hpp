@@ -172,6 +172,9 @@ class pool_state {
   using unsettled_groups = deadline_heap<slot_group, turn_sooner, by_turn>;
 
   effects finish() noexcept;
+  effects go_on() noexcept;
+  [[nodiscard]] bool has_late_wait() const noexcept;
+  void end_late_waits() noexcept;
   // Waiters.
   void link(acquire_waiter& waiter, bool first) noexcept;
   void unlink(acquire_waiter& waiter) noexcept;

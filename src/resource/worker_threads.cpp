@@ -38,7 +38,7 @@ class worker_threads final : public task_runner {
       const std::lock_guard guard(mutex_);
       most_ = out.most_threads;
       tasks_.append(out.start);
-      if (all) {
+      if (all && !stopping_) {  // otherwise the caller sees to it
         take_all(out);
       }
       wakes = has_work() && idle_ != 0;
@@ -71,7 +71,7 @@ class worker_threads final : public task_runner {
 
   [[nodiscard]] std::size_t busy() noexcept override {
     const std::lock_guard guard(mutex_);
-    return busy_;
+    return busy_ + (has_work() ? 1 : 0);
   }
 
   [[nodiscard]] bool wait_until_idle(const deadline& until) noexcept override {

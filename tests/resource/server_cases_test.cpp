@@ -262,11 +262,18 @@ TEST(ServerCases, C13AForkedChildEndsNothing) {
   std::optional<resource_lease<connection>> lease = pool->acquire();
   const pid_t child = ::fork();
   if (child == 0) {
+    pool->flush();
+    (void)pool->kill(lease->handle());
+    pool->resize(0);
+    pool->suspend();
+    pool->resume();
+    pool->replace_factory(f);
+    const bool is_warm = pool->wait_until_idle(1, 1s);
     const auto refused = pool->try_acquire_for(1s);
     lease.reset();
     pool.reset();
-    ::_exit(!refused && refused.failure() == acquire_failure::other_process && *f.ended == 0 ? 0
-                                                                                             : 1);
+    const bool is_refused = !refused && refused.failure() == acquire_failure::other_process;
+    ::_exit(is_refused && !is_warm && *f.ended == 0 ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -513,6 +520,21 @@ TEST(ServerCases, AnAsynchronousCloseWaitsForLeases) {
   lease.reset();
   EXPECT_TRUE(eventually([&] { return left == 0; }));
   pool.reset();
+}
+
+TEST(ServerCases, AnAsynchronousCloseWaitsForNoOther) {
+  resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1});
+  auto lease = pool.acquire();
+  std::atomic<int> closed{0};
+  pool.async_close([&](const close_report& /*left*/) { ++closed; }, 20s);
+  const auto begin = steady_clock::now();
+  pool.async_close([&](const close_report& /*left*/) { ++closed; }, 0s);
+  EXPECT_TRUE(eventually([&] { return closed == 1; }));
+  pool.async_close([&](const close_report& /*left*/) { ++closed; }, 0s);
+  EXPECT_TRUE(eventually([&] { return closed == 2; }));
+  EXPECT_LT(since(begin), 10s);
+  lease.reset();
+  EXPECT_TRUE(eventually([&] { return closed == 3; }));
 }
 
 TEST(ServerCases, CallbacksMayBeMoveOnly) {

@@ -226,6 +226,7 @@ class idle_cache {
     pool_slot& slot = *grant.slot;
     thread_state& mine = gate_.mine();
     leaving_mark leaving(mine);
+    slot.forget_thread();  // the next one does not hold it until it says so
     if (!slot.put_back(grant.ticket)) [[unlikely]] {
       leaving.end();
       release_marked(grant);

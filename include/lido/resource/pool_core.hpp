@@ -11,7 +11,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "lido/concurrency/counted_mutex.hpp"
@@ -34,6 +33,7 @@ class slot_group;
 class task_runner;
 class wait_queue;
 struct effects;
+struct lease_report;
 struct moment;
 struct refusal;
 
@@ -175,10 +175,14 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
 
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
   void on_fork(std::uint32_t survivor) noexcept override;
+  /// In a process made by fork, whose mutex another thread may have held.
+  // relaxed (whole function): set by the one thread of that process
+  [[nodiscard]] bool is_foreign() const noexcept {
+    return foreign_.load(std::memory_order_relaxed);
+  }
 
   [[nodiscard]] bool flush_next(std::uint64_t round);
   void stop_creates() noexcept;
-  void end_closer() noexcept;
   void for_each_stats_of(void (*f)(const void* key, const resource_pool_stats& stats,
                                    void* context),
                          void* context);
@@ -199,6 +203,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
                                   const std::stop_token& stop) noexcept;
   void tell(const pool_event& event) const noexcept;
+  void tell_lease(const lease_report& report) const noexcept;
   void tell_text(pool_event::kind what, const pool_slot& slot,
                  const std::string& text) const noexcept;
   [[nodiscard]] const std::string& name_or_own(
@@ -235,8 +240,6 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   std::shared_ptr<pool_core> self_;  // while leases outlive the pool
   plain_mutex resizing_;             // one at a time; outside of mutex_
   plain_mutex ending_;               // one close stops the threads; outside of all others
-  std::thread closer_;               // of the last close_async; under resizing_
-  atomic<bool> is_closer_done_{false};
 };
 
 }  // namespace lido::detail

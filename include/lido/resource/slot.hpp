@@ -188,6 +188,7 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
     born_.store(now, std::memory_order_relaxed);
     expires_.store(end_of_life(now, limits, draw), std::memory_order_relaxed);
     uses_.store(0, std::memory_order_relaxed);
+    resets_by_pool_.store(false, std::memory_order_relaxed);
     used_until(now, limits);
     const slot_word seen = word();
     const slot_word ticket = seen.with_next_birth().with_next_turn().in(resource_state::in_use);

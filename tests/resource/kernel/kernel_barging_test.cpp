@@ -128,6 +128,17 @@ TEST_F(KernelManual, AThreadThatSleepsIsCalledToSeeToTheNextTry) {
   EXPECT_EQ(k.look('C'), "C creates 0");
 }
 
+TEST_F(KernelManual, AThreadThatLooksEndsWhatIsLate) {
+  k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1});
+  k.acquire('A');
+  k.has_created('A', true);
+  EXPECT_EQ(k.acquire('B'), "");
+  EXPECT_EQ(k.acquire('c', {.for_ms = 5}), "");
+  k.pass(10);
+  EXPECT_EQ(k.look('B'), "c: timed out");
+  EXPECT_EQ(k.pool().next_timer(), detail::never);
+}
+
 TEST_F(KernelManual, CreatesOfCallbacksAreTasks) {
   EXPECT_EQ(k.acquire('a'), "create 0");
   EXPECT_EQ(k.acquire('B'), "create 1");  // a is first

@@ -248,6 +248,18 @@ TEST(KernelOrder, TheReserveIsForUrgentWaitersAlone) {
   EXPECT_EQ(k.release('D'), "B has 0");
 }
 
+TEST(KernelOrder, OneUrgentWaiterTakesOneOfTheReserve) {
+  kernel k({.options = {.max_size = 1, .reserve = 2, .max_creating = 4}});
+  k.acquire('A');
+  k.created(0);
+  EXPECT_EQ(k.acquire('B'), "");
+  EXPECT_EQ(k.acquire('C', {.is_urgent = true}), "create 1");
+  EXPECT_EQ(k.tick(1), "");
+  EXPECT_EQ(k.acquire('D', {.is_urgent = true}), "create 2");
+  EXPECT_EQ(k.created(1), "C has 1");
+  EXPECT_EQ(k.created(2), "D has 2");
+}
+
 TEST(KernelOrder, AnUrgentCreateNeedNotWaitForOthers) {
   kernel k({.options = {.max_size = 2, .reserve = 1, .max_creating = 1}});
   EXPECT_EQ(k.acquire('A'), "create 0");  // and hangs
