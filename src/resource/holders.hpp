@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Those who have had a resource for longest.
+/// Internal. The leases that have been held for longest.
 #pragma once
 
 #include <algorithm>

@@ -210,7 +210,7 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
     try {
       both = std::stop_source();
       either = both.get_token();
-    } catch (const std::bad_alloc&) {  // then `create` does not hear of the acquirer's
+    } catch (const std::bad_alloc&) {  // then only a close or a flush stops it
     }
   }
   const auto end = [&both]() noexcept { (void)both.request_stop(); };

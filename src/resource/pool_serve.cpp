@@ -417,8 +417,8 @@ pool_slot* pool_state::take_empty(slot_group& group) noexcept {
   return slot;
 }
 
-/// By the runner; or, in a pool without threads, by the first waiter if that is a thread. If those
-/// it was for have ended meanwhile, there is none: nobody might tick.
+/// The runner creates; in a pool without threads the first waiter does, if it is a thread. If no
+/// waiter is left there, the create is undone, since no tick may come.
 void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
   (void)slot.move(resource_state::creating);
   slot.maker = group.hooks.get();

@@ -37,9 +37,8 @@ enum class runner_kind : std::uint8_t {
 ///     begins that would bring either over its limit.
 ///  I2 The bit of a slot is set if and only if the slot is idle, or in use without a mark.
 ///  I3 While a group has waiters that may be served, none of its resources is idle and fit.
-///  I4 An open waiter is in the queue of its group and in the heap of deadlines; a waiter whose
-///  wait
-///     the kernel has ended is in neither.
+///  I4 An open waiter is in the queue of its group and in the heap of deadlines. A waiter is in
+///     neither once the kernel has ended its wait.
 class pool_state {
  public:
   /// `seed` decides the jitter. Throws std::bad_alloc.

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Who runs the tasks of a pool: its threads, or `tick`.
+/// Internal. Runs the tasks of a pool, in its threads or in `tick`.
 #pragma once
 
 #include <cstddef>

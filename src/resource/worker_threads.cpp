@@ -171,7 +171,7 @@ class worker_threads final : public task_runner {
     }
   }
 
-  /// Where the system has no thread for a worker: tasks rather late than never.
+  /// Runs tasks in this thread, because the system has no thread for a worker.
   void run_alone() noexcept {
     for (work todo = take_alone(); !todo.empty(); todo = take_alone()) {
       run(todo);
@@ -184,7 +184,7 @@ class worker_threads final : public task_runner {
     return todo;
   }
 
-  /// One that is due is planned anew by the tick itself.
+  /// A tick plans the next one.
   [[nodiscard]] nanos next_tick(bool& is_over, bool& is_alone) noexcept {
     const std::lock_guard guard(mutex_);
     const nanos now = steady_now();

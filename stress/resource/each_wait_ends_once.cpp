@@ -241,7 +241,7 @@ class worker {
   stress::random random_;
 };
 
-/// Until all who wait have been told.
+/// Until all waiters have been told.
 void load(world& all, pool_type& pool, const settings& settings) {
   all.run.in_threads(all.run.options().threads,
                      [&](unsigned thread) { worker(all, pool, thread, settings).work(); });

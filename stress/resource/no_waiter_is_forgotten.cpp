@@ -1,4 +1,4 @@
-/// Tries to break: no resource has two users, none is lost, nobody who waits is forgotten.
+/// Tries to break: no resource has two users, none is lost, no waiter is forgotten.
 ///
 /// More threads than resources, factories that fail at random, waits that are cancelled or run out
 /// in the moment of being served, callbacks, urgent acquires, and one thread that kills what others
@@ -241,7 +241,7 @@ void meddle(stress::run& run, pool_type& pool, unsigned size) {
   pool.resize(size);
 }
 
-/// Workers, the meddler, and somebody who ticks until all who wait are served.
+/// Workers, the meddler, and a thread that ticks until all waiters are served.
 void load(stress::run& run, pool_type& pool, totals& totals, const settings& settings) {
   const std::chrono::seconds patience(settings.patience);
   std::atomic<bool> done{false};
@@ -289,7 +289,7 @@ void check_end(const stress::run& run, pool_type& pool, const totals& totals,
 template <class Factory>
 void work_with(stress::run& run, const Factory& factory, const settings& settings) {
   totals totals;
-  // Nobody has as much time as an answer might take.
+  // No waiter has as much time as an answer might take.
   const std::chrono::seconds longest_answer(settings.leave != 0 ? 2 * settings.patience : 5);
   pool_type pool(
       factory,

@@ -170,7 +170,7 @@ class witness {
   std::optional<bool>* has_ended_;
 };
 
-// Nobody posts through a strand while that ends.
+// No thread posts through a strand while that ends.
 TYPED_TEST(AsioStrands, WaitsEndBeforeStrandsThatAreNewerThanTheFirst) {
   this->pool.resize(1);
   std::optional<bool> strand_has_ended;

@@ -66,7 +66,7 @@ TEST(KeyedUses, EachWayToAcquireHeedsItsToken) {
   }
 }
 
-// Neither what is idle nor room: nobody waits who is stopped from the start.
+// An acquire that is stopped from the start takes neither idle resources nor room.
 TEST(KeyedUses, WhoIsStoppedBeforeItAsksTakesNothing) {
   links pool(make_link, options_of(1, 1));
   pool.acquire("a").reset();

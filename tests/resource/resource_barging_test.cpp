@@ -20,7 +20,7 @@ using test::fake_pool;
 
 class ResourceBarging : public test::resource_in_each_mode {};
 
-// Not each time: who was woken may have been faster.
+// Not each time: the woken waiter may be faster.
 TEST_P(ResourceBarging, A6WhoAsksNextMayTakeWhatHasComeBack) {
   fake_pool& pool = start({.max_size = 1, .queueing = queueing::barging});
   int overtook = 0;
@@ -36,8 +36,7 @@ TEST_P(ResourceBarging, A6WhoAsksNextMayTakeWhatHasComeBack) {
   EXPECT_GT(overtook, 0);
 }
 
-// The bound of A6, it ages: who was overtaken for long is handed the next one, before anybody can
-// ask for it.
+// The bound of A6: a waiter that was overtaken for long is handed the next resource.
 TEST_P(ResourceBarging, A6NobodyIsOvertakenForLong) {
   fake_pool& pool = start({.max_size = 1, .queueing = queueing::barging});
   int overtaken = 0;
@@ -62,7 +61,7 @@ TEST_P(ResourceBarging, A6NobodyIsOvertakenForLong) {
   EXPECT_GT(overtaken, 0);
 }
 
-// boostorg/mysql #509: who gives up swallows the wake-up of the next.
+// boostorg/mysql #509: a waiter that gives up swallows the wake-up of the next.
 TEST_P(ResourceBarging, A2WhoGivesUpPassesOnWhatItWasWokenFor) {
   fake_pool& pool = start({.max_size = 1, .queueing = queueing::barging});
   for (int i = 0; i < 100; ++i) {
@@ -83,7 +82,7 @@ TEST_P(ResourceBarging, A2WhoGivesUpPassesOnWhatItWasWokenFor) {
   }
 }
 
-// Who would have to look may be in a callback; then what comes back is for the others.
+// A waiter in a callback cannot look; then what comes back is for the others.
 TEST_P(ResourceBarging, WhoCallsACallbackIsNotWaitedFor) {
   fake_pool& pool = start({.max_size = 3,
                            .queueing = queueing::barging,
@@ -113,7 +112,7 @@ TEST_P(ResourceBarging, WhoCallsACallbackIsNotWaitedFor) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);
 }
 
-// Who was woken for a new resource needs no other.
+// A waiter that was woken for a new resource needs no other.
 TEST_P(ResourceBarging, NoMoreAreMadeThanAreWaitedFor) {
   fake_pool& pool = start({.max_size = 10, .queueing = queueing::barging});
   pool.acquire().reset();

@@ -33,8 +33,8 @@ struct counted_stubs {
   void destroy(stub& /*ended*/, destroy_reason /*reason*/) const noexcept { --*alive; }
 };
 
-// POOL-419: counters corrupted when return and invalidate race. Who kills is another than who has
-// it, and returns at the same time.
+// POOL-419: counters corrupted when return and invalidate race. One thread kills while
+// another releases.
 TEST(ResourceCounts, B1CountsSurviveKillsBesideReleases) {
   std::atomic<int> alive{0};
   resource_pool<stub> pool(counted_stubs{&alive},
@@ -155,7 +155,7 @@ TEST(ResourceThreads, C2C4ThreadsThatStayKeepNothingOfAPoolThatHasGone) {
   EXPECT_EQ(server.alive, 0) << "with all threads alive";
 }
 
-// HikariCP #442 (A14): but who had a resource last is not taken for who has it.
+// HikariCP #442 (A14): the last holder of a resource is not taken for its present one.
 TEST(ResourceHolders, A14NobodyHoldsWhatTheyGaveBack) {
   test::fake_server server;
   fake_pool pool(
@@ -184,7 +184,7 @@ TEST(ResourceCreates, A8ACreateGoesOnWithoutItsWaiter) {
   EXPECT_EQ(server.creates, 1);
 }
 
-// deadpool-rs/deadpool #462 (A9): who waits for a create cannot have what comes back meanwhile.
+// deadpool-rs/deadpool #462 (A9): a waiter for a create cannot have what comes back meanwhile.
 TEST(ResourceCreates, A9AReturnServesWhoWaitsForACreate) {
   test::fake_server server;
   fake_pool pool(test::fake_factory{&server}, {.max_size = 2});
@@ -241,8 +241,8 @@ TEST(ResourceCreates, A9WhoseCreateFailsHasWhatCameBackMeanwhile) {
   making.join();
 }
 
-// apache/commons-pool PR #346 (A15): where nobody ticks, whoever sleeps while another makes the
-// resource has to go on with it if that fails.
+// apache/commons-pool PR #346 (A15): without ticks a sleeping waiter creates the resource itself
+// if the create of another fails.
 TEST(ResourceCreates, A15AFailureIsTakenOverByWhoWaits) {
   test::fake_server server;
   server.slow = true;

@@ -251,7 +251,7 @@ TEST(ResourceFactory, A11ValidationsKeepToTheTimeOfTheAcquire) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
 }
 
-// Who does not wait has the time of one validation, however many are to come.
+// An acquire that does not wait takes the time of one validation, however many are due.
 TEST(ResourceFactory, A11ValidationsTakeNoMoreThanOneOfWhoDoesNotWait) {
   constexpr std::size_t size = 40;
   std::atomic<bool> dead{false};

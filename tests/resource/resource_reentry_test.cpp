@@ -243,7 +243,7 @@ TEST_F(ResourceReentry, Events) {
 
 TEST_F(ResourceReentry, CallbacksOfThoseWhoWait) {
   start({.max_size = 1});
-  guest.ignored = {call::reset};  // room for one more would serve whoever waits
+  guest.ignored = {call::reset};  // room for one more would serve the waiters
   std::stop_source stop;
   const auto wait = [&](std::chrono::nanoseconds time) {
     guest.seen.clear();

@@ -148,7 +148,7 @@ TEST_F(ResourceReports, AFailedCreateIsReportedWithItsError) {
   EXPECT_EQ(told, std::vector<std::string>{"orders: connection refused"});
 }
 
-// HikariCP #808 (E1): who has them, now. Vibur (E5): also in the error.
+// HikariCP #808 (E1): the present holders. Vibur (E5): also in the error.
 TEST_F(ResourceReports, E1E5HoldersAreListed) {
   fake_pool& pool = start({.max_size = 1, .detect_hold_and_wait = false});
   fill(pool, 1);

@@ -1,4 +1,4 @@
-// Who validates, and for how long. The letters are those of docs/reference/tests.md.
+// Which thread validates, and for how long. The letters are those of docs/reference/tests.md.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,7 +19,7 @@ using test::eventually;
 
 using ResourceValidation = test::DistantPeer;
 
-// Whoever has no time for the answer leaves the question to the pool.
+// An acquire without time for the answer leaves the validation to the pool.
 TEST_F(ResourceValidation, A11ABriefAcquireEndsNoHealthyResource) {
   links pool(distant{&all}, {.max_size = 4, .validate_if_idle_longer_than = 0ns});
   let_grow_stale(pool, 4);
@@ -78,7 +78,7 @@ TEST_F(ResourceValidation, A7ACallbackWhoseResourceWasUnfitGetsAnother) {
   }
 }
 
-// Nobody wants to know any more.
+// No waiter is left.
 TEST_F(ResourceValidation, CloseWaitsForNoAnswer) {
   links pool(distant{&all}, {.max_size = 4, .validate_if_idle_longer_than = 0ns});
   let_grow_stale(pool, 4);
@@ -94,7 +94,7 @@ TEST_F(ResourceValidation, CloseWaitsForNoAnswer) {
 }
 
 // What has just been made is good: if it were asked at once, one that says no would be made again
-// and again by whoever happens to be there.
+// and again.
 TEST_F(ResourceValidation, ANewOneIsNotAsked) {
   for (const maintenance mode : {maintenance::background, maintenance::by_tick}) {
     links pool(distant{&all},

@@ -143,8 +143,7 @@ TEST_P(ResourceWaiting, A11A12TimesAreKept) {
   EXPECT_EQ(failure_of(pool, -5ms), acquire_failure::timed_out);
 }
 
-// A wake-up that says nothing: who waits goes on for the rest of its time, and still gets what
-// comes.
+// A spurious wake-up: the waiter goes on for the rest of its time, and still gets what comes.
 TEST_P(ResourceWaiting, A12WhoIsWokenForNothingWaitsOn) {
   fake_pool& pool = start({.max_size = 1});
   fake_lease held = pool.acquire();
@@ -274,7 +273,7 @@ long sleeps_of_crowd(fake_pool& pool, unsigned crowd) {
       const fake_lease mine = pool.acquire_for(30s);
       sleeps += sleeps_of_this_thread() - before;
       EXPECT_TRUE(mine);
-      std::this_thread::sleep_for(5ms);  // who was woken for nothing sleeps again
+      std::this_thread::sleep_for(5ms);  // a waiter that was woken for nothing sleeps again
     });
   }
   EXPECT_TRUE(eventually([&] { return pool.stats().waiters == crowd; }));
@@ -391,7 +390,7 @@ TEST_F(ResourceGivenTimes, WhoIsStoppedBeforeItAsksGetsNothing) {
   EXPECT_EQ(pool.stats().idle, 1U);
 }
 
-// ---- who is served first -----------------------------------------------------------------------
+// ---- the order of waiters ----------------------------------------------------------------------
 
 class ResourceOrder : public test::resource_in_each_mode {
  protected:
@@ -428,7 +427,7 @@ TEST_P(ResourceOrder, A6WhoComesFirstHasTheFirstNewResource) {
   serve_each_mixture(/*discard=*/true);
 }
 
-// What comes back is for who waits, however often others ask meanwhile.
+// What comes back is for waiters, however often others ask meanwhile.
 TEST_P(ResourceOrder, A6NewcomersDoNotCutIn) {
   fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 1h});
   int cut_in = 0;

@@ -25,8 +25,8 @@ enum class acquire_failure : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(acquire_failure cause) noexcept;
 
-/// `what()` names the pool, the cause, the counts, the last error of `create` if one failed since
-/// one went well, and who has held resources for longest.
+/// `what()` names the pool, the cause, the counts, the last error of `create` if none succeeded
+/// afterwards, and the threads that have held resources for longest.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): moves copy, so the details stay
 class acquire_error : public std::runtime_error {
  public:
@@ -55,8 +55,7 @@ class acquire_error : public std::runtime_error {
   [[nodiscard]] const std::exception_ptr& create_error() const noexcept {
     return details_->create_error;
   }
-  /// The text names their threads alone; `where()` of each tells the place, as in callbacks and
-  /// coroutines only that can.
+  /// The text names their threads; `where()` of each names the code that acquired it.
   [[nodiscard]] const std::vector<lease_info>& holders() const noexcept {
     return details_->holders;
   }

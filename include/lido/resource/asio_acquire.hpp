@@ -100,16 +100,9 @@ struct with_code {
 };
 
 struct with_result {
-  template <class Handler, class R>
-  void operator()(Handler& handler, acquire_result<R> result) const {
+  template <class Handler, class Result>
+  void operator()(Handler& handler, Result result) const {
     handler(std::move(result));
-  }
-};
-
-struct with_report {
-  template <class Handler>
-  void operator()(Handler& handler, close_report report) const {
-    handler(std::move(report));
   }
 };
 
@@ -124,6 +117,17 @@ auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
                waiting->stop_token());
       },
       token, std::move(begin), std::move(stop));
+}
+
+/// An acquire. `key`: of a pool with keys, which copies it; nothing otherwise.
+template <class Signature, class Finish, class Pool, class Timeout, class Token, class... Key>
+auto acquire(Pool& pool, lido::detail::place at, Timeout timeout, Token&& token,
+             std::stop_token stop, Key... key) {
+  return initiate<acquire_result<typename Pool::value_type>, Signature, Finish>(
+      [from = &pool, at, timeout, ... key = std::move(key)](auto callback, std::stop_token stops) {
+        from->async_acquire_at(at, key..., std::move(callback), timeout, std::move(stops));
+      },
+      std::move(stop), std::forward<Token>(token));
 }
 
 }  // namespace detail_asio
@@ -142,13 +146,9 @@ template <class Pool, class CompletionToken, class Rep, class Period>
                                                  CompletionToken&& token,
                                                  std::stop_token stop = {}) {
   using R = typename Pool::value_type;
-  return detail_asio::initiate<acquire_result<R>, void(asio_error_code, resource_lease<R>),
-                               detail_asio::with_code>(
-      [from = &pool, at = lido::detail::place::here(), timeout](auto callback,
-                                                                std::stop_token stops) {
-        from->async_acquire_at(at, std::move(callback), timeout, std::move(stops));
-      },
-      std::move(stop), std::forward<CompletionToken>(token));
+  return detail_asio::acquire<void(asio_error_code, resource_lease<R>), detail_asio::with_code>(
+      pool, lido::detail::place::here(), timeout, std::forward<CompletionToken>(token),
+      std::move(stop));
 }
 
 /// The same, up to the pool's `acquire_timeout`.
@@ -164,13 +164,9 @@ template <class Pool, class CompletionToken, class Rep, class Period>
                                                      CompletionToken&& token,
                                                      std::stop_token stop = {}) {
   using R = typename Pool::value_type;
-  return detail_asio::initiate<acquire_result<R>, void(acquire_result<R>),
-                               detail_asio::with_result>(
-      [from = &pool, at = lido::detail::place::here(), timeout](auto callback,
-                                                                std::stop_token stops) {
-        from->async_acquire_at(at, std::move(callback), timeout, std::move(stops));
-      },
-      std::move(stop), std::forward<CompletionToken>(token));
+  return detail_asio::acquire<void(acquire_result<R>), detail_asio::with_result>(
+      pool, lido::detail::place::here(), timeout, std::forward<CompletionToken>(token),
+      std::move(stop));
 }
 
 /// Of a pool with keys; `key` is copied.
@@ -180,20 +176,16 @@ template <class Pool, class CompletionToken, class Rep, class Period>
                                                  CompletionToken&& token,
                                                  std::stop_token stop = {}) {
   using R = typename Pool::value_type;
-  return detail_asio::initiate<acquire_result<R>, void(asio_error_code, resource_lease<R>),
-                               detail_asio::with_code>(
-      [from = &pool, at = lido::detail::place::here(), timeout, key = std::move(key)](
-          auto callback, std::stop_token stops) {
-        from->async_acquire_at(at, key, std::move(callback), timeout, std::move(stops));
-      },
-      std::move(stop), std::forward<CompletionToken>(token));
+  return detail_asio::acquire<void(asio_error_code, resource_lease<R>), detail_asio::with_code>(
+      pool, lido::detail::place::here(), timeout, std::forward<CompletionToken>(token),
+      std::move(stop), std::move(key));
 }
 
 /// Closes the pool without blocking: waits in a thread of its own for leases, up to `timeout`. The
 /// completion signature is `void(close_report)`. Cancellation is ignored.
 template <class Pool, class CompletionToken, class Rep, class Period>
 auto async_close(Pool& pool, std::chrono::duration<Rep, Period> timeout, CompletionToken&& token) {
-  return detail_asio::initiate<close_report, void(close_report), detail_asio::with_report>(
+  return detail_asio::initiate<close_report, void(close_report), detail_asio::with_result>(
       [from = &pool, timeout](auto callback, const std::stop_token& /*stop*/) {
         from->async_close(std::move(callback), timeout);
       },

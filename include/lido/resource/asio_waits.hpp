@@ -31,10 +31,10 @@ class asio_wait : public std::enable_shared_from_this<asio_wait> {
   bool linked_ = false;
 };
 
-/// Those of one context. Whoever ends a wait, and the end of the context, may come at the same
-/// moment: which of them has the operation is decided under a mutex. Who posts a handler then is
-/// counted, and the end of the context waits for it: a post may destroy what it is to run, which is
-/// the user's, so that no mutex is held.
+/// The operations of one context. A thread that ends a wait and the end of the context may come at
+/// the same moment; a mutex decides which of them gets the operation. Posts of handlers are
+/// counted, and the end of the context waits for them. No mutex is held during a post, since it may
+/// destroy the user's handler.
 class asio_waits {
  public:
   /// While one of these lives, the context does.
@@ -174,8 +174,8 @@ concept names_context = requires(const Executor& executor) {
   net::use_service<asio_waits_service<Executor>>(executor.context());
 };
 
-/// Of the context of this executor; those of an executor without one, which cannot end, are of
-/// nobody.
+/// Of the executor's context. An executor without a context, which cannot end, has an object of its
+/// own.
 template <class Executor>
 std::shared_ptr<asio_waits> waits_beside(const Executor& executor) {
   if constexpr (net::can_query<const Executor&, net::execution::context_t>::value) {

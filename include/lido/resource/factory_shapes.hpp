@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Words for what is wrong with a factory whose functions a pool would not find.
+/// Internal. Compile errors for factories with functions that a pool would not find.
 #pragma once
 
 #include <concepts>

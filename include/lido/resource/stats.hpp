@@ -26,7 +26,7 @@ struct resource_handle {
 struct lease_info {
   resource_handle resource;
   std::chrono::nanoseconds held_for{0};
-  std::uint32_t thread = 0;       ///< who acquired it, as the system numbers threads; 0: not known
+  std::uint32_t thread = 0;       ///< that acquired it, as the system numbers it; 0: not known
   const void* address = nullptr;  ///< in the code that acquired it
   bool exempt = false;            ///< from reports, by `lease.expect_long_use()`
   std::string key;                ///< as text, where a keyed pool tells of all keys; else empty
@@ -60,8 +60,8 @@ struct resource_pool_stats {
   std::uint64_t suspected_leaks = 0;  ///< leases reported so far
   std::uint64_t mutex_locks = 0;      ///< of the pool's mutex: none for idle, valid resources
 
-  /// Real time in the queue, of each stay there that ended with a resource. What whoever was given
-  /// it takes to validate it comes on top, and so does the next stay if it was not fit.
+  /// Real time in the queue, of each stay there that ended with a resource. A validation by the
+  /// waiter itself is not included.
   std::chrono::nanoseconds waited_for{0};
   std::chrono::nanoseconds longest_wait{0};
   /// Real time of the creates that went well.

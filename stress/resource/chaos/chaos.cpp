@@ -1,4 +1,4 @@
-/// Tries to break: whatever happens to a backend, to those who wait and to the pool itself, nothing
+/// Tries to break: whatever happens to a backend, to waiters and to the pool itself, nothing
 /// is lost, nobody is forgotten, every wait ends in time, and the pool serves again once it can.
 ///
 /// Threads ask a real server through one pool, with short deadlines and stop tokens; others wait by
@@ -138,7 +138,7 @@ void crowd(stress::run& run, subject& of, record& all, const settings& settings)
   }
 }
 
-/// Those who wait are refused only where a pool has nothing left that may come back: so what it has
+/// Waiters are refused only where a pool has nothing left that may come back: so what it has
 /// goes, too.
 void lock_out(subject& of, chaos::pool_type& pool, record& all) {
   of.lock_out(/*on=*/true);

@@ -39,7 +39,7 @@ struct record {
   std::atomic<std::uint64_t> resizes{0};
   std::atomic<std::uint64_t> flushes{0};
   std::atomic<std::uint64_t> suspends{0};
-  std::atomic<std::uint64_t> kills{0};  ///< of resources, by who has them
+  std::atomic<std::uint64_t> kills{0};  ///< of resources, by their holders
   std::atomic<std::uint64_t> kills_of_others{0};
   std::atomic<std::uint64_t> slow_connects{0};  ///< took longer than they should
   std::atomic<std::int64_t> slowest_connect_ms{0};
