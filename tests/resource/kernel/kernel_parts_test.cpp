@@ -114,5 +114,16 @@ TEST(KernelParts, ABackoffWithoutEndDoesNotOverflow) {
   }
 }
 
+TEST(KernelParts, RetriesAreDrawnFromTheWholeDelay) {
+  detail::retry_backoff backoff(100, 300);
+  for (const detail::nanos limit : {100, 200, 300, 300}) {
+    detail::retry_backoff soon = backoff;
+    soon.failed(1000, 0.0, /*permanent=*/false);
+    EXPECT_EQ(soon.at(), 1001);
+    backoff.failed(1000, 0.5, /*permanent=*/false);
+    EXPECT_EQ(backoff.at(), 1001 + limit / 2);
+  }
+}
+
 }  // namespace
 }  // namespace lido::detail
