@@ -1,6 +1,7 @@
 // What is done to a pool as a whole, and what it says about itself.
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "../concurrency/uncancelled.hpp"
