@@ -1,5 +1,6 @@
-/// What resource pools do beside lending: refusals while so many leases are out, and ticks over so
-/// many idle resources. And the look that a lease takes at active exceptions.
+/// What resource pools do beside lending: refusals while so many leases are out, ticks over so many
+/// idle resources, moves of places between keys, and the look that a lease takes at active
+/// exceptions.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -112,6 +113,30 @@ void tick_with_keys(benchmark::State& state) {
   }
 }
 
+/// Each acquire takes the place of the key that was not used for longest: one resource ends, and
+/// another is created.
+void move_place(benchmark::State& state) {
+  const auto places = static_cast<unsigned>(state.range(0));
+  const fast_clock clock;
+  std::size_t created = 0;
+  keyed_pool all([&created](unsigned) { return static_cast<int>(++created); },
+                 {.max_total = places, .each_key = by_tick(1, clock)});
+  unsigned key = 0;
+  const auto use_next = [&] {
+    (void)all.acquire(key);
+    key = (key + 1) % (2 * places);
+  };
+  while (created < places) {
+    use_next();
+  }
+  for (auto _ : state) {
+    use_next();
+  }
+  if (created != places + static_cast<std::size_t>(state.iterations())) {
+    state.SkipWithError("a place did not move");
+  }
+}
+
 /// At its beginning and at its end.
 void unwinding_check(benchmark::State& state) {
   for (auto _ : state) {
@@ -126,6 +151,7 @@ BENCHMARK_TEMPLATE(refused, by_result)->Arg(10)->Arg(10'000);
 BENCHMARK_TEMPLATE(refused, by_throw)->Arg(10)->Arg(10'000);
 BENCHMARK(tick)->Arg(10)->Arg(10'000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(tick_with_keys)->Arg(10)->Arg(10'000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(move_place)->Arg(100)->Arg(10'000);
 BENCHMARK(unwinding_check);
 
 }  // namespace

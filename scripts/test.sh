@@ -18,7 +18,7 @@ cd "$(dirname "$0")/.."
 scope=share
 soak=no
 setup=()
-stress_seconds=1
+stress_seconds=0.5 # a run of a driver
 fuzz_seconds=12
 executions=30000 # of a small scenario; a large one gets a tenth
 most_seconds=300 # for a test that does not say so itself
@@ -38,6 +38,7 @@ done
 all_types=OFF
 if [ $scope = all ]; then
   all_types=ON
+  [ "$stress_seconds" != 0.5 ] || stress_seconds=1
   [ $executions -gt 30000 ] || executions=300000
 fi
 
