@@ -18,10 +18,11 @@ bool pool_core::acquire_async(const acquire_call& request,
   }
   if (main_ != nullptr && !request.stop.stop_requested()) {
     slot_grant idle = main_->try_acquire_last(request.at);
-    idle = idle.slot != nullptr ? idle : main_->try_acquire_lowest(request.at);
+    idle = idle.slot != nullptr ? idle : main_->take_lowest();
     if (idle.slot != nullptr) {
-      idle.slot->forget_thread();  // it may be used by any thread
-      idle.slot->reset_by_pool();
+      // It may be used by any thread.
+      idle.slot->note_holder(gate_->now(), 0, std::uncaught_exceptions(), request.at);
+      idle.slot->resets_by_pool.set(true);
       const uncancelled guard;
       done->complete({.grant = idle, .why = nullptr});
       return true;
@@ -60,7 +61,7 @@ void callback_waiter::ended(acquire_waiter& waiter) noexcept {
   if (self->word.given()) {
     outcome.grant = self->grant;
     self->grant.slot->note_holder(core.state_->gate.now(), 0, std::uncaught_exceptions(), self->at);
-    self->grant.slot->reset_by_pool();
+    self->grant.slot->resets_by_pool.set(true);
   } else {
     outcome = core.failed(self->cause(), self->why);
   }

@@ -18,9 +18,9 @@ namespace lido::detail {
 [[nodiscard]] inline lease_info info_of(const pool_slot& slot, nanos age) {
   return {.resource = {.place = slot.number, .birth = slot.word().birth()},
           .held_for = std::chrono::nanoseconds(slot.held_for(age)),
-          .thread = slot.thread(),
-          .address = slot.address(),
-          .exempt = slot.quiet_for() == never,
+          .thread = slot.thread.get(),
+          .address = slot.address.get(),
+          .exempt = slot.quiet_for.get() == never,
           .key = {}};
 }
 

@@ -3,19 +3,6 @@
 
 namespace lido::detail {
 
-slot_grant idle_cache::try_acquire_lowest(place at) noexcept {
-  slot_grant found;
-  if (is_held()) {
-    return found;
-  }
-  (void)find_maybe_idle([&](pool_slot& slot) {
-    const bool is_fit = slot.state() == resource_state::idle && slot.is_fresh(gate_.now(), epoch());
-    found = is_fit ? try_take(slot, at) : slot_grant{};
-    return found.slot != nullptr;
-  });
-  return found;
-}
-
 slot_grant idle_cache::take_lowest() noexcept {
   slot_grant found;
   if (!is_held()) {
@@ -60,8 +47,7 @@ bool idle_cache::add(pool_slot& slot) noexcept {
   }
   const auto bit = static_cast<std::uint32_t>(std::countr_one(chunk->taken));
   chunk->taken |= std::uint64_t{1} << bit;
-  // relaxed: (9) publishes it
-  chunk->slots[bit].store(&slot, std::memory_order_relaxed);
+  chunk->slots[bit].set(&slot);  // (9) publishes it
   slot.record.cache = this;
   slot.record.position = base + bit;
   return true;
@@ -72,8 +58,7 @@ void idle_cache::remove(pool_slot& slot) noexcept {
   position_chunk& chunk = *chunk_of(slot.record.position);
   const std::uint32_t bit = slot.record.position % 64;
   chunk.taken &= ~(std::uint64_t{1} << bit);
-  // relaxed: a thread that still sees the slot finds that it is not idle
-  chunk.slots[bit].store(nullptr, std::memory_order_relaxed);
+  chunk.slots[bit].set(nullptr);  // a thread that still sees the slot finds that it is not idle
   slot.record.cache = nullptr;
 }
 

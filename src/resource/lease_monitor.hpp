@@ -25,7 +25,7 @@ class lease_monitor {
   [[nodiscard]] std::uint8_t look_at(const pool_slot& slot, nanos age) noexcept {
     const nanos held = slot.held_for(age);
     next_.note(slot, held);
-    const nanos quiet = slot.quiet_for();
+    const nanos quiet = slot.quiet_for.get();
     if (!watching_ || quiet >= held) {
       return 0;
     }

@@ -303,7 +303,7 @@ acquire_outcome pool_core::acquire(acquire_call request) {
 /// The idle resource in the lowest place, if it is fresh. Of a key: found under the mutex.
 slot_grant pool_core::try_acquire_slow(const acquire_call& request) {
   if (main_ != nullptr) {
-    return main_->try_acquire_lowest(request.at);
+    return main_->take_lowest();
   }
   const std::lock_guard<counted_mutex> guard(mutex_);
   slot_group* const group = group_of(request.group);
@@ -397,7 +397,7 @@ slot_grant pool_core::use(acquire_waiter& waiter, const acquire_call& request) n
     return waiter.grant;
   }
   const bool valid = is_valid(slot, request.until);
-  if (valid && slot.epoch() == slot.record.cache->epoch()) {
+  if (valid && slot.epoch.get() == slot.record.cache->epoch()) {
     slot.validated(gate_->now(), settings_.life);
     return waiter.grant;
   }
@@ -407,7 +407,7 @@ slot_grant pool_core::use(acquire_waiter& waiter, const acquire_call& request) n
 
 bool pool_core::holds_any(std::uint32_t thread) const noexcept {
   return state_->table.find([&](const pool_slot& slot) {
-    return slot.thread() == thread && slot.state() == resource_state::in_use;
+    return slot.thread.get() == thread && slot.state() == resource_state::in_use;
   }) != nullptr;
 }
 
@@ -453,7 +453,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   }
   const auto alive = weak_from_this().lock();  // until the end of this function
   pool_slot& slot = *grant.slot;
-  if (unwound || slot.uses() >= settings_.life.max_uses) {
+  if (unwound || slot.uses.get() >= settings_.life.max_uses) {
     discard_as(slot, unwound ? destroy_reason::discarded : destroy_reason::used_up);
     return;
   }
@@ -482,7 +482,8 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
 }
 
 bool pool_core::is_reset_by_pool(pool_slot& slot) const noexcept {
-  const bool is_async = slot.take_reset_by_pool();
+  const bool is_async = slot.resets_by_pool.get();
+  slot.resets_by_pool.set(false);
   return settings_.reset_by == lido::reset_by::automatic
              ? is_async && settings_.maintenance == lido::maintenance::background
              : settings_.reset_by == lido::reset_by::pool_threads;

@@ -13,7 +13,7 @@ namespace lido::detail {
 void pool_state::list(slot_group& group, pool_slot& slot) noexcept {
   group.set_maybe_idle(slot, /*on=*/true);
   if (has_groups_ && !used_slots::contains(slot)) {
-    slot.record.seen_use = slot.last_used();
+    slot.record.seen_use = slot.last_used.get();
     used_.push(slot);
   }
 }
@@ -28,7 +28,7 @@ bool pool_state::needs_validation(const slot_group& group, const pool_slot& slot
 }
 
 destroy_reason pool_state::why_over(const pool_slot& slot) const noexcept {
-  return now_.age >= slot.expires() ? destroy_reason::too_old : destroy_reason::flushed;
+  return now_.age >= slot.expires.get() ? destroy_reason::too_old : destroy_reason::flushed;
 }
 
 /// An idle resource that needs no look, in use from now on; or null. What is over ends, and the
@@ -422,8 +422,8 @@ pool_slot* pool_state::take_empty(slot_group& group) noexcept {
 void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
   (void)slot.move(resource_state::creating);
   slot.maker = group.hooks.get();
-  slot.set_key_hash(group.key_hash);
-  slot.set_epoch(group.epoch());
+  slot.key_hash.set(group.key_hash);
+  slot.epoch.set(group.epoch());
   slot.record.task = slot_task::create;
   room_.begin_create(group, slot);
   if (is_for_waiter(group, slot)) {
@@ -473,7 +473,7 @@ bool pool_state::evict() noexcept {
 bool pool_state::is_evicted(pool_slot& slot) noexcept {
   slot_group& group = group_of(slot);
   slot_word ticket;
-  if (slot.state() == resource_state::idle && slot.last_used() != slot.record.seen_use) {
+  if (slot.state() == resource_state::idle && slot.last_used.get() != slot.record.seen_use) {
     used_.remove(slot);
     list(group, slot);
   } else if (slot.take(ticket, resource_state::checking)) {

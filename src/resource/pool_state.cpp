@@ -234,7 +234,7 @@ effects pool_state::on_detached(pool_slot& slot, const moment& now) noexcept {
   slot_group& group = group_of(slot);
   report_return(slot);
   group.totals.detached += 1;
-  group.totals.uses += slot.uses();
+  group.totals.uses += slot.uses.get();
   unlist(group, slot);
   empty_slot(group, slot);
   settle(group);
@@ -256,7 +256,7 @@ effects pool_state::on_destroyed(pool_slot& slot, const moment& now) noexcept {
   --group.closing;
   evicting_ -= slot.record.is_evicted ? 1 : 0;
   ++group.totals.destroyed[static_cast<std::size_t>(slot.record.reason)];
-  group.totals.uses += slot.uses();
+  group.totals.uses += slot.uses.get();
   empty_slot(group, slot);
   end_deadlock(group);
   settle(group);
@@ -454,13 +454,13 @@ void pool_state::look_after(pool_slot& slot) noexcept {
     if (slot.take(ticket, resource_state::checking)) {
       close_slot(group, slot, why_over(slot));
     }
-  } else if (now_.age - slot.last_used() >= settings_.life.idle_timeout &&
+  } else if (now_.age - slot.last_used.get() >= settings_.life.idle_timeout &&
              group.idle_seen > group.limits.min_idle) {
     if (slot.take(ticket, resource_state::checking)) {
       --group.idle_seen;
       close_slot(group, slot, destroy_reason::idle_too_long);
     }
-  } else if (now_.age - slot.looked_after() >= settings_.life.keepalive &&
+  } else if (now_.age - slot.looked_after.get() >= settings_.life.keepalive &&
              slot.maker->can_validate() && group.queue.empty() && !closed_ && !suspended_ &&
              validating(group) < group.limits.max_creating) {
     if (slot.take(ticket, resource_state::checking)) {
@@ -615,7 +615,7 @@ resource_pool_stats pool_state::stats(const slot_group& group) const noexcept {
     found.idle += state == resource_state::idle ? 1 : 0;
     found.in_use += state == resource_state::in_use ? 1 : 0;
     found.uses +=
-        state == resource_state::empty || state == resource_state::creating ? 0 : slot.uses();
+        state == resource_state::empty || state == resource_state::creating ? 0 : slot.uses.get();
   });
   found.live = found.idle + found.in_use + found.creating + found.checking + found.closing;
   return found;

@@ -195,7 +195,7 @@ bool pool_state::is_deadlock(const slot_group& group) const noexcept {
   }
   return table.find([&](const pool_slot& slot) {
     const resource_state state = slot.state();
-    return state == resource_state::in_use ? !is_waiting(group, slot.thread())
+    return state == resource_state::in_use ? !is_waiting(group, slot.thread.get())
                                            : state != resource_state::empty;
   }) == nullptr;
 }

@@ -24,7 +24,7 @@ class ResourceSlot : public ::testing::Test {
  protected:
   slot_word activate_at(nanos now, double draw = 0) {
     (void)slot.move(resource_state::creating);
-    slot.set_epoch(epoch);
+    slot.epoch.set(epoch);
     return slot.activate(now, limits, draw);
   }
   slot_word take() {
@@ -115,8 +115,8 @@ TEST_F(ResourceSlot, ValidationMakesItFreshButNotLessIdle) {
   slot.used_until(5 * second, limits);
   slot.validated(20 * second, limits);
   EXPECT_TRUE(slot.is_fresh(21 * second, epoch));
-  EXPECT_EQ(slot.last_used(), 5 * second);
-  EXPECT_EQ(slot.looked_after(), 20 * second);
+  EXPECT_EQ(slot.last_used.get(), 5 * second);
+  EXPECT_EQ(slot.looked_after.get(), 20 * second);
 }
 
 TEST_F(ResourceSlot, LifetimeCountsFromBirthWhateverIsDoneWithIt) {
@@ -138,7 +138,7 @@ TEST_F(ResourceSlot, CountsUsesUpToTheLast) {
   EXPECT_TRUE(slot.count_use(limits.max_uses));
   EXPECT_TRUE(slot.count_use(limits.max_uses));
   EXPECT_FALSE(slot.count_use(limits.max_uses));
-  EXPECT_EQ(slot.uses(), 3U);
+  EXPECT_EQ(slot.uses.get(), 3U);
 }
 
 // https://github.com/brettwooldridge/HikariCP/issues/2004: all expire together, 2.5 % are too few.
@@ -147,10 +147,10 @@ TEST_F(ResourceSlot, D1JitterIsDrawnOnceAndUpToAQuarter) {
   EXPECT_EQ(end_of_life(0, limits, 0.5), 87 * second + second / 2);
   EXPECT_GE(end_of_life(0, limits, 0.999999), 75 * second);
   (void)activate_at(0, 0.5);
-  const nanos drawn = slot.expires();
+  const nanos drawn = slot.expires.get();
   slot.used_until(second, limits);
   slot.validated(2 * second, limits);
-  EXPECT_EQ(slot.expires(), drawn);
+  EXPECT_EQ(slot.expires.get(), drawn);
 }
 
 TEST_F(ResourceSlot, AYearOfLifetimeHasAQuarterOfAYearOfJitter) {
@@ -172,7 +172,7 @@ TEST_F(ResourceSlot, NobodyHoldsForLongWhatIsOnItsWay) {
   EXPECT_EQ(slot.held_for(1000), 990);
   slot.note_receiver(2);
   EXPECT_EQ(slot.held_for(1000), 0);
-  EXPECT_EQ(slot.thread(), 2U);
+  EXPECT_EQ(slot.thread.get(), 2U);
 }
 
 static_assert(alignof(pool_slot) >= no_false_sharing);

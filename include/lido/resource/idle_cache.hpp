@@ -51,7 +51,7 @@ class slow_path_flags {
 /// each of a few hashes, and whether it is about to leave a release.
 struct alignas(no_false_sharing) thread_state {
   static constexpr std::size_t hints = 8;
-  std::array<atomic<pool_slot*>, hints> last{};
+  std::array<relaxed<pool_slot*>, hints> last{};
   atomic<std::uint32_t> leaving{0};
 };
 
@@ -62,15 +62,16 @@ class pool_gate {
   pool_gate(const life_limits& limits, std::uint32_t max_total)
       : life(limits),
         threads_(std::make_unique<thread_state[]>(max_thread_number + 1)),
-        last_of_keys_(max_total == 0 ? nullptr
-                                     : std::make_unique<atomic<pool_slot*>[]>(hints_of(max_total))),
+        last_of_keys_(max_total == 0
+                          ? nullptr
+                          : std::make_unique<relaxed<pool_slot*>[]>(hints_of(max_total))),
         hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))) {}
 
   [[nodiscard]] thread_state& mine() const noexcept {
     return threads_[thread_offset / thread_stride];
   }
   /// What any thread had last of a key with that hash. Requires: a pool with keys.
-  [[nodiscard]] atomic<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
+  [[nodiscard]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
     constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
     return last_of_keys_[(hash * golden_ratio) >> hint_shift_];
   }
@@ -86,15 +87,10 @@ class pool_gate {
     }
     return true;
   }
-  // relaxed (whole function): a number, as old as the last tick
-  [[nodiscard]] nanos now() const noexcept { return now_.load(std::memory_order_relaxed); }
+  /// As of the last tick.
+  [[nodiscard]] nanos now() const noexcept { return now_.get(); }
   /// Under the pool's mutex. Never goes back.
-  // relaxed (whole function): a number
-  void advance(nanos now) noexcept {
-    if (now > now_.load(std::memory_order_relaxed)) {
-      now_.store(now, std::memory_order_relaxed);
-    }
-  }
+  void advance(nanos now) noexcept { now_.set(std::max(now, now_.get())); }
 
   slow_path_flags flags;   // NOLINT(*-non-private-member-variables-in-classes)
   const life_limits life;  // NOLINT(*-non-private-member-variables-in-classes)
@@ -105,9 +101,9 @@ class pool_gate {
     return std::bit_ceil(std::max<std::size_t>(4 * std::size_t{max_total}, 64));
   }
 
-  atomic<nanos> now_{0};
+  relaxed<nanos> now_;
   std::unique_ptr<thread_state[]> threads_;
-  std::unique_ptr<atomic<pool_slot*>[]> last_of_keys_;
+  std::unique_ptr<relaxed<pool_slot*>[]> last_of_keys_;
   int hint_shift_;
 };
 
@@ -149,7 +145,7 @@ class leaving_mark {
 struct position_chunk {
   atomic<std::uint64_t> maybe_idle{0};
   std::uint64_t taken = 0;  ///< positions with a slot; under the mutex
-  std::array<atomic<pool_slot*>, 64> slots{};
+  std::array<relaxed<pool_slot*>, 64> slots{};
   atomic<position_chunk*> next{nullptr};
   std::unique_ptr<position_chunk> owned;
 };
@@ -167,28 +163,25 @@ class idle_cache {
 
   /// What this thread had last, if that is idle and fresh.
   [[nodiscard]] slot_grant try_acquire_last(place at) noexcept {
-    // relaxed: a hint
-    pool_slot* const slot = gate_.mine().last[0].load(std::memory_order_relaxed);
-    return slot != nullptr && !is_held() ? try_take(*slot, at) : slot_grant{};
+    pool_slot* const slot = gate_.mine().last[0].get();
+    slot_grant grant{slot, {}};
+    return slot != nullptr && !is_held() && slot->take(grant.ticket) ? check(grant, at)
+                                                                     : slot_grant{};
   }
   /// The same in a pool with many keys, for one with that hash. The caller compares the keys, and
   /// calls `offer` if they differ.
   [[nodiscard]] static slot_grant try_acquire_hint(pool_gate& gate, std::uint64_t hash,
                                                    place at) noexcept {
     slot_grant grant;
-    // relaxed (2x): hints
     if (gate.flags.get() != 0 ||
-        (!take_of(gate.mine().last[hash % thread_state::hints].load(std::memory_order_relaxed),
-                  hash, grant) &&
-         !take_of(gate.last_of_key(hash).load(std::memory_order_relaxed), hash, grant))) {
+        (!take_of(gate.mine().last[hash % thread_state::hints].get(), hash, grant) &&
+         !take_of(gate.last_of_key(hash).get(), hash, grant))) {
       return {};
     }
     idle_cache& cache = *grant.slot->record.cache;  // the group stays while its slot is in use
     return cache.is_held() ? cache.decline(grant) : cache.check(grant, at);
   }
-  /// The lowest that is idle and fresh.
-  [[nodiscard]] slot_grant try_acquire_lowest(place at) noexcept;
-  /// The same under the pool's mutex, under which time stands still.
+  /// The lowest that is idle and fresh; the caller notes itself as the holder.
   [[nodiscard]] slot_grant take_lowest() noexcept;
   /// Gives a resource back: makes it idle, or leaves it to the kernel.
   void release(const slot_grant& grant) noexcept {
@@ -209,10 +202,8 @@ class idle_cache {
   }
   /// Releases have to look at what the kernel wants.
   [[nodiscard]] bool is_flagged() const noexcept { return (flags_.get() | gate_.flags.get()) != 0; }
-  // relaxed (whole function): a number; a flush looks at all slots afterwards
-  [[nodiscard]] std::uint32_t epoch() const noexcept {
-    return epoch_.load(std::memory_order_relaxed);
-  }
+  /// A flush sets the next one, and looks at all slots afterwards.
+  [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_.get(); }
   /// Null in tests of the kernel, which take no fast path.
   [[nodiscard]] pool_core* core() const noexcept { return core_; }
   [[nodiscard]] pool_gate& gate() const noexcept { return gate_; }
@@ -226,7 +217,7 @@ class idle_cache {
     pool_slot& slot = *grant.slot;
     thread_state& mine = gate_.mine();
     leaving_mark leaving(mine);
-    slot.forget_thread();  // the next one does not hold it until it says so
+    slot.thread.set(0);  // the next one does not hold it until it says so
     if (!slot.put_back(grant.ticket)) [[unlikely]] {
       leaving.end();
       release_marked(grant);
@@ -238,15 +229,12 @@ class idle_cache {
     }
     // A hint that threads without a number share would keep them without one.
     if (thread_offset != 0) {
-      // relaxed: a hint
-      mine.last[slot.key_hash() % thread_state::hints].store(&slot, std::memory_order_relaxed);
+      mine.last[slot.key_hash.get() % thread_state::hints].set(&slot);
     }
     if (gate_.has_keys()) {
-      auto& last = gate_.last_of_key(slot.key_hash());
-      // relaxed: a hint
-      if (last.load(std::memory_order_relaxed) != &slot) {
-        // relaxed: as above
-        last.store(&slot, std::memory_order_relaxed);
+      auto& last = gate_.last_of_key(slot.key_hash.get());
+      if (last.get() != &slot) {
+        last.set(&slot);
       }
     }
   }
@@ -258,8 +246,8 @@ class idle_cache {
   /// Whether the lease ends because an exception passes it by.
   [[nodiscard]] static bool was_unwound(const pool_slot& slot) noexcept {
     const int active = std::uncaught_exceptions();
-    return active > slot.unwinding() || (active != 0 && slot.thread() != this_thread_id() &&
-                                         slot.unwinding() != pool_slot::kept);
+    return active > slot.unwinding.get() || (active != 0 && slot.thread.get() != this_thread_id() &&
+                                             slot.unwinding.get() != pool_slot::kept);
   }
 
  protected:
@@ -284,8 +272,7 @@ class idle_cache {
   void remove(pool_slot& slot) noexcept;
   void set_maybe_idle(const pool_slot& slot, bool on) noexcept;
   void set_flags(std::uint32_t flags) noexcept { flags_.set(flags); }
-  // relaxed (whole function): a number
-  void next_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_relaxed); }
+  void next_epoch() noexcept { epoch_.set(epoch_.get() + 1); }
 
  private:
   template <class F>
@@ -294,8 +281,7 @@ class idle_cache {
     for (std::uint64_t bits = chunk.maybe_idle.load(std::memory_order_acquire); bits != 0;
          bits &= bits - 1) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
-      // relaxed: (8)
-      pool_slot* const slot = chunk.slots[bit].load(std::memory_order_relaxed);
+      pool_slot* const slot = chunk.slots[bit].get();
       if (slot != nullptr && f(*slot)) {
         return slot;
       }
@@ -306,11 +292,7 @@ class idle_cache {
   [[nodiscard]] static bool take_of(pool_slot* slot, std::uint64_t hash,
                                     slot_grant& grant) noexcept {
     grant.slot = slot;
-    return slot != nullptr && slot->key_hash() == hash && slot->take(grant.ticket);
-  }
-  [[nodiscard]] slot_grant try_take(pool_slot& slot, place at) noexcept {
-    slot_grant grant{&slot, {}};
-    return slot.take(grant.ticket) ? check(grant, at) : slot_grant{};
+    return slot != nullptr && slot->key_hash.get() == hash && slot->take(grant.ticket);
   }
   /// The grant if its resource is fresh; otherwise it is offered to others.
   [[nodiscard]] slot_grant check(const slot_grant& grant, place at) noexcept {
@@ -329,7 +311,7 @@ class idle_cache {
   void serve(leaving_mark& leaving) noexcept;
 
   alignas(no_false_sharing) slow_path_flags flags_;
-  atomic<std::uint32_t> epoch_{1};
+  relaxed<std::uint32_t> epoch_{1};
   pool_core* core_;
   const void* key_ = nullptr;
   pool_gate& gate_;

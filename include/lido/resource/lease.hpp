@@ -29,7 +29,7 @@ class [[nodiscard]] resource_lease {
   resource_lease() noexcept = default;
   resource_lease(resource_lease&& other) noexcept : grant_(std::exchange(other.grant_, {})) {
     if (grant_.slot != nullptr) {
-      grant_.slot->forget_thread();  // it may be used by another thread from now on
+      grant_.slot->thread.set(0);  // it may be used by another thread from now on
     }
   }
   /// The resource before is given back last, as it may hold `other`.
@@ -75,10 +75,12 @@ class [[nodiscard]] resource_lease {
   }
 
   /// The resource goes back to the pool even if an exception ends the lease.
-  void keep() noexcept { grant_.slot->keep(); }
+  void keep() noexcept { grant_.slot->unwinding.set(detail::pool_slot::kept); }
   /// The lease discards its resource unless `keep` is called: for coroutines that may be destroyed
   /// while they are suspended in the middle of a use.
-  void discard_unless_kept() noexcept { grant_.slot->discard_unless_kept(); }
+  void discard_unless_kept() noexcept {
+    grant_.slot->unwinding.set(detail::pool_slot::unless_kept);
+  }
   /// Names the resource for `kill`, as long as it lives.
   [[nodiscard]] resource_handle handle() const noexcept {
     return {.place = grant_.slot->number, .birth = grant_.ticket.birth()};
@@ -86,10 +88,10 @@ class [[nodiscard]] resource_lease {
   /// Time since it was created, as of the last tick of the pool.
   [[nodiscard]] std::chrono::nanoseconds age() const noexcept {
     const detail::nanos now = grant_.slot->record.cache->gate().now();
-    return std::chrono::nanoseconds(std::max<detail::nanos>(now - grant_.slot->born(), 0));
+    return std::chrono::nanoseconds(std::max<detail::nanos>(now - grant_.slot->born.get(), 0));
   }
   /// Uses before this one.
-  [[nodiscard]] std::uint64_t uses() const noexcept { return grant_.slot->uses(); }
+  [[nodiscard]] std::uint64_t uses() const noexcept { return grant_.slot->uses.get(); }
   [[nodiscard]] bool is_new() const noexcept { return uses() == 0; }
 
   /// Reports of this lease as slow or leaked come later by that much.

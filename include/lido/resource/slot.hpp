@@ -91,39 +91,60 @@ struct pool_slot_record {
   nanos seen_use = 0;  ///< the last use that the kernel knows of, in a pool with several groups
 };
 
+/// A value of a slot or a pool that any thread may read at any time. An old value does no harm: it
+/// is a hint, goes into a report, or is looked at again by a thread that owns the slot.
+template <class T>
+class relaxed {
+ public:
+  relaxed() noexcept = default;
+  explicit relaxed(T value) noexcept : value_(value) {}
+  // relaxed (whole function): what needs an order gets it from the slot's word, (1) and (2)
+  [[nodiscard]] T get() const noexcept { return value_.load(std::memory_order_relaxed); }
+  // relaxed (whole function): as above
+  void set(T value) noexcept { value_.store(value, std::memory_order_relaxed); }
+
+ private:
+  atomic<T> value_{};
+};
+
 /// One slot of a pool.
 ///
 /// A change of state is one compare-and-swap of the whole word, so of two threads that want
 /// different things exactly one gets it. An idle slot may be taken by any thread; a slot in another
 /// state is changed only by its owner, or marked under the pool's mutex. An idle slot has no mark.
-/// Times are arguments.
+/// Times are arguments. The owner writes the numbers.
 ///
 /// Memory ordering: what was done to a resource in one state is visible in the next (1, 2).
 /// Progress: wait-free, except `mark`, which is lock-free.
 class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
-  // What each use touches, in two cache lines.
   atomic<std::uint64_t> word_{0};
-  atomic<std::uint64_t> key_hash_{0};
-  atomic<nanos> fresh_until_{0};
-  atomic<nanos> expires_{never};
-  atomic<std::uint64_t> uses_{0};
-  atomic<std::uint32_t> epoch_{0};
-  atomic<std::uint32_t> thread_{0};
-  atomic<int> unwinding_{0};
-  atomic<bool> resets_by_pool_{false};
-  atomic<nanos> last_used_{0};
-  atomic<nanos> looked_after_{0};
-  atomic<nanos> held_since_{never};
-  atomic<const void*> address_{nullptr};
-  atomic<nanos> quiet_for_{0};
-  atomic<nanos> born_{0};
 
  public:
+  static constexpr int kept = std::numeric_limits<int>::max();
+  static constexpr int unless_kept = -1;
+
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): the kernel's, which the slot is part of
+  // What each use touches, in two cache lines with the word.
+  relaxed<std::uint64_t> key_hash;  ///< of the group's key; set by the kernel at each create
+  relaxed<nanos> fresh_until;
+  relaxed<nanos> expires{never};
+  relaxed<std::uint64_t> uses;
+  relaxed<std::uint32_t> epoch;   ///< of the flush before its create; a later one ends it
+  relaxed<std::uint32_t> thread;  ///< that holds it; 0: none, or one that is not known
+  /// Exceptions active when the lease began. `kept`: it gives back however it ends; `unless_kept`:
+  /// it discards however it ends.
+  relaxed<int> unwinding;
+  relaxed<bool> resets_by_pool;  ///< the pool's threads reset it after this lease
+  relaxed<nanos> last_used;
+  relaxed<nanos> looked_after;       ///< used or validated
+  relaxed<nanos> held_since{never};  ///< `never`: on its way to its holder
+  relaxed<const void*> address;
+  relaxed<nanos> quiet_for;  ///< reports of this lease come so much later; `never`: none come
+  relaxed<nanos> born;
   factory_hooks* maker = nullptr;  ///< of the resource, or of the create; set by the kernel
   std::uint32_t number = 0;        ///< constant
   pool_slot_record record;         ///< under the mutex; the owner may read `cache`
-                                   // NOLINTEND(*-non-private-member-variables-in-classes)
+  // NOLINTEND(*-non-private-member-variables-in-classes)
 
   pool_slot() noexcept = default;
   pool_slot(const pool_slot&) = delete;
@@ -183,150 +204,62 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
 
   /// creating -> in_use as a new resource, owned by the caller. `draw` from [0, 1) decides how much
   /// of its lifetime the jitter takes.
-  // relaxed (whole function): numbers; the swap publishes them
   slot_word activate(nanos now, const life_limits& limits, double draw) noexcept {
-    born_.store(now, std::memory_order_relaxed);
-    expires_.store(end_of_life(now, limits, draw), std::memory_order_relaxed);
-    uses_.store(0, std::memory_order_relaxed);
-    resets_by_pool_.store(false, std::memory_order_relaxed);
+    born.set(now);
+    expires.set(end_of_life(now, limits, draw));
+    uses.set(0);
+    resets_by_pool.set(false);
     used_until(now, limits);
     const slot_word seen = word();
     const slot_word ticket = seen.with_next_birth().with_next_turn().in(resource_state::in_use);
     (void)swap(seen, ticket);
     return ticket;
   }
-  /// Of which flush it is; a later one ends it.
-  // relaxed (whole function): a number
-  void set_epoch(std::uint32_t epoch) noexcept { epoch_.store(epoch, std::memory_order_relaxed); }
-  // relaxed (whole function): a number
-  [[nodiscard]] std::uint32_t epoch() const noexcept {
-    return epoch_.load(std::memory_order_relaxed);
-  }
 
-  // ---- ages: written by the owner, read by all as numbers ---------------------------------------
+  // ---- ages and the holder: (2) publishes to the next owner what the owner writes ---------------
 
-  // relaxed (whole function): only the owner writes; (2) publishes it to the next one
   /// The use has ended at `now`.
   void used_until(nanos now, const life_limits& limits) noexcept {
-    last_used_.store(now, std::memory_order_relaxed);
+    last_used.set(now);
     validated(now, limits);
   }
-  // relaxed (whole function): as above
   /// It was validated at `now`: as good as just used, but idle all the same.
   void validated(nanos now, const life_limits& limits) noexcept {
-    looked_after_.store(now, std::memory_order_relaxed);
-    const nanos stale = later(now, limits.validate_after);
-    const nanos expires = expires_.load(std::memory_order_relaxed);
-    fresh_until_.store(std::min(stale, expires), std::memory_order_relaxed);
+    looked_after.set(now);
+    fresh_until.set(std::min(later(now, limits.validate_after), expires.get()));
   }
-  // relaxed (whole function): as above
   /// Counts a use. False: that was the last one it may have.
   [[nodiscard]] bool count_use(std::uint64_t max_uses) noexcept {
-    const std::uint64_t uses = uses_.load(std::memory_order_relaxed) + 1;
-    uses_.store(uses, std::memory_order_relaxed);
-    return uses < max_uses;
+    const std::uint64_t counted = uses.get() + 1;
+    uses.set(counted);
+    return counted < max_uses;
   }
-  // relaxed (whole function): (1) has shown it to the owner; to others a first look
   /// Nothing needs to be looked at before it is used at `now`.
-  [[nodiscard]] bool is_fresh(nanos now, std::uint32_t epoch) const noexcept {
-    return now < fresh_until_.load(std::memory_order_relaxed) &&
-           epoch == epoch_.load(std::memory_order_relaxed);
+  [[nodiscard]] bool is_fresh(nanos now, std::uint32_t of_epoch) const noexcept {
+    return now < fresh_until.get() && of_epoch == epoch.get();
   }
-  // relaxed (whole function): as above
   /// Too old, or made before a flush.
-  [[nodiscard]] bool is_over(nanos now, std::uint32_t epoch) const noexcept {
-    return now >= expires_.load(std::memory_order_relaxed) ||
-           epoch != epoch_.load(std::memory_order_relaxed);
+  [[nodiscard]] bool is_over(nanos now, std::uint32_t of_epoch) const noexcept {
+    return now >= expires.get() || of_epoch != epoch.get();
   }
-  // relaxed (whole function): numbers
-  [[nodiscard]] nanos expires() const noexcept { return expires_.load(std::memory_order_relaxed); }
-  // relaxed (whole function): numbers
-  [[nodiscard]] nanos born() const noexcept { return born_.load(std::memory_order_relaxed); }
-  // relaxed (whole function): numbers
-  [[nodiscard]] nanos last_used() const noexcept {
-    return last_used_.load(std::memory_order_relaxed);
-  }
-  // relaxed (whole function): numbers
-  [[nodiscard]] nanos looked_after() const noexcept {
-    return looked_after_.load(std::memory_order_relaxed);
-  }
-  // relaxed (whole function): numbers
-  [[nodiscard]] std::uint64_t uses() const noexcept {
-    return uses_.load(std::memory_order_relaxed);
-  }
-
-  // ---- the holder: written by it, read by all as numbers ----------------------------------------
-
-  /// `unwinding` exceptions are active in the thread at this moment.
-  // relaxed (whole function): numbers for reports
-  void note_holder(nanos now, std::uint32_t thread, int unwinding, place at) noexcept {
-    held_since_.store(now, std::memory_order_relaxed);
-    thread_.store(thread, std::memory_order_relaxed);
-    unwinding_.store(unwinding, std::memory_order_relaxed);
-    address_.store(at.address, std::memory_order_relaxed);
-    quiet_for_.store(0, std::memory_order_relaxed);
+  /// `active` exceptions unwind the thread at this moment.
+  void note_holder(nanos now, std::uint32_t by, int active, place at) noexcept {
+    held_since.set(now);
+    thread.set(by);
+    unwinding.set(active);
+    address.set(at.address);
+    quiet_for.set(0);
   }
   /// On its way to a waiter.
-  // relaxed (whole function): as above
-  void note_receiver(std::uint32_t thread) noexcept {
-    held_since_.store(never, std::memory_order_relaxed);
-    thread_.store(thread, std::memory_order_relaxed);
+  void note_receiver(std::uint32_t waiting) noexcept {
+    held_since.set(never);
+    thread.set(waiting);
   }
-  // relaxed (whole function): as above
-  void forget_thread() noexcept { thread_.store(0, std::memory_order_relaxed); }
-  // relaxed (whole function): as above
-  [[nodiscard]] std::uint32_t thread() const noexcept {
-    return thread_.load(std::memory_order_relaxed);
-  }
-  // relaxed (whole function): as above
-  [[nodiscard]] int unwinding() const noexcept {
-    return unwinding_.load(std::memory_order_relaxed);
-  }
-  /// Only the holder: the lease gives back however it ends.
-  // relaxed (whole function): as above
-  void keep() noexcept { unwinding_.store(kept, std::memory_order_relaxed); }
-  static constexpr int kept = std::numeric_limits<int>::max();
-  /// Only the holder: the lease discards however it ends, unless `keep` is called.
-  // relaxed (whole function): as above
-  void discard_unless_kept() noexcept { unwinding_.store(-1, std::memory_order_relaxed); }
-  /// Only the holder: the pool's threads reset the resource.
-  // relaxed (whole function): as above
-  void reset_by_pool() noexcept { resets_by_pool_.store(true, std::memory_order_relaxed); }
-  /// Once for each call of `reset_by_pool`.
-  // relaxed (whole function): as above
-  [[nodiscard]] bool take_reset_by_pool() noexcept {
-    const bool by_pool = resets_by_pool_.load(std::memory_order_relaxed);
-    resets_by_pool_.store(false, std::memory_order_relaxed);
-    return by_pool;
-  }
-  // relaxed (whole function): as above
-  [[nodiscard]] const void* address() const noexcept {
-    return address_.load(std::memory_order_relaxed);
-  }
-  /// 0 if it is on its way to its holder.
-  // relaxed (whole function): as above
+  /// Reports of this lease come so much later.
+  void extend(nanos by) noexcept { quiet_for.set(later(quiet_for.get(), by)); }
   [[nodiscard]] nanos held_for(nanos now) const noexcept {
-    const nanos since = held_since_.load(std::memory_order_relaxed);
+    const nanos since = held_since.get();
     return since == never ? 0 : std::max<nanos>(now - since, 0);
-  }
-  /// Only the holder: reports of this lease come so much later; `never`: none come.
-  // relaxed (whole function): as above; only the holder writes
-  void extend(nanos by) noexcept {
-    quiet_for_.store(later(quiet_for(), by), std::memory_order_relaxed);
-  }
-  // relaxed (whole function): as above
-  [[nodiscard]] nanos quiet_for() const noexcept {
-    return quiet_for_.load(std::memory_order_relaxed);
-  }
-
-  /// Of the group's key. Set by the kernel while the slot is empty.
-  // relaxed (whole function): a first look; the owner compares keys
-  [[nodiscard]] std::uint64_t key_hash() const noexcept {
-    return key_hash_.load(std::memory_order_relaxed);
-  }
-  // relaxed (whole function): as above
-  void set_key_hash(std::uint64_t hash) noexcept {
-    key_hash_.store(hash, std::memory_order_relaxed);
   }
 
  private:

@@ -163,7 +163,7 @@ happenings kernel_driver::go_to_sleep(client& one, happenings all) {
 
 bool kernel_driver::acquire_fast(char name, std::uint32_t group) {
   client& one = of(name);
-  one.grant = groups_[group]->try_acquire_lowest(detail::place{});
+  one.grant = groups_[group]->take_lowest();
   if (one.grant.slot == nullptr) {
     return false;
   }
@@ -213,7 +213,7 @@ happenings kernel_driver::release(char name) {
   pool_slot& slot = *one.grant.slot;
   detail::slot_group& group = detail::group_of(slot);
   one.does = client::state::free;
-  const std::uint64_t uses = slot.uses();
+  const std::uint64_t uses = slot.uses.get();
   group.release(one.grant);
   switch (take_release_path()) {
     case release_path::fast:

@@ -175,7 +175,7 @@ void kernel_session::acquire_somehow(client& one) {
   }
   for (const auto& other : clients()) {
     if (other->is_thread() && one.is_thread() && other->does == does::holding && next(4) == 0) {
-      how.thread = other->grant.slot->thread();
+      how.thread = other->grant.slot->thread.get();
       how.holds = how.thread != 0;
     }
   }
