@@ -30,14 +30,14 @@ bool pool_core::acquire_async(const acquire_call& request,
   }
   auto waiter = std::make_unique<callback_waiter>(alive, request, std::move(done));
   waiter->listen(request.stop);
-  apply([&](pool_state& state, const moment& now) {
+  apply([&](pool_state& state) {
     waiter->group = group_of(request.group);
     if (waiter->group == nullptr) {
-      return effects{};
+      return;
     }
     callback_waiter& node = *waiter.release();
-    return node.is_stopped ? state.on_refused(node, acquire_failure::cancelled, now)
-                           : state.on_acquire(node, /*again=*/false, now);
+    node.is_stopped ? state.on_refused(node, acquire_failure::cancelled)
+                    : state.on_acquire(node, /*again=*/false);
   });
   if (waiter != nullptr) {
     done = std::move(waiter->done);
@@ -46,9 +46,9 @@ bool pool_core::acquire_async(const acquire_call& request,
 }
 
 void callback_waiter::stopper::operator()() const noexcept {
-  waiter->core->apply([this](pool_state& state, const moment& now) {
+  waiter->core->apply([this](pool_state& state) {
     waiter->is_stopped = true;
-    return state.on_cancelled(*waiter, acquire_failure::cancelled, now);
+    state.on_cancelled(*waiter, acquire_failure::cancelled);
   });
 }
 

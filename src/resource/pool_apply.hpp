@@ -27,7 +27,9 @@ effects pool_core::tell_kernel(const Event& event) {
   {
     const std::lock_guard<counted_mutex> guard(mutex_);
     now.age = std::max(now.age, state_->gate.now());
-    out = event(*state_, now);
+    state_->begin(now);
+    event(*state_);
+    out = state_->finish();
     next = state_->next_look();
   }
   runner_->plan(next);

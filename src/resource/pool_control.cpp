@@ -38,9 +38,7 @@ bool pool_core::kill(const resource_handle& handle) noexcept {
   pool_slot* const slot = state_->table.at(handle.place);
   bool found = false;
   if (slot != nullptr && handle.birth != 0) {
-    apply([&](pool_state& state, const moment& now) {
-      return state.on_kill(*slot, handle.birth, found, now);
-    });
+    apply([&](pool_state& state) { state.on_kill(*slot, handle.birth, found); });
   }
   return found;
 }
@@ -48,13 +46,13 @@ bool pool_core::kill(const resource_handle& handle) noexcept {
 /// Creates under way are asked to stop without the mutex: users may have callbacks there.
 void pool_core::flush(const group_finder& finder) {
   std::stop_source stopped;
-  apply([&](pool_state& state, const moment& now) {
+  apply([&](pool_state& state) {
     slot_group* const group = group_of(finder);
     if (group == nullptr) {
-      return effects{};
+      return;
     }
     group->hooks->swap_stop(stopped);
-    return state.on_flush(*group, now);
+    state.on_flush(*group);
   });
   (void)stopped.request_stop();
 }
@@ -73,16 +71,16 @@ void pool_core::flush_all() {
 bool pool_core::flush_next(std::uint64_t round) {
   std::stop_source stopped;
   bool found = false;
-  apply([&](pool_state& state, const moment& now) {
+  apply([&](pool_state& state) {
     slot_group* const group =
         state.find_group([round](const slot_group& one) { return one.flushed_in < round; });
     found = group != nullptr;
     if (!found) {
-      return effects{};
+      return;
     }
     group->flushed_in = round;
     group->hooks->swap_stop(stopped);
-    return state.on_flush(*group, now);
+    state.on_flush(*group);
   });
   (void)stopped.request_stop();
   return found;
@@ -109,9 +107,9 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
   {
     const std::lock_guard one_at_a_time(resizing_);
     old_hooks_.reserve(old_hooks_.size() + 1);
-    out = tell_kernel([&](pool_state& state, const moment& now) {
+    out = tell_kernel([&](pool_state& state) {
       group_in(*main_).error.swap(error);
-      return state.on_factory(group_in(*main_), hooks, now);
+      state.on_factory(group_in(*main_), hooks);
     });
     old = hooks.get();
     old_hooks_.push_back(std::move(hooks));  // ends what it made
@@ -132,20 +130,20 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
   {
     const std::lock_guard one_at_a_time(resizing_);
     auto more = state_->table.make_more(size + settings_.reserve);  // no memory under the mutex
-    out = tell_kernel([&](pool_state& state, const moment& now) {
+    out = tell_kernel([&](pool_state& state) {
       state.table.append(std::move(more));
       slot_group& group = group_in(*main_);
       const group_limits limits =
           limits_of(settings_, size,
                     min_idle ? static_cast<std::uint32_t>(*min_idle) : group.limits.min_idle);
-      return state.on_limits(group, limits, size + settings_.reserve, now);
+      state.on_limits(group, limits, size + settings_.reserve);
     });
   }
   run(out, /*by_pool=*/false);
 }
 
 void pool_core::suspend(bool on) noexcept {
-  apply([on](pool_state& state, const moment& now) { return state.on_suspended(on, now); });
+  apply([on](pool_state& state) { state.on_suspended(on); });
 }
 
 void pool_core::watch_leases(bool on) noexcept {
@@ -194,7 +192,7 @@ std::size_t pool_core::end(const deadline& until) noexcept {
   if (is_foreign()) {
     return 0;
   }
-  apply([](pool_state& state, const moment& now) { return state.on_close(now); });
+  apply([](pool_state& state) { state.on_close(); });
   stop_creates();
   const bool drained = wait_until_drained(until);
   // A thread whose last task has ended takes a moment to say so.

@@ -61,9 +61,11 @@ void pool_core::on_fork(std::uint32_t /*survivor*/) noexcept {
 
 void pool_core::start() {
   runner_->start();
-  apply([this](pool_state& state, const moment& now) {
-    state.gate.advance(now.age);
-    return main_ != nullptr ? state.on_idle(group_in(*main_), now) : effects{};
+  apply([this](pool_state& state) {
+    state.gate.advance(age_now(settings_, steady_now()));
+    if (main_ != nullptr) {
+      state.on_idle(group_in(*main_));
+    }
   });
 }
 
@@ -109,16 +111,14 @@ bool pool_core::has_next(effects& out) noexcept {
   if (!std::exchange(out.more, false)) {
     return false;
   }
-  effects next =
-      tell_kernel([](pool_state& state, const moment& now) { return state.on_more(now); });
+  effects next = tell_kernel([](pool_state& state) { state.on_more(); });
   out.append(next);
   return true;
 }
 
 void pool_core::destroy(pool_slot& slot, effects& out) noexcept {
   slot.maker->destroy(slot, slot.record.reason);
-  effects next = tell_kernel(
-      [&](pool_state& state, const moment& now) { return state.on_destroyed(slot, now); });
+  effects next = tell_kernel([&](pool_state& state) { state.on_destroyed(slot); });
   out.append(next);
 }
 
@@ -145,7 +145,7 @@ void pool_core::run_task(pool_slot& slot) noexcept {
 
 void pool_core::validate(pool_slot& slot) noexcept {
   const bool valid = is_valid(slot, {});
-  apply([&](pool_state& state, const moment& now) { return state.on_validated(slot, valid, now); });
+  apply([&](pool_state& state) { state.on_validated(slot, valid); });
 }
 
 bool pool_core::is_valid(pool_slot& slot, const deadline& until) noexcept {
@@ -198,7 +198,7 @@ bool pool_core::is_reset(pool_slot& slot) noexcept {
 
 void pool_core::reset(pool_slot& slot) noexcept {
   const bool accepted = is_reset(slot);
-  apply([&](pool_state& state, const moment& now) { return state.on_reset(slot, accepted, now); });
+  apply([&](pool_state& state) { state.on_reset(slot, accepted); });
 }
 
 /// A new resource that the caller keeps; nothing if there is none, or others have it.
@@ -224,9 +224,7 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
   const auto name = detail::group_of(slot).name;  // the group may go below
   const bool made = outcome.made;
   slot_grant kept;
-  apply([&](pool_state& state, const moment& now) {
-    return state.on_created(slot, outcome, now.real - begin, kept, now);
-  });
+  apply([&](pool_state& state) { state.on_created(slot, outcome, begin, kept); });
   if (!made) {
     tell({.what = pool_event::kind::create_failed,
           .pool = name_or_own(name),
@@ -250,18 +248,14 @@ void pool_core::tick() noexcept {
     return;
   }
   const nanos age = age_now(settings_, steady_now());
-  apply([age](pool_state& state, moment now) {
-    now.age = std::max(now.age, age);
-    return state.on_tick(now);
-  });
+  apply([age](pool_state& state) { state.on_tick(age); });
   runner_->run_posted();
   remove_unused_groups();
 }
 
 /// By the thread that keeps time, which runs no code of users.
 void pool_core::tick_by_pool() noexcept {
-  effects out =
-      tell_kernel([](pool_state& state, const moment& now) { return state.on_tick(now); });
+  effects out = tell_kernel([](pool_state& state) { state.on_tick(0); });
   run(out, /*by_pool=*/true);
   remove_unused_groups();
 }
@@ -315,16 +309,17 @@ void pool_core::begin_wait(acquire_waiter& waiter, const acquire_call& request, 
   waiter.word.reopen();
   const bool is_stopped = request.stop.stop_requested();
   const bool is_late = again && !request.until.is_at_once() && request.until.passed();
-  apply([&](pool_state& state, const moment& now) {
+  apply([&](pool_state& state) {
     waiter.group = group_of(request.group);  // since the last time it may have been forgotten
     if (waiter.group == nullptr) {
-      return effects{};
+      return;
     }
     if (is_stopped || is_late) {
-      return state.on_refused(
-          waiter, is_stopped ? acquire_failure::cancelled : acquire_failure::timed_out, now);
+      state.on_refused(waiter,
+                       is_stopped ? acquire_failure::cancelled : acquire_failure::timed_out);
+    } else {
+      state.on_acquire(waiter, again);
     }
-    return state.on_acquire(waiter, again, now);
   });
 }
 
@@ -334,8 +329,7 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
     return;
   }
   if (settings_.detect_hold_and_wait && holds_any(waiter.thread)) {
-    apply(
-        [&](pool_state& state, const moment& now) { return state.on_hold_and_wait(waiter, now); });
+    apply([&](pool_state& state) { state.on_hold_and_wait(waiter); });
   }
   bool left = false;
   const auto cancel = [&waiter]() noexcept {
@@ -355,7 +349,7 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
     }
   }
   if (left || (!waiter.word.given() && waiter.cause() == acquire_failure::cancelled)) {
-    apply([&](pool_state& state, const moment& now) { return state.on_left(waiter, now); });
+    apply([&](pool_state& state) { state.on_left(waiter); });
   }
 }
 
@@ -364,19 +358,15 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
 bool pool_core::sleeps_too_long(acquire_waiter& waiter) noexcept {
   const bool is_manual = settings_.maintenance != lido::maintenance::background;
   call_before_sleep();
-  nanos next = never;
   if (is_manual || settings_.is_barging) {
-    apply([&](pool_state& state, const moment& now) {
-      effects out = state.on_look(waiter, now);
-      next = state.next_timer();
-      return out;
-    });
+    apply([&](pool_state& state) { state.on_look(waiter); });
   } else {
     waiter.word.begin_sleep();
   }
   deadline alarm = waiter.until;
-  if (is_manual && next != never) {
-    alarm = within(std::chrono::nanoseconds(std::max<nanos>(next - steady_now(), 1)), alarm);
+  if (is_manual && waiter.wakes_at != never) {
+    const nanos left = std::max<nanos>(waiter.wakes_at - steady_now(), 1);
+    alarm = within(std::chrono::nanoseconds(left), alarm);
   }
   if (!waiter.word.open() || waiter.word.sleep(alarm) || !waiter.until.passed()) {
     return false;
@@ -458,16 +448,13 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
     return;
   }
   if (slot.maker->can_reset() && is_reset_by_pool(slot)) {
-    apply([&](pool_state& state, const moment& now) {
-      return state.on_released(slot, /*resets=*/true, now);
-    });
+    apply([&](pool_state& state) { state.on_released(slot, /*resets=*/true); });
     return;
   }
   bool ended = false;  // a reset may take long, and would be for no user
   idle_cache& cache = *slot.record.cache;
   if (slot.word().marked() || slot.is_over(gate_->now(), cache.epoch()) || cache.is_flagged()) {
-    apply(
-        [&](pool_state& state, const moment& now) { return state.on_returning(slot, ended, now); });
+    apply([&](pool_state& state) { state.on_returning(slot, ended); });
   }
   if (ended) {
     return;
@@ -495,9 +482,7 @@ void pool_core::release_marked(const slot_grant& grant) noexcept {
     return;
   }
   const auto alive = weak_from_this().lock();  // as above
-  apply([&](pool_state& state, const moment& now) {
-    return state.on_released(*grant.slot, /*resets=*/false, now);
-  });
+  apply([&](pool_state& state) { state.on_released(*grant.slot, /*resets=*/false); });
 }
 
 /// The slot is idle already, and may be gone; its group stays until the mark ends.
@@ -507,15 +492,15 @@ void pool_core::serve(idle_cache& group, leaving_mark& leaving) noexcept {
     leaving.end();
     return;
   }
-  apply([&](pool_state& state, const moment& now) {
+  apply([&](pool_state& state) {
     leaving.end();
-    return state.on_idle(group_in(group), now);
+    state.on_idle(group_in(group));
   });
 }
 
 void pool_core::discard_as(pool_slot& slot, destroy_reason why) noexcept {
   const auto alive = weak_from_this().lock();  // as above
-  apply([&](pool_state& state, const moment& now) { return state.on_discarded(slot, why, now); });
+  apply([&](pool_state& state) { state.on_discarded(slot, why); });
 }
 
 void pool_core::discard(const slot_grant& grant) noexcept {
@@ -529,7 +514,7 @@ void pool_core::detach(const slot_grant& grant) noexcept {
   }
   const auto alive = weak_from_this().lock();  // as above
   (void)grant.slot->count_use(settings_.life.max_uses);
-  apply([&](pool_state& state, const moment& now) { return state.on_detached(*grant.slot, now); });
+  apply([&](pool_state& state) { state.on_detached(*grant.slot); });
 }
 
 /// Under the mutex. Null: the key is not known.

@@ -31,7 +31,6 @@ pool_state::~pool_state() {
       [](slot_group& group) { delete &group; });  // NOLINT(cppcoreguidelines-owning-memory)
 }
 
-/// What the event that is under way has found out.
 effects pool_state::finish() noexcept {
   // One group at a time, as long as there is room for those to be woken.
   while (unsettled_.first() != nullptr && !out_.is_full()) {
@@ -42,7 +41,13 @@ effects pool_state::finish() noexcept {
   if (is_drained() && !std::exchange(drain_told_, true)) {
     out_.drained = true;
   }
-  out_.more = unsettled_.first() != nullptr;
+  out_.more |= unsettled_.first() != nullptr;
+  is_ticking_ = false;
+  acquire_waiter* const waiter = std::exchange(looking_, nullptr);
+  if (waiter != nullptr && waiter->word.open()) {
+    waiter->wakes_at = next_timer();
+    waiter->word.begin_sleep();  // under the mutex, so that the next call finds it asleep
+  }
   // Creates and validations may hang, and hold up neither each other nor the rest.
   constexpr std::uint32_t rest = 4;
   out_.most_threads = room_.creating() + checking_ + rest;
@@ -85,23 +90,22 @@ void pool_state::remove_group(slot_group& group) noexcept {
 
 // ---- waiters ------------------------------------------------------------------------------------
 
-effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_acquire(acquire_waiter& waiter, bool again) noexcept {
   slot_group& group = *waiter.group;
   acquire_failure cause{};
   if (is_refused(group, cause)) {
     refuse(waiter, cause);
-    return finish();
+    return;
   }
   if (again && waiter.until.is_at_once() && waiter.kind == grant_kind::create) {
     refuse(waiter, acquire_failure::timed_out);  // one try is enough
-    return finish();
+    return;
   }
-  waiter.since = now.real;
+  waiter.since = now_.real;
   const bool is_early = again || waiter.is_urgent;
   waiter.order = is_early && !group.queue.empty() ? group.queue.first()->order : ++arrivals_;
   waiter.has_time =
-      waiter.until.nanoseconds() > later(now.real, settings_.validate_timeout.count());
+      waiter.until.nanoseconds() > later(now_.real, settings_.validate_timeout.count());
   group.totals.waits += again && waiter.kind != grant_kind::validate ? 0 : 1;
   link(waiter, again);
   const bool is_first = group.queue.first() == &waiter;
@@ -113,7 +117,7 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
     feed();
   }
   if (!waiter.word.open()) {
-    return finish();
+    return;
   }
   if (waiter.until.is_at_once()) {
     unlink(waiter);
@@ -122,15 +126,13 @@ effects pool_state::on_acquire(acquire_waiter& waiter, bool again, const moment&
     unlink(waiter);
     refuse(waiter, acquire_failure::too_many_waiters);
   } else {
-    return finish();
+    return;
   }
   update(group);  // nothing is to be created for it any more
   feed();
-  return finish();
 }
 
-effects pool_state::on_look(acquire_waiter& waiter, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_look(acquire_waiter& waiter) noexcept {
   waiter.is_called = false;
   if (runner_ == runner_kind::manual) {
     end_late_waits();  // no other thread may come by
@@ -138,27 +140,19 @@ effects pool_state::on_look(acquire_waiter& waiter, const moment& now) noexcept 
   if (wait_queue::contains(waiter)) {
     settle(*waiter.group, /*force=*/true);
   }
-  effects out = finish();
-  if (waiter.word.open()) {
-    waiter.word.begin_sleep();  // under the mutex, so that the next call finds it asleep
-  }
-  return out;
+  looking_ = &waiter;
 }
 
-effects pool_state::on_cancelled(acquire_waiter& waiter, acquire_failure cause,
-                                 const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_cancelled(acquire_waiter& waiter, acquire_failure cause) noexcept {
   if (waiter.word.open() && wait_queue::contains(waiter)) {
     slot_group& group = *waiter.group;
     unlink(waiter);
     refuse(waiter, cause);
     settle(group);  // others can have what it was called for
   }
-  return finish();
 }
 
-effects pool_state::on_left(acquire_waiter& waiter, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_left(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
   if (wait_queue::contains(waiter)) {
     unlink(waiter);
@@ -168,28 +162,21 @@ effects pool_state::on_left(acquire_waiter& waiter, const moment& now) noexcept 
   count_failure(group, waiter.cause());
   explain(waiter);
   settle(group);  // others can have what it was called for
-  return finish();
 }
 
-effects pool_state::on_refused(acquire_waiter& waiter, acquire_failure cause,
-                               const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_refused(acquire_waiter& waiter, acquire_failure cause) noexcept {
   refuse(waiter, cause);
-  return finish();
 }
 
-effects pool_state::on_hold_and_wait(acquire_waiter& waiter, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_hold_and_wait(acquire_waiter& waiter) noexcept {
   waiter.holds = true;
   if (wait_queue::contains(waiter) && is_deadlock(*waiter.group)) {
     unlink(waiter);
     refuse(waiter, acquire_failure::self_deadlock);
   }
-  return finish();
 }
 
-effects pool_state::on_returning(pool_slot& slot, bool& ended, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_returning(pool_slot& slot, bool& ended) noexcept {
   slot_group& group = group_of(slot);
   destroy_reason why{};
   report_return(slot);
@@ -198,13 +185,11 @@ effects pool_state::on_returning(pool_slot& slot, bool& ended, const moment& now
     close_slot(group, slot, why);
     settle(group);
   }
-  return finish();
 }
 
 // ---- slots --------------------------------------------------------------------------------------
 
-effects pool_state::on_released(pool_slot& slot, bool resets, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_released(pool_slot& slot, bool resets) noexcept {
   slot_group& group = group_of(slot);
   report_return(slot);
   destroy_reason why{};
@@ -217,20 +202,16 @@ effects pool_state::on_released(pool_slot& slot, bool resets, const moment& now)
     take_back(group, slot);
   }
   settle(group);
-  return finish();
 }
 
-effects pool_state::on_discarded(pool_slot& slot, destroy_reason why, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_discarded(pool_slot& slot, destroy_reason why) noexcept {
   slot_group& group = group_of(slot);
   report_return(slot);
   close_slot(group, slot, why);
   settle(group);
-  return finish();
 }
 
-effects pool_state::on_detached(pool_slot& slot, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_detached(pool_slot& slot) noexcept {
   slot_group& group = group_of(slot);
   report_return(slot);
   group.totals.detached += 1;
@@ -238,20 +219,16 @@ effects pool_state::on_detached(pool_slot& slot, const moment& now) noexcept {
   unlist(group, slot);
   empty_slot(group, slot);
   settle(group);
-  return finish();
 }
 
-effects pool_state::on_idle(slot_group& group, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_idle(slot_group& group) noexcept {
   if (closed_ || group.has_surplus()) {
     shrink(group);
   }
   settle(group);
-  return finish();
 }
 
-effects pool_state::on_destroyed(pool_slot& slot, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_destroyed(pool_slot& slot) noexcept {
   slot_group& group = group_of(slot);
   --group.closing;
   evicting_ -= slot.record.is_evicted ? 1 : 0;
@@ -260,12 +237,10 @@ effects pool_state::on_destroyed(pool_slot& slot, const moment& now) noexcept {
   empty_slot(group, slot);
   end_deadlock(group);
   settle(group);
-  return finish();
 }
 
-effects pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos took,
-                               slot_grant& kept, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos began,
+                            slot_grant& kept) noexcept {
   slot_group& group = group_of(slot);
   const bool is_kept = slot.record.is_kept;
   const bool is_outdated = slot.record.is_outdated;
@@ -277,7 +252,7 @@ effects pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos t
     if (outcome.made) {
       group.retry.reset();
     } else {
-      group.retry.failed(now.real, draw(), outcome.permanent);
+      group.retry.failed(now_.real, draw(), outcome.permanent);
     }
   }
   if (!outcome.made) {
@@ -285,13 +260,13 @@ effects pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos t
     empty_slot(group, slot);
     end_deadlock(group);
     settle(group);
-    return finish();
+    return;
   }
   ++group.totals.created;
-  group.totals.creating_for += std::chrono::nanoseconds(took);
-  group.totals.longest_create =
-      std::max(group.totals.longest_create, std::chrono::nanoseconds(took));
-  const slot_word ticket = slot.activate(now.age, settings_.life, draw());
+  const std::chrono::nanoseconds took(now_.real - began);
+  group.totals.creating_for += took;
+  group.totals.longest_create = std::max(group.totals.longest_create, took);
+  const slot_word ticket = slot.activate(now_.age, settings_.life, draw());
   destroy_reason why{};
   if (ends(group, slot, why)) {
     close_slot(group, slot, why);
@@ -303,70 +278,60 @@ effects pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos t
     dispose(group, slot);
   }
   settle(group);
-  return finish();
 }
 
-effects pool_state::on_validated(pool_slot& slot, bool valid, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_validated(pool_slot& slot, bool valid) noexcept {
   slot_group& group = group_of(slot);
   end_check(group, slot);
   destroy_reason why = destroy_reason::invalid;
   if (!valid || ends(group, slot, why)) {
     close_slot(group, slot, why);
   } else {
-    slot.validated(now.age, settings_.life);
+    slot.validated(now_.age, settings_.life);
     dispose(group, slot);
   }
   settle(group);
-  return finish();
 }
 
-effects pool_state::on_reset(pool_slot& slot, bool accepted, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_reset(pool_slot& slot, bool accepted) noexcept {
   slot_group& group = group_of(slot);
   end_check(group, slot);
   destroy_reason why = destroy_reason::reset_refused;
   if (!accepted || ends(group, slot, why)) {
     close_slot(group, slot, why);
   } else {
-    slot.used_until(now.age, settings_.life);
+    slot.used_until(now_.age, settings_.life);
     take_back(group, slot);
   }
   settle(group);
-  return finish();
 }
 
 // ---- time ---------------------------------------------------------------------------------------
 
-effects pool_state::on_tick(const moment& now) noexcept {
-  now_ = now;
-  gate.advance(now.age);
+void pool_state::on_tick(nanos age) noexcept {
+  now_.age = std::max(now_.age, age);
+  gate.advance(now_.age);
   is_ticking_ = true;
   if (runner_ == runner_kind::manual) {
     for_each_group([this](slot_group& group) { settle_later(group); });
   }
-  if (now.real >= next_sweep_ || now.age >= next_age_) {
+  if (now_.real >= next_sweep_ || now_.age >= next_age_) {
     sweep();
   }
-  effects out = go_on();
-  is_ticking_ = false;
-  return out;
+  go_on();
 }
 
-effects pool_state::on_more(const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_more() noexcept {
   if (sweep_from_ != 0) {
     sweep();
   }
-  return go_on();
+  go_on();
 }
 
 /// Ends what is due, and says whether there is more.
-effects pool_state::go_on() noexcept {
+void pool_state::go_on() noexcept {
   end_late_waits();
-  effects out = finish();
-  out.more |= sweep_from_ != 0 || has_late_wait();
-  return out;
+  out_.more = sweep_from_ != 0 || has_late_wait();
 }
 
 bool pool_state::has_late_wait() const noexcept {
@@ -503,38 +468,29 @@ void pool_state::tell(pool_event::kind what, const pool_slot& slot) noexcept {
 
 // ---- control ------------------------------------------------------------------------------------
 
-effects pool_state::on_limits(slot_group& group, const group_limits& limits, std::uint32_t total,
-                              const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_limits(slot_group& group, const group_limits& limits,
+                           std::uint32_t total) noexcept {
   group.limits = limits;
   room_.set_max_total(total);
   set_flags(group);  // before any look at idle resources: see idle_cache.hpp (2)
   shrink(group);
   end_deadlock(group);
   settle(group);
-  return finish();
 }
 
-effects pool_state::on_suspended(bool suspended, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_suspended(bool suspended) noexcept {
   suspended_ = suspended;
   set_gate();
   for_each_group([this](slot_group& group) { settle_later(group); });
-  return finish();
 }
 
-effects pool_state::on_flush(slot_group& group, const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_flush(slot_group& group) noexcept {
   flush(group);
-  return finish();
 }
 
-effects pool_state::on_factory(slot_group& group, std::shared_ptr<factory_hooks>& hooks,
-                               const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_factory(slot_group& group, std::shared_ptr<factory_hooks>& hooks) noexcept {
   group.hooks.swap(hooks);
   flush(group);
-  return finish();
 }
 
 /// Creates that hang do not hold up those of the new epoch, except that they count against
@@ -562,14 +518,12 @@ void pool_state::flush(slot_group& group) noexcept {
   settle(group);
 }
 
-effects pool_state::on_kill(pool_slot& slot, std::uint64_t birth, bool& found,
-                            const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept {
   const slot_word seen = slot.word();
   found = seen.birth() == birth && seen.state() != resource_state::empty &&
           seen.state() != resource_state::creating && seen.state() != resource_state::closing;
   if (!found) {
-    return finish();
+    return;
   }
   slot_group& group = group_of(slot);
   slot.record.is_killed = true;
@@ -588,18 +542,15 @@ effects pool_state::on_kill(pool_slot& slot, std::uint64_t birth, bool& found,
     }
   }
   settle(group);
-  return finish();
 }
 
-effects pool_state::on_close(const moment& now) noexcept {
-  now_ = now;
+void pool_state::on_close() noexcept {
   closed_ = true;
   set_gate();
   for_each_group([this](slot_group& group) {
     shrink(group);
     settle_later(group);
   });
-  return finish();
 }
 
 // ---- numbers ------------------------------------------------------------------------------------

@@ -29,8 +29,9 @@ enum class runner_kind : std::uint8_t {
   manual    ///< `tick`, and threads that wait
 };
 
-/// Events go in, each with the time; effects come out. The caller holds the pool's mutex during an
-/// event, and runs the effects without it. No event blocks, throws, reads a clock or calls users.
+/// Events go in, each between `begin`, which tells the time, and `finish`, which says what is to be
+/// done. The caller holds the pool's mutex from `begin` to `finish`, and runs the effects without
+/// it. No event blocks, throws, reads a clock or calls users.
 ///
 /// Invariants
 ///  I1 A slot that is not empty is counted in `live` of its group and of the total, once; no create
@@ -76,56 +77,57 @@ class pool_state {
 
   // ---- events -----------------------------------------------------------------------------------
 
+  void begin(const moment& now) noexcept { now_ = now; }
+  effects finish() noexcept;
+
   /// A waiter comes, or comes back after what it was given was of no use (`again`): then it is
   /// first. Afterwards its wait has ended, or it is in the queue. One that gives no time at all is
   /// not in the queue afterwards.
-  effects on_acquire(acquire_waiter& waiter, bool again, const moment& now) noexcept;
-  /// A waiter that was woken without an end looks for itself, and is about to sleep again if it is
-  /// still open.
-  effects on_look(acquire_waiter& waiter, const moment& now) noexcept;
+  void on_acquire(acquire_waiter& waiter, bool again) noexcept;
+  /// A waiter that was woken without an end looks for itself, and is asleep afterwards if it is
+  /// still open: until its `wakes_at` at the latest.
+  void on_look(acquire_waiter& waiter) noexcept;
   /// A thread that has ended its own wait leaves the queue.
-  effects on_left(acquire_waiter& waiter, const moment& now) noexcept;
+  void on_left(acquire_waiter& waiter) noexcept;
   /// A waiter that is in no queue gets nothing.
-  effects on_refused(acquire_waiter& waiter, acquire_failure cause, const moment& now) noexcept;
+  void on_refused(acquire_waiter& waiter, acquire_failure cause) noexcept;
   /// The thread of a waiter holds a resource of the pool: the wait ends if it could only end with a
   /// release by threads that wait, too.
-  effects on_hold_and_wait(acquire_waiter& waiter, const moment& now) noexcept;
+  void on_hold_and_wait(acquire_waiter& waiter) noexcept;
   /// Ends the wait of a callback, at any time in its life until it is called.
-  effects on_cancelled(acquire_waiter& waiter, acquire_failure cause, const moment& now) noexcept;
+  void on_cancelled(acquire_waiter& waiter, acquire_failure cause) noexcept;
 
   /// The owner of a slot in use is about to reset it: not if it `ended`.
-  effects on_returning(pool_slot& slot, bool& ended, const moment& now) noexcept;
+  void on_returning(pool_slot& slot, bool& ended) noexcept;
   /// The owner of a slot in use gives it back; `reset` by a task first if `resets`.
-  effects on_released(pool_slot& slot, bool resets, const moment& now) noexcept;
+  void on_released(pool_slot& slot, bool resets) noexcept;
   /// The owner wants it destroyed.
-  effects on_discarded(pool_slot& slot, destroy_reason why, const moment& now) noexcept;
+  void on_discarded(pool_slot& slot, destroy_reason why) noexcept;
   /// The resource was moved out of its slot.
-  effects on_detached(pool_slot& slot, const moment& now) noexcept;
+  void on_detached(pool_slot& slot) noexcept;
   /// A slot was made idle, and its releasing thread saw a flag.
-  effects on_idle(slot_group& group, const moment& now) noexcept;
+  void on_idle(slot_group& group) noexcept;
 
   /// The task of a slot, or a waiter that was told to create, has ended. `kept`: the resource, if
   /// it is the creator's. `outcome`: what is to be destroyed without the mutex.
-  effects on_created(pool_slot& slot, create_outcome& outcome, nanos took, slot_grant& kept,
-                     const moment& now) noexcept;
-  effects on_validated(pool_slot& slot, bool valid, const moment& now) noexcept;
-  effects on_reset(pool_slot& slot, bool accepted, const moment& now) noexcept;
-  effects on_destroyed(pool_slot& slot, const moment& now) noexcept;
+  void on_created(pool_slot& slot, create_outcome& outcome, nanos began, slot_grant& kept) noexcept;
+  void on_validated(pool_slot& slot, bool valid) noexcept;
+  void on_reset(pool_slot& slot, bool accepted) noexcept;
+  void on_destroyed(pool_slot& slot) noexcept;
 
-  effects on_tick(const moment& now) noexcept;
-  effects on_more(const moment& now) noexcept;
+  /// `age`: by the pool's clock, where it stands still between ticks; otherwise 0.
+  void on_tick(nanos age) noexcept;
+  void on_more() noexcept;
 
-  effects on_limits(slot_group& group, const group_limits& limits, std::uint32_t total,
-                    const moment& now) noexcept;
-  effects on_suspended(bool suspended, const moment& now) noexcept;
+  void on_limits(slot_group& group, const group_limits& limits, std::uint32_t total) noexcept;
+  void on_suspended(bool suspended) noexcept;
   /// All resources of the group made so far end; creates under way count as outdated.
-  effects on_flush(slot_group& group, const moment& now) noexcept;
+  void on_flush(slot_group& group) noexcept;
   /// The same, and from now on `hooks` makes resources; it is the old one afterwards.
-  effects on_factory(slot_group& group, std::shared_ptr<factory_hooks>& hooks,
-                     const moment& now) noexcept;
+  void on_factory(slot_group& group, std::shared_ptr<factory_hooks>& hooks) noexcept;
   /// `found`: there is such a resource.
-  effects on_kill(pool_slot& slot, std::uint64_t birth, bool& found, const moment& now) noexcept;
-  effects on_close(const moment& now) noexcept;
+  void on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept;
+  void on_close() noexcept;
 
   // ---- numbers ----------------------------------------------------------------------------------
 
@@ -170,8 +172,7 @@ class pool_state {
   using used_slots = deadline_heap<pool_slot, used_sooner>;
   using unsettled_groups = deadline_heap<slot_group, turn_sooner, by_turn>;
 
-  effects finish() noexcept;
-  effects go_on() noexcept;
+  void go_on() noexcept;
   [[nodiscard]] bool has_late_wait() const noexcept;
   void end_late_waits() noexcept;
   // Waiters.
@@ -276,6 +277,7 @@ class pool_state {
   // Of the event that is under way.
   moment now_;
   effects out_;
+  acquire_waiter* looking_ = nullptr;
 };
 
 }  // namespace lido::detail

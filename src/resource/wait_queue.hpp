@@ -66,6 +66,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   slot_grant grant;
   grant_kind kind = grant_kind::resource;
   nanos since = 0;          ///< real time
+  nanos wakes_at = never;   ///< the same: when it is to look next, where it looks for itself
   std::uint64_t order = 0;  ///< of arrival, over all groups
   nanos called_at = 0;      ///< when it was first woken to look for itself; 0: not yet
   bool is_called = false;   ///< and it has not looked yet

@@ -144,9 +144,9 @@ happenings kernel_driver::acquire(char name, const wait_setup& how) {
 happenings kernel_driver::begin(client& one, bool again) {
   one.does = client::state::waiting;
   one.is_asleep = false;
-  happenings all = settle(pool_.on_acquire(*one.waiter, again, now_));
+  happenings all = event([&] { pool_.on_acquire(*one.waiter, again); });
   if (one.does == client::state::waiting && one.holds) {
-    const happenings more = settle(pool_.on_hold_and_wait(*one.waiter, now_));
+    const happenings more = event([&] { pool_.on_hold_and_wait(*one.waiter); });
     all.insert(all.end(), more.begin(), more.end());
   }
   return go_to_sleep(one, std::move(all));
@@ -175,7 +175,9 @@ bool kernel_driver::acquire_fast(char name, std::uint32_t group) {
 
 happenings kernel_driver::look(char name) {
   client& one = of(name);
-  effects out = pool_.on_look(*one.waiter, now_);
+  pool_.begin(now_);
+  pool_.on_look(*one.waiter);
+  effects out = pool_.finish();
   one.is_asleep = one.waiter->word.open() || one.does == client::state::waiting;
   if (!one.waiter->word.open()) {  // it ended while it was awake, and needs no waking
     one.is_asleep = false;
@@ -197,7 +199,9 @@ bool kernel_driver::give_up(char name) {
 happenings kernel_driver::leave(char name) {
   client& one = of(name);
   one.does = client::state::free;
-  effects out = pool_.on_left(*one.waiter, now_);
+  pool_.begin(now_);
+  pool_.on_left(*one.waiter);
+  effects out = pool_.finish();
   if (wait_queue::contains(*one.waiter) || waiter_deadlines::contains(*one.waiter)) {
     problem("I4: a waiter that left is in the queue");
   }
@@ -205,7 +209,7 @@ happenings kernel_driver::leave(char name) {
 }
 
 happenings kernel_driver::cancel(char name) {
-  return settle(pool_.on_cancelled(*of(name).waiter, acquire_failure::cancelled, now_));
+  return event([&] { pool_.on_cancelled(*of(name).waiter, acquire_failure::cancelled); });
 }
 
 happenings kernel_driver::release(char name) {
@@ -219,28 +223,28 @@ happenings kernel_driver::release(char name) {
     case release_path::fast:
       return settle({});
     case release_path::idle:
-      return settle(pool_.on_idle(group, now_));
+      return event([&] { pool_.on_idle(group); });
     case release_path::marked:
-      return settle(pool_.on_released(slot, /*resets=*/false, now_));
+      return event([&] { pool_.on_released(slot, /*resets=*/false); });
     case release_path::slow:
       break;
   }
   if (uses + 1 >= settings_.life.max_uses) {
-    return settle(pool_.on_discarded(slot, destroy_reason::used_up, now_));
+    return event([&] { pool_.on_discarded(slot, destroy_reason::used_up); });
   }
-  return settle(pool_.on_released(slot, slot.maker->can_reset(), now_));
+  return event([&] { pool_.on_released(slot, slot.maker->can_reset()); });
 }
 
 happenings kernel_driver::discard(char name, destroy_reason why) {
   client& one = of(name);
   one.does = client::state::free;
-  return settle(pool_.on_discarded(*one.grant.slot, why, now_));
+  return event([&] { pool_.on_discarded(*one.grant.slot, why); });
 }
 
 happenings kernel_driver::detach(char name) {
   client& one = of(name);
   one.does = client::state::free;
-  return settle(pool_.on_detached(*one.grant.slot, now_));
+  return event([&] { pool_.on_detached(*one.grant.slot); });
 }
 
 happenings kernel_driver::has_created(char name, bool made, bool permanent) {
@@ -257,7 +261,7 @@ happenings kernel_driver::has_validated(char name, bool valid) {
     return {};
   }
   one.does = client::state::free;
-  happenings all = settle(pool_.on_discarded(slot, destroy_reason::invalid, now_));
+  happenings all = event([&] { pool_.on_discarded(slot, destroy_reason::invalid); });
   before_return(one);
   one.waiter->word.reopen();
   const happenings more = begin(one, /*again=*/true);
@@ -280,7 +284,9 @@ happenings kernel_driver::finish_create(pool_slot& slot, bool made, bool permane
   if (creator != nullptr) {
     creator->does = client::state::free;
   }
-  effects out = pool_.on_created(slot, outcome, one_ms, kept, now_);
+  pool_.begin(now_);
+  pool_.on_created(slot, outcome, now_.real - one_ms, kept);
+  effects out = pool_.finish();
   if (kept.slot != nullptr && creator != nullptr) {
     creator->grant = kept;
     creator->does = client::state::holding;
@@ -305,17 +311,17 @@ happenings kernel_driver::finish_create(pool_slot& slot, bool made, bool permane
 
 happenings kernel_driver::validated(std::uint32_t slot, bool valid) {
   std::erase(tasks_, slot);
-  return settle(pool_.on_validated(this->slot(slot), valid, now_));
+  return event([&] { pool_.on_validated(this->slot(slot), valid); });
 }
 
 happenings kernel_driver::was_reset(std::uint32_t slot, bool accepted) {
   std::erase(tasks_, slot);
-  return settle(pool_.on_reset(this->slot(slot), accepted, now_));
+  return event([&] { pool_.on_reset(this->slot(slot), accepted); });
 }
 
 happenings kernel_driver::destroyed(std::uint32_t slot) {
   std::erase(doomed_, slot);
-  return settle(pool_.on_destroyed(this->slot(slot), now_));
+  return event([&] { pool_.on_destroyed(this->slot(slot)); });
 }
 
 // ---- the pool
@@ -328,14 +334,14 @@ void kernel_driver::pass(int ms) {
 
 happenings kernel_driver::tick(int ms) {
   pass(ms);
-  return settle(pool_.on_tick(now_));
+  return event([&] { pool_.on_tick(0); });
 }
 
 happenings kernel_driver::limits(const detail::group_limits& limits, std::uint32_t group) {
   if (setup_.max_total == 0) {
     return limits_and_total(limits, limits.max_size);
   }
-  return settle(pool_.on_limits(*groups_[group], limits, max_total_, now_));
+  return event([&] { pool_.on_limits(*groups_[group], limits, max_total_); });
 }
 
 happenings kernel_driver::limits_and_total(const detail::group_limits& limits,
@@ -344,32 +350,31 @@ happenings kernel_driver::limits_and_total(const detail::group_limits& limits,
     pool_.table.append(std::move(more));
   }
   max_total_ = total;
-  return settle(pool_.on_limits(*groups_[0], limits, total, now_));
+  return event([&] { pool_.on_limits(*groups_[0], limits, total); });
 }
 
 happenings kernel_driver::suspend(bool on) {
-  return settle(pool_.on_suspended(on, now_));
+  return event([&] { pool_.on_suspended(on); });
 }
 
 happenings kernel_driver::flush(std::uint32_t group) {
-  return settle(pool_.on_flush(*groups_[group], now_));
+  return event([&] { pool_.on_flush(*groups_[group]); });
 }
 
 happenings kernel_driver::replace_factory(std::uint32_t group) {
   std::shared_ptr<detail::factory_hooks> hooks =
       std::make_shared<fake_hooks>(setup_.validates, setup_.resets);
   hooks_.push_back(hooks);
-  return settle(pool_.on_factory(*groups_[group], hooks, now_));
+  return event([&] { pool_.on_factory(*groups_[group], hooks); });
 }
 
 happenings kernel_driver::kill(std::uint32_t slot) {
   bool found = false;
-  effects out = pool_.on_kill(this->slot(slot), this->slot(slot).word().birth(), found, now_);
-  return settle(std::move(out));
+  return event([&] { pool_.on_kill(this->slot(slot), this->slot(slot).word().birth(), found); });
 }
 
 happenings kernel_driver::close() {
-  return settle(pool_.on_close(now_));
+  return event([&] { pool_.on_close(); });
 }
 
 std::vector<std::uint32_t> kernel_driver::tasks(slot_task what) {
@@ -389,7 +394,9 @@ happenings kernel_driver::settle(effects out) {
   happenings all;
   read(out, all);
   while (out.more && calls_more) {
-    out = pool_.on_more(now_);
+    pool_.begin(now_);
+    pool_.on_more();
+    out = pool_.finish();
     read(out, all);
   }
   if (out.more) {

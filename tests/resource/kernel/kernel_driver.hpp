@@ -175,6 +175,12 @@ class kernel_driver {
 
  private:
   happenings settle(detail::effects out);
+  template <class F>
+  happenings event(const F& f) {
+    pool_.begin(now_);
+    f();
+    return settle(pool_.finish());
+  }
   void read(detail::effects& out, happenings& all);
   void read_wakes(const detail::effects& out);
   void read_calls(detail::effects& out);
