@@ -48,7 +48,9 @@ bool pool_core::acquire_async(const acquire_call& request,
 void callback_waiter::stopper::operator()() const noexcept {
   waiter->core->apply([this](pool_state& state) {
     waiter->is_stopped = true;
-    state.on_cancelled(*waiter, acquire_failure::cancelled);
+    if (wait_queue::contains(*waiter)) {
+      state.on_refused(*waiter, acquire_failure::cancelled);
+    }
   });
 }
 

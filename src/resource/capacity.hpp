@@ -1,5 +1,6 @@
 /// @file
-/// Internal. How many resources there are and may be: of each key, and in total.
+/// Internal. How many resources there are and may be, of each key and in total; and when to try
+/// again after a failed create.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +16,42 @@
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/stats.hpp"
-#include "retry_backoff.hpp"
-#include "slot_chain.hpp"
 #include "wait_queue.hpp"
 
 namespace lido::detail {
+
+/// Exponential backoff with full jitter: a delay is drawn from zero to a limit that doubles with
+/// each failure, so that pools that failed together do not come back together (M. Brooker,
+/// Exponential backoff and jitter, AWS Architecture Blog, 2015). Not thread-safe.
+class retry_backoff {
+ public:
+  retry_backoff(nanos first, nanos longest) noexcept : first_(first), longest_(longest) {}
+
+  /// `draw` is from [0, 1).
+  void failed(nanos now, double draw, bool permanent) noexcept {
+    limit_ = limit_ == 0 ? first_ : std::min(longest_, later(limit_, limit_));
+    at_ = later(now, 1 + static_cast<nanos>(draw * static_cast<double>(limit_)));
+    permanent_ = permanent;
+  }
+  void reset() noexcept {
+    limit_ = 0;
+    at_ = 0;
+    permanent_ = false;
+  }
+  [[nodiscard]] bool waits(nanos now) const noexcept { return now < at_; }
+  [[nodiscard]] nanos at() const noexcept { return at_; }
+  /// The last create failed.
+  [[nodiscard]] bool is_failing() const noexcept { return limit_ != 0; }
+  /// The last create failed for good, and the next one is not due.
+  [[nodiscard]] bool is_hopeless(nanos now) const noexcept { return permanent_ && waits(now); }
+
+ private:
+  nanos first_;
+  nanos longest_;
+  nanos limit_ = 0;
+  nanos at_ = 0;
+  bool permanent_ = false;
+};
 
 struct group_limits {
   std::uint32_t max_size = 0;
@@ -72,30 +104,25 @@ class slot_group final : public idle_cache,
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
 
   wait_queue queue;
-  slot_chain checks;                  ///< slots that are being validated or reset
-  std::uint32_t outdated_checks = 0;  ///< validations begun before the last flush
-  std::uint32_t live = 0;             ///< slots that are not empty
-  std::uint32_t creating = 0;         ///< of these
-  std::uint32_t outdated = 0;         ///< of these, those begun before the last flush
-  std::uint32_t kept = 0;  ///< of these, those that their creators will use; none outdated
+  std::uint32_t live = 0;      ///< slots that are not empty
+  std::uint32_t creating = 0;  ///< of these
+  std::uint32_t outdated = 0;  ///< of these, those begun before the last flush
+  std::uint32_t kept = 0;      ///< of these, those that their creators will use; none outdated
   std::uint32_t closing = 0;
-  std::uint32_t resetting = 0;  ///< of `checks`
-  std::uint32_t wanted = 0;     ///< creates to begin, for waiters
-  std::uint32_t leaving = 0;    ///< threads that ended their waits; the kernel has unlinked them
+  std::uint32_t checking = 0;    ///< slots that are being validated or reset
+  std::uint32_t validating = 0;  ///< of these, validations begun since the last flush
+  std::uint32_t young = 0;       ///< of these, those that may soon be answered
+  std::uint32_t wanted = 0;      ///< creates to begin, for waiters
+  std::uint32_t leaving = 0;     ///< threads that ended their waits; the kernel has unlinked them
   bool has_created = false;
-  bool has_stale = false;          ///< idle resources that must be validated first were seen
-  bool is_overdue = false;         ///< the first waiter was overtaken for long enough
-  std::uint32_t idle_seen = 0;     ///< by the sweep that is under way
-  std::uint64_t hungry_since = 0;  ///< the order of the first waiter that a create is for
-  nanos hungry_from = 0;           ///< since when that one waits
-  bool is_bounded = false;         ///< in which heap of hungry groups it is
-  std::uint64_t flushed_in = 0;    ///< the last round of flushes of all groups
-  nanos due = never;               ///< real time
-  std::uint64_t planner = 0;       ///< without threads: the order of a waiter that knows of `due`
-  std::uint64_t turn = 0;          ///< the order of its first waiter, while it is unsettled
+  bool has_stale = false;        ///< idle resources that must be validated first were seen
+  bool is_overdue = false;       ///< the first waiter was overtaken for long enough
+  std::uint32_t idle_seen = 0;   ///< by the sweep that is under way
+  nanos hungry_from = 0;         ///< since when the first waiter waits that a create is for
+  bool is_bounded = false;       ///< in which heap of hungry groups it is
+  std::uint64_t flushed_in = 0;  ///< the last round of flushes of all groups
   resource_pool_stats totals;
-  slot_group* next = nullptr;  ///< of all groups
-  slot_group* previous = nullptr;
+  std::size_t index = 0;  ///< in the list of all groups
   // NOLINTEND(*-non-private-member-variables-in-classes)
 };
 
@@ -135,8 +162,11 @@ struct create_counts {
 /// begin only while such groups create less than half of the total. So hosts to which connects hang
 /// leave room for others.
 class capacity {
+  using hungry_groups = deadline_heap<slot_group, by_hunger>;
+
  public:
-  static constexpr std::uint64_t no_waiter = std::numeric_limits<std::uint64_t>::max();
+  /// After all waiters.
+  static constexpr std::int64_t no_waiter = never - 1;
 
   /// `is_shared`: by several groups.
   capacity(std::uint32_t max_total, bool is_shared) noexcept
@@ -152,11 +182,11 @@ class capacity {
   void set_hunger(slot_group& group, std::uint32_t wanted, const acquire_waiter* first) noexcept {
     forget(group);
     if (wanted != 0) {
-      group.hungry_since = first != nullptr ? first->order : no_waiter;
       group.hungry_from = first != nullptr ? first->since : 0;
       group.wanted = first != nullptr ? wanted : 0;
       group.is_bounded = is_shared_ && !group.is_proven() && group.creating != group.outdated;
-      (group.is_bounded ? bounded_ : free_).push(group);
+      (group.is_bounded ? bounded_ : free_)
+          .push(group, first != nullptr ? first->order : no_waiter);
       (group.is_bounded ? bounded_wanted_ : wanted_) += group.wanted;
     }
   }
@@ -167,12 +197,12 @@ class capacity {
   }
   /// The hungry group that is served next, or null.
   [[nodiscard]] slot_group* next() const noexcept {
-    slot_group* const free = free_.first();
-    slot_group* const bounded = unproven_creating_ < max_total_ / 2 ? bounded_.first() : nullptr;
-    if (free == nullptr || bounded == nullptr) {
-      return free != nullptr ? free : bounded;
-    }
-    return bounded->hungry_since < free->hungry_since ? bounded : free;
+    const bool is_bounded = unproven_creating_ < max_total_ / 2 && bounded_.next() < free_.next();
+    return is_bounded ? bounded_.first() : free_.first();
+  }
+  /// The order of the waiter for which a hungry group creates.
+  [[nodiscard]] static std::int64_t order_of(const slot_group& group) noexcept {
+    return hungry_groups::key_of(group);
   }
   void forget(slot_group& group) noexcept {
     (group.is_bounded ? bounded_wanted_ : wanted_) -= std::exchange(group.wanted, 0U);
@@ -202,13 +232,6 @@ class capacity {
   }
 
  private:
-  struct came_sooner {
-    bool operator()(const slot_group& left, const slot_group& right) const noexcept {
-      return left.hungry_since < right.hungry_since;
-    }
-  };
-  using hungry_groups = deadline_heap<slot_group, came_sooner, by_hunger>;
-
   std::uint32_t max_total_;
   bool is_shared_;
   std::uint32_t live_ = 0;

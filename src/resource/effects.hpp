@@ -32,16 +32,6 @@ class slot_queue {
     }
     return slot;
   }
-  /// Requires: it is in this queue.
-  void remove(pool_slot& slot) noexcept {
-    pool_slot* before = nullptr;
-    for (pool_slot* one = first_; one != &slot; one = one->record.next_task) {
-      before = one;
-    }
-    pool_slot* const next = std::exchange(slot.record.next_task, nullptr);
-    (before != nullptr ? before->record.next_task : first_) = next;
-    last_ = last_ == &slot ? before : last_;
-  }
   void append(slot_queue& other) noexcept {
     while (pool_slot* const slot = other.pop()) {
       push(*slot);
@@ -85,13 +75,9 @@ struct effects {
     while (acquire_waiter* const waiter = other.call.pop_front()) {
       call.push_back(*waiter);
     }
-    if (tell.empty()) {
-      tell.swap(other.tell);
-    } else {
-      try {
-        tell.insert(tell.end(), other.tell.begin(), other.tell.end());
-      } catch (...) {  // no memory for a report
-      }
+    try {
+      tell.insert(tell.end(), other.tell.begin(), other.tell.end());
+    } catch (...) {  // no memory for a report
     }
     most_threads = other.most_threads;
     drained |= other.drained;

@@ -14,63 +14,45 @@ slot_grant idle_cache::take_lowest() noexcept {
   return found;
 }
 
-position_chunk* idle_cache::chunk_of(std::uint32_t position) noexcept {
-  position_chunk* chunk = &first_;
-  for (std::uint32_t i = position / 64; i != 0; --i) {
-    // relaxed: under the mutex
-    chunk = chunk->next.load(std::memory_order_relaxed);
-  }
-  return chunk;
-}
-
-/// The next one, made if there is none; null: there is no memory.
-position_chunk* idle_cache::chunk_after(position_chunk& chunk) noexcept {
-  // relaxed: under the mutex
-  position_chunk* next = chunk.next.load(std::memory_order_relaxed);
-  if (next == nullptr) {
-    chunk.owned.reset(new (std::nothrow) position_chunk);
-    next = chunk.owned.get();
-    // (7) - this release-store synchronizes-with the acquire-load (6)
-    chunk.next.store(next, std::memory_order_release);
-  }
-  return next;
-}
-
 bool idle_cache::add(pool_slot& slot) noexcept {
   position_chunk* chunk = &first_;
-  std::uint32_t base = 0;
-  for (; chunk != nullptr && chunk->taken == ~std::uint64_t{0}; base += 64) {
-    chunk = chunk_after(*chunk);
+  while (chunk->taken == ~std::uint64_t{0}) {
+    if (chunk->owned == nullptr) {
+      chunk->owned.reset(new (std::nothrow) position_chunk);
+      // (7) - this release-store synchronizes-with the acquire-load (6)
+      chunk->next.store(chunk->owned.get(), std::memory_order_release);
+    }
+    chunk = chunk->owned.get();
+    if (chunk == nullptr) {
+      return false;
+    }
   }
-  if (chunk == nullptr) {
-    return false;
-  }
-  const auto bit = static_cast<std::uint32_t>(std::countr_one(chunk->taken));
-  chunk->taken |= std::uint64_t{1} << bit;
-  chunk->slots[bit].set(&slot);  // (9) publishes it
+  const auto place = static_cast<std::size_t>(std::countr_one(chunk->taken));
+  chunk->slots[place].set(&slot);  // (9) publishes it
   slot.record.cache = this;
-  slot.record.position = base + bit;
+  slot.record.chunk = chunk;
+  slot.record.bit = std::uint64_t{1} << place;
+  chunk->taken |= slot.record.bit;
   return true;
 }
 
 void idle_cache::remove(pool_slot& slot) noexcept {
   set_maybe_idle(slot, /*on=*/false);
-  position_chunk& chunk = *chunk_of(slot.record.position);
-  const std::uint32_t bit = slot.record.position % 64;
-  chunk.taken &= ~(std::uint64_t{1} << bit);
-  chunk.slots[bit].set(nullptr);  // a thread that still sees the slot finds that it is not idle
+  position_chunk& chunk = *slot.record.chunk;
+  chunk.taken &= ~slot.record.bit;
+  // A thread that still sees the slot finds that it is not idle.
+  chunk.slots[static_cast<std::size_t>(std::countr_zero(slot.record.bit))].set(nullptr);
   slot.record.cache = nullptr;
 }
 
 void idle_cache::set_maybe_idle(const pool_slot& slot, bool on) noexcept {
-  position_chunk& chunk = *chunk_of(slot.record.position);
-  const std::uint64_t bit = std::uint64_t{1} << slot.record.position % 64;
+  atomic<std::uint64_t>& bits = slot.record.chunk->maybe_idle;
   // relaxed: only changed under the mutex
-  const std::uint64_t before = chunk.maybe_idle.load(std::memory_order_relaxed);
-  const std::uint64_t after = on ? before | bit : before & ~bit;
+  const std::uint64_t before = bits.load(std::memory_order_relaxed);
+  const std::uint64_t after = on ? before | slot.record.bit : before & ~slot.record.bit;
   if (after != before) {
     // (9) - this release-store synchronizes-with the acquire-load (8)
-    chunk.maybe_idle.store(after, std::memory_order_release);
+    bits.store(after, std::memory_order_release);
   }
 }
 

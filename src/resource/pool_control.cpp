@@ -109,7 +109,8 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
     old_hooks_.reserve(old_hooks_.size() + 1);
     out = tell_kernel([&](pool_state& state) {
       group_in(*main_).error.swap(error);
-      state.on_factory(group_in(*main_), hooks);
+      group_in(*main_).hooks.swap(hooks);
+      state.on_flush(group_in(*main_));
     });
     old = hooks.get();
     old_hooks_.push_back(std::move(hooks));  // ends what it made

@@ -145,7 +145,7 @@ void pool_core::run_task(pool_slot& slot) noexcept {
 
 void pool_core::validate(pool_slot& slot) noexcept {
   const bool valid = is_valid(slot, {});
-  apply([&](pool_state& state) { state.on_validated(slot, valid); });
+  apply([&](pool_state& state) { state.on_checked(slot, valid); });
 }
 
 bool pool_core::is_valid(pool_slot& slot, const deadline& until) noexcept {
@@ -198,7 +198,7 @@ bool pool_core::is_reset(pool_slot& slot) noexcept {
 
 void pool_core::reset(pool_slot& slot) noexcept {
   const bool accepted = is_reset(slot);
-  apply([&](pool_state& state) { state.on_reset(slot, accepted); });
+  apply([&](pool_state& state) { state.on_checked(slot, accepted); });
 }
 
 /// A new resource that the caller keeps; nothing if there is none, or others have it.

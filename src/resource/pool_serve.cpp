@@ -10,16 +10,15 @@ namespace lido::detail {
 // ---- slots --------------------------------------------------------------------------------------
 
 /// A slot that is idle, or in use without a mark, has its bit, and its place in the order of use.
-void pool_state::list(slot_group& group, pool_slot& slot) noexcept {
-  group.set_maybe_idle(slot, /*on=*/true);
-  if (has_groups_ && !used_slots::contains(slot)) {
-    slot.record.seen_use = slot.last_used.get();
-    used_.push(slot);
+void pool_state::list(pool_slot& slot) noexcept {
+  slot_group::set_maybe_idle(slot, /*on=*/true);
+  if (has_groups_ && !slots_by_time::contains(slot)) {
+    used_.push(slot, slot.last_used.get());
   }
 }
 
-void pool_state::unlist(slot_group& group, pool_slot& slot) noexcept {
-  group.set_maybe_idle(slot, /*on=*/false);
+void pool_state::unlist(pool_slot& slot) noexcept {
+  slot_group::set_maybe_idle(slot, /*on=*/false);
   used_.remove(slot);
 }
 
@@ -31,23 +30,17 @@ destroy_reason pool_state::why_over(const pool_slot& slot) const noexcept {
   return now_.age >= slot.expires.get() ? destroy_reason::too_old : destroy_reason::flushed;
 }
 
-/// An idle resource that needs no look, in use from now on; or null. What is over ends, and the
+/// True: it was idle and needs no look, and is in use from now on. What is over ends, and the
 /// release of what is in use will take the slow path.
-pool_slot* pool_state::find_fit(slot_group& group) noexcept {
-  group.has_stale = false;
-  return group.find_maybe_idle([&](pool_slot& slot) { return take_if_fit(group, slot); });
-}
-
 bool pool_state::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
   for (;;) {  // other threads may take it, or give it back, at any time
     slot_word ticket;
     if (slot.state() != resource_state::idle && slot.mark()) {
-      unlist(group, slot);
+      unlist(slot);
       return false;
     }
     const bool is_over = slot.is_over(now_.age, group.epoch());
-    if (is_over && slot.take(ticket, resource_state::checking)) {
-      close_slot(group, slot, why_over(slot));
+    if (is_over && close_if_idle(group, slot, why_over(slot))) {
       return false;
     }
     if (!is_over && needs_validation(group, slot)) {
@@ -66,22 +59,20 @@ pool_slot* pool_state::take_stale(slot_group& group, resource_state to, bool onl
   pool_slot* found = nullptr;
   bool has_two = false;
   (void)group.find_maybe_idle([&](pool_slot& slot) {
-    if (slot.state() == resource_state::idle && needs_validation(group, slot)) {
-      has_two = found != nullptr;
-      found = found != nullptr ? found : &slot;
+    if (slot.state() != resource_state::idle || !needs_validation(group, slot)) {
+      return false;
     }
-    return found != nullptr && (has_two || !only);
+    has_two = found != nullptr;
+    found = has_two ? found : &slot;
+    return has_two || !only;
   });
   slot_word ticket;
-  if (found == nullptr || (only && has_two) || !found->take(ticket, to)) {
-    return nullptr;
-  }
-  return found;
+  return found != nullptr && !has_two && found->take(ticket, to) ? found : nullptr;
 }
 
-/// Whether a resource that is not idle ends instead of being used again.
-bool pool_state::ends(slot_group& group, const pool_slot& slot,
-                      destroy_reason& why) const noexcept {
+/// Of a resource that the caller owns: true if it ends instead of being used again.
+bool pool_state::close_if_over(slot_group& group, pool_slot& slot) noexcept {
+  destroy_reason why{};
   if (closed_) {
     why = destroy_reason::closed;
   } else if (slot.record.is_killed) {
@@ -93,7 +84,17 @@ bool pool_state::ends(slot_group& group, const pool_slot& slot,
   } else {
     return false;
   }
+  close_slot(group, slot, why);
   return true;
+}
+
+bool pool_state::close_if_idle(slot_group& group, pool_slot& slot, destroy_reason why) noexcept {
+  slot_word ticket;
+  const bool is_taken = slot.take(ticket, resource_state::checking);
+  if (is_taken) {
+    close_slot(group, slot, why);
+  }
+  return is_taken;
 }
 
 /// A resource that the caller owns, and that is fit: to the first waiter, or idle.
@@ -109,9 +110,9 @@ void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
     (void)slot.move(resource_state::in_use);
     // While others wait, its release is reported by the mark.
     if (group.queue.size() > 1 && slot.mark()) {
-      unlist(group, slot);
+      unlist(slot);
     } else {
-      list(group, slot);
+      list(slot);
     }
     if (hand_over(*waiter, slot, grant_kind::resource)) {
       return;
@@ -132,12 +133,12 @@ void pool_state::take_back(slot_group& group, pool_slot& slot) noexcept {
 void pool_state::make_idle(slot_group& group, pool_slot& slot) noexcept {
   slot.note_receiver(0);
   (void)slot.move(resource_state::idle);
-  list(group, slot);
+  list(slot);
 }
 
 /// Of a slot that the caller owns, in use or checking.
 void pool_state::close_slot(slot_group& group, pool_slot& slot, destroy_reason why) noexcept {
-  unlist(group, slot);
+  unlist(slot);
   (void)slot.move(resource_state::closing);
   ++group.closing;
   slot.record.reason = why;
@@ -146,7 +147,7 @@ void pool_state::close_slot(slot_group& group, pool_slot& slot, destroy_reason w
 
 void pool_state::empty_slot(slot_group& group, pool_slot& slot) noexcept {
   (void)slot.move(resource_state::empty);
-  group.remove(slot);
+  slot_group::remove(slot);
   room_.end_resource(group);
   slot.record = {};
   table.put_empty(slot);
@@ -154,32 +155,34 @@ void pool_state::empty_slot(slot_group& group, pool_slot& slot) noexcept {
 
 /// Validates or resets it. Threads for validations are many, since those may hang.
 void pool_state::begin_check(slot_group& group, pool_slot& slot, slot_task what) noexcept {
-  unlist(group, slot);
+  unlist(slot);
   slot.record.task = what;
-  slot.record.task_began = now_.real;
-  group.checks.push_newest(slot);
-  (what == slot_task::reset ? group.resetting : checking_) += 1;
+  young_.push(slot, later(now_.real, tuning::nanoseconds_for_answer));
+  ++group.young;
+  ++group.checking;
+  group.validating += what == slot_task::validate ? 1 : 0;
+  checking_ += what == slot_task::validate ? 1 : 0;
   out_.start.push(slot);
 }
 
 void pool_state::end_check(slot_group& group, pool_slot& slot) noexcept {
-  const slot_task what = std::exchange(slot.record.task, slot_task::none);
-  group.outdated_checks -= slot.record.is_outdated ? 1 : 0;
-  group.checks.remove(slot);
-  (what == slot_task::reset ? group.resetting : checking_) -= 1;
+  const bool is_validation =
+      std::exchange(slot.record.task, slot_task::none) == slot_task::validate;
+  group.young -= slots_by_time::contains(slot) ? 1 : 0;
+  young_.remove(slot);
+  --group.checking;
+  group.validating -= is_validation && !slot.record.is_outdated ? 1 : 0;
+  checking_ -= is_validation ? 1 : 0;
 }
 
 /// Ends idle resources that are too many, or all once the pool is closed.
 void pool_state::shrink(slot_group& group) noexcept {
   (void)group.find_maybe_idle([&](pool_slot& slot) {
-    if (!closed_ && !group.has_surplus()) {
-      return true;
+    const bool is_enough = !closed_ && !group.has_surplus();
+    if (!is_enough) {
+      close_if_idle(group, slot, closed_ ? destroy_reason::closed : destroy_reason::surplus);
     }
-    slot_word ticket;
-    if (slot.take(ticket, resource_state::checking)) {
-      close_slot(group, slot, closed_ ? destroy_reason::closed : destroy_reason::surplus);
-    }
-    return false;
+    return is_enough;
   });
 }
 
@@ -202,7 +205,7 @@ void pool_state::settle(slot_group& group, bool force) noexcept {
     return;
   }
   if (closed_ || is_hopeless(group)) {
-    refuse_all(group, closed_ ? acquire_failure::closed : acquire_failure::create_failed);
+    refuse_all(group);
   } else if (!suspended_) {
     if (is_preempted(group)) {
       feed();
@@ -220,9 +223,14 @@ void pool_state::settle(slot_group& group, bool force) noexcept {
 
 void pool_state::settle_later(slot_group& group) noexcept {
   if (!unsettled_groups::contains(group)) {
-    group.turn = group.queue.empty() ? capacity::no_waiter : group.queue.first()->order;
-    unsettled_.push(group);
+    unsettled_.push(group, group.queue.empty() ? capacity::no_waiter : group.queue.first()->order);
   }
+}
+
+/// The group of the slot, to be settled at the end of the event.
+slot_group& pool_state::settle_after(const pool_slot& slot) noexcept {
+  settle_later(group_of(slot));
+  return group_of(slot);
 }
 
 /// Gives idle resources to waiters.
@@ -236,7 +244,9 @@ void pool_state::serve(slot_group& group, bool force) noexcept {
     if (calls && call(*waiter, count_idle(group) != 0)) {
       break;
     }
-    pool_slot* const slot = find_fit(group);
+    group.has_stale = false;
+    pool_slot* const slot =
+        group.find_maybe_idle([&](pool_slot& one) { return take_if_fit(group, one); });
     if (slot == nullptr) {
       group.is_overdue = settings_.is_barging && waiter->called_at != 0 &&
                          now_.real - waiter->called_at >= tuning::nanoseconds_overtaking;
@@ -264,7 +274,7 @@ void pool_state::check_stale(slot_group& group) noexcept {
     if (gives_unchecked(group, *first)) {
       continue;
     }
-    if (hopeful(group) >= group.queue.size() || validating(group) > group.limits.max_creating) {
+    if (group.young >= group.queue.size() || group.validating > group.limits.max_creating) {
       return;
     }
     pool_slot* const slot = take_stale(group, resource_state::checking, /*only=*/false);
@@ -278,7 +288,7 @@ void pool_state::check_stale(slot_group& group) noexcept {
 /// Hands a waiter an idle resource that it validates itself.
 bool pool_state::gives_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
   const bool needs_no_answer = runner_ == runner_kind::manual || waiter.until.is_at_once();
-  const bool is_alone = group.queue.size() == 1 && waiter.has_time && group.checks.empty();
+  const bool is_alone = group.queue.size() == 1 && waiter.has_time && group.checking == 0;
   if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
     return false;
   }
@@ -286,29 +296,11 @@ bool pool_state::gives_unchecked(slot_group& group, acquire_waiter& waiter) noex
   if (slot == nullptr) {
     return false;
   }
-  list(group, *slot);
+  list(*slot);
   if (!hand_over(waiter, *slot, grant_kind::validate)) {
     make_idle(group, *slot);
   }
   return true;
-}
-
-/// The oldest validation that may soon be answered, or null. One that has taken longer than most
-/// answers holds up no waiter: others are begun beside it, and then creates.
-const pool_slot* pool_state::first_hope(const slot_group& group) const noexcept {
-  const pool_slot* slot = group.checks.oldest();
-  while (slot != nullptr && now_.real - slot->record.task_began >= tuning::nanoseconds_for_answer) {
-    slot = slot->record.newer;
-  }
-  return slot;
-}
-
-std::uint32_t pool_state::hopeful(const slot_group& group) const noexcept {
-  std::uint32_t young = 0;
-  for (const pool_slot* slot = first_hope(group); slot != nullptr; slot = slot->record.newer) {
-    ++young;
-  }
-  return young;
 }
 
 /// What the group releases goes to another, whose first waiter came long before.
@@ -316,26 +308,14 @@ bool pool_state::is_preempted(const slot_group& group) const noexcept {
   const slot_group* const other = room_.next();
   const acquire_waiter* const mine = group.queue.first();
   return other != nullptr && other != &group && mine != nullptr && room_.is_full() &&
-         evicting_ < room_.wanted() && other->hungry_since < mine->order &&
+         evicting_ < room_.wanted() && capacity::order_of(*other) < mine->order &&
          now_.real - other->hungry_from > settings_.prefer_same_key_for;
-}
-
-/// The first waiter for which nothing is being made. `served`: so many need nothing made.
-const acquire_waiter* pool_state::first_hungry(const slot_group& group,
-                                               std::uint32_t served) noexcept {
-  const acquire_waiter* waiter = group.queue.first();
-  served += group.creating - group.outdated - group.kept;
-  for (; served != 0 && waiter != nullptr; --served) {
-    waiter = wait_queue::after(*waiter);
-  }
-  return waiter;
 }
 
 /// Says how many creates the group could begin, when to look at it again, and what its flags are.
 void pool_state::update(slot_group& group) noexcept {
   const std::uint32_t all = group.queue.size();
-  const std::uint32_t young = hopeful(group);
-  std::uint32_t served = suspended_ ? all : std::min(young, all);
+  std::uint32_t served = suspended_ ? all : std::min(group.young, all);
   if (settings_.is_barging && served != all) {  // what was left for them to take
     served = std::min(all, served + count_idle(group));
   }
@@ -353,34 +333,33 @@ void pool_state::update(slot_group& group) noexcept {
                             .max_creating = group.limits.max_creating + urgent,
                             .live = group.live,
                             .creating = group.creating - group.outdated,
-                            .idle = min_idle == 0 ? 0 : count_idle(group) + group.checks.size(),
+                            .idle = min_idle == 0 ? 0 : count_idle(group) + group.checking,
                             .waiters = all - served + group.kept});
-  room_.set_hunger(group, wanted, first_hungry(group, served));
+  const acquire_waiter* first = group.queue.first();  // for which nothing is being made
+  for (std::uint32_t i = served + under_way; i != 0 && first != nullptr; --i) {
+    first = wait_queue::after(*first);
+  }
+  room_.set_hunger(group, wanted, first);
   nanos due = never;
   if (!closed_ && waits && (served != all || min_idle != 0)) {
     due = group.retry.at();
   }
-  if (young != 0 && all != 0) {
-    due =
-        std::min(due, later(first_hope(group)->record.task_began, tuning::nanoseconds_for_answer));
+  timers_.remove(group);
+  if (due != never) {
+    timers_.push(group, due);
   }
-  set_due(group, due);
-  tell_planner(group);
+  call_planner(group, due);
   set_flags(group);
 }
 
 /// In a pool without threads the first thread that waits sees to what is due.
-void pool_state::tell_planner(slot_group& group) noexcept {
-  acquire_waiter* waiter =
-      runner_ == runner_kind::manual && group.due != never ? group.queue.first() : nullptr;
+void pool_state::call_planner(slot_group& group, nanos due) noexcept {
+  acquire_waiter* waiter = runner_ == runner_kind::manual ? group.queue.first() : nullptr;
   while (waiter != nullptr && waiter->is_callback()) {
     waiter = wait_queue::after(*waiter);
   }
-  if (waiter == nullptr || waiter->order == group.planner || out_.is_full()) {
-    return;
-  }
-  group.planner = waiter->order;
-  if (waiter->word.poke()) {
+  due = std::min(due, group.young != 0 ? young_.next() : never);
+  if (waiter != nullptr && due < waiter->wakes_at && !out_.is_full() && waiter->word.poke()) {
     out_.wake[out_.wakes++] = waiter->word.address();
   }
 }
@@ -399,50 +378,40 @@ void pool_state::feed() noexcept {
     if (room_.is_full()) {
       continue;  // until what was evicted is destroyed, or more is
     }
-    pool_slot* const slot = take_empty(*group);
-    if (slot == nullptr) {
+    if (!begin_create(*group)) {
       break;  // no memory for a bit; the next event tries again
     }
-    begin_create(*group, *slot);
     update(*group);
   }
 }
 
-pool_slot* pool_state::take_empty(slot_group& group) noexcept {
-  pool_slot* const slot = table.take_empty();
-  if (slot != nullptr && !group.add(*slot)) {
-    table.put_empty(*slot);
-    return nullptr;
-  }
-  return slot;
-}
-
 /// The runner creates; in a pool without threads the first waiter does, if it is a thread. If no
 /// waiter is left there, the create is undone, since no tick may come.
-void pool_state::begin_create(slot_group& group, pool_slot& slot) noexcept {
-  (void)slot.move(resource_state::creating);
-  slot.maker = group.hooks.get();
-  slot.key_hash.set(group.key_hash);
-  slot.epoch.set(group.epoch());
-  slot.record.task = slot_task::create;
-  room_.begin_create(group, slot);
-  if (is_for_waiter(group, slot)) {
-    return;
+bool pool_state::begin_create(slot_group& group) noexcept {
+  pool_slot* const slot = table.take_empty();
+  if (slot == nullptr) {
+    return false;
+  }
+  if (!group.add(*slot)) {
+    table.put_empty(*slot);
+    return false;
+  }
+  (void)slot->move(resource_state::creating);
+  slot->maker = group.hooks.get();
+  slot->key_hash.set(group.key_hash);
+  slot->epoch.set(group.epoch());
+  slot->record.task = slot_task::create;
+  room_.begin_create(group, *slot);
+  if (is_for_waiter(group, *slot)) {
+    return true;
   }
   if (!makes_ahead() && group.queue.empty()) {
-    room_.end_create(group, slot);
-    empty_slot(group, slot);
+    room_.end_create(group, *slot);
+    empty_slot(group, *slot);
   } else {
-    out_.start.push(slot);
+    out_.start.push(*slot);
   }
-}
-
-void pool_state::note_kept(slot_group& group, pool_slot& slot) noexcept {
-  slot.record.is_kept = true;
-  ++group.kept;
-  if (settings_.is_barging) {
-    settle_later(group);  // an idle resource was left for this waiter
-  }
+  return true;
 }
 
 bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
@@ -452,7 +421,11 @@ bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
       return false;
     }
     if (hand_over(*waiter, slot, grant_kind::create)) {
-      note_kept(group, slot);
+      slot.record.is_kept = true;
+      ++group.kept;
+      if (settings_.is_barging) {
+        settle_later(group);  // an idle resource was left for this waiter
+      }
       return true;
     }
   }
@@ -463,39 +436,20 @@ bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
 /// reported. A slot that was used since it was listed is listed anew.
 bool pool_state::evict() noexcept {
   while (pool_slot* const slot = used_.first()) {
-    if (is_evicted(*slot)) {
+    slot_group& group = group_of(*slot);
+    if (slot->state() == resource_state::idle &&
+        slot->last_used.get() != slots_by_time::key_of(*slot)) {
+      used_.remove(*slot);
+      list(*slot);
+    } else if (close_if_idle(group, *slot, destroy_reason::surplus)) {
+      slot->record.is_evicted = true;
+      ++evicting_;
       return true;
+    } else if (slot->mark()) {
+      unlist(*slot);
     }
   }
   return false;
-}
-
-bool pool_state::is_evicted(pool_slot& slot) noexcept {
-  slot_group& group = group_of(slot);
-  slot_word ticket;
-  if (slot.state() == resource_state::idle && slot.last_used.get() != slot.record.seen_use) {
-    used_.remove(slot);
-    list(group, slot);
-  } else if (slot.take(ticket, resource_state::checking)) {
-    slot.record.is_evicted = true;
-    ++evicting_;
-    close_slot(group, slot, destroy_reason::surplus);
-    return true;
-  } else if (slot.mark()) {
-    unlist(group, slot);
-  }
-  return false;
-}
-
-void pool_state::set_due(slot_group& group, nanos due) noexcept {
-  if (due != group.due) {
-    timers_.remove(group);
-    group.due = due;
-    group.planner = 0;
-    if (due != never) {
-      timers_.push(group);
-    }
-  }
 }
 
 void pool_state::set_flags(slot_group& group) const noexcept {

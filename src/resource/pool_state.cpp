@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lido/base/tuning.hpp"
+
 namespace lido::detail {
 
 namespace {
@@ -26,9 +28,17 @@ pool_state::pool_state(const pool_settings& settings, pool_core* core, slot_make
       room_(most_of(settings), has_groups_),
       random_(seed) {}
 
-pool_state::~pool_state() {
-  for_each_group(
-      [](slot_group& group) { delete &group; });  // NOLINT(cppcoreguidelines-owning-memory)
+/// A check that has taken longer than most answers holds up no waiter from now on: others are begun
+/// beside it, and then creates.
+void pool_state::begin(const moment& now) noexcept {
+  now_ = now;
+  while (young_.next() <= now_.real) {
+    slot_group& group = group_of(*young_.first());
+    young_.remove(*young_.first());
+    --group.young;
+    timers_.remove(group);
+    timers_.push(group, now_.real);  // the next tick looks at it
+  }
 }
 
 effects pool_state::finish() noexcept {
@@ -66,12 +76,9 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
         key.empty() ? settings_.name : settings_.name + '[' + key + ']');
     group->text = std::make_shared<const std::string>(std::move(key));
   }
-  group->next = groups_;
-  if (groups_ != nullptr) {
-    groups_->previous = group.get();
-  }
-  groups_ = group.release();
-  return *groups_;
+  group->index = groups_.size();
+  groups_.push_back(std::move(group));
+  return *groups_.back();
 }
 
 bool pool_state::can_remove(const slot_group& group) const noexcept {
@@ -81,20 +88,18 @@ bool pool_state::can_remove(const slot_group& group) const noexcept {
 void pool_state::remove_group(slot_group& group) noexcept {
   room_.forget(group);
   timers_.remove(group);
-  (group.previous != nullptr ? group.previous->next : groups_) = group.next;
-  if (group.next != nullptr) {
-    group.next->previous = group.previous;
-  }
-  delete &group;  // NOLINT(cppcoreguidelines-owning-memory): one of the list
+  const std::size_t index = group.index;
+  groups_.back()->index = index;
+  groups_[index].swap(groups_.back());
+  groups_.pop_back();
 }
 
 // ---- waiters ------------------------------------------------------------------------------------
 
 void pool_state::on_acquire(acquire_waiter& waiter, bool again) noexcept {
   slot_group& group = *waiter.group;
-  acquire_failure cause{};
-  if (is_refused(group, cause)) {
-    refuse(waiter, cause);
+  if (closed_ || is_hopeless(group)) {
+    refuse(waiter, closed_ ? acquire_failure::closed : acquire_failure::create_failed);
     return;
   }
   if (again && waiter.until.is_at_once() && waiter.kind == grant_kind::create) {
@@ -108,8 +113,7 @@ void pool_state::on_acquire(acquire_waiter& waiter, bool again) noexcept {
       waiter.until.nanoseconds() > later(now_.real, settings_.validate_timeout.count());
   group.totals.waits += again && waiter.kind != grant_kind::validate ? 0 : 1;
   link(waiter, again);
-  const bool is_first = group.queue.first() == &waiter;
-  if (is_first) {
+  if (group.queue.first() == &waiter) {
     settle(group, /*force=*/true);
   } else {
     check_stale(group);
@@ -120,10 +124,8 @@ void pool_state::on_acquire(acquire_waiter& waiter, bool again) noexcept {
     return;
   }
   if (waiter.until.is_at_once()) {
-    unlink(waiter);
     refuse(waiter, acquire_failure::timed_out);
   } else if (!again && !waiter.is_urgent && has_too_many(group)) {
-    unlink(waiter);
     refuse(waiter, acquire_failure::too_many_waiters);
   } else {
     return;
@@ -135,21 +137,12 @@ void pool_state::on_acquire(acquire_waiter& waiter, bool again) noexcept {
 void pool_state::on_look(acquire_waiter& waiter) noexcept {
   waiter.is_called = false;
   if (runner_ == runner_kind::manual) {
-    end_late_waits();  // no other thread may come by
+    go_on();  // no other thread may come by
   }
   if (wait_queue::contains(waiter)) {
     settle(*waiter.group, /*force=*/true);
   }
   looking_ = &waiter;
-}
-
-void pool_state::on_cancelled(acquire_waiter& waiter, acquire_failure cause) noexcept {
-  if (waiter.word.open() && wait_queue::contains(waiter)) {
-    slot_group& group = *waiter.group;
-    unlink(waiter);
-    refuse(waiter, cause);
-    settle(group);  // others can have what it was called for
-  }
 }
 
 void pool_state::on_left(acquire_waiter& waiter) noexcept {
@@ -165,60 +158,53 @@ void pool_state::on_left(acquire_waiter& waiter) noexcept {
 }
 
 void pool_state::on_refused(acquire_waiter& waiter, acquire_failure cause) noexcept {
+  settle_later(*waiter.group);  // others can have what it was called for
   refuse(waiter, cause);
 }
 
 void pool_state::on_hold_and_wait(acquire_waiter& waiter) noexcept {
   waiter.holds = true;
   if (wait_queue::contains(waiter) && is_deadlock(*waiter.group)) {
-    unlink(waiter);
     refuse(waiter, acquire_failure::self_deadlock);
   }
 }
 
 void pool_state::on_returning(pool_slot& slot, bool& ended) noexcept {
-  slot_group& group = group_of(slot);
-  destroy_reason why{};
   report_return(slot);
-  ended = ends(group, slot, why);
+  ended = close_if_over(group_of(slot), slot);
   if (ended) {
-    close_slot(group, slot, why);
-    settle(group);
+    settle_after(slot);
   }
 }
 
 // ---- slots --------------------------------------------------------------------------------------
 
 void pool_state::on_released(pool_slot& slot, bool resets) noexcept {
-  slot_group& group = group_of(slot);
+  slot_group& group = settle_after(slot);
   report_return(slot);
-  destroy_reason why{};
-  if (ends(group, slot, why)) {
-    close_slot(group, slot, why);
-  } else if (resets) {
+  if (close_if_over(group, slot)) {
+    return;
+  }
+  if (resets) {
     (void)slot.move(resource_state::checking);
     begin_check(group, slot, slot_task::reset);
   } else {
     take_back(group, slot);
   }
-  settle(group);
 }
 
 void pool_state::on_discarded(pool_slot& slot, destroy_reason why) noexcept {
-  slot_group& group = group_of(slot);
   report_return(slot);
-  close_slot(group, slot, why);
-  settle(group);
+  close_slot(settle_after(slot), slot, why);
 }
 
 void pool_state::on_detached(pool_slot& slot) noexcept {
-  slot_group& group = group_of(slot);
+  slot_group& group = settle_after(slot);
   report_return(slot);
   group.totals.detached += 1;
   group.totals.uses += slot.uses.get();
-  unlist(group, slot);
+  unlist(slot);
   empty_slot(group, slot);
-  settle(group);
 }
 
 void pool_state::on_idle(slot_group& group) noexcept {
@@ -229,24 +215,22 @@ void pool_state::on_idle(slot_group& group) noexcept {
 }
 
 void pool_state::on_destroyed(pool_slot& slot) noexcept {
-  slot_group& group = group_of(slot);
+  slot_group& group = settle_after(slot);
   --group.closing;
   evicting_ -= slot.record.is_evicted ? 1 : 0;
   ++group.totals.destroyed[static_cast<std::size_t>(slot.record.reason)];
   group.totals.uses += slot.uses.get();
   empty_slot(group, slot);
   end_deadlock(group);
-  settle(group);
 }
 
 void pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos began,
                             slot_grant& kept) noexcept {
-  slot_group& group = group_of(slot);
+  slot_group& group = settle_after(slot);
   const bool is_kept = slot.record.is_kept;
-  const bool is_outdated = slot.record.is_outdated;
   slot.record.task = slot_task::none;
   room_.end_create(group, slot);
-  if (!is_outdated) {  // otherwise it says nothing about the present factory
+  if (!slot.record.is_outdated) {  // otherwise it says nothing about the present factory
     group.error.swap(outcome.error);
     group.has_created |= outcome.made;
     if (outcome.made) {
@@ -259,7 +243,6 @@ void pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos bega
     ++group.totals.create_failures;
     empty_slot(group, slot);
     end_deadlock(group);
-    settle(group);
     return;
   }
   ++group.totals.created;
@@ -267,43 +250,36 @@ void pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos bega
   group.totals.creating_for += took;
   group.totals.longest_create = std::max(group.totals.longest_create, took);
   const slot_word ticket = slot.activate(now_.age, settings_.life, draw());
-  destroy_reason why{};
-  if (ends(group, slot, why)) {
-    close_slot(group, slot, why);
-  } else if (is_kept) {
-    list(group, slot);
+  if (close_if_over(group, slot)) {
+    return;
+  }
+  if (is_kept) {
+    list(slot);
     kept = {&slot, ticket};
     ++group.totals.handed_over;
   } else {
     dispose(group, slot);
   }
-  settle(group);
 }
 
-void pool_state::on_validated(pool_slot& slot, bool valid) noexcept {
-  slot_group& group = group_of(slot);
+void pool_state::on_checked(pool_slot& slot, bool passed) noexcept {
+  slot_group& group = settle_after(slot);
+  const bool is_reset = slot.record.task == slot_task::reset;
   end_check(group, slot);
-  destroy_reason why = destroy_reason::invalid;
-  if (!valid || ends(group, slot, why)) {
-    close_slot(group, slot, why);
+  if (!passed) {
+    close_slot(group, slot, is_reset ? destroy_reason::reset_refused : destroy_reason::invalid);
+    return;
+  }
+  if (close_if_over(group, slot)) {
+    return;
+  }
+  if (is_reset) {
+    slot.used_until(now_.age, settings_.life);
+    take_back(group, slot);
   } else {
     slot.validated(now_.age, settings_.life);
     dispose(group, slot);
   }
-  settle(group);
-}
-
-void pool_state::on_reset(pool_slot& slot, bool accepted) noexcept {
-  slot_group& group = group_of(slot);
-  end_check(group, slot);
-  destroy_reason why = destroy_reason::reset_refused;
-  if (!accepted || ends(group, slot, why)) {
-    close_slot(group, slot, why);
-  } else {
-    slot.used_until(now_.age, settings_.life);
-    take_back(group, slot);
-  }
-  settle(group);
 }
 
 // ---- time ---------------------------------------------------------------------------------------
@@ -328,33 +304,18 @@ void pool_state::on_more() noexcept {
   go_on();
 }
 
-/// Ends what is due, and says whether there is more.
+/// Ends what is due, of all groups, and says whether there is more.
 void pool_state::go_on() noexcept {
-  end_late_waits();
-  out_.more = sweep_from_ != 0 || has_late_wait();
-}
-
-bool pool_state::has_late_wait() const noexcept {
-  const acquire_waiter* const first = deadlines_.first();
-  return first != nullptr && first->until.nanoseconds() <= now_.real;
-}
-
-/// Of all groups; and looks at those with a retry that is due.
-void pool_state::end_late_waits() noexcept {
-  while (has_late_wait() && !out_.is_full()) {
+  while (deadlines_.next() <= now_.real && !out_.is_full()) {
     acquire_waiter& waiter = *deadlines_.first();
-    slot_group& group = *waiter.group;
-    unlink(waiter);
+    settle_later(*waiter.group);
     refuse(waiter, acquire_failure::timed_out);
-    settle_later(group);
   }
-  while (slot_group* const group = timers_.first()) {
-    if (group->due > now_.real) {
-      break;
-    }
-    set_due(*group, never);
-    settle_later(*group);
+  while (timers_.next() <= now_.real) {
+    settle_later(*timers_.first());
+    timers_.remove(*timers_.first());
   }
+  out_.more = sweep_from_ != 0 || deadlines_.next() <= now_.real;
 }
 
 nanos pool_state::next_look() const noexcept {
@@ -362,14 +323,8 @@ nanos pool_state::next_look() const noexcept {
 }
 
 nanos pool_state::next_timer() const noexcept {
-  nanos next = never;
-  if (const acquire_waiter* const waiter = deadlines_.first()) {
-    next = std::min(next, waiter->until.nanoseconds());
-  }
-  if (const slot_group* const group = timers_.first()) {
-    next = std::min(next, group->due);
-  }
-  return next;
+  const nanos answer = deadlines_.first() != nullptr ? young_.next() : never;
+  return std::min({deadlines_.next(), timers_.next(), answer});
 }
 
 /// Looks at a part of all slots, the next part the next time: under one lock it takes a millisecond
@@ -416,21 +371,15 @@ void pool_state::look_after(pool_slot& slot) noexcept {
   slot_group& group = group_of(slot);
   slot_word ticket;
   if (slot.is_over(now_.age, group.epoch())) {
-    if (slot.take(ticket, resource_state::checking)) {
-      close_slot(group, slot, why_over(slot));
-    }
+    close_if_idle(group, slot, why_over(slot));
   } else if (now_.age - slot.last_used.get() >= settings_.life.idle_timeout &&
              group.idle_seen > group.limits.min_idle) {
-    if (slot.take(ticket, resource_state::checking)) {
-      --group.idle_seen;
-      close_slot(group, slot, destroy_reason::idle_too_long);
-    }
+    group.idle_seen -= close_if_idle(group, slot, destroy_reason::idle_too_long) ? 1 : 0;
   } else if (now_.age - slot.looked_after.get() >= settings_.life.keepalive &&
              slot.maker->can_validate() && group.queue.empty() && !closed_ && !suspended_ &&
-             validating(group) < group.limits.max_creating) {
-    if (slot.take(ticket, resource_state::checking)) {
-      begin_check(group, slot, slot_task::validate);
-    }
+             group.validating < group.limits.max_creating &&
+             slot.take(ticket, resource_state::checking)) {
+    begin_check(group, slot, slot_task::validate);
   } else {
     return;
   }
@@ -444,7 +393,7 @@ void pool_state::report_lease(pool_slot& slot) noexcept {
     return;
   }
   slot_group& group = group_of(slot);
-  unlist(group, slot);
+  unlist(slot);
   slot.record.reported = due;
   group.totals.suspected_leaks += due == 2 ? 1 : 0;
   tell(due == 2 ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, slot);
@@ -485,37 +434,18 @@ void pool_state::on_suspended(bool suspended) noexcept {
 }
 
 void pool_state::on_flush(slot_group& group) noexcept {
-  flush(group);
-}
-
-void pool_state::on_factory(slot_group& group, std::shared_ptr<factory_hooks>& hooks) noexcept {
-  group.hooks.swap(hooks);
-  flush(group);
-}
-
-/// Creates that hang do not hold up those of the new epoch, except that they count against
-/// max_size until they end.
-void pool_state::flush(slot_group& group) noexcept {
   group.next_epoch();
   group.retry.reset();
   group.kept = 0;
   group.outdated = group.creating;
+  group.validating = 0;
   table.for_each([&](pool_slot& slot) {
-    if (slot.record.cache != &group) {
-      return;
-    }
-    if (slot.state() == resource_state::creating) {
-      slot.record.is_outdated = true;
-    } else if (slot.record.task == slot_task::validate &&
-               !std::exchange(slot.record.is_outdated, true)) {
-      ++group.outdated_checks;
-    }
-    slot_word ticket;
-    if (slot.take(ticket, resource_state::checking)) {
-      close_slot(group, slot, destroy_reason::flushed);
+    if (slot.record.cache == &group) {
+      slot.record.is_outdated |= slot.record.task != slot_task::none;
+      close_if_idle(group, slot, destroy_reason::flushed);
     }
   });
-  settle(group);
+  settle_later(group);
 }
 
 void pool_state::on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept {
@@ -525,23 +455,16 @@ void pool_state::on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noex
   if (!found) {
     return;
   }
-  slot_group& group = group_of(slot);
+  slot_group& group = settle_after(slot);
   slot.record.is_killed = true;
-  for (;;) {  // until it is marked, or the kernel's
-    slot_word ticket;
+  // Until it is marked, or the kernel's; the end of a task sees that the resource is killed.
+  while (slot.state() != resource_state::checking &&
+         !close_if_idle(group, slot, destroy_reason::killed)) {
     if (slot.mark()) {
-      unlist(group, slot);
-      break;
-    }
-    if (slot.take(ticket, resource_state::checking)) {
-      close_slot(group, slot, destroy_reason::killed);
-      break;
-    }
-    if (slot.state() == resource_state::checking) {
-      break;  // the end of its task sees that it is killed
+      unlist(slot);
+      return;
     }
   }
-  settle(group);
 }
 
 void pool_state::on_close() noexcept {
@@ -577,7 +500,7 @@ resource_pool_stats pool_state::counts_of(const slot_group& group) const noexcep
   found.max_size = group.limits.max_size;
   found.live = group.live;
   found.creating = group.creating;
-  found.checking = group.checks.size();
+  found.checking = group.checking;
   found.closing = group.closing;
   found.in_use = found.live - found.creating - found.checking - found.closing;
   found.waiters = group.queue.size();

@@ -2,8 +2,11 @@
 /// Internal. The kernel of resource pools: what happens to slots and waiters, as a state machine.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -45,7 +48,7 @@ class pool_state {
   /// `seed` decides the jitter. Throws std::bad_alloc.
   pool_state(const pool_settings& settings, pool_core* core, slot_maker make, runner_kind runner,
              std::uint32_t seed);
-  ~pool_state();
+  ~pool_state() = default;
   pool_state(const pool_state&) = delete;
   pool_state& operator=(const pool_state&) = delete;
 
@@ -61,23 +64,21 @@ class pool_state {
   /// The first group for which `f(group)` is true, or null.
   template <class F>
   [[nodiscard]] slot_group* find_group(const F& f) {
-    slot_group* one = groups_;
-    while (one != nullptr && !f(*one)) {
-      one = one->next;
-    }
-    return one;
+    const auto found =
+        std::find_if(groups_.begin(), groups_.end(), [&](const auto& one) { return f(*one); });
+    return found != groups_.end() ? found->get() : nullptr;
   }
+  /// `f` may remove the group.
   template <class F>
   void for_each_group(const F& f) {
-    for (slot_group *one = groups_, *next = nullptr; one != nullptr; one = next) {
-      next = one->next;
-      f(*one);
+    for (std::size_t i = groups_.size(); i-- > 0;) {
+      f(*groups_[i]);
     }
   }
 
   // ---- events -----------------------------------------------------------------------------------
 
-  void begin(const moment& now) noexcept { now_ = now; }
+  void begin(const moment& now) noexcept;
   effects finish() noexcept;
 
   /// A waiter comes, or comes back after what it was given was of no use (`again`): then it is
@@ -89,13 +90,11 @@ class pool_state {
   void on_look(acquire_waiter& waiter) noexcept;
   /// A thread that has ended its own wait leaves the queue.
   void on_left(acquire_waiter& waiter) noexcept;
-  /// A waiter that is in no queue gets nothing.
+  /// Ends a wait that has not ended, in a queue or not.
   void on_refused(acquire_waiter& waiter, acquire_failure cause) noexcept;
   /// The thread of a waiter holds a resource of the pool: the wait ends if it could only end with a
   /// release by threads that wait, too.
   void on_hold_and_wait(acquire_waiter& waiter) noexcept;
-  /// Ends the wait of a callback, at any time in its life until it is called.
-  void on_cancelled(acquire_waiter& waiter, acquire_failure cause) noexcept;
 
   /// The owner of a slot in use is about to reset it: not if it `ended`.
   void on_returning(pool_slot& slot, bool& ended) noexcept;
@@ -111,8 +110,8 @@ class pool_state {
   /// The task of a slot, or a waiter that was told to create, has ended. `kept`: the resource, if
   /// it is the creator's. `outcome`: what is to be destroyed without the mutex.
   void on_created(pool_slot& slot, create_outcome& outcome, nanos began, slot_grant& kept) noexcept;
-  void on_validated(pool_slot& slot, bool valid) noexcept;
-  void on_reset(pool_slot& slot, bool accepted) noexcept;
+  /// `passed`: it is valid, or was reset.
+  void on_checked(pool_slot& slot, bool passed) noexcept;
   void on_destroyed(pool_slot& slot) noexcept;
 
   /// `age`: by the pool's clock, where it stands still between ticks; otherwise 0.
@@ -121,10 +120,9 @@ class pool_state {
 
   void on_limits(slot_group& group, const group_limits& limits, std::uint32_t total) noexcept;
   void on_suspended(bool suspended) noexcept;
-  /// All resources of the group made so far end; creates under way count as outdated.
+  /// All resources of the group made so far end. Creates and validations under way are outdated:
+  /// they hold up no others, except that they count against max_size until they end.
   void on_flush(slot_group& group) noexcept;
-  /// The same, and from now on `hooks` makes resources; it is the old one afterwards.
-  void on_factory(slot_group& group, std::shared_ptr<factory_hooks>& hooks) noexcept;
   /// `found`: there is such a resource.
   void on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept;
   void on_close() noexcept;
@@ -152,39 +150,18 @@ class pool_state {
   // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
-  struct due_sooner {
-    bool operator()(const slot_group& left, const slot_group& right) const noexcept {
-      return left.due < right.due;
-    }
-  };
-
-  struct turn_sooner {
-    bool operator()(const slot_group& left, const slot_group& right) const noexcept {
-      return left.turn < right.turn;
-    }
-  };
-  struct used_sooner {
-    bool operator()(const pool_slot& left, const pool_slot& right) const noexcept {
-      return left.record.seen_use < right.record.seen_use;
-    }
-  };
-
-  using used_slots = deadline_heap<pool_slot, used_sooner>;
-  using unsettled_groups = deadline_heap<slot_group, turn_sooner, by_turn>;
+  using unsettled_groups = deadline_heap<slot_group, by_turn>;
+  using slots_by_time = deadline_heap<pool_slot>;
 
   void go_on() noexcept;
-  [[nodiscard]] bool has_late_wait() const noexcept;
-  void end_late_waits() noexcept;
   // Waiters.
   void link(acquire_waiter& waiter, bool first) noexcept;
   void unlink(acquire_waiter& waiter) noexcept;
-  void end_wait(acquire_waiter& waiter, const atomic<std::uint32_t>* word, wait_word::ending found,
-                bool is_callback) noexcept;
+  bool end_wait(acquire_waiter& waiter, std::optional<acquire_failure> cause) noexcept;
   void refuse(acquire_waiter& waiter, acquire_failure cause) noexcept;
   void explain(acquire_waiter& waiter) noexcept;
-  void refuse_all(slot_group& group, acquire_failure cause) noexcept;
+  void refuse_all(slot_group& group) noexcept;
   static void count_failure(slot_group& group, acquire_failure cause) noexcept;
-  [[nodiscard]] bool is_refused(const slot_group& group, acquire_failure& cause) const noexcept;
   [[nodiscard]] bool is_hopeless(const slot_group& group) const noexcept;
   [[nodiscard]] bool has_too_many(const slot_group& group) const noexcept;
   [[nodiscard]] acquire_waiter* first_open(slot_group& group) noexcept;
@@ -194,14 +171,13 @@ class pool_state {
   [[nodiscard]] bool is_waiting(const slot_group& group, std::uint32_t thread) const noexcept;
   void end_deadlock(slot_group& group) noexcept;
   // Slots.
-  void list(slot_group& group, pool_slot& slot) noexcept;
-  void unlist(slot_group& group, pool_slot& slot) noexcept;
+  void list(pool_slot& slot) noexcept;
+  void unlist(pool_slot& slot) noexcept;
   [[nodiscard]] bool needs_validation(const slot_group& group,
                                       const pool_slot& slot) const noexcept;
   [[nodiscard]] destroy_reason why_over(const pool_slot& slot) const noexcept;
-  [[nodiscard]] bool ends(slot_group& group, const pool_slot& slot,
-                          destroy_reason& why) const noexcept;
-  [[nodiscard]] pool_slot* find_fit(slot_group& group) noexcept;
+  [[nodiscard]] bool close_if_over(slot_group& group, pool_slot& slot) noexcept;
+  bool close_if_idle(slot_group& group, pool_slot& slot, destroy_reason why) noexcept;
   [[nodiscard]] bool take_if_fit(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] pool_slot* take_stale(slot_group& group, resource_state to, bool only) noexcept;
   void dispose(slot_group& group, pool_slot& slot) noexcept;
@@ -211,37 +187,26 @@ class pool_state {
   void empty_slot(slot_group& group, pool_slot& slot) noexcept;
   void begin_check(slot_group& group, pool_slot& slot, slot_task what) noexcept;
   void end_check(slot_group& group, pool_slot& slot) noexcept;
-  [[nodiscard]] static std::uint32_t validating(const slot_group& group) noexcept {
-    return group.checks.size() - group.resetting - group.outdated_checks;
-  }
   void shrink(slot_group& group) noexcept;
-  void flush(slot_group& group) noexcept;
   [[nodiscard]] static std::uint32_t count_idle(slot_group& group) noexcept;
   // Groups.
+  slot_group& settle_after(const pool_slot& slot) noexcept;
   void settle(slot_group& group, bool force = false) noexcept;
   void settle_later(slot_group& group) noexcept;
   void serve(slot_group& group, bool force) noexcept;
   void check_stale(slot_group& group) noexcept;
   [[nodiscard]] bool gives_unchecked(slot_group& group, acquire_waiter& waiter) noexcept;
-  [[nodiscard]] const pool_slot* first_hope(const slot_group& group) const noexcept;
-  [[nodiscard]] std::uint32_t hopeful(const slot_group& group) const noexcept;
-  [[nodiscard]] static const acquire_waiter* first_hungry(const slot_group& group,
-                                                          std::uint32_t served) noexcept;
   [[nodiscard]] bool is_preempted(const slot_group& group) const noexcept;
   void update(slot_group& group) noexcept;
-  void tell_planner(slot_group& group) noexcept;
+  void call_planner(slot_group& group, nanos due) noexcept;
   void feed() noexcept;
-  void begin_create(slot_group& group, pool_slot& slot) noexcept;
-  [[nodiscard]] pool_slot* take_empty(slot_group& group) noexcept;
+  [[nodiscard]] bool begin_create(slot_group& group) noexcept;
   /// Without threads only a tick does.
   [[nodiscard]] bool makes_ahead() const noexcept {
     return runner_ == runner_kind::threads || is_ticking_;
   }
-  void note_kept(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] bool is_for_waiter(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] bool evict() noexcept;
-  [[nodiscard]] bool is_evicted(pool_slot& slot) noexcept;
-  void set_due(slot_group& group, nanos due) noexcept;
   void set_flags(slot_group& group) const noexcept;
   void set_gate() noexcept;
   // Time.
@@ -257,19 +222,21 @@ class pool_state {
   const runner_kind runner_;
   const bool has_groups_;
   capacity room_;
-  slot_group* groups_ = nullptr;
+  std::vector<std::unique_ptr<slot_group>> groups_;
   waiter_deadlines deadlines_;
-  deadline_heap<slot_group, due_sooner, by_timer> timers_;
+  deadline_heap<slot_group, by_timer> timers_;  // groups with a retry that is due then
   // Those that an event may have left something to, the one with the first waiter first.
   unsettled_groups unsettled_;
-  used_slots used_;  // of several groups: slots with a bit
+  // A slot is in one of these at most.
+  slots_by_time used_;   // of several groups: those with a bit, by the last use that is known of
+  slots_by_time young_;  // those that are checked, by the time at which most checks have ended
   std::uint32_t evicting_ = 0;
   std::uint32_t checking_ = 0;  // validations under way, of all groups
   bool closed_ = false;
   bool suspended_ = false;
   bool is_ticking_ = false;
   bool drain_told_ = false;
-  std::uint64_t arrivals_ = 0;
+  std::int64_t arrivals_ = 0;
   nanos next_sweep_ = 0;  // in real time, and
   nanos next_age_ = 0;    // by the pool's clock, whichever comes first
   std::uint32_t sweep_from_ = 0;

@@ -10,14 +10,12 @@ namespace lido::detail {
 
 void pool_state::link(acquire_waiter& waiter, bool first) noexcept {
   slot_group& group = *waiter.group;
-  if (first) {
-    group.queue.push_front(waiter);
-  } else if (waiter.is_urgent) {
-    group.queue.push_urgent(waiter);
-  } else {
-    group.queue.push_back(waiter);
+  acquire_waiter* next = first || waiter.is_urgent ? group.queue.first() : nullptr;
+  while (!first && next != nullptr && next->is_urgent) {
+    next = wait_queue::after(*next);
   }
-  deadlines_.push(waiter);
+  group.queue.insert(waiter, next);
+  deadlines_.push(waiter, waiter.until.nanoseconds());
   set_flags(group);  // before any look at idle resources: see idle_cache.hpp (2)
 }
 
@@ -31,30 +29,37 @@ void pool_state::unlink(acquire_waiter& waiter) noexcept {
   set_flags(group);
 }
 
-/// Wakes the thread of a waiter that is in no queue, or hands its callback to the core. Of a thread
-/// only the address of its word is used: it may be gone.
-void pool_state::end_wait(acquire_waiter& waiter, const atomic<std::uint32_t>* word,
-                          wait_word::ending found, bool is_callback) noexcept {
+/// Ends the wait of a waiter that is in no queue: it was given something, or there is a cause.
+/// Wakes its thread, or hands its callback to the core. False: its thread has ended the wait, and
+/// will say so with `on_left`. Of a thread only the address of its word is used: it may be gone.
+bool pool_state::end_wait(acquire_waiter& waiter, std::optional<acquire_failure> cause) noexcept {
+  slot_group& group = *waiter.group;
+  const auto* const word = waiter.word.address();
+  const bool is_callback = waiter.is_callback();
+  const wait_word::ending found =
+      cause ? waiter.word.cancel(static_cast<std::uint32_t>(*cause)) : waiter.word.give();
+  if (found == wait_word::ending::too_late) {
+    ++group.leaving;
+    return false;
+  }
   if (is_callback) {
     out_.call.push_back(waiter);
   } else if (found == wait_word::ending::asleep) {
     out_.wake[out_.wakes++] = word;
   }
+  return true;
 }
 
-/// Ends a wait without a resource, unless its thread has ended it.
+/// Ends a wait without a resource, unless its thread has ended it. The waiter leaves the queue.
 void pool_state::refuse(acquire_waiter& waiter, acquire_failure cause) noexcept {
   slot_group& group = *waiter.group;
-  const auto* const word = waiter.word.address();
-  const bool is_callback = waiter.is_callback();
-  explain(waiter);
-  const wait_word::ending found = waiter.word.cancel(static_cast<std::uint32_t>(cause));
-  if (found == wait_word::ending::too_late) {
-    ++group.leaving;  // until `on_left`
-    return;
+  if (wait_queue::contains(waiter)) {
+    unlink(waiter);
   }
-  count_failure(group, cause);
-  end_wait(waiter, word, found, is_callback);
+  explain(waiter);
+  if (end_wait(waiter, cause)) {
+    count_failure(group, cause);
+  }
 }
 
 /// Notes what the failed acquire says. Before its wait ends: a thread may be gone afterwards.
@@ -83,11 +88,11 @@ void pool_state::explain(acquire_waiter& waiter) noexcept {
   });
 }
 
-void pool_state::refuse_all(slot_group& group, acquire_failure cause) noexcept {
+/// Once waiting is of no use.
+void pool_state::refuse_all(slot_group& group) noexcept {
+  const auto cause = closed_ ? acquire_failure::closed : acquire_failure::create_failed;
   while (!group.queue.empty() && !out_.is_full()) {
-    acquire_waiter& waiter = *group.queue.first();
-    unlink(waiter);
-    refuse(waiter, cause);
+    refuse(*group.queue.first(), cause);
   }
   if (!group.queue.empty()) {
     settle_later(group);
@@ -104,16 +109,6 @@ void pool_state::count_failure(slot_group& group, acquire_failure cause) noexcep
   }
 }
 
-/// Waiting is of no use from the start.
-bool pool_state::is_refused(const slot_group& group, acquire_failure& cause) const noexcept {
-  if (closed_) {
-    cause = acquire_failure::closed;
-    return true;
-  }
-  cause = acquire_failure::create_failed;
-  return is_hopeless(group);
-}
-
 /// Nothing can be made for a while, and no resource can come back.
 bool pool_state::is_hopeless(const slot_group& group) const noexcept {
   return group.retry.is_hopeless(now_.real) && group.live == group.outdated;
@@ -124,7 +119,7 @@ bool pool_state::has_too_many(const slot_group& group) const noexcept {
   const std::size_t waiters = group.queue.size();
   return waiters > settings_.max_waiters &&
          waiters - settings_.max_waiters >
-             hopeful(group) + group.creating - group.kept - group.outdated;
+             group.young + group.creating - group.kept - group.outdated;
 }
 
 /// The first waiter that still waits. Those that have ended, or whose time is up, leave the queue.
@@ -138,7 +133,6 @@ acquire_waiter* pool_state::first_open(slot_group& group) noexcept {
       settle_later(group);
       return nullptr;
     }
-    unlink(*waiter);
     refuse(*waiter, acquire_failure::timed_out);
   }
   return nullptr;
@@ -148,15 +142,11 @@ acquire_waiter* pool_state::first_open(slot_group& group) noexcept {
 bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept {
   slot_group& group = *waiter.group;
   unlink(waiter);
-  const auto* const word = waiter.word.address();
-  const bool is_callback = waiter.is_callback();
   const auto waited = std::chrono::nanoseconds(now_.real - waiter.since);
   slot.note_receiver(waiter.thread);
   waiter.grant = {&slot, slot.word().in(slot.state())};  // a ticket has no mark
   waiter.kind = kind;
-  const wait_word::ending found = waiter.word.give();
-  if (found == wait_word::ending::too_late) {
-    ++group.leaving;  // until `on_left`
+  if (!end_wait(waiter, {})) {
     return false;
   }
   if (kind != grant_kind::create) {
@@ -164,7 +154,6 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
     group.totals.waited_for += waited;
     group.totals.longest_wait = std::max(group.totals.longest_wait, waited);
   }
-  end_wait(waiter, word, found, is_callback);
   return true;
 }
 
@@ -224,7 +213,6 @@ void pool_state::end_deadlock(slot_group& group) noexcept {
     last = waits && waiter->holds ? waiter : last;
   }
   if (last != nullptr) {
-    unlink(*last);
     refuse(*last, acquire_failure::self_deadlock);
   }
 }

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "holders.hpp"
+#include "lease_monitor.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/wait_word.hpp"
 #include "lido/resource/acquire_error.hpp"
@@ -65,17 +65,17 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   slot_group* group = nullptr;
   slot_grant grant;
   grant_kind kind = grant_kind::resource;
-  nanos since = 0;          ///< real time
-  nanos wakes_at = never;   ///< the same: when it is to look next, where it looks for itself
-  std::uint64_t order = 0;  ///< of arrival, over all groups
-  nanos called_at = 0;      ///< when it was first woken to look for itself; 0: not yet
-  bool is_called = false;   ///< and it has not looked yet
-  bool may_look = true;     ///< false: its thread is in a callback, and may be for long
-  bool has_time = true;     ///< for a validation of its own
-  refusal why;              ///< of a wait that ends without a resource
-  bool holds = false;       ///< its thread holds a resource of the pool
-  bool is_urgent = false;   ///< first, and worth a resource of the reserve
-                            // NOLINTEND(*-non-private-member-variables-in-classes)
+  nanos since = 0;         ///< real time
+  nanos wakes_at = never;  ///< the same: when it is to look next, where it looks for itself
+  std::int64_t order = 0;  ///< of arrival, over all groups
+  nanos called_at = 0;     ///< when it was first woken to look for itself; 0: not yet
+  bool is_called = false;  ///< and it has not looked yet
+  bool may_look = true;    ///< false: its thread is in a callback, and may be for long
+  bool has_time = true;    ///< for a validation of its own
+  refusal why;             ///< of a wait that ends without a resource
+  bool holds = false;      ///< its thread holds a resource of the pool
+  bool is_urgent = false;  ///< first, and worth a resource of the reserve
+                           // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
   friend class wait_queue;
@@ -96,39 +96,16 @@ class wait_queue {
   [[nodiscard]] static bool contains(const acquire_waiter& waiter) noexcept {
     return waiter.linked_;
   }
-  void push_back(acquire_waiter& waiter) noexcept {
-    waiter.previous_ = last_;
-    waiter.next_ = nullptr;
-    (last_ != nullptr ? last_->next_ : first_) = &waiter;
-    last_ = &waiter;
-    waiter.linked_ = true;
-    ++size_;
-  }
-  void push_front(acquire_waiter& waiter) noexcept {
-    waiter.previous_ = nullptr;
-    waiter.next_ = first_;
-    (first_ != nullptr ? first_->previous_ : last_) = &waiter;
-    first_ = &waiter;
-    waiter.linked_ = true;
-    ++size_;
-  }
-  /// Behind other urgent ones, before all others.
-  void push_urgent(acquire_waiter& waiter) noexcept {
-    acquire_waiter* next = first_;
-    while (next != nullptr && next->is_urgent) {
-      next = next->next_;
-    }
-    if (next == nullptr || next->previous_ == nullptr) {
-      next == nullptr ? push_back(waiter) : push_front(waiter);
-      return;
-    }
-    waiter.previous_ = next->previous_;
+  /// Before `next`; null: last.
+  void insert(acquire_waiter& waiter, acquire_waiter* next) noexcept {
+    waiter.previous_ = next != nullptr ? next->previous_ : last_;
     waiter.next_ = next;
-    waiter.previous_->next_ = &waiter;
-    next->previous_ = &waiter;
+    (waiter.previous_ != nullptr ? waiter.previous_->next_ : first_) = &waiter;
+    (next != nullptr ? next->previous_ : last_) = &waiter;
     waiter.linked_ = true;
     ++size_;
   }
+  void push_back(acquire_waiter& waiter) noexcept { insert(waiter, nullptr); }
   /// The urgent ones, up to `most`.
   [[nodiscard]] std::uint32_t count_urgent(std::uint32_t most) const noexcept {
     std::uint32_t found = 0;
@@ -160,13 +137,7 @@ class wait_queue {
   std::uint32_t size_ = 0;
 };
 
-struct earlier_deadline {
-  bool operator()(const acquire_waiter& left, const acquire_waiter& right) const noexcept {
-    return left.until.nanoseconds() < right.until.nanoseconds();
-  }
-};
-
 /// Those of all groups, the earliest deadline first.
-using waiter_deadlines = deadline_heap<acquire_waiter, earlier_deadline>;
+using waiter_deadlines = deadline_heap<acquire_waiter>;
 
 }  // namespace lido::detail

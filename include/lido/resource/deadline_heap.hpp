@@ -2,42 +2,53 @@
 /// Internal. The earliest of many, at hand: an intrusive pairing heap.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace lido::detail {
 
 /// What a T that can be in a heap derives from. `Tag` tells two heaps of one T apart.
-template <class T, class Tag = void>
+template <class T, class Tag = void, class Key = std::int64_t>
 class heap_hook {
   template <class, class, class>
   friend class deadline_heap;
   T* below_ = nullptr;   ///< its first child
   T* beside_ = nullptr;  ///< the next child of the same parent
-  T* before_ = nullptr;  ///< the child before it; of the first one, the parent
-  bool in_heap_ = false;
+  T* before_ =
+      nullptr;  ///< the child before it; of the first child, the parent; of the top, itself
+  Key key_{};
 };
 
 /// An insertion costs one comparison, a removal the logarithm of the size, amortised (Fredman,
-/// Sedgewick, Sleator and Tarjan, The pairing heap, 1986). `Sooner(a, b)` is a strict order.
-/// Allocates nothing; not thread-safe.
-template <class T, class Sooner, class Tag = void>
+/// Sedgewick, Sleator and Tarjan, The pairing heap, 1986). Allocates nothing; not thread-safe.
+template <class T, class Tag = void, class Key = std::int64_t>
 class deadline_heap {
-  using links = heap_hook<T, Tag>;
+  using links = heap_hook<T, Tag, Key>;
 
  public:
+  /// The one with the least key, or null.
   [[nodiscard]] T* first() const noexcept { return first_; }
-  [[nodiscard]] static bool contains(const T& one) noexcept { return of(one).in_heap_; }
+  /// The key of the first, or the largest value.
+  [[nodiscard]] Key next() const noexcept {
+    return first_ != nullptr ? of(*first_).key_ : std::numeric_limits<Key>::max();
+  }
+  [[nodiscard]] static bool contains(const T& one) noexcept { return of(one).before_ != nullptr; }
+  /// Requires: it is in a heap.
+  [[nodiscard]] static Key key_of(const T& one) noexcept { return of(one).key_; }
 
   /// Requires: it is in no heap.
-  void push(T& one) noexcept {
-    of(one).in_heap_ = true;
+  void push(T& one, Key key) noexcept {
+    of(one).key_ = key;
+    of(one).before_ = &one;
     first_ = meld(first_, &one);
   }
 
   /// Nothing if it is not in the heap.
   void remove(T& one) noexcept {
     links& mine = of(one);
-    if (!std::exchange(mine.in_heap_, false)) {
+    T* const before = std::exchange(mine.before_, nullptr);
+    if (before == nullptr) {
       return;
     }
     T* const rest = gather(std::exchange(mine.below_, nullptr));
@@ -45,13 +56,11 @@ class deadline_heap {
       first_ = rest;
       return;
     }
-    links& before = of(*mine.before_);
-    (before.below_ == &one ? before.below_ : before.beside_) = mine.beside_;
-    if (mine.beside_ != nullptr) {
-      of(*mine.beside_).before_ = mine.before_;
+    T* const after = std::exchange(mine.beside_, nullptr);
+    (of(*before).below_ == &one ? of(*before).below_ : of(*before).beside_) = after;
+    if (after != nullptr) {
+      of(*after).before_ = before;
     }
-    mine.before_ = nullptr;
-    mine.beside_ = nullptr;
     first_ = meld(first_, rest);
   }
 
@@ -64,7 +73,7 @@ class deadline_heap {
     if (one == nullptr || other == nullptr) {
       return one != nullptr ? one : other;
     }
-    if (Sooner()(*other, *one)) {
+    if (of(*other).key_ < of(*one).key_) {
       std::swap(one, other);
     }
     of(*other).before_ = one;
@@ -94,7 +103,7 @@ class deadline_heap {
       all = meld(all, pair);
     }
     if (all != nullptr) {
-      of(*all).before_ = nullptr;
+      of(*all).before_ = all;
     }
     return all;
   }

@@ -269,8 +269,8 @@ class idle_cache {
   // Of the kernel, under the pool's mutex.
   /// The slot gets the lowest free position. False: there is no memory.
   [[nodiscard]] bool add(pool_slot& slot) noexcept;
-  void remove(pool_slot& slot) noexcept;
-  void set_maybe_idle(const pool_slot& slot, bool on) noexcept;
+  static void remove(pool_slot& slot) noexcept;
+  static void set_maybe_idle(const pool_slot& slot, bool on) noexcept;
   void set_flags(std::uint32_t flags) noexcept { flags_.set(flags); }
   void next_epoch() noexcept { epoch_.set(epoch_.get() + 1); }
 
@@ -303,8 +303,6 @@ class idle_cache {
     grant.slot->note_holder(now, this_thread_id(), std::uncaught_exceptions(), at);
     return grant;
   }
-  [[nodiscard]] static position_chunk* chunk_after(position_chunk& chunk) noexcept;
-  [[nodiscard]] position_chunk* chunk_of(std::uint32_t position) noexcept;
   // pool_core.cpp
   void release_slow(const slot_grant& grant) noexcept;
   void release_marked(const slot_grant& grant) noexcept;

@@ -20,6 +20,7 @@ namespace lido::detail {
 
 class factory_hooks;
 class idle_cache;
+struct position_chunk;
 
 /// empty -> creating -> in_use <-> idle -> checking -> idle; in_use, idle or checking -> closing ->
 /// empty. A failed create goes from creating to empty, a detached resource from in_use to empty.
@@ -72,8 +73,9 @@ class pool_slot;
 
 /// What the kernel knows about a slot. Under the pool's mutex.
 struct pool_slot_record {
-  idle_cache* cache = nullptr;  ///< of the slot's group
-  std::uint32_t position = 0;   ///< in the group
+  idle_cache* cache = nullptr;      ///< of the slot's group
+  position_chunk* chunk = nullptr;  ///< of the group, in which the slot has a bit
+  std::uint64_t bit = 0;
   slot_task task = slot_task::none;
   pool_slot* next_task = nullptr;
   destroy_reason reason = destroy_reason::closed;  ///< of a slot that is closing
@@ -83,12 +85,6 @@ struct pool_slot_record {
   bool is_outdated = false;                        ///< its task was begun before the last flush
   bool is_unproven = false;  ///< the create of a group without a working resource
   bool is_evicted = false;   ///< closing, to give room to another group
-  nanos task_began = 0;      ///< of a validation, in real time
-  // Of a validation, in the order in which they began.
-  pool_slot* older = nullptr;
-  pool_slot* newer = nullptr;
-  bool is_listed = false;
-  nanos seen_use = 0;  ///< the last use that the kernel knows of, in a pool with several groups
 };
 
 /// A value of a slot or a pool that any thread may read at any time. An old value does no harm: it

@@ -2,6 +2,7 @@
 /// Internal. All slots of a pool, which stay where they are until the pool ends.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,23 +29,9 @@ class pool_slot_block {
   }
   // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
-  /// The first slot for which `f(slot)` is true, or null.
-  template <class F>
-  [[nodiscard]] pool_slot* find(const F& f) const {
-    for (std::uint32_t i = 0; i < size_; ++i) {
-      if (f((*this)[i])) {
-        return &(*this)[i];
-      }
-    }
-    return nullptr;
-  }
 
  private:
   friend class pool_slot_table;
-  [[nodiscard]] pool_slot_block* next() const noexcept {
-    // (1) - this acquire-load synchronizes-with the release-store (2), so the slots are visible
-    return next_.load(std::memory_order_acquire);
-  }
 
   std::byte* first_;
   std::size_t stride_;
@@ -62,42 +49,73 @@ using slot_maker = std::unique_ptr<pool_slot_block> (*)(std::uint32_t size);
 class pool_slot_table {
  public:
   /// Throws std::bad_alloc.
-  pool_slot_table(slot_maker make, std::uint32_t size);
+  pool_slot_table(slot_maker make, std::uint32_t size) : make_(make) {
+    append(make(std::max(1U, size)));
+  }
 
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   /// A block that `append` can take; made without the mutex. Null if there are `size` slots.
-  [[nodiscard]] std::unique_ptr<pool_slot_block> make_more(std::uint32_t size) const;
+  [[nodiscard]] std::unique_ptr<pool_slot_block> make_more(std::uint32_t size) const {
+    return size > size_ ? make_(size - size_) : nullptr;
+  }
   /// Null: nothing.
-  void append(std::unique_ptr<pool_slot_block> block) noexcept;
+  void append(std::unique_ptr<pool_slot_block> block) noexcept {
+    if (block == nullptr) {
+      return;
+    }
+    // Lowest on top, so that a small load keeps to low slots.
+    for (std::uint32_t i = block->size(); i-- > 0;) {
+      (*block)[i].number = size_ + i;
+      put_empty((*block)[i]);
+    }
+    size_ += block->size();
+    std::unique_ptr<pool_slot_block>& end = last_ != nullptr ? last_->owned_ : first_;
+    end = std::move(block);
+    if (last_ != nullptr) {
+      // (1) - this release-store synchronizes-with the acquire-load (2)
+      last_->next_.store(end.get(), std::memory_order_release);
+    }
+    last_ = end.get();
+  }
 
   /// The empty slot that was in use last, or null.
-  [[nodiscard]] pool_slot* take_empty() noexcept;
-  void put_empty(pool_slot& slot) noexcept;
+  [[nodiscard]] pool_slot* take_empty() noexcept {
+    pool_slot* const slot = empty_;
+    if (slot != nullptr) {
+      empty_ = std::exchange(slot->record.next_task, nullptr);
+    }
+    return slot;
+  }
+  void put_empty(pool_slot& slot) noexcept { slot.record.next_task = std::exchange(empty_, &slot); }
 
   /// The first slot for which `f(slot)` is true, or null.
   template <class F>
   [[nodiscard]] pool_slot* find(const F& f) const {
-    pool_slot* found = nullptr;
-    for (pool_slot_block* block = first_.get(); block != nullptr && found == nullptr;
-         block = block->next()) {
-      found = block->find(f);
+    for (pool_slot_block* block = first_.get(); block != nullptr;
+         // (2) - this acquire-load synchronizes-with the release-store (1), so slots are visible
+         block = block->next_.load(std::memory_order_acquire)) {
+      for (std::uint32_t i = 0; i < block->size(); ++i) {
+        if (f((*block)[i])) {
+          return &(*block)[i];
+        }
+      }
     }
-    return found;
+    return nullptr;
   }
   template <class F>
   void for_each(const F& f) const {
     (void)find([&](pool_slot& slot) { return f(slot), false; });
   }
   /// Null: there is no such slot.
-  [[nodiscard]] pool_slot* at(std::uint32_t number) const noexcept;
+  [[nodiscard]] pool_slot* at(std::uint32_t number) const noexcept {
+    return find([number](const pool_slot& slot) { return slot.number == number; });
+  }
 
  private:
-  void number(pool_slot_block& block) noexcept;
-
   slot_maker make_;
   std::uint32_t size_ = 0;
   std::unique_ptr<pool_slot_block> first_;
-  pool_slot_block* last_;
+  pool_slot_block* last_ = nullptr;
   pool_slot* empty_ = nullptr;  // linked by record.next_task
 };
 

@@ -115,7 +115,7 @@ struct late_slot {
     item.write(1);
     require(all.add(*slot), "no memory");
     (void)slot->move(resource_state::idle);
-    all.set_maybe_idle(*slot, /*on=*/true);
+    shelf::set_maybe_idle(*slot, /*on=*/true);
   }
 };
 
@@ -162,7 +162,7 @@ void removed_beside_search() {
         slot_word ticket;
         if (first.slot->take(ticket, resource_state::checking)) {
           (void)first.slot->move(resource_state::empty);
-          all.remove(*first.slot);
+          shelf::remove(*first.slot);
           first.item.write(2);
           ++taken;
         }

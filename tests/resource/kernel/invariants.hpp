@@ -45,7 +45,7 @@ inline const char* counts_of(pool_state& pool, const slot_group& group) {
   });
   const bool right = live == group.live && creating == group.creating &&
                      outdated == group.outdated && kept == group.kept && closing == group.closing &&
-                     checking == group.checks.size();
+                     checking == group.checking;
   return right ? nullptr : "I1: a group counts other slots than it has";
 }
 

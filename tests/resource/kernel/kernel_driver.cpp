@@ -209,7 +209,11 @@ happenings kernel_driver::leave(char name) {
 }
 
 happenings kernel_driver::cancel(char name) {
-  return event([&] { pool_.on_cancelled(*of(name).waiter, acquire_failure::cancelled); });
+  return event([&] {
+    if (wait_queue::contains(*of(name).waiter)) {
+      pool_.on_refused(*of(name).waiter, acquire_failure::cancelled);
+    }
+  });
 }
 
 happenings kernel_driver::release(char name) {
@@ -311,12 +315,12 @@ happenings kernel_driver::finish_create(pool_slot& slot, bool made, bool permane
 
 happenings kernel_driver::validated(std::uint32_t slot, bool valid) {
   std::erase(tasks_, slot);
-  return event([&] { pool_.on_validated(this->slot(slot), valid); });
+  return event([&] { pool_.on_checked(this->slot(slot), valid); });
 }
 
 happenings kernel_driver::was_reset(std::uint32_t slot, bool accepted) {
   std::erase(tasks_, slot);
-  return event([&] { pool_.on_reset(this->slot(slot), accepted); });
+  return event([&] { pool_.on_checked(this->slot(slot), accepted); });
 }
 
 happenings kernel_driver::destroyed(std::uint32_t slot) {
@@ -365,7 +369,10 @@ happenings kernel_driver::replace_factory(std::uint32_t group) {
   std::shared_ptr<detail::factory_hooks> hooks =
       std::make_shared<fake_hooks>(setup_.validates, setup_.resets);
   hooks_.push_back(hooks);
-  return event([&] { pool_.on_factory(*groups_[group], hooks); });
+  return event([&] {
+    groups_[group]->hooks.swap(hooks);
+    pool_.on_flush(*groups_[group]);
+  });
 }
 
 happenings kernel_driver::kill(std::uint32_t slot) {

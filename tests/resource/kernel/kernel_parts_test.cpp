@@ -7,7 +7,6 @@
 
 #include "lido/resource/deadline_heap.hpp"
 #include "resource/capacity.hpp"
-#include "resource/retry_backoff.hpp"
 
 namespace lido::detail {
 namespace {
@@ -15,14 +14,11 @@ namespace {
 struct entry : heap_hook<entry> {
   int due = 0;
 };
-struct due_first {
-  bool operator()(const entry& left, const entry& right) const { return left.due < right.due; }
-};
 
 TEST(KernelParts, TheFirstOfAHeapIsTheSmallest) {
   std::minstd_rand random(1);
   std::vector<entry> all(64);
-  deadline_heap<entry, due_first> heap;
+  deadline_heap<entry> heap;
   std::vector<entry*> in;
   for (int round = 0; round < 20'000; ++round) {
     entry& one = all[random() % all.size()];
@@ -31,7 +27,7 @@ TEST(KernelParts, TheFirstOfAHeapIsTheSmallest) {
       std::erase(in, &one);
     } else {
       one.due = static_cast<int>(random() % 100);
-      heap.push(one);
+      heap.push(one, one.due);
       in.push_back(&one);
     }
     const auto smallest = std::min_element(
@@ -39,40 +35,42 @@ TEST(KernelParts, TheFirstOfAHeapIsTheSmallest) {
         [](const entry* left, const entry* right) { return left->due < right->due; });
     ASSERT_EQ(heap.first() == nullptr, in.empty());
     ASSERT_TRUE(in.empty() || heap.first()->due == (*smallest)->due);
+    ASSERT_EQ(heap.next(), in.empty() ? never : (*smallest)->due);
   }
 }
 
 TEST(KernelParts, WhatIsNotInAHeapIsNotRemoved) {
   entry one;
-  deadline_heap<entry, due_first> heap;
+  deadline_heap<entry> heap;
   heap.remove(one);
-  heap.push(one);
+  heap.push(one, 1);
   heap.remove(one);
   heap.remove(one);
   EXPECT_EQ(heap.first(), nullptr);
 }
 
-struct counted_looks {
+struct counted {
   static inline long looks = 0;
-  bool operator()(const entry& left, const entry& right) const {
+  int due = 0;
+  bool operator<(const counted& other) const {
     ++looks;
-    return left.due < right.due;
+    return due < other.due;
   }
 };
+struct counted_entry : heap_hook<counted_entry, void, counted> {};
 
 TEST(KernelParts, AHeapTakesTheLogarithmOfComparisons) {
   constexpr int count = 10'000;
   std::minstd_rand random(1);
-  std::vector<entry> all(count);
-  deadline_heap<entry, counted_looks> heap;
-  for (entry& one : all) {
-    one.due = static_cast<int>(random());
-    heap.push(one);
+  std::vector<counted_entry> all(count);
+  deadline_heap<counted_entry, void, counted> heap;
+  for (counted_entry& one : all) {
+    heap.push(one, {static_cast<int>(random())});
   }
-  while (entry* const first = heap.first()) {
+  while (counted_entry* const first = heap.first()) {
     heap.remove(*first);
   }
-  EXPECT_LT(counted_looks::looks, 3L * count * 14);
+  EXPECT_LT(counted::looks, 3L * count * 14);
 }
 
 TEST(KernelParts, AsManyCreatesAreWantedAsLimitsAllow) {
