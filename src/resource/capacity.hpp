@@ -90,9 +90,6 @@ class slot_group final : public idle_cache,
   [[nodiscard]] bool has_surplus() const noexcept { return live - closing > limits.max_size; }
   /// A create has succeeded, and none has failed since.
   [[nodiscard]] bool is_proven() const noexcept { return has_created && !retry.is_failing(); }
-  [[nodiscard]] bool is_unused() const noexcept {
-    return live == 0 && queue.empty() && leaving == 0;
-  }
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): numbers and lists of the kernel
   std::shared_ptr<factory_hooks> hooks;
@@ -131,28 +128,9 @@ class slot_group final : public idle_cache,
   return static_cast<slot_group&>(*slot.record.cache);
 }
 
-struct create_counts {
-  std::uint32_t max_size = 0;
-  std::uint32_t min_idle = 0;
-  std::uint32_t max_creating = 0;
-  std::uint32_t live = 0;  ///< all that count against max_size, also those in the next two
-  std::uint32_t creating = 0;
-  std::uint32_t idle = 0;
-  std::uint32_t waiters = 0;  ///< those that no idle resource can serve
-};
-
 /// `from - what`, at least 0.
 [[nodiscard]] constexpr std::uint32_t less(std::uint32_t from, std::uint32_t what) noexcept {
   return from > what ? from - what : 0;
-}
-
-/// Creates to begin now; never so many that max_size or max_creating is passed.
-[[nodiscard]] constexpr std::uint32_t creates_wanted(const create_counts& counts) noexcept {
-  const std::uint32_t for_waiters = less(counts.waiters, counts.creating);
-  const std::uint32_t for_idle =
-      less(counts.min_idle, counts.idle + less(counts.creating, counts.waiters));
-  return std::min({for_waiters + for_idle, less(counts.max_size, counts.live),
-                   less(counts.max_creating, counts.creating)});
 }
 
 /// The total of all groups, and which group may create next.

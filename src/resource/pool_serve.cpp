@@ -325,21 +325,18 @@ void pool_state::update(slot_group& group) noexcept {
   const std::uint32_t under_way = group.creating - group.outdated - group.kept;
   const std::uint32_t beyond = less(less(group.live, group.limits.max_size), under_way);
   const std::uint32_t extra = urgent == 0 ? 0 : std::min(settings_.reserve, urgent + beyond);
-  const std::uint32_t wanted =
-      closed_ || waits
-          ? 0
-          : creates_wanted({.max_size = group.limits.max_size + extra,
-                            .min_idle = min_idle,
-                            .max_creating = group.limits.max_creating + urgent,
-                            .live = group.live,
-                            .creating = group.creating - group.outdated,
-                            .idle = min_idle == 0 ? 0 : count_idle(group) + group.checking,
-                            .waiters = all - served + group.kept});
+  const std::uint32_t idle = min_idle == 0 ? 0 : count_idle(group) + group.checking;
+  const std::uint32_t for_waiters = less(all - served, under_way);
+  const std::uint32_t for_idle = less(min_idle, idle + less(under_way, all - served));
+  const std::uint32_t most = less(group.limits.max_size + extra, group.live);
+  const std::uint32_t at_once =
+      less(group.limits.max_creating + urgent, group.creating - group.outdated);
   const acquire_waiter* first = group.queue.first();  // for which nothing is being made
   for (std::uint32_t i = served + under_way; i != 0 && first != nullptr; --i) {
     first = wait_queue::after(*first);
   }
-  room_.set_hunger(group, wanted, first);
+  room_.set_hunger(group, closed_ || waits ? 0 : std::min({for_waiters + for_idle, most, at_once}),
+                   first);
   nanos due = never;
   if (!closed_ && waits && (served != all || min_idle != 0)) {
     due = group.retry.at();

@@ -82,7 +82,8 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
 }
 
 bool pool_state::can_remove(const slot_group& group) const noexcept {
-  return group.is_unused() && !group.retry.waits(now_.real) && !unsettled_groups::contains(group);
+  return group.live == 0 && group.queue.empty() && group.leaving == 0 &&
+         !group.retry.waits(now_.real) && !unsettled_groups::contains(group);
 }
 
 void pool_state::remove_group(slot_group& group) noexcept {
@@ -335,15 +336,13 @@ void pool_state::sweep() noexcept {
     monitor.begin_round();
     count_idle_slots();
   }
-  std::uint32_t at = 0;
   const std::uint32_t end = sweep_from_ + most;
   table.for_each([&](pool_slot& slot) {
-    if (at >= sweep_from_ && at < end) {
+    if (slot.number >= sweep_from_ && slot.number < end) {
       look_after(slot);
     }
-    ++at;
   });
-  sweep_from_ = end < at ? end : 0;
+  sweep_from_ = end < table.size() ? end : 0;
   if (sweep_from_ == 0) {
     next_sweep_ = later(now_.real, settings_.period);
     next_age_ = later(now_.age, settings_.period);
@@ -480,18 +479,14 @@ void pool_state::on_close() noexcept {
 
 resource_pool_stats pool_state::stats(const slot_group& group) const noexcept {
   resource_pool_stats found = counts_of(group);
-  found.in_use = 0;
   table.for_each([&](const pool_slot& slot) {
-    if (slot.record.cache != &group) {
-      return;
-    }
     const resource_state state = slot.state();
-    found.idle += state == resource_state::idle ? 1 : 0;
-    found.in_use += state == resource_state::in_use ? 1 : 0;
-    found.uses +=
-        state == resource_state::empty || state == resource_state::creating ? 0 : slot.uses.get();
+    if (slot.record.cache == &group && state != resource_state::creating) {
+      found.idle += state == resource_state::idle ? 1 : 0;
+      found.uses += slot.uses.get();
+    }
   });
-  found.live = found.idle + found.in_use + found.creating + found.checking + found.closing;
+  found.in_use -= found.idle;
   return found;
 }
 

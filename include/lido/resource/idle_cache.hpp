@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
@@ -257,7 +258,7 @@ class idle_cache {
   template <class F>
   pool_slot* find_maybe_idle(const F& f) noexcept {
     for (position_chunk* chunk = &first_; chunk != nullptr;
-         // (6) - this acquire-load synchronizes-with the release-store (7)
+         // (6) - this acquire-load synchronizes-with the release-store (8)
          chunk = chunk->next.load(std::memory_order_acquire)) {
       if (pool_slot* const found = find_in(*chunk, f)) {
         return found;
@@ -277,7 +278,7 @@ class idle_cache {
  private:
   template <class F>
   static pool_slot* find_in(position_chunk& chunk, const F& f) noexcept {
-    // (8) - this acquire-load synchronizes-with the release-store (9), so the slot is visible
+    // (7) - this acquire-load synchronizes-with the release-store (9), so the slot is visible
     for (std::uint64_t bits = chunk.maybe_idle.load(std::memory_order_acquire); bits != 0;
          bits &= bits - 1) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
@@ -315,5 +316,60 @@ class idle_cache {
   pool_gate& gate_;
   position_chunk first_;
 };
+
+// ---- not on the fast path ----------------------------------------------------------------------
+
+inline slot_grant idle_cache::take_lowest() noexcept {
+  slot_grant found;
+  if (!is_held()) {
+    found.slot = find_maybe_idle([&](pool_slot& slot) {
+      return slot.state() == resource_state::idle && slot.is_fresh(gate_.now(), epoch()) &&
+             slot.take(found.ticket);
+    });
+  }
+  return found;
+}
+
+inline bool idle_cache::add(pool_slot& slot) noexcept {
+  position_chunk* chunk = &first_;
+  while (chunk->taken == ~std::uint64_t{0}) {
+    if (chunk->owned == nullptr) {
+      chunk->owned.reset(new (std::nothrow) position_chunk);
+      // (8) - this release-store synchronizes-with the acquire-load (6)
+      chunk->next.store(chunk->owned.get(), std::memory_order_release);
+    }
+    chunk = chunk->owned.get();
+    if (chunk == nullptr) {
+      return false;
+    }
+  }
+  const auto place = static_cast<std::size_t>(std::countr_one(chunk->taken));
+  chunk->slots[place].set(&slot);  // (9) publishes it
+  slot.record.cache = this;
+  slot.record.chunk = chunk;
+  slot.record.bit = std::uint64_t{1} << place;
+  chunk->taken |= slot.record.bit;
+  return true;
+}
+
+inline void idle_cache::remove(pool_slot& slot) noexcept {
+  set_maybe_idle(slot, /*on=*/false);
+  position_chunk& chunk = *slot.record.chunk;
+  chunk.taken &= ~slot.record.bit;
+  // A thread that still sees the slot finds that it is not idle.
+  chunk.slots[static_cast<std::size_t>(std::countr_zero(slot.record.bit))].set(nullptr);
+  slot.record.cache = nullptr;
+}
+
+inline void idle_cache::set_maybe_idle(const pool_slot& slot, bool on) noexcept {
+  atomic<std::uint64_t>& bits = slot.record.chunk->maybe_idle;
+  // relaxed: only changed under the mutex
+  const std::uint64_t before = bits.load(std::memory_order_relaxed);
+  const std::uint64_t after = on ? before | slot.record.bit : before & ~slot.record.bit;
+  if (after != before) {
+    // (9) - this release-store synchronizes-with the acquire-load (7)
+    bits.store(after, std::memory_order_release);
+  }
+}
 
 }  // namespace lido::detail

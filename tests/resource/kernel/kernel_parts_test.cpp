@@ -73,20 +73,6 @@ TEST(KernelParts, AHeapTakesTheLogarithmOfComparisons) {
   EXPECT_LT(counted::looks, 3L * count * 14);
 }
 
-TEST(KernelParts, AsManyCreatesAreWantedAsLimitsAllow) {
-  EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 4, .waiters = 3}), 3U);
-  EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 2, .waiters = 3}), 2U);
-  EXPECT_EQ(creates_wanted({.max_size = 4, .max_creating = 4, .live = 3, .waiters = 3}), 1U);
-  EXPECT_EQ(
-      creates_wanted({.max_size = 4, .max_creating = 4, .live = 2, .creating = 2, .waiters = 3}),
-      1U);
-  EXPECT_EQ(creates_wanted({.max_size = 4, .min_idle = 2, .max_creating = 4}), 2U);
-  EXPECT_EQ(creates_wanted({.max_size = 4, .min_idle = 2, .max_creating = 4, .live = 1, .idle = 1}),
-            1U);
-  EXPECT_EQ(creates_wanted({.max_size = 4, .min_idle = 1, .max_creating = 4, .waiters = 2}), 3U);
-  EXPECT_EQ(creates_wanted({.max_size = 2, .max_creating = 4, .live = 3, .waiters = 2}), 0U);
-}
-
 TEST(KernelParts, ABackoffEndsAndDoubles) {
   retry_backoff retry(100, 250);
   EXPECT_FALSE(retry.waits(0));
