@@ -450,14 +450,10 @@ bool pool_state::evict() noexcept {
 }
 
 void pool_state::set_flags(slot_group& group) const noexcept {
-  std::uint32_t flags = 0;
-  if (!group.queue.empty() || group.has_surplus()) {
-    flags |= slow_path_flags::report;
-  }
-  if (!group.queue.empty() && (!settings_.is_barging || group.is_overdue)) {
-    flags |= slow_path_flags::hold;
-  }
-  group.set_flags(flags);
+  const bool has_waiters = !group.queue.empty();
+  const bool is_held = has_waiters && (!settings_.is_barging || group.is_overdue);
+  group.set_flags((is_held ? slow_path_flags::hold : 0U) |
+                  (has_waiters || group.has_surplus() ? slow_path_flags::report : 0U));
 }
 
 void pool_state::set_gate() noexcept {

@@ -48,9 +48,7 @@ effects pool_state::finish() noexcept {
     unsettled_.remove(group);
     settle(group);
   }
-  if (is_drained() && !std::exchange(drain_told_, true)) {
-    out_.drained = true;
-  }
+  out_.drained = is_drained() && !std::exchange(drain_told_, true);
   out_.more |= unsettled_.first() != nullptr;
   is_ticking_ = false;
   acquire_waiter* const waiter = std::exchange(looking_, nullptr);

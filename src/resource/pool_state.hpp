@@ -15,7 +15,6 @@
 #include "effects.hpp"
 #include "lease_monitor.hpp"
 #include "lido/resource/pool_settings.hpp"
-#include "lido/resource/slot_table.hpp"
 #include "lido/resource/stats.hpp"
 
 namespace lido::detail {

@@ -15,7 +15,6 @@
 #include "lido/concurrency/mutex.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/slot.hpp"
-#include "lido/resource/slot_table.hpp"
 
 namespace lido::detail {
 

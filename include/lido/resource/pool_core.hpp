@@ -21,7 +21,6 @@
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/pool_settings.hpp"
-#include "lido/resource/slot_table.hpp"
 #include "lido/resource/stats.hpp"
 
 namespace lido::detail {

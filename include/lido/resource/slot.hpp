@@ -1,5 +1,6 @@
 /// @file
-/// Internal. A place for one resource: its state, its age, and its holder.
+/// Internal. A place for one resource: its state, its age, and its holder; and all places of a
+/// pool, which stay where they are until the pool ends.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "lido/concurrency/atomic.hpp"
@@ -277,5 +279,111 @@ struct slot_grant {
 };
 // Returned in registers: through memory, an acquire with its release takes half as long again.
 static_assert(sizeof(slot_grant) <= 16);
+
+/// Slots that were made together. They lie as far apart as those of their R, which this class does
+/// not know.
+class pool_slot_block {
+ public:
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast)
+  pool_slot_block(pool_slot* first, std::size_t stride, std::uint32_t size) noexcept
+      : first_(reinterpret_cast<std::byte*>(first)), stride_(stride), size_(size) {}
+  pool_slot_block(const pool_slot_block&) = delete;
+  pool_slot_block& operator=(const pool_slot_block&) = delete;
+  virtual ~pool_slot_block() = default;
+
+  [[nodiscard]] pool_slot& operator[](std::uint32_t index) const noexcept {
+    return *reinterpret_cast<pool_slot*>(first_ + stride_ * index);
+  }
+  // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+
+ private:
+  friend class pool_slot_table;
+
+  std::byte* first_;
+  std::size_t stride_;
+  std::uint32_t size_;
+  atomic<pool_slot_block*> next_{nullptr};
+  std::unique_ptr<pool_slot_block> owned_;
+};
+
+/// Makes a block of so many slots of one R. Throws std::bad_alloc.
+using slot_maker = std::unique_ptr<pool_slot_block> (*)(std::uint32_t size);
+
+/// Slots by number, and a stack of the empty ones.
+///
+/// `find` may be called by any thread at any time; everything else needs the pool's mutex.
+class pool_slot_table {
+ public:
+  /// Throws std::bad_alloc.
+  pool_slot_table(slot_maker make, std::uint32_t size) : make_(make) {
+    append(make(std::max(1U, size)));
+  }
+
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  /// A block that `append` can take; made without the mutex. Null if there are `size` slots.
+  [[nodiscard]] std::unique_ptr<pool_slot_block> make_more(std::uint32_t size) const {
+    return size > size_ ? make_(size - size_) : nullptr;
+  }
+  /// Null: nothing.
+  void append(std::unique_ptr<pool_slot_block> block) noexcept {
+    if (block == nullptr) {
+      return;
+    }
+    // Lowest on top, so that a small load keeps to low slots.
+    for (std::uint32_t i = block->size(); i-- > 0;) {
+      (*block)[i].number = size_ + i;
+      put_empty((*block)[i]);
+    }
+    size_ += block->size();
+    std::unique_ptr<pool_slot_block>& end = last_ != nullptr ? last_->owned_ : first_;
+    end = std::move(block);
+    if (last_ != nullptr) {
+      // (3) - this release-store synchronizes-with the acquire-load (4)
+      last_->next_.store(end.get(), std::memory_order_release);
+    }
+    last_ = end.get();
+  }
+
+  /// The empty slot that was in use last, or null.
+  [[nodiscard]] pool_slot* take_empty() noexcept {
+    pool_slot* const slot = empty_;
+    if (slot != nullptr) {
+      empty_ = std::exchange(slot->record.next_task, nullptr);
+    }
+    return slot;
+  }
+  void put_empty(pool_slot& slot) noexcept { slot.record.next_task = std::exchange(empty_, &slot); }
+
+  /// The first slot for which `f(slot)` is true, or null.
+  template <class F>
+  [[nodiscard]] pool_slot* find(const F& f) const {
+    for (pool_slot_block* block = first_.get(); block != nullptr;
+         // (4) - this acquire-load synchronizes-with the release-store (3), so slots are visible
+         block = block->next_.load(std::memory_order_acquire)) {
+      for (std::uint32_t i = 0; i < block->size(); ++i) {
+        if (f((*block)[i])) {
+          return &(*block)[i];
+        }
+      }
+    }
+    return nullptr;
+  }
+  template <class F>
+  void for_each(const F& f) const {
+    (void)find([&](pool_slot& slot) { return f(slot), false; });
+  }
+  /// Null: there is no such slot.
+  [[nodiscard]] pool_slot* at(std::uint32_t number) const noexcept {
+    return find([number](const pool_slot& slot) { return slot.number == number; });
+  }
+
+ private:
+  slot_maker make_;
+  std::uint32_t size_ = 0;
+  std::unique_ptr<pool_slot_block> first_;
+  pool_slot_block* last_ = nullptr;
+  pool_slot* empty_ = nullptr;  // linked by record.next_task
+};
 
 }  // namespace lido::detail

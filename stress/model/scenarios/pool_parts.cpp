@@ -8,7 +8,6 @@
 #include "lido/concurrency/wait_word.hpp"
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
-#include "lido/resource/slot_table.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace model {
