@@ -79,13 +79,6 @@ class slot_group final : public idle_cache,
         retry(backoff),
         key_hash(hash) {}
 
-  using idle_cache::add;
-  using idle_cache::find_maybe_idle;
-  using idle_cache::next_epoch;
-  using idle_cache::remove;
-  using idle_cache::set_flags;
-  using idle_cache::set_maybe_idle;
-
   /// More resources than `limits.max_size`, those that are about to end not counted.
   [[nodiscard]] bool has_surplus() const noexcept { return live - closing > limits.max_size; }
   /// A create has succeeded, and none has failed since.

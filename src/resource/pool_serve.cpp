@@ -11,14 +11,14 @@ namespace lido::detail {
 
 /// A slot that is idle, or in use without a mark, has its bit, and its place in the order of use.
 void pool_state::list(pool_slot& slot) noexcept {
-  slot_group::set_maybe_idle(slot, /*on=*/true);
+  idle_cache::set_maybe_idle(slot, /*on=*/true);
   if (has_groups_ && !slots_by_time::contains(slot)) {
     used_.push(slot, slot.last_used.get());
   }
 }
 
 void pool_state::unlist(pool_slot& slot) noexcept {
-  slot_group::set_maybe_idle(slot, /*on=*/false);
+  idle_cache::set_maybe_idle(slot, /*on=*/false);
   used_.remove(slot);
 }
 
@@ -147,7 +147,7 @@ void pool_state::close_slot(slot_group& group, pool_slot& slot, destroy_reason w
 
 void pool_state::empty_slot(slot_group& group, pool_slot& slot) noexcept {
   (void)slot.move(resource_state::empty);
-  slot_group::remove(slot);
+  idle_cache::remove(slot);
   room_.end_resource(group);
   slot.record = {};
   table.put_empty(slot);

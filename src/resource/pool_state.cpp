@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "lido/base/tuning.hpp"
-
 namespace lido::detail {
 
 namespace {

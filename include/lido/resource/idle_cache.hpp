@@ -251,9 +251,6 @@ class idle_cache {
                                              slot.unwinding.get() != pool_slot::kept);
   }
 
- protected:
-  ~idle_cache() = default;
-
   /// The first slot of those that may be idle for which `f(slot)` is true, or null.
   template <class F>
   pool_slot* find_maybe_idle(const F& f) noexcept {
@@ -267,13 +264,17 @@ class idle_cache {
     return nullptr;
   }
 
-  // Of the kernel, under the pool's mutex.
+  // ---- the kernel, under the pool's mutex -------------------------------------------------------
+
   /// The slot gets the lowest free position. False: there is no memory.
   [[nodiscard]] bool add(pool_slot& slot) noexcept;
   static void remove(pool_slot& slot) noexcept;
   static void set_maybe_idle(const pool_slot& slot, bool on) noexcept;
   void set_flags(std::uint32_t flags) noexcept { flags_.set(flags); }
   void next_epoch() noexcept { epoch_.set(epoch_.get() + 1); }
+
+ protected:
+  ~idle_cache() = default;
 
  private:
   template <class F>

@@ -87,10 +87,6 @@ void poked() {
 class shelf : public lido::detail::idle_cache {
  public:
   explicit shelf(lido::detail::pool_gate& gate) : idle_cache(nullptr, gate) {}
-  using idle_cache::add;
-  using idle_cache::find_maybe_idle;
-  using idle_cache::remove;
-  using idle_cache::set_maybe_idle;
 
   /// The first idle slot, taken; or null.
   pool_slot* take() {
