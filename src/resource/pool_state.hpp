@@ -107,7 +107,8 @@ class pool_state {
   void on_idle(slot_group& group) noexcept;
 
   /// The task of a slot, or a waiter that was told to create, has ended. `kept`: the resource, if
-  /// it is the creator's. `outcome`: what is to be destroyed without the mutex.
+  /// it is the creator's. `outcome`: what is to be destroyed without the mutex. `began`: by the
+  /// steady clock.
   void on_created(pool_slot& slot, create_outcome& outcome, nanos began, slot_grant& kept) noexcept;
   /// `passed`: it is valid, or was reset.
   void on_checked(pool_slot& slot, bool passed) noexcept;
@@ -130,7 +131,7 @@ class pool_state {
 
   /// When the next tick is due, in real time.
   [[nodiscard]] nanos next_look() const noexcept;
-  /// The same of deadlines and retries alone.
+  /// The same, without looks at all slots.
   [[nodiscard]] nanos next_timer() const noexcept;
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
   [[nodiscard]] bool is_drained() const noexcept { return closed_ && room_.live() == 0; }

@@ -79,6 +79,7 @@ TEST_F(KernelValidation, WhereThereAreSeveralTheRunnerValidatesAsManyAsWait) {
 TEST_F(KernelValidation, ASilentResourceHoldsUpNoWaiter) {
   fill(k, 2);
   EXPECT_EQ(k.acquire('A'), "validate 0");
+  EXPECT_EQ(k.pool().next_timer(), k.now().real + 20 * test::one_ms);
   EXPECT_EQ(k.tick(19), "");
   EXPECT_EQ(k.tick(1), "validate 1");
   EXPECT_EQ(k.tick(19), "");
