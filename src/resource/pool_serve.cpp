@@ -118,19 +118,19 @@ void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
       return;
     }
   }
-  make_idle(group, slot);
+  make_idle(slot);
 }
 
 /// The same after a use. Where each use begins with a validation, a waiter's does, too.
 void pool_state::take_back(slot_group& group, pool_slot& slot) noexcept {
   if (settings_.life.validate_after == 0 && slot.maker->can_validate()) {
-    make_idle(group, slot);
+    make_idle(slot);
   } else {
     dispose(group, slot);
   }
 }
 
-void pool_state::make_idle(slot_group& group, pool_slot& slot) noexcept {
+void pool_state::make_idle(pool_slot& slot) noexcept {
   slot.note_receiver(0);
   (void)slot.move(resource_state::idle);
   list(slot);
@@ -257,7 +257,7 @@ void pool_state::serve(slot_group& group, bool force) noexcept {
       waiter = first_open(group);
     }
     if (waiter == nullptr) {
-      make_idle(group, *slot);
+      make_idle(*slot);
     }
   }
 }
@@ -298,7 +298,7 @@ bool pool_state::gives_unchecked(slot_group& group, acquire_waiter& waiter) noex
   }
   list(*slot);
   if (!hand_over(waiter, *slot, grant_kind::validate)) {
-    make_idle(group, *slot);
+    make_idle(*slot);
   }
   return true;
 }

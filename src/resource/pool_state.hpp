@@ -182,7 +182,7 @@ class pool_state {
   [[nodiscard]] pool_slot* take_stale(slot_group& group, resource_state to, bool only) noexcept;
   void dispose(slot_group& group, pool_slot& slot) noexcept;
   void take_back(slot_group& group, pool_slot& slot) noexcept;
-  void make_idle(slot_group& group, pool_slot& slot) noexcept;
+  void make_idle(pool_slot& slot) noexcept;
   void close_slot(slot_group& group, pool_slot& slot, destroy_reason why) noexcept;
   void empty_slot(slot_group& group, pool_slot& slot) noexcept;
   void begin_check(slot_group& group, pool_slot& slot, slot_task what) noexcept;
