@@ -5,7 +5,6 @@
 
 #include "lido/base/words_free.hpp"
 
-#include "lido/resource/acquire_error.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/lease.hpp"
 #include "lido/resource/options.hpp"

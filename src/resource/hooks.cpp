@@ -4,47 +4,59 @@
 #include <mutex>
 
 #include "../concurrency/uncancelled.hpp"
-#include "lido/resource/acquire_error.hpp"
 
 namespace lido::detail {
+
+namespace {
+
+/// What the exception that was caught says about itself; nothing if there is no memory for that.
+std::string text_of_caught() noexcept {
+  try {
+    try {
+      throw;
+    } catch (const std::exception& known) {
+      return known.what() != nullptr ? known.what() : "";
+    } catch (...) {
+      return "an exception of unknown type";
+    }
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+}  // namespace
 
 create_outcome factory_hooks::create(pool_slot& slot, const create_context& context) noexcept {
   const uncancelled guard;
   create_outcome out;
+  create_failure_text why;
   try {
     std::optional<create_error> error = do_create(slot, context);
     out.made = !error;
     if (error) {
       out.permanent = error->permanent;
-      out.error = std::make_shared<const create_failure_text>(
-          create_failure_text{nullptr, std::move(error->text)});
+      why.text = std::move(error->text);
     }
   } catch (const permanent_failure&) {
     out.permanent = true;
-    out.error = failure_of(std::current_exception());
+    why = {std::current_exception(), text_of_caught()};
   } catch (...) {
-    out.error = failure_of(std::current_exception());
+    why = {std::current_exception(), text_of_caught()};
+  }
+  try {
+    out.error = out.made ? nullptr : std::make_shared<const create_failure_text>(std::move(why));
+  } catch (const std::bad_alloc&) {  // the failure counts, though nothing can be said of it
   }
   return out;
 }
 
-bool factory_hooks::validate(pool_slot& slot, const create_context& context,
-                             std::string& text) noexcept {
+bool factory_hooks::check(pool_slot& slot, const create_context* context,
+                          std::string& text) noexcept {
   const uncancelled guard;
   try {
-    return do_validate(slot, context);
+    return context != nullptr ? do_validate(slot, *context) : do_reset(slot);
   } catch (...) {
-    text = text_of(std::current_exception());
-    return false;
-  }
-}
-
-bool factory_hooks::reset(pool_slot& slot, std::string& text) noexcept {
-  const uncancelled guard;
-  try {
-    return do_reset(slot);
-  } catch (...) {
-    text = text_of(std::current_exception());
+    text = text_of_caught();
     return false;
   }
 }
@@ -54,26 +66,9 @@ void factory_hooks::destroy(pool_slot& slot, destroy_reason reason) noexcept {
   do_destroy(slot, reason);
 }
 
-std::shared_ptr<const create_failure_text> factory_hooks::failure_of(
-    const std::exception_ptr& error) noexcept {
-  try {
-    return std::make_shared<const create_failure_text>(create_failure_text{error, text_of(error)});
-  } catch (...) {  // the failure counts, though nothing can be said of it
-    return nullptr;
-  }
-}
-
-std::stop_token factory_hooks::stop_token() const noexcept {
+std::stop_source factory_hooks::stop() const noexcept {
   const std::lock_guard guard(stop_mutex_);
-  return stop_.get_token();
-}
-
-/// Users may have callbacks there, which run without the mutex.
-void factory_hooks::request_stop() const noexcept {
-  std::unique_lock guard(stop_mutex_);
-  std::stop_source kept = stop_;
-  guard.unlock();
-  (void)kept.request_stop();
+  return stop_;
 }
 
 void factory_hooks::swap_stop(std::stop_source& other) noexcept {

@@ -1,15 +1,85 @@
 /// @file
-/// Internal. The one way in which a core talks to its kernel.
+/// Internal. The parts of a core that its sources share: how it talks to its kernel, which is the
+/// one way, how callbacks are called, and what runs tasks.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <thread>
+#include <vector>
 
+#include "effects.hpp"
+#include "lido/concurrency/mutex.hpp"
+#include "lido/concurrency/parking.hpp"
+#include "lido/resource/limits.hpp"
 #include "lido/resource/pool_core.hpp"
 #include "pool_state.hpp"
-#include "task_runner.hpp"
 
 namespace lido::detail {
+
+/// In a pool with threads, one keeps time. It runs no code of users except the pool's clock, unless
+/// no worker can be started. Workers are started when there is work and no idle worker, up to a
+/// limit; beyond it, when work has waited for workers that stay in code of users. They end when
+/// they have been idle for ten seconds. All keep the core alive.
+///
+/// In a pool without threads, tasks wait for `run_posted`.
+class task_runner {
+ public:
+  task_runner(pool_core& core, bool has_threads) noexcept
+      : core_(core), has_threads_(has_threads), planned_(has_threads ? never : 0) {}
+
+  /// Throws std::system_error, std::bad_alloc.
+  void start();
+  /// Takes what is in `out.start`; with `all` also what is to be destroyed, told and called.
+  void post(effects& out, bool all) noexcept;
+  /// The pool must be ticked at that time, in real time, or before.
+  void plan(nanos at) noexcept;
+  /// Runs what was posted, in a pool without threads.
+  void run_posted() noexcept;
+  /// Until no task is under way, or the time is up. Returns how many are left.
+  [[nodiscard]] std::size_t wait_until_idle(const deadline& until) noexcept;
+  /// Ends the threads. One in a task ends behind it, and is not waited for.
+  void stop() noexcept;
+
+ private:
+  using lock = std::unique_lock<plain_mutex>;
+
+  struct worker {
+    std::thread thread;
+    bool is_over = true;  ///< the next worker may have the place
+  };
+
+  [[nodiscard]] bool has_work() const noexcept {
+    return !pending_.start.empty() || !pending_.call.empty() || !pending_.tell.empty();
+  }
+  [[nodiscard]] std::size_t busy() noexcept;
+  void keep_time() noexcept;
+  void work(std::size_t place) noexcept;
+  void run_alone(lock& guard) noexcept;
+  void run_next(lock& guard) noexcept;
+  void call_worker() noexcept;
+  void start_worker(bool beyond) noexcept;
+  [[nodiscard]] std::size_t free_place();
+  static void wake(atomic<std::uint32_t>& word) noexcept;
+
+  pool_core& core_;
+  const bool has_threads_;
+  plain_mutex mutex_;
+  effects pending_;
+  std::vector<worker> threads_;  // the first keeps time
+  std::uint32_t most_ = 2;
+  std::uint32_t workers_ = 0;
+  std::uint32_t idle_ = 0;
+  std::size_t busy_ = 0;
+  bool stopping_ = false;
+  nanos stuck_at_ = never;  // when there is to be a worker beyond the limit
+  atomic<nanos> planned_;
+  atomic<std::uint32_t> timer_{0};     // changes when plans do
+  atomic<std::uint32_t> work_{0};      // changes when there is work
+  atomic<std::uint32_t> finished_{0};  // changes when a task ends
+};
 
 [[nodiscard]] inline slot_group& group_in(idle_cache& cache) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
@@ -41,5 +111,13 @@ void pool_core::apply(const Event& event) {
   effects out = tell_kernel(event);
   run(out, /*by_pool=*/false);
 }
+
+/// Callbacks that the thread has yet to call; null: it is not in one.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+extern constinit thread_local wait_queue* calling;
+
+/// Calls those that wait for the callback that this thread is in. For a thread that is about to
+/// sleep: it might sleep for what they have been given.
+void call_before_sleep() noexcept;
 
 }  // namespace lido::detail

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "../concurrency/uncancelled.hpp"
-#include "async_waiter.hpp"
 #include "lido/base/error.hpp"
 #include "pool_apply.hpp"
 
@@ -13,10 +12,10 @@ namespace lido::detail {
 
 namespace {
 
-group_limits limits_of(const pool_settings& settings, std::uint32_t max_size,
-                       std::uint32_t min_idle) noexcept {
-  return {.max_size = max_size,
-          .min_idle = min_idle,
+group_limits limits_of(const pool_settings& settings, std::size_t max_size,
+                       std::size_t min_idle) noexcept {
+  return {.max_size = static_cast<std::uint32_t>(max_size),
+          .min_idle = static_cast<std::uint32_t>(min_idle),
           .max_creating = settings.creating_limit(max_size)};
 }
 
@@ -43,42 +42,18 @@ bool pool_core::kill(const resource_handle& handle) noexcept {
   return found;
 }
 
-/// Creates under way are asked to stop without the mutex: users may have callbacks there.
-void pool_core::flush(const group_finder& finder) {
-  std::stop_source stopped;
-  apply([&](pool_state& state) {
-    slot_group* const group = group_of(finder);
-    if (group == nullptr) {
-      return;
-    }
-    group->hooks->swap_stop(stopped);
-    state.on_flush(*group);
-  });
-  (void)stopped.request_stop();
-}
-
-void pool_core::flush_all() {
-  if (is_foreign()) {
-    return;
-  }
-  std::uint64_t round = 0;
-  locked([&] { round = ++flushes_; });
-  while (flush_next(round)) {
-  }
-}
-
-/// A group that was not flushed in that round; false: there is none.
-bool pool_core::flush_next(std::uint64_t round) {
+/// The group that `find()` finds under the mutex; false: there is none. Creates under way are asked
+/// to stop without the mutex: users may have callbacks there.
+template <class Find>
+bool pool_core::flush_found(const Find& find) {
   std::stop_source stopped;
   bool found = false;
   apply([&](pool_state& state) {
-    slot_group* const group =
-        state.find_group([round](const slot_group& one) { return one.flushed_in < round; });
+    slot_group* const group = find();
     found = group != nullptr;
     if (!found) {
       return;
     }
-    group->flushed_in = round;
     group->hooks->swap_stop(stopped);
     state.on_flush(*group);
   });
@@ -86,22 +61,29 @@ bool pool_core::flush_next(std::uint64_t round) {
   return found;
 }
 
-/// Of a closed pool, in which no create begins any more.
-void pool_core::stop_creates() noexcept {
-  std::uint64_t round = 0;
-  locked([&] { round = ++flushes_; });
-  const auto is_next = [round](const slot_group& one) { return one.flushed_in < round; };
-  const auto next_hooks = [&]() -> std::shared_ptr<factory_hooks> {
-    slot_group* const group = state_->find_group(is_next);
-    return group != nullptr ? (group->flushed_in = round, group->hooks) : nullptr;
-  };
-  while (const std::shared_ptr<factory_hooks> hooks = locked(next_hooks)) {
-    hooks->request_stop();
+void pool_core::flush(const group_finder& finder) {
+  (void)flush_found([&] { return group_of(finder); });
+}
+
+void pool_core::flush_all() {
+  if (!is_foreign()) {
+    const std::uint64_t round = locked([this] { return ++rounds_; });
+    while (flush_found([&] { return next_in(round); })) {
+    }
   }
 }
 
+/// Under the mutex: a group that was not in that round, and is from now on; null: there is none.
+slot_group* pool_core::next_in(std::uint64_t round) noexcept {
+  slot_group* const group =
+      state_->find_group([round](const slot_group& one) { return one.flushed_in < round; });
+  if (group != nullptr) {
+    group->flushed_in = round;
+  }
+  return group;
+}
+
 void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
-  const factory_hooks* old = nullptr;
   std::shared_ptr<const create_failure_text> error;  // of the old one; ends without the mutex
   effects out;
   {
@@ -112,11 +94,10 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
       group_in(*main_).hooks.swap(hooks);
       state.on_flush(group_in(*main_));
     });
-    old = hooks.get();
-    old_hooks_.push_back(std::move(hooks));  // ends what it made
+    old_hooks_.push_back(hooks);  // ends what it made
   }
   run(out, /*by_pool=*/false);
-  old->request_stop();  // also of creates that are about to begin
+  (void)hooks->stop().request_stop();  // also of creates that are about to begin
 }
 
 void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle) {
@@ -126,18 +107,17 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
                              (min_idle ? " with min_idle " + std::to_string(*min_idle) : "") +
                              " is not possible");
   }
-  const auto size = static_cast<std::uint32_t>(max_size);
+  const auto total = static_cast<std::uint32_t>(max_size + settings_.reserve);
   effects out;
   {
     const std::lock_guard one_at_a_time(resizing_);
-    auto more = state_->table.make_more(size + settings_.reserve);  // no memory under the mutex
+    auto more = state_->table.make_more(total);  // no memory under the mutex
     out = tell_kernel([&](pool_state& state) {
       state.table.append(std::move(more));
       slot_group& group = group_in(*main_);
       const group_limits limits =
-          limits_of(settings_, size,
-                    min_idle ? static_cast<std::uint32_t>(*min_idle) : group.limits.min_idle);
-      state.on_limits(group, limits, size + settings_.reserve);
+          limits_of(settings_, max_size, min_idle.value_or(group.limits.min_idle));
+      state.on_limits(group, limits, total);
     });
   }
   run(out, /*by_pool=*/false);
@@ -160,17 +140,16 @@ close_report pool_core::close(const deadline& until) {
   return {.holders = leases(), .creating = running};
 }
 
-void pool_core::close_async(const deadline& until, std::unique_ptr<close_completion> done) {
-  std::thread closer([core = shared_from_this(), until, done = std::move(done)]() mutable noexcept {
+void pool_core::close_async(const deadline& until, close_completion done) {
+  std::thread([core = shared_from_this(), until, done = std::move(done)]() mutable noexcept {
     close_report report;
     try {
       report = core->close(until);
     } catch (const std::bad_alloc&) {  // it is closed all the same
     }
     core.reset();
-    done->complete(std::move(report));
-  });
-  closer.detach();
+    done(std::move(report));
+  }).detach();
 }
 
 /// Releases are not announced, so it looks once in a millisecond.
@@ -180,7 +159,7 @@ bool pool_core::wait_until_idle(std::size_t count, const deadline& until) {
     if (until.passed() || is_foreign() || locked([this] { return state_->is_closed(); })) {
       return false;
     }
-    if (settings_.maintenance != lido::maintenance::background) {
+    if (!settings_.has_threads()) {
       tick();
     }
     call_before_sleep();
@@ -194,17 +173,25 @@ std::size_t pool_core::end(const deadline& until) noexcept {
     return 0;
   }
   apply([](pool_state& state) { state.on_close(); });
-  stop_creates();
+  const std::uint64_t round = locked([this] { return ++rounds_; });
+  const auto next_hooks = [&] {  // no create begins any more
+    slot_group* const group = next_in(round);
+    return group != nullptr ? group->hooks : nullptr;
+  };
+  while (const std::shared_ptr<factory_hooks> hooks = locked(next_hooks)) {
+    (void)hooks->stop().request_stop();
+  }
   const bool drained = wait_until_drained(until);
   // A thread whose last task has ended takes a moment to say so.
   constexpr std::chrono::milliseconds moment_to_end{10};
   const bool needs_moment = drained && until.passed();
-  if (runner_->wait_until_idle(needs_moment ? deadline::after(moment_to_end) : until)) {
+  const std::size_t running =
+      runner_->wait_until_idle(needs_moment ? deadline::after(moment_to_end) : until);
+  if (running == 0) {
     const std::lock_guard one_at_a_time(ending_);
     runner_->stop();
-    return 0;
   }
-  return runner_->busy();
+  return running;
 }
 
 /// False: the time is up first.
@@ -234,11 +221,7 @@ void pool_core::let_go() noexcept {
   try {
     std::vector<lease_info> orphans = leases();
     if (!orphans.empty()) {
-      tell({.what = pool_event::kind::orphaned,
-            .pool = settings_.name,
-            .error = nullptr,
-            .text = {},
-            .leases = std::move(orphans)});
+      tell({.what = pool_event::kind::orphaned, .leases = std::move(orphans)}, nullptr);
     }
   } catch (...) {  // no memory for a report
   }
@@ -269,21 +252,18 @@ void pool_core::remove_unused_groups() noexcept {
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-resource_pool_stats pool_core::stats(const idle_cache* group) noexcept {
+resource_pool_stats pool_core::stats() noexcept {
   if (is_foreign()) {
     return {};
   }
   const std::lock_guard<counted_mutex> guard(mutex_);
-  const idle_cache& cache = group != nullptr ? *group : *main_;
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
-  resource_pool_stats found = state_->stats(static_cast<const slot_group&>(cache));
+  resource_pool_stats found = state_->stats(group_in(*main_));
   found.mutex_locks = mutex_.locks() - 1;  // not this one
   return found;
 }
 
-void pool_core::for_each_stats_of(void (*f)(const void* key, const resource_pool_stats& stats,
-                                            void* context),
-                                  void* context) {
+void pool_core::for_each_stats(
+    const std::function<void(const void* key, const resource_pool_stats&)>& f) {
   if (is_foreign()) {
     return;
   }
@@ -293,7 +273,7 @@ void pool_core::for_each_stats_of(void (*f)(const void* key, const resource_pool
     resource_pool_stats found = state_->counts_of(group);
     found.idle = group.idle_seen;
     found.in_use -= std::min<std::size_t>(found.in_use, found.idle);
-    f(group.idle_cache::key(), found, context);
+    f(group.idle_cache::key(), found);
   });
 }
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "../concurrency/uncancelled.hpp"
-#include "async_waiter.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/debug/thread_label.hpp"
@@ -17,7 +16,7 @@ namespace lido::detail {
 
 namespace {
 
-/// The earlier of the two; the first for ever.
+/// The earlier of the two.
 deadline within(std::chrono::nanoseconds time, const deadline& until) noexcept {
   return sooner(deadline::after(time), until);
 }
@@ -26,18 +25,39 @@ nanos age_now(const pool_settings& settings, nanos real) noexcept {
   return settings.clock != nullptr ? settings.clock->now().count() : real;
 }
 
+/// Calls callbacks one after the other. A callback that releases what it was given ends the wait of
+/// the next, which is called after it has returned: ten thousand must not need a deep stack.
+void call_all(wait_queue& ended) noexcept {
+  if (calling == nullptr) {
+    calling = &ended;
+    call_before_sleep();
+    calling = nullptr;
+    return;
+  }
+  while (acquire_waiter* const waiter = ended.pop_front()) {
+    calling->push_back(*waiter);
+  }
+}
+
 }  // namespace
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+constinit thread_local wait_queue* calling = nullptr;
+
+void call_before_sleep() noexcept {
+  while (acquire_waiter* const waiter = calling != nullptr ? calling->pop_front() : nullptr) {
+    waiter->deliver(*waiter);
+  }
+}
 
 pool_core::pool_core(pool_settings settings, slot_maker make)
     : settings_(std::move(settings)),
-      state_(std::make_unique<pool_state>(settings_, this, make,
-                                          settings_.maintenance == lido::maintenance::background
-                                              ? runner_kind::threads
-                                              : runner_kind::manual,
-                                          std::random_device{}())),
+      state_(std::make_unique<pool_state>(
+          settings_, this, make,
+          settings_.has_threads() ? runner_kind::threads : runner_kind::manual,
+          std::random_device{}())),
       gate_(&state_->gate),
-      runner_(settings_.maintenance == lido::maintenance::background ? make_worker_threads(*this)
-                                                                     : make_manual_runner(*this)) {
+      runner_(std::make_unique<task_runner>(*this, settings_.has_threads())) {
   state_->gate.advance(age_now(settings_, steady_now()));
   register_listener();
 }
@@ -62,7 +82,6 @@ void pool_core::on_fork(std::uint32_t /*survivor*/) noexcept {
 void pool_core::start() {
   runner_->start();
   apply([this](pool_state& state) {
-    state.gate.advance(age_now(settings_, steady_now()));
     if (main_ != nullptr) {
       state.on_idle(group_in(*main_));
     }
@@ -72,11 +91,8 @@ void pool_core::start() {
 // ---- events and effects -------------------------------------------------------------------------
 
 moment pool_core::read_clocks() const noexcept {
-  const nanos real = steady_now();
-  if (settings_.maintenance != lido::maintenance::background) {
-    return {real, state_->gate.now()};  // ages are counted in ticks
-  }
-  return {real, age_now(settings_, real)};
+  const nanos real = steady_now();  // without threads, ages are counted in ticks
+  return {real, settings_.has_threads() ? age_now(settings_, real) : state_->gate.now()};
 }
 
 /// `by_pool`: code of users is left to the pool's threads.
@@ -90,7 +106,10 @@ void pool_core::run(effects& out, bool by_pool) noexcept {
     }
   } while (has_next(out));
   for (const lease_report& report : std::exchange(out.tell, {})) {
-    tell_lease(report);
+    try {
+      tell({.what = report.what, .leases = {report.lease}}, report.pool);
+    } catch (const std::bad_alloc&) {  // no memory for a report
+    }
   }
   call_all(out.call);
   if (out.drained) {
@@ -104,107 +123,58 @@ void pool_core::run(effects& out, bool by_pool) noexcept {
 
 /// Destroys a resource, or asks the kernel for more; false: there is nothing left.
 bool pool_core::has_next(effects& out) noexcept {
-  if (pool_slot* const slot = out.destroy.pop()) {
-    destroy(*slot, out);
-    return true;
-  }
-  if (!std::exchange(out.more, false)) {
+  pool_slot* const slot = out.destroy.pop();
+  if (slot == nullptr && !std::exchange(out.more, false)) {
     return false;
   }
-  effects next = tell_kernel([](pool_state& state) { state.on_more(); });
+  if (slot != nullptr) {
+    slot->maker->destroy(*slot, slot->record.reason);
+  }
+  effects next = tell_kernel(
+      [slot](pool_state& state) { slot != nullptr ? state.on_destroyed(*slot) : state.on_more(); });
   out.append(next);
   return true;
 }
 
-void pool_core::destroy(pool_slot& slot, effects& out) noexcept {
-  slot.maker->destroy(slot, slot.record.reason);
-  effects next = tell_kernel([&](pool_state& state) { state.on_destroyed(slot); });
-  out.append(next);
-}
-
 /// By a thread that keeps the core alive.
 void pool_core::run_task(pool_slot& slot) noexcept {
-  switch (slot.record.task) {
-    case slot_task::create:
-      (void)create(slot, {}, {});
-      break;
-    case slot_task::validate:
-      validate(slot);
-      break;
-    case slot_task::reset:
-      reset(slot);
-      break;
-    case slot_task::none: {  // it is closing
-      effects out;
-      destroy(slot, out);
-      run(out, /*by_pool=*/false);
-      break;
-    }
+  effects out;
+  if (slot.record.task == slot_task::create) {
+    (void)create(slot, {}, {});
+  } else if (slot.record.task == slot_task::none) {  // it is closing
+    out.destroy.push(slot);
+  } else {
+    const bool is_reset = slot.record.task == slot_task::reset;
+    const bool is_fit = is_reset ? passes(slot, nullptr) : is_valid(slot, {});
+    out = tell_kernel([&](pool_state& state) { state.on_checked(slot, is_fit); });
   }
-}
-
-void pool_core::validate(pool_slot& slot) noexcept {
-  const bool valid = is_valid(slot, {});
-  apply([&](pool_state& state) { state.on_checked(slot, valid); });
+  run(out, /*by_pool=*/false);
 }
 
 bool pool_core::is_valid(pool_slot& slot, const deadline& until) noexcept {
+  const create_context context{within(settings_.validate_timeout, until).moment(),
+                               slot.maker->stop().get_token()};
+  return passes(slot, &context);
+}
+
+/// Validates a resource, or resets it if there is no context.
+bool pool_core::passes(pool_slot& slot, const create_context* context) noexcept {
   std::string text;
-  const bool valid = slot.maker->validate(
-      slot, {within(settings_.validate_timeout, until).moment(), slot.maker->stop_token()}, text);
-  tell_text(pool_event::kind::validate_failed, slot, text);
-  return valid;
-}
-
-/// Nothing if there is no memory for the report.
-void pool_core::tell_lease(const lease_report& report) const noexcept {
-  std::vector<lease_info> leases;
-  try {
-    leases.push_back(report.lease);
-  } catch (const std::bad_alloc&) {
-    return;
-  }
-  tell({.what = report.what,
-        .pool = name_or_own(report.pool),
-        .error = nullptr,
-        .text = {},
-        .leases = std::move(leases)});
-}
-
-/// What a function of the factory threw, if it did.
-void pool_core::tell_text(pool_event::kind what, const pool_slot& slot,
-                          const std::string& text) const noexcept {
+  const bool passed = slot.maker->check(slot, context, text);
   if (!text.empty()) {
-    tell({.what = what,
-          .pool = name_or_own(detail::group_of(slot).name),
-          .error = nullptr,
-          .text = text,
-          .leases = {}});
+    tell({.what = context != nullptr ? pool_event::kind::validate_failed
+                                     : pool_event::kind::reset_failed,
+          .text = text},
+         detail::group_of(slot).name);
   }
-}
-
-/// Of a pool with keys, or else the pool's own.
-const std::string& pool_core::name_or_own(
-    const std::shared_ptr<const std::string>& name) const noexcept {
-  return name != nullptr ? *name : settings_.name;
-}
-
-bool pool_core::is_reset(pool_slot& slot) noexcept {
-  std::string text;
-  const bool accepted = slot.maker->reset(slot, text);
-  tell_text(pool_event::kind::reset_failed, slot, text);
-  return accepted;
-}
-
-void pool_core::reset(pool_slot& slot) noexcept {
-  const bool accepted = is_reset(slot);
-  apply([&](pool_state& state) { state.on_checked(slot, accepted); });
+  return passed;
 }
 
 /// A new resource that the caller keeps; nothing if there is none, or others have it.
 slot_grant pool_core::create(pool_slot& slot, const deadline& until,
                              const std::stop_token& stop) noexcept {
-  std::stop_token either = slot.maker->stop_token();
+  const std::stop_token closed = slot.maker->stop().get_token();
+  std::stop_token either = closed;
   std::stop_source both(std::nostopstate);
   if (stop.stop_possible()) {
     try {
@@ -214,7 +184,7 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
     }
   }
   const auto end = [&both]() noexcept { (void)both.request_stop(); };
-  const std::stop_callback on_close(slot.maker->stop_token(), end);
+  const std::stop_callback on_close(closed, end);
   const std::stop_callback on_stop(stop, end);
   const nanos begin = steady_now();
   create_outcome outcome = slot.maker->create(
@@ -227,36 +197,32 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
   apply([&](pool_state& state) { state.on_created(slot, outcome, begin, kept); });
   if (!made) {
     tell({.what = pool_event::kind::create_failed,
-          .pool = name_or_own(name),
           .error = why != nullptr ? why->error : nullptr,
-          .text = why != nullptr ? std::string_view(why->text) : std::string_view(),
-          .leases = {}});
+          .text = why != nullptr ? std::string_view(why->text) : std::string_view()},
+         name);
   }
   return kept;
 }
 
-void pool_core::tell(const pool_event& event) const noexcept {
+/// `name`: of the pool with a key; null: the pool's own.
+void pool_core::tell(pool_event event,
+                     const std::shared_ptr<const std::string>& name) const noexcept {
   if (settings_.on_event) {
+    event.pool = name != nullptr ? *name : settings_.name;
     const uncancelled guard;
     settings_.on_event(event);
   }
 }
 
-void pool_core::tick() noexcept {
+void pool_core::tick(bool by_pool) noexcept {
   const auto alive = weak_from_this().lock();
   if (is_foreign()) {
     return;
   }
   const nanos age = age_now(settings_, steady_now());
-  apply([age](pool_state& state) { state.on_tick(age); });
+  effects out = tell_kernel([age](pool_state& state) { state.on_tick(age); });
+  run(out, by_pool);
   runner_->run_posted();
-  remove_unused_groups();
-}
-
-/// By the thread that keeps time, which runs no code of users.
-void pool_core::tick_by_pool() noexcept {
-  effects out = tell_kernel([](pool_state& state) { state.on_tick(0); });
-  run(out, /*by_pool=*/true);
   remove_unused_groups();
 }
 
@@ -356,7 +322,7 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
 /// Sleeps until the wait ends or the waiter has to look around. True: its time was up, and it has
 /// ended its wait. In a pool without threads it also looks when something has become due.
 bool pool_core::sleeps_too_long(acquire_waiter& waiter) noexcept {
-  const bool is_manual = settings_.maintenance != lido::maintenance::background;
+  const bool is_manual = !settings_.has_threads();
   call_before_sleep();
   if (is_manual || settings_.is_barging) {
     apply([&](pool_state& state) { state.on_look(waiter); });
@@ -406,7 +372,7 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
   acquire_outcome out{.grant = {}, .cause = cause, .why = nullptr};
   try {
     auto why = std::make_shared<acquire_error::details>();
-    why->pool = name_or_own(found.pool);
+    why->pool = found.pool != nullptr ? *found.pool : settings_.name;
     why->cause = cause;
     why->counts = found.counts;
     why->total_live = found.total_live;
@@ -422,18 +388,121 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
   return out;
 }
 
+// ---- callbacks ----------------------------------------------------------------------------------
+
+/// A callback that waits. On the heap; deletes itself when the callback has been called.
+class callback_waiter : public acquire_waiter {
+ public:
+  callback_waiter(std::shared_ptr<pool_core> pool, const acquire_call& request,
+                  acquire_completion completion)
+      : acquire_waiter(request.until, 0, &callback_waiter::ended),
+        core(std::move(pool)),
+        done(std::move(completion)),
+        at(request.at) {}
+
+  struct stopper {
+    callback_waiter* waiter;
+    void operator()() const noexcept;
+  };
+  static void ended(acquire_waiter& waiter) noexcept;
+
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): the core's note
+  std::shared_ptr<pool_core> core;
+  acquire_completion done;
+  place at;
+  bool is_stopped = false;  ///< under the mutex
+  std::optional<std::stop_callback<stopper>> on_stop;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+};
+
+bool pool_core::acquire_async(const acquire_call& request, acquire_completion& done) {
+  const auto alive = shared_from_this();
+  // relaxed: see on_fork
+  if (foreign_.load(std::memory_order_relaxed)) {
+    done(failed(acquire_failure::other_process, {}));
+    return true;
+  }
+  if (main_ != nullptr && !request.stop.stop_requested()) {
+    slot_grant idle = main_->try_acquire_last(request.at);
+    idle = idle.slot != nullptr ? idle : main_->take_lowest();
+    if (idle.slot != nullptr) {
+      // It may be used by any thread.
+      idle.slot->note_holder(gate_->now(), 0, std::uncaught_exceptions(), request.at);
+      idle.slot->resets_by_pool.set(true);
+      const uncancelled guard;
+      done({.grant = idle, .why = nullptr});
+      return true;
+    }
+  }
+  auto waiter = std::make_unique<callback_waiter>(alive, request, std::move(done));
+  waiter->on_stop.emplace(request.stop, callback_waiter::stopper{waiter.get()});
+  apply([&](pool_state& state) {
+    waiter->group = group_of(request.group);
+    if (waiter->group == nullptr) {
+      return;
+    }
+    callback_waiter& node = *waiter.release();
+    node.is_stopped ? state.on_refused(node, acquire_failure::cancelled)
+                    : state.on_acquire(node, /*again=*/false);
+  });
+  if (waiter != nullptr) {
+    done = std::move(waiter->done);
+  }
+  return waiter == nullptr;
+}
+
+void callback_waiter::stopper::operator()() const noexcept {
+  waiter->core->apply([this](pool_state& state) {
+    waiter->is_stopped = true;
+    if (wait_queue::contains(*waiter)) {
+      state.on_refused(*waiter, acquire_failure::cancelled);
+    }
+  });
+}
+
+void callback_waiter::ended(acquire_waiter& waiter) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): only these have this function
+  const std::unique_ptr<callback_waiter> self(static_cast<callback_waiter*>(&waiter));
+  self->on_stop.reset();
+  pool_core& core = *self->core;
+  acquire_outcome outcome;
+  if (self->word.given()) {
+    outcome.grant = self->grant;
+    self->grant.slot->note_holder(core.state_->gate.now(), 0, std::uncaught_exceptions(), self->at);
+    self->grant.slot->resets_by_pool.set(true);
+  } else {
+    outcome = core.failed(self->cause(), self->why);
+  }
+  const uncancelled guard;  // the thread may end, but not in the middle of a user's callback
+  self->done(std::move(outcome));
+}
+
 // ---- release ------------------------------------------------------------------------------------
 
 void idle_cache::release_slow(const slot_grant& grant) noexcept {
   core_->release_slow(grant, was_unwound(*grant.slot));
 }
 
+/// The kernel decides what becomes of the slot.
 void idle_cache::release_marked(const slot_grant& grant) noexcept {
-  core_->release_marked(grant);
+  if (core_->is_foreign()) {
+    return;
+  }
+  const auto alive = core_->weak_from_this().lock();  // until the end of this function
+  core_->apply([&](pool_state& state) { state.on_released(*grant.slot, /*resets=*/false); });
 }
 
+/// The slot is idle already, and may be gone; this group stays until the mark ends.
 void idle_cache::serve(leaving_mark& leaving) noexcept {
-  core_->serve(*this, leaving);
+  const auto alive = core_->is_foreign() ? nullptr : core_->weak_from_this().lock();
+  if (alive == nullptr) {  // then the slot has found its end already
+    leaving.end();
+    return;
+  }
+  alive->apply([&](pool_state& state) {
+    leaving.end();
+    state.on_idle(group_in(*this));
+  });
 }
 
 /// A use has ended that needs more than a compare-and-swap.
@@ -441,7 +510,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   if (is_foreign()) {
     return;
   }
-  const auto alive = weak_from_this().lock();  // until the end of this function
+  const auto alive = weak_from_this().lock();  // as above
   pool_slot& slot = *grant.slot;
   if (unwound || slot.uses.get() >= settings_.life.max_uses) {
     discard_as(slot, unwound ? destroy_reason::discarded : destroy_reason::used_up);
@@ -460,7 +529,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
     return;
   }
   slot.note_receiver(0);  // a reset is no part of the lease
-  if (slot.maker->can_reset() && !is_reset(slot)) {
+  if (slot.maker->can_reset() && !passes(slot, nullptr)) {
     discard_as(slot, destroy_reason::reset_refused);
     return;
   }
@@ -472,30 +541,8 @@ bool pool_core::is_reset_by_pool(pool_slot& slot) const noexcept {
   const bool is_async = slot.resets_by_pool.get();
   slot.resets_by_pool.set(false);
   return settings_.reset_by == lido::reset_by::automatic
-             ? is_async && settings_.maintenance == lido::maintenance::background
+             ? is_async && settings_.has_threads()
              : settings_.reset_by == lido::reset_by::pool_threads;
-}
-
-/// The kernel decides what becomes of the slot.
-void pool_core::release_marked(const slot_grant& grant) noexcept {
-  if (is_foreign()) {
-    return;
-  }
-  const auto alive = weak_from_this().lock();  // as above
-  apply([&](pool_state& state) { state.on_released(*grant.slot, /*resets=*/false); });
-}
-
-/// The slot is idle already, and may be gone; its group stays until the mark ends.
-void pool_core::serve(idle_cache& group, leaving_mark& leaving) noexcept {
-  const auto alive = is_foreign() ? nullptr : weak_from_this().lock();
-  if (alive == nullptr) {  // then the slot has found its end already
-    leaving.end();
-    return;
-  }
-  apply([&](pool_state& state) {
-    leaving.end();
-    state.on_idle(group_in(group));
-  });
 }
 
 void pool_core::discard_as(pool_slot& slot, destroy_reason why) noexcept {

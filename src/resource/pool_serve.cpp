@@ -321,10 +321,11 @@ void pool_state::update(slot_group& group) noexcept {
   }
   const std::uint32_t min_idle = makes_ahead() ? group.limits.min_idle : 0;
   const bool waits = group.retry.waits(now_.real);
-  const std::uint32_t urgent = group.queue.count_urgent(settings_.reserve);
+  const auto reserve = static_cast<std::uint32_t>(settings_.reserve);
+  const std::uint32_t urgent = group.queue.count_urgent(reserve);
   const std::uint32_t under_way = group.creating - group.outdated - group.kept;
   const std::uint32_t beyond = less(less(group.live, group.limits.max_size), under_way);
-  const std::uint32_t extra = urgent == 0 ? 0 : std::min(settings_.reserve, urgent + beyond);
+  const std::uint32_t extra = urgent == 0 ? 0 : std::min(reserve, urgent + beyond);
   const std::uint32_t idle = min_idle == 0 ? 0 : count_idle(group) + group.checking;
   const std::uint32_t for_waiters = less(all - served, under_way);
   const std::uint32_t for_idle = less(min_idle, idle + less(under_way, all - served));

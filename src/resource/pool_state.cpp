@@ -9,7 +9,8 @@ namespace lido::detail {
 namespace {
 
 std::uint32_t most_of(const pool_settings& settings) noexcept {
-  return settings.max_total != 0 ? settings.max_total : settings.max_size + settings.reserve;
+  return settings.max_total != 0 ? settings.max_total
+                                 : static_cast<std::uint32_t>(settings.max_size + settings.reserve);
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
                                   std::uint64_t hash, std::string key) {
   auto group = std::make_unique<slot_group>(
       core_, gate, std::move(hooks), limits,
-      retry_backoff(settings_.retry_first, settings_.retry_longest), hash);
+      retry_backoff(settings_.retry_first.count(), settings_.retry_longest.count()), hash);
   if (has_groups_) {
     group->name = std::make_shared<const std::string>(
         key.empty() ? settings_.name : settings_.name + '[' + key + ']');

@@ -14,7 +14,7 @@
 #include "capacity.hpp"
 #include "effects.hpp"
 #include "lease_monitor.hpp"
-#include "lido/resource/pool_settings.hpp"
+#include "lido/resource/options.hpp"
 #include "lido/resource/stats.hpp"
 
 namespace lido::detail {

@@ -10,7 +10,6 @@
 #include "lease_monitor.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/wait_word.hpp"
-#include "lido/resource/acquire_error.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/slot.hpp"

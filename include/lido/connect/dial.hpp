@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lido/resource/factory.hpp"
-#include "lido/resource/time_limit.hpp"
+#include "lido/resource/options.hpp"
 
 namespace lido {
 

@@ -11,7 +11,7 @@
 
 #include "lido/connect/dial.hpp"
 #include "lido/resource/factory.hpp"
-#include "lido/resource/time_limit.hpp"
+#include "lido/resource/options.hpp"
 
 struct pg_conn;    // NOLINT(readability-identifier-naming): PGconn of libpq
 struct pg_result;  // NOLINT(readability-identifier-naming): PGresult of libpq

@@ -13,7 +13,7 @@
 
 #include "lido/connect/dial.hpp"
 #include "lido/resource/factory.hpp"
-#include "lido/resource/time_limit.hpp"
+#include "lido/resource/options.hpp"
 
 struct redisContext;  // NOLINT(readability-identifier-naming): of hiredis
 struct redisReply;    // NOLINT(readability-identifier-naming): of hiredis

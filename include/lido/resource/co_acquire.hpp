@@ -24,59 +24,33 @@ concept returns_nothing =
 
 /// A callback of a user, called with an `acquire_result<R>`.
 template <class R, class Done>
-class result_completion final : public acquire_completion {
- public:
-  explicit result_completion(Done done) : done_(std::move(done)) {}
-  void complete(acquire_outcome outcome) noexcept override {
-    done_(acquire_result<R>(std::move(outcome)));
-  }
-
- private:
-  Done done_;
-};
-
-/// A callback of a user, called with a `close_report`.
-template <class Done>
-class report_completion final : public close_completion {
- public:
-  explicit report_completion(Done done) : done_(std::move(done)) {}
-  void complete(close_report report) noexcept override { done_(std::move(report)); }
-
- private:
-  Done done_;
-};
+[[nodiscard]] acquire_completion completion_of(Done done) {
+  return acquire_completion([done = std::move(done)](acquire_outcome outcome) mutable {
+    done(acquire_result<R>(std::move(outcome)));
+  });
+}
 
 /// Where the callback of a coroutine finds what it is for. The second of the callback and the
 /// thread that is about to suspend the coroutine goes on with it.
 struct coroutine_line {
+  std::coroutine_handle<> coroutine;
   atomic<acquire_outcome*> result;  ///< null once the coroutine is gone
   meeting both;
-};
 
-class coroutine_completion final : public acquire_completion {
- public:
-  coroutine_completion(std::shared_ptr<coroutine_line> line, std::coroutine_handle<> coroutine,
-                       void (*drop)(const slot_grant&) noexcept) noexcept
-      : line_(std::move(line)), coroutine_(coroutine), drop_(drop) {}
-  void complete(acquire_outcome outcome) noexcept override {
+  void complete(acquire_outcome outcome) noexcept {
     // relaxed: the awaiter was there before the callback
-    acquire_outcome* const result = line_->result.exchange(nullptr, std::memory_order_relaxed);
-    if (result == nullptr) {
+    acquire_outcome* const to = result.exchange(nullptr, std::memory_order_relaxed);
+    if (to == nullptr) {
       if (outcome.grant.slot != nullptr) {
-        drop_(outcome.grant);  // the coroutine is gone
+        outcome.grant.slot->record.cache->release(outcome.grant);
       }
       return;
     }
-    *result = std::move(outcome);
-    if (line_->both.comes_second()) {
-      coroutine_.resume();
+    *to = std::move(outcome);
+    if (both.comes_second()) {
+      coroutine.resume();
     }
   }
-
- private:
-  std::shared_ptr<coroutine_line> line_;
-  std::coroutine_handle<> coroutine_;
-  void (*drop_)(const slot_grant&) noexcept;
 };
 
 /// What `co_await` takes of an acquire; `Result` is a lease, or an acquire_result.
@@ -122,15 +96,15 @@ class acquire_awaiter {
   template <class AddKey>
   bool suspend(std::coroutine_handle<> coroutine, const AddKey& add_key) {
     auto line = std::make_shared<coroutine_line>();
+    line->coroutine = coroutine;
     // relaxed: no other thread knows it
     line->result.store(&outcome_, std::memory_order_relaxed);
     end_ = std::stop_source();
     on_stop_.emplace(request_.stop, stopper{end_});
     request_.stop = end_.get_token();
     line_ = line;  // the awaiter may be gone below
-    std::unique_ptr<acquire_completion> done = std::make_unique<coroutine_completion>(
-        line, coroutine,
-        [](const slot_grant& grant) noexcept { grant.slot->record.cache->release(grant); });
+    acquire_completion done(
+        [line](acquire_outcome outcome) noexcept { line->complete(std::move(outcome)); });
     while (!core_.acquire_async(request_, done)) {
       add_key();
     }

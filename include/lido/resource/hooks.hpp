@@ -42,16 +42,16 @@ class factory_hooks {
   virtual ~factory_hooks() = default;
 
   [[nodiscard]] create_outcome create(pool_slot& slot, const create_context& context) noexcept;
-  /// False, with the text of what it threw if it did.
-  [[nodiscard]] bool validate(pool_slot& slot, const create_context& context,
-                              std::string& text) noexcept;
-  [[nodiscard]] bool reset(pool_slot& slot, std::string& text) noexcept;
+  /// Validates a resource, or resets it if there is no context. False: it is of no use, and `text`
+  /// is what the function threw, if it did.
+  [[nodiscard]] bool check(pool_slot& slot, const create_context* context,
+                           std::string& text) noexcept;
   /// With the destructor of R.
   void destroy(pool_slot& slot, destroy_reason reason) noexcept;
 
-  /// Asked to stop when what is under way is of no use any more.
-  [[nodiscard]] std::stop_token stop_token() const noexcept;
-  void request_stop() const noexcept;
+  /// Asked to stop when what is under way is of no use any more; without a mutex, as users may have
+  /// callbacks there.
+  [[nodiscard]] std::stop_source stop() const noexcept;
   /// From now on creates have tokens of `other`, which is the source of those under way afterwards.
   void swap_stop(std::stop_source& other) noexcept;
 
@@ -59,8 +59,6 @@ class factory_hooks {
   [[nodiscard]] bool can_reset() const noexcept { return resets_; }
 
  private:
-  [[nodiscard]] static std::shared_ptr<const create_failure_text> failure_of(
-      const std::exception_ptr& error) noexcept;
   [[nodiscard]] virtual std::optional<create_error> do_create(pool_slot& slot,
                                                               const create_context& context) = 0;
   [[nodiscard]] virtual bool do_validate(pool_slot& slot, const create_context& context) = 0;

@@ -108,8 +108,7 @@ class keyed_resource_pool {
     static_assert(std::is_invocable_v<Done&, result_type>,
                   "lido: the callback of async_acquire is called with an acquire_result<R>");
     detail::refuse_nothing(name(), "the callback", done);
-    std::unique_ptr<detail::acquire_completion> completion =
-        std::make_unique<detail::result_completion<R, Done>>(std::move(done));
+    detail::acquire_completion completion = detail::completion_of<R>(std::move(done));
     const detail::deadline until = detail::deadline::after(timeout);
     while (!core_->acquire_async({until, stop, at, finder(key)}, completion)) {
       add(key);
@@ -153,8 +152,7 @@ class keyed_resource_pool {
   }
   template <class Done, class Rep, class Period>
   void async_close(Done done, std::chrono::duration<Rep, Period> timeout) {
-    core_->close_async(detail::deadline::after(timeout),
-                       std::make_unique<detail::report_completion<Done>>(std::move(done)));
+    core_->close_async(detail::deadline::after(timeout), detail::close_completion(std::move(done)));
   }
 
   // ---- numbers ----------------------------------------------------------------------------------

@@ -6,11 +6,46 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <type_traits>
 
-#include "lido/resource/time_limit.hpp"
+#include "lido/resource/limits.hpp"
 
 namespace lido {
+
+/// Nanoseconds, made from any duration of std::chrono. One that is longer than nanoseconds can
+/// count, as `std::chrono::hours::max()`, is the longest that they can, 292 years, instead of a
+/// number that has overflown; fractions of a nanosecond are rounded up.
+class time_limit : public std::chrono::nanoseconds {
+  using nanoseconds = std::chrono::nanoseconds;
+
+ public:
+  constexpr time_limit() noexcept : nanoseconds(0) {}
+  template <class Rep, class Period>
+  // NOLINTNEXTLINE(google-explicit-constructor): options are written as durations
+  explicit(false) constexpr time_limit(std::chrono::duration<Rep, Period> length) noexcept
+      : nanoseconds(bounded(length)) {}
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  // NOLINTNEXTLINE(google-explicit-constructor): so that the error says what to write
+  explicit(false) constexpr time_limit(Number /*length*/) {
+    static_assert(!std::is_same_v<Number, Number>,
+                  "lido: a time needs a unit: write 500ms instead of 500");
+  }
+
+ private:
+  template <class Rep, class Period>
+  static constexpr nanoseconds bounded(std::chrono::duration<Rep, Period> length) noexcept {
+    using seconds = std::chrono::duration<double>;
+    constexpr seconds longest = nanoseconds::max();
+    // Not a number is no time at all. What is near the end is rounded to it.
+    if (!(seconds(length) > -longest && seconds(length) < longest)) {
+      return seconds(length) > seconds::zero() ? nanoseconds::max() : nanoseconds::min();
+    }
+    return std::chrono::ceil<nanoseconds>(length);
+  }
+};
 
 /// What creates resources, looks after idle ones and ends waits that time out.
 enum class maintenance : std::uint8_t {
@@ -137,4 +172,37 @@ struct resource_pool_options {
   const time_source* clock = nullptr;
 };
 
+struct keyed_resource_pool_options;
+
+namespace detail {
+
+inline constexpr std::size_t most_resources = 65535;
+
+/// Options that were checked, and what the pool derives from them.
+struct pool_settings : resource_pool_options {
+  /// Throws std::invalid_argument that names the pool, the option and its value.
+  explicit pool_settings(const resource_pool_options& options);
+
+  /// Creates at once in a pool of that size: `max_creating`, or one for each four resources, from 1
+  /// to 8.
+  [[nodiscard]] std::uint32_t creating_limit(std::size_t size) const noexcept;
+
+  [[nodiscard]] bool has_threads() const noexcept {
+    return maintenance == lido::maintenance::background;
+  }
+
+  std::string name;  ///< hides the name of the options, which is the caller's memory
+  life_limits life;
+  nanos slow_after;
+  nanos leak_after;
+  nanos period;  ///< of maintenance: a quarter of the smallest limit
+  bool is_barging;
+  std::uint32_t max_total = 0;  ///< of a pool with keys
+  nanos prefer_same_key_for = 0;
+};
+
+/// Throws std::invalid_argument that names the pool and the option.
+[[nodiscard]] pool_settings settings_of_keys(const keyed_resource_pool_options& options);
+
+}  // namespace detail
 }  // namespace lido

@@ -11,16 +11,16 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lido/concurrency/counted_mutex.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
-#include "lido/resource/acquire_error.hpp"
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
-#include "lido/resource/pool_settings.hpp"
+#include "lido/resource/options.hpp"
 #include "lido/resource/stats.hpp"
 
 namespace lido::detail {
@@ -32,7 +32,6 @@ class slot_group;
 class task_runner;
 class wait_queue;
 struct effects;
-struct lease_report;
 struct moment;
 struct refusal;
 
@@ -60,25 +59,24 @@ struct acquire_outcome {
   bool is_unknown_key = false;
 };
 
-/// A callback of an acquire. Called once, without locks.
-class acquire_completion {
+/// A callback, called once, without locks, with a Result. Move-only.
+template <class Result>
+class completion {
  public:
-  acquire_completion() = default;
-  acquire_completion(const acquire_completion&) = delete;
-  acquire_completion& operator=(const acquire_completion&) = delete;
-  virtual ~acquire_completion() = default;
-  virtual void complete(acquire_outcome outcome) noexcept = 0;
-};
+  template <class F>
+  explicit completion(F f)
+      : f_(new F(std::move(f)), [](void* made) noexcept { delete static_cast<F*>(made); }),
+        call_([](void* made, Result&& result) noexcept {
+          (*static_cast<F*>(made))(std::move(result));
+        }) {}
+  void operator()(Result result) noexcept { call_(f_.get(), std::move(result)); }
 
-/// A callback of a close. Called once, without locks.
-class close_completion {
- public:
-  close_completion() = default;
-  close_completion(const close_completion&) = delete;
-  close_completion& operator=(const close_completion&) = delete;
-  virtual ~close_completion() = default;
-  virtual void complete(close_report report) noexcept = 0;
+ private:
+  std::unique_ptr<void, void (*)(void*) noexcept> f_;
+  void (*call_)(void* f, Result&& result) noexcept;
 };
+using acquire_completion = completion<acquire_outcome>;
+using close_completion = completion<close_report>;
 
 /// Every function locks the mutex, passes an event to the kernel, unlocks, and runs the effects.
 /// No user code runs under the mutex, except hashes and comparisons of keys.
@@ -113,7 +111,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Completes exactly once, perhaps before it returns. Throws std::bad_alloc, and what a
   /// group_finder throws; then it does not complete. False: the key is not known, and `done` is
   /// left as it was.
-  bool acquire_async(const acquire_call& request, std::unique_ptr<acquire_completion>& done);
+  bool acquire_async(const acquire_call& request, acquire_completion& done);
 
   // ---- by the holder of a resource; none throws -------------------------------------------------
 
@@ -130,12 +128,13 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void replace_hooks(std::shared_ptr<factory_hooks> hooks);
   void resize(std::size_t max_size, std::optional<std::size_t> min_idle);
   void suspend(bool on) noexcept;
-  void tick() noexcept;
+  /// `by_pool`: by its thread that keeps time, which runs no code of users.
+  void tick(bool by_pool = false) noexcept;
   void watch_leases(bool on) noexcept;
   close_report close(const deadline& until);
   /// The same in a thread of its own, which calls `done`. Throws std::system_error, std::bad_alloc;
   /// then nothing has happened.
-  void close_async(const deadline& until, std::unique_ptr<close_completion> done);
+  void close_async(const deadline& until, close_completion done);
   /// Until so many resources are idle. False: the time is up first.
   [[nodiscard]] bool wait_until_idle(std::size_t count, const deadline& until);
   /// A close without the report, which takes memory. Returns what is still under way.
@@ -146,14 +145,10 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   // ---- numbers ----------------------------------------------------------------------------------
 
   [[nodiscard]] const pool_settings& settings() const noexcept { return settings_; }
-  [[nodiscard]] resource_pool_stats stats(const idle_cache* group = nullptr) noexcept;
+  /// Of a pool without keys.
+  [[nodiscard]] resource_pool_stats stats() noexcept;
   /// Of each group, with its key; under the mutex. One look at each slot.
-  template <class F>
-  void for_each_stats(F f) {
-    for_each_stats_of([](const void* key, const resource_pool_stats& stats,
-                         void* context) { (*static_cast<F*>(context))(key, stats); },
-                      &f);
-  }
+  void for_each_stats(const std::function<void(const void* key, const resource_pool_stats&)>& f);
   /// Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases();
   /// Under the mutex: calls `f` while no group can go. For tables of keys.
@@ -169,8 +164,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
  private:
   friend class callback_waiter;
   friend class idle_cache;
-  friend class worker_threads;
-  friend class manual_runner;
+  friend class task_runner;
 
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
   void on_fork(std::uint32_t survivor) noexcept override;
@@ -180,11 +174,9 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
     return foreign_.load(std::memory_order_relaxed);
   }
 
-  [[nodiscard]] bool flush_next(std::uint64_t round);
-  void stop_creates() noexcept;
-  void for_each_stats_of(void (*f)(const void* key, const resource_pool_stats& stats,
-                                   void* context),
-                         void* context);
+  template <class Find>
+  bool flush_found(const Find& find);
+  [[nodiscard]] slot_group* next_in(std::uint64_t round) noexcept;
   void remove_unused_groups() noexcept;
   template <class Event>
   void apply(const Event& event);
@@ -194,20 +186,11 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void run(effects& out, bool by_pool) noexcept;
   [[nodiscard]] bool has_next(effects& out) noexcept;
   void run_task(pool_slot& slot) noexcept;
-  void validate(pool_slot& slot) noexcept;
   [[nodiscard]] bool is_valid(pool_slot& slot, const deadline& until) noexcept;
-  [[nodiscard]] bool is_reset(pool_slot& slot) noexcept;
-  void reset(pool_slot& slot) noexcept;
-  void destroy(pool_slot& slot, effects& out) noexcept;
+  [[nodiscard]] bool passes(pool_slot& slot, const create_context* context) noexcept;
   [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
                                   const std::stop_token& stop) noexcept;
-  void tell(const pool_event& event) const noexcept;
-  void tell_lease(const lease_report& report) const noexcept;
-  void tell_text(pool_event::kind what, const pool_slot& slot,
-                 const std::string& text) const noexcept;
-  [[nodiscard]] const std::string& name_or_own(
-      const std::shared_ptr<const std::string>& name) const noexcept;
-  void tick_by_pool() noexcept;
+  void tell(pool_event event, const std::shared_ptr<const std::string>& name) const noexcept;
 
   [[nodiscard]] slot_grant try_acquire_slow(const acquire_call& request);
   void begin_wait(acquire_waiter& waiter, const acquire_call& request, bool again);
@@ -219,8 +202,6 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   [[nodiscard]] acquire_outcome failed(acquire_failure cause, const refusal& found) const noexcept;
   void release_slow(const slot_grant& grant, bool unwound) noexcept;
   [[nodiscard]] bool is_reset_by_pool(pool_slot& slot) const noexcept;
-  void release_marked(const slot_grant& grant) noexcept;
-  void serve(idle_cache& group, leaving_mark& leaving) noexcept;
   void discard_as(pool_slot& slot, destroy_reason why) noexcept;
   [[nodiscard]] bool wait_until_drained(const deadline& until) noexcept;
 
@@ -235,7 +216,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   std::vector<std::shared_ptr<factory_hooks>> old_hooks_;  // under resizing_
   bool (*forget_group_)(idle_cache& group, void* table) noexcept = nullptr;
   void* table_ = nullptr;
-  std::uint64_t flushes_ = 0;        // under the mutex
+  std::uint64_t rounds_ = 0;         // of visits to all groups; under the mutex
   std::shared_ptr<pool_core> self_;  // while leases outlive the pool
   plain_mutex resizing_;             // one at a time; outside of mutex_
   plain_mutex ending_;               // one close stops the threads; outside of all others

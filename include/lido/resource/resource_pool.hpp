@@ -133,8 +133,7 @@ class resource_pool {
     static_assert(std::is_invocable_v<Done&, result_type>,
                   "lido: the callback of async_acquire is called with an acquire_result<R>");
     detail::refuse_nothing(name(), "the callback", done);
-    std::unique_ptr<detail::acquire_completion> completion =
-        std::make_unique<detail::result_completion<R, Done>>(std::move(done));
+    detail::acquire_completion completion = detail::completion_of<R>(std::move(done));
     core_->acquire_async({detail::deadline::after(timeout), std::move(stop), at, {}}, completion);
   }
 
@@ -221,8 +220,7 @@ class resource_pool {
   /// std::system_error or std::bad_alloc; then nothing has happened.
   template <class Done, class Rep, class Period>
   void async_close(Done done, std::chrono::duration<Rep, Period> timeout) {
-    core_->close_async(detail::deadline::after(timeout),
-                       std::make_unique<detail::report_completion<Done>>(std::move(done)));
+    core_->close_async(detail::deadline::after(timeout), detail::close_completion(std::move(done)));
   }
   /// Waits until so many resources are idle, as after the start of a pool with `min_idle`. False:
   /// the time was up first, or the pool is closed.

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "harness/heartbeat.hpp"
-#include "lido/resource/acquire_error.hpp"
+#include "lido/resource/stats.hpp"
 
 namespace chaos {
 

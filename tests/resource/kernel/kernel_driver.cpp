@@ -85,12 +85,14 @@ std::string to_text(const happenings& all) {
 kernel_driver::kernel_driver(const pool_setup& how)
     : setup_(how),
       settings_(settings_of(how)),
-      max_total_(how.max_total != 0 ? how.max_total : settings_.max_size + settings_.reserve),
+      max_total_(how.max_total != 0
+                     ? how.max_total
+                     : static_cast<std::uint32_t>(settings_.max_size + settings_.reserve)),
       pool_(settings_, nullptr, &detail::typed_slot_block<int>::make, how.runner, /*seed=*/1) {
   pool_.gate.advance(now_.age);
   if (how.max_total == 0) {
-    add_group({.max_size = settings_.max_size,
-               .min_idle = settings_.min_idle,
+    add_group({.max_size = static_cast<std::uint32_t>(settings_.max_size),
+               .min_idle = static_cast<std::uint32_t>(settings_.min_idle),
                .max_creating = settings_.creating_limit(settings_.max_size)});
   }
 }

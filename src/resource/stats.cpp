@@ -1,4 +1,4 @@
-#include "lido/resource/acquire_error.hpp"
+#include "lido/resource/stats.hpp"
 
 #include <array>
 #include <utility>
@@ -8,10 +8,6 @@
 namespace lido {
 
 namespace {
-
-std::string milliseconds_of(std::chrono::nanoseconds time) {
-  return std::to_string(std::chrono::floor<std::chrono::milliseconds>(time).count()) + " ms";
-}
 
 std::string compose(const acquire_error::details& details) {
   const resource_pool_stats& counts = details.counts;
@@ -30,7 +26,9 @@ std::string compose(const acquire_error::details& details) {
   for (const lease_info& holder : details.holders) {
     // A callback, or a lease that has moved, is of no thread in particular.
     text += (holder.thread != 0 ? "; thread " + std::to_string(holder.thread) : "; somebody") +
-            " has held one for " + milliseconds_of(holder.held_for);
+            " has held one for " +
+            std::to_string(std::chrono::floor<std::chrono::milliseconds>(holder.held_for).count()) +
+            " ms";
   }
   return text;
 }
@@ -64,8 +62,7 @@ std::string_view to_string(acquire_failure cause) noexcept {
 }
 
 acquire_error::acquire_error(details what_was)
-    : std::runtime_error(compose(what_was)),
-      details_(std::make_shared<const details>(std::move(what_was))) {}
+    : acquire_error(std::make_shared<const details>(std::move(what_was))) {}
 
 acquire_error::acquire_error(std::shared_ptr<const details> what_was)
     : std::runtime_error(compose(*what_was)), details_(std::move(what_was)) {}
@@ -74,20 +71,6 @@ std::string lease_info::where() const {
   detail::report_text text;
   detail::describe(text, detail::place{.address = address});
   return std::string(text.view());
-}
-
-std::string detail::text_of(const std::exception_ptr& error) noexcept {
-  try {
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& known) {
-      return known.what() != nullptr ? known.what() : "";
-    } catch (...) {
-      return "an exception of unknown type";
-    }
-  } catch (const std::bad_alloc&) {
-    return {};
-  }
 }
 
 }  // namespace lido

@@ -1,0 +1,241 @@
+// The threads of a pool: one keeps time, others run tasks when there are any.
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "../concurrency/uncancelled.hpp"
+#include "lido/base/tuning.hpp"
+#include "pool_apply.hpp"
+
+namespace lido::detail {
+
+void task_runner::start() {
+  if (has_threads_) {
+    const std::lock_guard guard(mutex_);
+    threads_.resize(1);
+    threads_.front().thread =
+        std::thread([this, alive = core_.shared_from_this()] { keep_time(); });
+    threads_.front().is_over = false;
+  }
+}
+
+void task_runner::post(effects& out, bool all) noexcept {
+  const std::lock_guard guard(mutex_);
+  most_ = out.most_threads;
+  pending_.start.append(out.start);
+  if (all && !stopping_) {  // otherwise the caller sees to it
+    pending_.start.append(out.destroy);
+    pending_.append(out);
+    out.tell.clear();
+  }
+  call_worker();
+}
+
+void task_runner::plan(nanos at) noexcept {
+  // relaxed: a first look; the mutex decides
+  if (at >= planned_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  const std::lock_guard guard(mutex_);
+  // relaxed: under the mutex
+  if (at < planned_.load(std::memory_order_relaxed)) {
+    // relaxed: as above
+    planned_.store(at, std::memory_order_relaxed);
+    wake(timer_);
+  }
+}
+
+void task_runner::run_posted() noexcept {
+  if (!has_threads_) {
+    lock guard(mutex_);
+    run_alone(guard);
+  }
+}
+
+std::size_t task_runner::busy() noexcept {
+  const std::lock_guard guard(mutex_);
+  return busy_ + (has_threads_ && has_work() ? 1 : 0);
+}
+
+std::size_t task_runner::wait_until_idle(const deadline& until) noexcept {
+  for (bool in_time = true; in_time;) {
+    // relaxed: the mutex orders it
+    const std::uint32_t seen = finished_.load(std::memory_order_relaxed);
+    if (busy() == 0) {
+      return 0;
+    }
+    in_time = park(finished_, seen, until);
+  }
+  return busy();
+}
+
+void task_runner::stop() noexcept {
+  std::vector<worker> ending;
+  {
+    const std::lock_guard guard(mutex_);
+    stopping_ = true;
+    ending.swap(threads_);
+    wake(timer_);
+    for (std::size_t i = 0; i < ending.size(); ++i) {
+      wake(work_);
+    }
+  }
+  const bool is_idle = busy() == 0;
+  const uncancelled guard;  // a join is a cancellation point
+  for (worker& one : ending) {
+    if (is_idle && one.thread.joinable() && one.thread.get_id() != std::this_thread::get_id()) {
+      one.thread.join();
+    } else if (one.thread.joinable()) {
+      one.thread.detach();
+    }
+  }
+}
+
+/// Of the first thread.
+void task_runner::keep_time() noexcept {
+  lock guard(mutex_);
+  while (!stopping_) {
+    if (stuck_at_ <= steady_now()) {
+      stuck_at_ = never;
+      if (has_work() && idle_ == 0) {
+        start_worker(/*beyond=*/true);
+      }
+      run_alone(guard);  // if the system has no thread for a worker
+    }
+    // relaxed (2x): under the mutex
+    const std::uint32_t seen = timer_.load(std::memory_order_relaxed);
+    const nanos planned = planned_.load(std::memory_order_relaxed);
+    const nanos now = steady_now();
+    const bool is_due = planned <= now;
+    if (is_due) {  // a tick plans the next one
+      // relaxed: as above
+      planned_.store(never, std::memory_order_relaxed);
+    }
+    const nanos next = std::min(planned, stuck_at_);
+    guard.unlock();
+    if (is_due) {
+      core_.tick(/*by_pool=*/true);
+    } else {
+      (void)park(
+          timer_, seen,
+          next == never ? deadline() : deadline::after(std::chrono::nanoseconds(next - now)));
+    }
+    guard.lock();
+  }
+}
+
+/// Of the others.
+void task_runner::work(std::size_t place) noexcept {
+  constexpr std::chrono::seconds longest_idle{10};
+  lock guard(mutex_);
+  bool is_bored = false;
+  while (has_work() || !(stopping_ || is_bored)) {
+    if (has_work()) {
+      run_next(guard);
+      continue;
+    }
+    ++idle_;
+    // relaxed: changes under the mutex
+    const std::uint32_t seen = work_.load(std::memory_order_relaxed);
+    guard.unlock();
+    is_bored = !park(work_, seen, deadline::after(longest_idle));
+    guard.lock();
+    --idle_;
+  }
+  --workers_;
+  if (!stopping_) {
+    threads_[place].is_over = true;
+  }
+}
+
+/// As long as there are no workers.
+void task_runner::run_alone(lock& guard) noexcept {
+  while (workers_ == 0 && has_work()) {
+    run_next(guard);
+  }
+}
+
+/// Does one task, calls one callback, or tells all reports, meanwhile without the mutex. Also sees
+/// to it that what is left has a thread.
+void task_runner::run_next(lock& guard) noexcept {
+  effects todo;
+  pool_slot* const slot = pending_.start.pop();
+  if (slot == nullptr) {
+    if (acquire_waiter* const waiter = pending_.call.pop_front()) {
+      todo.call.push_back(*waiter);
+    } else {
+      todo.tell.swap(pending_.tell);
+    }
+  }
+  ++busy_;
+  stuck_at_ = never;
+  call_worker();
+  guard.unlock();
+  if (slot != nullptr) {
+    core_.run_task(*slot);
+  } else {
+    core_.run(todo, /*by_pool=*/false);
+  }
+  guard.lock();
+  --busy_;
+  wake(finished_);
+}
+
+/// Under the mutex.
+void task_runner::call_worker() noexcept {
+  if (has_work() && idle_ != 0) {
+    wake(work_);
+  } else if (has_work()) {
+    start_worker(/*beyond=*/false);
+  }
+}
+
+/// Under the mutex. If there is to be none, and none of the work is taken for a while, the thread
+/// that keeps time starts one beyond the limit.
+void task_runner::start_worker(bool beyond) noexcept {
+  if (stopping_ || threads_.empty()) {
+    return;
+  }
+  if (workers_ < most_ || beyond) {
+    try {
+      const std::size_t place = free_place();
+      threads_[place].thread =
+          std::thread([this, place, alive = core_.shared_from_this()] { work(place); });
+      threads_[place].is_over = false;
+      ++workers_;
+      return;
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  if (stuck_at_ == never) {
+    stuck_at_ = later(steady_now(), tuning::nanoseconds_for_answer);
+    wake(timer_);
+  }
+}
+
+/// Under the mutex. The thread that had it before is at its end.
+std::size_t task_runner::free_place() {
+  const auto found =
+      std::find_if(threads_.begin(), threads_.end(), [](const worker& one) { return one.is_over; });
+  if (found == threads_.end()) {
+    threads_.emplace_back();
+    return threads_.size() - 1;
+  }
+  if (found->thread.joinable()) {
+    const uncancelled guard;  // as above
+    found->thread.join();
+  }
+  return static_cast<std::size_t>(found - threads_.begin());
+}
+
+/// After a change under the mutex.
+void task_runner::wake(atomic<std::uint32_t>& word) noexcept {
+  // relaxed: the mutex orders the rest
+  word.fetch_add(1, std::memory_order_relaxed);
+  unpark(&word);
+}
+
+}  // namespace lido::detail
