@@ -201,6 +201,8 @@ class Outline:
             return "type"
         if self.LAMBDA.search(head) and not head.endswith("operator[]"):
             return "lambda"
+        if frame.brackets and re.search(r"\brequires$", head):
+            return "lambda"  # an expression with statements inside, in a condition
         if frame.brackets or not self._opens_block(head):
             return None
         if self.LOOP.match(head):

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "lido/base/error.hpp"
-#include "lido/resource/keyed_options.hpp"
 #include "lido/resource/options.hpp"
 
 namespace lido::detail {

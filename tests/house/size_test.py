@@ -31,7 +31,7 @@ class alignas(sizeof(int) * 2) [[nodiscard]] wide : a {
 };
 template <class T>
   requires(sizeof(T) > 1)
-struct odd { explicit odd(T t) : t_{t} {} T t_; };
+struct odd { explicit odd(T t) : t_{t} { if constexpr (requires { t(); }) { t(); } } T t_; };
 enum class kind : int { one, two };
 extern "C" {
 void* plain(void) { return nullptr; }

@@ -6,11 +6,13 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/meeting.hpp"
+#include "lido/resource/factory.hpp"
 #include "lido/resource/lease.hpp"
 
 namespace lido::detail {
@@ -22,47 +24,67 @@ concept returns_nothing =
   promise.return_void();
 };
 
-/// A callback of a user, called with an `acquire_result<R>`.
+/// The coroutine of a use: waits for what `acquire()` returns, then for `f` with its resource.
+template <class Coroutine, class Acquire, class F>
+Coroutine use_resource(Acquire acquire, F f) {
+  auto lease = co_await acquire();
+  lease.discard_unless_kept();
+  if constexpr (returns_nothing<Coroutine, Acquire, F>) {
+    co_await f(*lease);
+    lease.keep();
+  } else {
+    auto result = co_await f(*lease);
+    lease.keep();
+    co_return result;
+  }
+}
+
+/// Of a user's callback. Throws std::bad_alloc, or std::invalid_argument if `done` is null.
 template <class R, class Done>
-[[nodiscard]] acquire_completion completion_of(Done done) {
+[[nodiscard]] acquire_completion completion_of(std::string_view pool, Done done) {
+  static_assert(std::is_invocable_v<Done&, acquire_result<R>>,
+                "lido: the callback of async_acquire is called with an acquire_result<R>");
+  refuse_nothing(pool, "the callback", done);
   return acquire_completion([done = std::move(done)](acquire_outcome outcome) mutable {
     done(acquire_result<R>(std::move(outcome)));
   });
 }
 
-/// Where the callback of a coroutine finds what it is for. The second of the callback and the
-/// thread that is about to suspend the coroutine goes on with it.
-struct coroutine_line {
-  std::coroutine_handle<> coroutine;
-  atomic<acquire_outcome*> result;  ///< null once the coroutine is gone
-  meeting both;
-
-  void complete(acquire_outcome outcome) noexcept {
-    // relaxed: the awaiter was there before the callback
-    acquire_outcome* const to = result.exchange(nullptr, std::memory_order_relaxed);
-    if (to == nullptr) {
-      if (outcome.grant.slot != nullptr) {
-        outcome.grant.slot->record.cache->release(outcome.grant);
-      }
-      return;
-    }
-    *to = std::move(outcome);
-    if (both.comes_second()) {
-      coroutine.resume();
-    }
+/// Has a part of the source, which may otherwise go while it is stopping.
+struct stop_request {
+  std::stop_source source;
+  void operator()() const noexcept {
+    const std::stop_source kept = source;
+    (void)kept.request_stop();
   }
 };
 
-/// What `co_await` takes of an acquire; `Result` is a lease, or an acquire_result.
+/// Where the callback of a coroutine finds what it is for. The second of the callback and the
+/// thread that is about to suspend the coroutine goes on with it.
+struct coroutine_line {
+  atomic<acquire_outcome*> result;  ///< null once the coroutine is gone
+  meeting both;
+};
+
+/// What an acquirer asks of a pool without keys.
+struct no_key {
+  [[nodiscard]] static group_finder finder() noexcept { return {}; }
+  static void add() noexcept {}
+};
+
+/// What `co_await` takes of an acquire; `Result` is a lease, or an acquire_result. `Key` finds the
+/// group of a key that it owns, or makes the pool know it.
 ///
 /// The coroutine goes on in the thread that ends the wait, or in its own if that ends before it is
 /// suspended. It may be destroyed while it waits, but not beside that thread: what it would have
 /// been given goes back.
-template <class R, class Result>
+template <class R, class Result, class Key = no_key>
 class acquire_awaiter {
  public:
-  acquire_awaiter(pool_core& core, acquire_call request) noexcept
-      : core_(core), request_(std::move(request)) {}
+  acquire_awaiter(pool_core& core, acquire_call request, Key key = {})
+      : core_(core), request_(std::move(request)), key_(std::move(key)) {
+    request_.group = key_.finder();
+  }
   acquire_awaiter(const acquire_awaiter&) = delete;
   acquire_awaiter& operator=(const acquire_awaiter&) = delete;
   ~acquire_awaiter() {
@@ -79,7 +101,29 @@ class acquire_awaiter {
     return outcome_.grant.slot != nullptr;
   }
   bool await_suspend(std::coroutine_handle<> coroutine) {
-    return suspend(coroutine, [] {});
+    auto line = std::make_shared<coroutine_line>();
+    // relaxed: no other thread knows it
+    line->result.store(&outcome_, std::memory_order_relaxed);
+    end_ = std::stop_source();
+    on_stop_.emplace(request_.stop, stop_request{end_});
+    request_.stop = end_.get_token();
+    line_ = line;  // the awaiter may be gone below
+    acquire_completion done([line, coroutine](acquire_outcome outcome) noexcept {
+      // relaxed: the awaiter was there before the callback
+      acquire_outcome* const result = line->result.exchange(nullptr, std::memory_order_relaxed);
+      if (result == nullptr) {  // the coroutine is gone
+        (void)acquire_result<R>(std::move(outcome));
+        return;
+      }
+      *result = std::move(outcome);
+      if (line->both.comes_second()) {
+        coroutine.resume();
+      }
+    });
+    while (!core_.acquire_async(request_, done)) {
+      key_.add();
+    }
+    return !line->both.comes_second();
   }
   [[nodiscard]] Result await_resume() {
     acquire_result<R> result(std::move(outcome_));
@@ -90,43 +134,14 @@ class acquire_awaiter {
     }
   }
 
- protected:
-  void set_group(const group_finder& group) noexcept { request_.group = group; }
-  /// `add_key()` makes the key known, if it is not.
-  template <class AddKey>
-  bool suspend(std::coroutine_handle<> coroutine, const AddKey& add_key) {
-    auto line = std::make_shared<coroutine_line>();
-    line->coroutine = coroutine;
-    // relaxed: no other thread knows it
-    line->result.store(&outcome_, std::memory_order_relaxed);
-    end_ = std::stop_source();
-    on_stop_.emplace(request_.stop, stopper{end_});
-    request_.stop = end_.get_token();
-    line_ = line;  // the awaiter may be gone below
-    acquire_completion done(
-        [line](acquire_outcome outcome) noexcept { line->complete(std::move(outcome)); });
-    while (!core_.acquire_async(request_, done)) {
-      add_key();
-    }
-    return !line->both.comes_second();
-  }
-
  private:
-  /// Has a part of the source, which may otherwise go while it is stopping.
-  struct stopper {
-    std::stop_source end;
-    void operator()() const noexcept {
-      const std::stop_source kept = end;
-      (void)kept.request_stop();
-    }
-  };
-
   pool_core& core_;
   acquire_call request_;
+  Key key_;
   acquire_outcome outcome_;
   std::shared_ptr<coroutine_line> line_;
   std::stop_source end_{std::nostopstate};
-  std::optional<std::stop_callback<stopper>> on_stop_;
+  std::optional<std::stop_callback<stop_request>> on_stop_;
 };
 
 }  // namespace lido::detail

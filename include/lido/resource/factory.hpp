@@ -4,12 +4,17 @@
 
 #include <chrono>
 #include <concepts>
+#include <memory>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
+
+#include "lido/base/error.hpp"
+#include "lido/base/nothing_to_call.hpp"
 
 namespace lido {
 
@@ -62,39 +67,104 @@ namespace detail {
 template <class T, class R>
 concept is_created = std::same_as<T, R> || std::same_as<T, create_result<R>>;
 
-template <class F, class R>
-concept creates_with_context = requires(F& factory, const create_context& context) {
-  { factory.create(context) } -> is_created<R>;
+// Key: of a pool with keys, whose creates take it in front.
+template <class F, class R, class... Key>
+concept creates_with_context = requires(F& factory, const create_context& context,
+                                        const Key&... key) {
+  { factory.create(key..., context) } -> is_created<R>;
 };
-template <class F, class R>
-concept creates_alone = requires(F& factory) {
-  { factory.create() } -> is_created<R>;
+template <class F, class R, class... Key>
+concept creates = creates_with_context<F, R, Key...> || requires(F& factory, const Key&... key) {
+  { factory.create(key...) } -> is_created<R>;
 };
-template <class F, class R>
-concept is_create_function = (std::is_invocable_r_v<R, F&> ||
-                              std::is_invocable_r_v<create_result<R>, F&>)&&!creates_alone<F, R> &&
-                             !creates_with_context<F, R>;
+template <class F, class R, class... Key>
+concept is_create_function =
+    (std::is_invocable_r_v<R, F&, const Key&...> ||
+     std::is_invocable_r_v<create_result<R>, F&, const Key&...>)&&!creates<F, R, Key...>;
+template <class F, class R, class... Key>
+concept is_factory = creates<F, R, Key...> || is_create_function<F, R, Key...>;
 
-template <class F, class R>
-concept validates = requires(F& factory, R& resource) {
-  { factory.validate(resource) } -> std::same_as<bool>;
-};
 template <class F, class R>
 concept validates_with_context = requires(F& factory, R& resource, const create_context& context) {
   { factory.validate(resource, context) } -> std::same_as<bool>;
 };
 template <class F, class R>
-concept resets = requires(F& factory, R& resource) {
-  factory.reset(resource);
+concept validates = validates_with_context<F, R> || requires(F& factory, R& resource) {
+  { factory.validate(resource) } -> std::same_as<bool>;
 };
 template <class F, class R>
 concept may_refuse = requires(F& factory, R& resource) {
   { factory.reset(resource) } -> std::same_as<bool>;
 };
 template <class F, class R>
+concept resets = may_refuse<F, R> || requires(F& factory, R& resource) {
+  { factory.reset(resource) } -> std::same_as<void>;
+};
+template <class F, class R>
 concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
   factory.destroy(resource, reason);
 };
+
+// A function is looked up by its name alone, however it is overloaded, so that one with wrong
+// parameters is an error and not ignored: a name that a class inherits from two bases is ambiguous.
+// Of a final class only what is public and has one form can be seen.
+struct factory_names {
+  void create();
+  void validate();
+  void reset();
+  void destroy();
+};
+template <class F>
+struct factory_probe : factory_names {};
+template <class F>
+  requires(std::is_class_v<F> && !std::is_final_v<F>)
+struct factory_probe<F> : F, factory_names {};
+
+#define LIDO_HAS(function)             \
+  template <class F>                   \
+  concept has_##function = !requires { \
+    &factory_probe<F>::function;       \
+  }                                    \
+  || requires {                        \
+    &F::function;                      \
+  }
+LIDO_HAS(create);
+LIDO_HAS(validate);
+LIDO_HAS(reset);
+LIDO_HAS(destroy);
+#undef LIDO_HAS
+
+/// Throws std::invalid_argument if there is nothing to call.
+template <class F>
+void refuse_nothing(std::string_view pool, const char* role, const F& callable) {
+  if (is_nothing(callable)) {
+    throw_invalid_option(pool, std::string(role) + " is a function that is null");
+  }
+}
+
+/// For `make_hooks`. Refuses to be instantiated for an F that makes no R, or has one of the names
+/// and would be treated as if it had not. Throws std::invalid_argument if F is null.
+template <class R, class... Key, class F>
+[[nodiscard]] std::shared_ptr<F> share_factory(std::string_view pool, F factory) {
+  static_assert(is_factory<F, R, Key...>,
+                "lido: a resource factory must be a function R(), or have a public R create() or R "
+                "create(const create_context&); with a const Key& in front for a "
+                "keyed_resource_pool. R is the type of the pool's resources");
+  static_assert(!is_create_function<F, R, Key...> || !has_create<F>,
+                "lido: create of a resource factory must be a public R create() or R create(const "
+                "create_context&), with a const Key& in front for a keyed_resource_pool");
+  static_assert(validates<F, R> || !has_validate<F>,
+                "lido: validate of a resource factory must be a public bool validate(R&) or bool "
+                "validate(R&, const create_context&), without a key");
+  static_assert(resets<F, R> || !has_reset<F>,
+                "lido: reset of a resource factory must be a public void reset(R&) or bool "
+                "reset(R&), without a key");
+  static_assert(destroys<F, R> || !has_destroy<F>,
+                "lido: destroy of a resource factory must be a public void destroy(R&, "
+                "destroy_reason) noexcept, without a key");
+  refuse_nothing(pool, "the factory", factory);
+  return std::make_shared<F>(std::move(factory));
+}
 
 }  // namespace detail
 
@@ -109,7 +179,12 @@ concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
 /// its shapes does not compile. Several threads may call them at once, never two for the same
 /// resource, and never while the pool holds a lock. They may use the pool, except to end it.
 template <class F, class R>
-concept resource_factory = detail::creates_alone<F, R> || detail::creates_with_context<F, R> ||
-    detail::is_create_function<F, R>;
+concept resource_factory = detail::is_factory<F, R>;
+
+/// As `resource_factory`, with the key as first argument: a function `R(const Key&)`, or an object
+/// with `create(const Key&)` or `create(const Key&, const create_context&)`. The other functions
+/// are the same, without a key; there is one factory for all keys.
+template <class F, class Key, class R>
+concept keyed_resource_factory = detail::is_factory<F, R, Key>;
 
 }  // namespace lido

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -99,26 +100,26 @@ class typed_slot_block : public pool_slot_block {
   std::unique_ptr<typed_pool_slot<R>[]> slots_;
 };
 
-/// `create(storage, context)` makes an R in the storage; the rest is F's own.
-template <class R, class F>
-class typed_factory_hooks : public factory_hooks {
+/// The hooks of a pool, or of one key: keys share their factory.
+template <class R, class F, class... Key>
+class typed_factory_hooks final : public factory_hooks {
  public:
-  explicit typed_factory_hooks(F factory)
-      : factory_hooks(validates<F, R> || validates_with_context<F, R>, resets<F, R>),
-        factory_(std::move(factory)) {}
-
- protected:
-  [[nodiscard]] F& factory() noexcept { return factory_; }
+  explicit typed_factory_hooks(std::shared_ptr<F> factory, const Key&... key)
+      : factory_hooks(validates<F, R>, resets<F, R>), factory_(std::move(factory)), key_(key...) {}
 
  private:
   decltype(auto) call_create(const create_context& context) {
-    if constexpr (creates_with_context<F, R>) {
-      return factory_.create(context);
-    } else if constexpr (creates_alone<F, R>) {
-      return factory_.create();
-    } else {
-      return factory_();
-    }
+    return std::apply(
+        [&](const Key&... key) -> decltype(auto) {
+          if constexpr (creates_with_context<F, R, Key...>) {
+            return factory_->create(key..., context);
+          } else if constexpr (creates<F, R, Key...>) {
+            return factory_->create(key...);
+          } else {
+            return (*factory_)(key...);
+          }
+        },
+        key_);
   }
   std::optional<create_error> do_create(pool_slot& slot, const create_context& context) override {
     void* const storage = static_cast<typed_pool_slot<R>&>(slot).storage();
@@ -137,27 +138,27 @@ class typed_factory_hooks : public factory_hooks {
   [[nodiscard]] bool do_validate(pool_slot& slot, const create_context& context) override {
     R& resource = value(slot);
     if constexpr (validates_with_context<F, R>) {
-      return factory_.validate(resource, context);
+      return factory_->validate(resource, context);
     } else if constexpr (validates<F, R>) {
-      return factory_.validate(resource);
+      return factory_->validate(resource);
     }
     return true;
   }
   [[nodiscard]] bool do_reset(pool_slot& slot) override {
     R& resource = value(slot);
     if constexpr (may_refuse<F, R>) {
-      return factory_.reset(resource);
+      return factory_->reset(resource);
     } else if constexpr (resets<F, R>) {
-      factory_.reset(resource);
+      factory_->reset(resource);
     }
     return true;
   }
   void do_destroy(pool_slot& slot, destroy_reason reason) noexcept override {
     R& resource = value(slot);
     if constexpr (destroys<F, R>) {
-      static_assert(noexcept(factory_.destroy(resource, reason)),
+      static_assert(noexcept(factory_->destroy(resource, reason)),
                     "lido: destroy of a resource factory must be noexcept");
-      factory_.destroy(resource, reason);
+      factory_->destroy(resource, reason);
     }
     resource.~R();
   }
@@ -165,7 +166,19 @@ class typed_factory_hooks : public factory_hooks {
     return static_cast<typed_pool_slot<R>&>(slot).value();
   }
 
-  F factory_;
+  const std::shared_ptr<F> factory_;
+  const std::tuple<Key...> key_;
 };
+
+/// For a pool without keys, or for one key. Nothing for an F that `share_factory` refuses.
+template <class R, class F, class... Key>
+[[nodiscard]] std::shared_ptr<factory_hooks> make_hooks(std::shared_ptr<F> factory,
+                                                        const Key&... key) {
+  if constexpr (is_factory<F, R, Key...>) {
+    return std::make_shared<typed_factory_hooks<R, F, Key...>>(std::move(factory), key...);
+  } else {
+    return nullptr;
+  }
+}
 
 }  // namespace lido::detail

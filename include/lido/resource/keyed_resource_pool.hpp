@@ -3,21 +3,58 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "lido/resource/co_acquire.hpp"
-#include "lido/resource/factory_shapes.hpp"
-#include "lido/resource/keyed_factory.hpp"
-#include "lido/resource/keyed_options.hpp"
-#include "lido/resource/lease.hpp"
+#include "lido/resource/resource_pool.hpp"
 
 namespace lido {
+
+/// Hashes and compares keys; strings also by anything that becomes a std::string_view.
+template <class Key>
+struct key_hash {
+  [[nodiscard]] static std::size_t hash(const Key& key) { return std::hash<Key>()(key); }
+  [[nodiscard]] static bool equal(const Key& left, const Key& right) { return left == right; }
+};
+
+template <>
+struct key_hash<std::string> {
+  using is_transparent = void;
+  [[nodiscard]] static std::size_t hash(std::string_view key) {
+    return std::hash<std::string_view>()(key);
+  }
+  [[nodiscard]] static bool equal(std::string_view left, std::string_view right) {
+    return left == right;
+  }
+};
+
+namespace detail {
+
+/// Empty if a Key has none, or is a pointer. Throws what making the text throws.
+template <class Key>
+[[nodiscard]] std::string text_of_key(const Key& key) {
+  if constexpr (requires { std::string(to_string(key)); }) {
+    return std::string(to_string(key));
+  } else if constexpr (!std::is_pointer_v<Key> &&
+                       std::is_convertible_v<const Key&, std::string_view>) {
+    const std::string_view text = key;
+    return std::string(text);
+  } else if constexpr (std::is_arithmetic_v<Key> && requires { std::to_string(key); }) {
+    return std::to_string(key);
+  } else {
+    return {};
+  }
+}
+
+}  // namespace detail
 
 /// For each key, such as the address of a backend, at most `each_key.max_size` resources; over all
 /// keys at most `max_total`. Where the total is reached, the idle resource of another key that was
@@ -32,36 +69,29 @@ namespace lido {
 /// mutex, and copied only when they are new; these operations must not use the pool. Not movable;
 /// the destructor and forks as in `resource_pool`.
 template <class Key, class R, class Hash = key_hash<Key>>
-class keyed_resource_pool {
+class keyed_resource_pool : public detail::pool_controls {
  public:
   using key_type = Key;
   using value_type = R;
   using lease_type = resource_lease<R>;
   using result_type = acquire_result<R>;
 
-  /// Throws std::invalid_argument that names what is wrong, std::bad_alloc, or std::system_error
-  /// if the thread cannot be started. Creates no resource itself.
-  template <keyed_resource_factory<Key, R> F>
-  explicit keyed_resource_pool(F factory, const keyed_resource_pool_options& options = {})
-      : make_hooks_(hooks_maker(options.each_key.name, std::move(factory))),
-        core_(std::make_shared<detail::pool_core>(detail::settings_of_keys(options),
-                                                  &detail::typed_slot_block<R>::make)) {
-    core_->set_table(&keyed_resource_pool::forget, this);
-    core_->start();
-  }
-  /// Does not compile, and says what a factory is; so std::is_constructible is of no use here.
+  /// F: a keyed_resource_factory. Throws std::invalid_argument that names what is wrong,
+  /// std::bad_alloc, or std::system_error if the thread cannot be started. Creates no resource
+  /// itself.
   template <class F>
-    requires(!keyed_resource_factory<F, Key, R>)
-  explicit keyed_resource_pool(F /*factory*/, const keyed_resource_pool_options& /*options*/ = {}) {
-    (void)detail::factory_without_create<F>();
+  explicit keyed_resource_pool(F factory, const keyed_resource_pool_options& options = {})
+      : pool_controls(detail::settings_of_keys(options), &detail::typed_slot_block<R>::make),
+        make_hooks_(
+            [all = detail::share_factory<R, Key>(options.each_key.name, std::move(factory))](
+                const Key& key) { return detail::make_hooks<R>(all, key); }) {
+    core().set_table(&keyed_resource_pool::forget, this);
+    core().start();
   }
   keyed_resource_pool(const keyed_resource_pool&) = delete;
   keyed_resource_pool& operator=(const keyed_resource_pool&) = delete;
   /// Waits up to `close_timeout` for leases.
-  ~keyed_resource_pool() {
-    (void)core_->end(detail::deadline::after(core_->settings().close_timeout));
-    core_->let_go();
-  }
+  ~keyed_resource_pool() { end(); }
 
   // ---- acquire: see resource_pool ---------------------------------------------------------------
 
@@ -69,7 +99,7 @@ class keyed_resource_pool {
   /// key and making its text throws.
   template <class K>
   [[nodiscard, gnu::always_inline]] lease_type acquire(const K& key, std::stop_token stop = {}) {
-    return acquire_at(detail::place::here(), key, core_->settings().acquire_timeout,
+    return acquire_at(detail::place::here(), key, core().settings().acquire_timeout,
                       std::move(stop))
         .value();
   }
@@ -105,12 +135,9 @@ class keyed_resource_pool {
   template <class K, class Done, class Rep, class Period>
   void async_acquire_at(detail::place at, const K& key, Done done,
                         std::chrono::duration<Rep, Period> timeout, std::stop_token stop) {
-    static_assert(std::is_invocable_v<Done&, result_type>,
-                  "lido: the callback of async_acquire is called with an acquire_result<R>");
-    detail::refuse_nothing(name(), "the callback", done);
-    detail::acquire_completion completion = detail::completion_of<R>(std::move(done));
+    auto completion = detail::completion_of<R>(name(), std::move(done));
     const detail::deadline until = detail::deadline::after(timeout);
-    while (!core_->acquire_async({until, stop, at, finder(key)}, completion)) {
+    while (!core().acquire_async({until, stop, at, finder(key)}, completion)) {
       add(key);
     }
   }
@@ -119,9 +146,10 @@ class keyed_resource_pool {
   [[nodiscard, gnu::always_inline]] auto co_acquire(const K& key,
                                                     std::chrono::duration<Rep, Period> timeout,
                                                     std::stop_token stop = {}) {
-    return awaiter<lease_type>(
-        *this, Key(key),
-        {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
+    return detail::acquire_awaiter<R, lease_type, own_key>(
+        this->core(),
+        {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}},
+        {*this, Key(key)});
   }
 
   /// Calls `f(R&)` with a resource of that key; returns what it returns. Throws what it throws, and
@@ -132,36 +160,21 @@ class keyed_resource_pool {
     return std::forward<F>(f)(*lease);
   }
 
-  // ---- control ----------------------------------------------------------------------------------
+  // ---- control: see pool_controls ---------------------------------------------------------------
 
-  /// Ends a resource: now if it is idle, when it comes back if it is in use. False: it is gone.
-  bool kill(const resource_handle& handle) noexcept { return core_->kill(handle); }
   /// Ends all resources made so far, of one key or of all: those in use when they come back.
   template <class K>
   void flush(const K& key) {
-    core_->flush(finder(key));
+    core().flush(finder(key));
   }
-  void flush() { core_->flush_all(); }
-  void suspend() noexcept { core_->suspend(/*on=*/true); }
-  void resume() noexcept { core_->suspend(/*on=*/false); }
-  void tick() noexcept { core_->tick(); }
-  void watch_leases(bool on) noexcept { core_->watch_leases(on); }
-  template <class Rep, class Period>
-  close_report close(std::chrono::duration<Rep, Period> timeout) {
-    return core_->close(detail::deadline::after(timeout));
-  }
-  template <class Done, class Rep, class Period>
-  void async_close(Done done, std::chrono::duration<Rep, Period> timeout) {
-    core_->close_async(detail::deadline::after(timeout), detail::close_completion(std::move(done)));
-  }
+  void flush() { core().flush_all(); }
 
   // ---- numbers ----------------------------------------------------------------------------------
 
-  [[nodiscard]] const std::string& name() const noexcept { return core_->settings().name; }
   [[nodiscard]] keyed_resource_pool_stats stats() {
     keyed_resource_pool_stats all;
-    all.max_total = core_->settings().max_total;
-    core_->for_each_stats([&all](const void* /*key*/, const resource_pool_stats& stats) {
+    all.max_total = core().settings().max_total;
+    core().for_each_stats([&all](const void* /*key*/, const resource_pool_stats& stats) {
       ++all.keys;
       all.live += stats.live;
       all.idle += stats.idle;
@@ -174,7 +187,7 @@ class keyed_resource_pool {
   template <class K>
   [[nodiscard]] std::optional<resource_pool_stats> stats(const K& key) {
     std::optional<resource_pool_stats> found;
-    core_->for_each_stats([&](const void* other, const resource_pool_stats& stats) {
+    core().for_each_stats([&](const void* other, const resource_pool_stats& stats) {
       if (Hash::equal(*static_cast<const Key*>(other), key)) {
         found = stats;
       }
@@ -183,59 +196,32 @@ class keyed_resource_pool {
   }
   [[nodiscard]] std::vector<std::pair<Key, resource_pool_stats>> stats_by_key() {
     std::vector<std::pair<Key, resource_pool_stats>> all;
-    core_->for_each_stats([&](const void* key, const resource_pool_stats& stats) {
+    core().for_each_stats([&](const void* key, const resource_pool_stats& stats) {
       all.emplace_back(*static_cast<const Key*>(key), stats);
     });
     return all;
   }
-  [[nodiscard]] std::vector<lease_info> leases() { return core_->leases(); }
 
  private:
-  struct hasher {
+  /// Both functions that a table of keys needs.
+  struct by_key {
     using is_transparent = void;
     template <class K>
     std::size_t operator()(const K& key) const {
       return Hash::hash(key);
     }
-  };
-  struct equals {
-    using is_transparent = void;
     template <class L, class K>
     bool operator()(const L& left, const K& right) const {
       return Hash::equal(left, right);
     }
   };
-  using table = std::unordered_map<Key, detail::idle_cache*, hasher, equals>;
-  using hooks_maker_function =
-      std::function<std::shared_ptr<detail::factory_hooks>(const Key& key)>;
-
-  template <class Result>
-  class awaiter : public detail::acquire_awaiter<R, Result> {
-   public:
-    awaiter(keyed_resource_pool& pool, Key key, detail::acquire_call request)
-        : detail::acquire_awaiter<R, Result>(*pool.core_, std::move(request)),
-          pool_(pool),
-          key_(std::move(key)) {
-      this->set_group(pool_.finder(key_));
-    }
-    bool await_suspend(std::coroutine_handle<> coroutine) {
-      return this->suspend(coroutine, [this] { pool_.add(key_); });
-    }
-
-   private:
-    keyed_resource_pool& pool_;
-    Key key_;
+  using table = std::unordered_map<Key, detail::idle_cache*, by_key, by_key>;
+  struct own_key {
+    keyed_resource_pool& pool;
+    Key key;
+    [[nodiscard]] detail::group_finder finder() const noexcept { return pool.finder(key); }
+    void add() const { pool.add(key); }
   };
-
-  template <class F>
-  static hooks_maker_function hooks_maker(std::string_view pool, F factory) {
-    (void)detail::fitting_factory<F, R, !detail::is_create_function_of_key<F, Key, R>>();
-    detail::refuse_nothing(pool, "the factory", factory);
-    return [all = std::make_shared<F>(std::move(factory))](const Key& key) {
-      using of_key = detail::keyed_factory<Key, R, F>;
-      return std::make_shared<detail::typed_factory_hooks<R, of_key>>(of_key(all, key));
-    };
-  }
 
   /// Of a key that outlives the call.
   template <class K>
@@ -254,14 +240,14 @@ class keyed_resource_pool {
     Key copy(key);
     std::string text = detail::text_of_key(copy);
     auto hooks = make_hooks_(copy);
-    core_->locked([&] {
+    core().locked([&] {
       const auto [node, is_new] = keys_.emplace(std::move(copy), nullptr);
       if (!is_new) {
         return;
       }
       try {
         node->second =
-            &core_->add_group(std::move(hooks), Hash::hash(node->first), std::move(text));
+            &core().add_group(std::move(hooks), Hash::hash(node->first), std::move(text));
         node->second->set_key(&node->first);
       } catch (...) {
         keys_.erase(node);
@@ -283,12 +269,12 @@ class keyed_resource_pool {
 
   template <class K, class When>
   result_type acquire_at(detail::place at, const K& key, When when, std::stop_token stop) {
-    if constexpr (!std::is_same_v<K, Key> && !detail::is_transparent_hash<Hash>) {
+    if constexpr (!std::is_same_v<K, Key> && !requires { typename Hash::is_transparent; }) {
       return acquire_at(at, Key(key), when, std::move(stop));
     } else {
       if (!stop.stop_requested()) {
         const detail::slot_grant last =
-            detail::idle_cache::try_acquire_hint(core_->gate(), Hash::hash(key), at);
+            detail::idle_cache::try_acquire_hint(core().gate(), Hash::hash(key), at);
         if (last.slot != nullptr) {
           detail::idle_cache& group = *last.slot->record.cache;
           if (Hash::equal(*static_cast<const Key*>(group.key()), key)) {
@@ -299,7 +285,7 @@ class keyed_resource_pool {
       }
       const detail::deadline until = detail::deadline::of(when);
       for (;;) {
-        detail::acquire_outcome got = core_->acquire({until, stop, at, finder(key)});
+        detail::acquire_outcome got = core().acquire({until, stop, at, finder(key)});
         if (!got.is_unknown_key) {
           return result_type(std::move(got));
         }
@@ -308,9 +294,8 @@ class keyed_resource_pool {
     }
   }
 
-  const hooks_maker_function make_hooks_;
+  const std::function<std::shared_ptr<detail::factory_hooks>(const Key&)> make_hooks_;
   table keys_;  // under the core's mutex
-  std::shared_ptr<detail::pool_core> core_;
 };
 
 }  // namespace lido

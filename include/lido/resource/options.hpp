@@ -172,7 +172,22 @@ struct resource_pool_options {
   const time_source* clock = nullptr;
 };
 
-struct keyed_resource_pool_options;
+/// Options of a `keyed_resource_pool`. Use designated initialisers:
+/// `{.max_total = 100, .each_key = {.max_size = 8, .name = "backends"}}`.
+struct keyed_resource_pool_options {
+  /// Most resources at once over all keys. 1 to 65535.
+  std::size_t max_total = 64;
+
+  /// A resource that comes back goes to a waiter for the same key, unless a waiter for another key
+  /// has waited for longer than this and for longer than that one. Zero: FIFO over all keys.
+  time_limit prefer_same_key_for = std::chrono::milliseconds(10);
+
+  /// Options of each key; `max_size` is the most of one key, at least 1. Errors and events name the
+  /// key behind `name`, as in `backends[db1:5432]`, if it is text, a number, or has a function
+  /// `to_string(key)` that argument-dependent lookup finds. Wrap keys that contain secrets.
+  /// `detect_hold_and_wait` is ignored: a resource may come from another key.
+  resource_pool_options each_key = {.max_size = 8};
+};
 
 namespace detail {
 

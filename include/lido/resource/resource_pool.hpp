@@ -13,11 +13,65 @@
 #include <vector>
 
 #include "lido/resource/co_acquire.hpp"
-#include "lido/resource/factory_shapes.hpp"
+#include "lido/resource/factory.hpp"
 #include "lido/resource/lease.hpp"
 #include "lido/resource/options.hpp"
 
 namespace lido {
+
+namespace detail {
+
+/// What users do with pools with keys and without.
+class pool_controls {
+ public:
+  pool_controls(const pool_controls&) = delete;
+  pool_controls& operator=(const pool_controls&) = delete;
+
+  /// Ends a resource: now if it is idle, when it comes back if it is in use. False: it is gone.
+  bool kill(const resource_handle& handle) noexcept { return core_->kill(handle); }
+  /// From now on acquires wait, though resources are idle; `resume` serves them in their order.
+  void suspend() noexcept { core_->suspend(/*on=*/true); }
+  void resume() noexcept { core_->suspend(/*on=*/false); }
+  /// Does what is due; all that the pool does, in a pool without threads.
+  void tick() noexcept { core_->tick(); }
+  /// Whether leases held for long are reported; on from the start where the options set a time.
+  void watch_leases(bool on) noexcept { core_->watch_leases(on); }
+  /// Fails all waiting acquires, ends idle resources, waits up to `timeout` until the others have
+  /// come back, and says what is left. May be called again. Throws std::bad_alloc if there is no
+  /// memory for the report; the pool is closed then, too. Not by code that the pool calls.
+  template <class Rep, class Period>
+  close_report close(std::chrono::duration<Rep, Period> timeout) {
+    return core_->close(deadline::after(timeout));
+  }
+  /// The same without waiting: a thread of its own calls `done(close_report)`. Throws
+  /// std::system_error or std::bad_alloc; then nothing has happened.
+  template <class Done, class Rep, class Period>
+  void async_close(Done done, std::chrono::duration<Rep, Period> timeout) {
+    core_->close_async(deadline::after(timeout), close_completion(std::move(done)));
+  }
+
+  [[nodiscard]] const std::string& name() const noexcept { return core_->settings().name; }
+  /// All leases at this moment. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<lease_info> leases() const { return core_->leases(); }
+
+ protected:
+  /// Throws std::bad_alloc.
+  pool_controls(pool_settings settings, slot_maker make)
+      : core_(std::make_shared<pool_core>(std::move(settings), make)) {}
+  ~pool_controls() = default;  // not `end`: a constructor may fail before the core has started
+  /// First of all in a pool's destructor.
+  void end() noexcept {
+    (void)core_->end(deadline::after(core_->settings().close_timeout));
+    core_->let_go();
+    core_.reset();
+  }
+  [[nodiscard]] pool_core& core() const noexcept { return *core_; }
+
+ private:
+  std::shared_ptr<pool_core> core_;
+};
+
+}  // namespace detail
 
 /// At most `max_size` resources, created when they are needed, lent to one user at a time.
 ///
@@ -34,39 +88,30 @@ namespace lido {
 /// call, except waiting acquires, which fail. In a forked child the pool refuses use and ends
 /// nothing.
 template <class R>
-class resource_pool {
+class resource_pool : public detail::pool_controls {
  public:
   using value_type = R;
   using lease_type = resource_lease<R>;
   using result_type = acquire_result<R>;
 
-  /// Throws std::invalid_argument that names the wrong option, or a factory that is null;
-  /// std::bad_alloc; std::system_error if a thread cannot be started. Creates no resource itself.
-  template <resource_factory<R> F>
-  explicit resource_pool(F factory, const resource_pool_options& options = {})
-      : core_(std::make_shared<detail::pool_core>(detail::pool_settings(options),
-                                                  &detail::typed_slot_block<R>::make)) {
-    core_->set_hooks(hooks_of(options.name, std::move(factory)));
-    core_->start();
-  }
-  /// Does not compile, and says what a factory is; so std::is_constructible is of no use here.
+  /// F: a resource_factory. Throws std::invalid_argument that names the wrong option, or a factory
+  /// that is null; std::bad_alloc; std::system_error if a thread cannot be started. Creates no
+  /// resource itself.
   template <class F>
-    requires(!resource_factory<F, R>)
-  explicit resource_pool(F /*factory*/, const resource_pool_options& /*options*/ = {}) {
-    (void)detail::factory_without_create<F>();
+  explicit resource_pool(F factory, const resource_pool_options& options = {})
+      : pool_controls(detail::pool_settings(options), &detail::typed_slot_block<R>::make) {
+    core().set_hooks(hooks_of(std::move(factory)));
+    core().start();
   }
   resource_pool(const resource_pool&) = delete;
   resource_pool& operator=(const resource_pool&) = delete;
-  ~resource_pool() {
-    (void)core_->end(detail::deadline::after(core_->settings().close_timeout));
-    core_->let_go();
-  }
+  ~resource_pool() { end(); }
 
   // ---- acquire ----------------------------------------------------------------------------------
 
   /// Waits up to `acquire_timeout`. Throws acquire_error.
   [[nodiscard, gnu::always_inline]] lease_type acquire(std::stop_token stop = {}) {
-    return acquire_at(detail::place::here(), core_->settings().acquire_timeout, std::move(stop));
+    return acquire_at(detail::place::here(), core().settings().acquire_timeout, std::move(stop));
   }
   /// As `acquire`, with a timeout of its own. Not positive: what can be had now.
   template <class Rep, class Period>
@@ -104,7 +149,7 @@ class resource_pool {
   template <class Rep, class Period>
   [[nodiscard, gnu::always_inline]] lease_type acquire_urgent(
       std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
-    return result_type(core_->acquire({.until = detail::deadline::after(timeout),
+    return result_type(core().acquire({.until = detail::deadline::after(timeout),
                                        .stop = std::move(stop),
                                        .at = detail::place::here(),
                                        .group = {},
@@ -130,11 +175,8 @@ class resource_pool {
   template <class Done, class Rep, class Period>
   void async_acquire_at(detail::place at, Done done, std::chrono::duration<Rep, Period> timeout,
                         std::stop_token stop) {
-    static_assert(std::is_invocable_v<Done&, result_type>,
-                  "lido: the callback of async_acquire is called with an acquire_result<R>");
-    detail::refuse_nothing(name(), "the callback", done);
-    detail::acquire_completion completion = detail::completion_of<R>(std::move(done));
-    core_->acquire_async({detail::deadline::after(timeout), std::move(stop), at, {}}, completion);
+    auto completion = detail::completion_of<R>(name(), std::move(done));
+    core().acquire_async({detail::deadline::after(timeout), std::move(stop), at, {}}, completion);
   }
 
   /// `co_await` gives a lease or throws acquire_error. See `acquire_awaiter`.
@@ -142,17 +184,17 @@ class resource_pool {
   [[nodiscard, gnu::always_inline]] auto co_acquire(std::chrono::duration<Rep, Period> timeout,
                                                     std::stop_token stop = {}) {
     return detail::acquire_awaiter<R, lease_type>(
-        *core_, {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
+        core(), {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
   }
   [[nodiscard, gnu::always_inline]] auto co_acquire() {
-    return co_acquire(core_->settings().acquire_timeout);
+    return co_acquire(core().settings().acquire_timeout);
   }
   /// The same with an acquire_result.
   template <class Rep, class Period>
   [[nodiscard, gnu::always_inline]] auto co_try_acquire(std::chrono::duration<Rep, Period> timeout,
                                                         std::stop_token stop = {}) {
     return detail::acquire_awaiter<R, result_type>(
-        *core_, {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
+        core(), {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
   }
 
   /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
@@ -167,109 +209,67 @@ class resource_pool {
   /// has, too. A resource is also discarded if the coroutine is destroyed while it is suspended.
   template <class F>
   auto co_with(F f) -> std::invoke_result_t<F&, R&> {
-    lease_type lease = co_await co_acquire();
-    lease.discard_unless_kept();
-    if constexpr (detail::returns_nothing<std::invoke_result_t<F&, R&>, resource_pool&, F>) {
-      co_await f(*lease);
-      lease.keep();
-    } else {
-      auto result = co_await f(*lease);
-      lease.keep();
-      co_return result;
-    }
+    return detail::use_resource<std::invoke_result_t<F&, R&>>([this] { return co_acquire(); },
+                                                              std::move(f));
   }
 
-  // ---- control ----------------------------------------------------------------------------------
+  // ---- control: see pool_controls, too ----------------------------------------------------------
 
-  /// Ends a resource: now if it is idle, when it comes back if it is in use. False: it is gone.
-  bool kill(const resource_handle& handle) noexcept { return core_->kill(handle); }
   /// Ends all resources made so far: those in use when they come back. Creates under way are asked
   /// to stop, and new ones begin at once. Throws std::bad_alloc; then nothing has happened.
-  void flush() { core_->flush(); }
+  void flush() { core().flush(); }
   /// As `flush`; from now on `factory` creates. Throws std::bad_alloc, or std::invalid_argument if
   /// it is null.
-  template <resource_factory<R> F>
-  void replace_factory(F factory) {
-    core_->replace_hooks(hooks_of(name(), std::move(factory)));
-  }
-  /// Does not compile, and says what a factory is.
   template <class F>
-    requires(!resource_factory<F, R>)
-  void replace_factory(F /*factory*/) { (void)detail::factory_without_create<F>(); }
+  void replace_factory(F factory) {
+    core().replace_hooks(hooks_of(std::move(factory)));
+  }
   /// New limits, each 0 to 65535; surplus resources end as soon as they are idle. Throws
   /// std::invalid_argument (above 65535, min_idle above max_size), std::bad_alloc; then nothing has
   /// changed.
-  void resize(std::size_t max_size) { core_->resize(max_size, std::nullopt); }
-  void resize(std::size_t max_size, std::size_t min_idle) { core_->resize(max_size, min_idle); }
-  /// From now on acquires wait, though resources are idle; `resume` serves them in their order.
-  void suspend() noexcept { core_->suspend(/*on=*/true); }
-  void resume() noexcept { core_->suspend(/*on=*/false); }
-  /// Does what is due; all that the pool does, in a pool without threads.
-  void tick() noexcept { core_->tick(); }
-  /// Whether leases held for long are reported; on from the start where the options set a time.
-  void watch_leases(bool on) noexcept { core_->watch_leases(on); }
-  /// Fails all waiting acquires, ends idle resources, waits up to `timeout` until the others have
-  /// come back, and says what is left. May be called again. Throws std::bad_alloc if there is no
-  /// memory for the report; the pool is closed then, too. Not by code that the pool calls.
-  template <class Rep, class Period>
-  close_report close(std::chrono::duration<Rep, Period> timeout) {
-    return core_->close(detail::deadline::after(timeout));
-  }
-
-  /// The same without waiting: a thread of its own calls `done(close_report)`. Throws
-  /// std::system_error or std::bad_alloc; then nothing has happened.
-  template <class Done, class Rep, class Period>
-  void async_close(Done done, std::chrono::duration<Rep, Period> timeout) {
-    core_->close_async(detail::deadline::after(timeout), detail::close_completion(std::move(done)));
-  }
+  void resize(std::size_t max_size) { core().resize(max_size, std::nullopt); }
+  void resize(std::size_t max_size, std::size_t min_idle) { core().resize(max_size, min_idle); }
   /// Waits until so many resources are idle, as after the start of a pool with `min_idle`. False:
   /// the time was up first, or the pool is closed.
   template <class Rep, class Period>
   [[nodiscard]] bool wait_until_idle(std::size_t count,
                                      std::chrono::duration<Rep, Period> timeout) {
-    return core_->wait_until_idle(count, detail::deadline::after(timeout));
+    return core().wait_until_idle(count, detail::deadline::after(timeout));
   }
 
   // ---- numbers ----------------------------------------------------------------------------------
 
-  [[nodiscard]] const std::string& name() const noexcept { return core_->settings().name; }
   /// The default timeout of `acquire`.
   [[nodiscard]] std::chrono::nanoseconds acquire_timeout() const noexcept {
-    return core_->settings().acquire_timeout;
+    return core().settings().acquire_timeout;
   }
-  [[nodiscard]] resource_pool_stats stats() const noexcept { return core_->stats(); }
-  /// All leases at this moment. Throws std::bad_alloc.
-  [[nodiscard]] std::vector<lease_info> leases() const { return core_->leases(); }
+  [[nodiscard]] resource_pool_stats stats() const noexcept { return core().stats(); }
 
  private:
   template <class F>
-  static std::shared_ptr<detail::factory_hooks> hooks_of(std::string_view pool, F factory) {
-    (void)detail::fitting_factory<F, R, !detail::is_create_function<F, R>>();
-    detail::refuse_nothing(pool, "the factory", factory);
-    return std::make_shared<detail::typed_factory_hooks<R, F>>(std::move(factory));
+  [[nodiscard]] std::shared_ptr<detail::factory_hooks> hooks_of(F factory) const {
+    return detail::make_hooks<R>(detail::share_factory<R>(name(), std::move(factory)));
   }
 
   /// The clock is read only if there is something to wait for.
   template <class When>
   lease_type acquire_at(detail::place at, When when, std::stop_token stop) {
     if (!stop.stop_requested()) [[likely]] {
-      const detail::slot_grant last = core_->try_acquire_fast(at);
+      const detail::slot_grant last = core().try_acquire_fast(at);
       if (last.slot != nullptr) [[likely]] {
         return lease_type(last);
       }
     }
-    return result_type(core_->acquire({detail::deadline::of(when), std::move(stop), at, {}}))
+    return result_type(core().acquire({detail::deadline::of(when), std::move(stop), at, {}}))
         .value();
   }
   result_type try_at(detail::place at, const detail::deadline& until, std::stop_token stop) {
     const detail::slot_grant last =
-        stop.stop_requested() ? detail::slot_grant{} : core_->try_acquire_fast(at);
+        stop.stop_requested() ? detail::slot_grant{} : core().try_acquire_fast(at);
     return last.slot != nullptr
                ? result_type(detail::acquire_outcome{.grant = last, .why = nullptr})
-               : result_type(core_->acquire({until, std::move(stop), at, {}}));
+               : result_type(core().acquire({until, std::move(stop), at, {}}));
   }
-
-  std::shared_ptr<detail::pool_core> core_;
 };
 
 }  // namespace lido

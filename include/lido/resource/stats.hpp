@@ -75,6 +75,16 @@ struct resource_pool_stats {
   }
 };
 
+/// One snapshot of all keys.
+struct keyed_resource_pool_stats {
+  std::size_t max_total = 0;
+  std::size_t keys = 0;  ///< that have resources, or had some a tick ago
+  std::size_t live = 0;
+  std::size_t idle = 0;
+  std::size_t in_use = 0;
+  std::size_t waiters = 0;  ///< of all keys
+};
+
 /// What `on_event` is told. Of a lease that ends while it is reported it may be told both at once,
 /// in any order.
 struct pool_event {
