@@ -11,8 +11,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "lido/resource/asio_names.hpp"
-#include "lido/resource/asio_stop.hpp"
 #include "lido/resource/asio_waits.hpp"
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/lease.hpp"
@@ -45,16 +43,33 @@ namespace detail_asio {
 
 namespace net = lido::detail::net;
 
+/// How a handler's cancellation slot, which Asio has since 1.19 (Boost 1.77), stops the wait. An
+/// acquire has no partial results: whatever kind is asked for, it stops.
+struct cancellation {
+  lido::detail::stop_request stop;
+  template <class Type>
+  void operator()(Type type) const {
+    if (type != Type::none) {
+      stop();
+    }
+  }
+};
+
 /// One operation: a handler, and the promise to its executor that it will be called with what
-/// `Finish` makes of a result.
+/// `Finish` makes of a result. Stopped by the caller's stop token, by the handler's cancellation
+/// slot, and by the end of its context.
 template <class Result, class Handler, class Finish>
 class operation final : public lido::detail::asio_wait {
  public:
-  operation(Handler handler, const std::stop_token& stop)
+  operation(Handler handler, const std::stop_token& asked)
       : waits_(lido::detail::waits_beside(net::get_associated_executor(handler))),
         work_(net::get_associated_executor(handler)),
-        stop_(handler, stop),
+        slot_(lido::detail::get_associated_cancellation_slot(handler)),
+        forward_(asked, stop_),
         handler_(std::make_unique<Handler>(std::move(handler))) {
+    if (slot_.is_connected()) {
+      slot_.assign(cancellation{stop_});
+    }
     if (!waits_->add(*this)) {  // begun by what the end of the context destroys
       operation::abandon();
     }
@@ -63,35 +78,42 @@ class operation final : public lido::detail::asio_wait {
   operation& operator=(const operation&) = delete;
   ~operation() override { waits_->forget(*this); }
 
-  [[nodiscard]] std::stop_token stop_token() const { return stop_.token(); }
+  [[nodiscard]] std::stop_token stop_token() const { return stop_.source.get_token(); }
 
   /// Once. Posted: no handler runs in a release. If the context has ended, the lease goes back.
   void complete(Result result) {
-    const lido::detail::asio_waits::posting still_there = waits_->claim(*this);
-    if (!still_there) {
-      return;
-    }
-    net::post(work_->get_executor(), [handler = std::move(handler_), result = std::move(result),
-                                      clear_slot = stop_.clearer()]() mutable {
-      clear_slot();
-      Finish()(*handler, std::move(result));
+    waits_->claim(*this, [this, &result] {
+      net::post(work_->get_executor(), [handler = std::move(handler_), result = std::move(result),
+                                        slot = slot_]() mutable {
+        slot.clear();  // where the handler is, just before it: for its next operation
+        Finish()(*handler, std::move(result));
+      });
+      work_.reset();
     });
-    work_.reset();
   }
   void abandon() noexcept override {
     handler_.reset();
     work_.reset();
-    stop_.request();
+    stop_();
   }
 
  private:
+  using executor = net::associated_executor_t<Handler>;
+  using cancellation_slot =
+      std::remove_cvref_t<decltype(lido::detail::get_associated_cancellation_slot(
+          std::declval<const Handler&>()))>;
+
   std::shared_ptr<lido::detail::asio_waits> waits_;
-  std::optional<net::executor_work_guard<net::associated_executor_t<Handler>>> work_;
-  lido::detail::asio_stop<Handler> stop_;
+  std::optional<net::executor_work_guard<executor>> work_;
+  cancellation_slot slot_;
+  lido::detail::stop_request stop_;
+  std::stop_callback<lido::detail::stop_request> forward_;
   std::unique_ptr<Handler> handler_;
 };
 
 struct with_code {
+  template <class R>
+  using signature = void(asio_error_code, resource_lease<R>);
   template <class Handler, class R>
   void operator()(Handler& handler, acquire_result<R> result) const {
     const asio_error_code error = result ? asio_error_code() : make_asio_error(result.failure());
@@ -100,6 +122,8 @@ struct with_code {
 };
 
 struct with_result {
+  template <class R>
+  using signature = void(acquire_result<R>);
   template <class Handler, class Result>
   void operator()(Handler& handler, Result result) const {
     handler(std::move(result));
@@ -120,10 +144,11 @@ auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
 }
 
 /// An acquire. `key`: of a pool with keys, which copies it; nothing otherwise.
-template <class Signature, class Finish, class Pool, class Timeout, class Token, class... Key>
+template <class Finish, class Pool, class Timeout, class Token, class... Key>
 auto acquire(Pool& pool, lido::detail::place at, Timeout timeout, Token&& token,
              std::stop_token stop, Key... key) {
-  return initiate<acquire_result<typename Pool::value_type>, Signature, Finish>(
+  using resource = typename Pool::value_type;
+  return initiate<acquire_result<resource>, typename Finish::template signature<resource>, Finish>(
       [from = &pool, at, timeout, ... key = std::move(key)](auto callback, std::stop_token stops) {
         from->async_acquire_at(at, key..., std::move(callback), timeout, std::move(stops));
       },
@@ -145,10 +170,9 @@ template <class Pool, class CompletionToken, class Rep, class Period>
                                                  std::chrono::duration<Rep, Period> timeout,
                                                  CompletionToken&& token,
                                                  std::stop_token stop = {}) {
-  using R = typename Pool::value_type;
-  return detail_asio::acquire<void(asio_error_code, resource_lease<R>), detail_asio::with_code>(
-      pool, lido::detail::place::here(), timeout, std::forward<CompletionToken>(token),
-      std::move(stop));
+  return detail_asio::acquire<detail_asio::with_code>(pool, lido::detail::place::here(), timeout,
+                                                      std::forward<CompletionToken>(token),
+                                                      std::move(stop));
 }
 
 /// The same, up to the pool's `acquire_timeout`.
@@ -163,10 +187,9 @@ template <class Pool, class CompletionToken, class Rep, class Period>
                                                      std::chrono::duration<Rep, Period> timeout,
                                                      CompletionToken&& token,
                                                      std::stop_token stop = {}) {
-  using R = typename Pool::value_type;
-  return detail_asio::acquire<void(acquire_result<R>), detail_asio::with_result>(
-      pool, lido::detail::place::here(), timeout, std::forward<CompletionToken>(token),
-      std::move(stop));
+  return detail_asio::acquire<detail_asio::with_result>(pool, lido::detail::place::here(), timeout,
+                                                        std::forward<CompletionToken>(token),
+                                                        std::move(stop));
 }
 
 /// Of a pool with keys; `key` is copied.
@@ -175,10 +198,9 @@ template <class Pool, class CompletionToken, class Rep, class Period>
                                                  std::chrono::duration<Rep, Period> timeout,
                                                  CompletionToken&& token,
                                                  std::stop_token stop = {}) {
-  using R = typename Pool::value_type;
-  return detail_asio::acquire<void(asio_error_code, resource_lease<R>), detail_asio::with_code>(
-      pool, lido::detail::place::here(), timeout, std::forward<CompletionToken>(token),
-      std::move(stop), std::move(key));
+  return detail_asio::acquire<detail_asio::with_code>(pool, lido::detail::place::here(), timeout,
+                                                      std::forward<CompletionToken>(token),
+                                                      std::move(stop), std::move(key));
 }
 
 /// Closes the pool without blocking: waits in a thread of its own for leases, up to `timeout`. The
@@ -198,17 +220,9 @@ auto async_close(Pool& pool, std::chrono::duration<Rep, Period> timeout, Complet
 template <class Pool, class F, class Rep, class Period>
 auto async_with(Pool& pool, std::chrono::duration<Rep, Period> timeout, F f)
     -> std::invoke_result_t<F&, typename Pool::value_type&> {
-  auto lease = co_await lido::async_acquire(pool, timeout, detail::net::use_awaitable);
-  lease.discard_unless_kept();
-  using coroutine = std::invoke_result_t<F&, typename Pool::value_type&>;
-  if constexpr (detail::returns_nothing<coroutine, Pool&, std::chrono::duration<Rep, Period>, F>) {
-    co_await f(*lease);
-    lease.keep();
-  } else {
-    auto result = co_await f(*lease);
-    lease.keep();
-    co_return result;
-  }
+  return detail::use_resource<std::invoke_result_t<F&, typename Pool::value_type&>>(
+      [&pool, timeout] { return lido::async_acquire(pool, timeout, detail::net::use_awaitable); },
+      std::move(f));
 }
 #endif
 

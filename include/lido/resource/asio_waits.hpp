@@ -1,19 +1,81 @@
 /// @file
-/// Internal. Operations of Asio that wait, by the context that their handlers are for: it may end
-/// first.
+/// Internal. Which Asio is meant: that of Boost, or, with LIDO_STANDALONE_ASIO, the one without.
+/// Both may be in one program, so what is made for either is in a namespace of its own. And
+/// operations that wait, by the context that their handlers are for: it may end first.
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>  // first: by the standard library's macros Asio 1.22 chooses how it allocates
 #include <memory>
 #include <mutex>
-#include <utility>
+#include <set>
 
-#include "lido/resource/asio_names.hpp"
+#if defined(LIDO_STANDALONE_ASIO)
+
+#include <asio/associated_executor.hpp>
+#include <asio/async_result.hpp>
+#include <asio/execution.hpp>
+#include <asio/execution_context.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/post.hpp>
+#include <asio/query.hpp>
+#include <asio/strand.hpp>
+#include <asio/use_awaitable.hpp>
+#if __has_include(<asio/associated_cancellation_slot.hpp>)
+#include <asio/associated_cancellation_slot.hpp>
+#define LIDO_ASIO_HAS_CANCELLATION
+#endif
+#if defined(ASIO_HAS_CO_AWAIT)
+#define LIDO_ASIO_HAS_COROUTINES
+#endif
+#define LIDO_ASIO ::asio
+#define LIDO_ASIO_NAMESPACE standalone_asio
+
+#else
+
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/execution.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#if __has_include(<boost/asio/associated_cancellation_slot.hpp>)
+#include <boost/asio/associated_cancellation_slot.hpp>
+#define LIDO_ASIO_HAS_CANCELLATION
+#endif
+#if defined(BOOST_ASIO_HAS_CO_AWAIT)
+#define LIDO_ASIO_HAS_COROUTINES
+#endif
+#define LIDO_ASIO ::boost::asio
+#define LIDO_ASIO_NAMESPACE boost_asio
+
+#endif
 
 namespace lido::detail {
 inline namespace LIDO_ASIO_NAMESPACE {
 
-/// An operation that waits, in the list of its context.
+namespace net = LIDO_ASIO;
+#undef LIDO_ASIO
+
+#if defined(LIDO_ASIO_HAS_CANCELLATION)
+using net::get_associated_cancellation_slot;
+#else
+struct no_cancellation_slot {
+  [[nodiscard]] static constexpr bool is_connected() noexcept { return false; }
+  template <class Handler>
+  static void assign(const Handler& /*handler*/) noexcept {}
+  static void clear() noexcept {}
+};
+template <class Handler>
+[[nodiscard]] no_cancellation_slot get_associated_cancellation_slot(const Handler& /*handler*/) {
+  return {};
+}
+#endif
+
+/// An operation that waits.
 class asio_wait : public std::enable_shared_from_this<asio_wait> {
  public:
   asio_wait() noexcept = default;
@@ -23,12 +85,6 @@ class asio_wait : public std::enable_shared_from_this<asio_wait> {
 
   /// Its context ends: what belongs to that goes now.
   virtual void abandon() noexcept = 0;
-
- private:
-  friend class asio_waits;
-  asio_wait* next_ = nullptr;
-  asio_wait* previous_ = nullptr;
-  bool linked_ = false;
 };
 
 /// The operations of one context. A thread that ends a wait and the end of the context may come at
@@ -37,56 +93,28 @@ class asio_wait : public std::enable_shared_from_this<asio_wait> {
 /// destroy the user's handler.
 class asio_waits {
  public:
-  /// While one of these lives, the context does.
-  class posting {
-   public:
-    posting() noexcept = default;
-    explicit posting(asio_waits& in) noexcept : in_(&in) {}
-    posting(posting&& other) noexcept : in_(std::exchange(other.in_, nullptr)) {}
-    posting& operator=(posting&&) = delete;
-    posting(const posting&) = delete;
-    posting& operator=(const posting&) = delete;
-    ~posting() {
-      if (in_ != nullptr) {
-        in_->end_posting();
-      }
-    }
-    [[nodiscard]] explicit operator bool() const noexcept { return in_ != nullptr; }
-
-   private:
-    asio_waits* in_ = nullptr;
-  };
-
-  /// False: the context has ended.
+  /// False: the context has ended. Throws std::bad_alloc.
   [[nodiscard]] bool add(asio_wait& wait) {
     const std::lock_guard guard(mutex_);
-    if (ended_) {
-      return false;
-    }
-    wait.linked_ = true;
-    wait.next_ = first_;
-    if (first_ != nullptr) {
-      first_->previous_ = &wait;
-    }
-    first_ = &wait;
-    return true;
-  }
-
-  /// Takes a wait out, to post its handler. Empty if the context has ended.
-  [[nodiscard]] posting claim(asio_wait& wait) {
-    const std::lock_guard guard(mutex_);
-    if (!wait.linked_) {
-      return {};
-    }
-    remove(wait);
-    ++posting_;
-    return posting(*this);
+    return !ended_ && waiting_.insert(&wait).second;
   }
 
   void forget(asio_wait& wait) {
     const std::lock_guard guard(mutex_);
-    if (wait.linked_) {
-      remove(wait);
+    waiting_.erase(&wait);
+  }
+
+  /// Takes a wait out and calls `post()`, during which the context lives. Nothing if it has ended.
+  template <class Post>
+  void claim(asio_wait& wait, Post post) {
+    std::unique_lock guard(mutex_);
+    if (waiting_.erase(&wait) != 0) {
+      ++posting_;
+      guard.unlock();
+      post();
+      guard.lock();
+      --posting_;
+      posted_.notify_all();
     }
   }
 
@@ -94,9 +122,9 @@ class asio_waits {
   void end() noexcept {
     std::unique_lock guard(mutex_);
     ended_ = true;
-    while (first_ != nullptr) {
-      std::shared_ptr<asio_wait> next = first_->weak_from_this().lock();
-      remove(*first_);
+    while (!waiting_.empty()) {
+      std::shared_ptr<asio_wait> next = (*waiting_.begin())->weak_from_this().lock();
+      waiting_.erase(waiting_.begin());
       guard.unlock();
       if (next != nullptr) {
         next->abandon();
@@ -108,25 +136,9 @@ class asio_waits {
   }
 
  private:
-  void remove(asio_wait& wait) noexcept {
-    asio_wait*& before = wait.previous_ == nullptr ? first_ : wait.previous_->next_;
-    before = wait.next_;
-    if (wait.next_ != nullptr) {
-      wait.next_->previous_ = wait.previous_;
-    }
-    wait.linked_ = false;
-  }
-
-  void end_posting() noexcept {
-    const std::lock_guard guard(mutex_);
-    if (--posting_ == 0) {
-      posted_.notify_all();
-    }
-  }
-
   std::mutex mutex_;
   std::condition_variable posted_;
-  asio_wait* first_ = nullptr;
+  std::set<asio_wait*> waiting_;
   unsigned posting_ = 0;
   bool ended_ = false;
 };
@@ -139,12 +151,10 @@ struct context_of_strand {
 
 /// The part of a context that hears of its end. Asio ends such parts newest first, and handlers may
 /// be posted through any part that is older: through what runs them, and through that of strands,
-/// which is made before this.
-///
-/// An executor of the older form, which has no properties, may need another part, as
-/// `io_context::strand` does: it has made that itself, and its type has a part like this of its
-/// own, of `Older`, which is not made before one waits.
-template <class Older = void>
+/// which is made before this. An executor may have made a part of its own for its handlers, as
+/// `io_context::strand` does; so each type of executors has a part like this, which is not made
+/// before one waits.
+template <class Executor>
 class asio_waits_service : public net::execution_context::service {
  public:
   using key_type = asio_waits_service;
@@ -169,20 +179,15 @@ class asio_waits_service : public net::execution_context::service {
   std::shared_ptr<asio_waits> waits_ = std::make_shared<asio_waits>();
 };
 
-template <class Executor>
-concept names_context = requires(const Executor& executor) {
-  net::use_service<asio_waits_service<Executor>>(executor.context());
-};
-
-/// Of the executor's context. An executor without a context, which cannot end, has an object of its
-/// own.
+/// Of the executor's context, also where the executor has the older form, without properties. An
+/// executor without a context, which cannot end, has an object of its own.
 template <class Executor>
 std::shared_ptr<asio_waits> waits_beside(const Executor& executor) {
+  using service = asio_waits_service<Executor>;
   if constexpr (net::can_query<const Executor&, net::execution::context_t>::value) {
-    return net::use_service<asio_waits_service<>>(net::query(executor, net::execution::context))
-        .waits();
-  } else if constexpr (names_context<Executor>) {
-    return net::use_service<asio_waits_service<Executor>>(executor.context()).waits();
+    return net::use_service<service>(net::query(executor, net::execution::context)).waits();
+  } else if constexpr (requires { net::use_service<service>(executor.context()); }) {
+    return net::use_service<service>(executor.context()).waits();
   } else {
     return std::make_shared<asio_waits>();
   }
