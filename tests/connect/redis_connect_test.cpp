@@ -108,19 +108,6 @@ TEST(RedisConnectBeside, ASignalEndsNoConnect) {
   EXPECT_LT(steady_clock::now() - begin, 20s);
 }
 
-TEST(RedisConnectBeside, AConnectThatHangsEndsWhenItIsAskedToStop) {
-  const deaf_listener deaf;
-  const auto begin = steady_clock::now();
-  std::stop_source stop;
-  std::jthread stopping([&] {
-    std::this_thread::sleep_for(50ms);
-    (void)stop.request_stop();
-  });
-  EXPECT_NE(error_of({.port = deaf.port()}, {begin + 50s, stop.get_token()}), "none");
-  EXPECT_GE(steady_clock::now() - begin, 50ms);  // it did hang
-  EXPECT_LT(steady_clock::now() - begin, 20s);
-}
-
 // It would be one of others, by its lower 16 bits.
 TEST_F(RedisConnect, APortThatThereIsNotIsAPermanentFailure) {
   redis_target wrong = target();
@@ -205,15 +192,6 @@ TEST_F(RedisConnect, ErrorsNameWhomTheySpeakOf) {
   const std::string told = error_of(wrong, {soon, {}});
   EXPECT_TRUE(told.starts_with("redis 127.0.0.1:" + std::to_string(server()->port()) + ": WRONG"))
       << told;
-}
-
-// The server's list of clients has no connection that has ended here.
-TEST_F(RedisConnect, AProgramThatIsStartedDoesNotInheritIt) {
-  redis_connection made = connect_beside();
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
-  const int flags = ::fcntl(made.context()->fd, F_GETFD);
-  ASSERT_GE(flags, 0);
-  EXPECT_NE(flags & FD_CLOEXEC, 0);
 }
 
 // As in a daemon. hiredis 0.14 would never close it.
