@@ -413,21 +413,20 @@ bool pool_state::begin_create(slot_group& group) noexcept {
 }
 
 bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
-  while (runner_ == runner_kind::manual && !suspended_ && !out_.is_full()) {
+  bool is_taken = false;
+  while (!is_taken && runner_ == runner_kind::manual && !suspended_ && !out_.is_full()) {
     acquire_waiter* const waiter = first_open(group);
     if (waiter == nullptr || waiter->is_callback()) {
       return false;
     }
-    if (hand_over(*waiter, slot, grant_kind::create)) {
-      slot.record.is_kept = true;
-      ++group.kept;
-      if (settings_.is_barging) {
-        settle_later(group);  // an idle resource was left for this waiter
-      }
-      return true;
-    }
+    is_taken = hand_over(*waiter, slot, grant_kind::create);
   }
-  return false;
+  slot.record.is_kept = is_taken;
+  group.kept += is_taken ? 1 : 0;
+  if (is_taken && settings_.is_barging) {
+    settle_later(group);  // an idle resource was left for this waiter
+  }
+  return is_taken;
 }
 
 /// Ends the resource that was not used for longest. False: all are in use; then their releases are

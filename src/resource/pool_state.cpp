@@ -104,12 +104,6 @@ void pool_state::on_acquire(acquire_waiter& waiter, bool again) noexcept {
     refuse(waiter, acquire_failure::timed_out);  // one try is enough
     return;
   }
-  waiter.since = now_.real;
-  const bool is_early = again || waiter.is_urgent;
-  waiter.order = is_early && !group.queue.empty() ? group.queue.first()->order : ++arrivals_;
-  waiter.has_time =
-      waiter.until.nanoseconds() > later(now_.real, settings_.validate_timeout.count());
-  group.totals.waits += again && waiter.kind != grant_kind::validate ? 0 : 1;
   link(waiter, again);
   if (group.queue.first() == &waiter) {
     settle(group, /*force=*/true);

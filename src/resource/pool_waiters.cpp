@@ -10,7 +10,13 @@ namespace lido::detail {
 
 void pool_state::link(acquire_waiter& waiter, bool first) noexcept {
   slot_group& group = *waiter.group;
-  acquire_waiter* next = first || waiter.is_urgent ? group.queue.first() : nullptr;
+  waiter.since = now_.real;
+  const bool is_early = first || waiter.is_urgent;
+  waiter.order = is_early && !group.queue.empty() ? group.queue.first()->order : ++arrivals_;
+  waiter.has_time =
+      waiter.until.nanoseconds() > later(now_.real, settings_.validate_timeout.count());
+  group.totals.waits += first && waiter.kind != grant_kind::validate ? 0 : 1;
+  acquire_waiter* next = is_early ? group.queue.first() : nullptr;
   while (!first && next != nullptr && next->is_urgent) {
     next = wait_queue::after(*next);
   }

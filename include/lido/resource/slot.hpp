@@ -206,7 +206,7 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
     born.set(now);
     expires.set(end_of_life(now, limits, draw));
     uses.set(0);
-    resets_by_pool.set(false);
+    resets_by_pool.set(/*value=*/false);
     used_until(now, limits);
     const slot_word seen = word();
     const slot_word ticket = seen.with_next_birth().with_next_turn().in(resource_state::in_use);
@@ -361,10 +361,12 @@ class pool_slot_table {
     for (pool_slot_block* block = first_.get(); block != nullptr;
          // (4) - this acquire-load synchronizes-with the release-store (3), so slots are visible
          block = block->next_.load(std::memory_order_acquire)) {
-      for (std::uint32_t i = 0; i < block->size(); ++i) {
-        if (f((*block)[i])) {
-          return &(*block)[i];
-        }
+      std::uint32_t i = 0;
+      while (i < block->size() && !f((*block)[i])) {
+        ++i;
+      }
+      if (i < block->size()) {
+        return &(*block)[i];
       }
     }
     return nullptr;
