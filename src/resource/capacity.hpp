@@ -33,11 +33,7 @@ class retry_backoff {
     at_ = later(now, 1 + static_cast<nanos>(draw * static_cast<double>(limit_)));
     permanent_ = permanent;
   }
-  void reset() noexcept {
-    limit_ = 0;
-    at_ = 0;
-    permanent_ = false;
-  }
+  void reset() noexcept { *this = retry_backoff(first_, longest_); }
   [[nodiscard]] bool waits(nanos now) const noexcept { return now < at_; }
   [[nodiscard]] nanos at() const noexcept { return at_; }
   /// The last create failed.

@@ -200,9 +200,7 @@ void pool_state::on_detached(pool_slot& slot) noexcept {
 }
 
 void pool_state::on_idle(slot_group& group) noexcept {
-  if (closed_ || group.has_surplus()) {
-    shrink(group);
-  }
+  shrink(group);
   settle(group);
 }
 
