@@ -1,5 +1,5 @@
-/// What resource pools do beside lending: refusals while so many leases are out, ticks over so many
-/// idle resources, moves of places between keys, and the look that a lease takes at active
+/// What resource pools do beside lending. Refusals while so many leases are out, ticks over so many
+/// idle resources, and moves of places between keys. And the look that a lease takes at active
 /// exceptions.
 #include <benchmark/benchmark.h>
 
