@@ -454,7 +454,7 @@ bool pool_core::acquire_async(const acquire_call& request, acquire_completion& d
 void callback_waiter::stopper::operator()() const noexcept {
   waiter->core->apply([this](pool_state& state) {
     waiter->is_stopped = true;
-    if (wait_queue::contains(*waiter)) {
+    if (waiter->word.open() && wait_queue::contains(*waiter)) {  // or it is about to be called
       state.on_refused(*waiter, acquire_failure::cancelled);
     }
   });
