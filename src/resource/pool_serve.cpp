@@ -352,11 +352,12 @@ void pool_state::update(slot_group& group) noexcept {
 
 /// In a pool without threads the first thread that waits sees to what is due.
 void pool_state::call_planner(slot_group& group, nanos due) noexcept {
-  acquire_waiter* waiter = runner_ == runner_kind::manual ? group.queue.first() : nullptr;
+  due = std::min(due, group.young != 0 ? young_.next() : never);
+  acquire_waiter* waiter =
+      runner_ == runner_kind::manual && due != never ? group.queue.first() : nullptr;
   while (waiter != nullptr && waiter->is_callback()) {
     waiter = wait_queue::after(*waiter);
   }
-  due = std::min(due, group.young != 0 ? young_.next() : never);
   if (waiter != nullptr && due < waiter->wakes_at && !out_.is_full() && waiter->word.poke()) {
     out_.wake[out_.wakes++] = waiter->word.address();
   }
