@@ -220,9 +220,17 @@ auto async_close(Pool& pool, std::chrono::duration<Rep, Period> timeout, Complet
 template <class Pool, class F, class Rep, class Period>
 auto async_with(Pool& pool, std::chrono::duration<Rep, Period> timeout, F f)
     -> std::invoke_result_t<F&, typename Pool::value_type&> {
-  return detail::use_resource<std::invoke_result_t<F&, typename Pool::value_type&>>(
-      [&pool, timeout] { return lido::async_acquire(pool, timeout, detail::net::use_awaitable); },
-      std::move(f));
+  auto lease = co_await lido::async_acquire(pool, timeout, detail::net::use_awaitable);
+  lease.discard_unless_kept();
+  using coroutine = std::invoke_result_t<F&, typename Pool::value_type&>;
+  if constexpr (detail::returns_nothing<coroutine, Pool&, std::chrono::duration<Rep, Period>, F>) {
+    co_await f(*lease);
+    lease.keep();
+  } else {
+    auto result = co_await f(*lease);
+    lease.keep();
+    co_return result;
+  }
 }
 #endif
 

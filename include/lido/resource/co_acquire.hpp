@@ -24,21 +24,6 @@ concept returns_nothing =
   promise.return_void();
 };
 
-/// The coroutine of a use: waits for what `acquire()` returns, then for `f` with its resource.
-template <class Coroutine, class Acquire, class F>
-Coroutine use_resource(Acquire acquire, F f) {
-  auto lease = co_await acquire();
-  lease.discard_unless_kept();
-  if constexpr (returns_nothing<Coroutine, Acquire, F>) {
-    co_await f(*lease);
-    lease.keep();
-  } else {
-    auto result = co_await f(*lease);
-    lease.keep();
-    co_return result;
-  }
-}
-
 /// Of a user's callback. Throws std::bad_alloc, or std::invalid_argument if `done` is null.
 template <class R, class Done>
 [[nodiscard]] acquire_completion completion_of(std::string_view pool, Done done) {

@@ -209,8 +209,16 @@ class resource_pool : public detail::pool_controls {
   /// has, too. A resource is also discarded if the coroutine is destroyed while it is suspended.
   template <class F>
   auto co_with(F f) -> std::invoke_result_t<F&, R&> {
-    return detail::use_resource<std::invoke_result_t<F&, R&>>([this] { return co_acquire(); },
-                                                              std::move(f));
+    lease_type lease = co_await co_acquire();
+    lease.discard_unless_kept();
+    if constexpr (detail::returns_nothing<std::invoke_result_t<F&, R&>, resource_pool&, F>) {
+      co_await f(*lease);
+      lease.keep();
+    } else {
+      auto result = co_await f(*lease);
+      lease.keep();
+      co_return result;
+    }
   }
 
   // ---- control: see pool_controls, too ----------------------------------------------------------
