@@ -40,6 +40,7 @@ class holder_list {
       return left.held > right.held;
     });
   }
+  [[nodiscard]] bool empty() const noexcept { return all_.front().slot == nullptr; }
   /// Those that still go on, the longest first. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> infos(nanos age) const {
     std::vector<lease_info> found;
@@ -69,8 +70,8 @@ class lease_monitor {
 
   void watch(bool on) noexcept { watching_ = on; }
 
-  /// Begins a look at all leases.
-  void begin_round() noexcept { longest_ = std::exchange(next_, holder_list()); }
+  /// Ends a look at all leases.
+  void end_round() noexcept { longest_ = std::exchange(next_, holder_list()); }
   /// Of a slot in use: 1 if it is to be reported as slow now, 2 as a suspected leak, otherwise 0.
   [[nodiscard]] std::uint8_t look_at(const pool_slot& slot, nanos age) noexcept {
     const nanos held = slot.held_for(age);

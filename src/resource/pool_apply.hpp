@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -46,17 +47,12 @@ class task_runner {
  private:
   using lock = std::unique_lock<plain_mutex>;
 
-  struct worker {
-    std::thread thread;
-    bool is_over = true;  ///< the next worker may have the place
-  };
-
   [[nodiscard]] bool has_work() const noexcept {
     return !pending_.start.empty() || !pending_.call.empty() || !pending_.tell.empty();
   }
   [[nodiscard]] std::size_t busy() noexcept;
   void keep_time() noexcept;
-  void work(std::size_t place) noexcept;
+  void work(std::size_t place, std::shared_ptr<pool_core>& alive) noexcept;
   void run_alone(lock& guard) noexcept;
   void run_next(lock& guard) noexcept;
   void call_worker() noexcept;
@@ -68,7 +64,7 @@ class task_runner {
   const bool has_threads_;
   plain_mutex mutex_;
   effects pending_;
-  std::vector<worker> threads_;  // the first keeps time
+  std::vector<std::thread> threads_;  // the first keeps time; a place without one is free
   std::uint32_t most_ = 2;
   std::uint32_t workers_ = 0;
   std::uint32_t idle_ = 0;

@@ -54,8 +54,8 @@ bool pool_core::flush_found(const Find& find) {
     if (!found) {
       return;
     }
-    group->hooks->swap_stop(stopped);
     state.on_flush(*group);
+    group->hooks->swap_stop(stopped);  // last: see pool_core::create
   });
   (void)stopped.request_stop();
   return found;
@@ -279,6 +279,9 @@ void pool_core::for_each_stats(
 
 std::vector<lease_info> pool_core::leases() {
   std::vector<lease_info> found;
+  if (is_foreign()) {
+    return found;
+  }
   const nanos age = read_clocks().age;
   std::unique_lock<counted_mutex> keys(mutex_, std::defer_lock);
   if (main_ == nullptr) {

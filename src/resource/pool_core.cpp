@@ -187,15 +187,20 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
   const std::stop_callback on_close(closed, end);
   const std::stop_callback on_stop(stop, end);
   const nanos begin = steady_now();
-  create_outcome outcome = slot.maker->create(
-      slot, {within(settings_.create_timeout, until).moment(), std::move(either)});
+  // Otherwise the flush came before the token was taken, and does not stop it.
+  const bool is_current = slot.epoch.get() == slot.record.cache->epoch();
+  create_outcome outcome;
+  if (is_current) {
+    outcome = slot.maker->create(
+        slot, {within(settings_.create_timeout, until).moment(), std::move(either)});
+  }
   outcome.permanent |= settings_.on_create_error == create_errors::fail_fast;
   const auto why = outcome.error;
   const auto name = detail::group_of(slot).name;  // the group may go below
   const bool made = outcome.made;
   slot_grant kept;
   apply([&](pool_state& state) { state.on_created(slot, outcome, begin, kept); });
-  if (!made) {
+  if (!made && is_current) {
     tell({.what = pool_event::kind::create_failed,
           .error = why != nullptr ? why->error : nullptr,
           .text = why != nullptr ? std::string_view(why->text) : std::string_view()},

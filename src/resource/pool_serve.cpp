@@ -264,7 +264,7 @@ void pool_state::serve(slot_group& group, bool force) noexcept {
 
 /// Starts validations of idle resources for waiters, as many as wait. A thread that is alone with
 /// the only idle resource validates it itself if it has the time; so does each thread in a pool
-/// without threads, and one that does not wait.
+/// without threads.
 void pool_state::check_stale(slot_group& group) noexcept {
   while (group.has_stale && !suspended_ && !out_.is_full()) {
     acquire_waiter* const first = first_open(group);
@@ -287,7 +287,7 @@ void pool_state::check_stale(slot_group& group) noexcept {
 
 /// Hands a waiter an idle resource that it validates itself.
 bool pool_state::gives_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
-  const bool needs_no_answer = runner_ == runner_kind::manual || waiter.until.is_at_once();
+  const bool needs_no_answer = runner_ == runner_kind::manual;
   const bool is_alone = group.queue.size() == 1 && waiter.has_time && group.checking == 0;
   if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
     return false;
@@ -543,16 +543,15 @@ void pool_state::explain(acquire_waiter& waiter) noexcept {
   why.max_total = has_groups_ ? room_.max_total() : 0;
   why.pool = group.name;
   why.error = group.error;
-  why.holders = {};  // the kernel and a thread that leaves may both note them
-  if (table.size() > few) {
-    why.holders = monitor.longest();
-    return;
+  why.holders = table.size() > few ? monitor.longest() : holder_list();
+  if (why.holders.empty()) {
+    (void)table.find([&](const pool_slot& slot) {
+      if (slot.state() == resource_state::in_use) {
+        why.holders.note(slot, slot.held_for(now_.age));
+      }
+      return slot.number + 1 == few;
+    });
   }
-  table.for_each([&](const pool_slot& slot) {
-    if (slot.state() == resource_state::in_use) {
-      why.holders.note(slot, slot.held_for(now_.age));
-    }
-  });
 }
 
 /// Once waiting is of no use.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lido/base/tuning.hpp"
+
 namespace lido::detail {
 
 namespace {
@@ -113,6 +115,13 @@ void pool_state::on_acquire(acquire_waiter& waiter, bool again) noexcept {
     feed();
   }
   if (!waiter.word.open()) {
+    return;
+  }
+  if (waiter.until.is_at_once() && group.young != 0) {
+    // An answer comes soon, or that of the next resource that is asked.
+    waiter.until = deadline::at_nanoseconds(later(now_.real, 2 * tuning::nanoseconds_for_answer));
+    deadlines_.remove(waiter);
+    deadlines_.push(waiter, waiter.until.nanoseconds());
     return;
   }
   if (waiter.until.is_at_once()) {
@@ -322,7 +331,6 @@ nanos pool_state::next_timer() const noexcept {
 void pool_state::sweep() noexcept {
   constexpr std::uint32_t most = 4096;
   if (sweep_from_ == 0) {
-    monitor.begin_round();
     count_idle_slots();
   }
   const std::uint32_t end = sweep_from_ + most;
@@ -333,6 +341,7 @@ void pool_state::sweep() noexcept {
   });
   sweep_from_ = end < table.size() ? end : 0;
   if (sweep_from_ == 0) {
+    monitor.end_round();
     next_sweep_ = later(now_.real, settings_.period);
     next_age_ = later(now_.age, settings_.period);
   }

@@ -1,4 +1,4 @@
-// The threads of a pool: one keeps time, others run tasks when there are any.
+// What runs the tasks of a pool: its threads, of which one keeps time, or calls of `tick`.
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -14,10 +14,7 @@ namespace lido::detail {
 void task_runner::start() {
   if (has_threads_) {
     const std::lock_guard guard(mutex_);
-    threads_.resize(1);
-    threads_.front().thread =
-        std::thread([this, alive = core_.shared_from_this()] { keep_time(); });
-    threads_.front().is_over = false;
+    threads_.emplace_back([this, alive = core_.shared_from_this()] { keep_time(); });
   }
 }
 
@@ -72,7 +69,7 @@ std::size_t task_runner::wait_until_idle(const deadline& until) noexcept {
 }
 
 void task_runner::stop() noexcept {
-  std::vector<worker> ending;
+  std::vector<std::thread> ending;
   {
     const std::lock_guard guard(mutex_);
     stopping_ = true;
@@ -84,11 +81,11 @@ void task_runner::stop() noexcept {
   }
   const bool is_idle = busy() == 0;
   const uncancelled guard;  // a join is a cancellation point
-  for (worker& one : ending) {
-    if (is_idle && one.thread.joinable() && one.thread.get_id() != std::this_thread::get_id()) {
-      one.thread.join();
-    } else if (one.thread.joinable()) {
-      one.thread.detach();
+  for (std::thread& one : ending) {
+    if (is_idle && one.joinable() && one.get_id() != std::this_thread::get_id()) {
+      one.join();
+    } else if (one.joinable()) {
+      one.detach();
     }
   }
 }
@@ -124,16 +121,19 @@ void task_runner::keep_time() noexcept {
     }
     guard.lock();
   }
+  run_alone(guard);
 }
 
-/// Of the others.
-void task_runner::work(std::size_t place) noexcept {
+/// Of the others. One that ends before the pool does lets go of it under the mutex, where that
+/// cannot be the end of the core. Its destructors of thread_local objects hold nothing up.
+void task_runner::work(std::size_t place, std::shared_ptr<pool_core>& alive) noexcept {
   constexpr std::chrono::seconds longest_idle{10};
   lock guard(mutex_);
   bool is_bored = false;
   while (has_work() || !(stopping_ || is_bored)) {
     if (has_work()) {
       run_next(guard);
+      is_bored = false;
       continue;
     }
     ++idle_;
@@ -146,7 +146,8 @@ void task_runner::work(std::size_t place) noexcept {
   }
   --workers_;
   if (!stopping_) {
-    threads_[place].is_over = true;
+    threads_[place].detach();
+    alive.reset();
   }
 }
 
@@ -198,12 +199,12 @@ void task_runner::start_worker(bool beyond) noexcept {
   if (stopping_ || threads_.empty()) {
     return;
   }
-  if (workers_ < most_ || beyond) {
+  constexpr std::uint32_t most_beyond = 64;
+  if (workers_ < most_ || (beyond && workers_ < most_ + most_beyond)) {
     try {
       const std::size_t place = free_place();
-      threads_[place].thread =
-          std::thread([this, place, alive = core_.shared_from_this()] { work(place); });
-      threads_[place].is_over = false;
+      threads_[place] = std::thread(
+          [this, place, alive = core_.shared_from_this()]() mutable { work(place, alive); });
       ++workers_;
       return;
     } catch (const std::system_error&) {
@@ -216,19 +217,15 @@ void task_runner::start_worker(bool beyond) noexcept {
   }
 }
 
-/// Under the mutex. The thread that had it before is at its end.
+/// Under the mutex. Throws std::bad_alloc.
 std::size_t task_runner::free_place() {
-  const auto found =
-      std::find_if(threads_.begin(), threads_.end(), [](const worker& one) { return one.is_over; });
+  const auto found = std::find_if(threads_.begin(), threads_.end(),
+                                  [](const std::thread& one) { return !one.joinable(); });
+  const auto place = static_cast<std::size_t>(found - threads_.begin());
   if (found == threads_.end()) {
     threads_.emplace_back();
-    return threads_.size() - 1;
   }
-  if (found->thread.joinable()) {
-    const uncancelled guard;  // as above
-    found->thread.join();
-  }
-  return static_cast<std::size_t>(found - threads_.begin());
+  return place;
 }
 
 /// After a change under the mutex.

@@ -58,7 +58,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): a node of the kernel
   wait_word word;
-  const deadline until;        ///< in real time
+  deadline until;              ///< in real time
   const std::uint32_t thread;  ///< 0: a callback
   const delivery deliver;
   slot_group* group = nullptr;

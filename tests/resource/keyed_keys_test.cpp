@@ -138,6 +138,26 @@ TEST(KeyedLookup, AKeyWhoseHashThrowsIsForgottenByALaterTick) {
   EXPECT_FALSE(pool.stats(1));
 }
 
+struct moody_equal : moody_hash {
+  static inline bool throws_of_two = false;
+  static std::size_t hash(int /*key*/) { return 0; }
+  static bool equal(int one, int other) {
+    return throws_of_two ? throw std::runtime_error("moody") : one == other;
+  }
+};
+
+TEST(KeyedLookup, AKeyWhoseComparisonThrowsCostsNoResource) {
+  keyed_resource_pool<int, int, moody_equal> pool(
+      [](const int& key) { return key; },
+      {.max_total = 1, .each_key = {.max_size = 1, .maintenance = maintenance::by_tick}});
+  (void)pool.acquire(1);
+  moody_equal::throws_of_two = true;
+  EXPECT_THROW((void)pool.try_acquire(1), std::runtime_error);
+  moody_equal::throws_of_two = false;
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_TRUE(pool.try_acquire(1));
+}
+
 struct host {
   std::string name;
   int port = 0;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <coroutine>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <memory>
@@ -194,7 +195,23 @@ TEST(ServerCases, C11OneSilentConnectionHoldsUpNoAcquire) {
       EXPECT_LT(since(begin), 250ms);
       std::this_thread::sleep_for(10ms);
     }
+    const auto begin = steady_clock::now();
+    EXPECT_TRUE(pool.try_acquire());
+    EXPECT_LT(since(begin), 250ms);
   }
+}
+
+TEST(ServerCases, C29AFlushStopsCreatesThatHaveNotBegun) {
+  int made = 0;
+  resource_pool<connection> pool([&made] { return connection{++made}; },
+                                 {.max_size = 1, .maintenance = maintenance::by_tick});
+  int given = 0;
+  pool.async_acquire([&given](acquire_result<connection> one) { given = one->id; });
+  pool.flush();  // the create waits for a tick
+  pool.tick();
+  pool.tick();
+  EXPECT_EQ(given, 1);
+  EXPECT_EQ(made, 1);
 }
 
 TEST(ServerCases, C29AFlushStopsCreatesThatHang) {
@@ -281,6 +298,78 @@ TEST(ServerCases, C13AForkedChildEndsNothing) {
   lease.reset();
   EXPECT_TRUE(pool->try_acquire_for(1s));
   EXPECT_EQ(*f.ended, 0);
+}
+
+// A child that only exits runs the destructors of its parent's static objects.
+TEST(ServerCases, C13bAForkedChildThatExitsEndsNothing) {
+  using pool_of_hosts = keyed_resource_pool<int, connection>;
+  static std::atomic<int> ended{0};
+  static std::unique_ptr<pool_of_hosts> pool;
+  struct factory {
+    static connection create(int /*host*/) { return {}; }
+    static void destroy(connection& /*ended*/, destroy_reason /*why*/) noexcept { ++ended; }
+  };
+  pool = std::make_unique<pool_of_hosts>(factory{});
+  (void)pool->acquire(1);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::atexit([] {
+      pool.reset();
+      if (ended != 0) {
+        ::_exit(1);
+      }
+    });
+    std::exit(0);  // NOLINT(concurrency-mt-unsafe): the child has one thread
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(pool->try_acquire_for(1, 1s));
+  EXPECT_EQ(ended, 0);
+  pool.reset();
+}
+
+/// The shortest time of a few rounds of many calls.
+template <class F>
+steady_clock::duration best_of(const F& f) {
+  auto best = steady_clock::duration::max();
+  for (int round = 0; round < 5; ++round) {
+    const auto begin = steady_clock::now();
+    for (int i = 0; i < 200; ++i) {
+      f();
+    }
+    best = std::min(best, steady_clock::now() - begin);
+  }
+  return best;
+}
+
+TEST(ServerCases, C19ARefusalCostsTheSameHoweverManyLeasesAreOut) {
+  const auto time_of_refusals = [](std::size_t size) {
+    resource_pool<connection> pool(
+        [] { return connection(); },
+        {.max_size = size, .detect_hold_and_wait = false, .maintenance = maintenance::by_tick});
+    std::vector<resource_lease<connection>> held;
+    while (held.size() < size) {
+      held.push_back(pool.acquire());
+    }
+    return best_of([&pool] { EXPECT_FALSE(pool.try_acquire()); });
+  };
+  EXPECT_LT(time_of_refusals(10'000), 20 * time_of_refusals(10));
+}
+
+TEST(ServerCases, PlacesMoveBetweenThousandsOfKeysAsBetweenFew) {
+  const auto time_of_moves = [](std::size_t places) {
+    keyed_resource_pool<unsigned, connection> pool(
+        [](unsigned) { return connection(); },
+        {.max_total = places, .each_key = {.max_size = 1, .maintenance = maintenance::by_tick}});
+    unsigned key = 0;
+    const auto use_next = [&] { EXPECT_TRUE(pool.acquire(key++)); };
+    while (key < places) {
+      use_next();
+    }
+    return best_of(use_next);
+  };
+  EXPECT_LT(time_of_moves(4000), 20 * time_of_moves(100));
 }
 
 TEST(ServerCases, AnExceptionDiscardsTheLeaseThatItEnds) {

@@ -52,6 +52,11 @@ class deadline {
     return moment <= now ? at_once() : after(moment - now);
   }
 
+  /// At that moment of the steady clock.
+  [[nodiscard]] static constexpr deadline at_nanoseconds(std::int64_t moment) noexcept {
+    return deadline(moment);
+  }
+
   /// For a caller that is given a duration or a moment.
   template <class Rep, class Period>
   [[nodiscard]] static deadline of(std::chrono::duration<Rep, Period> wait) noexcept {

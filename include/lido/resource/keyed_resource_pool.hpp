@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/base/scope_exit.hpp"
 #include "lido/resource/resource_pool.hpp"
 
 namespace lido {
@@ -277,10 +278,11 @@ class keyed_resource_pool : public detail::pool_controls {
             detail::idle_cache::try_acquire_hint(core().gate(), Hash::hash(key), at);
         if (last.slot != nullptr) {
           detail::idle_cache& group = *last.slot->record.cache;
+          detail::scope_exit decline([&] { (void)group.decline(last); });
           if (Hash::equal(*static_cast<const Key*>(group.key()), key)) {
+            decline.dismiss();
             return result_type({.grant = last, .why = nullptr});
           }
-          (void)group.decline(last);
         }
       }
       const detail::deadline until = detail::deadline::of(when);

@@ -63,7 +63,7 @@ enum class queueing : std::uint8_t {
 enum class reset_by : std::uint8_t {
   automatic,         ///< as pool_threads for leases of callbacks and coroutines, else as below
   releasing_thread,  ///< the one that ends the lease
-  pool_threads,      ///< four, and more if they hang; in a pool without threads, `tick()`
+  pool_threads,      ///< four, 64 more if they hang; in a pool without threads, `tick()`
 };
 
 /// Which failures of `create` end waits at once, if no resource is left that could come back. They

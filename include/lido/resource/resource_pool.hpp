@@ -47,6 +47,7 @@ class pool_controls {
   /// std::system_error or std::bad_alloc; then nothing has happened.
   template <class Done, class Rep, class Period>
   void async_close(Done done, std::chrono::duration<Rep, Period> timeout) {
+    refuse_nothing(name(), "the callback", done);
     core_->close_async(deadline::after(timeout), close_completion(std::move(done)));
   }
 
@@ -126,7 +127,8 @@ class resource_pool : public detail::pool_controls {
     return acquire_at(detail::place::here(), moment, std::move(stop));
   }
   /// An empty lease if no resource can be had without waiting for a release. One that the pool may
-  /// create is begun; in a pool without threads it is created here.
+  /// create is begun; in a pool without threads it is created here. If all idle ones have to be
+  /// validated, waits up to 40 ms; in a pool without threads it validates them itself.
   [[nodiscard, gnu::always_inline]] lease_type try_acquire() noexcept {
     result_type found =
         try_at(detail::place::here(), detail::deadline::after(std::chrono::seconds(0)), {});

@@ -63,9 +63,14 @@ TEST_F(KernelValidation, ACallbackLeavesItToTheRunner) {
   EXPECT_EQ(k.validated(0), "a has 0");
 }
 
-TEST_F(KernelValidation, AnAcquireWithoutTimeValidatesItself) {
-  fill(k, 2);
-  EXPECT_EQ(k.acquire('A', {.for_ms = 0}), "A validates 0");
+TEST_F(KernelValidation, AnAcquireWithoutTimeWaitsForTwoAnswersAtMost) {
+  fill(k, 3);
+  EXPECT_EQ(k.acquire('A', {.for_ms = 0}), "validate 0");
+  EXPECT_EQ(k.tick(20), "validate 1");
+  EXPECT_EQ(k.validated(1), "A has 1");
+  EXPECT_EQ(k.acquire('B', {.for_ms = 0}), "validate 2");
+  EXPECT_EQ(k.tick(39), "create 3");
+  EXPECT_EQ(k.tick(1), "B: timed out");
 }
 
 TEST_F(KernelValidation, WhereThereAreSeveralTheRunnerValidatesAsManyAsWait) {
