@@ -52,7 +52,7 @@ class task_runner {
   }
   [[nodiscard]] std::size_t busy() noexcept;
   void keep_time() noexcept;
-  void work(std::size_t place, std::shared_ptr<pool_core>& alive) noexcept;
+  void work(std::size_t place, std::shared_ptr<pool_core>&& alive) noexcept;
   void run_alone(lock& guard) noexcept;
   void run_next(lock& guard) noexcept;
   void call_worker() noexcept;

@@ -245,10 +245,11 @@ acquire_outcome pool_core::acquire(acquire_call request) {
   acquire_waiter waiter(request.until, this_thread_id());
   waiter.is_urgent = request.is_urgent;
   waiter.may_look = calling == nullptr;
+  const auto is_closed = [this] { return state_->is_closed(); };
   for (bool again = false; got.slot == nullptr; again = true) {
     begin_wait(waiter, request, again);
     if (waiter.group == nullptr) {
-      return again && locked([this] { return state_->is_closed(); })
+      return again && locked(is_closed)
                  ? failed(acquire_failure::closed, {})
                  : acquire_outcome{.grant = {}, .why = nullptr, .is_unknown_key = true};
     }
@@ -433,7 +434,7 @@ bool pool_core::acquire_async(const acquire_call& request, acquire_completion& d
     if (idle.slot != nullptr) {
       // It may be used by any thread.
       idle.slot->note_holder(gate_->now(), 0, std::uncaught_exceptions(), request.at);
-      idle.slot->resets_by_pool.set(true);
+      idle.slot->resets_by_pool.set(/*value=*/true);
       const uncancelled guard;
       done({.grant = idle, .why = nullptr});
       return true;
@@ -474,7 +475,7 @@ void callback_waiter::ended(acquire_waiter& waiter) noexcept {
   if (self->word.given()) {
     outcome.grant = self->grant;
     self->grant.slot->note_holder(core.state_->gate.now(), 0, std::uncaught_exceptions(), self->at);
-    self->grant.slot->resets_by_pool.set(true);
+    self->grant.slot->resets_by_pool.set(/*value=*/true);
   } else {
     outcome = core.failed(self->cause(), self->why);
   }
@@ -544,7 +545,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
 
 bool pool_core::is_reset_by_pool(pool_slot& slot) const noexcept {
   const bool is_async = slot.resets_by_pool.get();
-  slot.resets_by_pool.set(false);
+  slot.resets_by_pool.set(/*value=*/false);
   return settings_.reset_by == lido::reset_by::automatic
              ? is_async && settings_.has_threads()
              : settings_.reset_by == lido::reset_by::pool_threads;

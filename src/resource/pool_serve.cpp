@@ -544,13 +544,14 @@ void pool_state::explain(acquire_waiter& waiter) noexcept {
   why.pool = group.name;
   why.error = group.error;
   why.holders = table.size() > few ? monitor.longest() : holder_list();
+  const auto look = [&](const pool_slot& slot) {
+    if (slot.state() == resource_state::in_use) {
+      why.holders.note(slot, slot.held_for(now_.age));
+    }
+    return slot.number + 1 == few;
+  };
   if (why.holders.empty()) {
-    (void)table.find([&](const pool_slot& slot) {
-      if (slot.state() == resource_state::in_use) {
-        why.holders.note(slot, slot.held_for(now_.age));
-      }
-      return slot.number + 1 == few;
-    });
+    (void)table.find(look);
   }
 }
 

@@ -96,9 +96,7 @@ void task_runner::keep_time() noexcept {
   while (!stopping_) {
     if (stuck_at_ <= steady_now()) {
       stuck_at_ = never;
-      if (has_work() && idle_ == 0) {
-        start_worker(/*beyond=*/true);
-      }
+      start_worker(/*beyond=*/true);
       run_alone(guard);  // if the system has no thread for a worker
     }
     // relaxed (2x): under the mutex
@@ -126,7 +124,7 @@ void task_runner::keep_time() noexcept {
 
 /// Of the others. One that ends before the pool does lets go of it under the mutex, where that
 /// cannot be the end of the core. Its destructors of thread_local objects hold nothing up.
-void task_runner::work(std::size_t place, std::shared_ptr<pool_core>& alive) noexcept {
+void task_runner::work(std::size_t place, std::shared_ptr<pool_core>&& alive) noexcept {
   constexpr std::chrono::seconds longest_idle{10};
   lock guard(mutex_);
   bool is_bored = false;
@@ -188,23 +186,22 @@ void task_runner::run_next(lock& guard) noexcept {
 void task_runner::call_worker() noexcept {
   if (has_work() && idle_ != 0) {
     wake(work_);
-  } else if (has_work()) {
+  } else {
     start_worker(/*beyond=*/false);
   }
 }
 
-/// Under the mutex. If there is to be none, and none of the work is taken for a while, the thread
-/// that keeps time starts one beyond the limit.
+/// Under the mutex, if there is work for it. If there is to be none, and none of the work is taken
+/// for a while, the thread that keeps time starts one beyond the limit.
 void task_runner::start_worker(bool beyond) noexcept {
-  if (stopping_ || threads_.empty()) {
+  if (stopping_ || threads_.empty() || !has_work() || idle_ != 0) {
     return;
   }
   constexpr std::uint32_t most_beyond = 64;
   if (workers_ < most_ || (beyond && workers_ < most_ + most_beyond)) {
     try {
       const std::size_t place = free_place();
-      threads_[place] = std::thread(
-          [this, place, alive = core_.shared_from_this()]() mutable { work(place, alive); });
+      threads_[place] = std::thread(&task_runner::work, this, place, core_.shared_from_this());
       ++workers_;
       return;
     } catch (const std::system_error&) {

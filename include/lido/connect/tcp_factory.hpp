@@ -96,7 +96,7 @@ class tcp_factory {
     return !failed && wait(SO_RCVTIMEO) && wait(SO_SNDTIMEO);
   }
 
-  socket adopt(int handle) const {
+  [[nodiscard]] socket adopt(int handle) const {
     int family = AF_INET;
     socklen_t size = sizeof family;
     (void)::getsockopt(handle, SOL_SOCKET, SO_DOMAIN, &family, &size);

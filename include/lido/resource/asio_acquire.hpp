@@ -25,6 +25,7 @@ using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().categ
 
 /// Why an acquire failed: its values are those of `acquire_failure`, and 1 more.
 [[nodiscard]] inline const asio_error_category& acquire_category() noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): nothing derives from it
   class category final : public asio_error_category {
     [[nodiscard]] const char* name() const noexcept override { return "lido.acquire"; }
     [[nodiscard]] std::string message(int value) const override {
@@ -145,6 +146,7 @@ auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
 
 /// An acquire. `key`: of a pool with keys, which copies it; nothing otherwise.
 template <class Finish, class Pool, class Timeout, class Token, class... Key>
+// NOLINTNEXTLINE(readability-function-size): the caller's parameters, and the caller's place
 auto acquire(Pool& pool, lido::detail::place at, Timeout timeout, Token&& token,
              std::stop_token stop, Key... key) {
   using resource = typename Pool::value_type;

@@ -268,22 +268,32 @@ class keyed_resource_pool : public detail::pool_controls {
     }
   }
 
+  /// What the thread released last, if it is of `key`.
+  template <class K>
+  detail::slot_grant try_acquire_hint(detail::place at, const K& key) {
+    const detail::slot_grant last =
+        detail::idle_cache::try_acquire_hint(core().gate(), Hash::hash(key), at);
+    if (last.slot == nullptr) {
+      return last;
+    }
+    detail::idle_cache& group = *last.slot->record.cache;
+    detail::scope_exit decline([&] { (void)group.decline(last); });
+    if (!Hash::equal(*static_cast<const Key*>(group.key()), key)) {
+      return {};
+    }
+    decline.dismiss();
+    return last;
+  }
+
   template <class K, class When>
   result_type acquire_at(detail::place at, const K& key, When when, std::stop_token stop) {
     if constexpr (!std::is_same_v<K, Key> && !requires { typename Hash::is_transparent; }) {
       return acquire_at(at, Key(key), when, std::move(stop));
     } else {
-      if (!stop.stop_requested()) {
-        const detail::slot_grant last =
-            detail::idle_cache::try_acquire_hint(core().gate(), Hash::hash(key), at);
-        if (last.slot != nullptr) {
-          detail::idle_cache& group = *last.slot->record.cache;
-          detail::scope_exit decline([&] { (void)group.decline(last); });
-          if (Hash::equal(*static_cast<const Key*>(group.key()), key)) {
-            decline.dismiss();
-            return result_type({.grant = last, .why = nullptr});
-          }
-        }
+      const detail::slot_grant last =
+          stop.stop_requested() ? detail::slot_grant{} : try_acquire_hint(at, key);
+      if (last.slot != nullptr) {
+        return result_type({.grant = last, .why = nullptr});
       }
       const detail::deadline until = detail::deadline::of(when);
       for (;;) {

@@ -150,9 +150,9 @@ class resource_pool : public detail::pool_controls {
   /// all others are in use: for health checks and the like.
   template <class Rep, class Period>
   [[nodiscard, gnu::always_inline]] lease_type acquire_urgent(
-      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
+      std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) {
     return result_type(core().acquire({.until = detail::deadline::after(timeout),
-                                       .stop = std::move(stop),
+                                       .stop = stop,
                                        .at = detail::place::here(),
                                        .group = {},
                                        .is_urgent = true}))
