@@ -296,13 +296,12 @@ class keyed_resource_pool : public detail::pool_controls {
         return result_type({.grant = last, .why = nullptr});
       }
       const detail::deadline until = detail::deadline::of(when);
-      for (;;) {
-        detail::acquire_outcome got = core().acquire({until, stop, at, finder(key)});
-        if (!got.is_unknown_key) {
-          return result_type(std::move(got));
-        }
+      const auto ask = [&] { return core().acquire({until, stop, at, finder(key)}); };
+      detail::acquire_outcome got = ask();
+      for (; got.is_unknown_key; got = ask()) {
         add(key);
       }
+      return result_type(std::move(got));
     }
   }
 
