@@ -90,7 +90,7 @@ void task_runner::stop() noexcept {
   }
 }
 
-/// Of the first thread.
+/// What the first thread runs.
 void task_runner::keep_time() noexcept {
   lock guard(mutex_);
   while (!stopping_) {
@@ -122,8 +122,9 @@ void task_runner::keep_time() noexcept {
   run_alone(guard);
 }
 
-/// Of the others. One that ends before the pool does lets go of it under the mutex, where that
-/// cannot be the end of the core. Its destructors of thread_local objects hold nothing up.
+/// What the other threads, the workers, run. A worker that ends before the pool drops its reference
+/// under the mutex, where it cannot be the last one. Destructors of thread_local objects that run
+/// behind that hold nothing up.
 void task_runner::work(std::size_t place, std::shared_ptr<pool_core>&& alive) noexcept {
   constexpr std::chrono::seconds longest_idle{10};
   lock guard(mutex_);
@@ -149,15 +150,15 @@ void task_runner::work(std::size_t place, std::shared_ptr<pool_core>&& alive) no
   }
 }
 
-/// As long as there are no workers.
+/// Runs the work as long as there are no workers.
 void task_runner::run_alone(lock& guard) noexcept {
   while (workers_ == 0 && has_work()) {
     run_next(guard);
   }
 }
 
-/// Does one task, calls one callback, or tells all reports, meanwhile without the mutex. Also sees
-/// to it that what is left has a thread.
+/// Does one task, calls one callback, or tells all reports, meanwhile without the mutex. Calls a
+/// worker for what is left.
 void task_runner::run_next(lock& guard) noexcept {
   effects todo;
   pool_slot* const slot = pending_.start.pop();
@@ -182,7 +183,7 @@ void task_runner::run_next(lock& guard) noexcept {
   wake(finished_);
 }
 
-/// Under the mutex.
+/// Under the mutex. Wakes an idle worker, or starts one, if there is work.
 void task_runner::call_worker() noexcept {
   if (has_work() && idle_ != 0) {
     wake(work_);
@@ -191,8 +192,8 @@ void task_runner::call_worker() noexcept {
   }
 }
 
-/// Under the mutex, if there is work for it. If there is to be none, and none of the work is taken
-/// for a while, the thread that keeps time starts one beyond the limit.
+/// Under the mutex. Starts a worker if there is work and no idle worker. At the limit, and if no
+/// work is taken for a while, the thread that keeps time starts one beyond it.
 void task_runner::start_worker(bool beyond) noexcept {
   if (stopping_ || threads_.empty() || !has_work() || idle_ != 0) {
     return;
