@@ -58,6 +58,9 @@ weakening& weakening::now() noexcept {
 }
 
 void weakening::note(std::memory_order order, const char* access, place from) {
+  if (!noted_.emplace(from.file, from.line, access, order).second) {
+    return;
+  }
   const std::string file(inside_library(from.file));
   if (file.empty()) {
     return;

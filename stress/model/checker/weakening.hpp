@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "checker/place.hpp"
 
@@ -39,6 +40,7 @@ class weakening {
     collects_ = on;
     if (on) {
       sites_.clear();
+      noted_.clear();
     }
   }
   [[nodiscard]] const std::set<site>& collected() const noexcept { return sites_; }
@@ -71,6 +73,8 @@ class weakening {
   [[nodiscard]] std::memory_order weaker(std::memory_order order, const char* access, place from);
 
   std::set<site> sites_;
+  /// File, line and access as they are passed: what has come by already is not looked up by text.
+  std::set<std::tuple<const char*, int, const char*, std::memory_order>> noted_;
   site weakened_{};
   int line_ = 0;
   bool collects_ = false;
