@@ -66,13 +66,12 @@ bool begin(execution& here, location_id where, place from) {
   return true;
 }
 
-// Nothing unless somebody reads it: most executions are run for their end alone.
-template <class... Values>
-void record(location_id where, place from, fmt::format_string<Values...> text, Values&&... values) {
+// Most executions are run for their end alone: `text` is called only where events are recorded.
+template <class Text>
+void record(location_id where, place from, const Text& text) {
   auto& here = execution::now();
   if (trace* const events = here.events(); events != nullptr && here.checks()) {
-    const std::string what = fmt::format(text, std::forward<Values>(values)...);
-    events->add(here.self(), fmt::format("#{:<3} {}", where, what), from);
+    events->add(here.self(), fmt::format("#{:<3} {}", where, text()), from);
   }
 }
 
@@ -109,7 +108,9 @@ std::uint64_t load(location_id where, memory_order order, place from) {
     memory.enter_total_order(here.self(), where);
   }
   const std::uint64_t value = memory.stores(where)[newest - back].value;
-  record(where, from, "load {} = {}{}", name_of(order), readable(value), age(back));
+  record(where, from, [&] {
+    return fmt::format("load {} = {}{}", name_of(order), readable(value), age(back));
+  });
   return value;
 }
 
@@ -140,8 +141,10 @@ void store(location_id where, std::uint64_t value, memory_order order, place fro
   if (order == memory_order::seq_cst) {
     memory.enter_total_order(here.self(), where);
   }
-  record(where, from, "store {} {}{}", name_of(order), readable(value),
-         index == newest ? "" : ", but behind a later store");
+  record(where, from, [&] {
+    return fmt::format("store {} {}{}", name_of(order), readable(value),
+                       index == newest ? "" : ", but behind a later store");
+  });
 }
 
 namespace detail {
@@ -178,7 +181,9 @@ void end_modification(location_id where, source read, std::uint64_t value, memor
   if (order == memory_order::seq_cst && here.checks()) {
     here.memory().enter_total_order(here.self(), where);
   }
-  record(where, from, "change {} {} -> {}", name_of(order), readable(read.value), readable(value));
+  record(where, from, [&] {
+    return fmt::format("change {} {} -> {}", name_of(order), readable(read.value), readable(value));
+  });
 }
 
 }  // namespace detail
@@ -258,12 +263,12 @@ bool compare_exchange(location_id where, std::uint64_t& expected, std::uint64_t 
   }
   const std::string_view why = found == expected ? " for no reason" : "";
   expected = found;
-  if (end.succeeds) {
-    record(where, from, "CAS {} {} -> {}", name_of(order), readable(found), readable(desired));
-  } else {
-    record(where, from, "CAS {} failed{}, {} found{}", name_of(order), why, readable(found),
-           age(newer));
-  }
+  record(where, from, [&] {
+    return end.succeeds ? fmt::format("CAS {} {} -> {}", name_of(order), readable(found),
+                                      readable(desired))
+                        : fmt::format("CAS {} failed{}, {} found{}", name_of(order), why,
+                                      readable(found), age(newer));
+  });
   return end.succeeds;
 }
 

@@ -13,7 +13,9 @@ constexpr stamp gap = 1 << 10;
 }  // namespace
 
 memory::memory()
-    : rows_(std::make_unique<stamp[]>(most_rows * knowledge_size)), locations_(most_locations) {
+    : rows_(std::make_unique<stamp[]>(most_rows * knowledge_size)),
+      locations_of_rows_(std::make_unique<location_id[]>(most_rows)),
+      locations_(most_locations) {
   clear();
 }
 
@@ -51,11 +53,14 @@ location_id memory::create(thread_id by, std::uint64_t value) {
   made.creation = row(by)[by];
   made.creator = by;
   made.destroyed = false;
-  // The rows of earlier stores were made without it; the first ones are zero from clear().
-  for (std::int32_t index = first_free_row; index < rows_used_; ++index) {
-    row(index)[most_threads + where] = 0;
-  }
   return where;
+}
+
+knowledge memory::passed(std::int32_t index) noexcept {
+  location_id& known = locations_of_rows_[index];
+  std::fill(row(index) + most_threads + known, row(index) + most_threads + used_, 0);
+  known = used_;
+  return row(index);
 }
 
 bool memory::created_before(location_id where, thread_id reader) noexcept {
@@ -96,7 +101,7 @@ void memory::read(location_id where, std::size_t index, thread_id reader, bool a
   stamp& known = row(reader)[most_threads + where];
   known = std::max(known, from.at);
   if (acquire && from.passes_on >= 0) {
-    join(row(reader), row(from.passes_on));
+    join(row(reader), passed(from.passes_on));
   }
 }
 
@@ -115,7 +120,7 @@ void memory::write(location_id where, std::size_t index, std::uint64_t value, th
     passes_on = new_row();
     std::copy_n(row(writer), most_threads + used_, row(passes_on));
     if (continued >= 0) {
-      join(row(passes_on), row(continued));
+      join(row(passes_on), passed(continued));
     }
     ++row(writer)[writer];
   }
@@ -128,6 +133,7 @@ std::int32_t memory::new_row() {
     throw std::length_error("model: too many stores in one execution");
   }
   std::fill_n(row(rows_used_), most_threads + used_, 0);
+  locations_of_rows_[rows_used_] = used_;
   return rows_used_++;
 }
 
@@ -144,12 +150,12 @@ void memory::join_thread(thread_id who, thread_id ended) noexcept {
 }
 
 void memory::pass_on(std::int32_t to, thread_id from) noexcept {
-  join(row(to), row(from));
+  join(passed(to), row(from));
   ++row(from)[from];
 }
 
 void memory::take_over(thread_id to, std::int32_t from) noexcept {
-  join(row(to), row(from));
+  join(row(to), passed(from));
 }
 
 void memory::see_latest(thread_id who) noexcept {

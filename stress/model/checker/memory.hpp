@@ -109,6 +109,8 @@ class memory {
   [[nodiscard]] knowledge row(std::int32_t index) noexcept {
     return rows_.get() + static_cast<std::size_t>(index) * knowledge_size;
   }
+  /// A row behind the first ones, which may be older than some locations.
+  [[nodiscard]] knowledge passed(std::int32_t index) noexcept;
   [[nodiscard]] std::size_t oldest_from(location_id where, stamp known) const noexcept;
   void join(knowledge to, const stamp* from) const noexcept;
   void join_stamps(knowledge to, const stamp* from) const noexcept;
@@ -122,6 +124,7 @@ class memory {
   static constexpr std::int32_t first_free_row = total_order + 1;
 
   std::unique_ptr<stamp[]> rows_;
+  std::unique_ptr<location_id[]> locations_of_rows_;  ///< how many each row knows
   std::int32_t rows_used_ = 0;
   std::vector<location> locations_;
   location_id used_ = 0;
