@@ -46,6 +46,7 @@ TEST(KeyedUses, EachWayToAcquireKeepsToItsTime) {
   EXPECT_EQ(cause_of_call([&] { return pool.acquire_until("a", soon); }),
             acquire_failure::timed_out);
   EXPECT_EQ(pool.try_acquire_for("a", 5ms).failure(), acquire_failure::timed_out);
+  EXPECT_EQ(pool.try_acquire_until("a", soon).failure(), acquire_failure::timed_out);
 }
 
 TEST(KeyedUses, EachWayToAcquireHeedsItsToken) {
@@ -150,18 +151,31 @@ detached await_link(links& pool, const char* key, std::chrono::nanoseconds patie
   out.called = true;
 }
 
+detached await_result(links& pool, const char* key, std::chrono::nanoseconds patience,
+                      answer& out) {
+  auto result = co_await pool.co_try_acquire(std::string(key), patience);
+  if (result) {
+    out.lease = std::move(result.lease());
+  } else {
+    out.failure = result.failure();
+  }
+  out.called = true;
+}
+
 TEST(KeyedUses, CoroutinesWaitForTheirKey) {
   links pool(make_link, options_of(1, 1, maintenance::background));
   answer first;
   answer second;
-  answer late;
   await_link(pool, "a", 20s, first);
   ASSERT_TRUE(first.is_there());
   EXPECT_TRUE(first.lease);
   await_link(pool, "b", 20s, second);
-  await_link(pool, "c", 2ms, late);
-  ASSERT_TRUE(late.is_there());
-  EXPECT_EQ(late.failure, acquire_failure::timed_out);
+  for (const auto await : {await_link, await_result}) {
+    answer late;
+    await(pool, "c", 2ms, late);
+    ASSERT_TRUE(late.is_there());
+    EXPECT_EQ(late.failure, acquire_failure::timed_out);
+  }
   first.lease.reset();
   ASSERT_TRUE(second.is_there());
   EXPECT_TRUE(second.lease);

@@ -127,6 +127,11 @@ class keyed_resource_pool : public detail::pool_controls {
       const K& key, std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
     return acquire_at(detail::place::here(), key, timeout, std::move(stop));
   }
+  template <class K, class Clock, class Duration>
+  [[nodiscard, gnu::always_inline]] result_type try_acquire_until(
+      const K& key, std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
+    return acquire_at(detail::place::here(), key, moment, std::move(stop));
+  }
   template <class K, class Done, class Rep, class Period>
   [[gnu::always_inline]] void async_acquire(const K& key, Done done,
                                             std::chrono::duration<Rep, Period> timeout,
@@ -147,10 +152,14 @@ class keyed_resource_pool : public detail::pool_controls {
   [[nodiscard, gnu::always_inline]] auto co_acquire(const K& key,
                                                     std::chrono::duration<Rep, Period> timeout,
                                                     std::stop_token stop = {}) {
-    return detail::acquire_awaiter<R, lease_type, own_key>(
-        this->core(),
-        {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}},
-        {*this, Key(key)});
+    return wait_for<lease_type>(detail::place::here(), Key(key), timeout, std::move(stop));
+  }
+  /// The same with an acquire_result.
+  template <class K, class Rep, class Period>
+  [[nodiscard, gnu::always_inline]] auto co_try_acquire(const K& key,
+                                                        std::chrono::duration<Rep, Period> timeout,
+                                                        std::stop_token stop = {}) {
+    return wait_for<result_type>(detail::place::here(), Key(key), timeout, std::move(stop));
   }
 
   /// Calls `f(R&)` with a resource of that key; returns what it returns. Throws what it throws, and
@@ -283,6 +292,14 @@ class keyed_resource_pool : public detail::pool_controls {
     }
     decline.dismiss();
     return last;
+  }
+
+  template <class Result, class Rep, class Period>
+  auto wait_for(detail::place at, Key key, std::chrono::duration<Rep, Period> timeout,
+                std::stop_token stop) {
+    return detail::acquire_awaiter<R, Result, own_key>(
+        core(), {detail::deadline::after(timeout), std::move(stop), at, {}},
+        {*this, std::move(key)});
   }
 
   template <class K, class When>
