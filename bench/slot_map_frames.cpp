@@ -210,6 +210,6 @@ int main(int argc, char** argv) {
   bool same = table({"One object a loop, as dcm_pool", frames, loops, 1, 14'000}, rounds);
   // About 120,000, for 8 updates each.
   same &=
-      table({"15,000 objects a loop", frames, is_short ? 20 : 100, objects_per_frame, 15}, rounds);
+      table({"15,000 objects a loop", frames, is_short ? 4 : 100, objects_per_frame, 15}, rounds);
   return same ? EXIT_SUCCESS : EXIT_FAILURE;
 }
