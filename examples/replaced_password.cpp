@@ -29,7 +29,7 @@ struct connector {
 bool change_password(connection_pool& db, const server& to, const std::string& password) {
   db.replace_factory(connector{&to, password});  // connections in use end when they come back
   const auto tried = db.try_acquire_for(5s);
-  std::cout << password << (tried ? " works" : " does not work") << '\n';
+  std::cout << password << ": " << (tried ? "works" : to_string(tried.failure())) << '\n';
   return static_cast<bool>(tried);
 }
 // [/snippet]
@@ -52,7 +52,7 @@ int main() try {
 }
 
 // Prints:
-//   new works
-//   typo does not work
-//   new works
+//   new: works
+//   typo: create failed
+//   new: works
 //   2 flushed

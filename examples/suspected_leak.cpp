@@ -21,13 +21,14 @@ lido::resource_pool_options watched() {
   return {.max_size = 8,
           .name = "db",
           .report_leak_after = 20ms,  // rather a minute
-          .on_event = report,
-          .maintenance = lido::maintenance::by_tick};
+          .on_event = report};
 }
 // [/snippet]
 
 int main() try {
-  lido::resource_pool<connection> db([] { return connection(); }, watched());
+  auto options = watched();
+  options.maintenance = lido::maintenance::by_tick;  // this program says when the pool looks
+  lido::resource_pool<connection> db([] { return connection(); }, options);
   auto kept = db.acquire();
   auto wanted = db.acquire();
   wanted.expect_long_use();
