@@ -397,6 +397,7 @@ bool pool_state::begin_create(slot_group& group) noexcept {
   }
   (void)slot->move(resource_state::creating);
   slot->maker = group.hooks.get();
+  slot->can_reset.set(slot->maker->can_reset());
   slot->key_hash.set(group.key_hash);
   slot->epoch.set(group.epoch());
   slot->record.task = slot_task::create;

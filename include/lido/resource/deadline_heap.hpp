@@ -65,8 +65,8 @@ class deadline_heap {
   }
 
  private:
-  static links& of(T& one) noexcept { return one; }
-  static const links& of(const T& one) noexcept { return one; }
+  static links& of(T& one) noexcept { return static_cast<links&>(one); }
+  static const links& of(const T& one) noexcept { return static_cast<const links&>(one); }
 
   /// One heap of two, of which each may be null. Requires: neither has a sibling.
   static T* meld(T* one, T* other) noexcept {

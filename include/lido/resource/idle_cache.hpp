@@ -188,7 +188,7 @@ class idle_cache {
   void release(const slot_grant& grant) noexcept {
     pool_slot& slot = *grant.slot;
     const nanos now = gate_.now();
-    if (!slot.count_use(gate_.life.max_uses) || slot.maker->can_reset() ||
+    if (!slot.count_use(gate_.life.max_uses) || slot.can_reset.get() ||
         slot.is_over(now, epoch()) || was_unwound(slot)) [[unlikely]] {
       release_slow(grant);
       return;

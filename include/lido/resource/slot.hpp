@@ -114,7 +114,7 @@ class relaxed {
 ///
 /// Memory ordering: what was done to a resource in one state is visible in the next (1, 2).
 /// Progress: wait-free, except `mark`, which is lock-free.
-class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
+class alignas(no_false_sharing) pool_slot {
   atomic<std::uint64_t> word_{0};
 
  public:
@@ -133,15 +133,16 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
   /// it discards however it ends.
   relaxed<int> unwinding;
   relaxed<bool> resets_by_pool;  ///< the pool's threads reset it after this lease
+  relaxed<bool> can_reset;       ///< as `maker` has it
   relaxed<nanos> last_used;
   relaxed<nanos> looked_after;       ///< used or validated
   relaxed<nanos> held_since{never};  ///< `never`: on its way to its holder
   relaxed<const void*> address;
-  relaxed<nanos> quiet_for;  ///< reports of this lease come so much later; `never`: none come
-  relaxed<nanos> born;
-  factory_hooks* maker = nullptr;  ///< of the resource, or of the create; set by the kernel
-  std::uint32_t number = 0;        ///< constant
+  relaxed<nanos> quiet_for;        ///< reports of this lease come so much later; `never`: none come
   pool_slot_record record;         ///< under the mutex; the owner may read `cache`
+  factory_hooks* maker = nullptr;  ///< of the resource, or of the create; set by the kernel
+  relaxed<nanos> born;
+  std::uint32_t number = 0;  ///< constant
   // NOLINTEND(*-non-private-member-variables-in-classes)
 
   pool_slot() noexcept = default;
@@ -155,6 +156,9 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
     return slot_word(word_.load(std::memory_order_seq_cst));
   }
   [[nodiscard]] resource_state state() const noexcept { return word().state(); }
+  /// Of the heap that it may be in.
+  [[nodiscard]] explicit operator heap_hook<pool_slot>&() noexcept { return in_heap_; }
+  [[nodiscard]] explicit operator const heap_hook<pool_slot>&() const noexcept { return in_heap_; }
 
   // ---- any thread -------------------------------------------------------------------------------
 
@@ -270,6 +274,8 @@ class alignas(no_false_sharing) pool_slot : public heap_hook<pool_slot> {
     return word_.compare_exchange_strong(bits, to.bits(), std::memory_order_seq_cst,
                                          std::memory_order_relaxed);
   }
+
+  heap_hook<pool_slot> in_heap_;
 };
 
 /// A slot, and the ticket of its present use.
