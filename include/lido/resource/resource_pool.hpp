@@ -150,15 +150,15 @@ class resource_pool : public detail::pool_controls {
   /// all others are in use: for health checks and the like.
   template <class Rep, class Period>
   [[nodiscard, gnu::always_inline]] lease_type acquire_urgent(
-      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
-    return try_acquire_urgent(timeout, std::move(stop)).value();
+      std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) {
+    return try_acquire_urgent(timeout, stop).value();
   }
   /// The same, but failures are returned.
   template <class Rep, class Period>
   [[nodiscard, gnu::always_inline]] result_type try_acquire_urgent(
-      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) noexcept {
+      std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) noexcept {
     return result_type(core().acquire({.until = detail::deadline::after(timeout),
-                                       .stop = std::move(stop),
+                                       .stop = stop,
                                        .at = detail::place::here(),
                                        .group = {},
                                        .is_urgent = true}));

@@ -108,9 +108,8 @@ std::uint64_t load(location_id where, memory_order order, place from) {
     memory.enter_total_order(here.self(), where);
   }
   const std::uint64_t value = memory.stores(where)[newest - back].value;
-  record(where, from, [&] {
-    return fmt::format("load {} = {}{}", name_of(order), readable(value), age(back));
-  });
+  record(where, from,
+         [&] { return fmt::format("load {} = {}{}", name_of(order), readable(value), age(back)); });
   return value;
 }
 
@@ -264,10 +263,10 @@ bool compare_exchange(location_id where, std::uint64_t& expected, std::uint64_t 
   const std::string_view why = found == expected ? " for no reason" : "";
   expected = found;
   record(where, from, [&] {
-    return end.succeeds ? fmt::format("CAS {} {} -> {}", name_of(order), readable(found),
-                                      readable(desired))
-                        : fmt::format("CAS {} failed{}, {} found{}", name_of(order), why,
-                                      readable(found), age(newer));
+    return end.succeeds
+               ? fmt::format("CAS {} {} -> {}", name_of(order), readable(found), readable(desired))
+               : fmt::format("CAS {} failed{}, {} found{}", name_of(order), why, readable(found),
+                             age(newer));
   });
   return end.succeeds;
 }
