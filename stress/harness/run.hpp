@@ -55,9 +55,10 @@ class run {
     return !over();
   }
 
-  /// A generator of its own for each thread and round.
+  /// A generator of its own for each thread and round; time that begins anew draws other numbers.
   [[nodiscard]] random generator(unsigned thread, unsigned round = 0) const {
-    const std::uint64_t stream = std::uint64_t{thread} << 32U | round;
+    const std::uint64_t stream =
+        std::uint64_t{repeats_} << 48U | std::uint64_t{thread} << 32U | round;
     return random(
         static_cast<std::uint32_t>(options_.seed ^ (stream * 0x9E3779B97F4A7C15U >> 32U)));
   }
