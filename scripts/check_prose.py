@@ -24,9 +24,8 @@ MOST_WORDS = 30
 REPLACED_SOON = (
     "include/lido/magazine", "src/magazine", "tests/magazine",
     "include/lido/object", "tests/object",
-    "include/lido/resource", "src/resource", "tests/resource", "stress/resource", "stress/model/scenarios",
     "include/lido/debug", "src/debug", "tests/debug",
-    "include/lido/connect", "src/connect", "tests/connect",
+    "stress/model/scenarios",
 )
 
 PERSON = (r"(?:people|persons?|users?|programmers?|readers?|newcomers?|developers?|engineers?|authors?|maintainers?|"
