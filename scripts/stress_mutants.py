@@ -33,7 +33,7 @@ COME_BY = {
     "concurrent_slot_maps": r"^stress\.slot_map\.",
     "pool_kernel": r"^stress\.resource\.",
     "resource_pools": r"^stress\.resource\.",
-    "keyed_resource_pools": r"^stress\.resource\.(keys|nobody)_",
+    "keyed_resource_pools": r"^stress\.resource\.(keys|no_waiter_beside)_",
 }
 
 

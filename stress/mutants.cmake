@@ -86,7 +86,7 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   lido_mutant(hoarding_key "" resource/keys_share_one_limit --threads 6 --patience 3 --seconds 2)
   lido_mutant(unmarked_eviction "" resource/keys_share_one_limit --threads 6 --patience 3 --total 1 --each 1 --keys 3
               --faults 0 --ticks 0)
-  lido_mutant(hoarding_key .nobody_waits_beside_room resource/nobody_waits_beside_room --patience 1)
+  lido_mutant(hoarding_key .no_waiter_beside_room resource/no_waiter_beside_room --patience 1)
   # No rule that the model knows: it has no processes. Fuzzed, for where all threads get but one processor.
   foreach(rule IN ITEMS survivor_forgotten trust_busy carry_for_ever)
     lido_mutant(${rule} "" fault/forked_child_has_what_was_free --pool revocable)
@@ -115,8 +115,8 @@ set(breakable_drivers
     object/history_is_linearizable
     object/kept_object_lives_once
     resource/keys_share_one_limit
+    resource/no_waiter_beside_room
     resource/no_waiter_is_forgotten
-    resource/nobody_waits_beside_room
     slot_map/compaction_beside_iteration
     slot_map/history_is_linearizable
     slot_map/important_value_stays

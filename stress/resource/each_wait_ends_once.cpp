@@ -1,8 +1,8 @@
-/// Tries to break: every wait ends exactly once, with a resource or the right reason for none, and
-/// in the end nothing is lost; whoever waits, and whatever else happens at that moment.
+/// Tries to break: every wait ends exactly once, with a resource or with the right error, and no
+/// resource is lost. This holds for waiters of every kind, and beside any other event.
 ///
-/// Coroutines, handlers, futures and threads wait in one queue, on a pool of threads. Beside each
-/// wait somebody gives a resource back, asks a token to stop, or signals the slot of the operation.
+/// Coroutines, handlers, futures and threads wait in one queue, on a pool of threads. During each
+/// wait another thread releases a resource, requests a stop, or signals the operation's slot.
 #include <chrono>
 #include <coroutine>
 #include <exception>
@@ -41,12 +41,12 @@ struct settings {
   unsigned pool_threads = 4;
   unsigned mode = 0;
   unsigned faults = 16;
-  unsigned patience = 60;  // so long that who runs out of it has been forgotten
+  unsigned patience = 60;  // so long that a wait which runs out of it was forgotten
 };
 
 using wait_pointer = std::shared_ptr<waits::wait>;
 
-/// Runs until it is done, for nobody.
+/// A coroutine that starts at once and that no coroutine awaits.
 struct detached {
   // NOLINTBEGIN(readability-identifier-naming,readability-convert-member-functions-to-static): the
   // language's names
@@ -89,7 +89,7 @@ net::awaitable<void> in_awaitable(pool_type& pool, wait_pointer mine, std::stop_
 #endif
 
 #if defined(LIDO_STRESS_RACES)
-/// The time-out of such a wait is a timer's: the first of the two cancels the other.
+/// A timer is the timeout of such a wait: the first of the two to end cancels the other.
 net::awaitable<void> in_race(pool_type& pool, wait_pointer mine) {
   using namespace net::experimental::awaitable_operators;
   net::steady_timer timer(co_await net::this_coro::executor, mine->time());
@@ -122,7 +122,7 @@ class worker {
  private:
   static constexpr unsigned most_at_once = 64;
 
-  /// Somebody waits, while a resource comes back and the wait is stopped at about the same moment.
+  /// Begins a wait, and at about the same moment releases a resource and stops the wait.
   void step() {
     const way how = waits::ways.at(random_() % waits::ways.size());
     const limits within = draw_limits(how);
@@ -147,7 +147,7 @@ class worker {
     return {.time = patience_, .is_stopped = draw == 1};
   }
 
-  /// A token that is asked to stop by another thread, if that is how the wait ends.
+  /// If the wait is to be stopped, another thread requests the stop of the token.
   std::stop_token stop_of(const limits& within) {
     std::stop_source stop;
     if (within.is_stopped) {
@@ -187,13 +187,13 @@ class worker {
     mine->end(pool_.try_acquire_for(mine->time(), stop));
   }
 
-  /// A result: of an error that the future throws two threads would have a part, and the standard
-  /// library counts these where ThreadSanitizer does not see it.
+  /// Asks for a result, not an exception. Two threads would share the exception, and
+  /// ThreadSanitizer does not see the standard library's reference count.
   void in_future(const wait_pointer& mine, const std::stop_token& stop) {
     mine->end(lido::async_try_acquire(pool_, mine->time(), net::use_future, stop).get());
   }
 
-  /// Whose operations follow one another, as slots and their signals have to.
+  /// Begins a wait in a strand, since signals must not overlap with the operation of their slot.
   void begin_on_strand([[maybe_unused]] way how, [[maybe_unused]] const wait_pointer& mine,
                        [[maybe_unused]] const limits& within) {
 #if defined(LIDO_STRESS_SLOTS)
@@ -241,7 +241,7 @@ class worker {
   stress::random random_;
 };
 
-/// Until all waiters have been told.
+/// Runs the workers, and returns when all waits have ended.
 void load(world& all, pool_type& pool, const settings& settings) {
   all.run.in_threads(all.run.options().threads,
                      [&](unsigned thread) { worker(all, pool, thread, settings).work(); });
@@ -254,7 +254,7 @@ void load(world& all, pool_type& pool, const settings& settings) {
   }
 }
 
-/// All can be had at once, and then nothing is left.
+/// Checks that all resources can be acquired at once, and that nothing is left after the close.
 void check_end(const stress::run& run, pool_type& pool, const settings& settings) {
   std::vector<lease_type> everything;
   try {
@@ -271,7 +271,7 @@ void check_end(const stress::run& run, pool_type& pool, const settings& settings
 }
 
 void torture(world& all, std::atomic<int>& alive, const settings& settings) {
-  // Leases wander from thread to thread here, so who holds what says nothing.
+  // Leases move between threads here, so the pool cannot tell which thread holds what.
   pool_type pool(waits::random_factory(settings.faults, alive),
                  {.max_size = settings.size,
                   .retry_first = 1ms,

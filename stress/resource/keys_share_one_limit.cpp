@@ -1,9 +1,9 @@
-/// Tries to break: over all keys there are never more resources than the total allows, of one key
-/// never more than its own limit, and nobody waits for room that another key does not use.
+/// Tries to break: all keys together never have more resources than the total, and no key has more
+/// than its own limit. No waiter waits for room that another key does not use.
 ///
-/// More threads than resources, more keys than the total, factories that fail at random, waits that
-/// are cancelled or run out in the moment of being served, and one thread that ticks, flushes,
-/// kills what others have.
+/// There are more threads than resources, and more keys than the total. Factories fail at random,
+/// and waits are cancelled or time out while they are served. One thread ticks, flushes, and kills
+/// leased resources.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -28,12 +28,12 @@ struct settings {
   unsigned each = 2;
   unsigned keys = 6;
   unsigned faults = 16;
-  unsigned ticks = 1;  // without them nobody looks at the pool, either
+  unsigned ticks = 1;  // 0: no thread calls tick
   unsigned mode = 1;
-  unsigned patience = 60;  // so long that who runs out of it has been forgotten
+  unsigned patience = 60;  // so long that a wait which runs out of it was forgotten
 };
 
-/// What is alive, counted from before a create to after a destroy.
+/// The resources that are alive, counted from before `create` until after `destroy`.
 struct census {
   std::atomic<unsigned> all{0};
   std::array<std::atomic<unsigned>, most_keys> of_key{};
@@ -124,7 +124,7 @@ class worker {
         cancelled_wait(key);
         break;
       case 3:
-        if (settings_.ticks != 0) {  // which callbacks need
+        if (settings_.ticks != 0) {  // callbacks need ticks
           by_callback(key);
         }
         break;
@@ -150,7 +150,7 @@ class worker {
     }
   }
 
-  /// The callback may be called when this worker has ended.
+  /// The callback may run after this worker has ended.
   void by_callback(unsigned key) {
     ++totals_.callbacks;
     pool_.async_acquire(
@@ -205,7 +205,7 @@ class worker {
   stress::random random_;
 };
 
-/// Until the workers have ended.
+/// Ticks, flushes and kills until the workers have ended.
 void meddle(stress::run& run, pool_type& pool, const settings& settings,
             const std::atomic<unsigned>& working) {
   stress::random random = run.generator(0);

@@ -1,8 +1,8 @@
 /// Tries to break: no resource has two users, none is lost, no waiter is forgotten.
 ///
-/// More threads than resources, factories that fail at random, waits that are cancelled or run out
-/// in the moment of being served, callbacks, urgent acquires, and one thread that kills what others
-/// have, flushes, resizes, suspends.
+/// There are more threads than resources. Factories fail at random, and waits are cancelled or time
+/// out while they are served. There are callbacks and urgent acquires. One thread flushes, resizes
+/// and suspends the pool, and kills leased resources.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -27,10 +27,10 @@ struct settings {
   unsigned reserve = 0;
   unsigned resets = 1;
   unsigned leave = 0;
-  unsigned patience = 60;  // so long that who runs out of it has been forgotten
+  unsigned patience = 60;  // so long that a wait which runs out of it was forgotten
 };
 
-/// Fails in one of `faults` calls; counts what lives.
+/// One in `faults` of its calls fails. It counts the resources that are alive.
 class random_factory {
  public:
   explicit random_factory(unsigned faults) : faults_(faults) {}
@@ -58,7 +58,7 @@ class random_factory {
   std::shared_ptr<std::atomic<int>> alive_ = std::make_shared<std::atomic<int>>(0);
 };
 
-/// Has no say in what comes back: nobody looks at it before it is idle again.
+/// Has no `reset`, so that a released resource becomes idle unseen.
 class without_reset {
  public:
   explicit without_reset(random_factory all) : all_(std::move(all)) {}
@@ -145,7 +145,7 @@ class worker {
     }
   }
 
-  /// Nothing else can go wrong here: no thread waits that has a resource.
+  /// Any other failure is wrong, since no thread that waits holds a resource.
   void count(const lido::acquire_result<stress::owned>& failed) {
     if (failed.failure() == lido::acquire_failure::timed_out) {
       ++totals_.timed_out;
@@ -168,7 +168,7 @@ class worker {
 
   void by_callback() {
     ++totals_.callbacks;
-    // The callback may be called when this worker has ended.
+    // The callback may run after this worker has ended.
     pool_.async_acquire(
         [&run = run_, &pool = pool_, &totals = totals_,
          user = 1000 + me_](lido::acquire_result<stress::owned> got) {
@@ -201,7 +201,7 @@ class worker {
   stress::random random_;
 };
 
-/// Each may be back meanwhile, with the next, or gone.
+/// Each resource may meanwhile be idle, in another lease, or destroyed.
 void kill_what_is_lent(pool_type& pool) {
   for (int round = 0; round < 100; ++round) {
     for (const lido::lease_info& lent : pool.leases()) {
@@ -210,7 +210,7 @@ void kill_what_is_lent(pool_type& pool) {
   }
 }
 
-/// Does to the pool as a whole what can be done.
+/// Flushes, resizes, suspends and ticks the pool until the run is over.
 void meddle(stress::run& run, pool_type& pool, unsigned size) {
   stress::random random = run.generator(0);
   while (!run.over()) {
@@ -241,7 +241,7 @@ void meddle(stress::run& run, pool_type& pool, unsigned size) {
   pool.resize(size);
 }
 
-/// Workers, the meddler, and a thread that ticks until all waiters are served.
+/// Runs the workers, the meddler, and a thread that ticks until all waiters are served.
 void load(stress::run& run, pool_type& pool, totals& totals, const settings& settings) {
   const std::chrono::seconds patience(settings.patience);
   std::atomic<bool> done{false};
@@ -289,7 +289,7 @@ void check_end(const stress::run& run, pool_type& pool, const totals& totals,
 template <class Factory>
 void work_with(stress::run& run, const Factory& factory, const settings& settings) {
   totals totals;
-  // No waiter has as much time as an answer might take.
+  // A validation may take longer than any waiter has time.
   const std::chrono::seconds longest_answer(settings.leave != 0 ? 2 * settings.patience : 5);
   pool_type pool(
       factory,

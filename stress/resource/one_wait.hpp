@@ -30,14 +30,14 @@ using pool_type = lido::resource_pool<stress::owned>;
 using lease_type = lido::resource_lease<stress::owned>;
 using result_type = lido::acquire_result<stress::owned>;
 
-/// How somebody waits.
+/// The kinds of waits.
 enum class way : unsigned { thread, callback, coroutine, handler, slot, future, awaitable, race };
 
 constexpr std::array names{"thread", "callback", "coroutine", "handler",
                            "slot",   "future",   "awaitable", "race"};
 
-/// What this compiler and this Asio have. Clang 14 has no coroutines that Asio knows, Asio before
-/// 1.19 has no slots.
+/// The kinds that this compiler and this version of Asio support. Asio does not support coroutines
+/// with Clang 14, nor slots before 1.19.
 constexpr std::array ways {
   way::thread, way::callback, way::coroutine, way::handler, way::future,
 #if defined(LIDO_STRESS_SLOTS)
@@ -70,7 +70,7 @@ class random_factory {
   std::shared_ptr<std::atomic<unsigned>> calls_ = std::make_shared<std::atomic<unsigned>>(1);
 };
 
-/// What all waits have in common.
+/// What all waits share.
 struct world {
   stress::run& run;
   net::thread_pool& threads;
@@ -78,7 +78,7 @@ struct world {
   std::atomic<std::uint64_t> timed_out{0}, cancelled{0};
   std::array<std::atomic<std::uint64_t>, names.size()> served_by_way{}, refused_by_way{};
 
-  /// Each way has ended well, and not well.
+  /// Whether each kind has been served and refused, and some wait timed out and was cancelled.
   [[nodiscard]] bool has_happened() const {
     return timed_out > 0 && cancelled > 0 && std::all_of(ways.begin(), ways.end(), [this](way one) {
              const auto index = static_cast<unsigned>(one);
@@ -87,7 +87,7 @@ struct world {
   }
 };
 
-/// What ends a wait that gets nothing.
+/// What may end a wait that is not served.
 struct limits {
   std::chrono::nanoseconds time{0};
   bool is_brief = false;
@@ -100,8 +100,7 @@ inline void spin(unsigned turns) {
   }
 }
 
-/// One wait. Belongs to whatever carries it on, and when the last of that has gone it has ended
-/// once.
+/// One wait. Its carriers share it; when the last of them is destroyed, it must have ended once.
 class wait {
  public:
   wait(world& of, way how, const limits& within)

@@ -1,8 +1,8 @@
-/// Tries to break: whatever happens to a backend, to waiters and to the pool itself, nothing
-/// is lost, nobody is forgotten, every wait ends in time, and the pool serves again once it can.
+/// Tries to break: no event in a backend, a waiter or the pool loses a resource or forgets a
+/// waiter. Every wait ends in time, and the pool serves again as soon as it can.
 ///
-/// Threads ask a real server through one pool, with short deadlines and stop tokens; others wait by
-/// the thousand; one thread harms the server and heals it, one meddles with the pool.
+/// Threads use a real server through one pool, with short deadlines and stop tokens. Thousands of
+/// callbacks wait beside them. One thread harms and heals the server, another changes the pool.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -79,7 +79,7 @@ class asker {
     }
   }
 
-  /// Dozens that are told to stop in one moment, and this thread with them, if it waits by then.
+  /// Dozens of waits are stopped at once, together with this thread if it waits by then.
   void storm() {
     const auto pool = of_.pool();
     chaos::storm storm(all_, bound_ + pool->slack());
@@ -88,8 +88,7 @@ class asker {
     wait(50ms, storm.token());
   }
 
-  /// In a storm hardly any thread is served: here one is told to stop at about the moment at which
-  /// it is.
+  /// Stops waits at about the moment at which they are served, which storms hardly ever do.
   void stop_beside_service() {
     std::stop_source stop;
     const std::jthread canceller = after_a_moment([&stop] { stop.request_stop(); });
@@ -115,7 +114,7 @@ class asker {
   std::uint64_t asked_ = 0;
 };
 
-/// Thousands that wait at once, for some milliseconds each.
+/// Thousands of callbacks wait at once, each for some milliseconds.
 void crowd(stress::run& run, subject& of, record& all, const settings& settings) {
   stress::random random = run.generator(1000);
   while (!run.over()) {
@@ -138,8 +137,8 @@ void crowd(stress::run& run, subject& of, record& all, const settings& settings)
   }
 }
 
-/// Waiters are refused only where a pool has nothing left that may come back: so what it has
-/// goes, too.
+/// Makes waiters see a permanent failure. A pool refuses them only if no resource may come back, so
+/// all resources are flushed, too.
 void lock_out(subject& of, chaos::pool_type& pool, record& all) {
   of.lock_out(/*on=*/true);
   ++all.flushes;
@@ -201,8 +200,8 @@ void meddle(stress::run& run, subject& of, record& all) {
   }
 }
 
-/// In the main thread: a server goes when the thread that started it does. How long it took to
-/// serve again is only of interest where nobody could be served.
+/// Runs in the main thread, since a server ends with the thread that started it. The time to
+/// recover is noted only after faults that stop the service.
 void harm(stress::run& run, chaos::backend& server, record& all, unsigned outage) {
   stress::random random = run.generator(1002);
   while (!run.over()) {
@@ -223,8 +222,7 @@ void harm(stress::run& run, chaos::backend& server, record& all, unsigned outage
   }
 }
 
-/// Those that are refused since a create has just failed for good ask again: that is no resource
-/// lost.
+/// Asks again after a permanent failure of `create`, which loses no resource.
 lease_type acquire_in_the_end(subject& of, record& all, clock::time_point patience) {
   for (;;) {
     try {
@@ -239,7 +237,7 @@ lease_type acquire_in_the_end(subject& of, record& all, clock::time_point patien
   }
 }
 
-/// With everything healed: all can be had at once, and then nothing is left.
+/// With the server healed, all resources can be acquired at once, and the close leaves none.
 void check_pool(const stress::run& run, subject& of, record& all) {
   const auto pool = of.pool();
   (*pool)->resize(of.size());
@@ -261,7 +259,7 @@ void check_pool(const stress::run& run, subject& of, record& all) {
   }
 }
 
-/// When both ends of the last connection are closed.
+/// Counts once both ends of the last connection are closed.
 chaos::belongings at_rest() {
   chaos::belongings last;
   for (int same = 0; same < 20; ++same) {
@@ -300,7 +298,7 @@ int main(int argc, char** argv) {
   line.add("--sabotage", settings.sabotage, "1: lose some connections, to see that it is noticed");
   line.parse(argc, argv);
 
-  // Made before the census: what it has is its own.
+  // Made before the first count, which includes what the server has.
   const auto server = settings.redis != 0      ? chaos::make_redis()
                       : settings.postgres != 0 ? chaos::make_postgres()
                                                : chaos::make_echo();
@@ -309,9 +307,9 @@ int main(int argc, char** argv) {
     return EXIT_SUCCESS;
   }
   stress::run run(settings.run);
-  // What client libraries keep is not a leak, nor is what sanitizers start with the first thread.
+  // Client libraries keep things, and sanitizers start a thread with the first one: neither leaks.
   (void)server->connect({clock::now() + 5s, {}});
-  record all;  // with a thread of its own
+  record all;  // has a thread of its own
   const chaos::belongings before = at_rest();
   {
     subject of(chaos::random_factory(*server, all, settings.faults, settings.sabotage != 0),

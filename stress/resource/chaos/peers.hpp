@@ -19,7 +19,7 @@ class link {
   link& operator=(const link&) = delete;
   virtual ~link() = default;
 
-  /// Asks, and gets the right answer within a fraction of a second. False: of no use any more.
+  /// Whether the right answer comes within a fraction of a second. Otherwise the link is useless.
   [[nodiscard]] virtual bool ask(const std::string& word) = 0;
   [[nodiscard]] virtual bool validate(const lido::create_context& context) = 0;
   [[nodiscard]] virtual bool reset() = 0;
@@ -28,8 +28,8 @@ class link {
 /// What was done to a backend.
 struct fault {
   std::string_view kind;
-  /// Nobody is served until `heal`. Not so where only connections end and new ones can be had at
-  /// once, or where the server recovers by itself: then `heal` changes nothing.
+  /// No request succeeds until `heal`. False if only connections end and new ones can be made at
+  /// once, or if the server recovers by itself. `heal` changes nothing then.
   bool stops_service;
 };
 
@@ -42,16 +42,16 @@ class backend {
 
   /// Throws what the factory of its kind throws.
   [[nodiscard]] virtual std::unique_ptr<link> connect(const lido::create_context& context) = 0;
-  /// Does something bad to it, and says what; from one thread.
+  /// Harms the backend and returns what it did. Call it from one thread only.
   virtual fault harm(stress::random& random) = 0;
   virtual void heal() = 0;
 };
 
-/// In this process: hangs up, falls silent, refuses, speaks unasked; and leaves connections
-/// half-open, as a machine without its cable or one whose power was cut.
+/// A server in this process. It closes connections, falls silent, refuses, speaks unasked, and
+/// leaves connections half-open, as after a power cut or without a cable.
 [[nodiscard]] std::unique_ptr<backend> make_echo();
 
-/// Processes: killed and started anew, stopped, their clients killed. Null where there are none.
+/// Server processes: killed and restarted, stopped, their clients killed. Null if not installed.
 [[nodiscard]] std::unique_ptr<backend> make_redis();
 [[nodiscard]] std::unique_ptr<backend> make_postgres();
 

@@ -24,7 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 using result_pointer = std::unique_ptr<PGresult, decltype(&PQclear)>;
 
-/// The first result of a query within a fraction of a second, or null.
+/// The first result of a query, or null if none comes within a fraction of a second.
 result_pointer ask_in_time(PGconn* connection, const char* query, const char* value) {
   const auto end = std::chrono::steady_clock::now() + 200ms;
   if (PQsendQueryParams(connection, query, value != nullptr ? 1 : 0, nullptr, &value, nullptr,
@@ -67,9 +67,9 @@ class postgres_link : public link {
   lido::postgres_connection connection_;
 };
 
-/// What it does to the server is what happens to servers: one of its processes is killed, so that
-/// it ends all others and recovers; all of them are killed, and it is started anew and recovers;
-/// all of them stop; it is told to end sessions; it is restarted.
+/// Harms the server as happens in operation. It kills one process, after which the server ends the
+/// others and recovers. It kills all processes and restarts the server, or stops all of them. It
+/// ends sessions, or restarts the server.
 class postgres_backend : public backend {
  public:
   [[nodiscard]] std::unique_ptr<link> connect(const lido::create_context& context) override {
@@ -80,7 +80,7 @@ class postgres_backend : public backend {
     switch (random() % 5) {
       case 0:
         kill_one();
-        return {"one_killed", /*stops_service=*/false};  // it recovers by itself, and soon
+        return {"one_killed", /*stops_service=*/false};  // it soon recovers by itself
       case 1:
         stopped_ = sessions("pid");
         server_.process().signal(SIGSTOP);
@@ -116,8 +116,8 @@ class postgres_backend : public backend {
     }
   }
 
-  /// Of each session but the own one; the numbers in the first column. None if the server is too
-  /// busy, or recovers.
+  /// Applies `what` to every session but its own, and returns the first column. Returns none if the
+  /// server is busy or recovers.
   std::vector<pid_t> sessions(const std::string& what) {
     const std::string query = "SELECT " + what +
                               " FROM pg_stat_activity WHERE backend_type = 'client backend' "
@@ -135,8 +135,8 @@ class postgres_backend : public backend {
     return found;
   }
 
-  // A number that was another's a moment ago is of a process of the same server, or of none: they
-  // are given out in turn.
+  // The system assigns process numbers in turn. A stale one belongs to the same server, or to no
+  // process.
   void signal_stopped(int number) const {
     for (const pid_t one : stopped_) {
       (void)::kill(one, number);

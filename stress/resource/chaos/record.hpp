@@ -26,11 +26,11 @@ using stress::heartbeat;
 
 struct record {
   std::atomic<std::uint64_t> served{0};     ///< requests with the right answer
-  std::atomic<std::uint64_t> failed{0};     ///< with none, or a wrong one
+  std::atomic<std::uint64_t> failed{0};     ///< requests with no answer, or a wrong one
   std::atomic<std::uint64_t> refused{0};    ///< acquires that ended with an error
   std::atomic<std::uint64_t> cancelled{0};  ///< of these, by a stop token
   std::atomic<std::uint64_t> most_cancelled_at_once{0};
-  std::atomic<std::uint64_t> refused_for_good{0};  ///< of these, since `create` failed for good
+  std::atomic<std::uint64_t> refused_for_good{0};  ///< of these, by a permanent failure
   std::atomic<std::uint64_t> faults{0};            ///< of the backend
   std::atomic<std::uint64_t> thrown_creates{0};    ///< by the factory, at random
   std::atomic<std::uint64_t> permanent_failures{0};
@@ -45,14 +45,14 @@ struct record {
   std::atomic<std::int64_t> slowest_connect_ms{0};
   std::atomic<std::uint64_t> callbacks{0};
   std::atomic<std::uint64_t> called{0};
-  std::atomic<std::uint64_t> most_waiting{0};  ///< at once
+  std::atomic<std::uint64_t> most_waiting{0};  ///< most waiters at once
   std::atomic<std::uint64_t> late{0};          ///< waits that ended later than the bound allows
-  std::atomic<std::int64_t> alive{0};          ///< connections that were made and not ended
+  std::atomic<std::int64_t> alive{0};          ///< connections made and not yet ended
   std::atomic<std::int64_t> worst_late_us{0};
   heartbeat pulse;
 
-  /// A wait that was to end by `deadline` has ended. What the machine stood still meanwhile does
-  /// not count.
+  /// Notes the end of a wait whose deadline was `deadline`. Time in which the whole machine stood
+  /// still does not count.
   void note_end(clock::time_point deadline, std::chrono::milliseconds bound) {
     const auto moment = clock::now();
     auto over = moment - deadline;
@@ -86,13 +86,13 @@ struct record {
     ++faults;
     ++faults_by_kind_[kind];
   }
-  /// Of the thread that notes them.
+  /// Call it from the thread that notes faults.
   [[nodiscard]] const std::map<std::string_view, std::uint64_t>& faults_by_kind() const {
     return faults_by_kind_;
   }
 
-  /// From `heal` to the next request with an answer, after what stopped the service: elsewhere it
-  /// would be the time from one request to the next.
+  /// Notes the time from `heal` to the next answered request. Only after faults that stop the
+  /// service; otherwise it would be the time between two requests.
   void note_recovery(clock::duration took) {
     const std::lock_guard guard(mutex_);
     recoveries_.push_back(took);
@@ -124,7 +124,7 @@ inline std::int64_t count_entries(const char* folder) {
                        std::filesystem::directory_iterator());
 }
 
-/// What a process has that it may leak.
+/// What a process may leak.
 struct belongings {
   std::int64_t threads = count_entries("/proc/self/task");
   std::int64_t files = count_entries("/proc/self/fd");

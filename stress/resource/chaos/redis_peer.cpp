@@ -71,7 +71,7 @@ class redis_backend : public backend {
     try {
       (void)factory_.create({std::chrono::steady_clock::now() + 5s, {}})
           .ask("CLIENT KILL TYPE normal SKIPME yes");
-    } catch (const std::runtime_error&) {  // too busy, then
+    } catch (const std::runtime_error&) {  // the server is too busy
     }
   }
 

@@ -1,5 +1,5 @@
 /// @file
-/// Many that wait with one stop token, and are told to stop all at once.
+/// Many waits with one stop token, all of them stopped at once.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ class storm {
 
   storm(record& all, std::chrono::milliseconds bound) : crew_(std::make_shared<crew>(all, bound)) {}
 
-  /// Who is served meanwhile keeps what it got until the storm is over: otherwise a few resources
-  /// that go from hand to hand would serve all of them before they are told to stop.
+  /// A callback that is served keeps its lease until the storm is over. Otherwise a few resources
+  /// that pass from one to the next would serve all callbacks before the stop.
   void gather(pool_type& pool) {
     for (unsigned i = 0; i < size; ++i) {
       ++crew_->all.callbacks;
@@ -42,7 +42,7 @@ class storm {
   [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
 
  private:
-  /// So late that a wait ends by the token, or is served, or refused; never for lack of time.
+  /// So late that a wait is stopped, served or refused, but never times out.
   static constexpr std::chrono::seconds far_off{20};
 
   struct crew {
@@ -61,7 +61,7 @@ class storm {
       ++all.called;
     }
 
-    /// What was kept goes without the mutex, since to give it back may serve others of the crew.
+    /// The leases end after the mutex is unlocked, since a release may call others of the crew.
     void disband() {
       std::vector<lease_type> last;
       const std::lock_guard guard(mutex);

@@ -1,5 +1,5 @@
 /// @file
-/// The pool that is harmed: its factory, its clock, and that it is closed and opened again.
+/// The pool under test: its factory, its clock, and how it is closed and reopened.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ using pool_type = lido::resource_pool<connection>;
 using lease_type = lido::resource_lease<connection>;
 using result_type = lido::acquire_result<connection>;
 
-/// Goes on with real time, and jumps.
+/// Follows real time, and jumps ahead.
 class jumping_clock : public lido::time_source {
  public:
   [[nodiscard]] std::chrono::nanoseconds now() const noexcept override {
@@ -37,7 +37,7 @@ class jumping_clock : public lido::time_source {
 
 constexpr std::chrono::milliseconds create_timeout = 300ms;
 
-/// Throws at random, sometimes for good, and takes its time at random: sometimes longer than
+/// Throws at random, sometimes a permanent failure. Takes a random time, sometimes longer than
 /// create_timeout.
 class random_factory {
  public:
@@ -56,8 +56,8 @@ class random_factory {
       wait_for_the_end(context);
     }
     connection made = to_->connect(context);
-    // Some ignore the context, and are of no use then. Draws would seldom choose one of the few
-    // connections that a busy machine makes.
+    // Some calls ignore the context, which is of no use then. Counted, not drawn: a busy machine
+    // makes so few connections that draws would seldom choose one.
     if (common_->made++ % 32 == 16) {
       std::this_thread::sleep_for(create_timeout + std::chrono::milliseconds(draw / 128 % 150));
     }
@@ -67,7 +67,7 @@ class random_factory {
   bool validate(connection& idle, const lido::create_context& context) {
     return (faults_ == 0 || next() % (4 * faults_) != 0) && idle->validate(context);
   }
-  /// From now on each create fails for good, as where a password was changed.
+  /// From now on each `create` fails permanently, as after a change of the password.
   void lock_out(bool on) { common_->is_locked_out = on; }
 
   static bool reset(connection& used) { return used->reset(); }
@@ -79,7 +79,7 @@ class random_factory {
   }
 
  private:
-  /// Of all copies.
+  /// What all copies share.
   struct common {
     std::atomic<unsigned> calls{1};
     std::atomic<unsigned> made{0};
@@ -108,7 +108,7 @@ class random_factory {
     }
   }
 
-  /// As a connect to which nobody answers; it heeds the context.
+  /// Waits like a connect without an answer, but heeds the context.
   static void wait_for_the_end(const lido::create_context& context) {
     while (!context.stop.stop_requested() && clock::now() < context.deadline) {
       std::this_thread::sleep_for(1ms);
@@ -124,11 +124,11 @@ class random_factory {
   std::shared_ptr<common> common_ = std::make_shared<common>();
 };
 
-/// By what a wait may end later than otherwise in a pool without threads: an acquire, or tick, may
-/// have to run `create` for others first.
+/// How much later a wait may end in a pool without threads. An acquire or tick may have to run
+/// `create` for others first.
 constexpr std::chrono::milliseconds slack_without_threads = 3500ms;
 
-/// What differs from pool to pool.
+/// What differs between pools.
 struct habits {
   lido::maintenance maintenance = lido::maintenance::background;
   lido::queueing queueing = lido::queueing::fifo;
@@ -179,7 +179,7 @@ class subject {
     pool_ = make();
   }
 
-  /// The present one; may be closed at any time.
+  /// The present pool. It may be closed at any time.
   [[nodiscard]] std::shared_ptr<subject_pool> pool() {
     const std::lock_guard guard(mutex_);
     return pool_;
@@ -188,8 +188,8 @@ class subject {
   [[nodiscard]] jumping_clock& time() { return time_; }
   void lock_out(bool on) { factory_.lock_out(on); }
 
-  /// Closes the pool, and puts another in its place. What is left of the old one when everybody has
-  /// had plenty of time.
+  /// Closes the pool, and if `again` puts another in its place. Reports what is left of the old one
+  /// after ample time.
   lido::close_report reopen(bool again) {
     const std::shared_ptr<subject_pool> old = pool();
     if (again) {

@@ -39,8 +39,8 @@ inline const char* name_of_backend(const settings& settings) {
   return settings.postgres != 0 ? "postgres" : "echo";
 }
 
-/// As soon as it has what it should have, or after a while: threads end some time after their last
-/// word, and so do those of the kernel that close sockets.
+/// Returns once the counts are as expected, or after a while. Threads end some time after their
+/// last statement, and the kernel closes sockets late.
 inline belongings settled(const belongings& expected) {
   belongings now;
   const auto patience = clock::now() + 10s;
@@ -61,7 +61,7 @@ inline std::string kinds_of_faults(const record& all) {
   return text;
 }
 
-/// What has to happen so often in a run, or it has shown little.
+/// What must happen so often that the run proves anything.
 struct happening {
   std::string_view name;
   std::uint64_t count;
@@ -106,7 +106,7 @@ inline std::string findings(
   return text;
 }
 
-/// First what is wrong: that says more than what did not happen.
+/// First reports what is wrong, which says more than what did not happen.
 inline void judge(const stress::run& run, const record& all, const settings& settings,
                   const std::string& found) {
   if (!found.empty()) {

@@ -1,9 +1,9 @@
-/// Tries to break: nobody waits for a key while the total and its own limit leave room, although
-/// nobody ticks, looks at the pool, or gives anything back any more.
+/// Tries to break: no waiter of a key is left waiting while the total and the limit of its key
+/// leave room. This holds without ticks, releases, or any other use of the pool.
 ///
-/// In each round a new pool, and threads that use it for a while and then keep what they get. When
-/// all are still, whoever waits must have a reason. A release would repair what was forgotten, so
-/// there is none.
+/// Each round makes a new pool. Its threads use the pool for a while, and then keep what they get.
+/// Once all threads are still, each waiter must have a reason to wait. No thread releases anything
+/// then, since a release would serve a forgotten waiter.
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -19,14 +19,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// One round's limits, drawn anew each time.
+/// The limits of one round, drawn anew each time.
 struct limits {
   unsigned total;
   unsigned each;
   unsigned keys;
   unsigned faults;  ///< one call of the factory in so many fails; 0: none
-  unsigned delay;   ///< microseconds that a call takes at most
-  unsigned retry;   ///< microseconds until a create that failed is tried again; four times at most
+  unsigned delay;   ///< the longest time of a call, in microseconds
+  unsigned retry;   ///< first backoff in microseconds; the longest is four times as long
   bool has_threads;
 };
 
@@ -61,7 +61,7 @@ struct moody_factory {
 
 using pool_type = lido::keyed_resource_pool<unsigned, int>;
 
-/// What one thread is at; its key, or `nothing`.
+/// The key that a thread waits for, and the one that it holds, or `nothing`.
 struct state {
   static constexpr int nothing = -1;
   std::atomic<int> waits{nothing};
@@ -92,7 +92,7 @@ class crowd {
     }
   }
 
-  /// Whether somebody waits beside room for `patience`; `waited`: somebody had to wait at all.
+  /// Whether a thread waits beside room for `patience`. Sets `waited` if any thread had to wait.
   bool forgets(std::chrono::milliseconds patience, bool& waited) {
     std::this_thread::sleep_for(40ms);
     const auto end = std::chrono::steady_clock::now() + patience;
@@ -127,7 +127,7 @@ class crowd {
         if (lease && random() % 5 == 0) {
           lease.discard();
         }
-      } catch (const lido::acquire_error&) {  // it is late
+      } catch (const lido::acquire_error&) {  // timed out
       }
     }
   }
@@ -180,19 +180,19 @@ class crowd {
 int main(int argc, char** argv) {
   stress::run_options options;
   unsigned patience = 10;
-  stress::command_line line("Nobody waits beside room", options);
+  stress::command_line line("No waiter beside room", options);
   line.add("--patience", patience, "seconds after which a wait has been forgotten");
   line.parse(argc, argv);
 
   stress::run run(options);
   std::atomic<bool> waited{false};
   do {
-    run.in_threads(8, [&](unsigned group) {  // most of a round is sleep
+    run.in_threads(8, [&](unsigned group) {  // a round mostly sleeps
       for (unsigned number = 0; !run.over(); ++number) {
         crowd one(run.generator(group, number), options.threads);
         bool had_to_wait = false;
         if (one.forgets(std::chrono::seconds(patience), had_to_wait)) {
-          run.broken("somebody waits beside room");
+          run.broken("a waiter is left beside room");
         }
         waited = waited || had_to_wait;
         one.end();
@@ -200,6 +200,6 @@ int main(int argc, char** argv) {
       }
     });
   } while (run.goes_on(waited));
-  run.require(waited, "nobody had to wait");
-  return run.held("nobody_waits_beside_room");
+  run.require(waited, "no thread had to wait");
+  return run.held("no_waiter_beside_room");
 }
