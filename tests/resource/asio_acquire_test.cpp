@@ -46,8 +46,8 @@ TEST_F(AsioAcquire, AHandlerRunsWhereItsExecutorSaysAndNotBefore) {
   EXPECT_TRUE(called);
 }
 
-// As nanoseconds the longest times would be over.
-TEST_F(AsioAcquire, TheLongestTimesAreWithoutEndAndLessThanNothingIsNone) {
+// The longest times would overflow as nanoseconds.
+TEST_F(AsioAcquire, TheLongestTimesNeverEndAndNegativeOnesEndAtOnce) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   fake_lease held = pool.acquire();
   net::io_context context;
@@ -72,8 +72,8 @@ TEST_F(AsioAcquire, TheLongestTimesAreWithoutEndAndLessThanNothingIsNone) {
   EXPECT_EQ(late, 2);
 }
 
-// Also where it could run at once: in a handler of its own executor.
-TEST_F(AsioAcquire, WithoutATimeItIsThePoolsOwn) {
+// Also where the handler could run at once: within another handler of its executor.
+TEST_F(AsioAcquire, AnAcquireWithoutATimeHasTheDefaultTimeout) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .acquire_timeout = 2ms});
   EXPECT_EQ(pool.acquire_timeout(), 2ms);
   const fake_lease held = pool.acquire_for(20s);  // the machine may be busy
@@ -111,7 +111,7 @@ TEST_F(AsioAcquire, AResultHasTheNumbersOfThePool) {
   EXPECT_TRUE(called);
 }
 
-// The key may go before the wait ends.
+// The caller's key may be destroyed before the wait ends.
 TEST_F(AsioAcquire, OperationsWaitForTheirKey) {
   keyed_resource_pool<std::string, std::string> pool([](const std::string& key) { return key; },
                                                      {.max_total = 1, .each_key = {.max_size = 1}});
@@ -144,7 +144,7 @@ TEST_F(AsioAcquire, OperationsWaitForTheirKey) {
   EXPECT_EQ(error, make_asio_error(acquire_failure::cancelled));
 }
 
-TEST_F(AsioAcquire, ACloseWaitsForLeasesAndBlocksNobody) {
+TEST_F(AsioAcquire, ACloseWaitsForLeasesAndBlocksNoThread) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   fake_lease held = pool.acquire();
   net::io_context context;
@@ -191,7 +191,7 @@ TEST_F(AsioAcquire, HandlersOfOneStrandDoNotOverlap) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 4});
   net::thread_pool threads(4);
   auto strand = net::make_strand(threads);
-  int served = 0;  // by the strand alone
+  int served = 0;  // changed in the strand only
   for (int i = 0; i < 500; ++i) {
     async_acquire(pool, 100s, net::bind_executor(strand, [&](asio_error_code, fake_lease lease) {
                     EXPECT_TRUE(strand.running_in_this_thread());
@@ -202,8 +202,8 @@ TEST_F(AsioAcquire, HandlersOfOneStrandDoNotOverlap) {
   EXPECT_EQ(served, 500);
 }
 
-// One queue for all: between a thread and a coroutine that know nothing of Asio.
-TEST_F(AsioAcquire, A6AnOperationIsServedInTheOrderOfComing) {
+// Threads and coroutines that do not use Asio wait in the same queue.
+TEST_F(AsioAcquire, A6OperationsAreServedInTheOrderOfArrival) {
   using test::way_to_wait;
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   net::thread_pool threads(1);
@@ -228,17 +228,17 @@ TEST_F(AsioAcquire, AFutureGetsALeaseOrTheError) {
   const fake_lease lease = async_acquire(pool, 10s, net::use_future).get();
   ASSERT_TRUE(lease);
   EXPECT_EQ(lease->id, 1);
-  // Shared: it keeps the error, whose count of references ThreadSanitizer does not see.
+  // Shared, so that it keeps the error: ThreadSanitizer does not see the error's reference count.
   const std::shared_future<fake_lease> late = async_acquire(pool, 2ms, net::use_future).share();
   try {
     (void)late.get();
-    FAIL() << "there was nothing to be had";
+    FAIL() << "no resource was free";
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("timed out"), std::string::npos) << error.what();
   }
 }
 
-TEST_F(AsioAcquire, ALeaseNamesTheFileThatAskedForIt) {
+TEST_F(AsioAcquire, ALeaseNamesTheFileThatAcquiredIt) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   const fake_lease lease = async_acquire(pool, 10s, net::use_future).get();
   const std::string place = pool.leases().front().where();
@@ -266,7 +266,7 @@ net::awaitable<void> use_and_fail(fake_pool& pool, int& id) {
   co_await async_with(pool, 20s, &fail_with);
 }
 
-TEST_F(AsioAcquire, WithDiscardsWhatAnExceptionHasLeft) {
+TEST_F(AsioAcquire, WithDiscardsTheResourceAfterAnException) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   net::io_context context;
   int id = 0;
@@ -344,13 +344,13 @@ TEST_F(AsioAcquire, G2TheEndOfThePoolEndsOperations) {
   EXPECT_EQ(ended, 10);
 }
 
-TEST_F(AsioAcquire, AContextThatEndsFirstGivesTheLeaseBack) {
+TEST_F(AsioAcquire, AContextThatEndsFirstReleasesTheLease) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   pool.acquire().reset();
   {
     net::io_context never_run;
     async_acquire(pool, 10s, net::bind_executor(never_run, [](asio_error_code, const fake_lease&) {
-                    FAIL() << "nobody runs it";
+                    FAIL() << "no thread runs it";
                   }));
     EXPECT_FALSE(pool.try_acquire());
   }
@@ -365,18 +365,18 @@ TEST_F(AsioAcquire, AContextMayEndBeforeTheWait) {
     net::io_context gone;
     for (int i = 0; i < 3; ++i) {
       async_acquire(pool, 10s, net::bind_executor(gone, [kept](asio_error_code, const fake_lease&) {
-                      FAIL() << "nobody runs it";
+                      FAIL() << "no thread runs it";
                     }));
     }
     EXPECT_EQ(kept.use_count(), 4);
   }
-  EXPECT_EQ(kept.use_count(), 1);  // handlers go with their context
+  EXPECT_EQ(kept.use_count(), 1);  // handlers are destroyed with their context
   held.reset();
   EXPECT_TRUE(pool.acquire_for(10s));
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-// What nobody can be given any more takes nobody's place, and nothing is made for it.
+// Waiters of a destroyed context leave the queue, and no resource is made for them.
 TEST_F(AsioAcquire, A10TheEndOfAContextEndsItsWaits) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .max_waiters = 2});
   fake_lease held = pool.acquire();
@@ -384,7 +384,7 @@ TEST_F(AsioAcquire, A10TheEndOfAContextEndsItsWaits) {
     net::io_context gone;
     for (int i = 0; i < 2; ++i) {
       async_acquire(pool, 1h, net::bind_executor(gone, [](asio_error_code, const fake_lease&) {
-                      FAIL() << "nobody runs it";
+                      FAIL() << "no thread runs it";
                     }));
     }
     EXPECT_EQ(pool.stats().waiters, 2U);
@@ -395,7 +395,7 @@ TEST_F(AsioAcquire, A10TheEndOfAContextEndsItsWaits) {
   EXPECT_EQ(server.creates, 1);
 }
 
-// Each handler is either run, or destroyed with its context; nothing is lost.
+// Each handler either runs or is destroyed with its context, and no resource is lost.
 TEST_F(AsioAcquire, AContextMayEndBesideTheEndOfTheWait) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 2});
   for (int round = 0; round < 200; ++round) {

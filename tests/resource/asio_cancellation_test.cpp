@@ -1,4 +1,4 @@
-// Per-operation cancellation, which Asio has since 1.19 and Boost since 1.77.
+// Per-operation cancellation. Asio has it since 1.19, and Boost since 1.77.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include "lido/asio.hpp"
 #include "support/asio.hpp"
 #include "support/resource_fixtures.hpp"
-// After headers of the standard library, by whose macros Asio 1.22 chooses how it allocates.
+// Must follow the standard headers, whose macros decide how Asio 1.22 allocates.
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #if defined(LIDO_TEST_ASIO_COROUTINES)
@@ -32,10 +32,10 @@ class AsioCancellation : public ::testing::Test {
   asio::cancellation_signal signal;
   // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
 
-  /// What the handler of one acquire has got.
+  /// What the handler of one acquire received.
   struct outcome {
     int calls = 0;
-    bool has_slot = false;  ///< when it was called
+    bool has_slot = false;  ///< at the time of the call
     fake_lease lease;
     asio_error_code failure;
   };
@@ -74,7 +74,7 @@ TEST_F(AsioCancellation, ASignalOfAnyTypeEndsTheWait) {
   }
 }
 
-TEST_F(AsioCancellation, WhatIsGivenAlreadyIsNotTakenAway) {
+TEST_F(AsioCancellation, ASignalDoesNotTakeALeaseBack) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   fake_lease held = pool.acquire();
   outcome out;
@@ -84,13 +84,13 @@ TEST_F(AsioCancellation, WhatIsGivenAlreadyIsNotTakenAway) {
   context.run();
   EXPECT_TRUE(out.lease);
   EXPECT_FALSE(out.failure);
-  EXPECT_FALSE(out.has_slot) << "it is for the next operation";
+  EXPECT_FALSE(out.has_slot) << "the slot is for the next operation";
   signal.emit(asio::cancellation_type::terminal);
   out.lease.reset();
   EXPECT_TRUE(pool.try_acquire_for(10s));
 }
 
-TEST_F(AsioCancellation, AStopTokenIsHeardBesideTheSlot) {
+TEST_F(AsioCancellation, AStopTokenWorksBesideTheSlot) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   const fake_lease held = pool.acquire();
   std::stop_source stop;
@@ -129,7 +129,7 @@ TEST_F(AsioCancellation, A1SignalsBesideReleasesSwallowNothing) {
   EXPECT_EQ(pool.stats().waiters, 0U);
 }
 
-/// Two that meet as closely as threads can, each some turns later than the other.
+/// Two threads meet here as closely as threads can, and then each may delay itself.
 class meeting_point {
  public:
   void arrive(int turns_later) {
@@ -146,12 +146,12 @@ class meeting_point {
   std::atomic<int> arrived_{0};
 };
 
-/// Handlers, signals and releases in several threads. The slot belongs to a strand, which runs now
-/// here, now there.
+/// Handlers, signals and releases run in several threads. The slot belongs to a strand, which may
+/// run in any of them.
 class AsioCancellationInThreads : public AsioCancellation {
  protected:
-  /// One is given what comes back, or is cancelled, which happens at about the same moment; another
-  /// is served whatever happens to the first.
+  /// One operation is served or cancelled, as both happen at about the same moment. A second
+  /// operation must be served in either case.
   void race(fake_pool& pool, int releases_later, int cancels_later) {
     fake_lease held = pool.acquire_for(100s);
     const auto strand = asio::make_strand(threads);
@@ -195,7 +195,7 @@ TEST_F(AsioCancellationInThreads, A1SignalsBesideReleasesSwallowNothing) {
   constexpr int delays = 32;
   constexpr int races = delays * delays;
   int run = 0;
-  // All over again, if one side has won each time: a busy machine may keep them apart.
+  // Repeats if one side has always won: a busy machine may keep the two apart.
   for (; run < races || (run < 10 * races && (given == 0 || cancelled == 0)); ++run) {
     race(pool, run / delays % delays * 16, run % delays * 16);
   }

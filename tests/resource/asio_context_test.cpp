@@ -1,4 +1,4 @@
-// The end of a context: what it destroys may ask anew, and strands are parts of it that end, too.
+// The end of a context. Handlers that it destroys may acquire again, and its strands end, too.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -28,7 +28,7 @@ class AsioContext : public ::testing::Test {
   test::fake_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
 };
 
-/// Asks for a lease as it ends.
+/// Acquires a lease in its destructor.
 template <class Executor>
 class last_will {
  public:
@@ -40,7 +40,7 @@ class last_will {
     if (pool_ != nullptr) {
       async_acquire(*pool_, 10s,
                     net::bind_executor(executor_, [](asio_error_code, const fake_lease&) {
-                      FAIL() << "nobody runs it";
+                      FAIL() << "no thread runs it";
                     }));
     }
   }
@@ -50,8 +50,8 @@ class last_will {
   Executor executor_;
 };
 
-// It waits longer than there is a context, and must not know that any more.
-TEST_F(AsioContext, WhatEndsWithAContextMayStillAsk) {
+// The wait outlives the context, and must not use it.
+TEST_F(AsioContext, AHandlerDestroyedWithItsContextMayAcquire) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   fake_lease held = pool.acquire();
   {
@@ -59,7 +59,7 @@ TEST_F(AsioContext, WhatEndsWithAContextMayStillAsk) {
     async_acquire(pool, 10s,
                   net::bind_executor(*gone, [will = last_will(pool, gone->get_executor())](
                                                 asio_error_code, const fake_lease&) {
-                    FAIL() << "nobody runs it";
+                    FAIL() << "no thread runs it";
                   }));
   }
   held.reset();
@@ -67,20 +67,21 @@ TEST_F(AsioContext, WhatEndsWithAContextMayStillAsk) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-// The context has told its parts of its end by then, and this is none of them yet.
-TEST_F(AsioContext, WhatEndsWithAContextMayBeTheFirstToAsk) {
+// The context has shut down its services by then, and the pool's service is not yet one of them.
+TEST_F(AsioContext, AHandlerDestroyedWithItsContextMayBeTheFirstToAcquire) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   fake_lease held = pool.acquire();
   {
     net::io_context gone;
-    net::post(gone, [will = last_will(pool, gone.get_executor())] { FAIL() << "nobody runs it"; });
+    net::post(gone,
+              [will = last_will(pool, gone.get_executor())] { FAIL() << "no thread runs it"; });
   }
   held.reset();
   EXPECT_TRUE(pool.acquire_for(10s));
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-/// Of the older form, and refuses all work: what it is given it destroys at once.
+/// An executor of the older form. It refuses all work, and destroys it at once.
 struct refusing {
   net::io_context* of;
 
@@ -103,7 +104,7 @@ struct refusing {
   friend bool operator!=(const refusing& a, const refusing& b) noexcept { return a.of != b.of; }
 };
 
-TEST_F(AsioContext, WhatAPostDestroysMayAskToo) {
+TEST_F(AsioContext, AHandlerDestroyedByAPostMayAcquire) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   {
     net::io_context context;
@@ -113,7 +114,7 @@ TEST_F(AsioContext, WhatAPostDestroysMayAskToo) {
           pool, 10s,
           net::bind_executor(refusing{&context}, [will = last_will(pool, refusing{&context})](
                                                      asio_error_code, const fake_lease&) {
-            FAIL() << "nobody runs it";
+            FAIL() << "no thread runs it";
           }));
     }
     held.reset();
@@ -135,7 +136,7 @@ struct old_kind {
 template <class Kind>
 class AsioStrands : public ::testing::Test {
  protected:
-  /// The context knows no strands then.
+  /// Afterwards the context has Lido's service, but no strands.
   void ask_without_strand(net::io_context& context) {
     std::stop_source stop;
     (void)stop.request_stop();
@@ -151,7 +152,7 @@ class AsioStrands : public ::testing::Test {
 using kinds_of_strand = ::testing::Types<new_kind, old_kind>;
 TYPED_TEST_SUITE(AsioStrands, kinds_of_strand);
 
-/// Says as it ends whether another object has.
+/// Its destructor notes whether another object has ended.
 class witness {
  public:
   witness(std::weak_ptr<fake_lease> other, std::optional<bool>& has_ended)
@@ -170,7 +171,7 @@ class witness {
   std::optional<bool>* has_ended_;
 };
 
-// No thread posts through a strand while that ends.
+// While a strand ends, no thread may post through it.
 TYPED_TEST(AsioStrands, WaitsEndBeforeStrandsThatAreNewerThanTheFirst) {
   this->pool.resize(1);
   std::optional<bool> strand_has_ended;
@@ -182,17 +183,17 @@ TYPED_TEST(AsioStrands, WaitsEndBeforeStrandsThatAreNewerThanTheFirst) {
     async_acquire(this->pool, 10s,
                   net::bind_executor(strand, [seen = witness(held, strand_has_ended)](
                                                  asio_error_code, const fake_lease&) {
-                    FAIL() << "nobody runs it";
+                    FAIL() << "no thread runs it";
                   }));
-    net::post(strand, [held = std::move(held)] { FAIL() << "nobody runs it"; });
+    net::post(strand, [held = std::move(held)] { FAIL() << "no thread runs it"; });
   }
   ASSERT_TRUE(strand_has_ended);
   EXPECT_FALSE(*strand_has_ended);
   EXPECT_TRUE(this->pool.close(10s).complete());
 }
 
-// As it ends in another thread, which may come to the strands at any moment.
-TYPED_TEST(AsioStrands, AContextMayEndBesideTheEndOfWaitsInThem) {
+// The context ends beside a releasing thread, which may use the strands at any moment.
+TYPED_TEST(AsioStrands, AContextMayEndWhileWaitsInItsStrandsEnd) {
   constexpr int size = 20;
   const auto counted = std::make_shared<int>(0);
   for (int round = 0; round < 200; ++round) {

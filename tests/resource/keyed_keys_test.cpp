@@ -1,4 +1,4 @@
-// Keys: how they are looked up, how often they are made, and how they are called in errors.
+// Keys: how they are looked up, how often they are copied, and how errors name them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Counts each of its kind that is made, from a name or from another one.
+/// Counts its constructions, from a name or from another key.
 class counted_key {
  public:
   explicit counted_key(std::string_view name) : name_(name) { ++made; }
@@ -43,7 +43,7 @@ inline std::string_view name_of(const counted_key& key) {
   return key.name();
 }
 
-/// Only with `is_transparent` may others than keys be looked up as they are.
+/// Other types than the key may be looked up without a copy only with `is_transparent`.
 struct opaque_hash {
   static std::size_t hash(const auto& key) { return std::hash<std::string_view>()(name_of(key)); }
   static bool equal(const auto& left, const auto& right) { return name_of(left) == name_of(right); }
@@ -56,7 +56,7 @@ struct dialer {
   static int create(const counted_key& /*key*/) { return 1; }
 };
 
-/// All that is called with a key, which is known.
+/// Makes every call that takes a key, for a known key. Returns how many keys were constructed.
 template <class Pool, class K>
 int keys_made_by_all_calls(Pool& pool, const K& key) {
   const int before = counted_key::made;
@@ -90,10 +90,10 @@ TEST(KeyedLookup, WithAnyHashAKeyItselfIsLookedUpWithoutACopy) {
   pool.acquire(key).reset();
   EXPECT_EQ(keys_made_by_all_calls(pool, key), 0);
   pool.acquire(key).reset();
-  EXPECT_GT(keys_made_by_all_calls(pool, std::string_view("a")), 0) << "and is what counts";
+  EXPECT_GT(keys_made_by_all_calls(pool, std::string_view("a")), 0) << "the copies are counted";
 }
 
-TEST(KeyedLookup, AKeyThatIsNotThereIsNotMadeByWhoAsksForNothing) {
+TEST(KeyedLookup, NeitherStatsNorFlushAddsAnUnknownKey) {
   keyed_resource_pool<counted_key, int, transparent_hash> pool(dialer{}, two_at_most);
   const int before = counted_key::made;
   EXPECT_FALSE(pool.stats(std::string_view("a")));
@@ -102,7 +102,7 @@ TEST(KeyedLookup, AKeyThatIsNotThereIsNotMadeByWhoAsksForNothing) {
   EXPECT_EQ(pool.stats().keys, 0U);
 }
 
-TEST(KeyedLookup, AKeyMayBeNamedByAnythingThatIsAString) {
+TEST(KeyedLookup, AKeyMayBeAnyKindOfString) {
   int made = 0;
   keyed_resource_pool<std::string, int> pool([&](const std::string&) { return ++made; },
                                              two_at_most);
@@ -167,7 +167,7 @@ std::string to_string(const host& of) {
   return of.name + ':' + std::to_string(of.port);
 }
 
-/// Nothing makes text of it.
+/// Has no `to_string`.
 struct number {
   int value = 0;
   friend bool operator==(const number&, const number&) = default;
@@ -188,13 +188,13 @@ struct key_hash<number> {
 
 namespace {
 
-/// As this library names its own enumerations.
+/// Has the `to_string` that the enumerations of this library have.
 enum class region { near, far };
 std::string_view to_string(region of) {
   return of == region::near ? "near" : "far";
 }
 
-/// Of some there is no text.
+/// Its `to_string` throws for some values.
 struct moody {
   int value = 0;
 };
@@ -209,7 +209,7 @@ struct hash_of_moody {
   static bool equal(const moody& left, const moody& right) { return left.value == right.value; }
 };
 
-/// What the error of an acquire says that finds no room.
+/// The error of an acquire that times out.
 template <class Key>
 std::string refusal(const Key& key) {
   keyed_resource_pool<Key, int> pool([](const Key&) { return 1; },
@@ -253,7 +253,7 @@ TEST(KeyedNames, LeasesAndTheReportOfACloseNameTheirKeys) {
   EXPECT_EQ(keys_of(pool.close(0s).holders), both);
 }
 
-TEST(KeyedNames, ATextThatCannotBeMadeCostsNothing) {
+TEST(KeyedNames, AToStringThatThrowsLosesNoResource) {
   keyed_resource_pool<moody, int, hash_of_moody> pool(
       [](const moody&) { return 1; }, {.max_total = 1, .each_key = {.max_size = 1}});
   EXPECT_THROW((void)pool.acquire(moody{0}), std::runtime_error);

@@ -1,4 +1,4 @@
-// Keys share one limit: room goes from key to key, and what one suffers takes nothing from others.
+// Keys share one limit: quota passes between keys, and a failing key takes none from others.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -83,9 +83,9 @@ TEST_F(KeyedResourcePool, BothLimitsAreExact) {
   session_pool pool(session_dialer{&all}, options(3, 2));
   const session_lease a1 = pool.acquire("a");
   const session_lease a2 = pool.acquire("a");
-  EXPECT_FALSE(pool.try_acquire("a"));  // of one key
+  EXPECT_FALSE(pool.try_acquire("a"));  // the limit of the key
   const session_lease b1 = pool.acquire("b");
-  EXPECT_FALSE(pool.try_acquire("b"));  // over all
+  EXPECT_FALSE(pool.try_acquire("b"));  // the total
   EXPECT_FALSE(pool.try_acquire("c"));
   EXPECT_EQ(failure_of(pool, "c", 5ms), acquire_failure::timed_out);
   EXPECT_EQ(pool.stats().in_use, 3U);
@@ -114,10 +114,10 @@ TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
     free(pool, held);
     waiting.join();
   }
-  --all.alive;  // the detached one
+  --all.alive;  // the detached resource
 }
 
-// However they end what they had.
+// However the busy threads end their leases.
 TEST_F(KeyedResourcePool, B6ABusyKeyDoesNotStarveOthers) {
   using way = void (*)(session_lease&);
   const std::array<way, 3> ways{[](session_lease& lease) { lease.reset(); },
@@ -142,7 +142,7 @@ TEST_F(KeyedResourcePool, B6ABusyKeyDoesNotStarveOthers) {
     }
     done = true;
   }
-  all.alive = static_cast<int>(pool.stats().live);  // not those that were detached
+  all.alive = static_cast<int>(pool.stats().live);  // detached resources are not ended
 }
 
 TEST_F(KeyedResourcePool, B6AHostThatIsDownKeepsNoRoomFromOthers) {
@@ -167,7 +167,7 @@ TEST_F(KeyedResourcePool, B6AHostThatComesUpAgainIsServed) {
     all.refused = 0;
     std::jthread waiting([&] { EXPECT_TRUE(pool.try_acquire_for("down", 20s)); });
     ASSERT_TRUE(eventually([&] { return all.refused >= 1; }));
-    EXPECT_TRUE(pool.try_acquire_for("up", 10s));  // has its room now, and keeps it idle
+    EXPECT_TRUE(pool.try_acquire_for("up", 10s));  // has its quota now, and keeps it idle
     all.down_host = "";
   }
 }
@@ -206,8 +206,8 @@ TEST_F(KeyedResourcePool, AKeyWithoutResourcesIsForgotten) {
   EXPECT_EQ(pool.acquire("a")->host, "a");
 }
 
-// Its first resource is the first of a new key then.
-TEST_F(KeyedResourcePool, KillNeverReachesAResourceOfAKeyThatCameAgain) {
+// The resource is then the first of a new key.
+TEST_F(KeyedResourcePool, KillWithAnOldHandleSparesAResourceOfTheSameKey) {
   session_pool pool(session_dialer{&all}, options(2, 2));
   session_lease first = pool.acquire("a");
   const resource_handle old = first.handle();
@@ -218,7 +218,7 @@ TEST_F(KeyedResourcePool, KillNeverReachesAResourceOfAKeyThatCameAgain) {
   EXPECT_TRUE(pool.kill(second.handle()));
 }
 
-TEST_F(KeyedResourcePool, AThreadOfThePoolEndsWhatWasIdleForTooLong) {
+TEST_F(KeyedResourcePool, AThreadOfThePoolEndsExpiredIdleResources) {
   keyed_resource_pool_options brief = options(4, 4, maintenance::background);
   brief.each_key.idle_timeout = 10ms;
   session_pool pool(session_dialer{&all}, brief);
@@ -226,7 +226,7 @@ TEST_F(KeyedResourcePool, AThreadOfThePoolEndsWhatWasIdleForTooLong) {
   EXPECT_TRUE(eventually([&] { return pool.stats().keys == 0; }));
 }
 
-TEST_F(KeyedResourcePool, CloseWakesTheWaitersOfAllKeysAndSaysWhoIsLeft) {
+TEST_F(KeyedResourcePool, CloseWakesTheWaitersOfAllKeysAndListsTheHolders) {
   session_pool pool(session_dialer{&all}, options(1, 1));
   const session_lease held = pool.acquire("a");
   std::vector<std::jthread> waiting;
@@ -251,7 +251,7 @@ TEST_F(KeyedResourcePool, G1ALeaseMayOutliveThePool) {
   EXPECT_EQ(kept->host, "a");
 }
 
-// boostorg/mysql #370: those who wait get an error, and need nothing of the pool for that.
+// boostorg/mysql #370: waiters get an error, and need nothing of the pool for that.
 TEST_F(KeyedResourcePool, G2WaitersGetAnErrorAtTheEnd) {
   all.down = true;
   for (const maintenance by : {maintenance::background, maintenance::by_tick}) {

@@ -1,4 +1,4 @@
-// Keyed pools: each way to acquire, what is done to resources, and what the pool tells of them.
+// Keyed pools: every way to acquire, control of resources, and the numbers that the pool reports.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -67,8 +67,8 @@ TEST(KeyedUses, EachWayToAcquireHeedsItsToken) {
   }
 }
 
-// An acquire that is stopped from the start takes neither idle resources nor room.
-TEST(KeyedUses, WhoIsStoppedBeforeItAsksTakesNothing) {
+// An acquire that is stopped from the start takes neither idle resources nor quota.
+TEST(KeyedUses, AnAcquireStoppedFromTheStartTakesNothing) {
   links pool(make_link, options_of(1, 1));
   pool.acquire("a").reset();
   std::stop_source stop;
@@ -80,7 +80,7 @@ TEST(KeyedUses, WhoIsStoppedBeforeItAsksTakesNothing) {
   EXPECT_EQ(pool.stats("a").value().idle, 1U);
 }
 
-/// What a callback of one acquire was given.
+/// What the callback of one acquire received.
 struct answer {
   std::atomic<bool> called{false};
   resource_lease<int> lease;
@@ -131,7 +131,7 @@ TEST(KeyedUses, ACallbackHeedsItsToken) {
   EXPECT_EQ(out.failure, acquire_failure::cancelled);
 }
 
-/// A coroutine that nothing waits for.
+/// A coroutine that no coroutine awaits.
 struct detached {
   struct promise_type {  // NOLINT(readability-identifier-naming): the language's
     static detached get_return_object() { return {}; }
@@ -226,12 +226,12 @@ TEST(KeyedControls, ASuspendedPoolGivesNothingOfAnyKey) {
   EXPECT_TRUE(pool.try_acquire("b"));
 }
 
-TEST(KeyedControls, WithDiscardsWhatAnExceptionHasLeft) {
+TEST(KeyedControls, WithDiscardsTheResourceAfterAnException) {
   int made = 0;
   links pool([&made](const std::string& /*host*/) { return ++made; }, options_of(1, 1));
   EXPECT_EQ(pool.with("a", [](int link) { return link; }), 1);
   int& same = pool.with("a", [](int& link) -> int& { return link; });
-  EXPECT_EQ(same, 1) << "what it returns is not copied";
+  EXPECT_EQ(same, 1) << "the returned reference is copied";
   EXPECT_THROW(pool.with("a", [](int) { throw std::runtime_error("no"); }), std::runtime_error);
   EXPECT_EQ(pool.stats("a").value().destroyed_for(destroy_reason::discarded), 1U);
   EXPECT_EQ(pool.with("a", [](int link) { return link; }), 2);
@@ -317,7 +317,7 @@ struct visitor {
       (void)pool->try_acquire_for(key, 0ns);
     }
     pool->tick();
-    pool->flush("new");  // not what is just being made: that would go at once, for ever
+    pool->flush("new");  // flushing the key that is being created would never end
   }
 
  private:
@@ -347,7 +347,7 @@ struct nosy_factory {
   }
 };
 
-// As resource_reentry_test.cpp, with keys: no code of the user runs under a lock.
+// As resource_reentry_test.cpp, with keys: no user code runs under a lock.
 TEST(KeyedReentry, EveryFunctionMayUseThePool) {
   test::manual_clock clock;
   visitor guest;
@@ -370,7 +370,7 @@ TEST(KeyedReentry, EveryFunctionMayUseThePool) {
   (void)pool.acquire("a");
   EXPECT_TRUE(guest.seen.contains(call::validate));
 
-  // Room for another key, made by ending what is idle.
+  // Room for another key is made by ending an idle resource.
   guest.pool = nullptr;
   for (const auto& lease : {pool.acquire("a"), pool.acquire("a")}) {
     EXPECT_TRUE(lease);

@@ -169,7 +169,7 @@ detached await_once(fake_pool& pool, auto patience, std::atomic<int>& served,
 }
 
 // As nanoseconds the longest times would be over.
-TEST_P(ResourceCallbacks, TheLongestTimesAreWithoutEndAndLessThanNothingIsNone) {
+TEST_P(ResourceCallbacks, TheLongestTimesNeverEndAndNegativeOnesEndAtOnce) {
   fake_pool& pool = start({.max_size = 1});
   fake_lease held = pool.acquire();
   std::atomic<int> served = 0;

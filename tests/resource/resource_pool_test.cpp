@@ -393,7 +393,7 @@ TEST(ResourceEnd, ACreateThatOutlastsThePoolAndFailsLeavesNothingBehind) {
   EXPECT_TRUE(eventually([&] { return state.use_count() == 1; }));
 }
 
-TEST_F(ResourceSurface, WithDiscardsWhatAnExceptionHasLeft) {
+TEST_F(ResourceSurface, WithDiscardsTheResourceAfterAnException) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);
   EXPECT_GT(pool.with([](const test::connection& connection) { return connection.id; }), 0);

@@ -1,12 +1,12 @@
 /// @file
-/// What the idle cache asks of the core, noted for tests of the kernel, which have no core.
+/// Records what the idle cache asks of the core, in tests of the kernel, which have no core.
 #pragma once
 
 #include <cstdint>
 
 namespace lido::test {
 
-/// How a release on the fast path went on.
+/// How a release continued after the fast path.
 enum class release_path : std::uint8_t {
   fast,
   slow,    ///< the kernel decides: `on_released` or `on_discarded`
@@ -14,7 +14,7 @@ enum class release_path : std::uint8_t {
   idle     ///< it is idle, and a flag was set: `on_idle`
 };
 
-/// Of the last release; the next one begins as `fast`.
+/// The path of the last release, which it resets to `fast`.
 [[nodiscard]] release_path take_release_path() noexcept;
 
 }  // namespace lido::test

@@ -1,12 +1,12 @@
 /// @file
-/// The invariants I1 to I4 of pool_state.hpp, from what its public members show.
+/// The invariants I1 to I4 of pool_state.hpp, checked through its public members.
 #pragma once
 
 #include "resource/pool_state.hpp"
 
 namespace lido::test {
 
-/// What the invariants depend on beside the kernel's own state.
+/// What the invariants depend on besides the kernel's own state.
 struct invariant_context {
   detail::moment now;
   std::uint32_t max_total = 0;
@@ -21,7 +21,7 @@ using detail::pool_state;
 using detail::resource_state;
 using detail::slot_group;
 
-/// I1 of one group.
+/// Invariant I1 of one group.
 inline const char* counts_of(pool_state& pool, const slot_group& group) {
   std::uint32_t live = 0;
   std::uint32_t creating = 0;
@@ -49,7 +49,7 @@ inline const char* counts_of(pool_state& pool, const slot_group& group) {
   return right ? nullptr : "I1: a group counts other slots than it has";
 }
 
-/// I2 of one group.
+/// Invariant I2 of one group.
 inline const char* bits_of(pool_state& pool, slot_group& group) {
   const char* wrong = nullptr;
   pool.table.for_each([&](const pool_slot& slot) {
@@ -87,7 +87,7 @@ inline bool may_be_preempted(pool_state& pool, const slot_group& group, std::uin
   return found;
 }
 
-/// I3 of one group, in pools that give resources in the order of arrival.
+/// Invariant I3 of one group, in pools that serve waiters in FIFO order.
 inline const char* waits_of(pool_state& pool, slot_group& group, std::uint32_t live,
                             const invariant_context& context) {
   if (context.is_barging || first_waiting(group) == nullptr || pool.counts_of(group).suspended ||
@@ -102,7 +102,7 @@ inline const char* waits_of(pool_state& pool, slot_group& group, std::uint32_t l
   return idle == nullptr ? nullptr : "I3: a waiter waits beside an idle resource";
 }
 
-/// I4 of one group.
+/// Invariant I4 of one group.
 inline const char* links_of(const slot_group& group) {
   for (const detail::acquire_waiter* waiter = group.queue.first(); waiter != nullptr;
        waiter = detail::wait_queue::after(*waiter)) {
@@ -116,7 +116,7 @@ inline const char* links_of(const slot_group& group) {
 
 }  // namespace invariants
 
-/// Null, or the first invariant that does not hold. After an event whose effects were run.
+/// Null, or the first invariant that does not hold. Call it after the effects of an event have run.
 inline const char* broken_invariant(detail::pool_state& pool, const invariant_context& context) {
   std::uint32_t live = 0;
   pool.for_each_group([&](const detail::slot_group& group) { live += group.live; });

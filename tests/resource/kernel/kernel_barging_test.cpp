@@ -56,7 +56,7 @@ TEST_F(KernelBarging, NewcomersLeaveResourcesToAWaiterThatWasOvertakenForLong) {
   k.release('A');
   k.acquire_fast('D');
   k.tick(10);
-  EXPECT_EQ(k.look('B'), "");  // and finds nothing
+  EXPECT_EQ(k.look('B'), "");  // and finds no resource
   EXPECT_TRUE(k.group(0).is_held());
   EXPECT_EQ(k.release('D'), "B has 0");
   EXPECT_FALSE(k.group(0).is_held());
@@ -103,7 +103,7 @@ TEST_F(KernelManual, AThreadThatFailsIsFirstAgain) {
   EXPECT_EQ(k.acquire('A'), "A creates 0");
   EXPECT_EQ(k.acquire('B'), "B creates 1");
   EXPECT_EQ(k.acquire('C'), "");
-  EXPECT_EQ(k.has_created('A', false), "call C");               // to see to the next try
+  EXPECT_EQ(k.has_created('A', false), "call C");               // for the next try
   EXPECT_EQ(k.has_created('B', true), "B has 1; A creates 0");  // the backoff has ended
   EXPECT_EQ(k.has_created('A', false), "");
   EXPECT_EQ(k.release('B'), "A has 1");

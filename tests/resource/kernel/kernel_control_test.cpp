@@ -120,10 +120,10 @@ TEST_F(KernelControl, AClosedPoolEndsAndIsDrained) {
   EXPECT_EQ(k.detach('B'), "");
   EXPECT_FALSE(k.pool().is_drained());
   EXPECT_EQ(k.destroyed(2), "drained");
-  EXPECT_EQ(k.tick(1000), "");  // once
+  EXPECT_EQ(k.tick(1000), "");  // only once
 }
 
-TEST_F(KernelControl, WhatIsMadeAfterTheCloseEnds) {
+TEST_F(KernelControl, AResourceMadeAfterTheCloseEnds) {
   k.acquire('C');
   k.detach('C');
   k.acquire('D');  // create 2

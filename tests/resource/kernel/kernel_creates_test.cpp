@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::kernel;
 
-TEST(KernelCreates, AsManyBeginAsWait) {
+TEST(KernelCreates, OneCreateBeginsForEachWaiter) {
   kernel k({.options = {.max_size = 4, .max_creating = 4}});
   EXPECT_EQ(k.acquire('A'), "create 0");
   EXPECT_EQ(k.acquire('b'), "create 1");
@@ -32,7 +32,7 @@ TEST(KernelCreates, ThereAreNoMoreResourcesThanMaxSize) {
   EXPECT_EQ(k.acquire('A'), "create 0");
   EXPECT_EQ(k.acquire('B'), "");
   EXPECT_EQ(k.created(0), "A has 0");
-  EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)");  // counts until it has ended
+  EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)");  // it counts until it has ended
   EXPECT_EQ(k.destroyed(0), "create 0");
 }
 
@@ -83,7 +83,7 @@ TEST(KernelCreates, AWaiterWaitsForAResetUnlessItTakesLong) {
   EXPECT_EQ(k.was_reset(0), "C has 0");
 }
 
-TEST(KernelCreates, AnAcquireWithoutTimeLeavesNoWishBehind) {
+TEST(KernelCreates, AnAcquireWithoutTimeCreatesNothingLater) {
   kernel k({.options = {.max_size = 4, .max_creating = 1}});
   EXPECT_EQ(k.acquire('A'), "create 0");
   EXPECT_EQ(k.acquire('b', {.for_ms = 0}), "b: timed out");
@@ -112,7 +112,7 @@ TEST(KernelCreates, AFailedCreateIsTriedAgainAfterADrawnDelay) {
   const detail::nanos wait = k.pool().next_look() - k.now().real;
   EXPECT_GT(wait, 0);
   EXPECT_LE(wait, 100 * test::one_ms);
-  EXPECT_EQ(k.acquire('B'), "");  // no create for a newcomer either
+  EXPECT_EQ(k.acquire('B'), "");  // newcomers create nothing either
   EXPECT_EQ(k.tick(100), "create 0");
   EXPECT_EQ(k.created(0), "A has 0; create 1");
   EXPECT_EQ(k.stats().create_failures, 1);
@@ -130,7 +130,7 @@ TEST(KernelCreates, TheDelayDoublesUpToALimit) {
     longest = std::max(longest, wait);
     EXPECT_EQ(k.tick(400), "create 0");
   }
-  EXPECT_GT(longest, 300 * test::one_ms);  // the jitter is full: of fifty draws one is large
+  EXPECT_GT(longest, 300 * test::one_ms);  // full jitter: one of fifty delays is long
 }
 
 TEST(KernelCreates, ASuccessEndsTheBackoff) {
@@ -158,7 +158,7 @@ TEST(KernelCreates, APermanentFailureRefusesAllWaiters) {
   k.acquire('A');
   k.acquire('b');
   EXPECT_EQ(k.created(0, false, /*permanent=*/true), "A: create failed; b: create failed");
-  EXPECT_EQ(k.acquire('C'), "C: create failed");  // until the next try is due
+  EXPECT_EQ(k.acquire('C'), "C: create failed");  // until the next try
   k.tick(100);
   EXPECT_EQ(k.acquire('C'), "create 0");
 }

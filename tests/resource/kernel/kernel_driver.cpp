@@ -464,7 +464,7 @@ void kernel_driver::read_calls(effects& out) {
   }
 }
 
-/// What became of waiters, in the order in which they came.
+/// What became of the waiters, in order of arrival.
 void kernel_driver::read_ends(happenings& all) {
   std::vector<client*> ended;
   for (const auto& one : clients_) {
@@ -483,7 +483,7 @@ void kernel_driver::read_ends(happenings& all) {
     }
     one->was_woken = false;
   }
-  for (const auto& one : clients_) {  // those that gave up may be woken for nothing
+  for (const auto& one : clients_) {  // threads that gave up may be woken needlessly
     one->was_woken = false;
   }
 }

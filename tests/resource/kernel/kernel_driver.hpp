@@ -1,6 +1,6 @@
 /// @file
-/// Drives the kernel of a resource pool without threads: passes events, keeps what their effects
-/// ask for until a test says how it ends, and checks the invariants after each event.
+/// Drives the kernel of a resource pool without threads. It passes events, and checks the
+/// invariants after each one. Tasks that effects ask for stay open until a test ends them.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace lido::test {
 
-/// A factory that the kernel asks only what it can do.
+/// A factory that answers only what functions it has.
 class fake_hooks final : public detail::factory_hooks {
  public:
   fake_hooks(bool validates, bool resets) : factory_hooks(validates, resets) {}
@@ -42,7 +42,7 @@ struct happening {
     validates,  ///< a client is told to validate
     refused,    ///< a client's wait ends without a resource
     called,     ///< a sleeping client is woken to look for itself
-    create,     ///< tasks
+    create,     ///< from here on: tasks of the pool
     validate,
     reset,
     destroy,
@@ -65,7 +65,7 @@ using happenings = std::vector<happening>;
 
 struct pool_setup {
   resource_pool_options options{};
-  std::uint32_t max_total = 0;  ///< of a pool with groups
+  std::uint32_t max_total = 0;  ///< the total of a pool with groups
   detail::runner_kind runner = detail::runner_kind::threads;
   bool is_barging = false;
   int prefer_same_key_ms = 0;
@@ -75,9 +75,9 @@ struct pool_setup {
 
 /// How a client waits.
 struct wait_setup {
-  int for_ms = -1;  ///< -1: without end; 0: not at all
+  int for_ms = -1;  ///< -1: for ever; 0: not at all
   std::uint32_t group = 0;
-  std::uint32_t thread = 0;  ///< 0: one of its own
+  std::uint32_t thread = 0;  ///< 0: a thread of its own
   bool holds = false;
   bool is_urgent = false;
 };
@@ -90,7 +90,7 @@ struct client {
   state does = state::free;
   bool is_asleep = false;
   bool was_woken = false;  ///< by the effects that are being read
-  bool holds = false;      ///< its thread has a resource of the pool
+  bool holds = false;      ///< its thread holds a resource of the pool
   std::optional<detail::acquire_waiter> waiter;
   detail::slot_grant grant;
 
@@ -110,18 +110,18 @@ class kernel_driver {
   // ---- clients ----------------------------------------------------------------------------------
 
   happenings acquire(char name, const wait_setup& how = {});
-  /// On the fast path. False: there was nothing for it.
+  /// On the fast path. False if it found no resource.
   bool acquire_fast(char name, std::uint32_t group = 0);
-  /// A thread that was called looks for itself.
+  /// A woken thread looks for a resource itself.
   happenings look(char name);
-  /// A thread ends its own wait; it leaves with `leave`.
+  /// A thread ends its own wait. It leaves the queue with `leave`.
   bool give_up(char name);
   happenings leave(char name);
   happenings cancel(char name);
   happenings release(char name);
   happenings discard(char name, destroy_reason why = destroy_reason::discarded);
   happenings detach(char name);
-  /// The end of what a client was told to do.
+  /// Ends what a client was told to do.
   happenings has_created(char name, bool made, bool permanent = false);
   happenings has_validated(char name, bool valid);
 
@@ -135,7 +135,7 @@ class kernel_driver {
   // ---- the pool ---------------------------------------------------------------------------------
 
   happenings tick(int ms);
-  /// Time passes, and no event comes.
+  /// Advances the time without an event.
   void pass(int ms);
   happenings limits(const detail::group_limits& limits, std::uint32_t group = 0);
   happenings limits_and_total(const detail::group_limits& limits, std::uint32_t total);
@@ -159,18 +159,18 @@ class kernel_driver {
   [[nodiscard]] client& of(char name);
   [[nodiscard]] const std::vector<std::unique_ptr<client>>& clients() const { return clients_; }
   [[nodiscard]] detail::pool_slot& slot(std::uint32_t number) { return *pool_.table.at(number); }
-  /// Slots with a task of that kind that has not ended, and slots to be destroyed.
+  /// Slots with an unfinished task of that kind, and slots to be destroyed.
   [[nodiscard]] std::vector<std::uint32_t> tasks(detail::slot_task what);
   [[nodiscard]] const std::vector<std::uint32_t>& doomed() const { return doomed_; }
-  /// By default `on_more` follows an event at once.
+  /// By default, `on_more` follows an event at once.
   bool calls_more = true;
 
  protected:
-  /// Told of what must not be.
+  /// Called with every violation.
   virtual void problem(const std::string& what) = 0;
-  /// Told before a client comes back because what it was given was of no use.
+  /// Called before a client returns because its resource was unusable.
   virtual void before_return(const client& /*one*/) {}
-  /// Told of each event after its effects were read.
+  /// Called after the effects of each event were read.
   virtual void after(const happenings& /*all*/) {}
 
  private:

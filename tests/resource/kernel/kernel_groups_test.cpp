@@ -21,7 +21,7 @@ class KernelGroups : public ::testing::Test {
       k.add_group({.max_size = 4, .min_idle = 0, .max_creating = 4});
     }
   }
-  /// `name` has a resource of the group.
+  /// `name` acquires a resource of the group.
   void take(char name, std::uint32_t group) {
     k.acquire(name, {.group = group});
     k.created(k.tasks(detail::slot_task::create).front());
@@ -63,7 +63,7 @@ TEST_F(KernelGroups, TheLeastRecentlyUsedIdleResourceIsEvicted) {
   EXPECT_EQ(k.acquire('F', {.group = 2}), "destroy 2 (surplus)");
 }
 
-TEST_F(KernelGroups, OneThatWasUsedSinceIsEvictedLater) {
+TEST_F(KernelGroups, AResourceThatWasUsedSinceIsEvictedLater) {
   take('A', 0);
   take('B', 1);
   take('C', 0);
@@ -72,12 +72,12 @@ TEST_F(KernelGroups, OneThatWasUsedSinceIsEvictedLater) {
     k.release(name);
     k.tick(1);
   }
-  EXPECT_TRUE(k.acquire_fast('A', 0));  // on the fast path, of which the kernel sees nothing
+  EXPECT_TRUE(k.acquire_fast('A', 0));  // on the fast path, unseen by the kernel
   k.release('A');
   EXPECT_EQ(k.acquire('E', {.group = 2}), "destroy 1 (surplus)");
 }
 
-TEST_F(KernelGroups, WhereAllWereUsedSinceOneIsEvictedAllTheSame) {
+TEST_F(KernelGroups, OneIsEvictedEvenIfAllWereUsedSince) {
   for (const char name : {'A', 'B', 'C', 'D'}) {
     take(name, 0);
   }
@@ -94,7 +94,7 @@ TEST_F(KernelGroups, AReleasedResourceIsEvictedForAWaiterOfAnotherGroup) {
   }
   EXPECT_EQ(k.acquire('E', {.group = 1}), "");
   EXPECT_EQ(k.release('B'), "destroy 1 (surplus)");
-  EXPECT_EQ(k.release('A'), "");  // one is enough
+  EXPECT_EQ(k.release('A'), "");  // one resource is enough
   EXPECT_EQ(k.destroyed(1), "create 1");
 }
 
@@ -187,8 +187,8 @@ TEST_F(KernelGroups, AFailingGroupDoesNotTakeWhatAnotherCouldUse) {
 TEST_F(KernelGroups, ADeadHostLeavesHalfOfTheTotalToOthers) {
   EXPECT_EQ(k.acquire('A', {.group = 0}), "create 0");
   EXPECT_EQ(k.acquire('B', {.group = 0}), "create 1");
-  EXPECT_EQ(k.acquire('C', {.group = 0}), "");          // none of these ever ends
-  EXPECT_EQ(k.acquire('D', {.group = 1}), "create 2");  // one that has never been tried
+  EXPECT_EQ(k.acquire('C', {.group = 0}), "");          // these creates never end
+  EXPECT_EQ(k.acquire('D', {.group = 1}), "create 2");  // a host that has never been tried
   EXPECT_EQ(k.created(2), "D has 2");
   EXPECT_EQ(k.acquire('E', {.group = 1}), "create 3");
   EXPECT_EQ(k.created(3), "E has 3");
@@ -240,7 +240,7 @@ TEST_F(KernelGroups, AnUnusedGroupCanBeRemoved) {
   EXPECT_FALSE(k.remove_group(1));
   k.destroyed(0);
   EXPECT_TRUE(k.remove_group(1));
-  EXPECT_EQ(k.acquire('B', {.group = 1}), "create 0");  // formerly the third
+  EXPECT_EQ(k.acquire('B', {.group = 1}), "create 0");  // formerly the third group
 }
 
 TEST_F(KernelGroups, AGroupStaysUntilItsLastThreadHasLeft) {

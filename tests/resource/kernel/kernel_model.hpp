@@ -1,6 +1,6 @@
 /// @file
-/// A reference model of the kernel: slots and queues in plain vectors. It is told of each event,
-/// then judges the effects, and looks for waiters that the kernel has forgotten.
+/// A reference model of the kernel: slots and queues in plain vectors. It sees each event, judges
+/// the effects, and looks for waiters that the kernel has forgotten.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class kernel_model {
 
   kernel_model(kernel_driver& driver, std::uint32_t slots) : driver_(driver), slots_(slots) {}
 
-  /// Null, or what the kernel must not have done.
+  /// Null, or a description of what the kernel did wrong.
   const char* judge(const happenings& all) {
     wrong_ = nullptr;
     refused_ = 0;
@@ -91,7 +91,7 @@ class kernel_model {
       std::erase(group.queue, name);
     }
   }
-  /// The kernel gets a slot with a resource.
+  /// The kernel receives a slot with a resource.
   void comes_back(std::uint32_t slot) { slots_[slot].is = state::in_hand; }
   void is_taken(std::uint32_t slot) { slots_[slot].is = state::in_use; }
   void is_empty(std::uint32_t slot) { slots_[slot] = {}; }
@@ -189,7 +189,7 @@ class kernel_model {
         std::count_if(slots_.begin(), slots_.end(),
                       [](const model_slot& slot) { return slot.is != state::empty; }));
   }
-  /// Creates under way that say something about the present factory.
+  /// Unfinished creates of the present factory.
   [[nodiscard]] std::uint32_t creating(std::uint32_t group) const {
     return count(group, [&](const model_slot& slot) {
       return slot.is == state::creating && slot.epoch == groups[group].epoch;
@@ -205,14 +205,14 @@ class kernel_model {
         slots_.begin(), slots_.end(),
         [](const model_slot& slot) { return slot.is == state::creating && slot.is_unproven; }));
   }
-  /// Threads that have ended their own waits, of which the kernel has not been told.
+  /// Threads that have ended their own waits, unknown to the kernel.
   [[nodiscard]] std::uint32_t leaving() const {
     const auto& all = driver_.clients();
     return static_cast<std::uint32_t>(std::count_if(all.begin(), all.end(), [](const auto& one) {
       return one->does == client::state::gave_up;
     }));
   }
-  /// Waiters that the kernel may still serve.
+  /// The waiters that the kernel may still serve.
   [[nodiscard]] std::uint32_t waiting(std::uint32_t group) const {
     return static_cast<std::uint32_t>(groups[group].queue.size());
   }
@@ -295,7 +295,7 @@ class kernel_model {
     return one.what == kind::has || one.what == kind::creates || one.what == kind::validates;
   }
 
-  /// Of the waiters that an event serves, each was among the first so many.
+  /// Checks that an event serves only waiters near the front of the queue.
   void grant(const happening& one) {
     using kind = happening::kind;
     if (!is_grant(one)) {
@@ -419,7 +419,7 @@ class kernel_model {
     }
   }
 
-  /// Whether what the group releases is for a group whose first waiter came before.
+  /// Whether an older waiter of another group has a claim to what the group releases.
   [[nodiscard]] bool is_owed(std::uint32_t number) const {
     return total() >= max_total &&
            std::any_of(groups.begin(), groups.end(), [&](const model_group& other) {
@@ -466,7 +466,7 @@ class kernel_model {
   kernel_driver& driver_;
   std::vector<model_slot> slots_;
   std::vector<std::uint32_t> began_;
-  std::uint32_t refused_ = 0;  ///< by the present event
+  std::uint32_t refused_ = 0;  ///< refused in the present event
   std::uint32_t served_ = 0;
   const char* wrong_ = nullptr;
 };

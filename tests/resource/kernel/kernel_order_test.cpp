@@ -1,4 +1,4 @@
-// Waiters of one group: which of them gets what, and in which order.
+// The waiters of one group: which of them is served, and in which order.
 #include <chrono>
 
 #include "resource/kernel/kernel_fixture.hpp"
@@ -57,7 +57,7 @@ TEST(KernelOrder, AReleaseIsReportedByAMarkWhileOthersWait) {
   k.acquire('A');
   k.created(0);
   EXPECT_FALSE(k.slot(0).word().marked());
-  k.acquire('B');  // looked at the slot in use
+  k.acquire('B');  // it has seen the slot in use
   EXPECT_TRUE(k.slot(0).word().marked());
   k.acquire('C');
   EXPECT_EQ(k.release('A'), "B has 0");

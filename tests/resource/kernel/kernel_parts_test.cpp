@@ -39,7 +39,7 @@ TEST(KernelParts, TheFirstOfAHeapIsTheSmallest) {
   }
 }
 
-TEST(KernelParts, WhatIsNotInAHeapIsNotRemoved) {
+TEST(KernelParts, AnElementThatIsNotInTheHeapIsNotRemoved) {
   entry one;
   deadline_heap<entry> heap;
   heap.remove(one);

@@ -1,5 +1,5 @@
 /// @file
-/// Bytes decide a sequence of events for the kernel; a reference model judges their effects.
+/// Bytes encode a sequence of events for the kernel. A reference model judges the effects.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace lido::test {
 
 class kernel_session final : public kernel_driver {
  public:
-  /// Plays the events that the bytes spell, until the first problem. Returns that, or nothing.
+  /// Plays the events that the bytes encode. Returns the first problem, or an empty text.
   [[nodiscard]] static std::string play(std::span<const std::uint8_t> bytes,
                                         std::string* log = nullptr);
 

@@ -1,4 +1,4 @@
-// Stale idle resources: what validates them, and for which waiters.
+// Stale idle resources: which thread validates them, and for which waiters.
 #include <chrono>
 
 #include "resource/kernel/kernel_fixture.hpp"
@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::kernel;
 
-/// So many idle resources, all stale.
+/// A pool with so many idle resources, all of them stale.
 class KernelValidation : public ::testing::Test {
  protected:
   static test::pool_setup setup_of(detail::runner_kind runner) {
@@ -73,12 +73,12 @@ TEST_F(KernelValidation, AnAcquireWithoutTimeWaitsForTwoAnswersAtMost) {
   EXPECT_EQ(k.tick(1), "B: timed out");
 }
 
-TEST_F(KernelValidation, WhereThereAreSeveralTheRunnerValidatesAsManyAsWait) {
+TEST_F(KernelValidation, TheRunnerValidatesOneOfSeveralForEachWaiter) {
   fill(k, 3);
   EXPECT_EQ(k.acquire('A'), "validate 0");
   EXPECT_EQ(k.acquire('B'), "validate 1");
   EXPECT_EQ(k.validated(1), "A has 1");
-  EXPECT_EQ(k.validated(0, false), "B validates 2; destroy 0 (invalid)");  // it is alone now
+  EXPECT_EQ(k.validated(0, false), "B validates 2; destroy 0 (invalid)");  // only 2 is left
 }
 
 TEST_F(KernelValidation, ASilentResourceHoldsUpNoWaiter) {
@@ -93,7 +93,7 @@ TEST_F(KernelValidation, ASilentResourceHoldsUpNoWaiter) {
   EXPECT_EQ(k.validated(0), "");
 }
 
-// The time of each validation counts, not that of the last one.
+// Each validation has its own time limit, which a younger one does not extend.
 TEST_F(KernelValidation, ASilentResourceHoldsUpNoWaiterBesideAYoungerValidation) {
   fill(k, 2);
   EXPECT_EQ(k.acquire('A'), "validate 0");
@@ -118,12 +118,12 @@ TEST_F(KernelValidation, AnAcquirerIsServedBesideAResourceUnderValidation) {
   EXPECT_EQ(k.acquire('A'), "validate 0");
   EXPECT_EQ(k.acquire('B'), "validate 1");
   EXPECT_EQ(k.validated(1), "A has 1");
-  EXPECT_EQ(k.release('A'), "B has 1");  // and not when 0 answers
+  EXPECT_EQ(k.release('A'), "B has 1");  // at once, although 0 is still validated
   EXPECT_EQ(k.validated(0), "");
   EXPECT_TRUE(k.acquire_fast('A'));
 }
 
-TEST_F(KernelValidation, EachUseIsValidatedOfAWaiterToo) {
+TEST_F(KernelValidation, EachUseByAWaiterIsValidatedToo) {
   test::pool_setup setup = setup_of(detail::runner_kind::threads);
   setup.options.max_size = 1;
   setup.options.validate_if_idle_longer_than = 0ms;
@@ -131,7 +131,7 @@ TEST_F(KernelValidation, EachUseIsValidatedOfAWaiterToo) {
   each.acquire('a');
   each.acquire('b');
   each.acquire('c');
-  EXPECT_EQ(each.created(0), "a has 0");  // it is new
+  EXPECT_EQ(each.created(0), "a has 0");  // a new resource needs no validation
   EXPECT_EQ(each.release('a'), "validate 0");
   EXPECT_EQ(each.validated(0), "b has 0");
   EXPECT_EQ(each.release('b'), "validate 0");
@@ -217,7 +217,7 @@ TEST_F(KernelAges, AnIdleResourceEndsAfterIdleTimeout) {
   fill(k, 2);
   EXPECT_EQ(k.tick(999), "");
   EXPECT_TRUE(k.acquire_fast('A'));
-  EXPECT_EQ(k.release('A'), "");  // used again: 0
+  EXPECT_EQ(k.release('A'), "");  // 0 was used again
   EXPECT_EQ(k.tick(251), "destroy 1 (idle too long)");
   EXPECT_EQ(k.destroyed(1), "");
   EXPECT_EQ(k.tick(1000), "destroy 0 (idle too long)");
