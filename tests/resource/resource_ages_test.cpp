@@ -1,5 +1,5 @@
-// Ages, by the pool's own clock: which resources end, are validated, and are lent first. The
-// letters and numbers are those of docs/reference/tests.md.
+// Ages, by the pool's own clock: which resources end, are validated, or are lent first.
+// docs/reference/tests.md explains the letters and numbers in test names.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,7 +24,7 @@ class ResourceAges : public test::resource_by_tick {};
 
 // djc/bb8 #123: the reaper goes below min_idle. deadpool-rs/deadpool #178, sidorares/node-mysql2
 // #1797: no idle timeout, and no lifetime.
-TEST_F(ResourceAges, D2D4SurplusGoesDownToMinIdleWhenItWasIdleForTooLong) {
+TEST_F(ResourceAges, D2D4ExpiredIdleResourcesEndDownToMinIdle) {
   fake_pool& pool = start({.max_size = 5, .min_idle = 2, .idle_timeout = 60s, .max_lifetime = 0s});
   pool.tick();
   EXPECT_EQ(pool.stats().idle, 2U);
@@ -43,8 +43,8 @@ TEST_F(ResourceAges, D2D4SurplusGoesDownToMinIdleWhenItWasIdleForTooLong) {
   EXPECT_EQ(server.destroyed_for(destroy_reason::idle_too_long), 3);
 }
 
-// What is kept in spite of the idle time-out.
-TEST_F(ResourceAges, D2WhatMinIdleKeepsEndsByItsLifetime) {
+// Resources that min_idle keeps in spite of the idle timeout.
+TEST_F(ResourceAges, D2ResourcesKeptByMinIdleEndByTheirLifetime) {
   fake_pool& pool = start({.max_size = 2,
                            .min_idle = 2,
                            .idle_timeout = 10s,
@@ -58,7 +58,7 @@ TEST_F(ResourceAges, D2WhatMinIdleKeepsEndsByItsLifetime) {
   pass(2s);
   EXPECT_EQ(server.destroyed_for(destroy_reason::too_old), 2);
   pool.tick();
-  EXPECT_EQ(pool.stats().idle, 2U) << "made anew";
+  EXPECT_EQ(pool.stats().idle, 2U) << "replaced";
 }
 
 // djc/bb8 PR #158: a lifetime shorter than the reaper's period has no effect.
@@ -81,9 +81,9 @@ TEST_F(ResourceAges, D5MaxUsesCountsHoweverBusy) {
   EXPECT_EQ(server.destroyed_for(destroy_reason::used_up), 3);
 }
 
-// https://github.com/brettwooldridge/HikariCP/issues/2004: made together, they must not go
+// https://github.com/brettwooldridge/HikariCP/issues/2004: resources made together must not expire
 // together.
-TEST_F(ResourceAges, D1ResourcesMadeTogetherGoOneAfterTheOther) {
+TEST_F(ResourceAges, D1ResourcesMadeTogetherExpireOneAfterTheOther) {
   fake_pool& pool = start({.max_size = 8, .idle_timeout = 0s, .max_lifetime = 100s});
   fill(pool, 8);
   pass(74s);
@@ -98,8 +98,8 @@ TEST_F(ResourceAges, D1ResourcesMadeTogetherGoOneAfterTheOther) {
   EXPECT_GE(moments, 3);
 }
 
-// vitessio/vitess #20080: refreshing idle ones makes acquires wait.
-TEST_F(ResourceAges, D6AnAcquireBesideUpkeepDoesNotWait) {
+// vitessio/vitess #20080: refreshing idle resources makes acquires wait.
+TEST_F(ResourceAges, D6AnAcquireBesideMaintenanceDoesNotWait) {
   fake_pool& pool = start({.max_size = 2, .keepalive = 10s, .validate_if_idle_longer_than = 1h});
   fill(pool, 2);
   server.slow_validate = true;
@@ -109,21 +109,21 @@ TEST_F(ResourceAges, D6AnAcquireBesideUpkeepDoesNotWait) {
   const fake_lease other = pool.try_acquire();
   EXPECT_TRUE(other);
   outcome waiting;
-  pool.async_acquire(waiting.receiver(), 1h);  // for the one in upkeep
+  pool.async_acquire(waiting.receiver(), 1h);  // for the resource under validation
   EXPECT_EQ(waiting.calls, 0);
   server.slow_validate = false;
   upkeep.join();
   EXPECT_EQ(waiting.calls, 1);
   EXPECT_TRUE(waiting.lease);
-  EXPECT_EQ(server.validations, 1) << "once more for who waited";
+  EXPECT_EQ(server.validations, 1) << "validated again for the waiter";
   waiting.lease.reset();
 }
 
-TEST_F(ResourceAges, D6UpkeepYieldsToThoseWhoWait) {
+TEST_F(ResourceAges, D6MaintenanceYieldsToWaiters) {
   fake_pool& pool = start({.max_size = 1, .keepalive = 10s, .validate_if_idle_longer_than = 1h});
   fill(pool, 1);
   outcome waiting;
-  pool.suspend();  // the one way to have idle ones beside those who wait
+  pool.suspend();  // only a suspended pool has idle resources beside waiters
   pool.async_acquire(waiting.receiver(), 1h);
   EXPECT_EQ(waiting.calls, 0);
   pass(11s);
@@ -133,7 +133,7 @@ TEST_F(ResourceAges, D6UpkeepYieldsToThoseWhoWait) {
   waiting.lease.reset();
 }
 
-// golang/go #22950: what was pooled is gone after each collection.
+// golang/go #22950: each collection drops all pooled objects.
 TEST_F(ResourceAges, D7NothingIsDroppedWithoutALimit) {
   fake_pool& pool = start({.max_size = 3, .idle_timeout = 0s, .max_lifetime = 0s, .keepalive = 0s});
   fill(pool, 3);
@@ -154,7 +154,7 @@ TEST_F(ResourceAges, D8ResetMayRefuse) {
 }
 
 // brettwooldridge/HikariCP #1208: the pool does not get smaller.
-TEST_F(ResourceAges, D9WhatALoadDoesNotNeedGrowsOld) {
+TEST_F(ResourceAges, D9ResourcesThatTheLoadDoesNotNeedExpire) {
   fake_pool& pool = start({.max_size = 5, .idle_timeout = 60s, .max_lifetime = 0s});
   fill(pool, 5);
   for (int i = 0; i < 100; ++i) {
@@ -164,7 +164,7 @@ TEST_F(ResourceAges, D9WhatALoadDoesNotNeedGrowsOld) {
   EXPECT_EQ(pool.stats().idle, 1U);
 }
 
-TEST_F(ResourceAges, D9AThreadTakesWhatItHadLastOtherwiseTheLowest) {
+TEST_F(ResourceAges, D9AThreadTakesItsLastResourceOrElseTheLowest) {
   fake_pool& pool = start({.max_size = 3, .validate_if_idle_longer_than = 5s});
   fill(pool, 3);
   test::run_in_new_thread([&] {
@@ -175,17 +175,17 @@ TEST_F(ResourceAges, D9AThreadTakesWhatItHadLastOtherwiseTheLowest) {
     EXPECT_EQ(second.handle().place, 1U);
     first.reset();
     second.reset();
-    EXPECT_EQ(pool.try_acquire().handle().place, 1U) << "what it had last";
+    EXPECT_EQ(pool.try_acquire().handle().place, 1U) << "its last resource";
   });
   pass(6s);
   test::run_in_new_thread([&] { EXPECT_EQ(pool.try_acquire().handle().place, 0U); });
   EXPECT_EQ(server.validations, 1);
-  // To validate what it had last takes time, and the pool would grow no smaller.
+  // Validating its last resource would take time, and the pool would never get smaller.
   EXPECT_EQ(pool.try_acquire().handle().place, 0U);
   EXPECT_EQ(server.validations, 1);
 }
 
-TEST_F(ResourceAges, IdleOnesAreValidatedAfterTheBypassWindowOnly) {
+TEST_F(ResourceAges, IdleResourcesAreValidatedOnlyAfterTheBypassWindow) {
   fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 500ms});
   fill(pool, 1);
   pass(499ms);
@@ -200,7 +200,7 @@ TEST_F(ResourceAges, IdleOnesAreValidatedAfterTheBypassWindowOnly) {
   EXPECT_EQ(server.destroyed_for(destroy_reason::invalid), 1);
 }
 
-TEST_F(ResourceAges, TimeThatGoesBackStandsStill) {
+TEST_F(ResourceAges, AClockThatGoesBackStandsStill) {
   fake_pool& pool = start({.max_size = 1, .idle_timeout = 60s, .report_slow_after = 60s});
   fake_lease held = pool.try_acquire();
   pass(50s);

@@ -1,5 +1,5 @@
-// Pools in which newcomers may overtake. The letters and numbers are those of
-// docs/reference/tests.md.
+// Pools in which newcomers may overtake waiters. docs/reference/tests.md explains the letters and
+// numbers in test names.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,8 +20,8 @@ using test::fake_pool;
 
 class ResourceBarging : public test::resource_in_each_mode {};
 
-// Not each time: the woken waiter may be faster.
-TEST_P(ResourceBarging, A6WhoAsksNextMayTakeWhatHasComeBack) {
+// Not in each round, since the woken waiter may be faster.
+TEST_P(ResourceBarging, A6ANewcomerMayTakeAReleasedResource) {
   fake_pool& pool = start({.max_size = 1, .queueing = queueing::barging});
   int overtook = 0;
   for (int i = 0; i < 100 && overtook == 0; ++i) {
@@ -36,8 +36,8 @@ TEST_P(ResourceBarging, A6WhoAsksNextMayTakeWhatHasComeBack) {
   EXPECT_GT(overtook, 0);
 }
 
-// The bound of A6: a waiter that was overtaken for long is handed the next resource.
-TEST_P(ResourceBarging, A6NobodyIsOvertakenForLong) {
+// The bound of A6: a waiter that was overtaken for 10 ms is handed the next resource.
+TEST_P(ResourceBarging, A6NoWaiterIsOvertakenForLong) {
   fake_pool& pool = start({.max_size = 1, .queueing = queueing::barging});
   int overtaken = 0;
   for (int i = 0; i < 1000 && overtaken < 20; ++i) {
@@ -49,7 +49,7 @@ TEST_P(ResourceBarging, A6NobodyIsOvertakenForLong) {
     });
     ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
     held.reset();
-    held = pool.try_acquire();  // overtakes it, unless it was faster
+    held = pool.try_acquire();  // overtakes the waiter, unless the waiter was faster
     if (held) {
       ++overtaken;
       std::this_thread::sleep_for(11ms);
@@ -62,7 +62,7 @@ TEST_P(ResourceBarging, A6NobodyIsOvertakenForLong) {
 }
 
 // boostorg/mysql #509: a waiter that gives up swallows the wake-up of the next.
-TEST_P(ResourceBarging, A2WhoGivesUpPassesOnWhatItWasWokenFor) {
+TEST_P(ResourceBarging, A2AWaiterThatGivesUpWakesTheNext) {
   fake_pool& pool = start({.max_size = 1, .queueing = queueing::barging});
   for (int i = 0; i < 100; ++i) {
     fake_lease held = pool.acquire();
@@ -82,8 +82,8 @@ TEST_P(ResourceBarging, A2WhoGivesUpPassesOnWhatItWasWokenFor) {
   }
 }
 
-// A waiter in a callback cannot look; then what comes back is for the others.
-TEST_P(ResourceBarging, WhoCallsACallbackIsNotWaitedFor) {
+// While a waiter runs a callback it cannot look for a resource, so others are served.
+TEST_P(ResourceBarging, NoWaiterWaitsForAThreadInACallback) {
   fake_pool& pool = start({.max_size = 3,
                            .queueing = queueing::barging,
                            .reset_by = reset_by::releasing_thread,
@@ -97,7 +97,7 @@ TEST_P(ResourceBarging, WhoCallsACallbackIsNotWaitedFor) {
   pool.async_acquire(
       [&](acquire_result<test::connection> got) {
         got.lease().reset();
-        first = static_cast<bool>(pool.acquire_for(10s));  // calls the other one before it sleeps
+        first = static_cast<bool>(pool.acquire_for(10s));  // runs the other callback first
       },
       10s);
   pool.async_acquire([&](const auto& got) { second = got && pool.acquire_for(10s); }, 10s);
@@ -112,8 +112,8 @@ TEST_P(ResourceBarging, WhoCallsACallbackIsNotWaitedFor) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);
 }
 
-// A waiter that was woken for a new resource needs no other.
-TEST_P(ResourceBarging, NoMoreAreMadeThanAreWaitedFor) {
+// A waiter that was woken for a new resource needs no other one.
+TEST_P(ResourceBarging, NoMoreResourcesAreMadeThanWaitersNeed) {
   fake_pool& pool = start({.max_size = 10, .queueing = queueing::barging});
   pool.acquire().reset();
   ASSERT_TRUE(eventually([&] { return pool.stats().creating == 0; }));

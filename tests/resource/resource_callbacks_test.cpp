@@ -1,4 +1,4 @@
-// Callbacks and coroutines. The letters and numbers are those of docs/reference/tests.md.
+// Callbacks and coroutines. docs/reference/tests.md explains the letters and numbers in test names.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -49,7 +49,7 @@ task wait_in_vain(fake_pool& pool, bool& served) {
   served = true;
 }
 
-// As a future that is dropped (A1).
+// Like a dropped future (A1).
 TEST_P(ResourceCallbacks, A1ACoroutineThatIsDestroyedWhileItWaitsTakesNothing) {
   fake_pool& pool = start({.max_size = 1});
   fake_lease held = pool.acquire();
@@ -61,8 +61,8 @@ TEST_P(ResourceCallbacks, A1ACoroutineThatIsDestroyedWhileItWaitsTakesNothing) {
   EXPECT_FALSE(served);
 }
 
-// Nor keeps a place in the queue.
-TEST_P(ResourceCallbacks, A10ACoroutineThatIsDestroyedMakesRoomForOthersToWait) {
+// It keeps no place in the queue either.
+TEST_P(ResourceCallbacks, A10ADestroyedCoroutineLeavesTheQueue) {
   fake_pool& pool = start({.max_size = 1, .max_waiters = 2, .detect_hold_and_wait = false});
   const fake_lease held = pool.acquire();
   for (int i = 0; i < 10; ++i) {
@@ -78,7 +78,7 @@ detached try_once(fake_pool& pool, std::optional<acquire_failure>& why) {
   why = test::cause_of(got);
 }
 
-TEST_P(ResourceCallbacks, ACoroutineMayBeToldWithoutAnException) {
+TEST_P(ResourceCallbacks, ACoroutineMayGetAResultInsteadOfAnException) {
   std::optional<acquire_failure> why;
   fake_pool& pool = start({.max_size = 1, .max_waiters = 0});
   const fake_lease held = pool.acquire();
@@ -122,8 +122,8 @@ TEST_P(ResourceCallbacks, G2CloseWakesEveryWaiter) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-// What the second callback has been given must not wait for the first one, which waits for it.
-TEST_P(ResourceCallbacks, OneThatWaitsLetsTheNextGoFirst) {
+// The first callback waits for the resource of the second, which therefore must run meanwhile.
+TEST_P(ResourceCallbacks, ACallbackThatWaitsLetsTheNextRunFirst) {
   fake_pool& pool = start({.max_size = 1, .reset_by = reset_by::releasing_thread});
   fake_lease held = pool.acquire();
   bool first = false;
@@ -142,8 +142,7 @@ TEST_P(ResourceCallbacks, OneThatWaitsLetsTheNextGoFirst) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);
 }
 
-// boostorg/mysql #402: a time-out put around an operation (cancel_after) is a data race of its
-// user.
+// boostorg/mysql #402: a timeout around an operation (cancel_after) is a data race in user code.
 TEST_P(ResourceCallbacks, G5AStoppedTokenEndsTheWaitOfACallback) {
   outcome stopped;
   std::stop_source stop;
@@ -168,7 +167,7 @@ detached await_once(fake_pool& pool, auto patience, std::atomic<int>& served,
   }
 }
 
-// As nanoseconds the longest times would be over.
+// The longest times would overflow as nanoseconds.
 TEST_P(ResourceCallbacks, TheLongestTimesNeverEndAndNegativeOnesEndAtOnce) {
   fake_pool& pool = start({.max_size = 1});
   fake_lease held = pool.acquire();
@@ -191,21 +190,20 @@ TEST_P(ResourceCallbacks, TheLongestTimesNeverEndAndNegativeOnesEndAtOnce) {
   EXPECT_EQ(late, 4);
 }
 
-// Each turn has to validate, so each is a callback; were it called inside the one before, the stack
-// would not be deep enough.
+// Each turn validates, and so ends in a callback. Nested callbacks would overflow the stack.
 TEST_P(ResourceCallbacks, ACoroutineThatNeverHasToWaitDoesNotNest) {
   constexpr int turns = 20'000;
   std::atomic<int> done{0};
   fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 0s});
   use_often(pool, done, turns);
-  for (int before = -1; done != turns && before != done;) {  // as long as there is progress
+  for (int before = -1; done != turns && before != done;) {  // while there is progress
     before = done;
     (void)eventually([&] { return done == turns; });
   }
   EXPECT_EQ(done, turns);
 }
 
-// Were each called by the release of the one before, the stack would not be deep enough.
+// If each callback ran within the release of the one before, the stack would overflow.
 TEST_P(ResourceCallbacks, ManyCallbacksThatReleaseAtOnceAreServed) {
   int served = 0;
   fake_pool& pool = start({.max_size = 1, .reset_by = reset_by::releasing_thread});

@@ -1,5 +1,5 @@
-// What is done to a pool as a whole: limits, kills, other factories, its end. The letters and
-// numbers are those of docs/reference/tests.md.
+// Control of a whole pool: limits, kills, replaced factories, and its end. docs/reference/tests.md
+// explains the letters and numbers in test names.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,11 +34,11 @@ void expect_two_and_no_more(fake_pool& pool) {
 }
 
 // deadpool CHANGELOG 0.9.5: max_size exceeded after a failed recycle.
-TEST_F(ResourceControl, B2ARefusedResetLeavesRoomForOneAndNoMore) {
+TEST_F(ResourceControl, B2ARefusedResetLeavesRoomForOneResource) {
   fake_pool& pool = start({.max_size = 2});
   server.refuse_reset = true;
   for (int i = 0; i < 5; ++i) {
-    fill(pool, 2);  // and both are refused
+    fill(pool, 2);  // and both resets are refused
     EXPECT_EQ(pool.stats().live, 0U);
   }
   EXPECT_EQ(server.destroyed_for(destroy_reason::reset_refused), 10);
@@ -48,7 +48,7 @@ TEST_F(ResourceControl, B2ARefusedResetLeavesRoomForOneAndNoMore) {
   EXPECT_EQ(server.most_alive, 2);
 }
 
-// The same; #18: counts wrong when create fails.
+// The same issue; #18: wrong counts after a failed create.
 TEST_F(ResourceControl, B2B4FailuresOfTheFactoryLeaveTheCountsRight) {
   fake_pool& pool = start({.max_size = 2, .retry_first = 1ns, .retry_longest = 1ns});
   server.down = true;
@@ -56,7 +56,7 @@ TEST_F(ResourceControl, B2B4FailuresOfTheFactoryLeaveTheCountsRight) {
   EXPECT_EQ(pool.stats().live, 0U);
   EXPECT_EQ(pool.stats().create_failures, 1U);
   server.down = false;
-  fill(pool, 2);  // a failed create costs no place
+  fill(pool, 2);  // a failed create takes no slot
   expect_two_and_no_more(pool);
 }
 
@@ -69,12 +69,12 @@ TEST_F(ResourceControl, ResizeToZeroAndBack) {
   held.reset();
   EXPECT_EQ(pool.stats().live, 0U);
   EXPECT_FALSE(pool.try_acquire());
-  pool.resize(200);  // more than there were places for
+  pool.resize(200);  // more than there were slots
   fill(pool, 200);
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::surplus), 3U);
 }
 
-TEST_F(ResourceControl, ResizeLeavesMinIdleAsItWasUnlessItIsGiven) {
+TEST_F(ResourceControl, ResizeKeepsMinIdleUnlessItIsGiven) {
   fake_pool& pool = start({.max_size = 8, .min_idle = 4, .max_creating = 8});
   const auto idle_when = [&](auto&& resized) {
     resized();
@@ -107,8 +107,8 @@ TEST_F(ResourceControl, B5RefillsAfterEverythingWasLost) {
   EXPECT_TRUE(pool.wait_until_idle(4, 10s));
 }
 
-// jackc/pgx #1780: what is being closed is not counted, and connects run away.
-TEST_F(ResourceControl, B7WhatIsBeingClosedCounts) {
+// jackc/pgx #1780: connections that are being closed are not counted, so too many are made.
+TEST_F(ResourceControl, B7AResourceBeingClosedCounts) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);
   server.slow_destroy = true;
@@ -123,7 +123,7 @@ TEST_F(ResourceControl, B7WhatIsBeingClosedCounts) {
 }
 
 // pocoproject/poco #2986: returned objects are not lent again when capacity == peak.
-TEST_F(ResourceControl, B8OneIsEnough) {
+TEST_F(ResourceControl, B8OneResourceIsLentAgainAndAgain) {
   fake_pool& pool = start({.max_size = 1});
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(pool.try_acquire());
@@ -131,8 +131,8 @@ TEST_F(ResourceControl, B8OneIsEnough) {
   EXPECT_EQ(server.creates, 1);
 }
 
-// Stormpot BSlot.release: a resource that went to the thread's own cache is not offered to others.
-TEST_F(ResourceControl, C9WhatAThreadHadLastIsEverybodys) {
+// Stormpot BSlot.release: a resource in the cache of one thread is not offered to other threads.
+TEST_F(ResourceControl, C9AnyThreadMayTakeTheLastResourceOfAnother) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);
   test::run_in_new_thread([&] { EXPECT_TRUE(pool.try_acquire()); });
@@ -143,7 +143,7 @@ TEST_F(ResourceControl, C9WhatAThreadHadLastIsEverybodys) {
   held.reset();
 }
 
-TEST_F(ResourceControl, KillReachesOneResourceAndNeverAnother) {
+TEST_F(ResourceControl, KillEndsOneResourceAndNoOther) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);
   fake_lease held = pool.try_acquire();
@@ -161,7 +161,7 @@ TEST_F(ResourceControl, KillReachesOneResourceAndNeverAnother) {
   EXPECT_EQ(server.destroyed_for(destroy_reason::killed), 2);
 }
 
-TEST_F(ResourceControl, WhatIsFlushedDuringItsValidationIsNotLent) {
+TEST_F(ResourceControl, AResourceFlushedDuringItsValidationIsNotLent) {
   for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
     server.slow_validate = false;
     fake_pool pool(test::fake_factory{&server},
@@ -181,7 +181,7 @@ TEST_F(ResourceControl, WhatIsFlushedDuringItsValidationIsNotLent) {
 
 // ---- another factory ----------------------------------------------------------------------------
 
-TEST_F(ResourceControl, AReplacedFactoryEndsWhatItMade) {
+TEST_F(ResourceControl, ResourcesOfAReplacedFactoryEnd) {
   test::fake_server next;
   fake_pool& pool = start({.max_size = 2});
   fill(pool, 2);
@@ -196,7 +196,7 @@ TEST_F(ResourceControl, AReplacedFactoryEndsWhatItMade) {
   EXPECT_EQ(next.alive, 0);
 }
 
-TEST_F(ResourceControl, AnErrorDoesNotNameWhatAReplacedFactoryThrew) {
+TEST_F(ResourceControl, AnErrorDoesNotNameTheErrorOfAReplacedFactory) {
   test::fake_server next;
   next.slow = true;
   server.wrong_password = true;
@@ -210,11 +210,11 @@ TEST_F(ResourceControl, AnErrorDoesNotNameWhatAReplacedFactoryThrew) {
   EXPECT_TRUE(pool.acquire_for(20s));
 }
 
-/// Of a host that does not answer.
+/// A host that does not answer.
 struct silence {
   std::atomic<bool> lasts{true};
   std::atomic<int> begun{0};
-  std::atomic<int> told{0};  ///< to stop
+  std::atomic<int> told{0};  ///< creates that were told to stop
 };
 struct silent_factory {
   silence* of;
@@ -233,9 +233,9 @@ struct silent_factory {
 
 class ResourceReplaced : public testing::TestWithParam<maintenance> {};
 
-// A fail-over along a list of hosts, of which the last one answers. The others are told to stop,
-// and hold up nobody if they do not.
-TEST_P(ResourceReplaced, SeveralThatHangHoldUpNobody) {
+// A fail-over along a list of hosts, of which only the last answers. Creates for the others are
+// told to stop, and hold up no waiter even if they do not.
+TEST_P(ResourceReplaced, SeveralCreatesThatHangHoldUpNoWaiter) {
   std::array<silence, 3> hosts;
   test::fake_server last;
   fake_pool pool(silent_factory{hosts.data()},
@@ -267,8 +267,8 @@ TEST_P(ResourceReplaced, SeveralThatHangHoldUpNobody) {
 INSTANTIATE_TEST_SUITE_P(Modes, ResourceReplaced,
                          testing::Values(maintenance::background, maintenance::by_tick));
 
-// Nor do they have the threads that validate what the new one has made.
-TEST_F(ResourceControl, ValidationsOfAReplacedFactoryHoldUpNobody) {
+// Validations by a replaced factory do not use up the threads of the new one.
+TEST_F(ResourceControl, ValidationsByAReplacedFactoryHoldUpNoWaiter) {
   test::fake_server next;
   fake_pool pool(test::fake_factory{&server},
                  {.max_size = 4, .validate_if_idle_longer_than = 0ns, .max_creating = 1});
@@ -277,17 +277,18 @@ TEST_F(ResourceControl, ValidationsOfAReplacedFactoryHoldUpNobody) {
   std::array<test::outcome, 3> told;
   pool.async_acquire(told[0].receiver(), 20s);
   pool.async_acquire(told[1].receiver(), 20s);
-  ASSERT_TRUE(eventually([&] { return server.validations == 2; }));  // all that may be under way
+  ASSERT_TRUE(
+      eventually([&] { return server.validations == 2; }));  // the most that may run at once
   pool.replace_factory(test::fake_factory{&next});
   ASSERT_TRUE(eventually([&] { return told[0].calls == 1 && told[1].calls == 1; }));
   EXPECT_EQ(next.creates, 2);
   told[0].lease.reset();
   told[1].lease.reset();
-  EXPECT_TRUE(pool.wait_until_idle(2, 10s));  // they are reset by the pool
+  EXPECT_TRUE(pool.wait_until_idle(2, 10s));  // the pool resets them
   pool.tick();
   pool.async_acquire(told[2].receiver(), 20s);
   EXPECT_TRUE(eventually([&] { return told[2].calls == 1; }));
-  EXPECT_TRUE(told[2].lease) << "though the server has answered";
+  EXPECT_TRUE(told[2].lease) << "the replaced factory held it up";
   EXPECT_GE(next.validations, 1);
   told[2].lease.reset();
   server.slow_validate = false;
@@ -337,7 +338,7 @@ TEST_F(ResourceControl, G1TheEndOfThePoolWaitsForLeases) {
 }
 
 // puddle Close: "blocks until all resources are returned".
-TEST_F(ResourceControl, G3CloseSaysWhoIsLeft) {
+TEST_F(ResourceControl, G3CloseListsTheRemainingHolders) {
   fake_pool& pool = start({.max_size = 2});
   fill(pool, 2);
   fake_lease held = pool.try_acquire();
@@ -353,7 +354,7 @@ TEST_F(ResourceControl, G3CloseSaysWhoIsLeft) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-// What only looks for leases that are out for too long is nothing under way.
+// Only the search for long leases could be running, and a close does not wait for that.
 TEST_F(ResourceControl, AnUnusedPoolClosesAtOnce) {
   for (int round = 0; round < 200; ++round) {
     fake_pool pool(test::fake_factory{&server}, {.max_size = 64, .report_slow_after = 1h});
@@ -362,7 +363,7 @@ TEST_F(ResourceControl, AnUnusedPoolClosesAtOnce) {
   }
 }
 
-// As nanoseconds the longest times would be over.
+// The longest times would overflow as nanoseconds.
 template <class Duration>
 void close_with_the_longest_and_the_shortest_times() {
   test::fake_server server;
@@ -380,13 +381,13 @@ void close_with_the_longest_and_the_shortest_times() {
   EXPECT_EQ(server.alive, 0);
 }
 
-TEST(ResourceClose, WaitsForTheLongestAndNotForLessThanNothing) {
+TEST(ResourceClose, WaitsForTheLongestTimeAndNotForANegativeOne) {
   close_with_the_longest_and_the_shortest_times<std::chrono::seconds>();
   close_with_the_longest_and_the_shortest_times<std::chrono::hours>();
 }
 
-// The one it makes is of no use any more.
-TEST(ResourceClose, ATryThatMakesItsOwnGetsNothingOfAClosedPool) {
+// The resource that it makes comes too late.
+TEST(ResourceClose, ATryThatCreatesGetsNothingFromAClosedPool) {
   test::fake_server server;
   server.slow = true;
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .maintenance = maintenance::by_tick});

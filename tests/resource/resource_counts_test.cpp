@@ -1,5 +1,5 @@
-// What stays right beside many threads: counts, and who gets what. The letters and numbers are
-// those of docs/reference/tests.md.
+// What holds beside many threads: counts, and which waiter gets what. docs/reference/tests.md
+// explains the letters and numbers in test names.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using test::fake_pool;
 
 struct stub {};
 
-/// Has no reset, and no say in what comes back.
+/// Has neither `reset` nor `validate`.
 struct counted_stubs {
   std::atomic<int>* alive;
 
@@ -33,8 +33,8 @@ struct counted_stubs {
   void destroy(stub& /*ended*/, destroy_reason /*reason*/) const noexcept { --*alive; }
 };
 
-// POOL-419: counters corrupted when return and invalidate race. One thread kills while
-// another releases.
+// POOL-419: return and invalidate race, and corrupt the counters. Here one thread kills while
+// others release.
 TEST(ResourceCounts, B1CountsSurviveKillsBesideReleases) {
   std::atomic<int> alive{0};
   resource_pool<stub> pool(counted_stubs{&alive},
@@ -60,8 +60,8 @@ TEST(ResourceCounts, B1CountsSurviveKillsBesideReleases) {
   EXPECT_GT(stats.destroyed_for(destroy_reason::killed), 0U);
 }
 
-/// What holds of each snapshot, whatever goes on beside it. Each of `users` may have made one that
-/// is not counted yet, or left the queue without being counted yet.
+/// What holds in each snapshot, whatever other threads do. Each of `users` may have made a
+/// resource, or left the queue, without being counted yet.
 void expect_agreement(const resource_pool_stats& stats, std::size_t users) {
   const std::size_t parts =
       stats.idle + stats.in_use + stats.creating + stats.checking + stats.closing;
@@ -78,7 +78,7 @@ void expect_agreement(const resource_pool_stats& stats, std::size_t users) {
   EXPECT_GE(over + users, stats.waits);
 }
 
-// POOL-419 again, of who looks meanwhile.
+// POOL-419 again, seen by a thread that reads the numbers meanwhile.
 TEST(ResourceCounts, B1NumbersAgreeBesideUse) {
   constexpr unsigned users = 3;
   test::fake_server server;
@@ -98,7 +98,7 @@ TEST(ResourceCounts, B1NumbersAgreeBesideUse) {
       EXPECT_GE(stats.uses, std::max(least, last));
       EXPECT_LE(stats.uses, begun);
       expect_agreement(stats, users);
-      moved += stats.in_use != 0 && stats.uses != last ? 1 : 0;  // in the middle of it
+      moved += stats.in_use != 0 && stats.uses != last ? 1 : 0;  // during uses
       last = stats.uses;
     }
     EXPECT_GT(moved, 10);
@@ -142,9 +142,9 @@ TEST(ResourceCounts, B3ResizesBesideUse) {
   EXPECT_TRUE(pool.acquire_for(10s));
 }
 
-// HikariCP #148 (C2), #1974, sharded-slab #62 (C4): threads that come and go, more than there are
-// places for.
-TEST(ResourceThreads, C2C4ThreadsThatStayKeepNothingOfAPoolThatHasGone) {
+// HikariCP #148 (C2), #1974, sharded-slab #62 (C4): more threads come and go than the pool has
+// slots.
+TEST(ResourceThreads, C2C4LivingThreadsKeepNothingOfADestroyedPool) {
   test::fake_server server;
   std::optional<fake_pool> pool(std::in_place, test::fake_factory{&server},
                                 resource_pool_options{.max_size = 4});
@@ -155,8 +155,8 @@ TEST(ResourceThreads, C2C4ThreadsThatStayKeepNothingOfAPoolThatHasGone) {
   EXPECT_EQ(server.alive, 0) << "with all threads alive";
 }
 
-// HikariCP #442 (A14): the last holder of a resource is not taken for its present one.
-TEST(ResourceHolders, A14NobodyHoldsWhatTheyGaveBack) {
+// HikariCP #442 (A14): the last holder of a resource is not mistaken for its present one.
+TEST(ResourceHolders, A14NoThreadHoldsWhatItReleased) {
   test::fake_server server;
   fake_pool pool(
       test::fake_factory{&server},
@@ -173,7 +173,7 @@ TEST(ResourceHolders, A14NobodyHoldsWhatTheyGaveBack) {
   EXPECT_TRUE(pool.acquire_for(10s));
 }
 
-// puddle initResourceValue (A8): the caller's time-out kills the connect.
+// puddle initResourceValue (A8): the timeout of the caller ends the connect.
 TEST(ResourceCreates, A8ACreateGoesOnWithoutItsWaiter) {
   test::fake_server server;
   server.slow = true;
@@ -184,8 +184,8 @@ TEST(ResourceCreates, A8ACreateGoesOnWithoutItsWaiter) {
   EXPECT_EQ(server.creates, 1);
 }
 
-// deadpool-rs/deadpool #462 (A9): a waiter for a create cannot have what comes back meanwhile.
-TEST(ResourceCreates, A9AReturnServesWhoWaitsForACreate) {
+// deadpool-rs/deadpool #462 (A9): a waiter for a create cannot get a resource released meanwhile.
+TEST(ResourceCreates, A9AReleaseServesAWaiterForACreate) {
   test::fake_server server;
   fake_pool pool(test::fake_factory{&server}, {.max_size = 2});
   fake_lease held = pool.acquire();
@@ -199,8 +199,8 @@ TEST(ResourceCreates, A9AReturnServesWhoWaitsForACreate) {
   EXPECT_TRUE(eventually([&] { return pool.stats().idle == 2; }));
 }
 
-// Without threads of the pool the acquirer makes it: others have what comes back meanwhile.
-TEST(ResourceCreates, A9AReturnServesOthersWhileWhoWaitsIsInACreate) {
+// In a pool without threads the acquirer creates, and others get what is released meanwhile.
+TEST(ResourceCreates, A9AReleaseServesOthersBesideAnAcquirerThatCreates) {
   test::fake_server server;
   fake_pool pool(test::fake_factory{&server},
                  {.max_size = 2, .max_creating = 1, .maintenance = maintenance::by_tick});
@@ -222,8 +222,8 @@ TEST(ResourceCreates, A9AReturnServesOthersWhileWhoWaitsIsInACreate) {
   EXPECT_EQ(pool.stats().idle, 2U);
 }
 
-// And if its create fails, it has what came back meanwhile.
-TEST(ResourceCreates, A9WhoseCreateFailsHasWhatCameBackMeanwhile) {
+// An acquirer whose create fails gets what was released meanwhile.
+TEST(ResourceCreates, A9AnAcquirerWhoseCreateFailsGetsAReleasedResource) {
   test::fake_server server;
   fake_pool pool(test::fake_factory{&server}, {.max_size = 2,
                                                .retry_first = 100s,
@@ -243,7 +243,7 @@ TEST(ResourceCreates, A9WhoseCreateFailsHasWhatCameBackMeanwhile) {
 
 // apache/commons-pool PR #346 (A15): without ticks a sleeping waiter creates the resource itself
 // if the create of another fails.
-TEST(ResourceCreates, A15AFailureIsTakenOverByWhoWaits) {
+TEST(ResourceCreates, A15AWaiterCreatesAfterTheFailureOfAnother) {
   test::fake_server server;
   server.slow = true;
   server.down = true;
@@ -253,7 +253,7 @@ TEST(ResourceCreates, A15AFailureIsTakenOverByWhoWaits) {
   ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
   std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
   ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
-  std::this_thread::sleep_for(5ms);  // it sleeps now
+  std::this_thread::sleep_for(5ms);  // so that the waiter sleeps
   server.slow = false;
   ASSERT_TRUE(eventually([&] { return pool.stats().create_failures > 0; }));
   server.down = false;

@@ -1,4 +1,4 @@
-// Threads that are cancelled while a pool has called what its user gave it.
+// Threads that are cancelled while a pool runs user code.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::eventually;
 
-/// Where the thread is when it is cancelled.
+/// The call in which the thread is cancelled.
 struct stop_over {
   std::string at;
   std::atomic<bool> reached{false};
@@ -68,9 +68,9 @@ class ResourceKilledThread : public ::testing::TestWithParam<const char*> {
       if (stop.at == "destroy") {
         lease.discard();
       }
-    } catch (const acquire_error&) {  // as where the event is of a failed create
+    } catch (const acquire_error&) {  // a failed create, in the test of its event
     }
-    pool.tick();  // validates for the callback
+    pool.tick();  // validates a resource for the callback
     ::pthread_testcancel();
     went_on = true;
   }
@@ -87,7 +87,7 @@ class ResourceKilledThread : public ::testing::TestWithParam<const char*> {
   // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
 };
 
-TEST_P(ResourceKilledThread, EndsBehindTheCallAndCostsNothing) {
+TEST_P(ResourceKilledThread, EndsAfterTheCallAndLosesNothing) {
   const std::string where = GetParam();
   if (where != "create" && where != "on_event") {
     pool.acquire().reset();
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, ResourceKilledThread,
                                            "callback"),
                          [](const auto& call) { return std::string(call.param); });
 
-/// A thread that is to end as soon as it can, and what it does before.
+/// Runs `f` in a thread that was cancelled before, and that ends at its next cancellation point.
 template <class F>
 void with_a_cancelled_thread(const F& f) {
   std::atomic<bool> went_on{false};
@@ -124,7 +124,7 @@ void with_a_cancelled_thread(const F& f) {
 
 class KilledThreadOfACallback : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(KilledThreadOfACallback, EndsBehindOneThatIsCalledAtOnce) {
+TEST_P(KilledThreadOfACallback, EndsAfterACallbackThatRunsAtOnce) {
   const std::string why = GetParam();
   resource_pool<int> pool([] { return 1; }, {.max_size = 1,
                                              .max_waiters = 0,
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, KilledThreadOfACallback,
                          ::testing::Values("idle", "stopped", "closed", "refused"),
                          [](const auto& call) { return std::string(call.param); });
 
-TEST(ResourceKilledThreads, EndOrCloseAPoolBefore) {
+TEST(ResourceKilledThreads, DestroyOrCloseAPoolBeforeTheirEnd) {
   with_a_cancelled_thread([] { const resource_pool<int> pool([] { return 1; }); });
   resource_pool<int> pool([] { return 1; });
   pool.acquire_for(20s).reset();

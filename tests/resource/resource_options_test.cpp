@@ -1,4 +1,4 @@
-// Options and words: lengths of time however they are written, what is refused, what is printed.
+// Options and texts: how durations are written, which options are refused, and what is printed.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -24,7 +24,7 @@ TEST(TimeLimit, IsTheDurationThatItIsMadeFrom) {
   EXPECT_EQ(time_limit(nanoseconds::max() - 1h), nanoseconds::max() - 1h);
 }
 
-TEST(TimeLimit, IsTheLongestThereIsInsteadOfANumberThatHasOverflown) {
+TEST(TimeLimit, IsTheLongestTimeInsteadOfAnOverflow) {
   static_assert(time_limit(hours::max()) == nanoseconds::max());
   EXPECT_EQ(time_limit(std::chrono::years(1000)), nanoseconds::max());
   EXPECT_EQ(time_limit(nanoseconds::max()), nanoseconds::max());
@@ -64,7 +64,7 @@ bool is_refused(const resource_pool_options& options) {
   return false;
 }
 
-TEST(ResourceWords, TimesBeforeNowAndTooManyCreatesAreRefused) {
+TEST(ResourceWords, NegativeTimesAndTooManyCreatesAreRefused) {
   EXPECT_TRUE(is_refused({.acquire_timeout = fractions(std::numeric_limits<double>::quiet_NaN())}));
   EXPECT_TRUE(is_refused({.idle_timeout = hours::min()}));
   EXPECT_TRUE(is_refused({.keepalive = -1s}));
@@ -76,8 +76,8 @@ TEST(ResourceWords, TimesBeforeNowAndTooManyCreatesAreRefused) {
   EXPECT_FALSE(is_refused({}));
 }
 
-// The shortest of all limits says how often a pool looks.
-TEST(ResourceWords, EachLimitIsLookedAtFourTimes) {
+// The shortest limit decides how often a pool looks at its resources.
+TEST(ResourceWords, EachLimitIsCheckedFourTimes) {
   const auto period = [](resource_pool_options options) {
     options.idle_timeout = 0s;
     options.keepalive = 0s;
@@ -89,7 +89,7 @@ TEST(ResourceWords, EachLimitIsLookedAtFourTimes) {
   EXPECT_EQ(period({.max_lifetime = 0s, .report_leak_after = 400ms}), 100ms);
 }
 
-TEST(ResourceWords, SayWhatTheyStandFor) {
+TEST(ResourceWords, AreReadable) {
   EXPECT_EQ(to_string(destroy_reason::too_old), "too old");
   EXPECT_EQ(to_string(destroy_reason::used_up), "used up");
   EXPECT_EQ(to_string(acquire_failure::timed_out), "timed out");
