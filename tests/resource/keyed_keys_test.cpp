@@ -112,7 +112,7 @@ TEST(KeyedLookup, AKeyMayBeAnyKindOfString) {
   EXPECT_FALSE(pool.stats(std::string_view("b")));
 }
 
-TEST(KeyedLookup, AFactoryThatIsNullIsRefused) {
+TEST(KeyedLookup, ANullFactoryIsRefused) {
   using pool = keyed_resource_pool<std::string, int>;
   EXPECT_THROW(pool{std::function<int(const std::string&)>()}, std::invalid_argument);
 }

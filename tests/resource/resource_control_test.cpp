@@ -277,8 +277,7 @@ TEST_F(ResourceControl, ValidationsByAReplacedFactoryHoldUpNoWaiter) {
   std::array<test::outcome, 3> told;
   pool.async_acquire(told[0].receiver(), 20s);
   pool.async_acquire(told[1].receiver(), 20s);
-  ASSERT_TRUE(
-      eventually([&] { return server.validations == 2; }));  // the most that may run at once
+  ASSERT_TRUE(eventually([&] { return server.validations == 2; }));  // as many as may run
   pool.replace_factory(test::fake_factory{&next});
   ASSERT_TRUE(eventually([&] { return told[0].calls == 1 && told[1].calls == 1; }));
   EXPECT_EQ(next.creates, 2);

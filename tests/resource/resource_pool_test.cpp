@@ -1,5 +1,5 @@
-// What a pool of resources offers, one fact a test. Letters and numbers are those of
-// docs/reference/tests.md.
+// What a resource pool offers, one fact per test. docs/reference/tests.md explains the letters and
+// numbers in test names.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -26,7 +26,7 @@ using test::eventually;
 using test::fake_lease;
 using test::fake_pool;
 
-/// Makes all that the pool may have, and puts them back.
+/// Makes `size` resources, and releases them.
 void fill(fake_pool& pool, std::size_t size) {
   std::vector<fake_lease> held;
   while (held.size() < size) {
@@ -36,8 +36,8 @@ void fill(fake_pool& pool, std::size_t size) {
   EXPECT_TRUE(eventually([&] { return pool.stats().idle == size; }));
 }
 
-/// How often the mutex was taken while two threads used what was idle, that of one `stats()` not
-/// counted.
+/// How often the mutex was locked while two threads used idle resources. The lock of one `stats()`
+/// does not count.
 std::uint64_t locks_of_two_threads(fake_pool& pool, int uses) {
   const std::uint64_t before = pool.stats().mutex_locks;
   test::run_crew(2, [&](unsigned /*thread*/) {
@@ -57,7 +57,8 @@ TEST(ResourcePool, AnIdleResourceCostsNoMutex) {
   EXPECT_EQ(locks_of_two_threads(pool, 1000), 0U);
 }
 
-// The threads of the pool take it some times a second, however often others use what is idle.
+// The threads of the pool lock the mutex a few times per second, however often other threads use
+// idle resources.
 TEST(ResourcePool, AnIdleResourceCostsNoMutexBesideThreadsOfThePool) {
   constexpr int uses = 50'000;
   test::fake_server server;
@@ -99,7 +100,7 @@ TEST(ResourcePool, WrongOptionsAreRefusedByName) {
   EXPECT_TRUE(names(refusal_of({.name = "db", .close_timeout = -1s}), "close_timeout"));
 }
 
-// What a factory need not have, and what a resource need not be.
+// Has no functions but a constructor and a destructor, and cannot be moved.
 struct immovable {
   explicit immovable(int start) : value(start) {}
   immovable(const immovable&) = delete;
@@ -115,7 +116,7 @@ TEST(ResourcePool, AFunctionIsAFactoryAndResourcesNeedNotMove) {
   EXPECT_EQ(pool.with([](immovable& resource) { return resource.value; }), 42);
 }
 
-TEST(ResourcePool, ThreadsLookAfterAQuarterOfTheSmallestLimit) {
+TEST(ResourcePool, ThreadsLookEveryQuarterOfTheSmallestLimit) {
   const auto period = [](std::chrono::nanoseconds limit) {
     const resource_pool_options options{.idle_timeout = limit,
                                         .max_lifetime = 0s,
@@ -133,18 +134,18 @@ struct careless : std::exception {
   [[nodiscard]] const char* what() const noexcept override { return nullptr; }
 };
 
-TEST(ResourcePool, AnErrorWithoutATextIsToldWithoutOne) {
+TEST(ResourcePool, AnErrorWithoutATextIsReportedWithoutOne) {
   resource_pool<int> pool([]() -> int { throw careless(); }, {.max_size = 1});
   EXPECT_THROW((void)pool.acquire_for(10ms), acquire_error);
 }
 
-// As a pointer to an interface of COM does.
+// As the pointer classes for COM do.
 struct secretive {
   int secret = 5;
   int* operator&() { return &secret; }  // NOLINT(google-runtime-operator): what is tested
 };
 
-TEST(ResourcePool, AnAddressOfOperatorIsNotAsked) {
+TEST(ResourcePool, AnOverloadedAddressOperatorIsNotCalled) {
   resource_pool<secretive> pool([] { return secretive(); }, {.max_size = 1});
   const auto lease = pool.acquire();
   secretive* const resource = lease.get();
@@ -183,7 +184,7 @@ struct attentive_factory {
   }
 };
 
-TEST(ResourceFactory, AFunctionThatIsNullIsRefused) {
+TEST(ResourceFactory, ANullFunctionIsRefused) {
   using function = std::function<int()>;
   using done = std::function<void(acquire_result<int>)>;
   EXPECT_THROW(resource_pool<int>{function()}, std::invalid_argument);
@@ -205,16 +206,16 @@ TEST(ResourceFactory, IsToldHowLongItMayTake) {
   EXPECT_LE(told.create_within, 300s);
   pool.acquire().discard();
   (void)pool.acquire_for(250s);
-  EXPECT_LE(told.create_within, 250s) << "of a thread that creates for itself";
+  EXPECT_LE(told.create_within, 250s) << "an acquirer that creates has its own time";
   pool.acquire().discard();
   EXPECT_TRUE(pool.try_acquire());
-  EXPECT_GT(told.create_within, 200s) << "of one that waits for nobody";
+  EXPECT_GT(told.create_within, 200s) << "try_acquire gives the create its full time";
   (void)pool.acquire();
   EXPECT_GT(told.validate_within, 50s);
   EXPECT_LE(told.validate_within, 100s);
 }
 
-/// Once its server has died, it takes all the time it is given, and then says no.
+/// Once it is dead, each validation takes all the time it is given, and then fails.
 struct dying_factory {
   std::atomic<bool>* dead;
 
@@ -227,7 +228,7 @@ struct dying_factory {
   }
 };
 
-/// Makes `size`, all of which die afterwards.
+/// Makes `size` resources, and then declares them dead.
 void fill_with_dying(resource_pool<int>& pool, std::size_t size, std::atomic<bool>& dead) {
   dead = false;
   std::vector<resource_lease<int>> all(size);
@@ -238,7 +239,7 @@ void fill_with_dying(resource_pool<int>& pool, std::size_t size, std::atomic<boo
   dead = true;
 }
 
-// The time of an acquire is all its validations', too.
+// All validations of an acquire share its time.
 TEST(ResourceFactory, A11ValidationsKeepToTheTimeOfTheAcquire) {
   std::atomic<bool> dead{false};
   resource_pool<int> pool(dying_factory{&dead}, {.max_size = 8,
@@ -251,8 +252,8 @@ TEST(ResourceFactory, A11ValidationsKeepToTheTimeOfTheAcquire) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
 }
 
-// An acquire that does not wait takes the time of one validation, however many are due.
-TEST(ResourceFactory, A11ValidationsTakeNoMoreThanOneOfWhoDoesNotWait) {
+// An acquire that does not wait takes the time of one validation, however many resources are stale.
+TEST(ResourceFactory, A11AnAcquireWithoutTimeWaitsForOneValidationAtMost) {
   constexpr std::size_t size = 40;
   std::atomic<bool> dead{false};
   resource_pool<int> pool(dying_factory{&dead}, {.max_size = size,
@@ -265,7 +266,7 @@ TEST(ResourceFactory, A11ValidationsTakeNoMoreThanOneOfWhoDoesNotWait) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 2s);
 }
 
-TEST(ResourceFactory, ATimeWithoutEndIsNoMomentInThePast) {
+TEST(ResourceFactory, AnEndlessTimeIsNoDeadlineInThePast) {
   instructions told;
   constexpr auto without_end = std::chrono::nanoseconds::max();
   resource_pool<int> pool(attentive_factory{&told}, {.acquire_timeout = without_end,
@@ -288,21 +289,21 @@ TEST(ResourceFactory, IsAskedToStopWhenThePoolIsClosed) {
   EXPECT_TRUE(told.asked_to_stop);
 }
 
-// djc/bb8 #227, PR #147: in fail-fast mode any failure is told, not a permanent one only.
-TEST(ResourceFactory, D10FailFastTellsOfAnyFailure) {
+// djc/bb8 #227, PR #147: fail-fast mode reports any failure, not only permanent ones.
+TEST(ResourceFactory, D10FailFastReportsAnyFailure) {
   test::fake_server server;
   server.down = true;
   fake_pool pool(
       test::fake_factory{&server},
       {.retry_first = 1000s, .retry_longest = 1000s, .on_create_error = create_errors::fail_fast});
   EXPECT_EQ(test::failure_of(pool, 10'000ms), acquire_failure::create_failed);
-  // And those who come before the next attempt, at once.
+  // Acquires before the next attempt fail at once.
   EXPECT_EQ(test::failure_of(pool, 10'000ms), acquire_failure::create_failed);
   EXPECT_EQ(server.creates, 1);
 }
 
-// netty/netty PR #13220, #15604: the guard against double returns costs so much that it is left
-// out. Here it is the word that a return changes in any case.
+// netty/netty PR #13220, #15604: the guard against double returns is so expensive that it is off.
+// Here a return checks the word that it changes in any case.
 TEST_F(ResourceSurface, F2TheGuardTakesNoMutex) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);
@@ -312,10 +313,10 @@ TEST_F(ResourceSurface, F2TheGuardTakesNoMutex) {
     held.reset();
     held.reset();
   }
-  EXPECT_EQ(pool.stats().mutex_locks, before + 1);  // that of the first stats()
+  EXPECT_EQ(pool.stats().mutex_locks, before + 1);  // the lock of the first stats()
 }
 
-TEST_F(ResourceSurface, AnOldNameReachesNoOtherResource) {
+TEST_F(ResourceSurface, AnOldHandleReachesNoOtherResource) {
   fake_pool& pool = start({.max_size = 1});
   fake_lease held = pool.acquire();
   const resource_handle former = held.handle();
@@ -327,7 +328,7 @@ TEST_F(ResourceSurface, AnOldNameReachesNoOtherResource) {
   EXPECT_TRUE(pool.kill(held.handle()));
 }
 
-/// Counts its ends.
+/// Counts how often it is destroyed.
 class mortal {
  public:
   explicit mortal(int* ends) : ends_(ends) {}
@@ -352,7 +353,7 @@ struct mortal_factory {
   void destroy(mortal& /*resource*/, destroy_reason /*reason*/) const noexcept { ++*destroys; }
 };
 
-// siemens/embb #40: destructors are not run by the pool.
+// siemens/embb #40: the pool does not run destructors.
 TEST(ResourceEnd, G4EachResourceIsDestroyedOnce) {
   int ends = 0;
   int destroys = 0;
@@ -365,16 +366,16 @@ TEST(ResourceEnd, G4EachResourceIsDestroyedOnce) {
     second.discard();
     EXPECT_EQ(ends, 1);
     EXPECT_EQ(destroys, 1);
-    const mortal taken = third.detach();  // the caller's now, and no business of the factory
+    const mortal taken = third.detach();  // it belongs to the caller now, not to the factory
     EXPECT_EQ(destroys, 1);
   }
   EXPECT_EQ(ends, 3);
   EXPECT_EQ(destroys, 2);
 }
 
-/// Stays in create until it is let on, and makes nothing then.
+/// Stays in `create` until a test lets it continue, and then throws.
 struct stuck_factory {
-  std::shared_ptr<std::atomic<int>> state;  ///< 1: inside, 2: let on
+  std::shared_ptr<std::atomic<int>> state;  ///< 1: inside, 2: may continue
   [[nodiscard]] int create() const {
     *state = 1;
     (void)eventually([&] { return *state == 2; });
@@ -405,7 +406,7 @@ TEST_F(ResourceSurface, WithDiscardsTheResourceAfterAnException) {
   EXPECT_EQ(pool.stats().idle, 1U);
 }
 
-TEST_F(ResourceSurface, ALeaseThatIsReplacedGivesBackWhatItHad) {
+TEST_F(ResourceSurface, ALeaseThatIsAssignedReleasesItsResource) {
   fake_pool& pool = start({.max_size = 2});
   fill(pool, 2);
   fake_lease held = pool.try_acquire();
@@ -416,8 +417,8 @@ TEST_F(ResourceSurface, ALeaseThatIsReplacedGivesBackWhatItHad) {
   EXPECT_EQ(pool.stats().idle, 2U);
 }
 
-// What a thread without a number gives back is no other such thread's last one: it would never get
-// a number, and share a corner of the pool with others for good.
+// A thread that has no number must not get a resource as its own last one. It would never get a
+// number, and would permanently share a thread state of the pool.
 TEST_F(ResourceSurface, AThreadGetsItsNumberWithItsFirstResource) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);
@@ -429,8 +430,8 @@ TEST_F(ResourceSurface, AThreadGetsItsNumberWithItsFirstResource) {
   }).join();
 }
 
-// A reset may hang, and would be for nobody.
-TEST_F(ResourceSurface, WhatNobodyWantsIsNotResetFirst) {
+// A reset may hang, and no thread would use the resource.
+TEST_F(ResourceSurface, ASurplusResourceIsNotResetFirst) {
   fake_pool& pool = start({.max_size = 2});
   fake_lease surplus = pool.acquire();
   fake_lease last = pool.acquire();
@@ -444,15 +445,15 @@ TEST_F(ResourceSurface, WhatNobodyWantsIsNotResetFirst) {
   EXPECT_EQ(server.destroyed_for(destroy_reason::closed), 1);
 }
 
-// Ages are counted in ticks, and begin with the pool.
-TEST_F(ResourceSurface, WhatWasMadeBeforeTheFirstTickIsNotOld) {
+// Ages are counted in ticks, from the start of the pool.
+TEST_F(ResourceSurface, AResourceMadeBeforeTheFirstTickIsNotOld) {
   fake_pool& pool = start({.max_size = 1, .max_lifetime = 1min});
   fill(pool, 1);
   pass(1s);
   EXPECT_EQ(pool.stats().idle, 1U);
 }
 
-// How long waits and creates take, as HikariCP's connection_acquired and connection_creation.
+// The times of waits and creates, as HikariCP's connection_acquired and connection_creation.
 TEST(ResourceTimes, WaitsAndCreatesAreTimed) {
   test::fake_server server;
   server.slow = true;
@@ -469,7 +470,7 @@ TEST(ResourceTimes, WaitsAndCreatesAreTimed) {
   EXPECT_GE(made.longest_wait, 10ms);
   EXPECT_EQ(made.waited_for, made.longest_wait);
   EXPECT_THROW((void)pool.acquire_for(5ms), acquire_error);
-  EXPECT_EQ(pool.stats().waited_for, made.waited_for) << "only those that were served count";
+  EXPECT_EQ(pool.stats().waited_for, made.waited_for) << "only served waits count";
   held.discard();
   server.slow = true;
   std::jthread again([&] {
@@ -499,7 +500,7 @@ struct throwing_factory {
   }
 };
 
-TEST(ResourceHooks, WhatThrowsWhenAskedOrResetIsEnded) {
+TEST(ResourceHooks, AResourceEndsWhenItsValidationOrResetThrows) {
   bool throws = false;
   resource_pool<int> pool(
       throwing_factory{&throws},

@@ -1,5 +1,5 @@
-// No code of the user runs under a lock: each function that a pool calls uses the pool in turn, and
-// from another thread, so that even a lock that may be taken twice would hold it up for ever.
+// No user code runs under a lock. Each function that a pool calls uses the pool in turn, from
+// another thread, so that even a recursive lock would block it for ever.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -25,28 +25,28 @@ using nosy_lease = resource_lease<int>;
 
 enum class call { create, validate, reset, destroy, event, done, stopped };
 
-/// What the functions of the user have in common.
+/// What the user's functions share.
 struct visitor {
   nosy_pool* pool = nullptr;
   std::set<call> seen;
   std::set<call> ignored;
   std::set<destroy_reason> reasons;
   bool down = false;    // create throws
-  bool broken = false;  // validate says no
-  bool refuse = false;  // reset says no
+  bool broken = false;  // validate returns false
+  bool refuse = false;  // reset returns false
   bool flushes = false;
 
   void visit(call from) {
     if (pool == nullptr || inside_ || ignored.contains(from)) {
       return;
     }
-    inside_ = true;  // what this causes does not cause the same again
+    inside_ = true;  // calls that result from this one are not visited
     test::run_in_new_thread([this] { use(); });
     inside_ = false;
     seen.insert(from);
   }
 
-  /// All that a pool offers to code it calls.
+  /// Everything that a pool offers to the code that it calls.
   void use() const {
     const resource_pool_stats stats = pool->stats();
     (void)pool->leases();
@@ -93,7 +93,7 @@ struct nosy_factory {
   }
 };
 
-/// By ticks of this thread, with time that the test moves.
+/// A pool whose ticks run in this thread, with a clock that the test moves.
 class ResourceReentry : public ::testing::Test {
  protected:
   void start(resource_pool_options options) {
@@ -102,7 +102,7 @@ class ResourceReentry : public ::testing::Test {
     options.on_event = [this](const pool_event& /*event*/) { guest.visit(call::event); };
     pool = std::make_unique<nosy_pool>(nosy_factory{&guest}, options);
   }
-  /// Makes one, with nobody looking.
+  /// Makes a resource without any visit.
   nosy_lease make() {
     guest.pool = nullptr;
     nosy_lease made = pool->try_acquire();
@@ -138,7 +138,8 @@ TEST_F(ResourceReentry, CreateValidateAndReset) {
   held.reset();
   EXPECT_TRUE(guest.seen.contains(call::reset));
   pass(1s);
-  guest.ignored = {call::create, call::reset, call::destroy};  // what they make would be fresh
+  guest.ignored = {call::create, call::reset,
+                   call::destroy};  // resources made in a visit would be fresh
   pool->flush();
   make().reset();
   pass(1s);
@@ -146,7 +147,7 @@ TEST_F(ResourceReentry, CreateValidateAndReset) {
   EXPECT_TRUE(guest.seen.contains(call::validate));
 }
 
-TEST_F(ResourceReentry, DestroyAsThePoolIsMadeSmaller) {
+TEST_F(ResourceReentry, DestroyWhenThePoolShrinks) {
   start({.max_size = 2});
   nosy_lease one = make();
   nosy_lease other = make();
@@ -161,7 +162,7 @@ TEST_F(ResourceReentry, DestroyAsThePoolIsMadeSmaller) {
   EXPECT_EQ(pool->stats().max_size, 0U);
 }
 
-TEST_F(ResourceReentry, DestroyOfWhatWasFlushedKilledOrDiscarded) {
+TEST_F(ResourceReentry, DestroyOfFlushedKilledAndDiscardedResources) {
   start({.max_size = 1});
   nosy_lease held = make();
   pool->flush();
@@ -177,7 +178,7 @@ TEST_F(ResourceReentry, DestroyOfWhatWasFlushedKilledOrDiscarded) {
   EXPECT_TRUE(was_destroyed(destroy_reason::discarded));
 }
 
-TEST_F(ResourceReentry, DestroyOfWhatIsNotFitAnyMore) {
+TEST_F(ResourceReentry, DestroyOfInvalidResources) {
   start({.max_size = 1});
   nosy_lease held = make();
   guest.refuse = true;
@@ -195,7 +196,7 @@ TEST_F(ResourceReentry, DestroyOfWhatIsNotFitAnyMore) {
   EXPECT_TRUE(was_destroyed(destroy_reason::invalid));
 }
 
-TEST_F(ResourceReentry, DestroyOfWhatIsTooOld) {
+TEST_F(ResourceReentry, DestroyOfExpiredResources) {
   start({.max_size = 1, .idle_timeout = 10s, .max_lifetime = 60s, .lifetime_jitter = 0});
   make().reset();
   guest.flushes = true;
@@ -209,7 +210,7 @@ TEST_F(ResourceReentry, DestroyOfWhatIsTooOld) {
   EXPECT_TRUE(was_destroyed(destroy_reason::too_old));
 }
 
-TEST_F(ResourceReentry, DestroyAsThePoolIsClosed) {
+TEST_F(ResourceReentry, DestroyWhenThePoolIsClosed) {
   start({.max_size = 1});
   make().reset();
   guest.flushes = true;
@@ -238,12 +239,12 @@ TEST_F(ResourceReentry, Events) {
   }
   guest.seen.clear();
   held.reset();
-  EXPECT_TRUE(guest.seen.contains(call::event)) << "of a lease that is returned after all";
+  EXPECT_TRUE(guest.seen.contains(call::event)) << "of a reported lease that is released";
 }
 
-TEST_F(ResourceReentry, CallbacksOfThoseWhoWait) {
+TEST_F(ResourceReentry, CallbacksOfWaiters) {
   start({.max_size = 1});
-  guest.ignored = {call::reset};  // room for one more would serve the waiters
+  guest.ignored = {call::reset};  // a visit makes room for one more, which would serve the waiters
   std::stop_source stop;
   const auto wait = [&](std::chrono::nanoseconds time) {
     guest.seen.clear();
@@ -268,7 +269,7 @@ TEST_F(ResourceReentry, CallbacksOfThoseWhoWait) {
   EXPECT_TRUE(guest.seen.contains(call::done)) << "closed";
 }
 
-// What the token of a create calls when the pool closes.
+// What the stop token of a create calls when the pool is closed.
 TEST(ResourceReentryThreads, TheEndOfACreateThatIsStopped) {
   struct patient_factory {
     std::atomic<nosy_pool*>* pool;
@@ -293,7 +294,7 @@ TEST(ResourceReentryThreads, TheEndOfACreateThatIsStopped) {
   EXPECT_EQ(slow.stats().max_size, 3U);
 }
 
-// A close waits for the thread that keeps time, which may just tell somebody of a lease.
+// A close waits for the timer thread, which may be reporting a lease.
 TEST(ResourceReentryThreads, AnEventBesideAClose) {
   std::atomic<nosy_pool*> pool = nullptr;
   std::atomic<bool> told = false;
@@ -303,7 +304,7 @@ TEST(ResourceReentryThreads, AnEventBesideAClose) {
          if (event.what == pool_event::kind::slow_lease) {
            told = true;
            EXPECT_TRUE(eventually([&] { return pool.load()->stats().live == 0; }));
-           std::this_thread::sleep_for(20ms);  // for the close to get to its wait
+           std::this_thread::sleep_for(20ms);  // lets the close begin to wait
            pool.load()->resize(3);
          }
        }});
@@ -315,7 +316,7 @@ TEST(ResourceReentryThreads, AnEventBesideAClose) {
   EXPECT_EQ(watched.stats().max_size, 3U);
 }
 
-// An event that does not return must not hold up a close for longer than it was told to wait.
+// An event that does not return must not hold up a close beyond the time of the close.
 TEST(ResourceReentryThreads, ACloseDoesNotWaitForAnEventForEver) {
   std::atomic<bool> told = false;
   std::atomic<bool> may_return = false;

@@ -1,5 +1,5 @@
-// What a pool tells: in errors, events and lists of leases. The letters and numbers are those of
-// docs/reference/tests.md.
+// What a pool reports: in errors, events and lists of leases. docs/reference/tests.md explains the
+// letters and numbers in test names.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -25,7 +25,7 @@ using test::eventually;
 using test::fake_lease;
 using test::fake_pool;
 
-/// A way to acquire, and what its place has to contain.
+/// A way to acquire, and a text that its place must contain.
 struct way {
   std::string place;
   std::function<void()> acquire;
@@ -37,7 +37,7 @@ class ResourcePlaces : public test::resource_by_tick {
  protected:
   fake_pool& pool = start({.max_size = 1});
 
-  /// Where the resource that is out was acquired.
+  /// Notes where the leased resource was acquired.
   void note() { place = pool.leases().front().where(); }
 
   void expect_places(const std::vector<way>& ways) {
@@ -85,7 +85,7 @@ TEST_F(ResourcePlaces, E1NamesFileAndLineOfEveryKindOfAcquire) {
                  {in_line(__LINE__), [&] { pool.with([&](auto& /*connection*/) { note(); }); }}});
 }
 
-// GCC 12 gives a co_await the line of its function's end, so there the function has to do.
+// GCC 12 gives a co_await the last line of its function, so there the test expects the function.
 TEST_F(ResourcePlaces, E1NamesFileAndLineOfCallbacksAndCoroutines) {
   const auto done = [&](acquire_result<test::connection> got) {
     held = std::move(got).value();
@@ -98,7 +98,7 @@ TEST_F(ResourcePlaces, E1NamesFileAndLineOfCallbacksAndCoroutines) {
                  {"await_one_for", [&] { await_one_for(pool, then); }}});
 }
 
-// Each event of a lease says which it is: of which pool, since when, from where.
+// Each event of a lease identifies it: its pool, its time, its place.
 TEST_F(ResourceReports, E1NamesFileAndLineOfALeaseThatIsReported) {
   std::vector<pool_event> told;
   std::vector<std::string> pools;
@@ -188,7 +188,7 @@ TEST_F(ResourceReports, A13TheErrorSaysThatThePoolIsSuspended) {
   EXPECT_EQ(std::string(other.what()).find("suspended"), std::string::npos) << other.what();
 }
 
-TEST_F(ResourceReports, E5WhatACallbackHoldsIsOfNoThread) {
+TEST_F(ResourceReports, E5ACallbackHoldsWithoutAThread) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);
   test::outcome got;
@@ -199,7 +199,7 @@ TEST_F(ResourceReports, E5WhatACallbackHoldsIsOfNoThread) {
   got.lease.reset();
 }
 
-TEST_F(ResourceReports, E5TheErrorNamesTheFourThatHaveHeldForLongest) {
+TEST_F(ResourceReports, E5TheErrorNamesTheFourLongestLeases) {
   fake_pool& pool =
       start({.max_size = 6, .validate_if_idle_longer_than = 1h, .detect_hold_and_wait = false});
   fill(pool, 6);
@@ -216,8 +216,8 @@ TEST_F(ResourceReports, E5TheErrorNamesTheFourThatHaveHeldForLongest) {
   }
 }
 
-// The last create has gone well.
-TEST_F(ResourceReports, A13TheErrorTellsNoCreateErrorThatIsOver) {
+// The last create succeeded.
+TEST_F(ResourceReports, A13TheErrorDoesNotNameAPastCreateError) {
   fake_pool& pool = start(
       {.max_size = 1, .retry_first = 1ns, .retry_longest = 1ns, .detect_hold_and_wait = false});
   server.down = true;
@@ -231,9 +231,9 @@ TEST_F(ResourceReports, A13TheErrorTellsNoCreateErrorThatIsOver) {
   EXPECT_NE(what.find("timed out"), std::string::npos) << what;
 }
 
-// HikariCP #653, #626 (E2): a count, a switch, exemption. #738 (E3): only slow, or a leak? And
-// (E4, dotnet/aspnetcore's LeakTrackingObjectPool is for debug builds) all that in every build.
-TEST_F(ResourceReports, E2E3E4LongLeasesAreReportedOnceAndWhenTheyReturn) {
+// HikariCP #653, #626 (E2): a count, a switch, exemptions. #738 (E3): a slow lease or a leak? All
+// of that in every build (E4; dotnet/aspnetcore's LeakTrackingObjectPool is for debug builds).
+TEST_F(ResourceReports, E2E3E4LongLeasesAreReportedOnceAndWhenTheyEnd) {
   std::vector<pool_event::kind> told;
   fake_pool& pool =
       start({.max_size = 2,
@@ -263,7 +263,7 @@ TEST_F(ResourceReports, E2E3E4LongLeasesAreReportedOnceAndWhenTheyReturn) {
                                pool_event::kind::returned_after_all}));
 }
 
-TEST_F(ResourceReports, HoweverALeaseEndsThatWasReportedItIsToldOfAndCounts) {
+TEST_F(ResourceReports, AReportedLeaseCountsAndIsReportedAgainHoweverItEnds) {
   int returns = 0;
   fake_pool& pool =
       start({.max_size = 1, .report_leak_after = 60s, .on_event = [&](const pool_event& event) {
@@ -282,7 +282,7 @@ TEST_F(ResourceReports, HoweverALeaseEndsThatWasReportedItIsToldOfAndCounts) {
     EXPECT_EQ(returns, static_cast<int>(i) + 1);
     EXPECT_EQ(pool.stats().uses, uses + 1);
   }
-  server.alive -= 1;  // what was detached was not told
+  server.alive -= 1;  // the server does not know of the detached resource
 }
 
 TEST_F(ResourceReports, AnExtendedLeaseIsReportedLater) {
@@ -310,7 +310,7 @@ TEST_F(ResourceReports, AnExtendedLeaseIsReportedLater) {
   EXPECT_EQ(told, 2);
 }
 
-/// Takes seconds of `clock` to set one back, and a tick comes by meanwhile.
+/// Its reset takes a minute of `clock`, during which the pool ticks.
 struct slow_to_reset {
   test::manual_clock* clock;
   resource_pool<int>** pool;
@@ -322,7 +322,7 @@ struct slow_to_reset {
   }
 };
 
-TEST_F(ResourceReports, E4TheTimeAResetTakesIsNoLongLease) {
+TEST_F(ResourceReports, E4TheTimeOfAResetDoesNotCountAsLeased) {
   int told = 0;
   resource_pool<int>* itself = nullptr;
   resource_pool<int> pool(slow_to_reset{&clock, &itself},
@@ -337,8 +337,8 @@ TEST_F(ResourceReports, E4TheTimeAResetTakesIsNoLongLease) {
   EXPECT_EQ(pool.stats().suspected_leaks, 0U);
 }
 
-// A report may come in the moment in which its lease ends, when nobody looks any more.
-TEST_F(ResourceReports, E4EachThatIsReportedIsToldToBeBack) {
+// A report may coincide with the end of its lease, and must not be lost.
+TEST_F(ResourceReports, E4TheEndOfEachReportedLeaseIsReported) {
   std::atomic<int> leaks{0};
   std::atomic<int> back{0};
   std::optional<resource_pool<int>> pool(
@@ -362,7 +362,7 @@ TEST_F(ResourceReports, E4EachThatIsReportedIsToldToBeBack) {
       }
     });
     {
-      // Beside other work no tick may ever come while one of those below is held.
+      // On a busy machine, no tick may come while one of the leases below is held.
       const auto held = pool->try_acquire();
       EXPECT_TRUE(eventually([&] { return leaks > 0; }));
     }

@@ -1,4 +1,4 @@
-// A place for one resource by itself. Time is a number here: nothing sleeps, nothing reads a clock.
+// The slot of one resource by itself. Time is a number here: no test sleeps or reads a clock.
 #include "lido/resource/slot.hpp"
 
 #include <gtest/gtest.h>
@@ -45,8 +45,8 @@ TEST_F(ResourceSlot, IsLentToOneAtATime) {
   EXPECT_FALSE(slot.take(other, resource_state::checking));
 }
 
-// netty/netty #9433 (F1), dotnet/runtime #75518 (F3): returned twice. The check costs nothing (F2):
-// it is the compare of the compare-and-swap that releases.
+// netty/netty #9433 (F1), dotnet/runtime #75518 (F3): returned twice. The check is free (F2), as it
+// is the compare of the compare-and-swap that releases.
 TEST_F(ResourceSlot, F1F3ATicketIsGoodForOneTurn) {
   const slot_word first = activate_at(0);
   ASSERT_TRUE(slot.put_back(first));
@@ -57,7 +57,7 @@ TEST_F(ResourceSlot, F1F3ATicketIsGoodForOneTurn) {
   EXPECT_TRUE(slot.put_back(second_turn));
 }
 
-TEST_F(ResourceSlot, F1OfTwoThatReturnTheSameAtOnceOneDoes) {
+TEST_F(ResourceSlot, F1OneOfTwoReleasesOfTheSameTicketSucceeds) {
   slot_word ticket = activate_at(0);
   for (int round = 0; round < 100; ++round) {
     std::atomic<int> returned{0};
@@ -73,13 +73,13 @@ TEST_F(ResourceSlot, F1OfTwoThatReturnTheSameAtOnceOneDoes) {
   }
 }
 
-TEST_F(ResourceSlot, AMarkedOneIsNotPutBack) {
+TEST_F(ResourceSlot, AMarkedResourceIsNotPutBack) {
   const slot_word ticket = activate_at(0);
   EXPECT_TRUE(slot.mark());
   EXPECT_FALSE(slot.put_back(ticket));
   (void)slot.move(resource_state::idle);
   EXPECT_FALSE(slot.word().marked());
-  EXPECT_FALSE(slot.mark()) << "nobody has it";
+  EXPECT_FALSE(slot.mark()) << "no thread holds it";
 }
 
 TEST_F(ResourceSlot, ATurnThatOverflowsLeavesTheBirthAlone) {
@@ -119,7 +119,7 @@ TEST_F(ResourceSlot, ValidationMakesItFreshButNotLessIdle) {
   EXPECT_EQ(slot.looked_after.get(), 20 * second);
 }
 
-TEST_F(ResourceSlot, LifetimeCountsFromBirthWhateverIsDoneWithIt) {
+TEST_F(ResourceSlot, LifetimeCountsFromBirthHoweverItIsUsed) {
   (void)activate_at(10 * second);
   slot.used_until(110 * second - 1, limits);
   EXPECT_FALSE(slot.is_over(110 * second - 1, epoch));
@@ -127,7 +127,7 @@ TEST_F(ResourceSlot, LifetimeCountsFromBirthWhateverIsDoneWithIt) {
   EXPECT_FALSE(slot.is_fresh(110 * second, epoch));
 }
 
-TEST_F(ResourceSlot, AFlushEndsThoseBornBefore) {
+TEST_F(ResourceSlot, AFlushEndsResourcesMadeBefore) {
   (void)activate_at(0);
   EXPECT_TRUE(slot.is_over(1, epoch + 1));
   EXPECT_FALSE(slot.is_fresh(1, epoch + 1));
@@ -141,7 +141,8 @@ TEST_F(ResourceSlot, CountsUsesUpToTheLast) {
   EXPECT_EQ(slot.uses.get(), 3U);
 }
 
-// https://github.com/brettwooldridge/HikariCP/issues/2004: all expire together, 2.5 % are too few.
+// https://github.com/brettwooldridge/HikariCP/issues/2004: all expire together, and 2.5 % of jitter
+// is too little.
 TEST_F(ResourceSlot, D1JitterIsDrawnOnceAndUpToAQuarter) {
   EXPECT_EQ(end_of_life(0, limits, 0), 100 * second);
   EXPECT_EQ(end_of_life(0, limits, 0.5), 87 * second + second / 2);
@@ -166,7 +167,7 @@ TEST_F(ResourceSlot, NeverIsLaterThanAnything) {
   EXPECT_EQ(end_of_life(5, life_limits{}, 0.5), never);
 }
 
-TEST_F(ResourceSlot, NobodyHoldsForLongWhatIsOnItsWay) {
+TEST_F(ResourceSlot, AResourceBeingHandedOverIsHeldForNoTime) {
   EXPECT_EQ(slot.held_for(1000), 0);
   slot.note_holder(10, 1, 0, {});
   EXPECT_EQ(slot.held_for(1000), 990);

@@ -1,5 +1,5 @@
-// Callbacks, events and functions of the factory take their time, or wait for what only the pool
-// brings; none of them holds up another.
+// Callbacks, events and functions of the factory may take long, or wait for the pool itself. None
+// of them holds up another.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,11 +25,11 @@ using test::fake_pool;
 
 class ResourceTimekeeping : public testing::Test {
  protected:
-  // NOLINTNEXTLINE(*-non-private-member-variables-in-classes): what each test sets
+  // set by each test
   test::fake_server server_;
 };
 
-TEST_F(ResourceTimekeeping, ACallbackThatIsToldItIsTooLateMayWaitForTheNextTry) {
+TEST_F(ResourceTimekeeping, ACallbackThatTimedOutMayWaitForTheNextTry) {
   std::atomic<bool> told{false};
   std::atomic<bool> served{false};
   server_.down = true;
@@ -69,8 +69,8 @@ TEST_F(ResourceTimekeeping, AReportMayWaitForTheNextTry) {
   EXPECT_TRUE(served);
 }
 
-// More than the threads of the pool that do other work.
-TEST_F(ResourceTimekeeping, CallbacksMayWaitForWhatIsYetToBeMade) {
+// More callbacks than the pool has threads for other work.
+TEST_F(ResourceTimekeeping, CallbacksMayWaitForFurtherCreates) {
   constexpr int all = 8;
   std::atomic<int> served{0};
   fake_pool pool(fake_factory{&server_}, {.max_size = 2 * all, .max_creating = 1});
@@ -86,9 +86,9 @@ TEST_F(ResourceTimekeeping, CallbacksMayWaitForWhatIsYetToBeMade) {
   EXPECT_TRUE(eventually([&] { return served == all; })) << served;
 }
 
-TEST_F(ResourceTimekeeping, WhereThreadsAreInCodeOfUsersACallbackIsToldAllTheSame) {
+TEST_F(ResourceTimekeeping, ACallbackTimesOutEvenIfAllThreadsAreInUserCode) {
   constexpr std::size_t idle = 8;
-  std::atomic<int> told{0};  // before the pool, whose end calls
+  std::atomic<int> told{0};  // declared before the pool, whose end runs callbacks
   fake_pool pool(fake_factory{&server_}, {.max_size = idle,
                                           .validate_if_idle_longer_than = 0ns,
                                           .retry_first = 1h,
@@ -105,14 +105,14 @@ TEST_F(ResourceTimekeeping, WhereThreadsAreInCodeOfUsersACallbackIsToldAllTheSam
   const auto count = [&](const acquire_result<test::connection>& got) { told += got ? 0 : 1; };
   pool.async_acquire(count, 1h);
   EXPECT_TRUE(eventually([&] { return pool.stats().closing == idle; }))
-      << pool.stats().closing << " have said no";
+      << pool.stats().closing << " are invalid";
   pool.async_acquire(count, 10ms);
   EXPECT_TRUE(eventually([&] { return told == 1; }));
   server_.slow_destroy = false;
 }
 
-// Each try that fails takes one thread, and none of those that tell who is late.
-TEST_F(ResourceTimekeeping, OnEventOfFailedCreatesMayTakeItsTime) {
+// Each failed create takes one thread, but none of those that time out waiters.
+TEST_F(ResourceTimekeeping, OnEventOfFailedCreatesMayTakeLong) {
   constexpr int callbacks = 8;
   std::atomic<bool> on{false};
   std::atomic<int> told{0};
@@ -134,8 +134,9 @@ TEST_F(ResourceTimekeeping, OnEventOfFailedCreatesMayTakeItsTime) {
   on = true;
 }
 
-// Within a callback others of the thread wait until it returns; not those of a pool that it ends.
-TEST_F(ResourceTimekeeping, APoolThatEndsInACallbackOfAnotherTellsItsOwnFirst) {
+// Callbacks of a thread that is in a callback wait until that returns, except those of a pool that
+// ends meanwhile.
+TEST_F(ResourceTimekeeping, APoolThatEndsInACallbackOfAnotherRunsItsCallbacksFirst) {
   fake_pool outer(fake_factory{&server_}, {.max_size = 1});
   int told = 0;
   const auto count = [&](const acquire_result<test::connection>& got) { told += got ? 0 : 1; };
@@ -160,7 +161,7 @@ TEST_F(ResourceTimekeeping, APoolThatEndsInACallbackOfAnotherTellsItsOwnFirst) {
   EXPECT_TRUE(done);
 }
 
-TEST_F(ResourceTimekeeping, ARetryThatNeverComesMakesNobodyTurnInCircles) {
+TEST_F(ResourceTimekeeping, AWaiterDoesNotSpinForARetryThatNeverComes) {
   constexpr auto for_ever = std::chrono::nanoseconds::max();
   server_.down = true;
   fake_pool pool(fake_factory{&server_}, {.max_size = 1,
@@ -175,8 +176,9 @@ TEST_F(ResourceTimekeeping, ARetryThatNeverComesMakesNobodyTurnInCircles) {
 
 using ResourceQuestions = test::DistantPeer;
 
-// Up to the next look at idle resources it would take a second. On a busy machine it may anyway.
-TEST_F(ResourceQuestions, ACallbackWaitsForASilentOneNoLongerThanAThread) {
+// The next look at idle resources would be a second later. On a busy machine the callback may take
+// as long.
+TEST_F(ResourceQuestions, ACallbackWaitsForASilentResourceNoLongerThanAThread) {
   bool in_time = false;
   for (int attempt = 0; attempt < 10 && !in_time; ++attempt) {
     all.made = 0;
@@ -211,7 +213,7 @@ TEST_F(ResourceQuestions, ASilentKeepaliveLetsOthersEnd) {
   all.silent = 0;
 }
 
-TEST_F(ResourceQuestions, TheEndOfThePoolStopsThem) {
+TEST_F(ResourceQuestions, TheEndOfThePoolStopsValidations) {
   struct silent {
     std::atomic<int>* asked;
     static int create() { return 1; }
@@ -232,7 +234,7 @@ TEST_F(ResourceQuestions, TheEndOfThePoolStopsThem) {
   EXPECT_EQ(asked, 1);
 }
 
-/// The first ones say no, and take their time to end.
+/// The first resources are invalid, and take long to end.
 struct lingering {
   std::atomic<int>* made;
   std::atomic<bool>* lingers;
@@ -246,8 +248,8 @@ struct lingering {
   }
 };
 
-// A host is gone, and each farewell hangs.
-TEST_F(ResourceQuestions, HoweverManyTakeTheirTimeToEndOthersAreMade) {
+// A host is gone, and each `destroy` hangs.
+TEST_F(ResourceQuestions, ResourcesAreMadeHoweverManySlowlyEnd) {
   constexpr int idle = 12;
   std::atomic<int> made{0};
   std::atomic<bool> lingers{true};

@@ -1,4 +1,5 @@
-// Which thread validates, and for how long. The letters are those of docs/reference/tests.md.
+// Which thread validates, and for how long. docs/reference/tests.md explains the letters in test
+// names.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,7 +20,7 @@ using test::eventually;
 
 using ResourceValidation = test::DistantPeer;
 
-// An acquire without time for the answer leaves the validation to the pool.
+// An acquire that has no time for the answer leaves the validation to the pool.
 TEST_F(ResourceValidation, A11ABriefAcquireEndsNoHealthyResource) {
   links pool(distant{&all}, {.max_size = 4, .validate_if_idle_longer_than = 0ns});
   let_grow_stale(pool, 4);
@@ -28,7 +29,7 @@ TEST_F(ResourceValidation, A11ABriefAcquireEndsNoHealthyResource) {
   EXPECT_GT(all.answers, 0);
 }
 
-TEST_F(ResourceValidation, WhatDoesNotAnswerIsEndedAndAnotherOneMade) {
+TEST_F(ResourceValidation, ASilentResourceIsReplaced) {
   links pool(distant{&all},
              {.max_size = 2, .validate_timeout = 20ms, .validate_if_idle_longer_than = 20ms});
   let_grow_stale(pool, 2);
@@ -41,7 +42,7 @@ TEST_F(ResourceValidation, WhatDoesNotAnswerIsEndedAndAnotherOneMade) {
   EXPECT_GT(all.made, 2);
 }
 
-TEST_F(ResourceValidation, A9ADeadOneDoesNotHideALivingOneFromWhoGivesNoTime) {
+TEST_F(ResourceValidation, A9AnAcquireWithoutTimeFindsTheValidResource) {
   for (const maintenance mode : {maintenance::background, maintenance::by_tick}) {
     all.made = 0;
     links pool(distant{&all},
@@ -54,8 +55,8 @@ TEST_F(ResourceValidation, A9ADeadOneDoesNotHideALivingOneFromWhoGivesNoTime) {
   EXPECT_EQ(all.invalid, 2);
 }
 
-// Before each use is before a hand-over, too.
-TEST_F(ResourceValidation, A7ACallbackWhoseResourceWasUnfitGetsAnother) {
+// A hand-over is a use, too, and is preceded by a validation.
+TEST_F(ResourceValidation, A7ACallbackWhoseResourceIsInvalidGetsAnother) {
   for (const maintenance mode : {maintenance::background, maintenance::by_tick}) {
     all.made = 0;
     links pool(distant{&all},
@@ -78,7 +79,7 @@ TEST_F(ResourceValidation, A7ACallbackWhoseResourceWasUnfitGetsAnother) {
   }
 }
 
-// No waiter is left.
+// A closed pool has no waiters for the answers.
 TEST_F(ResourceValidation, CloseWaitsForNoAnswer) {
   links pool(distant{&all}, {.max_size = 4, .validate_if_idle_longer_than = 0ns});
   let_grow_stale(pool, 4);
@@ -88,14 +89,14 @@ TEST_F(ResourceValidation, CloseWaitsForNoAnswer) {
   count_calls(pool, 4, served);
   EXPECT_TRUE(eventually([&] { return all.asked > before; }));
   EXPECT_FALSE(pool.close(0ns).complete());
-  EXPECT_EQ(all.invalid, 0) << "it has waited until their time was over";
+  EXPECT_EQ(all.invalid, 0) << "the close waited until the validations timed out";
   all.is_silent = false;
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-// What has just been made is good: if it were asked at once, one that says no would be made again
-// and again.
-TEST_F(ResourceValidation, ANewOneIsNotAsked) {
+// A new resource counts as valid. If it were validated at once, an invalid one would be replaced
+// again and again.
+TEST_F(ResourceValidation, ANewResourceIsNotValidated) {
   for (const maintenance mode : {maintenance::background, maintenance::by_tick}) {
     links pool(distant{&all},
                {.max_size = 1, .validate_if_idle_longer_than = 0ns, .maintenance = mode});
@@ -124,7 +125,7 @@ TEST_F(ResourceValidation, CloseDoesNotWaitForACallback) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-TEST_F(ResourceValidation, ThePoolMayEndInTheMiddle) {
+TEST_F(ResourceValidation, ThePoolMayEndDuringValidations) {
   for (int i = 0; i < 20; ++i) {
     links pool(distant{&all}, {.max_size = 8, .validate_if_idle_longer_than = 0ns});
     let_grow_stale(pool, 8);

@@ -1,5 +1,5 @@
-// Threads that wait: for how long, in which order, and for whom. The letters and numbers are those
-// of docs/reference/tests.md.
+// Threads that wait: for how long, in which order, and for which thread. docs/reference/tests.md
+// explains the letters and numbers in test names.
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -49,7 +49,7 @@ std::chrono::nanoseconds processor_time_of_this_thread() {
 
 class ResourceWaiting : public test::resource_in_each_mode {};
 
-TEST_P(ResourceWaiting, LendsWhatItMadeAndLendsItAgain) {
+TEST_P(ResourceWaiting, LendsTheSameResourceAgain) {
   fake_pool& pool = start({.max_size = 2});
   const int id = pool.acquire()->id;
   for (int i = 0; i < 10; ++i) {
@@ -60,15 +60,15 @@ TEST_P(ResourceWaiting, LendsWhatItMadeAndLendsItAgain) {
   EXPECT_EQ(pool.stats().uses, 11U);
 }
 
-// Stormpot BSlot.release: what a thread had last is kept for it.
-TEST_P(ResourceWaiting, AllOfMaxSizeCanBeOutThoughOtherThreadsHadThemLast) {
+// Stormpot BSlot.release: the last resource of a thread is kept for that thread.
+TEST_P(ResourceWaiting, AllResourcesCanBeLeasedAfterUseByOtherThreads) {
   constexpr unsigned size = 4;
   fake_pool& pool = start({.max_size = size, .max_creating = size});
   std::latch all_have(size);
   const test::parked_crew crew(size, [&](unsigned /*thread*/) {
     const fake_lease mine = pool.acquire_for(20s);
     EXPECT_TRUE(mine);
-    all_have.arrive_and_wait();  // one each, so that each is what some thread had last
+    all_have.arrive_and_wait();  // one each, so that each is the last resource of a thread
   });
   std::vector<fake_lease> held(size);
   for (fake_lease& one : held) {
@@ -79,7 +79,7 @@ TEST_P(ResourceWaiting, AllOfMaxSizeCanBeOutThoughOtherThreadsHadThemLast) {
   EXPECT_EQ(server.creates, static_cast<int>(size));
 }
 
-// djc/bb8 #67: a cancelled `get` loses a connection. boostorg/mysql #509: or swallows a wake-up.
+// djc/bb8 #67: a cancelled `get` loses a connection. boostorg/mysql #509: it swallows a wake-up.
 TEST_P(ResourceWaiting, A1A2ACancelledWaiterLosesNothingAndSwallowsNothing) {
   fake_pool& pool = start({.max_size = 1});
   for (int i = 0; i < 200; ++i) {
@@ -99,8 +99,8 @@ TEST_P(ResourceWaiting, A1A2ACancelledWaiterLosesNothingAndSwallowsNothing) {
   EXPECT_TRUE(pool.try_acquire());
 }
 
-// vitessio/vitess #17662, djc/bb8 #122: returned between the look and the joining of the queue.
-TEST_P(ResourceWaiting, A5NobodySleepsBesideAnIdleResource) {
+// vitessio/vitess #17662, djc/bb8 #122: released after the look and before the waiter was queued.
+TEST_P(ResourceWaiting, A5NoWaiterSleepsBesideAnIdleResource) {
   fake_pool& pool = start({.max_size = 1});
   test::run_crew(3, [&](unsigned) {
     for (int i = 0; i < 300; ++i) {
@@ -109,7 +109,7 @@ TEST_P(ResourceWaiting, A5NobodySleepsBesideAnIdleResource) {
   });
 }
 
-// djc/bb8 #167, POOL-424: nobody is told that there is room again.
+// djc/bb8 #167, POOL-424: no waiter learns that there is room again.
 TEST_P(ResourceWaiting, A7EveryWayToFreeRoomServesAWaiter) {
   test::manual_clock clock;
   for (const test::way_to_make_room& way : test::ways_to_make_room(server, clock)) {
@@ -128,7 +128,7 @@ TEST_P(ResourceWaiting, A7EveryWayToFreeRoomServesAWaiter) {
   }
 }
 
-// jackc/pgx PR #2350, boostorg/mysql #487: no time-out, or none of one's own. POOL-418: too short.
+// jackc/pgx PR #2350, boostorg/mysql #487: no timeout, or none per call. POOL-418: too short.
 TEST_P(ResourceWaiting, A11A12TimesAreKept) {
   fake_pool& pool = start({.max_size = 1, .acquire_timeout = 20ms, .detect_hold_and_wait = false});
   const fake_lease held = pool.acquire_for(30s);  // the machine may be busy
@@ -139,12 +139,12 @@ TEST_P(ResourceWaiting, A11A12TimesAreKept) {
   begin = std::chrono::steady_clock::now();
   EXPECT_EQ(failure_of(pool, 5ms), acquire_failure::timed_out);
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 5ms);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);  // where nothing said would be 30 s
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);  // the default would be 30 s
   EXPECT_EQ(failure_of(pool, -5ms), acquire_failure::timed_out);
 }
 
-// A spurious wake-up: the waiter goes on for the rest of its time, and still gets what comes.
-TEST_P(ResourceWaiting, A12WhoIsWokenForNothingWaitsOn) {
+// After a spurious wake-up a waiter waits for the rest of its time, and can still be served.
+TEST_P(ResourceWaiting, A12AWaiterWokenForNothingWaitsOn) {
   fake_pool& pool = start({.max_size = 1});
   fake_lease held = pool.acquire();
   const int id = held->id;
@@ -170,8 +170,8 @@ TEST_P(ResourceWaiting, A12WhoIsWokenForNothingWaitsOn) {
   EXPECT_TRUE(eventually([&] { return was_disturbed(0) && done; }));
 }
 
-// What can be had now, as `try_acquire` has it: a new one, too.
-TEST_P(ResourceWaiting, A11WhoGivesNoTimeIsNotRefusedForEver) {
+// Such an acquire gets what is available now, as `try_acquire` does, including a new resource.
+TEST_P(ResourceWaiting, A11AnAcquireWithoutTimeIsNotRefusedForEver) {
   fake_pool& pool = start({.max_size = 1});
   EXPECT_TRUE(eventually([&] {
     try {
@@ -182,7 +182,7 @@ TEST_P(ResourceWaiting, A11WhoGivesNoTimeIsNotRefusedForEver) {
   }));
 }
 
-TEST_P(ResourceWaiting, A11ATimeIsKeptThoughCreatesFailAllTheTime) {
+TEST_P(ResourceWaiting, A11TimesAreKeptAlthoughCreatesFail) {
   fake_pool& pool = start({.max_size = 2, .retry_first = 1ns, .retry_longest = 1ns});
   const auto held = pool.acquire();
   server.down = true;
@@ -191,7 +191,7 @@ TEST_P(ResourceWaiting, A11ATimeIsKeptThoughCreatesFailAllTheTime) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
 }
 
-TEST_P(ResourceWaiting, AnyMomentOfAnyClockIsATime) {
+TEST_P(ResourceWaiting, AnyTimePointOfAnyClockIsADeadline) {
   fake_pool& pool = start({.max_size = 1, .detect_hold_and_wait = false});
   fake_lease held = pool.acquire_until(std::chrono::steady_clock::time_point::max());
   EXPECT_TRUE(held);
@@ -201,7 +201,7 @@ TEST_P(ResourceWaiting, AnyMomentOfAnyClockIsATime) {
   }
 }
 
-// transact-rs/sqlx #2276, djc/bb8 #227: is it a leak, a slow query, a failing connect?
+// transact-rs/sqlx #2276, djc/bb8 #227: is it a leak, a slow query, or a failing connect?
 TEST_P(ResourceWaiting, A13TheErrorSaysWhy) {
   server.down = true;
   fake_pool& pool = start({.max_size = 4, .name = "orders"});
@@ -222,8 +222,8 @@ TEST_P(ResourceWaiting, A13TheErrorSaysWhy) {
   }
 }
 
-// apache/commons-pool PR #346: nobody will ever return anything, and nothing is made.
-TEST_P(ResourceWaiting, A15AWaiterOfAnEmptyPoolIsServedOnceCreatesGoWell) {
+// apache/commons-pool PR #346: no thread will ever release a resource, and none is created.
+TEST_P(ResourceWaiting, A15AWaiterOfAnEmptyPoolIsServedOnceCreatesSucceed) {
   server.down = true;
   fake_pool& pool = start({.max_size = 1, .retry_first = 1ms, .retry_longest = 2ms});
   std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
@@ -231,7 +231,7 @@ TEST_P(ResourceWaiting, A15AWaiterOfAnEmptyPoolIsServedOnceCreatesGoWell) {
   server.down = false;
 }
 
-// djc/bb8 #227, PR #147: a wrong password is tried again for thirty seconds.
+// djc/bb8 #227, PR #147: a wrong password is retried for thirty seconds.
 TEST_P(ResourceWaiting, D10APermanentErrorIsToldAtOnce) {
   server.wrong_password = true;
   fake_pool& pool = start({.max_size = 4});
@@ -248,12 +248,13 @@ TEST_P(ResourceWaiting, H5H6AWaitingThreadSleeps) {
   const fake_lease held = pool.acquire_for(10s);
   long sleeps = 0;
   std::chrono::nanoseconds work{0};
-  // More than once: a busy machine may let it wait for other things, such as a mutex.
+  // Repeated, since on a busy machine the thread may also sleep for a mutex.
   for (int attempt = 0; attempt < 5 && (attempt == 0 || sleeps > 2 || work > 100ms); ++attempt) {
     test::run_in_new_thread([&] {
       EXPECT_THROW((void)pool.acquire(), acquire_error);
       sleeps = sleeps_of_this_thread();
-      work = processor_time_of_this_thread();  // which yields take, and are no sleeps
+      work = processor_time_of_this_thread();  // yields take processor time, and do not count as
+                                               // sleeps
     });
   }
   EXPECT_GE(sleeps, 1);
@@ -261,7 +262,7 @@ TEST_P(ResourceWaiting, H5H6AWaitingThreadSleeps) {
   EXPECT_LE(work, 100ms);
 }
 
-/// Of a crowd that waits for one resource, and uses it one after the other: how often all of it has
+/// Threads wait for one resource, and use it one after the other. Returns how often all of them
 /// slept.
 long sleeps_of_crowd(fake_pool& pool, unsigned crowd) {
   fake_lease held = pool.acquire_for(30s);
@@ -273,7 +274,7 @@ long sleeps_of_crowd(fake_pool& pool, unsigned crowd) {
       const fake_lease mine = pool.acquire_for(30s);
       sleeps += sleeps_of_this_thread() - before;
       EXPECT_TRUE(mine);
-      std::this_thread::sleep_for(5ms);  // a waiter that was woken for nothing sleeps again
+      std::this_thread::sleep_for(5ms);  // a waiter that was woken needlessly sleeps again
     });
   }
   EXPECT_TRUE(eventually([&] { return pool.stats().waiters == crowd; }));
@@ -282,8 +283,8 @@ long sleeps_of_crowd(fake_pool& pool, unsigned crowd) {
   return sleeps;
 }
 
-// brettwooldridge/HikariCP #343: one released, all woken. Then the last one served would have been
-// woken eight times.
+// brettwooldridge/HikariCP #343: one release wakes all waiters. The last of these would wake eight
+// times.
 TEST_P(ResourceWaiting, H4OneReleaseWakesOneThread) {
   constexpr unsigned crowd = 8;
   constexpr long too_many = 3 * crowd;
@@ -306,7 +307,7 @@ struct awaited {
 };
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters): these outlive it
-test::detached await_in_the_usual_time(fake_pool& pool, awaited& told) {
+test::detached await_for_the_default_time(fake_pool& pool, awaited& told) {
   try {
     const fake_lease lease = co_await pool.co_acquire();
   } catch (const acquire_error& error) {
@@ -334,7 +335,7 @@ class ResourceGivenTimes : public ::testing::Test {
   // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
 };
 
-TEST_F(ResourceGivenTimes, EachWayToAcquireKeepsToTheUsualTime) {
+TEST_F(ResourceGivenTimes, EachWayToAcquireHasTheDefaultTimeout) {
   const fake_lease held = pool.acquire_for(20s);
   const std::stop_source stop;
   EXPECT_EQ(cause_of_call([&] { return pool.acquire(stop.get_token()); }),
@@ -344,12 +345,12 @@ TEST_F(ResourceGivenTimes, EachWayToAcquireKeepsToTheUsualTime) {
   EXPECT_TRUE(eventually([&] { return told.calls == 1; }));
   EXPECT_EQ(told.failure, acquire_failure::timed_out);
   awaited other;
-  await_in_the_usual_time(pool, other);
+  await_for_the_default_time(pool, other);
   EXPECT_TRUE(eventually([&] { return other.over.load(); }));
   EXPECT_EQ(other.failure, acquire_failure::timed_out);
 }
 
-TEST_F(ResourceGivenTimes, AMomentToComeIsWaitedFor) {
+TEST_F(ResourceGivenTimes, AnAcquireWaitsUntilItsDeadline) {
   const fake_lease held = pool.acquire_for(20s);
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(
@@ -360,7 +361,7 @@ TEST_F(ResourceGivenTimes, AMomentToComeIsWaitedFor) {
   EXPECT_LT(took, 20s);
 }
 
-TEST_F(ResourceGivenTimes, ATokenEndsAWaitForAMoment) {
+TEST_F(ResourceGivenTimes, ATokenEndsAWaitWithADeadline) {
   const fake_lease held = pool.acquire_for(20s);
   std::stop_source stop;
   std::jthread stops([&] {
@@ -373,8 +374,8 @@ TEST_F(ResourceGivenTimes, ATokenEndsAWaitForAMoment) {
             acquire_failure::cancelled);
 }
 
-// Though one is idle.
-TEST_F(ResourceGivenTimes, WhoIsStoppedBeforeItAsksGetsNothing) {
+// Although a resource is idle.
+TEST_F(ResourceGivenTimes, AnAcquireStoppedFromTheStartGetsNothing) {
   pool.acquire_for(20s).reset();
   std::stop_source stop;
   (void)stop.request_stop();
@@ -394,7 +395,7 @@ TEST_F(ResourceGivenTimes, WhoIsStoppedBeforeItAsksGetsNothing) {
 
 class ResourceOrder : public test::resource_in_each_mode {
  protected:
-  /// All orders in which a thread, a callback and a coroutine may come.
+  /// Every order in which a thread, a callback and a coroutine can arrive.
   void serve_each_mixture(bool discard) {
     std::vector<way_to_wait> line{way_to_wait::thread, way_to_wait::callback,
                                   way_to_wait::coroutine};
@@ -418,17 +419,17 @@ class ResourceOrder : public test::resource_in_each_mode {
   }
 };
 
-TEST_P(ResourceOrder, A6WhoComesFirstIsServedFirstWhicheverWayItWaits) {
+TEST_P(ResourceOrder, A6WaitersOfEachKindAreServedInFifoOrder) {
   serve_each_mixture(/*discard=*/false);
 }
 
-// Each time one is made anew, by a thread of the pool or by somebody in the queue.
-TEST_P(ResourceOrder, A6WhoComesFirstHasTheFirstNewResource) {
+// A new resource each time, created by a thread of the pool or by a waiter.
+TEST_P(ResourceOrder, A6TheFirstWaiterGetsTheFirstNewResource) {
   serve_each_mixture(/*discard=*/true);
 }
 
-// What comes back is for waiters, however often others ask meanwhile.
-TEST_P(ResourceOrder, A6NewcomersDoNotCutIn) {
+// Released resources go to waiters, however often newcomers try to acquire meanwhile.
+TEST_P(ResourceOrder, A6NewcomersDoNotOvertake) {
   fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 1h});
   int cut_in = 0;
   for (int round = 0; round < 100; ++round) {
@@ -462,14 +463,14 @@ LIDO_TEST_IN_ALL_MODES(ResourceOrder);
 class ResourceDeadlock : public test::resource_in_each_mode {};
 
 // brettwooldridge/HikariCP #442, aio-libs/aiopg #113: a thread waits for what it holds itself.
-TEST_P(ResourceDeadlock, A14AThreadThatHasAllDoesNotWaitForMore) {
+TEST_P(ResourceDeadlock, A14AThreadThatHoldsAllDoesNotWaitForMore) {
   fake_pool& pool = start({.max_size = 2});
   const fake_lease first = pool.acquire();
   const fake_lease second = pool.acquire();
   EXPECT_EQ(failure_of(pool, 10s), acquire_failure::self_deadlock);
 }
 
-TEST_P(ResourceDeadlock, A14SeveralThreadsThatWaitForOneAnotherAreTold) {
+TEST_P(ResourceDeadlock, A14ACycleOfWaitingThreadsIsBroken) {
   fake_pool& pool = start({.max_size = 2});
   std::atomic<int> told{0};
   std::atomic<int> holding{0};
@@ -483,10 +484,10 @@ TEST_P(ResourceDeadlock, A14SeveralThreadsThatWaitForOneAnotherAreTold) {
       told += error.cause() == acquire_failure::self_deadlock ? 1 : 0;
     }
   });
-  EXPECT_EQ(told, 1);  // and the other then gets what that one gave back
+  EXPECT_EQ(told, 1);  // the other one then gets the released resource
 }
 
-TEST_P(ResourceDeadlock, A14WhatWasPassedOnMayComeBack) {
+TEST_P(ResourceDeadlock, A14AResourcePassedToAnotherThreadMayComeBack) {
   fake_pool& pool = start({.max_size = 1});
   fake_lease mine = pool.acquire();
   std::jthread other([theirs = std::move(mine)]() mutable {
@@ -502,8 +503,8 @@ LIDO_TEST_IN_ALL_MODES(ResourceDeadlock);
 
 class ResourceByTick : public test::resource_by_tick {};
 
-// An answer that came too late has made room, which is not for the one who asked.
-TEST_F(ResourceByTick, NoCreateBeginsWhenTheTimeIsOver) {
+// The answer came too late. It made room, but the acquirer has no time left to create.
+TEST_F(ResourceByTick, NoCreateBeginsAfterTheTimeout) {
   fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 0s});
   fill(pool, 1);
   server.slow_validate = true;
@@ -517,11 +518,11 @@ TEST_F(ResourceByTick, NoCreateBeginsWhenTheTimeIsOver) {
   EXPECT_EQ(server.destroyed_for(destroy_reason::invalid), 1);
 }
 
-TEST_F(ResourceByTick, WhoseCreateFailsIsFirstAgain) {
+TEST_F(ResourceByTick, AnAcquirerWhoseCreateFailsIsFirstAgain) {
   fake_pool& pool = start({.max_size = 1, .retry_first = 1ms, .retry_longest = 1ms});
   server.down = true;
   server.slow = true;
-  std::vector<char> served;  // by those who have the one resource
+  std::vector<char> served;  // the users of the one resource, in order
   const auto use = [&](char who) {
     const fake_lease mine = pool.acquire_for(20s);
     served.push_back(who);
