@@ -138,8 +138,7 @@ TEST_F(ResourceReentry, CreateValidateAndReset) {
   held.reset();
   EXPECT_TRUE(guest.seen.contains(call::reset));
   pass(1s);
-  guest.ignored = {call::create, call::reset,
-                   call::destroy};  // resources made in a visit would be fresh
+  guest.ignored = {call::create, call::reset, call::destroy};  // their resources would be fresh
   pool->flush();
   make().reset();
   pass(1s);

@@ -253,8 +253,7 @@ TEST_P(ResourceWaiting, H5H6AWaitingThreadSleeps) {
     test::run_in_new_thread([&] {
       EXPECT_THROW((void)pool.acquire(), acquire_error);
       sleeps = sleeps_of_this_thread();
-      work = processor_time_of_this_thread();  // yields take processor time, and do not count as
-                                               // sleeps
+      work = processor_time_of_this_thread();  // includes yields, unlike sleeps
     });
   }
   EXPECT_GE(sleeps, 1);
