@@ -8,7 +8,7 @@
 
 namespace lido {
 
-/// A listener whose queue is full lets further connects hang.
+/// A listener with a full queue. Further connects hang.
 class deaf_listener {
   using tcp = boost::asio::ip::tcp;
 

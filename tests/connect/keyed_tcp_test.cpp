@@ -1,4 +1,4 @@
-// A ready factory as that of many keys, as docs/reference/options.md says.
+// A ready-made factory that serves many keys, as docs/reference/options.md describes.
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
@@ -40,7 +40,7 @@ TEST(KeyedTcp, AReadyFactoryMakesConnectionsForEachKey) {
     EXPECT_EQ(port_of_lease(second.port()), second.port());
   }
   EXPECT_EQ(pool.stats(std::to_string(first.port())).value().created, 1U)
-      << "it was validated and reset";
+      << "the pool replaced the connection";
   EXPECT_EQ(pool.stats(std::to_string(second.port())).value().created, 1U);
 }
 

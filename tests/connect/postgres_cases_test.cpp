@@ -1,4 +1,4 @@
-// What users of other connection pools have reported, each test named after its case.
+// What users of other connection pools reported. Each test is named after its case.
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
 #include <netinet/in.h>
@@ -27,7 +27,7 @@ class PostgresCases : public postgres_fixture {
     return postgres_factory({.conninfo = server()->conninfo() + more})
         .create({steady_clock::now() + 20s, {}});
   }
-  /// Whether the other sessions with that name run no query, or soon.
+  /// Whether the other sessions of that name soon run no query.
   static bool all_end(const postgres_connection& admin, const std::string& name) {
     const std::string count =
         "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND application_name = '" +
@@ -39,8 +39,8 @@ class PostgresCases : public postgres_fixture {
     return ask(admin, count.c_str()) == "0";
   }
 
-  /// A server whose sessions, those that there are, cannot write any more. Then another serves new
-  /// sessions at its address: here the same one.
+  /// A server whose existing sessions can no longer write. Afterwards another server takes over its
+  /// address for new sessions. In the test it is the same server.
   class demoted {
    public:
     demoted() {
@@ -146,7 +146,7 @@ TEST_F(PostgresCases, C06AQueryThatIsLeftRunningIsCancelled) {
   EXPECT_EQ(pool.stats().created, 2U);
 }
 
-// The server ends the queries of one user while the next one asks.
+// The server cancels the query of one user while the next one already asks.
 TEST_F(PostgresCases, C31ALateCancelHitsNoOtherQuery) {
   postgres_pool pool = make({});
   int cancelled = 0;
@@ -164,7 +164,7 @@ TEST_F(PostgresCases, C31ALateCancelHitsNoOtherQuery) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-TEST_F(PostgresCases, C31AQueryEndsWhenItIsAskedToStop) {
+TEST_F(PostgresCases, C31AQueryEndsWhenStopped) {
   postgres_connection asks = connect_beside();
   ASSERT_EQ(PQsendQuery(asks.get(), "SELECT pg_sleep(60)"), 1);
   std::stop_source stop;
@@ -193,7 +193,7 @@ TEST_F(PostgresCases, C27TheKernelProbesWhenTheTargetSays) {
   EXPECT_EQ(option(" keepalives_idle=77", TCP_KEEPIDLE), 77);
 }
 
-// A check that is late behind a busy proxy proves nothing.
+// A late answer behind a busy proxy is no proof of a broken connection.
 TEST_F(PostgresCases, C27AServerThatIsSlowLosesNoConnection) {
   postgres_pool pool = make({.validate_timeout = 50ms, .validate_if_idle_longer_than = 0ns});
   const pid_t backend = std::stoi(ask(*pool.acquire(), "SELECT pg_backend_pid()"));

@@ -27,15 +27,15 @@ TEST_F(PostgresFactory, AConnectionIsUsedManyTimes) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-TEST_F(PostgresFactory, AWrongPasswordOrDatabaseIsToldAtOnce) {
+TEST_F(PostgresFactory, AWrongPasswordOrDatabaseFailsAtOnce) {
   const std::string password = refusal_of(server()->conninfo("guess"));
   EXPECT_NE(password.find("28P01"), std::string::npos) << password;
   const std::string database = refusal_of(server()->conninfo() + " dbname=nowhere");
   EXPECT_NE(database.find("3D000"), std::string::npos) << database;
 }
 
-/// A server that takes `few` only without encryption, and `banned` in no way: libpq tries both
-/// ways, and says of both why not.
+/// A server that accepts `few` only without encryption, and never accepts `banned`. libpq tries
+/// both ways, and reports both refusals.
 class encrypting {
  public:
   explicit encrypting(const postgres_connection& as) : as_(as) {
@@ -63,8 +63,8 @@ class encrypting {
   const postgres_connection& as_;
 };
 
-// Of two tries the one that may pass counts, whichever comes first.
-TEST_F(PostgresFactory, ARefusalThatMayPassIsNotPermanent) {
+// If one of two tries may succeed later, that one counts, whichever comes first.
+TEST_F(PostgresFactory, ARefusalThatMayEndIsNotPermanent) {
   const auto other = postgres_factory({.conninfo = server()->conninfo()})
                          .create({std::chrono::steady_clock::now() + 20s, {}});
   const encrypting set_up(other);
@@ -79,7 +79,7 @@ TEST_F(PostgresFactory, ARefusalThatMayPassIsNotPermanent) {
   EXPECT_EQ(ask(*pool.acquire_for(30s), "SELECT 1"), "1");
   room.join();
   const std::string refused = refusal_of(server()->conninfo() + " user=banned");
-  EXPECT_NE(refused.find("28000"), refused.rfind("28000")) << refused;  // twice
+  EXPECT_NE(refused.find("28000"), refused.rfind("28000")) << refused;  // refused twice
 }
 
 TEST_F(PostgresFactory, ATransactionDoesNotReachTheNextUser) {
@@ -107,7 +107,7 @@ TEST_F(PostgresFactory, DiscardAllForgetsSettings) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-TEST_F(PostgresFactory, AConnectionInTheMiddleOfAQueryIsRefused) {
+TEST_F(PostgresFactory, AConnectionWithAnUnfinishedQueryIsRefused) {
   postgres_pool pool = make({});
   {
     const auto rude = pool.acquire();
@@ -117,7 +117,8 @@ TEST_F(PostgresFactory, AConnectionInTheMiddleOfAQueryIsRefused) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
-// Where every query of the next user is refused. With and without a transaction to end first.
+// In that mode every query of the next user would fail. Tested with and without a transaction to
+// end first.
 TEST_F(PostgresFactory, AConnectionInPipelineModeIsRefused) {
   for (const auto on_reset : {postgres_pooling::transaction, postgres_pooling::session}) {
     for (const char* const before : {"SELECT 1", "BEGIN"}) {
@@ -132,7 +133,7 @@ TEST_F(PostgresFactory, AConnectionInPipelineModeIsRefused) {
   }
 }
 
-/// Of a lease whose backend stands still when it ends.
+/// Releases a lease whose backend is stopped. Returns how many resets were refused.
 std::size_t refused_while_still(const postgres_target& target, const char* before) {
   postgres_pool pool(postgres_factory(target), {.max_size = 1});
   auto lease = pool.acquire_for(30s);
@@ -143,15 +144,15 @@ std::size_t refused_while_still(const postgres_target& target, const char* befor
   return pool.stats().destroyed_for(destroy_reason::reset_refused);
 }
 
-TEST_F(PostgresFactory, ABackendThatStandsStillFailsTheResetInTime) {
+TEST_F(PostgresFactory, AStoppedBackendFailsTheResetInTime) {
   postgres_target target{.conninfo = server()->conninfo(), .reset_timeout = 200ms};
   EXPECT_EQ(refused_while_still(target, "SELECT 1"), 1U);
   target.pooling = postgres_pooling::transaction;
   EXPECT_EQ(refused_while_still(target, "BEGIN"), 1U);
 }
 
-// To see why it is refused the factory asks for more words than a user wants to read.
-TEST_F(PostgresFactory, ANewConnectionIsAsTalkativeAsThoseOfLibpq) {
+// The factory needs verbose errors to see why a connect is refused, which users do not want.
+TEST_F(PostgresFactory, ANewConnectionHasTheDefaultErrorVerbosity) {
   const postgres_connection made = postgres_factory({.conninfo = server()->conninfo()})
                                        .create({std::chrono::steady_clock::now() + 20s, {}});
   const std::string told = ask(made, "SELECT 1 / 0");
@@ -160,7 +161,7 @@ TEST_F(PostgresFactory, ANewConnectionIsAsTalkativeAsThoseOfLibpq) {
   EXPECT_EQ(PQsetErrorVerbosity(made.get(), PQERRORS_TERSE), PQERRORS_DEFAULT);
 }
 
-TEST_F(PostgresFactory, HowTalkativeAUserWantsErrorsIsNotForTheNext) {
+TEST_F(PostgresFactory, ErrorVerbosityDoesNotReachTheNextUser) {
   postgres_pool pool = make({});
   {
     const auto curious = pool.acquire();
@@ -183,27 +184,27 @@ TEST_F(PostgresFactory, ATerminatedBackendIsNotLent) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
 }
 
-TEST_F(PostgresFactory, ABackendThatStandsStillFailsTheValidationInTime) {
+TEST_F(PostgresFactory, AStoppedBackendFailsTheValidationInTime) {
   postgres_pool pool(
       postgres_factory({.conninfo = server()->conninfo(), .query_to_validate = true}),
       {.max_size = 1, .validate_timeout = 100ms, .validate_if_idle_longer_than = 0ns});
   const pid_t backend = std::stoi(ask(*pool.acquire(), "SELECT pg_backend_pid()"));
   {
     const servers::standing_still still(backend);
-    EXPECT_EQ(ask(*pool.acquire_for(30s), "SELECT 1"), "1");  // of another backend
+    EXPECT_EQ(ask(*pool.acquire_for(30s), "SELECT 1"), "1");  // from another backend
   }
   EXPECT_GE(pool.stats().destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
 }
 
-TEST_F(PostgresFactory, NothingThatListensIsAnErrorInTime) {
+TEST_F(PostgresFactory, APortWithoutAListenerFailsInTime) {
   const postgres_factory nowhere(
       {.conninfo = "host=127.0.0.1 port=" + std::to_string(servers::free_port())});
   const auto begin = std::chrono::steady_clock::now();
   try {
     (void)nowhere.create({begin + 20s, {}});
-    FAIL() << "nobody listens";
+    FAIL() << "no server listens";
   } catch (const permanent_failure& error) {
-    FAIL() << "somebody may, later: " << error.what();
+    FAIL() << "a server may listen later: " << error.what();
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("refused"), std::string::npos) << error.what();
   }
@@ -226,12 +227,12 @@ TEST(PostgresFactoryBeside, AConnectThatHangsEndsInTime) {
     EXPECT_THROW((void)factory.create({begin + (stops ? 50s : 100ms), stop.get_token()}),
                  std::runtime_error);
     const auto took = std::chrono::steady_clock::now() - begin;
-    EXPECT_GE(took, 50ms);  // it did hang
+    EXPECT_GE(took, 50ms);  // the connect did hang
     EXPECT_LT(took, 20s);
   }
 }
 
-TEST_F(PostgresFactory, AMissingPasswordIsToldAtOnce) {
+TEST_F(PostgresFactory, AMissingPasswordFailsAtOnce) {
   const std::string without = "host=127.0.0.1 user=lido dbname=lido passfile=/nowhere port=" +
                               std::to_string(server()->port());
   const postgres_factory factory({.conninfo = without});
@@ -239,25 +240,25 @@ TEST_F(PostgresFactory, AMissingPasswordIsToldAtOnce) {
                permanent_failure);
 }
 
-TEST_F(PostgresFactory, WhatCannotBeReadIsToldAtOnce) {
+TEST_F(PostgresFactory, AnInvalidConninfoFailsAtOnce) {
   const postgres_factory factory({.conninfo = "host=127.0.0.1 prot=5432"});
   EXPECT_THROW((void)factory.create({std::chrono::steady_clock::now() + 20s, {}}),
                permanent_failure);
 }
 
-TEST(PostgresFactoryBeside, APortThatThereIsNotIsAPermanentFailure) {
+TEST(PostgresFactoryBeside, AnInvalidPortIsAPermanentFailure) {
   for (const char* const port : {"99999", "-1", "0", "abc"}) {
     const std::string told = permanent_failure_of(std::string("host=127.0.0.1 port=") + port);
     EXPECT_TRUE(told.starts_with("invalid ")) << port << ": " << told;
   }
-  // Others fail before there is something to wait for, too.
+  // Other connects fail before they wait for anything, too.
   for (const char* const port : {"", "port=5433", "port=' 5433 '", "port=5433,99999"}) {
     const std::string told = permanent_failure_of(std::string("host=/nowhere,/nowhere ") + port);
     EXPECT_TRUE(told.starts_with("to be tried again")) << port << ": " << told;
   }
 }
 
-TEST_F(PostgresFactory, NoUserReadsWhatAnotherAsks) {
+TEST_F(PostgresFactory, ATraceDoesNotReachTheNextUser) {
   postgres_pool pool = make({});
   const std::unique_ptr<FILE, int (*)(FILE*)> trace(std::tmpfile(), &std::fclose);
   PQtrace(pool.acquire()->get(), trace.get());
@@ -276,7 +277,7 @@ TEST_F(PostgresFactory, AResetMayTakeForEver) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-TEST_F(PostgresFactory, NoUserHearsWhatAnotherHasListenedFor) {
+TEST_F(PostgresFactory, NotificationsDoNotReachTheNextUser) {
   postgres_pool pool = make({});
   {
     const auto curious = pool.acquire();
@@ -290,8 +291,8 @@ TEST_F(PostgresFactory, NoUserHearsWhatAnotherHasListenedFor) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-// The listener stays, and yet what libpq has read for its user is not for the next.
-TEST_F(PostgresFactory, ARollbackDropsWhatHasBeenReadForAnother) {
+// The session still listens, yet the next user does not get what libpq has already read.
+TEST_F(PostgresFactory, ARollbackDropsUnreadNotifications) {
   postgres_pool pool = make({}, postgres_pooling::transaction);
   {
     const auto curious = pool.acquire();

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A PostgreSQL for the tests of a suite, and pools of connections to it.
+/// Internal. A PostgreSQL server for the tests of a suite, and pools of connections to it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class postgres_fixture : public ::testing::Test {
   }
 };
 
-/// What the permanent failure of a connect says, or what else was said.
+/// The text of a permanent failure to connect, or of another result.
 inline std::string permanent_failure_of(const std::string& conninfo) {
   try {
     (void)postgres_factory({.conninfo = conninfo})
@@ -66,7 +66,7 @@ inline std::string permanent_failure_of(const std::string& conninfo) {
   }
 }
 
-/// Why no connection is given, which is told at once.
+/// The error of an acquire that is refused at once.
 inline std::string refusal_of(const std::string& conninfo) {
   postgres_pool pool(postgres_factory({.conninfo = conninfo}), {.max_size = 1});
   try {

@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 
 class PostgresHosts : public postgres_fixture {};
 
-// Another may be down, and be back with another password. libpq tells them apart by words alone,
-// which are of the language of the user, or of the server.
+// Another host may be down, and come back with another password. libpq tells the hosts apart only
+// by text, in the language of the user or of the server.
 TEST_F(PostgresHosts, NoRefusalOfOneHostOfSeveralIsPermanent) {
   const std::string port = std::to_string(server()->port());
   const std::string down = std::to_string(servers::free_port());
@@ -41,7 +41,7 @@ TEST_F(PostgresHosts, ASilentHostLeavesTimeToTheNext) {
   const postgres_factory either(
       {.conninfo = server()->conninfo() + " host=127.0.0.1,127.0.0.1 port=" + ports});
   bool connected = false;
-  // On a busy machine half of a short time may be over before the next has been tried.
+  // On a busy machine, half of a short time may end before libpq has tried the next host.
   for (auto time = 400ms; !connected && time < 20s; time *= 4) {
     const auto begin = std::chrono::steady_clock::now();
     try {
@@ -54,7 +54,7 @@ TEST_F(PostgresHosts, ASilentHostLeavesTimeToTheNext) {
   EXPECT_TRUE(connected);
 }
 
-TEST_F(PostgresHosts, AStandbyIsPreferredAndAnyOtherTaken) {
+TEST_F(PostgresHosts, AStandbyIsPreferredAndAnyHostAccepted) {
   const std::string port = std::to_string(server()->port());
   const std::string two = server()->conninfo() + " host=127.0.0.1,localhost port=" + port + ',' +
                           port + " target_session_attrs=";
@@ -63,8 +63,8 @@ TEST_F(PostgresHosts, AStandbyIsPreferredAndAnyOtherTaken) {
   EXPECT_TRUE(permanent_failure_of(two + "standby").starts_with("to be tried again"));
 }
 
-// For which it has one SQLSTATE, that of whatever goes against the protocol.
-TEST_F(PostgresHosts, APermanentRefusalOfPgBouncerIsToldAtOnce) {
+// PgBouncer has only one SQLSTATE for these refusals: that of a protocol violation.
+TEST_F(PostgresHosts, APermanentRefusalOfPgBouncerFailsAtOnce) {
   if (!servers::pgbouncer::program()) {
     GTEST_SKIP() << "pgbouncer is not installed";
   }
@@ -77,7 +77,7 @@ TEST_F(PostgresHosts, APermanentRefusalOfPgBouncerIsToldAtOnce) {
   }
 }
 
-/// More leases than connections to the server, each transaction on any of them.
+/// More leases than connections to the server. Each transaction may run on any of them.
 TEST_F(PostgresHosts, ThroughPgBouncerInTransactionMode) {
   if (!servers::pgbouncer::program()) {
     GTEST_SKIP() << "pgbouncer is not installed";
@@ -94,7 +94,7 @@ TEST_F(PostgresHosts, ThroughPgBouncerInTransactionMode) {
         (void)ask(*lease, "BEGIN");
         EXPECT_EQ(ask(*lease, "SELECT 2 + 2"), "4");
         if (i % 2 == 0) {
-          (void)ask(*lease, "COMMIT");  // the others leave it to the pool
+          (void)ask(*lease, "COMMIT");  // otherwise the pool ends the transaction
         }
       }
     });

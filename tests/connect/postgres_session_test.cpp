@@ -1,4 +1,4 @@
-// What of a session the next user has, and what not.
+// What the next user inherits from a session, and what not.
 #include <gtest/gtest.h>
 #include <libpq-events.h>
 #include <libpq-fe.h>
@@ -44,8 +44,8 @@ TEST_F(PostgresSession, C07NothingOfASessionReachesTheNextUser) {
   EXPECT_EQ(ask(*next, "CREATE TEMP TABLE tt (n int)"), "");
 }
 
-// DISCARD ALL alone would take it from the next user.
-TEST_F(PostgresSession, C07TheRoleThatALoginHasStays) {
+// DISCARD ALL alone would take the role from the next user.
+TEST_F(PostgresSession, C07TheRoleOfALoginStays) {
   (void)ask(*make({}).acquire(),
             "CREATE ROLE team; CREATE ROLE member LOGIN PASSWORD 'open sesame'; GRANT team TO "
             "member; ALTER ROLE member SET role = team");
@@ -57,7 +57,7 @@ TEST_F(PostgresSession, C07TheRoleThatALoginHasStays) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-TEST_F(PostgresSession, C07BehindAPoolerOfTransactionsNothingIsSent) {
+TEST_F(PostgresSession, C07BehindATransactionPoolerNothingIsSent) {
   postgres_pool pool = make({}, postgres_pooling::transaction);
   (void)ask(*pool.acquire(), "SET application_name = before");
   EXPECT_EQ(ask(*pool.acquire(), "SHOW application_name"), "before") << "it leaks, as documented";
@@ -74,7 +74,7 @@ void count_notices(void* count, const char* /*text*/) {
 
 constexpr const char* notice = "DO 'BEGIN RAISE NOTICE $$hello$$; END'";
 
-TEST_F(PostgresSession, HandlersOfNoticesAreNotThoseOfTheNextUser) {
+TEST_F(PostgresSession, NoticeHandlersDoNotReachTheNextUser) {
   postgres_pool pool = make({});
   int heard = 0;
   {
@@ -97,13 +97,13 @@ int ignore_event(PGEventId /*id*/, void* /*about*/, void* /*own*/) {
   return 1;
 }
 
-TEST_F(PostgresSession, AConnectionWithAProcedureOfEventsIsNotLentAgain) {
+TEST_F(PostgresSession, AConnectionWithAnEventProcedureIsNotLentAgain) {
   postgres_pool pool = make({});
   ASSERT_EQ(PQregisterEventProc(pool.acquire()->get(), &ignore_event, "mine", nullptr), 1);
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
-TEST_F(PostgresSession, AHookSetsTheSessionUpAlsoAfterAReset) {
+TEST_F(PostgresSession, AHookSetsTheSessionUpAfterAResetToo) {
   int heard = 0;
   postgres_target hooked{.conninfo = server()->conninfo()};
   hooked.on_connect = [&heard](postgres_connection& made, const create_context&) {

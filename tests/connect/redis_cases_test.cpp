@@ -1,4 +1,4 @@
-// What users of other connection pools have reported, each test named after its case.
+// What users of other connection pools reported. Each test is named after its case.
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
 #include <netinet/in.h>
@@ -25,7 +25,7 @@ using std::chrono::steady_clock;
 
 class RedisCases : public redis_fixture {
  protected:
-  /// While one lives the server is a replica of a server that there is not.
+  /// While one exists, the server is a replica of a server that does not exist.
   class demoted {
    public:
     demoted() { EXPECT_EQ(admin_.ask("REPLICAOF 127.0.0.1 1").text, "OK"); }
@@ -78,7 +78,7 @@ TEST_F(RedisCases, C05ConnectionsSpreadOverTheAddressesOfAName) {
   EXPECT_EQ(addresses, (std::set<std::string>{"laddr=127.0.0.1", "laddr=127.0.0.2"}));
 }
 
-TEST_F(RedisCases, C26WordsOfACommandAreBytes) {
+TEST_F(RedisCases, C26ArgumentsOfACommandAreBytes) {
   redis_pool pool = make({});
   const std::string_view bytes("hello world\r\n\0\"quoted\"", 22);
   EXPECT_EQ(pool.acquire()->ask({"SET", "a key", bytes}).text, "OK");
@@ -89,7 +89,7 @@ TEST_F(RedisCases, C26WordsOfACommandAreBytes) {
   EXPECT_THROW((void)pool.acquire()->ask(""), std::invalid_argument);
 }
 
-TEST_F(RedisCases, C26AResetAfterPlainCommandsCostsNone) {
+TEST_F(RedisCases, C26AResetAfterPlainCommandsSendsNone) {
   redis_pool pool = make({});
   redis_connection admin = connect_beside();
   (void)pool.acquire()->ask("GET k");
@@ -115,7 +115,7 @@ TEST_F(RedisCases, C27TheKernelProbesWhenTheTargetSays) {
   EXPECT_EQ(option(TCP_KEEPCNT), 4);
 }
 
-// A check that is late behind a busy proxy proves nothing.
+// A late answer behind a busy proxy is no proof of a broken connection.
 TEST_F(RedisCases, C27AServerThatIsSlowLosesNoConnection) {
   redis_pool pool = make({.validate_timeout = 50ms, .validate_if_idle_longer_than = 0ns});
   (void)pool.acquire()->ask("PING");
@@ -146,7 +146,7 @@ TEST_F(RedisCases, C39ANameThatIsNotFoundEndsInTime) {
   }
 }
 
-/// Of hiredis, as its own, with another that makes strings.
+/// The functions of hiredis for `reader`, except for one that makes no strings.
 redisReplyObjectFunctions* other_functions(const redisReader& reader) {
   static redisReplyObjectFunctions other;
   other = *reader.fn;
@@ -156,7 +156,7 @@ redisReplyObjectFunctions* other_functions(const redisReader& reader) {
   return &other;
 }
 
-TEST_F(RedisCases, HandlersOfAUserAreNotThoseOfTheNext) {
+TEST_F(RedisCases, ReplyHandlersDoNotReachTheNextUser) {
   redis_pool pool = make({});
   {
     const auto curious = pool.acquire();
@@ -167,7 +167,7 @@ TEST_F(RedisCases, HandlersOfAUserAreNotThoseOfTheNext) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-TEST_F(RedisCases, AHookSetsTheSessionUpAlsoAfterAReset) {
+TEST_F(RedisCases, AHookSetsTheSessionUpAfterAResetToo) {
   redis_target hooked = target();
   hooked.on_connect = [](redis_connection& made, const create_context&) {
     EXPECT_EQ(made.ask("CLIENT SETNAME worker").text, "OK");

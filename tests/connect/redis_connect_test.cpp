@@ -1,4 +1,4 @@
-// How a connection comes to be: addresses, signals, and what the context knows of its peer.
+// How a connection is made: addresses, signals, and what its context knows of the peer.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
@@ -40,7 +40,7 @@ class RedisConnect : public redis_fixture {
   }
 };
 
-/// Of a create that fails.
+/// The error of a create that fails.
 std::string error_of(const redis_target& target, const create_context& context) {
   try {
     (void)redis_factory(target).create(context);
@@ -62,8 +62,8 @@ TEST_F(RedisConnect, ASilentAddressLeavesTimeToTheNext) {
       {net::ip::make_address("127.0.0.8"), static_cast<unsigned short>(server()->port())});
   const test::two_addresses known("127.0.0.8");
   const redis_factory either(two_addresses_target());
-  // It is the first one each second time, and on a busy machine half of a short time may be over
-  // before the next has been tried.
+  // The silent address comes first every second time. On a busy machine, half of a short time may
+  // end before the factory has tried the next address.
   bool waited = false;
   for (auto time = 400ms; !waited && time < 100s; time += time / 4) {
     try {
@@ -76,7 +76,7 @@ TEST_F(RedisConnect, ASilentAddressLeavesTimeToTheNext) {
   EXPECT_TRUE(waited);
 }
 
-/// Each 10 ms one to this thread, that does nothing.
+/// Sends this thread a signal every 10 ms. The handler does nothing.
 class signals {
  public:
   signals() {
@@ -108,15 +108,15 @@ TEST(RedisConnectBeside, ASignalEndsNoConnect) {
   EXPECT_LT(steady_clock::now() - begin, 20s);
 }
 
-// It would be one of others, by its lower 16 bits.
-TEST_F(RedisConnect, APortThatThereIsNotIsAPermanentFailure) {
+// Only its lower 16 bits would count, and these are a port of another service.
+TEST_F(RedisConnect, AnInvalidPortIsAPermanentFailure) {
   redis_target wrong = target();
   wrong.port += 65536;
   EXPECT_THROW((void)redis_factory(wrong).create({steady_clock::now() + 20s, {}}),
                permanent_failure);
 }
 
-/// Listens at a path, with room for one client.
+/// Listens at a path. Its queue holds one client.
 class narrow_listener {
  public:
   narrow_listener() {
@@ -133,7 +133,7 @@ class narrow_listener {
     ::unlink(path_.c_str());
   }
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Until a client is told that there is no room.
+  /// Connects until a client is refused because the queue is full.
   void fill() {
     int client = 0;
     do {
@@ -141,9 +141,9 @@ class narrow_listener {
       clients_.emplace_back(client);
     } while (::connect(client, any(), sizeof address_) == 0);
   }
-  /// Hangs up on all that have connected.
+  /// Closes all accepted connections.
   void accept_all() {
-    for (std::size_t i = 1; i < clients_.size(); ++i) {  // except the one that was told so
+    for (std::size_t i = 1; i < clients_.size(); ++i) {  // except for the refused one
       ::close(::accept(socket_, nullptr, nullptr));
     }
     for (const int client : clients_) {
@@ -161,7 +161,7 @@ class narrow_listener {
   std::vector<int> clients_;
 };
 
-TEST(RedisConnectBeside, AServerByPathWhoseQueueIsFullIsWaitedFor) {
+TEST(RedisConnectBeside, AConnectWaitsForAPathWithAFullQueue) {
   narrow_listener busy;
   busy.fill();
   redis_target target;
@@ -172,12 +172,12 @@ TEST(RedisConnectBeside, AServerByPathWhoseQueueIsFullIsWaitedFor) {
     std::this_thread::sleep_for(50ms);
     busy.accept_all();
   });
-  // It comes to the first question, which is not answered.
+  // The connect succeeds, but the first command gets no answer.
   EXPECT_NE(error_of(target, {steady_clock::now() + 500ms, {}}).find("no answer within"),
             std::string::npos);
 }
 
-TEST_F(RedisConnect, ErrorsNameWhomTheySpeakOf) {
+TEST_F(RedisConnect, ErrorsNameTheServer) {
   const auto soon = steady_clock::now() + 20s;
   const std::string port = std::to_string(servers::free_port());
   EXPECT_EQ(error_of({.port = std::stoi(port)}, {soon, {}}),
@@ -194,8 +194,8 @@ TEST_F(RedisConnect, ErrorsNameWhomTheySpeakOf) {
       << told;
 }
 
-// As in a daemon. hiredis 0.14 would never close it.
-TEST_F(RedisConnect, WhereThereIsNoStandardInputItIsNotThat) {
+// As in a daemon. hiredis 0.14 would never close descriptor 0.
+TEST_F(RedisConnect, AConnectionNeverBecomesTheStandardInput) {
   const int kept = ::dup(STDIN_FILENO);
   ASSERT_EQ(::close(STDIN_FILENO), kept < 0 ? -1 : 0);
   {
@@ -226,12 +226,12 @@ TEST_F(RedisConnect, ANewConnectionBlocksAndSendsAtOnce) {
   EXPECT_NE(at_once, 0);
 }
 
-TEST_F(RedisConnect, AUserMayHaveItConnectedAnew) {
+TEST_F(RedisConnect, AUserMayReconnectAConnection) {
   redis_pool pool = make({});
   (void)pool.acquire()->ask("SET where here");
   EXPECT_EQ(redisReconnect(pool.acquire()->context()), REDIS_OK);
   EXPECT_EQ(pool.acquire()->ask("GET where").text, "here");
-  EXPECT_EQ(pool.stats().created, 1U) << "it was signed in again";
+  EXPECT_EQ(pool.stats().created, 1U) << "the pool replaced the connection";
 }
 
 }  // namespace

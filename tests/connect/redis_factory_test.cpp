@@ -47,7 +47,7 @@ std::string refusal_of(const redis_target& target) {
   }
 }
 
-TEST_F(RedisFactory, AWrongOrMissingPasswordIsToldAtOnce) {
+TEST_F(RedisFactory, AWrongOrMissingPasswordFailsAtOnce) {
   redis_target other = target();
   other.password = "guess";
   std::string refused = refusal_of(other);
@@ -57,14 +57,14 @@ TEST_F(RedisFactory, AWrongOrMissingPasswordIsToldAtOnce) {
   EXPECT_NE(refused.find("NOAUTH"), std::string::npos) << refused;
 }
 
-TEST_F(RedisFactory, ADatabaseThatThereIsNotIsToldAtOnce) {
+TEST_F(RedisFactory, AMissingDatabaseFailsAtOnce) {
   redis_target beyond = target();
   beyond.database = 9999;
   const std::string refused = refusal_of(beyond);
   EXPECT_NE(refused.find("DB index"), std::string::npos) << refused;
 }
 
-TEST_F(RedisFactory, AUserWhoMayNotHaveTheDatabaseIsToldAtOnce) {
+TEST_F(RedisFactory, AUserWithoutRightsToTheDatabaseFailsAtOnce) {
   const passing_user known("few", "-@all +auth");
   redis_target few = target();
   few.user = "few";
@@ -74,7 +74,7 @@ TEST_F(RedisFactory, AUserWhoMayNotHaveTheDatabaseIsToldAtOnce) {
   EXPECT_NE(refused.find("NOPERM"), std::string::npos) << refused;
 }
 
-// What passes by itself is no reason to send everybody away.
+// A failure that passes by itself must not refuse all waiters.
 TEST_F(RedisFactory, AServerWithTooManyClientsIsTriedAgain) {
   redis_connection other =
       redis_factory(target()).create({std::chrono::steady_clock::now() + 5s, {}});
@@ -99,7 +99,7 @@ TEST_F(RedisFactory, AKilledConnectionIsNotLent) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
 }
 
-TEST_F(RedisFactory, AUserWithoutAPasswordIsThatUser) {
+TEST_F(RedisFactory, AUserWithoutAPasswordIsLoggedIn) {
   const passing_user known("app", "~* +@all");
   redis_target app = target();
   app.user = "app";
@@ -108,8 +108,8 @@ TEST_F(RedisFactory, AUserWithoutAPasswordIsThatUser) {
   EXPECT_EQ(pool.acquire_for(30s)->ask("ACL WHOAMI").text, "app");
 }
 
-// Such a user may do what one program does, and nothing else: it is signed in nevertheless.
-TEST_F(RedisFactory, AUserWhoMayNotPingHasConnections) {
+// The user may do only what one program needs, and can log in nevertheless.
+TEST_F(RedisFactory, AUserWithoutTheRightToPingHasConnections) {
   const passing_user known("web", "~* -@all +get +set +multi +discard");
   redis_target web = target();
   web.user = "web";
@@ -118,10 +118,10 @@ TEST_F(RedisFactory, AUserWhoMayNotPingHasConnections) {
   EXPECT_EQ(pool.acquire_for(30s)->ask("SET colour red").text, "OK");
   EXPECT_EQ(pool.acquire()->ask("MULTI").text, "OK");
   EXPECT_EQ(pool.acquire()->ask("GET colour").text, "red");
-  EXPECT_EQ(pool.stats().created, 1U) << "it was validated and reset";
+  EXPECT_EQ(pool.stats().created, 1U) << "the pool replaced the connection";
 }
 
-/// While it lives the server cannot save what it has, and knows it.
+/// While one exists, the server fails to save its data, and knows that it does.
 class unsaved {
  public:
   explicit unsaved(redis_connection& as) : as_(as), folder_(as_.ask("CONFIG GET dir").text) {
@@ -140,7 +140,7 @@ class unsaved {
   }
 
  private:
-  /// Only a server that saves by itself minds.
+  /// Only a server with automatic saves refuses writes then.
   void save_each(const char* seconds_and_changes) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of hiredis
     freeReplyObject(redisCommand(as_.context(), "CONFIG SET save %s", seconds_and_changes));
@@ -150,7 +150,7 @@ class unsaved {
   std::string folder_;
 };
 
-// Such a server refuses writes, and PING with them. Reads are served.
+// Such a server refuses writes and even PING, but serves reads.
 TEST_F(RedisFactory, AServerThatCannotSaveHasConnectionsForReaders) {
   redis_connection admin = connect_beside();
   (void)admin.ask("SET colour blue");
@@ -161,10 +161,11 @@ TEST_F(RedisFactory, AServerThatCannotSaveHasConnectionsForReaders) {
   EXPECT_EQ(pool.acquire_for(30s)->ask("GET colour").text, "blue");
   EXPECT_EQ(pool.acquire()->ask("MULTI").text, "OK");
   EXPECT_EQ(pool.acquire()->ask("GET colour").text, "blue");
-  EXPECT_EQ(pool.stats().created, 1U) << "it was validated and reset";
+  EXPECT_EQ(pool.stats().created, 1U) << "the pool replaced the connection";
 }
 
-/// Answers PINGs on a Unix socket, and hangs up when told. Or begins an answer that has no end.
+/// Answers each PING on a Unix socket, and closes the connection when told to. It may also begin an
+/// answer without an end.
 class brief_server {
  public:
   brief_server() : listening_(context_, net::local::stream_protocol::endpoint(path())) {}
@@ -175,7 +176,7 @@ class brief_server {
     take_question();
     net::write(peer_, net::buffer(answer));
   }
-  /// Until the other hangs up, at most a minute.
+  /// Writes until the client closes the connection, for a minute at most.
   void dribble() {
     take_question();
     boost::system::error_code gone;
@@ -211,9 +212,8 @@ TEST(RedisFactoryBeside, AUnixSocketHasItsNameAndIsNotInherited) {
   EXPECT_EQ(::fcntl(made.context()->fd, F_GETFD), FD_CLOEXEC);
 }
 
-// The first write is refused with SIGPIPE, which ends a program that has not asked for anything
-// else.
-TEST(RedisFactoryBeside, AServerThatHasGoneIsAnErrorAndEndsNoProgram) {
+// The first write raises SIGPIPE, which by default ends the program.
+TEST(RedisFactoryBeside, AClosedServerIsAnErrorAndNotTheEndOfTheProgram) {
   brief_server server;
   std::jthread answers([&] { server.answer_one(); });
   redis_connection made =
@@ -223,7 +223,7 @@ TEST(RedisFactoryBeside, AServerThatHasGoneIsAnErrorAndEndsNoProgram) {
   EXPECT_THROW((void)made.ask("GET colour"), std::runtime_error);
 }
 
-// It has been read together with the answer before it, so that the kernel knows nothing of it.
+// hiredis has read it together with the answer before, so the kernel has no more data.
 TEST(RedisFactoryBeside, AnUnaskedAnswerRefusesTheConnection) {
   brief_server server;
   std::jthread answers([&] {
@@ -237,8 +237,8 @@ TEST(RedisFactoryBeside, AnUnaskedAnswerRefusesTheConnection) {
   EXPECT_FALSE(factory.reset(made));
 }
 
-// hiredis throws away what it had read, so that nothing but the error is left of it.
-TEST(RedisFactoryBeside, AnAnswerThatIsNoneRefusesTheConnection) {
+// hiredis drops what it has read, and only the error is left.
+TEST(RedisFactoryBeside, AMalformedAnswerRefusesTheConnection) {
   brief_server server;
   std::jthread answers([&] {
     server.answer_one();
@@ -250,8 +250,8 @@ TEST(RedisFactoryBeside, AnAnswerThatIsNoneRefusesTheConnection) {
   EXPECT_FALSE(factory.reset(made));
 }
 
-// Each byte is in time, and the answer is not. A create heeds its stop there, too.
-TEST(RedisFactoryBeside, AnAnswerWithoutAnEndIsOverAtTheDeadline) {
+// Each byte comes in time, but the answer does not. A create also heeds its stop there.
+TEST(RedisFactoryBeside, AnEndlessAnswerFailsAtTheDeadline) {
   for (const bool stops : {false, true}) {
     brief_server server;
     std::jthread answers([&] { server.dribble(); });
@@ -271,7 +271,7 @@ TEST(RedisFactoryBeside, AnAnswerWithoutAnEndIsOverAtTheDeadline) {
   }
 }
 
-TEST_F(RedisFactory, AServerThatStandsStillFailsTheValidationInTime) {
+TEST_F(RedisFactory, AStoppedServerFailsTheValidationInTime) {
   redis_target patient = target();
   patient.command_timeout = 60s;
   patient.ping_to_validate = true;
@@ -288,8 +288,8 @@ TEST_F(RedisFactory, AServerThatStandsStillFailsTheValidationInTime) {
   EXPECT_GE(pool.stats().destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
 }
 
-// Its answer comes too late for its user, and is not for the next one.
-TEST_F(RedisFactory, ACommandThatIsNotAnsweredInTimeIsAnErrorAndEndsTheConnection) {
+// The answer comes too late for its user, and must not reach the next one.
+TEST_F(RedisFactory, ACommandWithoutAnAnswerFailsAndEndsTheConnection) {
   redis_target hasty = target();
   hasty.command_timeout = 200ms;
   redis_pool pool(redis_factory(hasty), {.max_size = 1});

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A Redis for the tests of a suite, and pools of connections to it.
+/// Internal. A Redis server for the tests of a suite, and pools of connections to it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,13 +44,13 @@ class redis_fixture : public ::testing::Test {
     options.max_size = 1;
     return redis_pool(redis_factory(target()), options);
   }
-  /// One that no pool knows of.
+  /// A connection outside any pool.
   static redis_connection connect_beside() {
     return redis_factory(target()).create(
         {std::chrono::steady_clock::now() + std::chrono::seconds(20), {}});
   }
 
-  /// A user without a password, whom the server forgets in the end: it serves other tests, too.
+  /// A user without a password. Deleted in the end, since the server also serves other tests.
   class passing_user {
    public:
     passing_user(std::string name, const std::string& rights) : name_(std::move(name)) {

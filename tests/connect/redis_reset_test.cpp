@@ -45,8 +45,8 @@ TEST_F(RedisReset, ASubscriptionAndAnotherDatabaseDoNotReachTheNextUser) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-/// In this thread, and made for this: in Turkish the capital of i is no letter of MULTI. Empty
-/// where the system has nothing to make it of.
+/// A Turkish locale in this thread, in which the capital of i is not the I of MULTI. Null if the
+/// system cannot make one.
 class turkish {
  public:
   turkish() {
@@ -75,7 +75,7 @@ class turkish {
   [[nodiscard]] explicit operator bool() const { return locale_ != nullptr; }
 
  private:
-  /// Which does not give back what it has made of LOCPATH.
+  /// glibc leaks what it allocates for LOCPATH.
   static locale_t made_by_glibc() {
 #if LIDO_TEST_ASAN
     const __lsan::ScopedDisabler no_leak;
@@ -88,7 +88,7 @@ class turkish {
   locale_t before_ = nullptr;
 };
 
-TEST_F(RedisReset, WhatACommandDoesIsKnownInEveryLanguage) {
+TEST_F(RedisReset, CommandsAreRecognizedInEveryLocale) {
   const turkish language;
   if (!language) {
     GTEST_SKIP() << "this system cannot make a locale";
@@ -105,7 +105,7 @@ TEST_F(RedisReset, WhatACommandDoesIsKnownInEveryLanguage) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
-// What another writes to a watched key would fail the next user's transaction.
+// A write to a watched key by another client would fail the transaction of the next user.
 TEST_F(RedisReset, AWatchedKeyIsNotWatchedForTheNextUser) {
   redis_pool pool = make({});
   (void)pool.acquire()->ask("SET watched 1");
@@ -120,14 +120,14 @@ TEST_F(RedisReset, AWatchedKeyIsNotWatchedForTheNextUser) {
   EXPECT_EQ(ended.text, "OK");
 }
 
-TEST_F(RedisReset, TheNameOfAConnectionIsNotThatOfTheNextUser) {
+TEST_F(RedisReset, TheNameOfAConnectionDoesNotReachTheNextUser) {
   redis_pool pool = make({});
   EXPECT_EQ(pool.acquire()->ask("CLIENT SETNAME me").text, "OK");
   EXPECT_EQ(pool.acquire()->ask("CLIENT GETNAME").text, "");
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-TEST_F(RedisReset, ASignInAsAnotherUserDoesNotSignInTheNextUser) {
+TEST_F(RedisReset, ALoginAsAnotherUserDoesNotReachTheNextUser) {
   const passing_user guest("guest", "~* +@all");
   redis_pool pool = make({});
   EXPECT_EQ(pool.acquire()->ask("AUTH guest anything").text, "OK");
@@ -135,7 +135,7 @@ TEST_F(RedisReset, ASignInAsAnotherUserDoesNotSignInTheNextUser) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-// While there is one, the server takes no other commands.
+// A subscribed connection accepts no other commands.
 TEST_F(RedisReset, SubscriptionsOfEveryKindDoNotReachTheNextUser) {
   for (const char* const subscribe : {"SUBSCRIBE news", "PSUBSCRIBE n*", "SSUBSCRIBE news"}) {
     redis_pool pool = make({});
@@ -145,7 +145,7 @@ TEST_F(RedisReset, SubscriptionsOfEveryKindDoNotReachTheNextUser) {
   }
 }
 
-TEST_F(RedisReset, WhatWasDoneWithTheContextIsUndoneToo) {
+TEST_F(RedisReset, CommandsThroughTheContextAreUndoneToo) {
   redis_pool pool = make({});
   (void)pool.acquire()->ask("SET where here");
   freeReplyObject(redisCommand(pool.acquire()->context(), "SELECT 4"));
@@ -153,8 +153,8 @@ TEST_F(RedisReset, WhatWasDoneWithTheContextIsUndoneToo) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-// RESET leaves all of them, and a debugger answers in place of the script.
-TEST_F(RedisReset, WhatItWouldLeaveCostsTheConnection) {
+// RESET does not undo these, and a debugger answers in place of the script.
+TEST_F(RedisReset, SettingsThatAResetLeavesEndTheConnection) {
   redis_pool pool = make({});
   EXPECT_EQ(pool.acquire()->ask("script debug YES").text, "OK");
   EXPECT_EQ(pool.acquire()->ask("EVAL return{1,2} 0").text, "1\n2");
@@ -169,7 +169,7 @@ TEST_F(RedisReset, WhatItWouldLeaveCostsTheConnection) {
   EXPECT_EQ(pool.stats().created, 4U);
 }
 
-TEST_F(RedisReset, ATimeoutMayBeForEver) {
+TEST_F(RedisReset, ATimeoutMayBeEndless) {
   redis_target patient = target();
   patient.command_timeout = std::chrono::hours::max();
   redis_pool pool(redis_factory(patient), {.max_size = 1});
@@ -179,8 +179,8 @@ TEST_F(RedisReset, ATimeoutMayBeForEver) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-// The server's own RESET is not undone by being the same word: it signs off.
-TEST_F(RedisReset, ASignOffDoesNotSignOffTheNextUser) {
+// A RESET sent by the user logs off. The pool must log on again.
+TEST_F(RedisReset, ALogoutDoesNotReachTheNextUser) {
   redis_target third = target();
   third.database = 3;
   redis_pool pool(redis_factory(third), {.max_size = 1});
@@ -193,8 +193,8 @@ TEST_F(RedisReset, ASignOffDoesNotSignOffTheNextUser) {
   EXPECT_EQ(pool.stats().created, 2U);
 }
 
-// A user who waits without a limit, of a server that stands still when the lease ends.
-TEST_F(RedisReset, NoResetTakesLongerBecauseOfTheUsersOwnTimeOut) {
+// The user waits for ever, and the server is stopped when the lease ends.
+TEST_F(RedisReset, TheTimeoutOfAUserDoesNotProlongTheReset) {
   redis_pool pool = make({});
   auto patient = pool.acquire();
   ASSERT_EQ(redisSetTimeout(patient->context(), timeval{.tv_sec = 0, .tv_usec = 0}), REDIS_OK);
@@ -206,8 +206,8 @@ TEST_F(RedisReset, NoResetTakesLongerBecauseOfTheUsersOwnTimeOut) {
   EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
 }
 
-// A user that asks for an hour's patience has it alone.
-TEST_F(RedisReset, TheUsersOwnTimeOutIsNotThatOfTheNext) {
+// A timeout of an hour is for the user that sets it only.
+TEST_F(RedisReset, TheTimeoutOfAUserDoesNotReachTheNext) {
   redis_pool pool = make({});
   constexpr timeval hour{.tv_sec = 3600, .tv_usec = 0};
   ASSERT_EQ(redisSetTimeout(pool.acquire()->context(), hour), REDIS_OK);
@@ -217,8 +217,8 @@ TEST_F(RedisReset, TheUsersOwnTimeOutIsNotThatOfTheNext) {
   EXPECT_THROW((void)next->ask("GET colour"), std::runtime_error);
 }
 
-// So that it waits for answers, which it would otherwise have at once or not at all.
-TEST_F(RedisReset, WhatAUserHasSetToNonBlockingBlocksAgain) {
+// The next user must wait for answers, which a non-blocking connection would not.
+TEST_F(RedisReset, ANonBlockingConnectionBlocksAgain) {
   redis_pool pool = make({});
   const auto flags_of = [](const redis_pool::lease_type& lease) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
@@ -245,8 +245,7 @@ TEST_F(RedisReset, AnUnreadAnswerRefusesTheConnection) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
-// The answers that a reset waits for are not told from these, which are none of its own. Behind
-// them the server would be silent.
+// A reset cannot tell these answers from its own. After them the server would be silent.
 TEST_F(RedisReset, CommandsThatWereNeverSentRefuseTheConnection) {
   redis_pool pool = make({});
   {
@@ -258,7 +257,7 @@ TEST_F(RedisReset, CommandsThatWereNeverSentRefuseTheConnection) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
-// Answers of a user that look like those to RESET and AUTH: the next one would read the last.
+// They look like the answers to RESET and AUTH, so the next user would read the last one.
 TEST_F(RedisReset, AnswersThatLookLikeThoseOfAResetRefuseTheConnection) {
   redis_pool pool = make({});
   {
@@ -276,7 +275,7 @@ TEST_F(RedisReset, AnswersThatLookLikeThoseOfAResetRefuseTheConnection) {
   EXPECT_EQ(pool.acquire()->ask("ECHO mine").text, "mine");
 }
 
-// The same of a user without the right to say PING, which an unread refusal may deceive.
+// The same for a user who may not send PING, whose reset an unread refusal might deceive.
 TEST_F(RedisReset, AnUnreadRefusalRefusesTheConnection) {
   const passing_user known("web", "~* -@all +echo +multi");
   redis_target web = target();
@@ -299,8 +298,8 @@ TEST_F(RedisReset, AnUnreadRefusalRefusesTheConnection) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
-// An array whose only element has not come: what a reset is answered would be taken for it.
-TEST_F(RedisReset, AnAnswerThatHasBegunRefusesTheConnection) {
+// The only element of an array is missing. The answer to a reset would be taken for it.
+TEST_F(RedisReset, AnIncompleteAnswerRefusesTheConnection) {
   redis_pool pool = make({});
   {
     const auto rude = pool.acquire();

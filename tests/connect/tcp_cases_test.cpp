@@ -1,4 +1,4 @@
-// What users of other connection pools have reported, each test named after its case.
+// What users of other connection pools reported. Each test is named after its case.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -85,7 +85,7 @@ TEST_F(TcpCases, C39ANameThatIsNotFoundEndsNoLaterThanTheDeadline) {
   EXPECT_LT(steady_clock::now() - begin, 10s);
 }
 
-TEST_F(TcpCases, C39ANameThatIsNotFoundEndsWhenItIsAskedToStop) {
+TEST_F(TcpCases, C39ANameThatIsNotFoundEndsWhenStopped) {
   const test::hanging_name hangs;
   tcp_target lost = target();
   lost.host = test::hanging_name::text;

@@ -45,19 +45,19 @@ class TcpFactory : public ::testing::Test {
 
   using native_handle = net::ip::tcp::socket::native_handle_type;
 
-  /// Returns what is idle then.
+  /// Uses a connection once. Returns its handle.
   static native_handle use_once(tcp_pool& pool) {
     const auto lease = pool.acquire();
     EXPECT_EQ(ask(*lease, "before"), "before");
     return lease->native_handle();
   }
-  /// Until bytes have arrived there, or the end of them.
+  /// Waits until data or the end of the stream has arrived at `socket`.
   static bool has_something_to_read(native_handle socket) {
     pollfd readable{socket, POLLIN, 0};
     return ::poll(&readable, 1, 30'000) == 1;
   }
 
-  /// Until the peer's doings have arrived here.
+  /// Waits until the effect of something at the peer has arrived here.
   template <class Condition>
   static bool eventually(const Condition& condition) {
     for (int i = 0; i < 5000 && !condition(); ++i) {
@@ -91,7 +91,7 @@ TEST_F(TcpFactory, AConnectionTheServerHasClosedIsNotLent) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
 }
 
-TEST_F(TcpFactory, AConnectionThatSpeaksUnaskedIsNotLent) {
+TEST_F(TcpFactory, AConnectionWithUnaskedDataIsNotLent) {
   tcp_pool pool(factory(), {.max_size = 1, .validate_if_idle_longer_than = 0ns});
   const auto idle = use_once(pool);
   server.speak_unasked();
@@ -123,19 +123,19 @@ TEST_F(TcpFactory, ARefusedConnectIsAnErrorThatSaysSo) {
   }
 }
 
-// It would keep the port from the server, and answer every question with the question.
-TEST_F(TcpFactory, AConnectThatMeetsItselfIsARefusedOne) {
+// Such a connection would keep the port from the server, and echo each question.
+TEST_F(TcpFactory, AConnectToItselfCountsAsRefused) {
   const test::own_peer alone;
   try {
     (void)factory().create({std::chrono::steady_clock::now() + 20s, {}});
-    FAIL() << "it is connected to itself";
+    FAIL() << "the socket is connected to itself";
   } catch (const boost::system::system_error& error) {
     EXPECT_EQ(error.code(), net::error::connection_refused) << error.what();
   }
   EXPECT_EQ(test::own_peer::met(), 1);
 }
 
-TEST_F(TcpFactory, AConnectThatMetItselfTriesAgain) {
+TEST_F(TcpFactory, AConnectToItselfIsRetried) {
   std::optional<test::own_peer> alone(std::in_place);
   tcp_pool pool(factory(), {.max_size = 1, .retry_first = 5ms, .retry_longest = 20ms});
   std::jthread later([&] {
@@ -156,15 +156,15 @@ TEST_F(TcpFactory, WaitersAreServedWhenTheServerIsBack) {
   EXPECT_EQ(ask(*pool.acquire_for(30s), "at last"), "at last");
 }
 
-/// What was asked, and whether anything can be read within a moment.
+/// Asks, and returns whether anything can be read within a moment.
 bool is_answered(net::ip::tcp::socket& socket) {
   net::write(socket, net::buffer("anybody?\n", 9));
   pollfd readable{socket.native_handle(), POLLIN, 0};
   return ::poll(&readable, 1, 50) == 1;
 }
 
-// Half-open: the peer has gone, and no packet says so.
-TEST_F(TcpFactory, OfAPeerThatVanishedNothingIsHeard) {
+// Half-open: the peer is gone, and no packet says so.
+TEST_F(TcpFactory, AVanishedPeerSendsNothing) {
   tcp_pool pool(factory(), {.max_size = 1, .validate_if_idle_longer_than = 0ns});
   (void)ask(*pool.acquire(), "before");
   if (!server.vanish(/*on=*/true)) {
@@ -181,7 +181,7 @@ TEST_F(TcpFactory, OfAPeerThatVanishedNothingIsHeard) {
   EXPECT_EQ(ask(*pool.acquire_for(30s), "after"), "after");
 }
 
-TEST_F(TcpFactory, APeerThatForgotTheConnectionSaysSoWhenAsked) {
+TEST_F(TcpFactory, APeerThatForgotTheConnectionRejectsData) {
   tcp_pool pool(factory(), {.max_size = 1, .validate_if_idle_longer_than = 0ns});
   (void)ask(*pool.acquire(), "before");
   if (!server.forget()) {
@@ -191,7 +191,7 @@ TEST_F(TcpFactory, APeerThatForgotTheConnectionSaysSoWhenAsked) {
     auto lease = pool.acquire();
     EXPECT_EQ(pool.stats().created, 1U);
     EXPECT_THROW((void)ask(*lease, "forgotten"), boost::system::system_error);
-  }  // comes back, and is refused
+  }  // the reset refuses the released connection
   EXPECT_EQ(ask(*pool.acquire_for(30s), "after"), "after");
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
@@ -208,7 +208,7 @@ TEST_F(TcpFactory, AConnectThatHangsEndsAtItsDeadline) {
   EXPECT_LT(took, 5s);
 }
 
-// At the address that refuses, if it has two, or at the other.
+// One of the addresses of this machine may refuse; then the other one serves.
 TEST_F(TcpFactory, AnEmptyHostIsThisMachine) {
   net::io_context context;
   const tcp_factory here(context.get_executor(),
@@ -217,7 +217,7 @@ TEST_F(TcpFactory, AnEmptyHostIsThisMachine) {
   EXPECT_EQ(ask(made, "hello"), "hello");
 }
 
-TEST_F(TcpFactory, WhatAUserHasSetToNonBlockingBlocksAgain) {
+TEST_F(TcpFactory, ANonBlockingConnectionBlocksAgain) {
   tcp_pool pool(factory(), {.max_size = 1});
   pool.acquire()->non_blocking(true);
   const auto lease = pool.acquire();
@@ -233,14 +233,15 @@ int status_flags(int handle) {
   return flags;
 }
 
-// To connect with a deadline it did not, and that stays with the handle unless it is undone.
-TEST_F(TcpFactory, ANewConnectionBlocksAlsoWithoutAsio) {
+// A connect with a deadline makes the handle non-blocking, which must be undone.
+TEST_F(TcpFactory, ANewConnectionBlocksWithoutAsioToo) {
   auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
   EXPECT_EQ(status_flags(made.native_handle()) & O_NONBLOCK, 0);
 }
 
-// As after Asio's own asynchronous operations, of which a user of the bare handle knows nothing.
-TEST_F(TcpFactory, NothingThatAUserHasSetEndsTheWaitsOfTheNext) {
+// Asio's own asynchronous operations leave these settings, which a user of the bare handle does not
+// expect.
+TEST_F(TcpFactory, SettingsOfAUserDoNotEndTheWaitsOfTheNext) {
   tcp_pool pool(factory(), {.max_size = 1});
   constexpr timeval short_time{.tv_sec = 0, .tv_usec = 1000};
   {
@@ -264,8 +265,8 @@ TEST_F(TcpFactory, NothingThatAUserHasSetEndsTheWaitsOfTheNext) {
   }
 }
 
-// It would keep the connection, signed in, when it has ended here.
-TEST_F(TcpFactory, AProgramThatIsStartedDoesNotInheritIt) {
+// Otherwise a child process would keep the connection, logged in, after its end here.
+TEST_F(TcpFactory, AChildProcessDoesNotInheritTheConnection) {
   auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
   const int flags = ::fcntl(made.native_handle(), F_GETFD);
@@ -273,8 +274,8 @@ TEST_F(TcpFactory, AProgramThatIsStartedDoesNotInheritIt) {
   EXPECT_NE(flags & FD_CLOEXEC, 0);
 }
 
-// A name of a service, since that of a host may be asked of other machines.
-TEST(TcpFactoryBeside, AnUnknownNameIsTold) {
+// The name of a service, since the name of a host may be looked up at other machines.
+TEST(TcpFactoryBeside, AnErrorNamesTheUnknownService) {
   net::io_context context;
   const tcp_factory lost(context.get_executor(), {.host = "127.0.0.1", .port = "nonesuch"});
   try {
@@ -286,8 +287,8 @@ TEST(TcpFactoryBeside, AnUnknownNameIsTold) {
   }
 }
 
-// It would be one of others, by its lower 16 bits.
-TEST_F(TcpFactory, APortThatThereIsNotIsAPermanentFailure) {
+// Only its lower 16 bits would count, and these are a port of another service.
+TEST_F(TcpFactory, AnInvalidPortIsAPermanentFailure) {
   net::io_context context;
   const std::string wrapped = std::to_string(server.port() + 65536);
   const std::string negative = std::to_string(server.port() - 65536);
@@ -306,7 +307,7 @@ bool option_of(net::ip::tcp::socket& socket, int level, int name) {
   return value != 0;
 }
 
-TEST_F(TcpFactory, TheKernelIsToldWhatTheTargetSays) {
+TEST_F(TcpFactory, TheSocketHasTheOptionsOfTheTarget) {
   net::io_context context;
   for (const bool no_delay : {false, true}) {
     for (const bool keep_alive : {false, true}) {
@@ -321,8 +322,8 @@ TEST_F(TcpFactory, TheKernelIsToldWhatTheTargetSays) {
   }
 }
 
-// As the header promises users who do not choose.
-TEST_F(TcpFactory, BothOptionsAreOnByThemselves) {
+// The header promises so to users that do not choose.
+TEST_F(TcpFactory, BothOptionsAreOnByDefault) {
   auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
   EXPECT_TRUE(option_of(made, IPPROTO_TCP, TCP_NODELAY));
   EXPECT_TRUE(option_of(made, SOL_SOCKET, SO_KEEPALIVE));

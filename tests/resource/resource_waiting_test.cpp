@@ -232,7 +232,7 @@ TEST_P(ResourceWaiting, A15AWaiterOfAnEmptyPoolIsServedOnceCreatesSucceed) {
 }
 
 // djc/bb8 #227, PR #147: a wrong password is retried for thirty seconds.
-TEST_P(ResourceWaiting, D10APermanentErrorIsToldAtOnce) {
+TEST_P(ResourceWaiting, D10APermanentErrorFailsTheAcquireAtOnce) {
   server.wrong_password = true;
   fake_pool& pool = start({.max_size = 4});
   const auto begin = std::chrono::steady_clock::now();

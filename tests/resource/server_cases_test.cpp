@@ -1,4 +1,4 @@
-// What users of other connection pools have reported, each test named after its case.
+// What users of other connection pools reported. Each test is named after its case.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ std::chrono::milliseconds since(steady_clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begin);
 }
 
-/// Until the deadline or a stop, as a connect to a host that drops packets.
+/// Waits for the deadline or a stop, like a connect to a host that drops packets.
 [[noreturn]] void hang(const create_context& context) {
   while (steady_clock::now() < context.deadline && !context.stop.stop_requested()) {
     std::this_thread::sleep_for(1ms);
@@ -47,7 +47,7 @@ std::chrono::milliseconds since(steady_clock::time_point begin) {
   throw std::runtime_error("connect timed out");
 }
 
-/// Connects to hosts with negative numbers hang.
+/// A connect to a host with a negative number hangs.
 struct hosts {
   std::shared_ptr<std::atomic<int>> hanging = std::make_shared<std::atomic<int>>(0);
   [[nodiscard]] connection create(const int& host, const create_context& context) const {
@@ -68,7 +68,7 @@ struct hosts {
 
 using keyed_pool = keyed_resource_pool<int, connection>;
 
-/// Threads that ask for dead hosts until they fail.
+/// Threads that acquire for dead hosts, and fail each time.
 class dead_users {
  public:
   dead_users(keyed_pool& pool, int threads, int dead_hosts, std::chrono::nanoseconds patience) {
@@ -93,7 +93,7 @@ class dead_users {
   std::vector<std::jthread> threads_;
 };
 
-TEST(ServerCases, C12ADeadHostTakesNoRoomOfOthers) {
+TEST(ServerCases, C12ADeadHostTakesNoQuotaFromOthers) {
   for (const std::size_t limit : {std::size_t{0}, std::size_t{1}, std::size_t{8}}) {
     const hosts factory;
     keyed_pool pool(factory, {.max_total = 16,
@@ -329,7 +329,7 @@ TEST(ServerCases, C13bAForkedChildThatExitsEndsNothing) {
   pool.reset();
 }
 
-/// The shortest time of a few rounds of many calls.
+/// The shortest time of a few rounds, each of many calls.
 template <class F>
 steady_clock::duration best_of(const F& f) {
   auto best = steady_clock::duration::max();
@@ -343,7 +343,7 @@ steady_clock::duration best_of(const F& f) {
   return best;
 }
 
-TEST(ServerCases, C19ARefusalCostsTheSameHoweverManyLeasesAreOut) {
+TEST(ServerCases, C19TheCostOfARefusalDoesNotDependOnTheLeases) {
   const auto time_of_refusals = [](std::size_t size) {
     resource_pool<connection> pool(
         [] { return connection(); },
@@ -357,7 +357,7 @@ TEST(ServerCases, C19ARefusalCostsTheSameHoweverManyLeasesAreOut) {
   EXPECT_LT(time_of_refusals(10'000), 20 * time_of_refusals(10));
 }
 
-TEST(ServerCases, PlacesMoveBetweenThousandsOfKeysAsBetweenFew) {
+TEST(ServerCases, SlotsMoveBetweenThousandsOfKeysAsFastAsBetweenFew) {
   const auto time_of_moves = [](std::size_t places) {
     keyed_resource_pool<unsigned, connection> pool(
         [](unsigned) { return connection(); },
@@ -409,7 +409,7 @@ TEST(ServerCases, AnExceptionDiscardsTheLeaseThatItEnds) {
   EXPECT_EQ(pool.acquire()->id, 2);
 }
 
-TEST(ServerCases, C22ALeaseKnowsItsResource) {
+TEST(ServerCases, C22ALeaseReportsUsesAndAgeOfItsResource) {
   resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1});
   EXPECT_TRUE(pool.acquire().is_new());
   const auto again = pool.acquire();
@@ -435,7 +435,7 @@ TEST(ServerCases, C23AReserveServesUrgentAcquiresFirst) {
   for (int i = 0; i < 5; ++i) {
     const auto begin = steady_clock::now();
     const auto urgent = pool.acquire_urgent(2s);
-    EXPECT_LT(since(begin), 500ms);  // the others wait for far longer
+    EXPECT_LT(since(begin), 500ms);  // the other threads wait for far longer
     EXPECT_LE(pool.stats().live, 3U);
   }
   stop = true;
@@ -495,7 +495,7 @@ TEST(ServerCases, C32AResetOfAnAsynchronousLeaseRunsOnAPoolThread) {
     } else {
       pool.acquire().reset();
     }
-    const auto again = pool.try_acquire_for(1s);  // it comes back either way
+    const auto again = pool.try_acquire_for(1s);  // either kind of lease returns
     EXPECT_TRUE(again);
     EXPECT_NE(in->load(), std::thread::id());
     return in->load() == std::this_thread::get_id();
