@@ -215,7 +215,7 @@ TEST(KeyedControls, KillAndFlushReachTheirKeyAlone) {
   EXPECT_EQ(destroyed("c", destroy_reason::flushed), 1U);
 }
 
-TEST(KeyedControls, ASuspendedPoolGivesNothingOfAnyKey) {
+TEST(KeyedControls, ASuspendedPoolServesNoKey) {
   links pool(make_link, options_of(2, 2));
   pool.acquire("a").reset();
   pool.suspend();
@@ -237,7 +237,7 @@ TEST(KeyedControls, WithDiscardsTheResourceAfterAnException) {
   EXPECT_EQ(pool.with("a", [](int link) { return link; }), 2);
 }
 
-TEST(KeyedControls, NumbersAreThoseOfTheirKeys) {
+TEST(KeyedControls, StatsAreKeptForEachKey) {
   links pool(make_link, options_of(4, 2));
   pool.acquire("a").reset();
   const auto held = pool.acquire("b");

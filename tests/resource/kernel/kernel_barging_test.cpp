@@ -62,7 +62,7 @@ TEST_F(KernelBarging, NewcomersLeaveResourcesToAWaiterThatWasOvertakenForLong) {
   EXPECT_FALSE(k.group(0).is_held());
 }
 
-TEST_F(KernelBarging, AWaiterIsNotCalledForNothing) {
+TEST_F(KernelBarging, AWaiterIsNotWokenNeedlessly) {
   k.acquire('B');
   k.acquire('C', {.for_ms = 10});
   EXPECT_EQ(k.tick(10), "C: timed out");
@@ -110,12 +110,12 @@ TEST_F(KernelManual, AThreadThatFailsIsFirstAgain) {
   EXPECT_EQ(k.tick(100), "C creates 0");
 }
 
-TEST_F(KernelManual, AThreadThatFailsForEverIsTold) {
+TEST_F(KernelManual, APermanentFailureRefusesTheThreadThatCreates) {
   k.acquire('A');
   EXPECT_EQ(k.has_created('A', false, /*permanent=*/true), "A: create failed");
 }
 
-TEST_F(KernelManual, AThreadThatSleepsIsCalledToSeeToTheNextTry) {
+TEST_F(KernelManual, ASleepingThreadIsWokenForTheNextTry) {
   k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1});
   EXPECT_EQ(k.acquire('A', {.for_ms = 0}), "A creates 0");
   EXPECT_EQ(k.acquire('B'), "");
@@ -128,7 +128,7 @@ TEST_F(KernelManual, AThreadThatSleepsIsCalledToSeeToTheNextTry) {
   EXPECT_EQ(k.look('C'), "C creates 0");
 }
 
-TEST_F(KernelManual, AThreadThatLooksEndsWhatIsLate) {
+TEST_F(KernelManual, AThreadThatLooksEndsLateWaits) {
   k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1});
   k.acquire('A');
   k.has_created('A', true);
@@ -145,7 +145,7 @@ TEST_F(KernelManual, CreatesOfCallbacksAreTasks) {
   EXPECT_EQ(k.created(0), "a has 0");
 }
 
-TEST_F(KernelManual, WhatWasMadeBeforeAFlushEndsAndItsThreadIsFirstAgain) {
+TEST_F(KernelManual, AResourceMadeBeforeAFlushEndsAndItsThreadIsFirstAgain) {
   k.acquire('A');
   EXPECT_EQ(k.flush(), "");
   EXPECT_EQ(k.has_created('A', true), "destroy 0 (flushed); A creates 1");

@@ -144,7 +144,7 @@ TEST(KernelCreates, ASuccessEndsTheBackoff) {
   EXPECT_LE(k.group(0).retry.at() - k.now().real, 100 * test::one_ms);
 }
 
-TEST(KernelCreates, AWaiterGetsWhatComesBackDuringTheBackoff) {
+TEST(KernelCreates, AWaiterGetsAReleasedResourceDuringTheBackoff) {
   kernel k({.options = {.max_size = 2}});
   k.acquire('A');
   k.created(0);
@@ -177,7 +177,7 @@ TEST(KernelCreates, WaitersStayAfterAPermanentFailureWhileAResourceMayComeBack) 
 // ---- flush and replaced factories
 // -----------------------------------------------------------------
 
-TEST(KernelCreates, AFlushEndsIdleResourcesAndThoseInUseWhenTheyComeBack) {
+TEST(KernelCreates, AFlushEndsIdleResourcesAtOnceAndOthersOnRelease) {
   kernel k({.options = {.max_size = 2, .max_creating = 2}});
   k.acquire('A');
   k.acquire('B');
@@ -189,7 +189,7 @@ TEST(KernelCreates, AFlushEndsIdleResourcesAndThoseInUseWhenTheyComeBack) {
   EXPECT_EQ(k.destroyed(0), "");
 }
 
-TEST(KernelCreates, CreatesThatHangDoNotHoldUpThoseAfterAFlush) {
+TEST(KernelCreates, HangingCreatesDoNotHoldUpCreatesAfterAFlush) {
   kernel k({.options = {.max_size = 4, .max_creating = 1}});
   k.acquire('A');
   EXPECT_EQ(k.flush(), "create 1");
@@ -218,7 +218,7 @@ TEST(KernelCreates, AReplacedFactoryMakesTheNextResources) {
   EXPECT_EQ(k.created(1), "A has 1");
 }
 
-TEST(KernelCreates, WhatAnOldFactoryMakesEndsNoBackoffOfTheNewOne) {
+TEST(KernelCreates, ACreateOfAnOldFactoryDoesNotEndTheBackoff) {
   kernel k({.options = {.max_size = 3, .retry_first = 10000ms, .retry_longest = 10000ms}});
   k.acquire('A');
   EXPECT_EQ(k.replace_factory(), "create 1");
@@ -227,7 +227,7 @@ TEST(KernelCreates, WhatAnOldFactoryMakesEndsNoBackoffOfTheNewOne) {
   EXPECT_EQ(k.destroyed(0), "");
 }
 
-TEST(KernelCreates, APermanentFailureIsToldBesideACreateOfAnOldFactory) {
+TEST(KernelCreates, APermanentFailureRefusesWaitersBesideACreateOfAnOldFactory) {
   kernel k({.options = {.max_size = 2}});
   k.acquire('A');
   EXPECT_EQ(k.replace_factory(), "create 1");

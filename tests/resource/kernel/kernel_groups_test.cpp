@@ -174,7 +174,7 @@ TEST_F(KernelGroups, OnlyAGroupThatMayCreateIsOwedSomething) {
   EXPECT_EQ(k.release('C'), "E has 2");
 }
 
-TEST_F(KernelGroups, AFailingGroupDoesNotTakeWhatAnotherCouldUse) {
+TEST_F(KernelGroups, AFailingGroupTakesNoQuotaThatAnotherCouldUse) {
   k.acquire('A', {.group = 0});
   k.created(0, false);
   k.acquire('B', {.group = 1});
@@ -276,7 +276,7 @@ class KernelPreference : public KernelGroups {
   KernelPreference() : KernelGroups(4, 5) {}
 };
 
-TEST_F(KernelPreference, AGroupKeepsWhatItReleasesForATime) {
+TEST_F(KernelPreference, AGroupKeepsItsReleasedResourcesForATime) {
   for (const char name : {'A', 'B', 'C', 'D'}) {
     take(name, 0);
   }

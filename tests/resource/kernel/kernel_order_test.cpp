@@ -81,7 +81,7 @@ TEST(KernelOrder, AWaiterWhoseTimeIsUpIsRefusedByTheTick) {
   EXPECT_EQ(k.stats().timed_out, 2);
 }
 
-TEST(KernelOrder, AWaiterWhoseTimeIsUpIsPassedBeforeTheTick) {
+TEST(KernelOrder, AWaiterWhoseTimeIsUpIsSkippedBeforeTheTick) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('A');
   k.created(0);
@@ -91,7 +91,7 @@ TEST(KernelOrder, AWaiterWhoseTimeIsUpIsPassedBeforeTheTick) {
   EXPECT_EQ(k.release('A'), "B: timed out; C has 0");
 }
 
-TEST(KernelOrder, AThreadThatGaveUpIsPassed) {
+TEST(KernelOrder, AThreadThatGaveUpIsSkipped) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('A');
   k.created(0);
@@ -153,7 +153,7 @@ TEST(KernelOrder, OneWaiterTooManyIsRefused) {
   EXPECT_EQ(k.release('A'), "B has 0");
 }
 
-TEST(KernelOrder, AWaiterForWhichAResourceIsMadeIsNotOneTooMany) {
+TEST(KernelOrder, AWaiterWithACreateDoesNotCountTowardsTheLimit) {
   kernel k({.options = {.max_size = 2, .max_waiters = 0, .max_creating = 2}});
   EXPECT_EQ(k.acquire('A'), "create 0");
   EXPECT_EQ(k.acquire('B'), "create 1");
@@ -176,7 +176,7 @@ TEST(KernelOrder, MoreThanSixteenWaitersEndInSeveralRounds) {
   EXPECT_EQ(k.release('Z'), "");
 }
 
-TEST(KernelOrder, MoreThanSixteenLateWaitersArePassedByARelease) {
+TEST(KernelOrder, MoreThanSixteenLateWaitersAreSkippedByARelease) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('Z');
   k.created(0);
@@ -276,7 +276,7 @@ TEST(KernelOrder, AThreadThatHoldsTheOnlyResourceDoesNotWaitForIt) {
   EXPECT_EQ(k.acquire('B', {.thread = 1, .holds = true}), "B: deadlock");
 }
 
-TEST(KernelOrder, TheLastThreadOfARingIsTold) {
+TEST(KernelOrder, TheLastThreadOfACycleIsRefused) {
   kernel k({.options = {.max_size = 2, .max_creating = 2}});
   k.acquire('A');
   k.acquire('B');
@@ -297,7 +297,7 @@ TEST(KernelOrder, AResourceOfACallbackMayComeBack) {
   EXPECT_EQ(k.release('b'), "C has 1");
 }
 
-TEST(KernelOrder, ASmallerPoolClosesARing) {
+TEST(KernelOrder, ASmallerPoolClosesACycle) {
   kernel k({.options = {.max_size = 2, .max_creating = 2}});
   k.acquire('A');
   k.acquire('b');

@@ -179,7 +179,7 @@ TEST_F(KernelValidation, ValidationsOfAnOldFactoryCountNoMore) {
   EXPECT_EQ(k.validated(2), "a has 2");
 }
 
-TEST_F(KernelValidation, AWaiterForWhichAResourceIsValidatedIsNotOneTooMany) {
+TEST_F(KernelValidation, AWaiterWithAValidationDoesNotCountTowardsTheLimit) {
   test::pool_setup setup = setup_of(detail::runner_kind::threads);
   setup.options.max_size = 2;
   setup.options.max_waiters = 1;
