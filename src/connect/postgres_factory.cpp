@@ -28,7 +28,7 @@ constexpr const char* forget_session =
     "CLOSE ALL;SET SESSION AUTHORIZATION DEFAULT;RESET ALL;RESET ROLE;DEALLOCATE ALL;UNLISTEN *;"
     "SELECT pg_catalog.pg_advisory_unlock_all();DISCARD PLANS;DISCARD TEMP;DISCARD SEQUENCES";
 
-/// Refused for good: class 28, invalid authorization, or 3D, invalid catalog name, which verbose
+/// Refused for ever: class 28, invalid authorization, or 3D, invalid catalog name, which verbose
 /// messages of libpq give: "FATAL:  28P01: ". PgBouncer says 08P01 and words. Of several tries,
 /// with and without encryption, one that may pass is worth another.
 bool is_refusal(const std::string& message) {
@@ -87,8 +87,8 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-/// The settings for one address after the other. libpq would look names up without regard to time,
-/// begin with the same address each time, and give a silent one all the time there is.
+/// The settings for one address after the other. libpq would look names up without regard to time.
+/// It would begin with the same address each time, and give a silent one all the time there is.
 std::vector<settings> places_of(settings& all, const create_context& limit, std::string& told) {
   const auto hosts = split(all["host"]);
   const auto ports = split(all["port"]);
@@ -184,8 +184,7 @@ bool run(PGconn* raw, const std::string& commands, const create_context& limit) 
          PQresultStatus(last.get()) <= PGRES_TUPLES_OK;
 }
 
-/// Whether the server was told. libpq connects for
-/// that, without regard to time.
+/// Whether the server was told. libpq connects for that, without regard to time.
 bool cancel(PGconn* raw, const create_context& limit) {
   const std::shared_ptr<PGcancel> request(PQgetCancel(raw), &PQfreeCancel);
   const auto sent = std::make_shared<bool>(false);

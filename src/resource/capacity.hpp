@@ -20,9 +20,9 @@
 
 namespace lido::detail {
 
-/// Exponential backoff with full jitter: a delay is drawn from zero to a limit that doubles with
-/// each failure, so that pools that failed together do not come back together (M. Brooker,
-/// Exponential backoff and jitter, AWS Architecture Blog, 2015). Not thread-safe.
+/// Exponential backoff with full jitter (M. Brooker, AWS Architecture Blog, 2015). A delay is drawn
+/// from zero to a limit that doubles with each failure, so that pools that failed together do not
+/// come back together. Not thread-safe.
 class retry_backoff {
  public:
   retry_backoff(nanos first, nanos longest) noexcept : first_(first), longest_(longest) {}
@@ -38,7 +38,7 @@ class retry_backoff {
   [[nodiscard]] nanos at() const noexcept { return at_; }
   /// The last create failed.
   [[nodiscard]] bool is_failing() const noexcept { return limit_ != 0; }
-  /// The last create failed for good, and the next one is not due.
+  /// The last failure was permanent, and the next create is not due.
   [[nodiscard]] bool is_hopeless(nanos now) const noexcept { return permanent_ && waits(now); }
 
  private:

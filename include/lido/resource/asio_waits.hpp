@@ -150,10 +150,9 @@ struct context_of_strand {
 };
 
 /// The part of a context that hears of its end. Asio ends such parts newest first, and handlers may
-/// be posted through any part that is older: through what runs them, and through that of strands,
-/// which is made before this. An executor may have made a part of its own for its handlers, as
-/// `io_context::strand` does; so each type of executors has a part like this, which is not made
-/// before one waits.
+/// be posted through any part that is older. That of strands is made before this. An executor may
+/// have made a part of its own for its handlers, as `io_context::strand` does. So each type of
+/// executors has a part like this, which is not made before one waits.
 template <class Executor>
 class asio_waits_service : public net::execution_context::service {
  public:

@@ -32,14 +32,14 @@ class slow_path_flags {
   };
   [[nodiscard]] std::uint32_t get() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-store (2), and is in one total order
-    // with it and with slot.hpp (1, 2): a releasing thread sees that its resource is one too many
+    // with it and with slot.hpp (1, 2). A releasing thread sees that its resource is one too many
     return word_.load(std::memory_order_seq_cst);
   }
   /// Under the pool's mutex.
   void set(std::uint32_t flags) noexcept {
     if (get() != flags) {
       // (2) - this seq_cst-store synchronizes-with the seq_cst-load (1), and is in one total order
-      // with it and with slot.hpp (1, 2): the kernel that then looks sees what was released before
+      // with it and with slot.hpp (1, 2). The kernel that then looks sees what was released before
       word_.store(flags, std::memory_order_seq_cst);
     }
   }
@@ -48,8 +48,8 @@ class slow_path_flags {
   atomic<std::uint32_t> word_{0};
 };
 
-/// What a pool keeps for each thread: the resources that it had last, in a pool with keys one for
-/// each of a few hashes, and whether it is about to leave a release.
+/// What a pool keeps for each thread: the resources that it had last, and whether it is about to
+/// leave a release. In a pool with keys there is one resource for each of a few hashes.
 struct alignas(no_false_sharing) thread_state {
   static constexpr std::size_t hints = 8;
   std::array<relaxed<pool_slot*>, hints> last{};

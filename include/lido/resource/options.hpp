@@ -15,8 +15,8 @@
 namespace lido {
 
 /// Nanoseconds, made from any duration of std::chrono. One that is longer than nanoseconds can
-/// count, as `std::chrono::hours::max()`, is the longest that they can, 292 years, instead of a
-/// number that has overflown; fractions of a nanosecond are rounded up.
+/// count, as `std::chrono::hours::max()`, is the longest that they can. Fractions of a nanosecond
+/// are rounded up.
 class time_limit : public std::chrono::nanoseconds {
   using nanoseconds = std::chrono::nanoseconds;
 
@@ -178,8 +178,8 @@ struct keyed_resource_pool_options {
   /// Most resources at once over all keys. 1 to 65535.
   std::size_t max_total = 64;
 
-  /// A resource that comes back goes to a waiter for the same key, unless a waiter for another key
-  /// has waited for longer than this and for longer than that one. Zero: FIFO over all keys.
+  /// A resource that comes back goes to a waiter for the same key. A waiter for another key that
+  /// has waited for longer than that one, and than this, goes first. Zero: FIFO over all keys.
   time_limit prefer_same_key_for = std::chrono::milliseconds(10);
 
   /// Options of each key; `max_size` is the most of one key, at least 1. Errors and events name the

@@ -165,10 +165,10 @@ class resource_pool : public detail::pool_controls {
   }
 
   /// Calls `done(acquire_result<R>)` exactly once, perhaps before it returns. `done` may be
-  /// move-only, must not throw, and is called without locks by the thread that ends the wait: one
-  /// that releases a resource, stops the token or closes the pool, or a thread of the pool. In a
-  /// pool without threads, timeouts and creates for callbacks need `tick`. Throws std::bad_alloc,
-  /// or std::invalid_argument if `done` is null; then it is not called.
+  /// move-only and must not throw. The thread that ends the wait calls it, without locks: one that
+  /// releases, stops or closes, or one of the pool. In a pool without threads, timeouts and creates
+  /// for callbacks need `tick`. Throws std::bad_alloc, or std::invalid_argument if `done` is null;
+  /// then it is not called.
   template <class Done, class Rep, class Period>
   [[gnu::always_inline]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {

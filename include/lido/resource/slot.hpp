@@ -152,7 +152,7 @@ class alignas(no_false_sharing) pool_slot {
 
   [[nodiscard]] slot_word word() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-CAS (2), and is in one total order with
-    // it and with idle_cache.hpp (1, 2): the kernel that has set a flag sees what was released
+    // it and with idle_cache.hpp (1, 2). The kernel that has set a flag sees what was released
     return slot_word(word_.load(std::memory_order_seq_cst));
   }
   [[nodiscard]] resource_state state() const noexcept { return word().state(); }
@@ -268,8 +268,8 @@ class alignas(no_false_sharing) pool_slot {
   bool swap(slot_word from, slot_word to) noexcept {
     std::uint64_t bits = from.bits();
     // (2) - this seq_cst-CAS synchronizes-with the seq_cst-load (1), so the next owner sees all
-    // that was done to the resource; and it is in one total order with idle_cache.hpp (1, 2), so
-    // that either the releasing thread sees the flag or the kernel sees the resource.
+    // that was done to the resource. It is in one total order with idle_cache.hpp (1, 2). Either
+    // the releasing thread sees the flag or the kernel sees the resource.
     // relaxed on failure: what is there instead is not looked at, or read again
     return word_.compare_exchange_strong(bits, to.bits(), std::memory_order_seq_cst,
                                          std::memory_order_relaxed);
