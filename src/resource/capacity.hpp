@@ -82,6 +82,7 @@ class slot_group final : public idle_cache,
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): numbers and lists of the kernel
   std::shared_ptr<factory_hooks> hooks;
+  std::stop_source stop;  ///< of what is under way; asked to stop without the mutex
   group_limits limits;
   retry_backoff retry;
   const std::uint64_t key_hash;
@@ -103,10 +104,11 @@ class slot_group final : public idle_cache,
   bool has_created = false;
   bool has_stale = false;        ///< idle resources that must be validated first were seen
   bool is_overdue = false;       ///< the first waiter was overtaken for long enough
-  std::uint32_t idle_seen = 0;   ///< by the sweep that is under way
+  std::uint32_t idle_seen = 0;   ///< by `count_slots`; the sweep that is under way takes from it
+  std::uint64_t uses_seen = 0;   ///< by `count_slots`, of resources that live
   nanos hungry_from = 0;         ///< since when the first waiter waits that a create is for
   bool is_bounded = false;       ///< in which heap of hungry groups it is
-  std::uint64_t flushed_in = 0;  ///< the last round of flushes of all groups
+  std::uint64_t visited_in = 0;  ///< the last round of visits to all groups
   resource_pool_stats totals;
   std::size_t index = 0;  ///< in the list of all groups
   // NOLINTEND(*-non-private-member-variables-in-classes)

@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "lido/resource/slot.hpp"
 #include "lido/resource/stats.hpp"
@@ -61,28 +61,11 @@ struct effects {
   slot_queue start;    ///< tasks for the runner
   slot_queue destroy;  ///< closing; `on_destroyed` follows for each
   wait_queue call;     ///< callbacks whose wait has ended
-  std::vector<lease_report> tell;
+  std::list<lease_report> tell;
   std::uint32_t most_threads = 0;  ///< that tasks of the pool may need at once
   bool drained = false;
   bool more = false;  ///< call `on_more` afterwards: there was no room
 
-  /// Requires: nothing is to be woken here.
-  void append(effects& other) noexcept {
-    wake = other.wake;
-    wakes = other.wakes;
-    start.append(other.start);
-    destroy.append(other.destroy);
-    while (acquire_waiter* const waiter = other.call.pop_front()) {
-      call.push_back(*waiter);
-    }
-    try {
-      tell.insert(tell.end(), other.tell.begin(), other.tell.end());
-    } catch (...) {  // no memory for a report
-    }
-    most_threads = other.most_threads;
-    drained |= other.drained;
-    more |= other.more;
-  }
   [[nodiscard]] bool is_full() const noexcept { return wakes >= room; }
 };
 

@@ -82,29 +82,27 @@ class task_runner {
   return static_cast<slot_group&>(cache);
 }
 
+/// Nothing in a process made by fork: the parent's resources are not this process's to end.
 template <class Event>
-effects pool_core::tell_kernel(const Event& event) {
+void pool_core::tell_kernel(const Event& event, effects& out) {
   if (is_foreign()) {
-    return {};  // the parent's resources are not this process's to end
+    return;
   }
   moment now = read_clocks();
-  effects out;
-  nanos next = never;
-  {
-    const std::lock_guard<counted_mutex> guard(mutex_);
+  const nanos next = locked([&] {
     now.age = std::max(now.age, state_->gate.now());
-    state_->begin(now);
+    state_->begin(now, out);
     event(*state_);
-    out = state_->finish();
-    next = state_->next_look();
-  }
+    state_->finish();
+    return state_->next_look();
+  });
   runner_->plan(next);
-  return out;
 }
 
 template <class Event>
 void pool_core::apply(const Event& event) {
-  effects out = tell_kernel(event);
+  effects out;
+  tell_kernel(event, out);
   run(out, /*by_pool=*/false);
 }
 

@@ -100,7 +100,7 @@ bool pool_state::close_if_idle(slot_group& group, pool_slot& slot, destroy_reaso
 /// A resource that the caller owns, and that is fit: to the first waiter, or idle.
 void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
   acquire_waiter* waiter =
-      suspended_ || out_.is_full() || is_preempted(group) ? nullptr : first_open(group);
+      suspended_ || out_->is_full() || is_preempted(group) ? nullptr : first_open(group);
   // One that was validated for a waiter would have to be validated again if it were left idle.
   if (waiter != nullptr && settings_.is_barging && !group.is_overdue &&
       !needs_validation(group, slot) && call(*waiter, /*is_idle=*/true)) {
@@ -142,7 +142,7 @@ void pool_state::close_slot(slot_group& group, pool_slot& slot, destroy_reason w
   (void)slot.move(resource_state::closing);
   ++group.closing;
   slot.record.reason = why;
-  out_.destroy.push(slot);
+  out_->destroy.push(slot);
 }
 
 void pool_state::empty_slot(slot_group& group, pool_slot& slot) noexcept {
@@ -162,7 +162,7 @@ void pool_state::begin_check(slot_group& group, pool_slot& slot, slot_task what)
   ++group.checking;
   group.validating += what == slot_task::validate ? 1 : 0;
   checking_ += what == slot_task::validate ? 1 : 0;
-  out_.start.push(slot);
+  out_->start.push(slot);
 }
 
 void pool_state::end_check(slot_group& group, pool_slot& slot) noexcept {
@@ -200,7 +200,7 @@ std::uint32_t pool_state::count_idle(slot_group& group) noexcept {
 /// After anything that may let a waiter of the group go on, or a create begin. `force`: also where
 /// newcomers may overtake.
 void pool_state::settle(slot_group& group, bool force) noexcept {
-  if (out_.is_full()) {
+  if (out_->is_full()) {
     settle_later(group);
     return;
   }
@@ -236,7 +236,7 @@ slot_group& pool_state::settle_after(const pool_slot& slot) noexcept {
 /// Gives idle resources to waiters.
 void pool_state::serve(slot_group& group, bool force) noexcept {
   while (acquire_waiter* waiter = first_open(group)) {
-    if (out_.is_full()) {
+    if (out_->is_full()) {
       settle_later(group);
       break;
     }
@@ -266,7 +266,7 @@ void pool_state::serve(slot_group& group, bool force) noexcept {
 /// the only idle resource validates it itself if it has the time; so does each thread in a pool
 /// without threads.
 void pool_state::check_stale(slot_group& group) noexcept {
-  while (group.has_stale && !suspended_ && !out_.is_full()) {
+  while (group.has_stale && !suspended_ && !out_->is_full()) {
     acquire_waiter* const first = first_open(group);
     if (first == nullptr) {
       return;
@@ -358,8 +358,8 @@ void pool_state::call_planner(slot_group& group, nanos due) noexcept {
   while (waiter != nullptr && waiter->is_callback()) {
     waiter = wait_queue::after(*waiter);
   }
-  if (waiter != nullptr && due < waiter->wakes_at && !out_.is_full() && waiter->word.poke()) {
-    out_.wake[out_.wakes++] = waiter->word.address();
+  if (waiter != nullptr && due < waiter->wakes_at && !out_->is_full() && waiter->word.poke()) {
+    out_->wake[out_->wakes++] = waiter->word.address();
   }
 }
 
@@ -367,7 +367,7 @@ void pool_state::call_planner(slot_group& group, nanos due) noexcept {
 /// is reached, ends what was not used for longest.
 void pool_state::feed() noexcept {
   while (slot_group* const group = room_.next()) {
-    if (runner_ == runner_kind::manual && out_.is_full()) {
+    if (runner_ == runner_kind::manual && out_->is_full()) {
       settle_later(*group);  // the thread that is to create could not be woken
       break;
     }
@@ -409,14 +409,14 @@ bool pool_state::begin_create(slot_group& group) noexcept {
     room_.end_create(group, *slot);
     empty_slot(group, *slot);
   } else {
-    out_.start.push(*slot);
+    out_->start.push(*slot);
   }
   return true;
 }
 
 bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
   bool is_taken = false;
-  while (!is_taken && runner_ == runner_kind::manual && !suspended_ && !out_.is_full()) {
+  while (!is_taken && runner_ == runner_kind::manual && !suspended_ && !out_->is_full()) {
     acquire_waiter* const waiter = first_open(group);
     if (waiter == nullptr || waiter->is_callback()) {
       return false;
@@ -511,9 +511,9 @@ bool pool_state::end_wait(acquire_waiter& waiter, std::optional<acquire_failure>
     return false;
   }
   if (is_callback) {
-    out_.call.push_back(waiter);
+    out_->call.push_back(waiter);
   } else if (found == wait_word::ending::asleep) {
-    out_.wake[out_.wakes++] = word;
+    out_->wake[out_->wakes++] = word;
   }
   return true;
 }
@@ -559,7 +559,7 @@ void pool_state::explain(acquire_waiter& waiter) noexcept {
 /// Once waiting is of no use.
 void pool_state::refuse_all(slot_group& group) noexcept {
   const auto cause = closed_ ? acquire_failure::closed : acquire_failure::create_failed;
-  while (!group.queue.empty() && !out_.is_full()) {
+  while (!group.queue.empty() && !out_->is_full()) {
     refuse(*group.queue.first(), cause);
   }
   if (!group.queue.empty()) {
@@ -597,7 +597,7 @@ acquire_waiter* pool_state::first_open(slot_group& group) noexcept {
     if (waiter->word.open() && !is_late) {
       return waiter;
     }
-    if (out_.is_full()) {
+    if (out_->is_full()) {
       settle_later(group);
       return nullptr;
     }
@@ -637,7 +637,7 @@ bool pool_state::call(acquire_waiter& waiter, bool is_idle) noexcept {
   }
   if (is_idle && !waiter.is_called && waiter.word.poke()) {
     waiter.is_called = true;
-    out_.wake[out_.wakes++] = waiter.word.address();
+    out_->wake[out_->wakes++] = waiter.word.address();
   }
   return true;
 }
@@ -670,7 +670,7 @@ bool pool_state::is_waiting(const slot_group& group, std::uint32_t thread) const
 /// A pool that becomes smaller may close a ring that no thread joins any more: the last waiter of
 /// it is told.
 void pool_state::end_deadlock(slot_group& group) noexcept {
-  if (!settings_.detect_hold_and_wait || group.queue.empty() || out_.is_full() ||
+  if (!settings_.detect_hold_and_wait || group.queue.empty() || out_->is_full() ||
       !is_deadlock(group)) {
     return;
   }

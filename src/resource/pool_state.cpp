@@ -31,8 +31,9 @@ pool_state::pool_state(const pool_settings& settings, pool_core* core, slot_make
 
 /// A check that has taken longer than most answers holds up no waiter from now on: others are begun
 /// beside it, and then creates.
-void pool_state::begin(const moment& now) noexcept {
+void pool_state::begin(const moment& now, effects& out) noexcept {
   now_ = now;
+  out_ = &out;
   while (young_.next() <= now_.real) {
     slot_group& group = group_of(*young_.first());
     young_.remove(*young_.first());
@@ -42,15 +43,15 @@ void pool_state::begin(const moment& now) noexcept {
   }
 }
 
-effects pool_state::finish() noexcept {
+void pool_state::finish() noexcept {
   // One group at a time, as long as there is room for those to be woken.
-  while (unsettled_.first() != nullptr && !out_.is_full()) {
+  while (unsettled_.first() != nullptr && !out_->is_full()) {
     slot_group& group = *unsettled_.first();
     unsettled_.remove(group);
     settle(group);
   }
-  out_.drained = is_drained() && !std::exchange(drain_told_, true);
-  out_.more |= unsettled_.first() != nullptr;
+  out_->drained |= is_drained() && !std::exchange(drain_told_, true);
+  out_->more |= unsettled_.first() != nullptr;
   is_ticking_ = false;
   acquire_waiter* const waiter = std::exchange(looking_, nullptr);
   if (waiter != nullptr && waiter->word.open()) {
@@ -59,8 +60,7 @@ effects pool_state::finish() noexcept {
   }
   // Creates and validations may hang, and hold up neither each other nor the rest.
   constexpr std::uint32_t rest = 4;
-  out_.most_threads = room_.creating() + checking_ + rest;
-  return std::exchange(out_, effects{});
+  out_->most_threads = room_.creating() + checking_ + rest;
 }
 
 // ---- groups -------------------------------------------------------------------------------------
@@ -92,6 +92,16 @@ void pool_state::remove_group(slot_group& group) noexcept {
   groups_.back()->index = index;
   groups_[index].swap(groups_.back());
   groups_.pop_back();
+}
+
+slot_group* pool_state::next_in(std::uint64_t round) noexcept {
+  for (const auto& group : groups_) {
+    if (group->visited_in < round) {
+      group->visited_in = round;
+      return group.get();
+    }
+  }
+  return nullptr;
 }
 
 // ---- waiters ------------------------------------------------------------------------------------
@@ -305,7 +315,7 @@ void pool_state::on_more() noexcept {
 
 /// Ends what is due, of all groups, and says whether there is more.
 void pool_state::go_on() noexcept {
-  while (deadlines_.next() <= now_.real && !out_.is_full()) {
+  while (deadlines_.next() <= now_.real && !out_->is_full()) {
     acquire_waiter& waiter = *deadlines_.first();
     settle_later(*waiter.group);
     refuse(waiter, acquire_failure::timed_out);
@@ -314,7 +324,7 @@ void pool_state::go_on() noexcept {
     settle_later(*timers_.first());
     timers_.remove(*timers_.first());
   }
-  out_.more = sweep_from_ != 0 || deadlines_.next() <= now_.real;
+  out_->more = sweep_from_ != 0 || deadlines_.next() <= now_.real;
 }
 
 nanos pool_state::next_look() const noexcept {
@@ -331,7 +341,7 @@ nanos pool_state::next_timer() const noexcept {
 void pool_state::sweep() noexcept {
   constexpr std::uint32_t most = 4096;
   if (sweep_from_ == 0) {
-    count_idle_slots();
+    count_slots();
   }
   const std::uint32_t end = sweep_from_ + most;
   table.for_each([&](pool_slot& slot) {
@@ -347,11 +357,16 @@ void pool_state::sweep() noexcept {
   }
 }
 
-void pool_state::count_idle_slots() noexcept {
-  for_each_group([](slot_group& group) { group.idle_seen = 0; });
+void pool_state::count_slots() noexcept {
+  for_each_group([](slot_group& group) {
+    group.idle_seen = 0;
+    group.uses_seen = 0;
+  });
   table.for_each([](const pool_slot& slot) {
-    if (slot.state() == resource_state::idle) {
-      ++group_of(slot).idle_seen;
+    const resource_state state = slot.state();
+    if (state != resource_state::empty && state != resource_state::creating) {
+      group_of(slot).idle_seen += state == resource_state::idle ? 1 : 0;
+      group_of(slot).uses_seen += slot.uses.get();
     }
   });
 }
@@ -404,9 +419,9 @@ void pool_state::report_return(pool_slot& slot) noexcept {
 
 void pool_state::tell(pool_event::kind what, const pool_slot& slot) noexcept {
   try {
-    out_.tell.push_back({what, info_of(slot, now_.age), group_of(slot).name});
+    out_->tell.push_back({what, info_of(slot, now_.age), group_of(slot).name});
     if (const auto& key = group_of(slot).text) {
-      out_.tell.back().lease.key = *key;
+      out_->tell.back().lease.key = *key;
     }
   } catch (...) {  // no memory for a report, which a release must not fail for
   }
@@ -477,14 +492,9 @@ void pool_state::on_close() noexcept {
 
 resource_pool_stats pool_state::stats(const slot_group& group) const noexcept {
   resource_pool_stats found = counts_of(group);
-  table.for_each([&](const pool_slot& slot) {
-    const resource_state state = slot.state();
-    if (slot.record.cache == &group && state != resource_state::creating) {
-      found.idle += state == resource_state::idle ? 1 : 0;
-      found.uses += slot.uses.get();
-    }
-  });
+  found.idle = group.idle_seen;
   found.in_use -= found.idle;
+  found.uses += group.uses_seen;
   return found;
 }
 

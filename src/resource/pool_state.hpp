@@ -31,9 +31,9 @@ enum class runner_kind : std::uint8_t {
   manual    ///< `tick`, and threads that wait
 };
 
-/// Events go in, each between `begin`, which tells the time, and `finish`, which says what is to be
-/// done. The caller holds the pool's mutex from `begin` to `finish`, and runs the effects without
-/// it. No event blocks, throws, reads a clock or calls users.
+/// Events go in, each between `begin`, which tells the time and where to note what is to be done,
+/// and `finish`. The caller holds the pool's mutex from `begin` to `finish`, and runs the effects
+/// without it. No event blocks, throws, reads a clock or calls users.
 ///
 /// Invariants
 ///  I1 A slot that is not empty is counted in `live` of its group and of the total, once; no create
@@ -60,13 +60,8 @@ class pool_state {
   [[nodiscard]] bool can_remove(const slot_group& group) const noexcept;
   /// Requires: `can_remove`.
   void remove_group(slot_group& group) noexcept;
-  /// The first group for which `f(group)` is true, or null.
-  template <class F>
-  [[nodiscard]] slot_group* find_group(const F& f) {
-    const auto found =
-        std::find_if(groups_.begin(), groups_.end(), [&](const auto& one) { return f(*one); });
-    return found != groups_.end() ? found->get() : nullptr;
-  }
+  /// A group that was not in that round, and is from now on; null: there is none.
+  [[nodiscard]] slot_group* next_in(std::uint64_t round) noexcept;
   /// `f` may remove the group.
   template <class F>
   void for_each_group(const F& f) {
@@ -77,8 +72,8 @@ class pool_state {
 
   // ---- events -----------------------------------------------------------------------------------
 
-  void begin(const moment& now) noexcept;
-  effects finish() noexcept;
+  void begin(const moment& now, effects& out) noexcept;
+  void finish() noexcept;
 
   /// A waiter comes, or comes back after what it was given was of no use (`again`): then it is
   /// first. Afterwards its wait has ended, or it is in the queue. One that gives no time at all is
@@ -135,9 +130,9 @@ class pool_state {
   [[nodiscard]] nanos next_timer() const noexcept;
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
   [[nodiscard]] bool is_drained() const noexcept { return closed_ && room_.live() == 0; }
-  /// Sets `idle_seen` of all groups.
-  void count_idle_slots() noexcept;
-  /// Looks at every slot.
+  /// Sets `idle_seen` and `uses_seen` of all groups, with one look at each slot.
+  void count_slots() noexcept;
+  /// Requires: `count_slots`.
   [[nodiscard]] resource_pool_stats stats(const slot_group& group) const noexcept;
   /// Without a look at each slot: idle resources count as in use, of which there are none when an
   /// acquire fails, unless the pool is suspended.
@@ -243,7 +238,7 @@ class pool_state {
   std::minstd_rand random_;
   // Of the event that is under way.
   moment now_;
-  effects out_;
+  effects* out_ = nullptr;
   acquire_waiter* looking_ = nullptr;
 };
 

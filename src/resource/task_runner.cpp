@@ -24,8 +24,8 @@ void task_runner::post(effects& out, bool all) noexcept {
   pending_.start.append(out.start);
   if (all && !stopping_) {  // otherwise the caller sees to it
     pending_.start.append(out.destroy);
-    pending_.append(out);
-    out.tell.clear();
+    pending_.call.append(out.call);
+    pending_.tell.splice(pending_.tell.end(), out.tell);
   }
   call_worker();
 }

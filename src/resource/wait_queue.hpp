@@ -121,6 +121,11 @@ class wait_queue {
     waiter.linked_ = false;
     --size_;
   }
+  void append(wait_queue& other) noexcept {
+    while (acquire_waiter* const waiter = other.pop_front()) {
+      push_back(*waiter);
+    }
+  }
   /// Null if it is empty.
   acquire_waiter* pop_front() noexcept {
     acquire_waiter* const waiter = first_;

@@ -291,11 +291,12 @@ static_assert(sizeof(slot_grant) <= 16);
 class pool_slot_block {
  public:
   // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast)
-  pool_slot_block(pool_slot* first, std::size_t stride, std::uint32_t size) noexcept
-      : first_(reinterpret_cast<std::byte*>(first)), stride_(stride), size_(size) {}
-  pool_slot_block(const pool_slot_block&) = delete;
-  pool_slot_block& operator=(const pool_slot_block&) = delete;
-  virtual ~pool_slot_block() = default;
+  pool_slot_block(std::shared_ptr<void> all, pool_slot* first, std::size_t stride,
+                  std::uint32_t size) noexcept
+      : all_(std::move(all)),
+        first_(reinterpret_cast<std::byte*>(first)),
+        stride_(stride),
+        size_(size) {}
 
   [[nodiscard]] pool_slot& operator[](std::uint32_t index) const noexcept {
     return *reinterpret_cast<pool_slot*>(first_ + stride_ * index);
@@ -306,6 +307,7 @@ class pool_slot_block {
  private:
   friend class pool_slot_table;
 
+  std::shared_ptr<void> all_;
   std::byte* first_;
   std::size_t stride_;
   std::uint32_t size_;

@@ -88,7 +88,7 @@ kernel_driver::kernel_driver(const pool_setup& how)
       max_total_(how.max_total != 0
                      ? how.max_total
                      : static_cast<std::uint32_t>(settings_.max_size + settings_.reserve)),
-      pool_(settings_, nullptr, &detail::typed_slot_block<int>::make, how.runner, /*seed=*/1) {
+      pool_(settings_, nullptr, &detail::make_slots<int>, how.runner, /*seed=*/1) {
   pool_.gate.advance(now_.age);
   if (how.max_total == 0) {
     add_group({.max_size = static_cast<std::uint32_t>(settings_.max_size),
@@ -177,9 +177,10 @@ bool kernel_driver::acquire_fast(char name, std::uint32_t group) {
 
 happenings kernel_driver::look(char name) {
   client& one = of(name);
-  pool_.begin(now_);
+  effects out;
+  pool_.begin(now_, out);
   pool_.on_look(*one.waiter);
-  effects out = pool_.finish();
+  pool_.finish();
   one.is_asleep = one.waiter->word.open() || one.does == client::state::waiting;
   if (!one.waiter->word.open()) {  // it ended while it was awake, and needs no waking
     one.is_asleep = false;
@@ -201,9 +202,10 @@ bool kernel_driver::give_up(char name) {
 happenings kernel_driver::leave(char name) {
   client& one = of(name);
   one.does = client::state::free;
-  pool_.begin(now_);
+  effects out;
+  pool_.begin(now_, out);
   pool_.on_left(*one.waiter);
-  effects out = pool_.finish();
+  pool_.finish();
   if (wait_queue::contains(*one.waiter) || waiter_deadlines::contains(*one.waiter)) {
     problem("I4: a waiter that left is in the queue");
   }
@@ -290,9 +292,10 @@ happenings kernel_driver::finish_create(pool_slot& slot, bool made, bool permane
   if (creator != nullptr) {
     creator->does = client::state::free;
   }
-  pool_.begin(now_);
+  effects out;
+  pool_.begin(now_, out);
   pool_.on_created(slot, outcome, now_.real - one_ms, kept);
-  effects out = pool_.finish();
+  pool_.finish();
   if (kept.slot != nullptr && creator != nullptr) {
     creator->grant = kept;
     creator->does = client::state::holding;
@@ -403,9 +406,10 @@ happenings kernel_driver::settle(effects out) {
   happenings all;
   read(out, all);
   while (out.more && calls_more) {
-    pool_.begin(now_);
+    out = {};
+    pool_.begin(now_, out);
     pool_.on_more();
-    out = pool_.finish();
+    pool_.finish();
     read(out, all);
   }
   if (out.more) {
