@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lido/concurrency/parking.hpp"
 #include "lido/connect/dial.hpp"
-#include "lido/resource/limits.hpp"
 
 namespace lido {
 
@@ -245,7 +245,7 @@ postgres_result postgres_connection::finish(const create_context& limit) {
   postgres_result last;
   int failed = collect(get(), limit, last);
   if (failed == ETIMEDOUT || failed == ECANCELED) {
-    failed = end_query(get(), {detail::clock_after(patience_), {}}, last);
+    failed = end_query(get(), {detail::deadline::after(patience_).moment(), {}}, last);
   }
   if (failed != 0) {
     unfit_ = true;
@@ -302,7 +302,7 @@ bool postgres_factory::reset(postgres_connection& used) const noexcept {
     return false;
   }
   try {
-    const create_context limit{detail::clock_after(target_.reset_timeout), {}};
+    const create_context limit{detail::deadline::after(target_.reset_timeout).moment(), {}};
     std::string commands = is_open ? "ROLLBACK;" : "";
     commands += target_.pooling == postgres_pooling::session ? forget_session : "";
     if (PQsetnonblocking(raw, 0) != 0 || (!commands.empty() && !run(raw, commands, limit))) {
@@ -328,7 +328,8 @@ void postgres_factory::destroy(postgres_connection& ended, destroy_reason /*reas
   try {
     if (PQtransactionStatus(ended.get()) == PQTRANS_ACTIVE) {
       postgres_result last;
-      (void)end_query(ended.get(), {detail::clock_after(std::chrono::seconds(1)), {}}, last);
+      (void)end_query(ended.get(), {detail::deadline::after(std::chrono::seconds(1)).moment(), {}},
+                      last);
     }
   } catch (...) {  // no memory, or no thread: it is closed nevertheless
   }

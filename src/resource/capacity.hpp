@@ -16,7 +16,6 @@
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/stats.hpp"
-#include "wait_queue.hpp"
 
 namespace lido::detail {
 
@@ -114,9 +113,12 @@ class slot_group final : public idle_cache,
   // NOLINTEND(*-non-private-member-variables-in-classes)
 };
 
-[[nodiscard]] inline slot_group& group_of(const pool_slot& slot) noexcept {
+[[nodiscard]] inline slot_group& group_in(idle_cache& cache) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
-  return static_cast<slot_group&>(*slot.record.cache);
+  return static_cast<slot_group&>(cache);
+}
+[[nodiscard]] inline slot_group& group_of(const pool_slot& slot) noexcept {
+  return group_in(*slot.record.cache);
 }
 
 /// `from - what`, at least 0.

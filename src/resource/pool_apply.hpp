@@ -14,7 +14,7 @@
 #include "effects.hpp"
 #include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
-#include "lido/resource/limits.hpp"
+#include "lido/resource/options.hpp"
 #include "lido/resource/pool_core.hpp"
 #include "pool_state.hpp"
 
@@ -39,8 +39,10 @@ class task_runner {
   void plan(nanos at) noexcept;
   /// Runs what was posted, in a pool without threads.
   void run_posted() noexcept;
-  /// Until no task is under way, or the time is up. Returns how many are left.
+  /// Until the pool is drained and no task is under way, or the time is up. Returns how many tasks
+  /// are left.
   [[nodiscard]] std::size_t wait_until_idle(const deadline& until) noexcept;
+  void wake_closing() noexcept { wake(finished_); }
   /// Ends the threads. One in a task ends behind it, and is not waited for.
   void stop() noexcept;
 
@@ -74,13 +76,8 @@ class task_runner {
   atomic<nanos> planned_;
   atomic<std::uint32_t> timer_{0};     // changes when plans do
   atomic<std::uint32_t> work_{0};      // changes when there is work
-  atomic<std::uint32_t> finished_{0};  // changes when a task ends
+  atomic<std::uint32_t> finished_{0};  // changes when a task ends, and when the pool is drained
 };
-
-[[nodiscard]] inline slot_group& group_in(idle_cache& cache) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
-  return static_cast<slot_group&>(cache);
-}
 
 /// Nothing in a process made by fork: the parent's resources are not this process's to end.
 template <class Event>

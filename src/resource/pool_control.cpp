@@ -161,12 +161,11 @@ std::size_t pool_core::end(const deadline& until) noexcept {
   for (std::stop_source stop = locked(next); stop.stop_possible(); stop = locked(next)) {
     (void)stop.request_stop();
   }
-  const bool drained = wait_until_drained(until);
-  // A thread whose last task has ended takes a moment to say so.
-  constexpr std::chrono::milliseconds moment_to_end{10};
-  const bool needs_moment = drained && until.passed();
-  const std::size_t running =
-      runner_->wait_until_idle(needs_moment ? deadline::after(moment_to_end) : until);
+  std::size_t running = runner_->wait_until_idle(until);
+  if (running != 0 && is_drained()) {
+    // A thread whose last task has ended takes a moment to say so.
+    running = runner_->wait_until_idle(deadline::after(std::chrono::milliseconds(10)));
+  }
   if (running == 0) {
     const std::lock_guard one_at_a_time(ending_);
     runner_->stop();
@@ -174,27 +173,15 @@ std::size_t pool_core::end(const deadline& until) noexcept {
   return running;
 }
 
-/// False: the time is up first.
-bool pool_core::wait_until_drained(const deadline& until) noexcept {
-  const auto is_drained = [this] { return locked([this] { return state_->is_drained(); }); };
-  bool is_late = false;
-  while (!is_late) {
-    // relaxed: the mutex orders it
-    const std::uint32_t seen = drained_.load(std::memory_order_relaxed);
-    if (is_drained()) {
-      return true;
-    }
-    call_before_sleep();  // what is under way may be for this thread to do
-    runner_->run_posted();
-    is_late = !park(drained_, seen, until);
-  }
-  return is_drained();
+bool pool_core::is_drained() noexcept {
+  return locked([this] { return state_->is_drained(); });
 }
 
 void pool_core::let_go() noexcept {
   if (is_foreign()) {
     return;
   }
+  (void)end(deadline::after(settings_.close_timeout));
   call_before_sleep();
   runner_->stop();
   locked([this] { forget_group_ = nullptr; });  // the table ends with the pool

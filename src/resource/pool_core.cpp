@@ -50,10 +50,7 @@ void call_before_sleep() noexcept {
 
 pool_core::pool_core(pool_settings settings, slot_maker make, group_forgetter forget, void* pool)
     : settings_(std::move(settings)),
-      state_(std::make_unique<pool_state>(
-          settings_, this, make,
-          settings_.has_threads() ? runner_kind::threads : runner_kind::manual,
-          std::random_device{}())),
+      state_(std::make_unique<pool_state>(settings_, this, make, std::random_device{}())),
       gate_(&state_->gate),
       runner_(std::make_unique<task_runner>(*this, settings_.has_threads())),
       forget_group_(forget),
@@ -114,9 +111,7 @@ void pool_core::run(effects& out, bool by_pool) noexcept {
   }
   call_all(out.call);
   if (out.drained) {
-    // relaxed: the mutex orders it; a thread that sleeps on it looks again
-    drained_.fetch_add(1, std::memory_order_relaxed);
-    unpark(&drained_);
+    runner_->wake_closing();
     std::shared_ptr<pool_core> last;
     locked([&] { last = std::move(self_); });
   }

@@ -287,7 +287,7 @@ void pool_state::check_stale(slot_group& group) noexcept {
 
 /// Hands a waiter an idle resource that it validates itself.
 bool pool_state::gives_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
-  const bool needs_no_answer = runner_ == runner_kind::manual;
+  const bool needs_no_answer = !settings_.has_threads();
   const bool is_alone = group.queue.size() == 1 && waiter.has_time && group.checking == 0;
   if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
     return false;
@@ -353,8 +353,7 @@ void pool_state::update(slot_group& group) noexcept {
 /// In a pool without threads the first thread that waits sees to what is due.
 void pool_state::call_planner(slot_group& group, nanos due) noexcept {
   due = std::min(due, group.young != 0 ? young_.next() : never);
-  acquire_waiter* waiter =
-      runner_ == runner_kind::manual && due != never ? group.queue.first() : nullptr;
+  acquire_waiter* waiter = !settings_.has_threads() && due != never ? group.queue.first() : nullptr;
   while (waiter != nullptr && waiter->is_callback()) {
     waiter = wait_queue::after(*waiter);
   }
@@ -367,7 +366,7 @@ void pool_state::call_planner(slot_group& group, nanos due) noexcept {
 /// is reached, ends what was not used for longest.
 void pool_state::feed() noexcept {
   while (slot_group* const group = room_.next()) {
-    if (runner_ == runner_kind::manual && out_->is_full()) {
+    if (!settings_.has_threads() && out_->is_full()) {
       settle_later(*group);  // the thread that is to create could not be woken
       break;
     }
@@ -416,7 +415,7 @@ bool pool_state::begin_create(slot_group& group) noexcept {
 
 bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
   bool is_taken = false;
-  while (!is_taken && runner_ == runner_kind::manual && !suspended_ && !out_->is_full()) {
+  while (!is_taken && !settings_.has_threads() && !suspended_ && !out_->is_full()) {
     acquire_waiter* const waiter = first_open(group);
     if (waiter == nullptr || waiter->is_callback()) {
       return false;
@@ -568,13 +567,10 @@ void pool_state::refuse_all(slot_group& group) noexcept {
 }
 
 void pool_state::count_failure(slot_group& group, acquire_failure cause) noexcept {
-  if (cause == acquire_failure::timed_out) {
-    ++group.totals.timed_out;
-  } else if (cause == acquire_failure::cancelled) {
-    ++group.totals.cancelled;
-  } else {
-    ++group.totals.refused;
-  }
+  resource_pool_stats& all = group.totals;
+  ++(cause == acquire_failure::timed_out   ? all.timed_out
+     : cause == acquire_failure::cancelled ? all.cancelled
+                                           : all.refused);
 }
 
 /// Nothing can be made for a while, and no resource can come back.

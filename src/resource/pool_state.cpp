@@ -18,13 +18,12 @@ std::uint32_t most_of(const pool_settings& settings) noexcept {
 }  // namespace
 
 pool_state::pool_state(const pool_settings& settings, pool_core* core, slot_maker make,
-                       runner_kind runner, std::uint32_t seed)
+                       std::uint32_t seed)
     : table(make, most_of(settings)),
       gate(settings.life, settings.max_total),
       monitor(settings.slow_after, settings.leak_after),
       settings_(settings),
       core_(core),
-      runner_(runner),
       has_groups_(settings.max_total != 0),
       room_(most_of(settings), has_groups_),
       random_(seed) {}
@@ -147,7 +146,7 @@ void pool_state::on_acquire(acquire_waiter& waiter, bool again) noexcept {
 
 void pool_state::on_look(acquire_waiter& waiter) noexcept {
   waiter.is_called = false;
-  if (runner_ == runner_kind::manual) {
+  if (!settings_.has_threads()) {
     go_on();  // no other thread may come by
   }
   if (wait_queue::contains(waiter)) {
@@ -297,7 +296,7 @@ void pool_state::on_tick(nanos age) noexcept {
   now_.age = std::max(now_.age, age);
   gate.advance(now_.age);
   is_ticking_ = true;
-  if (runner_ == runner_kind::manual) {
+  if (!settings_.has_threads()) {
     for_each_group([this](slot_group& group) { settle_later(group); });
   }
   if (now_.real >= next_sweep_ || now_.age >= next_age_) {

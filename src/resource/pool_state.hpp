@@ -25,12 +25,6 @@ struct moment {
   nanos age = 0;   ///< the pool's clock: ages of resources
 };
 
-/// What runs tasks.
-enum class runner_kind : std::uint8_t {
-  threads,  ///< of the pool
-  manual    ///< `tick`, and threads that wait
-};
-
 /// Events go in, each between `begin`, which tells the time and where to note what is to be done,
 /// and `finish`. The caller holds the pool's mutex from `begin` to `finish`, and runs the effects
 /// without it. No event blocks, throws, reads a clock or calls users.
@@ -45,8 +39,7 @@ enum class runner_kind : std::uint8_t {
 class pool_state {
  public:
   /// `seed` decides the jitter. Throws std::bad_alloc.
-  pool_state(const pool_settings& settings, pool_core* core, slot_maker make, runner_kind runner,
-             std::uint32_t seed);
+  pool_state(const pool_settings& settings, pool_core* core, slot_maker make, std::uint32_t seed);
   ~pool_state() = default;
   pool_state(const pool_state&) = delete;
   pool_state& operator=(const pool_state&) = delete;
@@ -197,9 +190,7 @@ class pool_state {
   void feed() noexcept;
   [[nodiscard]] bool begin_create(slot_group& group) noexcept;
   /// Without threads only a tick does.
-  [[nodiscard]] bool makes_ahead() const noexcept {
-    return runner_ == runner_kind::threads || is_ticking_;
-  }
+  [[nodiscard]] bool makes_ahead() const noexcept { return settings_.has_threads() || is_ticking_; }
   [[nodiscard]] bool is_for_waiter(slot_group& group, pool_slot& slot) noexcept;
   [[nodiscard]] bool evict() noexcept;
   void set_flags(slot_group& group) const noexcept;
@@ -214,7 +205,6 @@ class pool_state {
 
   const pool_settings& settings_;
   pool_core* core_;
-  const runner_kind runner_;
   const bool has_groups_;
   capacity room_;
   std::vector<std::unique_ptr<slot_group>> groups_;

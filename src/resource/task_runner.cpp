@@ -58,11 +58,13 @@ std::size_t task_runner::busy() noexcept {
 
 std::size_t task_runner::wait_until_idle(const deadline& until) noexcept {
   for (bool in_time = true; in_time;) {
-    // relaxed: the mutex orders it
+    // relaxed: the mutexes order it
     const std::uint32_t seen = finished_.load(std::memory_order_relaxed);
-    if (busy() == 0) {
+    if (core_.is_drained() && busy() == 0) {
       return 0;
     }
+    call_before_sleep();  // what is under way may be for this thread to do
+    run_posted();
     in_time = park(finished_, seen, until);
   }
   return busy();

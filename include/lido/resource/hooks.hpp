@@ -77,7 +77,9 @@ class typed_pool_slot : public pool_slot {
 template <class R>
 std::unique_ptr<pool_slot_block> make_slots(std::uint32_t size) {
   const std::shared_ptr<typed_pool_slot<R>[]> slots(new typed_pool_slot<R>[size]);
-  return std::make_unique<pool_slot_block>(slots, slots.get(), sizeof(typed_pool_slot<R>), size);
+  pool_slot* const first = slots.get();
+  return std::unique_ptr<pool_slot_block>(
+      new pool_slot_block{slots, first, sizeof(typed_pool_slot<R>), size});
 }
 
 /// The hooks of a pool, or of one key: keys share their factory.

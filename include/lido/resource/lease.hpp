@@ -136,9 +136,9 @@ class [[nodiscard]] acquire_result {
   [[nodiscard]] acquire_failure failure() const noexcept { return cause_; }
   /// As an exception, with the numbers of the pool. Throws std::bad_alloc. Requires: as above.
   [[nodiscard]] acquire_error error() const {
-    acquire_error::details none;
-    none.cause = cause_;
-    return why_ != nullptr ? acquire_error(why_) : acquire_error(std::move(none));
+    const auto none = std::make_shared<acquire_error::details>();
+    none->cause = cause_;
+    return acquire_error(why_ != nullptr ? why_ : none);
   }
   /// The lease, which the result has no more; throws `error()` if there is none.
   [[nodiscard]] lease_type value() {

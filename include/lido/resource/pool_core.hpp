@@ -139,9 +139,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void close_async(const deadline& until, close_completion done);
   /// Until so many resources are idle. False: the time is up first.
   [[nodiscard]] bool wait_until_idle(std::size_t count, const deadline& until);
-  /// A close without the report, which takes memory. Returns what is still under way.
-  std::size_t end(const deadline& until) noexcept;
-  /// The end of the pool: leases that are still out belong to themselves.
+  /// The end of the pool, after a close: leases that are still out belong to themselves.
   void let_go() noexcept;
 
   // ---- numbers ----------------------------------------------------------------------------------
@@ -199,7 +197,10 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void release_slow(const slot_grant& grant, bool unwound) noexcept;
   [[nodiscard]] bool is_reset_by_pool(pool_slot& slot) const noexcept;
   void discard_as(pool_slot& slot, destroy_reason why) noexcept;
-  [[nodiscard]] bool wait_until_drained(const deadline& until) noexcept;
+  /// A close without the report, which takes memory. Returns what is still under way.
+  std::size_t end(const deadline& until) noexcept;
+  /// It is closed, and has no resource.
+  [[nodiscard]] bool is_drained() noexcept;
 
   const pool_settings settings_;
   counted_mutex mutex_;
@@ -208,7 +209,6 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   idle_cache* main_ = nullptr;
   std::unique_ptr<task_runner> runner_;
   atomic<bool> foreign_{false};                            // in a process made by fork
-  atomic<std::uint32_t> drained_{0};                       // changes when a closed pool is empty
   std::vector<std::shared_ptr<factory_hooks>> old_hooks_;  // under resizing_
   group_forgetter forget_group_;                           // null once the pool has ended
   void* pool_;

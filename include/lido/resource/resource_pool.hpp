@@ -62,7 +62,6 @@ class pool_controls {
   ~pool_controls() = default;  // not `end`: a constructor may fail before the core has started
   /// First of all in a pool's destructor.
   void end() noexcept {
-    (void)core_->end(deadline::after(core_->settings().close_timeout));
     core_->let_go();
     core_.reset();
   }

@@ -16,7 +16,7 @@
 #include "lido/debug/place.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/factory.hpp"
-#include "lido/resource/limits.hpp"
+#include "lido/resource/options.hpp"
 
 namespace lido::detail {
 
@@ -288,31 +288,18 @@ static_assert(sizeof(slot_grant) <= 16);
 
 /// Slots that were made together. They lie as far apart as those of their R, which this class does
 /// not know.
-class pool_slot_block {
- public:
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast)
-  pool_slot_block(std::shared_ptr<void> all, pool_slot* first, std::size_t stride,
-                  std::uint32_t size) noexcept
-      : all_(std::move(all)),
-        first_(reinterpret_cast<std::byte*>(first)),
-        stride_(stride),
-        size_(size) {}
-
+struct pool_slot_block {
   [[nodiscard]] pool_slot& operator[](std::uint32_t index) const noexcept {
-    return *reinterpret_cast<pool_slot*>(first_ + stride_ * index);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+    return *reinterpret_cast<pool_slot*>(static_cast<std::byte*>(first) + stride * index);
   }
-  // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
-  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 
- private:
-  friend class pool_slot_table;
-
-  std::shared_ptr<void> all_;
-  std::byte* first_;
-  std::size_t stride_;
-  std::uint32_t size_;
-  atomic<pool_slot_block*> next_{nullptr};
-  std::unique_ptr<pool_slot_block> owned_;
+  std::shared_ptr<void> all;
+  void* first;  ///< a pool_slot
+  std::size_t stride;
+  std::uint32_t size;
+  atomic<pool_slot_block*> next{nullptr};
+  std::unique_ptr<pool_slot_block> owned = {};
 };
 
 /// Makes a block of so many slots of one R. Throws std::bad_alloc.
@@ -339,16 +326,16 @@ class pool_slot_table {
       return;
     }
     // Lowest on top, so that a small load keeps to low slots.
-    for (std::uint32_t i = block->size(); i-- > 0;) {
+    for (std::uint32_t i = block->size; i-- > 0;) {
       (*block)[i].number = size_ + i;
       put_empty((*block)[i]);
     }
-    size_ += block->size();
-    std::unique_ptr<pool_slot_block>& end = last_ != nullptr ? last_->owned_ : first_;
+    size_ += block->size;
+    std::unique_ptr<pool_slot_block>& end = last_ != nullptr ? last_->owned : first_;
     end = std::move(block);
     if (last_ != nullptr) {
       // (3) - this release-store synchronizes-with the acquire-load (4)
-      last_->next_.store(end.get(), std::memory_order_release);
+      last_->next.store(end.get(), std::memory_order_release);
     }
     last_ = end.get();
   }
@@ -368,13 +355,11 @@ class pool_slot_table {
   [[nodiscard]] pool_slot* find(const F& f) const {
     for (pool_slot_block* block = first_.get(); block != nullptr;
          // (4) - this acquire-load synchronizes-with the release-store (3), so slots are visible
-         block = block->next_.load(std::memory_order_acquire)) {
-      std::uint32_t i = 0;
-      while (i < block->size() && !f((*block)[i])) {
-        ++i;
-      }
-      if (i < block->size()) {
-        return &(*block)[i];
+         block = block->next.load(std::memory_order_acquire)) {
+      for (std::uint32_t i = 0; i < block->size; ++i) {
+        if (f((*block)[i])) {
+          return &(*block)[i];
+        }
       }
     }
     return nullptr;

@@ -24,6 +24,7 @@ detail::pool_settings settings_of(const pool_setup& how) {
   detail::pool_settings settings(how.options);
   settings.max_total = how.max_total;
   settings.is_barging = how.is_barging;
+  settings.maintenance = how.runner;
   settings.prefer_same_key_for = how.prefer_same_key_ms * one_ms;
   return settings;
 }
@@ -88,7 +89,7 @@ kernel_driver::kernel_driver(const pool_setup& how)
       max_total_(how.max_total != 0
                      ? how.max_total
                      : static_cast<std::uint32_t>(settings_.max_size + settings_.reserve)),
-      pool_(settings_, nullptr, &detail::make_slots<int>, how.runner, /*seed=*/1) {
+      pool_(settings_, nullptr, &detail::make_slots<int>, /*seed=*/1) {
   pool_.gate.advance(now_.age);
   if (how.max_total == 0) {
     add_group({.max_size = static_cast<std::uint32_t>(settings_.max_size),

@@ -66,7 +66,7 @@ using happenings = std::vector<happening>;
 struct pool_setup {
   resource_pool_options options{};
   std::uint32_t max_total = 0;  ///< of a pool with groups
-  detail::runner_kind runner = detail::runner_kind::threads;
+  lido::maintenance runner = lido::maintenance::background;
   bool is_barging = false;
   int prefer_same_key_ms = 0;
   bool validates = false;
