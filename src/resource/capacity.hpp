@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "effects.hpp"
 #include "lido/resource/deadline_heap.hpp"

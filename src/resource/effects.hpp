@@ -91,6 +91,10 @@ class wait_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  /// Urgent ones, if the first is.
+  [[nodiscard]] std::uint32_t urgent() const noexcept {
+    return first_ != nullptr && first_->is_urgent ? urgent_ : 0;
+  }
   [[nodiscard]] acquire_waiter* first() const noexcept { return first_; }
   [[nodiscard]] static acquire_waiter* after(const acquire_waiter& waiter) noexcept {
     return waiter.next_;
@@ -106,23 +110,16 @@ class wait_queue {
     (next != nullptr ? next->previous_ : last_) = &waiter;
     waiter.linked_ = true;
     ++size_;
+    urgent_ += waiter.is_urgent ? 1 : 0;
   }
   void push_back(acquire_waiter& waiter) noexcept { insert(waiter, nullptr); }
-  /// The urgent ones, up to `most`.
-  [[nodiscard]] std::uint32_t count_urgent(std::uint32_t most) const noexcept {
-    std::uint32_t found = 0;
-    for (const acquire_waiter* one = first_; one != nullptr && one->is_urgent && found != most;
-         one = one->next_) {
-      ++found;
-    }
-    return found;
-  }
   /// Requires: it is in this list.
   void remove(acquire_waiter& waiter) noexcept {
     (waiter.previous_ != nullptr ? waiter.previous_->next_ : first_) = waiter.next_;
     (waiter.next_ != nullptr ? waiter.next_->previous_ : last_) = waiter.previous_;
     waiter.linked_ = false;
     --size_;
+    urgent_ -= waiter.is_urgent ? 1 : 0;
   }
   void append(wait_queue& other) noexcept {
     while (acquire_waiter* const waiter = other.pop_front()) {
@@ -142,6 +139,7 @@ class wait_queue {
   acquire_waiter* first_ = nullptr;
   acquire_waiter* last_ = nullptr;
   std::uint32_t size_ = 0;
+  std::uint32_t urgent_ = 0;
 };
 
 /// Those of all groups, the earliest deadline first.
@@ -177,8 +175,7 @@ class slot_queue {
 
 /// A lease that is out for long, or has come back after all.
 struct lease_report {
-  pool_event::kind what;
-  lease_info lease;
+  pool_event event;
   std::shared_ptr<const std::string> pool;  ///< with the key; null without keys
 };
 

@@ -38,7 +38,12 @@ class task_runner {
   /// The pool must be ticked at that time, in real time, or before.
   void plan(nanos at) noexcept;
   /// Runs what was posted, in a pool without threads.
-  void run_posted() noexcept;
+  void run_posted() noexcept {
+    if (!has_threads_) {
+      lock guard(mutex_);
+      run_alone(guard);
+    }
+  }
   /// Until the pool is drained and no task is under way, or the time is up. Returns how many tasks
   /// are left.
   [[nodiscard]] std::size_t wait_until_idle(const deadline& until) noexcept;
@@ -52,7 +57,10 @@ class task_runner {
   [[nodiscard]] bool has_work() const noexcept {
     return !pending_.start.empty() || !pending_.call.empty() || !pending_.tell.empty();
   }
-  [[nodiscard]] std::size_t busy() noexcept;
+  [[nodiscard]] std::size_t busy() noexcept {
+    const std::lock_guard guard(mutex_);
+    return busy_ + (has_threads_ && has_work() ? 1 : 0);
+  }
   void keep_time() noexcept;
   void work(std::size_t place, std::shared_ptr<pool_core>&& alive) noexcept;
   void run_alone(lock& guard) noexcept;

@@ -1,10 +1,8 @@
 // What is done to a pool as a whole, and what it says about itself.
-#include <algorithm>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "../concurrency/uncancelled.hpp"
 #include "lido/base/error.hpp"
 #include "pool_apply.hpp"
 
@@ -212,12 +210,6 @@ void pool_core::remove_unused_groups() noexcept {
 }
 
 // ---- numbers ------------------------------------------------------------------------------------
-
-resource_pool_stats pool_core::stats() {
-  resource_pool_stats found;
-  for_each_stats([&found](const void* /*key*/, const resource_pool_stats& one) { found = one; });
-  return found;
-}
 
 void pool_core::for_each_stats(
     const std::function<void(const void* key, const resource_pool_stats&)>& f) {

@@ -103,11 +103,8 @@ void pool_core::run(effects& out, bool by_pool) noexcept {
       runner_->post(out, by_pool);
     }
   } while (has_next(out));
-  for (const lease_report& report : std::exchange(out.tell, {})) {
-    try {
-      tell({.what = report.what, .leases = {report.lease}}, report.pool);
-    } catch (const std::bad_alloc&) {  // no memory for a report
-    }
+  for (lease_report& report : std::exchange(out.tell, {})) {
+    tell(std::move(report.event), report.pool);
   }
   call_all(out.call);
   if (out.drained) {

@@ -9,27 +9,6 @@ namespace lido::detail {
 
 // ---- slots --------------------------------------------------------------------------------------
 
-/// A slot that is idle, or in use without a mark, has its bit, and its place in the order of use.
-void pool_state::list(pool_slot& slot) noexcept {
-  idle_cache::set_maybe_idle(slot, /*on=*/true);
-  if (has_groups_ && !slots_by_time::contains(slot)) {
-    used_.push(slot, slot.last_used.get());
-  }
-}
-
-void pool_state::unlist(pool_slot& slot) noexcept {
-  idle_cache::set_maybe_idle(slot, /*on=*/false);
-  used_.remove(slot);
-}
-
-bool pool_state::needs_validation(const slot_group& group, const pool_slot& slot) const noexcept {
-  return !slot.is_fresh(now_.age, group.epoch()) && slot.maker->can_validate();
-}
-
-destroy_reason pool_state::why_over(const pool_slot& slot) const noexcept {
-  return now_.age >= slot.expires.get() ? destroy_reason::too_old : destroy_reason::flushed;
-}
-
 /// True: it was idle and needs no look, and is in use from now on. What is over ends, and the
 /// release of what is in use will take the slow path.
 bool pool_state::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
@@ -130,12 +109,6 @@ void pool_state::take_back(slot_group& group, pool_slot& slot) noexcept {
   }
 }
 
-void pool_state::make_idle(pool_slot& slot) noexcept {
-  slot.note_receiver(0);
-  (void)slot.move(resource_state::idle);
-  list(slot);
-}
-
 /// Of a slot that the caller owns, in use or checking.
 void pool_state::close_slot(slot_group& group, pool_slot& slot, destroy_reason why) noexcept {
   unlist(slot);
@@ -219,18 +192,6 @@ void pool_state::settle(slot_group& group, bool force) noexcept {
   if (unsettled_.first() == nullptr) {
     feed();  // otherwise nothing is taken from groups that have not served their waiters
   }
-}
-
-void pool_state::settle_later(slot_group& group) noexcept {
-  if (!unsettled_groups::contains(group)) {
-    unsettled_.push(group, group.queue.empty() ? capacity::no_waiter : group.queue.first()->order);
-  }
-}
-
-/// The group of the slot, to be settled at the end of the event.
-slot_group& pool_state::settle_after(const pool_slot& slot) noexcept {
-  settle_later(group_of(slot));
-  return group_of(slot);
 }
 
 /// Gives idle resources to waiters.
@@ -322,7 +283,7 @@ void pool_state::update(slot_group& group) noexcept {
   const std::uint32_t min_idle = makes_ahead() ? group.limits.min_idle : 0;
   const bool waits = group.retry.waits(now_.real);
   const auto reserve = static_cast<std::uint32_t>(settings_.reserve);
-  const std::uint32_t urgent = group.queue.count_urgent(reserve);
+  const std::uint32_t urgent = std::min(group.queue.urgent(), reserve);
   const std::uint32_t under_way = group.creating - group.outdated - group.kept;
   const std::uint32_t beyond = less(less(group.live, group.limits.max_size), under_way);
   const std::uint32_t extra = urgent == 0 ? 0 : std::min(reserve, urgent + beyond);
@@ -457,16 +418,6 @@ void pool_state::set_flags(slot_group& group) const noexcept {
                   (has_waiters || group.has_surplus() ? slow_path_flags::report : 0U));
 }
 
-void pool_state::set_gate() noexcept {
-  gate.flags.set((closed_ || suspended_ ? slow_path_flags::hold : 0U) |
-                 (closed_ ? slow_path_flags::report : 0U));
-}
-
-double pool_state::draw() noexcept {
-  return static_cast<double>(random_() - std::minstd_rand::min()) /
-         static_cast<double>(std::minstd_rand::max() - std::minstd_rand::min() + 1);
-}
-
 // ---- waiters ------------------------------------------------------------------------------------
 
 void pool_state::link(acquire_waiter& waiter, bool first) noexcept {
@@ -564,26 +515,6 @@ void pool_state::refuse_all(slot_group& group) noexcept {
   if (!group.queue.empty()) {
     settle_later(group);
   }
-}
-
-void pool_state::count_failure(slot_group& group, acquire_failure cause) noexcept {
-  resource_pool_stats& all = group.totals;
-  ++(cause == acquire_failure::timed_out   ? all.timed_out
-     : cause == acquire_failure::cancelled ? all.cancelled
-                                           : all.refused);
-}
-
-/// Nothing can be made for a while, and no resource can come back.
-bool pool_state::is_hopeless(const slot_group& group) const noexcept {
-  return group.retry.is_hopeless(now_.real) && group.live == group.outdated;
-}
-
-/// A waiter for whom a resource is being made or validated is not one too many.
-bool pool_state::has_too_many(const slot_group& group) const noexcept {
-  const std::size_t waiters = group.queue.size();
-  return waiters > settings_.max_waiters &&
-         waiters - settings_.max_waiters >
-             group.young + group.creating - group.kept - group.outdated;
 }
 
 /// The first waiter that still waits. Those that have ended, or whose time is up, leave the queue.

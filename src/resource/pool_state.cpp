@@ -79,11 +79,6 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
   return *groups_.back();
 }
 
-bool pool_state::can_remove(const slot_group& group) const noexcept {
-  return group.live == 0 && group.queue.empty() && group.leaving == 0 &&
-         !group.retry.waits(now_.real) && !unsettled_groups::contains(group);
-}
-
 void pool_state::remove_group(slot_group& group) noexcept {
   room_.forget(group);
   timers_.remove(group);
@@ -167,18 +162,6 @@ void pool_state::on_left(acquire_waiter& waiter) noexcept {
   settle(group);  // others can have what it was called for
 }
 
-void pool_state::on_refused(acquire_waiter& waiter, acquire_failure cause) noexcept {
-  settle_later(*waiter.group);  // others can have what it was called for
-  refuse(waiter, cause);
-}
-
-void pool_state::on_hold_and_wait(acquire_waiter& waiter) noexcept {
-  waiter.holds = true;
-  if (wait_queue::contains(waiter) && is_deadlock(*waiter.group)) {
-    refuse(waiter, acquire_failure::self_deadlock);
-  }
-}
-
 void pool_state::on_returning(pool_slot& slot, bool& ended) noexcept {
   report_return(slot);
   ended = close_if_over(group_of(slot), slot);
@@ -203,11 +186,6 @@ void pool_state::on_released(pool_slot& slot, bool resets) noexcept {
   }
 }
 
-void pool_state::on_discarded(pool_slot& slot, destroy_reason why) noexcept {
-  report_return(slot);
-  close_slot(settle_after(slot), slot, why);
-}
-
 void pool_state::on_detached(pool_slot& slot) noexcept {
   slot_group& group = settle_after(slot);
   report_return(slot);
@@ -215,11 +193,6 @@ void pool_state::on_detached(pool_slot& slot) noexcept {
   group.totals.uses += slot.uses.get();
   unlist(slot);
   empty_slot(group, slot);
-}
-
-void pool_state::on_idle(slot_group& group) noexcept {
-  shrink(group);
-  settle(group);
 }
 
 void pool_state::on_destroyed(pool_slot& slot) noexcept {
@@ -305,13 +278,6 @@ void pool_state::on_tick(nanos age) noexcept {
   go_on();
 }
 
-void pool_state::on_more() noexcept {
-  if (sweep_from_ != 0) {
-    sweep();
-  }
-  go_on();
-}
-
 /// Ends what is due, of all groups, and says whether there is more.
 void pool_state::go_on() noexcept {
   while (deadlines_.next() <= now_.real && !out_->is_full()) {
@@ -324,15 +290,6 @@ void pool_state::go_on() noexcept {
     timers_.remove(*timers_.first());
   }
   out_->more = sweep_from_ != 0 || deadlines_.next() <= now_.real;
-}
-
-nanos pool_state::next_look() const noexcept {
-  return std::min(next_sweep_, next_timer());
-}
-
-nanos pool_state::next_timer() const noexcept {
-  const nanos answer = deadlines_.first() != nullptr ? young_.next() : never;
-  return std::min({deadlines_.next(), timers_.next(), answer});
 }
 
 /// Looks at a part of all slots, the next part the next time: under one lock it takes a millisecond
@@ -410,18 +367,13 @@ void pool_state::report_lease(pool_slot& slot) noexcept {
   tell(due == 2 ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, slot);
 }
 
-void pool_state::report_return(pool_slot& slot) noexcept {
-  if (std::exchange(slot.record.reported, std::uint8_t{0}) != 0) {
-    tell(pool_event::kind::returned_after_all, slot);
-  }
-}
-
 void pool_state::tell(pool_event::kind what, const pool_slot& slot) noexcept {
   try {
-    out_->tell.push_back({what, info_of(slot, now_.age), group_of(slot).name});
+    lease_info lease = info_of(slot, now_.age);
     if (const auto& key = group_of(slot).text) {
-      out_->tell.back().lease.key = *key;
+      lease.key = *key;
     }
+    out_->tell.push_back({{.what = what, .leases = {std::move(lease)}}, group_of(slot).name});
   } catch (...) {  // no memory for a report, which a release must not fail for
   }
 }
@@ -436,12 +388,6 @@ void pool_state::on_limits(slot_group& group, const group_limits& limits,
   shrink(group);
   end_deadlock(group);
   settle(group);
-}
-
-void pool_state::on_suspended(bool suspended) noexcept {
-  suspended_ = suspended;
-  set_gate();
-  for_each_group([this](slot_group& group) { settle_later(group); });
 }
 
 void pool_state::on_flush(slot_group& group) noexcept {

@@ -1,9 +1,7 @@
 // What runs the tasks of a pool: its threads, of which one keeps time, or calls of `tick`.
 #include <algorithm>
 #include <chrono>
-#include <new>
-#include <system_error>
-#include <utility>
+#include <exception>
 
 #include "../concurrency/uncancelled.hpp"
 #include "lido/base/tuning.hpp"
@@ -42,18 +40,6 @@ void task_runner::plan(nanos at) noexcept {
     planned_.store(at, std::memory_order_relaxed);
     wake(timer_);
   }
-}
-
-void task_runner::run_posted() noexcept {
-  if (!has_threads_) {
-    lock guard(mutex_);
-    run_alone(guard);
-  }
-}
-
-std::size_t task_runner::busy() noexcept {
-  const std::lock_guard guard(mutex_);
-  return busy_ + (has_threads_ && has_work() ? 1 : 0);
 }
 
 std::size_t task_runner::wait_until_idle(const deadline& until) noexcept {
@@ -207,8 +193,7 @@ void task_runner::start_worker(bool beyond) noexcept {
       threads_[place] = std::thread(&task_runner::work, this, place, core_.shared_from_this());
       ++workers_;
       return;
-    } catch (const std::system_error&) {
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {  // neither a thread nor memory
     }
   }
   if (stuck_at_ == never) {

@@ -17,48 +17,32 @@
 #include <utility>
 
 #if defined(LIDO_STANDALONE_ASIO)
-
-#include <asio/associated_executor.hpp>
-#include <asio/async_result.hpp>
-#include <asio/execution.hpp>
-#include <asio/execution_context.hpp>
-#include <asio/executor_work_guard.hpp>
-#include <asio/post.hpp>
-#include <asio/query.hpp>
-#include <asio/strand.hpp>
-#include <asio/use_awaitable.hpp>
-#if __has_include(<asio/associated_cancellation_slot.hpp>)
-#include <asio/associated_cancellation_slot.hpp>
-#define LIDO_ASIO_HAS_CANCELLATION
-#endif
-#if defined(ASIO_HAS_CO_AWAIT)
-#define LIDO_ASIO_HAS_COROUTINES
-#endif
 #define LIDO_ASIO ::asio
+#define LIDO_ASIO_HEADER(name) <asio/name.hpp>
 #define LIDO_ASIO_NAMESPACE standalone_asio
-
 #else
+#define LIDO_ASIO ::boost::asio
+#define LIDO_ASIO_HEADER(name) <boost/asio/name.hpp>
+#define LIDO_ASIO_NAMESPACE boost_asio
+#endif
 
-#include <boost/asio/associated_executor.hpp>
-#include <boost/asio/async_result.hpp>
-#include <boost/asio/execution.hpp>
-#include <boost/asio/execution_context.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/query.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#if __has_include(<boost/asio/associated_cancellation_slot.hpp>)
-#include <boost/asio/associated_cancellation_slot.hpp>
+#include LIDO_ASIO_HEADER(associated_executor)
+#include LIDO_ASIO_HEADER(async_result)
+#include LIDO_ASIO_HEADER(execution)
+#include LIDO_ASIO_HEADER(execution_context)
+#include LIDO_ASIO_HEADER(executor_work_guard)
+#include LIDO_ASIO_HEADER(post)
+#include LIDO_ASIO_HEADER(query)
+#include LIDO_ASIO_HEADER(strand)
+#include LIDO_ASIO_HEADER(use_awaitable)
+#if __has_include(LIDO_ASIO_HEADER(associated_cancellation_slot))
+#include LIDO_ASIO_HEADER(associated_cancellation_slot)
 #define LIDO_ASIO_HAS_CANCELLATION
 #endif
-#if defined(BOOST_ASIO_HAS_CO_AWAIT)
+#if defined(ASIO_HAS_CO_AWAIT) || defined(BOOST_ASIO_HAS_CO_AWAIT)
 #define LIDO_ASIO_HAS_COROUTINES
 #endif
-#define LIDO_ASIO ::boost::asio
-#define LIDO_ASIO_NAMESPACE boost_asio
-
-#endif
+#undef LIDO_ASIO_HEADER
 
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/lease.hpp"

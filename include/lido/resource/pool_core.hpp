@@ -2,7 +2,6 @@
 /// Internal. A resource pool without its R: takes the lock, tells the kernel, runs the effects.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -146,7 +145,11 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
 
   [[nodiscard]] const pool_settings& settings() const noexcept { return settings_; }
   /// Of a pool without keys.
-  [[nodiscard]] resource_pool_stats stats();
+  [[nodiscard]] resource_pool_stats stats() {
+    resource_pool_stats found;
+    for_each_stats([&found](const void* /*key*/, const resource_pool_stats& one) { found = one; });
+    return found;
+  }
   /// Of each group, with its key; under the mutex. One look at each slot.
   void for_each_stats(const std::function<void(const void* key, const resource_pool_stats&)>& f);
   /// Throws std::bad_alloc.

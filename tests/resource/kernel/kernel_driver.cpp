@@ -552,10 +552,11 @@ void kernel_driver::read_slots(effects& out, happenings& all) {
   }
   for (const detail::lease_report& report : out.tell) {
     using told = pool_event::kind;
-    all.push_back({.what = report.what == told::slow_lease       ? happening::kind::slow
-                           : report.what == told::suspected_leak ? happening::kind::leak
-                                                                 : happening::kind::returned,
-                   .slot = report.lease.resource.place});
+    const told what = report.event.what;
+    all.push_back({.what = what == told::slow_lease       ? happening::kind::slow
+                           : what == told::suspected_leak ? happening::kind::leak
+                                                          : happening::kind::returned,
+                   .slot = report.event.leases.front().resource.place});
   }
   if (out.drained) {
     all.push_back({.what = happening::kind::drained});
