@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lido/concurrency/parking.hpp"
 #include "lido/connect/dial.hpp"
-#include "lido/resource/limits.hpp"
 
 namespace lido {
 
@@ -28,7 +28,7 @@ constexpr const char* forget_session =
     "CLOSE ALL;SET SESSION AUTHORIZATION DEFAULT;RESET ALL;RESET ROLE;DEALLOCATE ALL;UNLISTEN *;"
     "SELECT pg_catalog.pg_advisory_unlock_all();DISCARD PLANS;DISCARD TEMP;DISCARD SEQUENCES";
 
-/// Refused for good: class 28, invalid authorization, or 3D, invalid catalog name, which verbose
+/// Refused for ever: class 28, invalid authorization, or 3D, invalid catalog name, which verbose
 /// messages of libpq give: "FATAL:  28P01: ". PgBouncer says 08P01 and words. Of several tries,
 /// with and without encryption, one that may pass is worth another.
 bool is_refusal(const std::string& message) {
@@ -87,8 +87,8 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-/// The settings for one address after the other. libpq would look names up without regard to time,
-/// begin with the same address each time, and give a silent one all the time there is.
+/// The settings for one address after the other. libpq would look names up without regard to time.
+/// It would begin with the same address each time, and give a silent one all the time there is.
 std::vector<settings> places_of(settings& all, const create_context& limit, std::string& told) {
   const auto hosts = split(all["host"]);
   const auto ports = split(all["port"]);
@@ -184,8 +184,7 @@ bool run(PGconn* raw, const std::string& commands, const create_context& limit) 
          PQresultStatus(last.get()) <= PGRES_TUPLES_OK;
 }
 
-/// Whether the server was told. libpq connects for
-/// that, without regard to time.
+/// Whether the server was told. libpq connects for that, without regard to time.
 bool cancel(PGconn* raw, const create_context& limit) {
   const std::shared_ptr<PGcancel> request(PQgetCancel(raw), &PQfreeCancel);
   const auto sent = std::make_shared<bool>(false);
@@ -246,7 +245,7 @@ postgres_result postgres_connection::finish(const create_context& limit) {
   postgres_result last;
   int failed = collect(get(), limit, last);
   if (failed == ETIMEDOUT || failed == ECANCELED) {
-    failed = end_query(get(), {detail::clock_after(patience_), {}}, last);
+    failed = end_query(get(), {detail::deadline::after(patience_).moment(), {}}, last);
   }
   if (failed != 0) {
     unfit_ = true;
@@ -303,7 +302,7 @@ bool postgres_factory::reset(postgres_connection& used) const noexcept {
     return false;
   }
   try {
-    const create_context limit{detail::clock_after(target_.reset_timeout), {}};
+    const create_context limit{detail::deadline::after(target_.reset_timeout).moment(), {}};
     std::string commands = is_open ? "ROLLBACK;" : "";
     commands += target_.pooling == postgres_pooling::session ? forget_session : "";
     if (PQsetnonblocking(raw, 0) != 0 || (!commands.empty() && !run(raw, commands, limit))) {
@@ -329,7 +328,8 @@ void postgres_factory::destroy(postgres_connection& ended, destroy_reason /*reas
   try {
     if (PQtransactionStatus(ended.get()) == PQTRANS_ACTIVE) {
       postgres_result last;
-      (void)end_query(ended.get(), {detail::clock_after(std::chrono::seconds(1)), {}}, last);
+      (void)end_query(ended.get(), {detail::deadline::after(std::chrono::seconds(1)).moment(), {}},
+                      last);
     }
   } catch (...) {  // no memory, or no thread: it is closed nevertheless
   }

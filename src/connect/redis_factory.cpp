@@ -13,7 +13,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "lido/resource/limits.hpp"
+#include "lido/concurrency/parking.hpp"
 
 namespace lido {
 
@@ -240,7 +240,7 @@ redis_answer redis_connection::ask(const words& command) {
   changed_ = changed_ || is_among(changing, command[0]);
   const bool was_unfit = std::exchange(unfit_, true) || outlasts_reset(command);
   send(context_.get(), format(command));
-  redis_answer answer = receive(context_.get(), {detail::clock_after(timeout_), {}});
+  redis_answer answer = receive(context_.get(), {detail::deadline::after(timeout_).moment(), {}});
   unfit_ = was_unfit || (answer.is_error && begins_with_any(unfit, answer.text));
   return answer;
 }
@@ -301,7 +301,8 @@ bool redis_factory::reset(redis_connection& used) const noexcept {
     raw->push_cb = used.push_;
 #endif
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    begin(used, {detail::clock_after(target_.command_timeout), {}}, "lido-" + std::to_string(now));
+    begin(used, {detail::deadline::after(target_.command_timeout).moment(), {}},
+          "lido-" + std::to_string(now));
     return detail::let_block(raw->fd) && is_idle(raw);
   } catch (...) {
     return false;

@@ -5,24 +5,21 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "effects.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/stats.hpp"
-#include "wait_queue.hpp"
 
 namespace lido::detail {
 
-/// Exponential backoff with full jitter: a delay is drawn from zero to a limit that doubles with
-/// each failure, so that pools that failed together do not come back together (M. Brooker,
-/// Exponential backoff and jitter, AWS Architecture Blog, 2015). Not thread-safe.
+/// Exponential backoff with full jitter (M. Brooker, AWS Architecture Blog, 2015). A delay is drawn
+/// from zero to a limit that doubles with each failure, so that pools that failed together do not
+/// come back together. Not thread-safe.
 class retry_backoff {
  public:
   retry_backoff(nanos first, nanos longest) noexcept : first_(first), longest_(longest) {}
@@ -38,7 +35,7 @@ class retry_backoff {
   [[nodiscard]] nanos at() const noexcept { return at_; }
   /// The last create failed.
   [[nodiscard]] bool is_failing() const noexcept { return limit_ != 0; }
-  /// The last create failed for good, and the next one is not due.
+  /// The last failure was permanent, and the next create is not due.
   [[nodiscard]] bool is_hopeless(nanos now) const noexcept { return permanent_ && waits(now); }
 
  private:
@@ -82,6 +79,7 @@ class slot_group final : public idle_cache,
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): numbers and lists of the kernel
   std::shared_ptr<factory_hooks> hooks;
+  std::stop_source stop;  ///< of what is under way; asked to stop without the mutex
   group_limits limits;
   retry_backoff retry;
   const std::uint64_t key_hash;
@@ -103,18 +101,22 @@ class slot_group final : public idle_cache,
   bool has_created = false;
   bool has_stale = false;        ///< idle resources that must be validated first were seen
   bool is_overdue = false;       ///< the first waiter was overtaken for long enough
-  std::uint32_t idle_seen = 0;   ///< by the sweep that is under way
+  std::uint32_t idle_seen = 0;   ///< by `count_slots`; the sweep that is under way takes from it
+  std::uint64_t uses_seen = 0;   ///< by `count_slots`, of resources that live
   nanos hungry_from = 0;         ///< since when the first waiter waits that a create is for
   bool is_bounded = false;       ///< in which heap of hungry groups it is
-  std::uint64_t flushed_in = 0;  ///< the last round of flushes of all groups
+  std::uint64_t visited_in = 0;  ///< the last round of visits to all groups
   resource_pool_stats totals;
   std::size_t index = 0;  ///< in the list of all groups
   // NOLINTEND(*-non-private-member-variables-in-classes)
 };
 
-[[nodiscard]] inline slot_group& group_of(const pool_slot& slot) noexcept {
+[[nodiscard]] inline slot_group& group_in(idle_cache& cache) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
-  return static_cast<slot_group&>(*slot.record.cache);
+  return static_cast<slot_group&>(cache);
+}
+[[nodiscard]] inline slot_group& group_of(const pool_slot& slot) noexcept {
+  return group_in(*slot.record.cache);
 }
 
 /// `from - what`, at least 0.

@@ -1,8 +1,6 @@
 // A factory behind virtual calls.
 #include "lido/resource/hooks.hpp"
 
-#include <mutex>
-
 #include "../concurrency/uncancelled.hpp"
 
 namespace lido::detail {
@@ -64,16 +62,6 @@ bool factory_hooks::check(pool_slot& slot, const create_context* context,
 void factory_hooks::destroy(pool_slot& slot, destroy_reason reason) noexcept {
   const uncancelled guard;
   do_destroy(slot, reason);
-}
-
-std::stop_source factory_hooks::stop() const noexcept {
-  const std::lock_guard guard(stop_mutex_);
-  return stop_;
-}
-
-void factory_hooks::swap_stop(std::stop_source& other) noexcept {
-  const std::lock_guard guard(stop_mutex_);
-  stop_.swap(other);
 }
 
 }  // namespace lido::detail

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "lido/resource/limits.hpp"
+#include "lido/resource/options.hpp"
 #include "lido/resource/slot.hpp"
 #include "lido/resource/stats.hpp"
 

@@ -14,7 +14,7 @@
 #include "effects.hpp"
 #include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
-#include "lido/resource/limits.hpp"
+#include "lido/resource/options.hpp"
 #include "lido/resource/pool_core.hpp"
 #include "pool_state.hpp"
 
@@ -38,9 +38,16 @@ class task_runner {
   /// The pool must be ticked at that time, in real time, or before.
   void plan(nanos at) noexcept;
   /// Runs what was posted, in a pool without threads.
-  void run_posted() noexcept;
-  /// Until no task is under way, or the time is up. Returns how many are left.
+  void run_posted() noexcept {
+    if (!has_threads_) {
+      lock guard(mutex_);
+      run_alone(guard);
+    }
+  }
+  /// Until the pool is drained and no task is under way, or the time is up. Returns how many tasks
+  /// are left.
   [[nodiscard]] std::size_t wait_until_idle(const deadline& until) noexcept;
+  void wake_closing() noexcept { wake(finished_); }
   /// Ends the threads. One in a task ends behind it, and is not waited for.
   void stop() noexcept;
 
@@ -50,7 +57,10 @@ class task_runner {
   [[nodiscard]] bool has_work() const noexcept {
     return !pending_.start.empty() || !pending_.call.empty() || !pending_.tell.empty();
   }
-  [[nodiscard]] std::size_t busy() noexcept;
+  [[nodiscard]] std::size_t busy() noexcept {
+    const std::lock_guard guard(mutex_);
+    return busy_ + (has_threads_ && has_work() ? 1 : 0);
+  }
   void keep_time() noexcept;
   void work(std::size_t place, std::shared_ptr<pool_core>&& alive) noexcept;
   void run_alone(lock& guard) noexcept;
@@ -74,37 +84,30 @@ class task_runner {
   atomic<nanos> planned_;
   atomic<std::uint32_t> timer_{0};     // changes when plans do
   atomic<std::uint32_t> work_{0};      // changes when there is work
-  atomic<std::uint32_t> finished_{0};  // changes when a task ends
+  atomic<std::uint32_t> finished_{0};  // changes when a task ends, and when the pool is drained
 };
 
-[[nodiscard]] inline slot_group& group_in(idle_cache& cache) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all caches are groups
-  return static_cast<slot_group&>(cache);
-}
-
+/// Nothing in a process made by fork: the parent's resources are not this process's to end.
 template <class Event>
-effects pool_core::tell_kernel(const Event& event) {
+void pool_core::tell_kernel(const Event& event, effects& out) {
   if (is_foreign()) {
-    return {};  // the parent's resources are not this process's to end
+    return;
   }
   moment now = read_clocks();
-  effects out;
-  nanos next = never;
-  {
-    const std::lock_guard<counted_mutex> guard(mutex_);
+  const nanos next = locked([&] {
     now.age = std::max(now.age, state_->gate.now());
-    state_->begin(now);
+    state_->begin(now, out);
     event(*state_);
-    out = state_->finish();
-    next = state_->next_look();
-  }
+    state_->finish();
+    return state_->next_look();
+  });
   runner_->plan(next);
-  return out;
 }
 
 template <class Event>
 void pool_core::apply(const Event& event) {
-  effects out = tell_kernel(event);
+  effects out;
+  tell_kernel(event, out);
   run(out, /*by_pool=*/false);
 }
 

@@ -1,10 +1,8 @@
 // What is done to a pool as a whole, and what it says about itself.
-#include <algorithm>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "../concurrency/uncancelled.hpp"
 #include "lido/base/error.hpp"
 #include "pool_apply.hpp"
 
@@ -20,10 +18,6 @@ group_limits limits_of(const pool_settings& settings, std::size_t max_size,
 }
 
 }  // namespace
-
-void pool_core::set_hooks(std::shared_ptr<factory_hooks> hooks) {
-  main_ = &add_group(std::move(hooks), 0, {});
-}
 
 idle_cache& pool_core::add_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash,
                                  std::string key) {
@@ -42,62 +36,46 @@ bool pool_core::kill(const resource_handle& handle) noexcept {
   return found;
 }
 
-/// The group that `find()` finds under the mutex; false: there is none. Creates under way are asked
-/// to stop without the mutex: users may have callbacks there.
-template <class Find>
-bool pool_core::flush_found(const Find& find) {
-  std::stop_source stopped;
-  bool found = false;
-  apply([&](pool_state& state) {
-    slot_group* const group = find();
-    found = group != nullptr;
-    if (!found) {
-      return;
-    }
-    state.on_flush(*group);
-    group->hooks->swap_stop(stopped);  // last: see pool_core::create
-  });
-  (void)stopped.request_stop();
-  return found;
-}
-
+/// One group after the other. Creates under way are asked to stop without the mutex: users may have
+/// callbacks there.
 void pool_core::flush(const group_finder& finder) {
-  (void)flush_found([&] { return group_of(finder); });
-}
-
-void pool_core::flush_all() {
-  if (!is_foreign()) {
-    const std::uint64_t round = locked([this] { return ++rounds_; });
-    while (flush_found([&] { return next_in(round); })) {
-    }
+  const bool all = finder.find == nullptr;
+  std::uint64_t round = 0;
+  for (bool goes_on = true; goes_on;) {
+    std::stop_source stopped;
+    goes_on = false;
+    apply([&](pool_state& state) {
+      round = round == 0 ? ++rounds_ : round;
+      slot_group* const group = all ? state.next_in(round) : group_of(finder);
+      if (group != nullptr) {
+        state.on_flush(*group);
+        group->stop.swap(stopped);
+        goes_on = all;
+      }
+    });
+    (void)stopped.request_stop();
   }
-}
-
-/// Under the mutex: a group that was not in that round, and is from now on; null: there is none.
-slot_group* pool_core::next_in(std::uint64_t round) noexcept {
-  slot_group* const group =
-      state_->find_group([round](const slot_group& one) { return one.flushed_in < round; });
-  if (group != nullptr) {
-    group->flushed_in = round;
-  }
-  return group;
 }
 
 void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
   std::shared_ptr<const create_failure_text> error;  // of the old one; ends without the mutex
+  std::stop_source stopped;
   effects out;
   {
     const std::lock_guard one_at_a_time(resizing_);
     old_hooks_.reserve(old_hooks_.size() + 1);
-    out = tell_kernel([&](pool_state& state) {
-      group_in(*main_).error.swap(error);
-      group_in(*main_).hooks.swap(hooks);
-      state.on_flush(group_in(*main_));
-    });
-    old_hooks_.push_back(hooks);  // ends what it made
+    tell_kernel(
+        [&](pool_state& state) {
+          group_in(*main_).error.swap(error);
+          group_in(*main_).hooks.swap(hooks);
+          group_in(*main_).stop.swap(stopped);
+          state.on_flush(group_in(*main_));
+        },
+        out);
+    old_hooks_.push_back(std::move(hooks));  // ends what it made
   }
   run(out, /*by_pool=*/false);
-  (void)hooks->stop().request_stop();  // also of creates that are about to begin
+  (void)stopped.request_stop();
 }
 
 void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle) {
@@ -112,13 +90,15 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
   {
     const std::lock_guard one_at_a_time(resizing_);
     auto more = state_->table.make_more(total);  // no memory under the mutex
-    out = tell_kernel([&](pool_state& state) {
-      state.table.append(std::move(more));
-      slot_group& group = group_in(*main_);
-      const group_limits limits =
-          limits_of(settings_, max_size, min_idle.value_or(group.limits.min_idle));
-      state.on_limits(group, limits, total);
-    });
+    tell_kernel(
+        [&](pool_state& state) {
+          state.table.append(std::move(more));
+          slot_group& group = group_in(*main_);
+          const group_limits limits =
+              limits_of(settings_, max_size, min_idle.value_or(group.limits.min_idle));
+          state.on_limits(group, limits, total);
+        },
+        out);
   }
   run(out, /*by_pool=*/false);
 }
@@ -128,9 +108,7 @@ void pool_core::suspend(bool on) noexcept {
 }
 
 void pool_core::watch_leases(bool on) noexcept {
-  if (!is_foreign()) {
-    locked([&] { state_->monitor.watch(on); });
-  }
+  apply([on](pool_state& state) { state.monitor.watch(on); });
 }
 
 close_report pool_core::close(const deadline& until) {
@@ -174,19 +152,18 @@ std::size_t pool_core::end(const deadline& until) noexcept {
   }
   apply([](pool_state& state) { state.on_close(); });
   const std::uint64_t round = locked([this] { return ++rounds_; });
-  const auto next_hooks = [&] {  // no create begins any more
-    slot_group* const group = next_in(round);
-    return group != nullptr ? group->hooks : nullptr;
+  const auto next = [&] {  // no create begins any more
+    const slot_group* const group = state_->next_in(round);
+    return group != nullptr ? group->stop : std::stop_source(std::nostopstate);
   };
-  while (const std::shared_ptr<factory_hooks> hooks = locked(next_hooks)) {
-    (void)hooks->stop().request_stop();
+  for (std::stop_source stop = locked(next); stop.stop_possible(); stop = locked(next)) {
+    (void)stop.request_stop();
   }
-  const bool drained = wait_until_drained(until);
-  // A thread whose last task has ended takes a moment to say so.
-  constexpr std::chrono::milliseconds moment_to_end{10};
-  const bool needs_moment = drained && until.passed();
-  const std::size_t running =
-      runner_->wait_until_idle(needs_moment ? deadline::after(moment_to_end) : until);
+  std::size_t running = runner_->wait_until_idle(until);
+  if (running != 0 && is_drained()) {
+    // A thread whose last task has ended takes a moment to say so.
+    running = runner_->wait_until_idle(deadline::after(std::chrono::milliseconds(10)));
+  }
   if (running == 0) {
     const std::lock_guard one_at_a_time(ending_);
     runner_->stop();
@@ -194,27 +171,15 @@ std::size_t pool_core::end(const deadline& until) noexcept {
   return running;
 }
 
-/// False: the time is up first.
-bool pool_core::wait_until_drained(const deadline& until) noexcept {
-  const auto is_drained = [this] { return locked([this] { return state_->is_drained(); }); };
-  bool is_late = false;
-  while (!is_late) {
-    // relaxed: the mutex orders it
-    const std::uint32_t seen = drained_.load(std::memory_order_relaxed);
-    if (is_drained()) {
-      return true;
-    }
-    call_before_sleep();  // what is under way may be for this thread to do
-    runner_->run_posted();
-    is_late = !park(drained_, seen, until);
-  }
-  return is_drained();
+bool pool_core::is_drained() noexcept {
+  return locked([this] { return state_->is_drained(); });
 }
 
 void pool_core::let_go() noexcept {
   if (is_foreign()) {
     return;
   }
+  (void)end(deadline::after(settings_.close_timeout));
   call_before_sleep();
   runner_->stop();
   locked([this] { forget_group_ = nullptr; });  // the table ends with the pool
@@ -229,12 +194,6 @@ void pool_core::let_go() noexcept {
   locked([&] { self_ = state_->is_drained() ? nullptr : alive; });
 }
 
-void pool_core::set_table(bool (*forget)(idle_cache& group, void* table) noexcept,
-                          void* table) noexcept {
-  forget_group_ = forget;
-  table_ = table;
-}
-
 void pool_core::remove_unused_groups() noexcept {
   if (main_ != nullptr) {
     return;
@@ -244,7 +203,7 @@ void pool_core::remove_unused_groups() noexcept {
     return;  // a thread may still look at a group
   }
   state_->for_each_group([&](slot_group& group) {
-    if (state_->can_remove(group) && forget_group_(group, table_)) {
+    if (state_->can_remove(group) && forget_group_(group, pool_)) {
       state_->remove_group(group);
     }
   });
@@ -252,28 +211,17 @@ void pool_core::remove_unused_groups() noexcept {
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-resource_pool_stats pool_core::stats() noexcept {
-  if (is_foreign()) {
-    return {};
-  }
-  const std::lock_guard<counted_mutex> guard(mutex_);
-  resource_pool_stats found = state_->stats(group_in(*main_));
-  found.mutex_locks = mutex_.locks() - 1;  // not this one
-  return found;
-}
-
 void pool_core::for_each_stats(
     const std::function<void(const void* key, const resource_pool_stats&)>& f) {
   if (is_foreign()) {
     return;
   }
   const std::lock_guard<counted_mutex> guard(mutex_);
-  state_->count_idle_slots();
-  state_->for_each_group([&](slot_group& group) {
-    resource_pool_stats found = state_->counts_of(group);
-    found.idle = group.idle_seen;
-    found.in_use -= std::min<std::size_t>(found.in_use, found.idle);
-    f(group.idle_cache::key(), found);
+  state_->count_slots();
+  state_->for_each_group([&](const slot_group& group) {
+    resource_pool_stats found = state_->stats(group);
+    found.mutex_locks = mutex_.locks() - 1;  // not this one
+    f(group.key(), found);
   });
 }
 

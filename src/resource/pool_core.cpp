@@ -34,9 +34,7 @@ void call_all(wait_queue& ended) noexcept {
     calling = nullptr;
     return;
   }
-  while (acquire_waiter* const waiter = ended.pop_front()) {
-    calling->push_back(*waiter);
-  }
+  calling->append(ended);
 }
 
 }  // namespace
@@ -50,14 +48,13 @@ void call_before_sleep() noexcept {
   }
 }
 
-pool_core::pool_core(pool_settings settings, slot_maker make)
+pool_core::pool_core(pool_settings settings, slot_maker make, group_forgetter forget, void* pool)
     : settings_(std::move(settings)),
-      state_(std::make_unique<pool_state>(
-          settings_, this, make,
-          settings_.has_threads() ? runner_kind::threads : runner_kind::manual,
-          std::random_device{}())),
+      state_(std::make_unique<pool_state>(settings_, this, make, std::random_device{}())),
       gate_(&state_->gate),
-      runner_(std::make_unique<task_runner>(*this, settings_.has_threads())) {
+      runner_(std::make_unique<task_runner>(*this, settings_.has_threads())),
+      forget_group_(forget),
+      pool_(pool) {
   state_->gate.advance(age_now(settings_, steady_now()));
   register_listener();
 }
@@ -79,13 +76,14 @@ void pool_core::on_fork(std::uint32_t /*survivor*/) noexcept {
   gate_->flags.set(slow_path_flags::hold | slow_path_flags::report);
 }
 
-void pool_core::start() {
+void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
+  if (hooks != nullptr) {
+    main_ = &add_group(std::move(hooks), 0, {});
+  }
   runner_->start();
-  apply([this](pool_state& state) {
-    if (main_ != nullptr) {
-      state.on_idle(group_in(*main_));
-    }
-  });
+  if (main_ != nullptr) {
+    apply([this](pool_state& state) { state.on_idle(group_in(*main_)); });
+  }
 }
 
 // ---- events and effects -------------------------------------------------------------------------
@@ -105,17 +103,12 @@ void pool_core::run(effects& out, bool by_pool) noexcept {
       runner_->post(out, by_pool);
     }
   } while (has_next(out));
-  for (const lease_report& report : std::exchange(out.tell, {})) {
-    try {
-      tell({.what = report.what, .leases = {report.lease}}, report.pool);
-    } catch (const std::bad_alloc&) {  // no memory for a report
-    }
+  for (lease_report& report : std::exchange(out.tell, {})) {
+    tell(std::move(report.event), report.pool);
   }
   call_all(out.call);
   if (out.drained) {
-    // relaxed: the mutex orders it; a thread that sleeps on it looks again
-    drained_.fetch_add(1, std::memory_order_relaxed);
-    unpark(&drained_);
+    runner_->wake_closing();
     std::shared_ptr<pool_core> last;
     locked([&] { last = std::move(self_); });
   }
@@ -130,9 +123,9 @@ bool pool_core::has_next(effects& out) noexcept {
   if (slot != nullptr) {
     slot->maker->destroy(*slot, slot->record.reason);
   }
-  effects next = tell_kernel(
-      [slot](pool_state& state) { slot != nullptr ? state.on_destroyed(*slot) : state.on_more(); });
-  out.append(next);
+  tell_kernel(
+      [slot](pool_state& state) { slot != nullptr ? state.on_destroyed(*slot) : state.on_more(); },
+      out);
   return true;
 }
 
@@ -146,14 +139,14 @@ void pool_core::run_task(pool_slot& slot) noexcept {
   } else {
     const bool is_reset = slot.record.task == slot_task::reset;
     const bool is_fit = is_reset ? passes(slot, nullptr) : is_valid(slot, {});
-    out = tell_kernel([&](pool_state& state) { state.on_checked(slot, is_fit); });
+    tell_kernel([&](pool_state& state) { state.on_checked(slot, is_fit); }, out);
   }
   run(out, /*by_pool=*/false);
 }
 
 bool pool_core::is_valid(pool_slot& slot, const deadline& until) noexcept {
-  const create_context context{within(settings_.validate_timeout, until).moment(),
-                               slot.maker->stop().get_token()};
+  const auto token = [&slot] { return detail::group_of(slot).stop.get_token(); };
+  const create_context context{within(settings_.validate_timeout, until).moment(), locked(token)};
   return passes(slot, &context);
 }
 
@@ -173,30 +166,29 @@ bool pool_core::passes(pool_slot& slot, const create_context* context) noexcept 
 /// A new resource that the caller keeps; nothing if there is none, or others have it.
 slot_grant pool_core::create(pool_slot& slot, const deadline& until,
                              const std::stop_token& stop) noexcept {
-  const std::stop_token closed = slot.maker->stop().get_token();
-  std::stop_token either = closed;
+  const slot_group& group = detail::group_of(slot);  // may go as soon as the kernel is told
+  bool is_current = false;
+  const std::stop_token closed = locked([&] {
+    is_current = slot.epoch.get() == group.epoch();  // a flush that came before does not stop it
+    return group.stop.get_token();
+  });
   std::stop_source both(std::nostopstate);
-  if (stop.stop_possible()) {
-    try {
-      both = std::stop_source();
-      either = both.get_token();
-    } catch (const std::bad_alloc&) {  // then only a close or a flush stops it
-    }
+  try {
+    both = std::stop_source();
+  } catch (const std::bad_alloc&) {  // then its deadline ends it
   }
   const auto end = [&both]() noexcept { (void)both.request_stop(); };
   const std::stop_callback on_close(closed, end);
   const std::stop_callback on_stop(stop, end);
   const nanos begin = steady_now();
-  // Otherwise the flush came before the token was taken, and does not stop it.
-  const bool is_current = slot.epoch.get() == slot.record.cache->epoch();
   create_outcome outcome;
   if (is_current) {
     outcome = slot.maker->create(
-        slot, {within(settings_.create_timeout, until).moment(), std::move(either)});
+        slot, {within(settings_.create_timeout, until).moment(), both.get_token()});
   }
   outcome.permanent |= settings_.on_create_error == create_errors::fail_fast;
   const auto why = outcome.error;
-  const auto name = detail::group_of(slot).name;  // the group may go below
+  const auto name = group.name;
   const bool made = outcome.made;
   slot_grant kept;
   apply([&](pool_state& state) { state.on_created(slot, outcome, begin, kept); });
@@ -225,7 +217,8 @@ void pool_core::tick(bool by_pool) noexcept {
     return;
   }
   const nanos age = age_now(settings_, steady_now());
-  effects out = tell_kernel([age](pool_state& state) { state.on_tick(age); });
+  effects out;
+  tell_kernel([age](pool_state& state) { state.on_tick(age); }, out);
   run(out, by_pool);
   runner_->run_posted();
   remove_unused_groups();
@@ -245,13 +238,12 @@ acquire_outcome pool_core::acquire(acquire_call request) {
   acquire_waiter waiter(request.until, this_thread_id());
   waiter.is_urgent = request.is_urgent;
   waiter.may_look = calling == nullptr;
-  const auto is_closed = [this] { return state_->is_closed(); };
   for (bool again = false; got.slot == nullptr; again = true) {
-    begin_wait(waiter, request, again);
-    if (waiter.group == nullptr) {
-      return again && locked(is_closed)
-                 ? failed(acquire_failure::closed, {})
-                 : acquire_outcome{.grant = {}, .why = nullptr, .is_unknown_key = true};
+    while (!begin_wait(waiter, request, again)) {
+      if (again && locked([this] { return state_->is_closed(); })) {
+        return failed(acquire_failure::closed, {});
+      }
+      request.group.add(request.group.key, request.group.pool);
     }
     wait(waiter, request);
     if (!waiter.word.given()) {
@@ -276,8 +268,8 @@ slot_grant pool_core::try_acquire_slow(const acquire_call& request) {
   return group != nullptr ? group->take_lowest() : slot_grant{};
 }
 
-/// `again`: what the waiter was given was of no use. Without a group, the key is not known.
-void pool_core::begin_wait(acquire_waiter& waiter, const acquire_call& request, bool again) {
+/// `again`: what the waiter was given was of no use. False: the key is not known.
+bool pool_core::begin_wait(acquire_waiter& waiter, const acquire_call& request, bool again) {
   waiter.word.reopen();
   const bool is_stopped = request.stop.stop_requested();
   const bool is_late = again && !request.until.is_at_once() && request.until.passed();
@@ -293,6 +285,7 @@ void pool_core::begin_wait(acquire_waiter& waiter, const acquire_call& request, 
       state.on_acquire(waiter, again);
     }
   });
+  return waiter.group != nullptr;
 }
 
 /// Until the wait has ended. A thread that ends its own wait tells the kernel.
@@ -421,12 +414,11 @@ class callback_waiter : public acquire_waiter {
   // NOLINTEND(*-non-private-member-variables-in-classes)
 };
 
-bool pool_core::acquire_async(const acquire_call& request, acquire_completion& done) {
+void pool_core::acquire_async(const acquire_call& request, acquire_completion done) {
   const auto alive = shared_from_this();
-  // relaxed: see on_fork
-  if (foreign_.load(std::memory_order_relaxed)) {
+  if (is_foreign()) {
     done(failed(acquire_failure::other_process, {}));
-    return true;
+    return;
   }
   if (main_ != nullptr && !request.stop.stop_requested()) {
     slot_grant idle = main_->try_acquire_last(request.at);
@@ -437,24 +429,22 @@ bool pool_core::acquire_async(const acquire_call& request, acquire_completion& d
       idle.slot->resets_by_pool.set(/*value=*/true);
       const uncancelled guard;
       done({.grant = idle, .why = nullptr});
-      return true;
+      return;
     }
   }
   auto waiter = std::make_unique<callback_waiter>(alive, request, std::move(done));
   waiter->on_stop.emplace(request.stop, callback_waiter::stopper{waiter.get()});
-  apply([&](pool_state& state) {
+  const auto begin = [&](pool_state& state) {
     waiter->group = group_of(request.group);
-    if (waiter->group == nullptr) {
-      return;
+    if (waiter->group != nullptr) {
+      callback_waiter& node = *waiter.release();
+      node.is_stopped ? state.on_refused(node, acquire_failure::cancelled)
+                      : state.on_acquire(node, /*again=*/false);
     }
-    callback_waiter& node = *waiter.release();
-    node.is_stopped ? state.on_refused(node, acquire_failure::cancelled)
-                    : state.on_acquire(node, /*again=*/false);
-  });
-  if (waiter != nullptr) {
-    done = std::move(waiter->done);
+  };
+  for (apply(begin); waiter != nullptr; apply(begin)) {
+    request.group.add(request.group.key, request.group.pool);
   }
-  return waiter == nullptr;
 }
 
 void callback_waiter::stopper::operator()() const noexcept {
@@ -491,24 +481,18 @@ void idle_cache::release_slow(const slot_grant& grant) noexcept {
 
 /// The kernel decides what becomes of the slot.
 void idle_cache::release_marked(const slot_grant& grant) noexcept {
-  if (core_->is_foreign()) {
-    return;
-  }
   const auto alive = core_->weak_from_this().lock();  // until the end of this function
   core_->apply([&](pool_state& state) { state.on_released(*grant.slot, /*resets=*/false); });
 }
 
 /// The slot is idle already, and may be gone; this group stays until the mark ends.
 void idle_cache::serve(leaving_mark& leaving) noexcept {
-  const auto alive = core_->is_foreign() ? nullptr : core_->weak_from_this().lock();
-  if (alive == nullptr) {  // then the slot has found its end already
-    leaving.end();
-    return;
+  if (const auto alive = core_->weak_from_this().lock()) {  // or the slot has found its end already
+    alive->apply([&](pool_state& state) {
+      leaving.end();
+      state.on_idle(group_in(*this));
+    });
   }
-  alive->apply([&](pool_state& state) {
-    leaving.end();
-    state.on_idle(group_in(*this));
-  });
 }
 
 /// A use has ended that needs more than a compare-and-swap.
@@ -562,9 +546,6 @@ void pool_core::discard(const slot_grant& grant) noexcept {
 }
 
 void pool_core::detach(const slot_grant& grant) noexcept {
-  if (is_foreign()) {
-    return;
-  }
   const auto alive = weak_from_this().lock();  // as above
   (void)grant.slot->count_use(settings_.life.max_uses);
   apply([&](pool_state& state) { state.on_detached(*grant.slot); });
@@ -574,7 +555,7 @@ void pool_core::detach(const slot_grant& grant) noexcept {
 slot_group* pool_core::group_of(const group_finder& finder) const {
   idle_cache* cache = main_;
   if (cache == nullptr && forget_group_ != nullptr) {  // otherwise the pool, and its table, ended
-    cache = finder.find(finder.key, finder.table);
+    cache = finder.find(finder.key, finder.pool);
   }
   return cache != nullptr ? &group_in(*cache) : nullptr;
 }

@@ -9,27 +9,6 @@ namespace lido::detail {
 
 // ---- slots --------------------------------------------------------------------------------------
 
-/// A slot that is idle, or in use without a mark, has its bit, and its place in the order of use.
-void pool_state::list(pool_slot& slot) noexcept {
-  idle_cache::set_maybe_idle(slot, /*on=*/true);
-  if (has_groups_ && !slots_by_time::contains(slot)) {
-    used_.push(slot, slot.last_used.get());
-  }
-}
-
-void pool_state::unlist(pool_slot& slot) noexcept {
-  idle_cache::set_maybe_idle(slot, /*on=*/false);
-  used_.remove(slot);
-}
-
-bool pool_state::needs_validation(const slot_group& group, const pool_slot& slot) const noexcept {
-  return !slot.is_fresh(now_.age, group.epoch()) && slot.maker->can_validate();
-}
-
-destroy_reason pool_state::why_over(const pool_slot& slot) const noexcept {
-  return now_.age >= slot.expires.get() ? destroy_reason::too_old : destroy_reason::flushed;
-}
-
 /// True: it was idle and needs no look, and is in use from now on. What is over ends, and the
 /// release of what is in use will take the slow path.
 bool pool_state::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
@@ -100,7 +79,7 @@ bool pool_state::close_if_idle(slot_group& group, pool_slot& slot, destroy_reaso
 /// A resource that the caller owns, and that is fit: to the first waiter, or idle.
 void pool_state::dispose(slot_group& group, pool_slot& slot) noexcept {
   acquire_waiter* waiter =
-      suspended_ || out_.is_full() || is_preempted(group) ? nullptr : first_open(group);
+      suspended_ || out_->is_full() || is_preempted(group) ? nullptr : first_open(group);
   // One that was validated for a waiter would have to be validated again if it were left idle.
   if (waiter != nullptr && settings_.is_barging && !group.is_overdue &&
       !needs_validation(group, slot) && call(*waiter, /*is_idle=*/true)) {
@@ -130,19 +109,13 @@ void pool_state::take_back(slot_group& group, pool_slot& slot) noexcept {
   }
 }
 
-void pool_state::make_idle(pool_slot& slot) noexcept {
-  slot.note_receiver(0);
-  (void)slot.move(resource_state::idle);
-  list(slot);
-}
-
 /// Of a slot that the caller owns, in use or checking.
 void pool_state::close_slot(slot_group& group, pool_slot& slot, destroy_reason why) noexcept {
   unlist(slot);
   (void)slot.move(resource_state::closing);
   ++group.closing;
   slot.record.reason = why;
-  out_.destroy.push(slot);
+  out_->destroy.push(slot);
 }
 
 void pool_state::empty_slot(slot_group& group, pool_slot& slot) noexcept {
@@ -162,7 +135,7 @@ void pool_state::begin_check(slot_group& group, pool_slot& slot, slot_task what)
   ++group.checking;
   group.validating += what == slot_task::validate ? 1 : 0;
   checking_ += what == slot_task::validate ? 1 : 0;
-  out_.start.push(slot);
+  out_->start.push(slot);
 }
 
 void pool_state::end_check(slot_group& group, pool_slot& slot) noexcept {
@@ -200,7 +173,7 @@ std::uint32_t pool_state::count_idle(slot_group& group) noexcept {
 /// After anything that may let a waiter of the group go on, or a create begin. `force`: also where
 /// newcomers may overtake.
 void pool_state::settle(slot_group& group, bool force) noexcept {
-  if (out_.is_full()) {
+  if (out_->is_full()) {
     settle_later(group);
     return;
   }
@@ -221,22 +194,10 @@ void pool_state::settle(slot_group& group, bool force) noexcept {
   }
 }
 
-void pool_state::settle_later(slot_group& group) noexcept {
-  if (!unsettled_groups::contains(group)) {
-    unsettled_.push(group, group.queue.empty() ? capacity::no_waiter : group.queue.first()->order);
-  }
-}
-
-/// The group of the slot, to be settled at the end of the event.
-slot_group& pool_state::settle_after(const pool_slot& slot) noexcept {
-  settle_later(group_of(slot));
-  return group_of(slot);
-}
-
 /// Gives idle resources to waiters.
 void pool_state::serve(slot_group& group, bool force) noexcept {
   while (acquire_waiter* waiter = first_open(group)) {
-    if (out_.is_full()) {
+    if (out_->is_full()) {
       settle_later(group);
       break;
     }
@@ -266,7 +227,7 @@ void pool_state::serve(slot_group& group, bool force) noexcept {
 /// the only idle resource validates it itself if it has the time; so does each thread in a pool
 /// without threads.
 void pool_state::check_stale(slot_group& group) noexcept {
-  while (group.has_stale && !suspended_ && !out_.is_full()) {
+  while (group.has_stale && !suspended_ && !out_->is_full()) {
     acquire_waiter* const first = first_open(group);
     if (first == nullptr) {
       return;
@@ -287,7 +248,7 @@ void pool_state::check_stale(slot_group& group) noexcept {
 
 /// Hands a waiter an idle resource that it validates itself.
 bool pool_state::gives_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
-  const bool needs_no_answer = runner_ == runner_kind::manual;
+  const bool needs_no_answer = !settings_.has_threads();
   const bool is_alone = group.queue.size() == 1 && waiter.has_time && group.checking == 0;
   if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
     return false;
@@ -322,7 +283,7 @@ void pool_state::update(slot_group& group) noexcept {
   const std::uint32_t min_idle = makes_ahead() ? group.limits.min_idle : 0;
   const bool waits = group.retry.waits(now_.real);
   const auto reserve = static_cast<std::uint32_t>(settings_.reserve);
-  const std::uint32_t urgent = group.queue.count_urgent(reserve);
+  const std::uint32_t urgent = std::min(group.queue.urgent(), reserve);
   const std::uint32_t under_way = group.creating - group.outdated - group.kept;
   const std::uint32_t beyond = less(less(group.live, group.limits.max_size), under_way);
   const std::uint32_t extra = urgent == 0 ? 0 : std::min(reserve, urgent + beyond);
@@ -353,13 +314,12 @@ void pool_state::update(slot_group& group) noexcept {
 /// In a pool without threads the first thread that waits sees to what is due.
 void pool_state::call_planner(slot_group& group, nanos due) noexcept {
   due = std::min(due, group.young != 0 ? young_.next() : never);
-  acquire_waiter* waiter =
-      runner_ == runner_kind::manual && due != never ? group.queue.first() : nullptr;
+  acquire_waiter* waiter = !settings_.has_threads() && due != never ? group.queue.first() : nullptr;
   while (waiter != nullptr && waiter->is_callback()) {
     waiter = wait_queue::after(*waiter);
   }
-  if (waiter != nullptr && due < waiter->wakes_at && !out_.is_full() && waiter->word.poke()) {
-    out_.wake[out_.wakes++] = waiter->word.address();
+  if (waiter != nullptr && due < waiter->wakes_at && !out_->is_full() && waiter->word.poke()) {
+    out_->wake[out_->wakes++] = waiter->word.address();
   }
 }
 
@@ -367,7 +327,7 @@ void pool_state::call_planner(slot_group& group, nanos due) noexcept {
 /// is reached, ends what was not used for longest.
 void pool_state::feed() noexcept {
   while (slot_group* const group = room_.next()) {
-    if (runner_ == runner_kind::manual && out_.is_full()) {
+    if (!settings_.has_threads() && out_->is_full()) {
       settle_later(*group);  // the thread that is to create could not be woken
       break;
     }
@@ -409,14 +369,14 @@ bool pool_state::begin_create(slot_group& group) noexcept {
     room_.end_create(group, *slot);
     empty_slot(group, *slot);
   } else {
-    out_.start.push(*slot);
+    out_->start.push(*slot);
   }
   return true;
 }
 
 bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
   bool is_taken = false;
-  while (!is_taken && runner_ == runner_kind::manual && !suspended_ && !out_.is_full()) {
+  while (!is_taken && !settings_.has_threads() && !suspended_ && !out_->is_full()) {
     acquire_waiter* const waiter = first_open(group);
     if (waiter == nullptr || waiter->is_callback()) {
       return false;
@@ -456,16 +416,6 @@ void pool_state::set_flags(slot_group& group) const noexcept {
   const bool is_held = has_waiters && (!settings_.is_barging || group.is_overdue);
   group.set_flags((is_held ? slow_path_flags::hold : 0U) |
                   (has_waiters || group.has_surplus() ? slow_path_flags::report : 0U));
-}
-
-void pool_state::set_gate() noexcept {
-  gate.flags.set((closed_ || suspended_ ? slow_path_flags::hold : 0U) |
-                 (closed_ ? slow_path_flags::report : 0U));
-}
-
-double pool_state::draw() noexcept {
-  return static_cast<double>(random_() - std::minstd_rand::min()) /
-         static_cast<double>(std::minstd_rand::max() - std::minstd_rand::min() + 1);
 }
 
 // ---- waiters ------------------------------------------------------------------------------------
@@ -511,9 +461,9 @@ bool pool_state::end_wait(acquire_waiter& waiter, std::optional<acquire_failure>
     return false;
   }
   if (is_callback) {
-    out_.call.push_back(waiter);
+    out_->call.push_back(waiter);
   } else if (found == wait_word::ending::asleep) {
-    out_.wake[out_.wakes++] = word;
+    out_->wake[out_->wakes++] = word;
   }
   return true;
 }
@@ -559,35 +509,12 @@ void pool_state::explain(acquire_waiter& waiter) noexcept {
 /// Once waiting is of no use.
 void pool_state::refuse_all(slot_group& group) noexcept {
   const auto cause = closed_ ? acquire_failure::closed : acquire_failure::create_failed;
-  while (!group.queue.empty() && !out_.is_full()) {
+  while (!group.queue.empty() && !out_->is_full()) {
     refuse(*group.queue.first(), cause);
   }
   if (!group.queue.empty()) {
     settle_later(group);
   }
-}
-
-void pool_state::count_failure(slot_group& group, acquire_failure cause) noexcept {
-  if (cause == acquire_failure::timed_out) {
-    ++group.totals.timed_out;
-  } else if (cause == acquire_failure::cancelled) {
-    ++group.totals.cancelled;
-  } else {
-    ++group.totals.refused;
-  }
-}
-
-/// Nothing can be made for a while, and no resource can come back.
-bool pool_state::is_hopeless(const slot_group& group) const noexcept {
-  return group.retry.is_hopeless(now_.real) && group.live == group.outdated;
-}
-
-/// A waiter for whom a resource is being made or validated is not one too many.
-bool pool_state::has_too_many(const slot_group& group) const noexcept {
-  const std::size_t waiters = group.queue.size();
-  return waiters > settings_.max_waiters &&
-         waiters - settings_.max_waiters >
-             group.young + group.creating - group.kept - group.outdated;
 }
 
 /// The first waiter that still waits. Those that have ended, or whose time is up, leave the queue.
@@ -597,7 +524,7 @@ acquire_waiter* pool_state::first_open(slot_group& group) noexcept {
     if (waiter->word.open() && !is_late) {
       return waiter;
     }
-    if (out_.is_full()) {
+    if (out_->is_full()) {
       settle_later(group);
       return nullptr;
     }
@@ -637,7 +564,7 @@ bool pool_state::call(acquire_waiter& waiter, bool is_idle) noexcept {
   }
   if (is_idle && !waiter.is_called && waiter.word.poke()) {
     waiter.is_called = true;
-    out_.wake[out_.wakes++] = waiter.word.address();
+    out_->wake[out_->wakes++] = waiter.word.address();
   }
   return true;
 }
@@ -670,7 +597,7 @@ bool pool_state::is_waiting(const slot_group& group, std::uint32_t thread) const
 /// A pool that becomes smaller may close a ring that no thread joins any more: the last waiter of
 /// it is told.
 void pool_state::end_deadlock(slot_group& group) noexcept {
-  if (!settings_.detect_hold_and_wait || group.queue.empty() || out_.is_full() ||
+  if (!settings_.detect_hold_and_wait || group.queue.empty() || out_->is_full() ||
       !is_deadlock(group)) {
     return;
   }

@@ -18,21 +18,21 @@ std::uint32_t most_of(const pool_settings& settings) noexcept {
 }  // namespace
 
 pool_state::pool_state(const pool_settings& settings, pool_core* core, slot_maker make,
-                       runner_kind runner, std::uint32_t seed)
+                       std::uint32_t seed)
     : table(make, most_of(settings)),
       gate(settings.life, settings.max_total),
       monitor(settings.slow_after, settings.leak_after),
       settings_(settings),
       core_(core),
-      runner_(runner),
       has_groups_(settings.max_total != 0),
       room_(most_of(settings), has_groups_),
       random_(seed) {}
 
 /// A check that has taken longer than most answers holds up no waiter from now on: others are begun
 /// beside it, and then creates.
-void pool_state::begin(const moment& now) noexcept {
+void pool_state::begin(const moment& now, effects& out) noexcept {
   now_ = now;
+  out_ = &out;
   while (young_.next() <= now_.real) {
     slot_group& group = group_of(*young_.first());
     young_.remove(*young_.first());
@@ -42,15 +42,15 @@ void pool_state::begin(const moment& now) noexcept {
   }
 }
 
-effects pool_state::finish() noexcept {
+void pool_state::finish() noexcept {
   // One group at a time, as long as there is room for those to be woken.
-  while (unsettled_.first() != nullptr && !out_.is_full()) {
+  while (unsettled_.first() != nullptr && !out_->is_full()) {
     slot_group& group = *unsettled_.first();
     unsettled_.remove(group);
     settle(group);
   }
-  out_.drained = is_drained() && !std::exchange(drain_told_, true);
-  out_.more |= unsettled_.first() != nullptr;
+  out_->drained |= is_drained() && !std::exchange(drain_told_, true);
+  out_->more |= unsettled_.first() != nullptr;
   is_ticking_ = false;
   acquire_waiter* const waiter = std::exchange(looking_, nullptr);
   if (waiter != nullptr && waiter->word.open()) {
@@ -59,8 +59,7 @@ effects pool_state::finish() noexcept {
   }
   // Creates and validations may hang, and hold up neither each other nor the rest.
   constexpr std::uint32_t rest = 4;
-  out_.most_threads = room_.creating() + checking_ + rest;
-  return std::exchange(out_, effects{});
+  out_->most_threads = room_.creating() + checking_ + rest;
 }
 
 // ---- groups -------------------------------------------------------------------------------------
@@ -80,11 +79,6 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
   return *groups_.back();
 }
 
-bool pool_state::can_remove(const slot_group& group) const noexcept {
-  return group.live == 0 && group.queue.empty() && group.leaving == 0 &&
-         !group.retry.waits(now_.real) && !unsettled_groups::contains(group);
-}
-
 void pool_state::remove_group(slot_group& group) noexcept {
   room_.forget(group);
   timers_.remove(group);
@@ -92,6 +86,16 @@ void pool_state::remove_group(slot_group& group) noexcept {
   groups_.back()->index = index;
   groups_[index].swap(groups_.back());
   groups_.pop_back();
+}
+
+slot_group* pool_state::next_in(std::uint64_t round) noexcept {
+  for (const auto& group : groups_) {
+    if (group->visited_in < round) {
+      group->visited_in = round;
+      return group.get();
+    }
+  }
+  return nullptr;
 }
 
 // ---- waiters ------------------------------------------------------------------------------------
@@ -137,7 +141,7 @@ void pool_state::on_acquire(acquire_waiter& waiter, bool again) noexcept {
 
 void pool_state::on_look(acquire_waiter& waiter) noexcept {
   waiter.is_called = false;
-  if (runner_ == runner_kind::manual) {
+  if (!settings_.has_threads()) {
     go_on();  // no other thread may come by
   }
   if (wait_queue::contains(waiter)) {
@@ -156,18 +160,6 @@ void pool_state::on_left(acquire_waiter& waiter) noexcept {
   count_failure(group, waiter.cause());
   explain(waiter);
   settle(group);  // others can have what it was called for
-}
-
-void pool_state::on_refused(acquire_waiter& waiter, acquire_failure cause) noexcept {
-  settle_later(*waiter.group);  // others can have what it was called for
-  refuse(waiter, cause);
-}
-
-void pool_state::on_hold_and_wait(acquire_waiter& waiter) noexcept {
-  waiter.holds = true;
-  if (wait_queue::contains(waiter) && is_deadlock(*waiter.group)) {
-    refuse(waiter, acquire_failure::self_deadlock);
-  }
 }
 
 void pool_state::on_returning(pool_slot& slot, bool& ended) noexcept {
@@ -194,11 +186,6 @@ void pool_state::on_released(pool_slot& slot, bool resets) noexcept {
   }
 }
 
-void pool_state::on_discarded(pool_slot& slot, destroy_reason why) noexcept {
-  report_return(slot);
-  close_slot(settle_after(slot), slot, why);
-}
-
 void pool_state::on_detached(pool_slot& slot) noexcept {
   slot_group& group = settle_after(slot);
   report_return(slot);
@@ -206,11 +193,6 @@ void pool_state::on_detached(pool_slot& slot) noexcept {
   group.totals.uses += slot.uses.get();
   unlist(slot);
   empty_slot(group, slot);
-}
-
-void pool_state::on_idle(slot_group& group) noexcept {
-  shrink(group);
-  settle(group);
 }
 
 void pool_state::on_destroyed(pool_slot& slot) noexcept {
@@ -287,7 +269,7 @@ void pool_state::on_tick(nanos age) noexcept {
   now_.age = std::max(now_.age, age);
   gate.advance(now_.age);
   is_ticking_ = true;
-  if (runner_ == runner_kind::manual) {
+  if (!settings_.has_threads()) {
     for_each_group([this](slot_group& group) { settle_later(group); });
   }
   if (now_.real >= next_sweep_ || now_.age >= next_age_) {
@@ -296,16 +278,9 @@ void pool_state::on_tick(nanos age) noexcept {
   go_on();
 }
 
-void pool_state::on_more() noexcept {
-  if (sweep_from_ != 0) {
-    sweep();
-  }
-  go_on();
-}
-
 /// Ends what is due, of all groups, and says whether there is more.
 void pool_state::go_on() noexcept {
-  while (deadlines_.next() <= now_.real && !out_.is_full()) {
+  while (deadlines_.next() <= now_.real && !out_->is_full()) {
     acquire_waiter& waiter = *deadlines_.first();
     settle_later(*waiter.group);
     refuse(waiter, acquire_failure::timed_out);
@@ -314,16 +289,7 @@ void pool_state::go_on() noexcept {
     settle_later(*timers_.first());
     timers_.remove(*timers_.first());
   }
-  out_.more = sweep_from_ != 0 || deadlines_.next() <= now_.real;
-}
-
-nanos pool_state::next_look() const noexcept {
-  return std::min(next_sweep_, next_timer());
-}
-
-nanos pool_state::next_timer() const noexcept {
-  const nanos answer = deadlines_.first() != nullptr ? young_.next() : never;
-  return std::min({deadlines_.next(), timers_.next(), answer});
+  out_->more = sweep_from_ != 0 || deadlines_.next() <= now_.real;
 }
 
 /// Looks at a part of all slots, the next part the next time: under one lock it takes a millisecond
@@ -331,7 +297,7 @@ nanos pool_state::next_timer() const noexcept {
 void pool_state::sweep() noexcept {
   constexpr std::uint32_t most = 4096;
   if (sweep_from_ == 0) {
-    count_idle_slots();
+    count_slots();
   }
   const std::uint32_t end = sweep_from_ + most;
   table.for_each([&](pool_slot& slot) {
@@ -347,11 +313,16 @@ void pool_state::sweep() noexcept {
   }
 }
 
-void pool_state::count_idle_slots() noexcept {
-  for_each_group([](slot_group& group) { group.idle_seen = 0; });
+void pool_state::count_slots() noexcept {
+  for_each_group([](slot_group& group) {
+    group.idle_seen = 0;
+    group.uses_seen = 0;
+  });
   table.for_each([](const pool_slot& slot) {
-    if (slot.state() == resource_state::idle) {
-      ++group_of(slot).idle_seen;
+    const resource_state state = slot.state();
+    if (state != resource_state::empty && state != resource_state::creating) {
+      group_of(slot).idle_seen += state == resource_state::idle ? 1 : 0;
+      group_of(slot).uses_seen += slot.uses.get();
     }
   });
 }
@@ -396,18 +367,13 @@ void pool_state::report_lease(pool_slot& slot) noexcept {
   tell(due == 2 ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, slot);
 }
 
-void pool_state::report_return(pool_slot& slot) noexcept {
-  if (std::exchange(slot.record.reported, std::uint8_t{0}) != 0) {
-    tell(pool_event::kind::returned_after_all, slot);
-  }
-}
-
 void pool_state::tell(pool_event::kind what, const pool_slot& slot) noexcept {
   try {
-    out_.tell.push_back({what, info_of(slot, now_.age), group_of(slot).name});
+    lease_info lease = info_of(slot, now_.age);
     if (const auto& key = group_of(slot).text) {
-      out_.tell.back().lease.key = *key;
+      lease.key = *key;
     }
+    out_->tell.push_back({{.what = what, .leases = {std::move(lease)}}, group_of(slot).name});
   } catch (...) {  // no memory for a report, which a release must not fail for
   }
 }
@@ -422,12 +388,6 @@ void pool_state::on_limits(slot_group& group, const group_limits& limits,
   shrink(group);
   end_deadlock(group);
   settle(group);
-}
-
-void pool_state::on_suspended(bool suspended) noexcept {
-  suspended_ = suspended;
-  set_gate();
-  for_each_group([this](slot_group& group) { settle_later(group); });
 }
 
 void pool_state::on_flush(slot_group& group) noexcept {
@@ -477,14 +437,9 @@ void pool_state::on_close() noexcept {
 
 resource_pool_stats pool_state::stats(const slot_group& group) const noexcept {
   resource_pool_stats found = counts_of(group);
-  table.for_each([&](const pool_slot& slot) {
-    const resource_state state = slot.state();
-    if (slot.record.cache == &group && state != resource_state::creating) {
-      found.idle += state == resource_state::idle ? 1 : 0;
-      found.uses += slot.uses.get();
-    }
-  });
+  found.idle = group.idle_seen;
   found.in_use -= found.idle;
+  found.uses += group.uses_seen;
   return found;
 }
 

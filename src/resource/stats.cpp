@@ -61,9 +61,6 @@ std::string_view to_string(acquire_failure cause) noexcept {
   return texts.at(static_cast<std::size_t>(cause));
 }
 
-acquire_error::acquire_error(details what_was)
-    : acquire_error(std::make_shared<const details>(std::move(what_was))) {}
-
 acquire_error::acquire_error(std::shared_ptr<const details> what_was)
     : std::runtime_error(compose(*what_was)), details_(std::move(what_was)) {}
 

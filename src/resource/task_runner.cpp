@@ -1,9 +1,7 @@
 // What runs the tasks of a pool: its threads, of which one keeps time, or calls of `tick`.
 #include <algorithm>
 #include <chrono>
-#include <new>
-#include <system_error>
-#include <utility>
+#include <exception>
 
 #include "../concurrency/uncancelled.hpp"
 #include "lido/base/tuning.hpp"
@@ -24,8 +22,8 @@ void task_runner::post(effects& out, bool all) noexcept {
   pending_.start.append(out.start);
   if (all && !stopping_) {  // otherwise the caller sees to it
     pending_.start.append(out.destroy);
-    pending_.append(out);
-    out.tell.clear();
+    pending_.call.append(out.call);
+    pending_.tell.splice(pending_.tell.end(), out.tell);
   }
   call_worker();
 }
@@ -44,25 +42,15 @@ void task_runner::plan(nanos at) noexcept {
   }
 }
 
-void task_runner::run_posted() noexcept {
-  if (!has_threads_) {
-    lock guard(mutex_);
-    run_alone(guard);
-  }
-}
-
-std::size_t task_runner::busy() noexcept {
-  const std::lock_guard guard(mutex_);
-  return busy_ + (has_threads_ && has_work() ? 1 : 0);
-}
-
 std::size_t task_runner::wait_until_idle(const deadline& until) noexcept {
   for (bool in_time = true; in_time;) {
-    // relaxed: the mutex orders it
+    // relaxed: the mutexes order it
     const std::uint32_t seen = finished_.load(std::memory_order_relaxed);
-    if (busy() == 0) {
+    if (core_.is_drained() && busy() == 0) {
       return 0;
     }
+    call_before_sleep();  // what is under way may be for this thread to do
+    run_posted();
     in_time = park(finished_, seen, until);
   }
   return busy();
@@ -205,8 +193,7 @@ void task_runner::start_worker(bool beyond) noexcept {
       threads_[place] = std::thread(&task_runner::work, this, place, core_.shared_from_this());
       ++workers_;
       return;
-    } catch (const std::system_error&) {
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {  // neither a thread nor memory
     }
   }
   if (stuck_at_ == never) {

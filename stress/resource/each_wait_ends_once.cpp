@@ -27,7 +27,7 @@
 namespace {
 
 using namespace std::chrono_literals;
-namespace net = lido::detail::net;
+namespace net = lido::detail_asio::net;
 using waits::lease_type;
 using waits::limits;
 using waits::pool_type;

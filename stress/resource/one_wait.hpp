@@ -25,7 +25,7 @@
 
 namespace waits {
 
-namespace net = lido::detail::net;
+namespace net = lido::detail_asio::net;
 using pool_type = lido::resource_pool<stress::owned>;
 using lease_type = lido::resource_lease<stress::owned>;
 using result_type = lido::acquire_result<stress::owned>;

@@ -17,7 +17,7 @@
 namespace lido {
 namespace {
 
-namespace net = detail::net;
+namespace net = detail_asio::net;
 using namespace std::chrono_literals;
 using test::eventually;
 using test::fake_lease;

@@ -16,7 +16,7 @@
 namespace lido {
 namespace {
 
-namespace net = detail::net;
+namespace net = detail_asio::net;
 using namespace std::chrono_literals;
 using test::fake_lease;
 using test::fake_pool;

@@ -52,7 +52,7 @@ class postgres_connection {
 
   /// The last result of what PQsendQuery and its like have sent, or the begin of a COPY. At the
   /// deadline or when asked to stop, cancels the query and waits for its end, so that the cancel
-  /// hits no other: the result has SQLSTATE 57014, unless the query was faster. Throws
+  /// hits no other. The result has SQLSTATE 57014 then, unless the query was faster. Throws
   /// std::runtime_error if no end was heard of; then the connection is not lent again.
   postgres_result finish(const create_context& limit);
 
@@ -82,15 +82,15 @@ class postgres_factory {
 
   /// Connects to the hosts in turn, of a name with several addresses from another one on each time.
   /// Throws permanent_failure if the only host refuses user, password or database, or if the
-  /// conninfo cannot be read or names no port; std::runtime_error otherwise, also at the deadline
-  /// and when asked to stop. Names in service files are looked up without regard to both.
+  /// conninfo is wrong. Throws std::runtime_error otherwise, also at the deadline and when asked to
+  /// stop. Names in service files are looked up without regard to both.
   [[nodiscard]] postgres_connection create(const create_context& context) const;
 
   /// Whether the connection is in order and nothing can be read from it.
   bool validate(postgres_connection& idle, const create_context& context) const noexcept;
 
-  /// Refuses what is broken, unfit, in the middle of a query, a COPY or a pipeline; what has a new
-  /// PQregisterEventProc; and a server that reported that it became read-only, or writable
+  /// Refuses what is broken, unfit, in the middle of a query, a COPY or a pipeline, or has a new
+  /// PQregisterEventProc. Refuses a server that reported that it became read-only, or writable
   /// (PostgreSQL 14). Restores handlers of notices.
   bool reset(postgres_connection& used) const noexcept;
 

@@ -90,8 +90,8 @@ class redis_factory {
 
   /// Connects to the first address that answers, of a name with several from another one on each
   /// time, and signs in. Throws permanent_failure if the server does not want this user, or if
-  /// there can be no such port or path; std::runtime_error otherwise, also at the deadline and when
-  /// asked to stop. Started programs do not inherit the connection.
+  /// there can be no such port or path. Throws std::runtime_error otherwise, also at the deadline
+  /// and when asked to stop. Started programs do not inherit the connection.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
   /// Whether nothing can be read; and PING is answered, be it by NOPERM or MISCONF, if asked for.

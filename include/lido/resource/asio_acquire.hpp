@@ -1,17 +1,49 @@
 /// @file
 /// Public. `async_acquire` and `async_try_acquire`: wait for a resource of a pool with a completion
-/// token of Asio.
+/// token of Asio. Which Asio: that of Boost, or, with LIDO_STANDALONE_ASIO, the one without. Both
+/// may be in one program, so what is made for either is in a namespace of its own.
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <cstddef>  // first: by the standard library's macros Asio 1.22 chooses how it allocates
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "lido/resource/asio_waits.hpp"
+#if defined(LIDO_STANDALONE_ASIO)
+#define LIDO_ASIO ::asio
+#define LIDO_ASIO_HEADER(name) <asio/name.hpp>
+#define LIDO_ASIO_NAMESPACE standalone_asio
+#else
+#define LIDO_ASIO ::boost::asio
+#define LIDO_ASIO_HEADER(name) <boost/asio/name.hpp>
+#define LIDO_ASIO_NAMESPACE boost_asio
+#endif
+
+#include LIDO_ASIO_HEADER(associated_executor)
+#include LIDO_ASIO_HEADER(async_result)
+#include LIDO_ASIO_HEADER(execution)
+#include LIDO_ASIO_HEADER(execution_context)
+#include LIDO_ASIO_HEADER(executor_work_guard)
+#include LIDO_ASIO_HEADER(post)
+#include LIDO_ASIO_HEADER(query)
+#include LIDO_ASIO_HEADER(strand)
+#include LIDO_ASIO_HEADER(use_awaitable)
+#if __has_include(LIDO_ASIO_HEADER(associated_cancellation_slot))
+#include LIDO_ASIO_HEADER(associated_cancellation_slot)
+#define LIDO_ASIO_HAS_CANCELLATION
+#endif
+#if defined(ASIO_HAS_CO_AWAIT) || defined(BOOST_ASIO_HAS_CO_AWAIT)
+#define LIDO_ASIO_HAS_COROUTINES
+#endif
+#undef LIDO_ASIO_HEADER
+
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/lease.hpp"
 
@@ -19,8 +51,147 @@ namespace lido {
 
 inline namespace LIDO_ASIO_NAMESPACE {
 
+namespace detail_asio {
+
+namespace net = LIDO_ASIO;
+#undef LIDO_ASIO
+
+#if defined(LIDO_ASIO_HAS_CANCELLATION)
+using net::get_associated_cancellation_slot;
+#else
+struct no_cancellation_slot {
+  [[nodiscard]] static constexpr bool is_connected() noexcept { return false; }
+  template <class Handler>
+  static void assign(const Handler& /*handler*/) noexcept {}
+  static void clear() noexcept {}
+};
+template <class Handler>
+[[nodiscard]] no_cancellation_slot get_associated_cancellation_slot(const Handler& /*handler*/) {
+  return {};
+}
+#endif
+
+/// An operation that waits.
+class asio_wait : public std::enable_shared_from_this<asio_wait> {
+ public:
+  asio_wait() noexcept = default;
+  asio_wait(const asio_wait&) = delete;
+  asio_wait& operator=(const asio_wait&) = delete;
+  virtual ~asio_wait() = default;
+
+  /// Its context ends: what belongs to that goes now.
+  virtual void abandon() noexcept = 0;
+};
+
+/// The operations of one context. A thread that ends a wait and the end of the context may come at
+/// the same moment; a mutex decides which of them gets the operation. Posts of handlers are
+/// counted, and the end of the context waits for them. No mutex is held during a post, since it may
+/// destroy the user's handler.
+class asio_waits {
+ public:
+  /// False: the context has ended. Throws std::bad_alloc.
+  [[nodiscard]] bool add(asio_wait& wait) {
+    const std::lock_guard guard(mutex_);
+    return !ended_ && waiting_.insert(&wait).second;
+  }
+
+  void forget(asio_wait& wait) {
+    const std::lock_guard guard(mutex_);
+    waiting_.erase(&wait);
+  }
+
+  /// Takes a wait out and calls `post()`, during which the context lives. Nothing if it has ended.
+  template <class Post>
+  void claim(asio_wait& wait, Post post) {
+    std::unique_lock guard(mutex_);
+    if (waiting_.erase(&wait) != 0) {
+      ++posting_;
+      guard.unlock();
+      post();
+      guard.lock();
+      --posting_;
+      posted_.notify_all();
+    }
+  }
+
+  /// The context ends. What the operations have is destroyed outside the mutex: it is the user's.
+  void end() noexcept {
+    std::unique_lock guard(mutex_);
+    ended_ = true;
+    while (!waiting_.empty()) {
+      std::shared_ptr<asio_wait> next = (*waiting_.begin())->weak_from_this().lock();
+      waiting_.erase(waiting_.begin());
+      guard.unlock();
+      if (next != nullptr) {
+        next->abandon();
+        next.reset();
+      }
+      guard.lock();
+    }
+    posted_.wait(guard, [this] { return posting_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable posted_;
+  std::set<asio_wait*> waiting_;
+  unsigned posting_ = 0;
+  bool ended_ = false;
+};
+
+/// All that a strand wants to know of its executor in order to be made.
+struct context_of_strand {
+  net::execution_context* named;
+  [[nodiscard]] net::execution_context& context() const noexcept { return *named; }
+};
+
+/// The part of a context that hears of its end. Asio ends such parts newest first, and handlers may
+/// be posted through any part that is older. That of strands is made before this. An executor may
+/// have made a part of its own for its handlers, as `io_context::strand` does. So each type of
+/// executors has a part like this, which is not made before one waits.
+template <class Executor>
+class asio_waits_service : public net::execution_context::service {
+ public:
+  using key_type = asio_waits_service;
+  // NOLINTNEXTLINE(*-avoid-non-const-global-variables,cert-err58-cpp): as Asio wants it
+  static inline net::execution_context::id id;
+
+  explicit asio_waits_service(net::execution_context& context)
+      : net::execution_context::service(context) {
+    const net::strand<context_of_strand> first(context_of_strand{&context});
+  }
+  asio_waits_service(const asio_waits_service&) = delete;
+  asio_waits_service& operator=(const asio_waits_service&) = delete;
+  /// What the end of a context destroys may be the first to ask, when the context has told its
+  /// parts already.
+  ~asio_waits_service() override { waits_->end(); }
+
+  [[nodiscard]] const std::shared_ptr<asio_waits>& waits() const noexcept { return waits_; }
+
+ private:
+  void shutdown() noexcept override { waits_->end(); }
+
+  std::shared_ptr<asio_waits> waits_ = std::make_shared<asio_waits>();
+};
+
+/// Of the executor's context, also where the executor has the older form, without properties. An
+/// executor without a context, which cannot end, has an object of its own.
+template <class Executor>
+std::shared_ptr<asio_waits> waits_beside(const Executor& executor) {
+  using service = asio_waits_service<Executor>;
+  if constexpr (net::can_query<const Executor&, net::execution::context_t>::value) {
+    return net::use_service<service>(net::query(executor, net::execution::context)).waits();
+  } else if constexpr (requires { net::use_service<service>(executor.context()); }) {
+    return net::use_service<service>(executor.context()).waits();
+  } else {
+    return std::make_shared<asio_waits>();
+  }
+}
+
+}  // namespace detail_asio
+
 using asio_error_code =
-    std::remove_cvref_t<decltype(make_error_code(detail::net::error::operation_aborted))>;
+    std::remove_cvref_t<decltype(make_error_code(detail_asio::net::error::operation_aborted))>;
 using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().category())>;
 
 /// Why an acquire failed: its values are those of `acquire_failure`, and 1 more.
@@ -42,12 +213,10 @@ using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().categ
 
 namespace detail_asio {
 
-namespace net = lido::detail::net;
-
 /// How a handler's cancellation slot, which Asio has since 1.19 (Boost 1.77), stops the wait. An
 /// acquire has no partial results: whatever kind is asked for, it stops.
 struct cancellation {
-  lido::detail::stop_request stop;
+  detail::stop_request stop;
   template <class Type>
   void operator()(Type type) const {
     if (type != Type::none) {
@@ -60,12 +229,12 @@ struct cancellation {
 /// `Finish` makes of a result. Stopped by the caller's stop token, by the handler's cancellation
 /// slot, and by the end of its context.
 template <class Result, class Handler, class Finish>
-class operation final : public lido::detail::asio_wait {
+class operation final : public asio_wait {
  public:
   operation(Handler handler, const std::stop_token& asked)
-      : waits_(lido::detail::waits_beside(net::get_associated_executor(handler))),
+      : waits_(waits_beside(net::get_associated_executor(handler))),
         work_(net::get_associated_executor(handler)),
-        slot_(lido::detail::get_associated_cancellation_slot(handler)),
+        slot_(get_associated_cancellation_slot(handler)),
         forward_(asked, stop_),
         handler_(std::make_unique<Handler>(std::move(handler))) {
     if (slot_.is_connected()) {
@@ -100,15 +269,14 @@ class operation final : public lido::detail::asio_wait {
 
  private:
   using executor = net::associated_executor_t<Handler>;
-  using cancellation_slot =
-      std::remove_cvref_t<decltype(lido::detail::get_associated_cancellation_slot(
-          std::declval<const Handler&>()))>;
+  using cancellation_slot = std::remove_cvref_t<decltype(get_associated_cancellation_slot(
+      std::declval<const Handler&>()))>;
 
-  std::shared_ptr<lido::detail::asio_waits> waits_;
+  std::shared_ptr<asio_waits> waits_;
   std::optional<net::executor_work_guard<executor>> work_;
   cancellation_slot slot_;
-  lido::detail::stop_request stop_;
-  std::stop_callback<lido::detail::stop_request> forward_;
+  detail::stop_request stop_;
+  std::stop_callback<detail::stop_request> forward_;
   std::unique_ptr<Handler> handler_;
 };
 
@@ -147,8 +315,8 @@ auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
 /// An acquire. `key`: of a pool with keys, which copies it; nothing otherwise.
 template <class Finish, class Pool, class Timeout, class Token, class... Key>
 // NOLINTNEXTLINE(readability-function-size): the caller's parameters, and the caller's place
-auto acquire(Pool& pool, lido::detail::place at, Timeout timeout, Token&& token,
-             std::stop_token stop, Key... key) {
+auto acquire(Pool& pool, detail::place at, Timeout timeout, Token&& token, std::stop_token stop,
+             Key... key) {
   using resource = typename Pool::value_type;
   return initiate<acquire_result<resource>, typename Finish::template signature<resource>, Finish>(
       [from = &pool, at, timeout, ... key = std::move(key)](auto callback, std::stop_token stops) {
@@ -172,9 +340,8 @@ template <class Pool, class CompletionToken, class Rep, class Period>
                                                  std::chrono::duration<Rep, Period> timeout,
                                                  CompletionToken&& token,
                                                  std::stop_token stop = {}) {
-  return detail_asio::acquire<detail_asio::with_code>(pool, lido::detail::place::here(), timeout,
-                                                      std::forward<CompletionToken>(token),
-                                                      std::move(stop));
+  return detail_asio::acquire<detail_asio::with_code>(
+      pool, detail::place::here(), timeout, std::forward<CompletionToken>(token), std::move(stop));
 }
 
 /// The same, up to the pool's `acquire_timeout`.
@@ -189,9 +356,8 @@ template <class Pool, class CompletionToken, class Rep, class Period>
                                                      std::chrono::duration<Rep, Period> timeout,
                                                      CompletionToken&& token,
                                                      std::stop_token stop = {}) {
-  return detail_asio::acquire<detail_asio::with_result>(pool, lido::detail::place::here(), timeout,
-                                                        std::forward<CompletionToken>(token),
-                                                        std::move(stop));
+  return detail_asio::acquire<detail_asio::with_result>(
+      pool, detail::place::here(), timeout, std::forward<CompletionToken>(token), std::move(stop));
 }
 
 /// Of a pool with keys; `key` is copied.
@@ -200,7 +366,7 @@ template <class Pool, class CompletionToken, class Rep, class Period>
                                                  std::chrono::duration<Rep, Period> timeout,
                                                  CompletionToken&& token,
                                                  std::stop_token stop = {}) {
-  return detail_asio::acquire<detail_asio::with_code>(pool, lido::detail::place::here(), timeout,
+  return detail_asio::acquire<detail_asio::with_code>(pool, detail::place::here(), timeout,
                                                       std::forward<CompletionToken>(token),
                                                       std::move(stop), std::move(key));
 }
@@ -222,7 +388,7 @@ auto async_close(Pool& pool, std::chrono::duration<Rep, Period> timeout, Complet
 template <class Pool, class F, class Rep, class Period>
 auto async_with(Pool& pool, std::chrono::duration<Rep, Period> timeout, F f)
     -> std::invoke_result_t<F&, typename Pool::value_type&> {
-  auto lease = co_await lido::async_acquire(pool, timeout, detail::net::use_awaitable);
+  auto lease = co_await lido::async_acquire(pool, timeout, detail_asio::net::use_awaitable);
   lease.discard_unless_kept();
   using coroutine = std::invoke_result_t<F&, typename Pool::value_type&>;
   if constexpr (detail::returns_nothing<coroutine, Pool&, std::chrono::duration<Rep, Period>, F>) {

@@ -51,14 +51,13 @@ struct coroutine_line {
   meeting both;
 };
 
-/// What an acquirer asks of a pool without keys.
+/// Of a pool without keys.
 struct no_key {
   [[nodiscard]] static group_finder finder() noexcept { return {}; }
-  static void add() noexcept {}
 };
 
 /// What `co_await` takes of an acquire; `Result` is a lease, or an acquire_result. `Key` finds the
-/// group of a key that it owns, or makes the pool know it.
+/// group of a key that it owns.
 ///
 /// The coroutine goes on in the thread that ends the wait, or in its own if that ends before it is
 /// suspended. It may be destroyed while it waits, but not beside that thread: what it would have
@@ -93,21 +92,19 @@ class acquire_awaiter {
     on_stop_.emplace(request_.stop, stop_request{end_});
     request_.stop = end_.get_token();
     line_ = line;  // the awaiter may be gone below
-    acquire_completion done([line, coroutine](acquire_outcome outcome) noexcept {
-      // relaxed: the awaiter was there before the callback
-      acquire_outcome* const result = line->result.exchange(nullptr, std::memory_order_relaxed);
-      if (result == nullptr) {  // the coroutine is gone
-        (void)acquire_result<R>(std::move(outcome));
-        return;
-      }
-      *result = std::move(outcome);
-      if (line->both.comes_second()) {
-        coroutine.resume();
-      }
-    });
-    while (!core_.acquire_async(request_, done)) {
-      key_.add();
-    }
+    core_.acquire_async(
+        request_, acquire_completion([line, coroutine](acquire_outcome outcome) noexcept {
+          // relaxed: the awaiter was there before the callback
+          acquire_outcome* const result = line->result.exchange(nullptr, std::memory_order_relaxed);
+          if (result == nullptr) {  // the coroutine is gone
+            (void)acquire_result<R>(std::move(outcome));
+            return;
+          }
+          *result = std::move(outcome);
+          if (line->both.comes_second()) {
+            coroutine.resume();
+          }
+        }));
     return !line->both.comes_second();
   }
   [[nodiscard]] Result await_resume() {

@@ -106,7 +106,7 @@ concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
 };
 
 // A function is looked up by its name alone, however it is overloaded, so that one with wrong
-// parameters is an error and not ignored: a name that a class inherits from two bases is ambiguous.
+// parameters is an error and not ignored. A name that a class inherits from two bases is ambiguous.
 // Of a final class only what is public and has one form can be seen.
 struct factory_names {
   void create();

@@ -7,13 +7,11 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include "lido/concurrency/mutex.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/slot.hpp"
 
@@ -36,8 +34,7 @@ struct create_outcome {
 /// (pthread_cancel) in one of its functions ends at the next cancellation point behind it.
 class factory_hooks {
  public:
-  /// Throws std::bad_alloc.
-  factory_hooks(bool validates, bool resets) : validates_(validates), resets_(resets) {}
+  factory_hooks(bool validates, bool resets) noexcept : validates_(validates), resets_(resets) {}
   factory_hooks(const factory_hooks&) = delete;
   factory_hooks& operator=(const factory_hooks&) = delete;
   virtual ~factory_hooks() = default;
@@ -49,12 +46,6 @@ class factory_hooks {
                            std::string& text) noexcept;
   /// With the destructor of R.
   void destroy(pool_slot& slot, destroy_reason reason) noexcept;
-
-  /// Asked to stop when what is under way is of no use any more; without a mutex, as users may have
-  /// callbacks there.
-  [[nodiscard]] std::stop_source stop() const noexcept;
-  /// From now on creates have tokens of `other`, which is the source of those under way afterwards.
-  void swap_stop(std::stop_source& other) noexcept;
 
   [[nodiscard]] bool can_validate() const noexcept { return validates_; }
   [[nodiscard]] bool can_reset() const noexcept { return resets_; }
@@ -68,8 +59,6 @@ class factory_hooks {
 
   bool validates_;
   bool resets_;
-  mutable plain_mutex stop_mutex_;
-  std::stop_source stop_;
 };
 
 /// A slot with room for an R.
@@ -84,21 +73,14 @@ class typed_pool_slot : public pool_slot {
   alignas(R) std::byte storage_[sizeof(R)];
 };
 
+/// A slot_maker.
 template <class R>
-class typed_slot_block : public pool_slot_block {
- public:
-  explicit typed_slot_block(std::uint32_t size)
-      : typed_slot_block(std::make_unique<typed_pool_slot<R>[]>(size), size) {}
-  static std::unique_ptr<pool_slot_block> make(std::uint32_t size) {
-    return std::make_unique<typed_slot_block>(size);
-  }
-
- private:
-  typed_slot_block(std::unique_ptr<typed_pool_slot<R>[]> slots, std::uint32_t size)
-      : pool_slot_block(slots.get(), sizeof(typed_pool_slot<R>), size), slots_(std::move(slots)) {}
-
-  std::unique_ptr<typed_pool_slot<R>[]> slots_;
-};
+std::unique_ptr<pool_slot_block> make_slots(std::uint32_t size) {
+  const std::shared_ptr<typed_pool_slot<R>[]> slots(new typed_pool_slot<R>[size]);
+  pool_slot* const first = slots.get();
+  return std::unique_ptr<pool_slot_block>(
+      new pool_slot_block{slots, first, sizeof(typed_pool_slot<R>), size});
+}
 
 /// The hooks of a pool, or of one key: keys share their factory.
 template <class R, class F, class... Key>

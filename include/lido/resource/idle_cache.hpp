@@ -16,7 +16,6 @@
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/debug/thread_label.hpp"
-#include "lido/resource/hooks.hpp"
 #include "lido/resource/slot.hpp"
 
 namespace lido::detail {
@@ -32,14 +31,14 @@ class slow_path_flags {
   };
   [[nodiscard]] std::uint32_t get() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-store (2), and is in one total order
-    // with it and with slot.hpp (1, 2): a releasing thread sees that its resource is one too many
+    // with it and with slot.hpp (1, 2). A releasing thread sees that its resource is one too many
     return word_.load(std::memory_order_seq_cst);
   }
   /// Under the pool's mutex.
   void set(std::uint32_t flags) noexcept {
     if (get() != flags) {
       // (2) - this seq_cst-store synchronizes-with the seq_cst-load (1), and is in one total order
-      // with it and with slot.hpp (1, 2): the kernel that then looks sees what was released before
+      // with it and with slot.hpp (1, 2). The kernel that then looks sees what was released before
       word_.store(flags, std::memory_order_seq_cst);
     }
   }
@@ -48,8 +47,8 @@ class slow_path_flags {
   atomic<std::uint32_t> word_{0};
 };
 
-/// What a pool keeps for each thread: the resources that it had last, in a pool with keys one for
-/// each of a few hashes, and whether it is about to leave a release.
+/// What a pool keeps for each thread: the resources that it had last, and whether it is about to
+/// leave a release. In a pool with keys there is one resource for each of a few hashes.
 struct alignas(no_false_sharing) thread_state {
   static constexpr std::size_t hints = 8;
   std::array<relaxed<pool_slot*>, hints> last{};
@@ -183,7 +182,16 @@ class idle_cache {
     return cache.is_held() ? cache.decline(grant) : cache.check(grant, at);
   }
   /// The lowest that is idle and fresh; the caller notes itself as the holder.
-  [[nodiscard]] slot_grant take_lowest() noexcept;
+  [[nodiscard]] slot_grant take_lowest() noexcept {
+    slot_grant found;
+    if (!is_held()) {
+      found.slot = find_maybe_idle([&](pool_slot& slot) {
+        return slot.state() == resource_state::idle && slot.is_fresh(gate_.now(), epoch()) &&
+               slot.take(found.ticket);
+      });
+    }
+    return found;
+  }
   /// Gives a resource back: makes it idle, or leaves it to the kernel.
   void release(const slot_grant& grant) noexcept {
     pool_slot& slot = *grant.slot;
@@ -255,7 +263,7 @@ class idle_cache {
   template <class F>
   pool_slot* find_maybe_idle(const F& f) noexcept {
     for (position_chunk* chunk = &first_; chunk != nullptr;
-         // (6) - this acquire-load synchronizes-with the release-store (8)
+         // (6) - this acquire-load synchronizes-with the release-store (7)
          chunk = chunk->next.load(std::memory_order_acquire)) {
       if (pool_slot* const found = find_in(*chunk, f)) {
         return found;
@@ -267,9 +275,45 @@ class idle_cache {
   // ---- the kernel, under the pool's mutex -------------------------------------------------------
 
   /// The slot gets the lowest free position. False: there is no memory.
-  [[nodiscard]] bool add(pool_slot& slot) noexcept;
-  static void remove(pool_slot& slot) noexcept;
-  static void set_maybe_idle(const pool_slot& slot, bool on) noexcept;
+  [[nodiscard]] bool add(pool_slot& slot) noexcept {
+    position_chunk* chunk = &first_;
+    while (chunk->taken == ~std::uint64_t{0}) {
+      if (chunk->owned == nullptr) {
+        chunk->owned.reset(new (std::nothrow) position_chunk);
+        // (7) - this release-store synchronizes-with the acquire-load (6)
+        chunk->next.store(chunk->owned.get(), std::memory_order_release);
+      }
+      chunk = chunk->owned.get();
+      if (chunk == nullptr) {
+        return false;
+      }
+    }
+    const auto place = static_cast<std::size_t>(std::countr_one(chunk->taken));
+    chunk->slots[place].set(&slot);  // (8) publishes it
+    slot.record.cache = this;
+    slot.record.chunk = chunk;
+    slot.record.bit = std::uint64_t{1} << place;
+    chunk->taken |= slot.record.bit;
+    return true;
+  }
+  static void remove(pool_slot& slot) noexcept {
+    set_maybe_idle(slot, /*on=*/false);
+    position_chunk& chunk = *slot.record.chunk;
+    chunk.taken &= ~slot.record.bit;
+    // A thread that still sees the slot finds that it is not idle.
+    chunk.slots[static_cast<std::size_t>(std::countr_zero(slot.record.bit))].set(nullptr);
+    slot.record.cache = nullptr;
+  }
+  static void set_maybe_idle(const pool_slot& slot, bool on) noexcept {
+    atomic<std::uint64_t>& bits = slot.record.chunk->maybe_idle;
+    // relaxed: only changed under the mutex
+    const std::uint64_t before = bits.load(std::memory_order_relaxed);
+    const std::uint64_t after = on ? before | slot.record.bit : before & ~slot.record.bit;
+    if (after != before) {
+      // (8) - this release-store synchronizes-with the acquire-load (9)
+      bits.store(after, std::memory_order_release);
+    }
+  }
   void set_flags(std::uint32_t flags) noexcept { flags_.set(flags); }
   void next_epoch() noexcept { epoch_.set(epoch_.get() + 1); }
 
@@ -279,7 +323,7 @@ class idle_cache {
  private:
   template <class F>
   static pool_slot* find_in(position_chunk& chunk, const F& f) noexcept {
-    // (7) - this acquire-load synchronizes-with the release-store (9), so the slot is visible
+    // (9) - this acquire-load synchronizes-with the release-store (8), so the slot is visible
     for (std::uint64_t bits = chunk.maybe_idle.load(std::memory_order_acquire); bits != 0;
          bits &= bits - 1) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
@@ -317,60 +361,5 @@ class idle_cache {
   pool_gate& gate_;
   position_chunk first_;
 };
-
-// ---- not on the fast path ----------------------------------------------------------------------
-
-inline slot_grant idle_cache::take_lowest() noexcept {
-  slot_grant found;
-  if (!is_held()) {
-    found.slot = find_maybe_idle([&](pool_slot& slot) {
-      return slot.state() == resource_state::idle && slot.is_fresh(gate_.now(), epoch()) &&
-             slot.take(found.ticket);
-    });
-  }
-  return found;
-}
-
-inline bool idle_cache::add(pool_slot& slot) noexcept {
-  position_chunk* chunk = &first_;
-  while (chunk->taken == ~std::uint64_t{0}) {
-    if (chunk->owned == nullptr) {
-      chunk->owned.reset(new (std::nothrow) position_chunk);
-      // (8) - this release-store synchronizes-with the acquire-load (6)
-      chunk->next.store(chunk->owned.get(), std::memory_order_release);
-    }
-    chunk = chunk->owned.get();
-    if (chunk == nullptr) {
-      return false;
-    }
-  }
-  const auto place = static_cast<std::size_t>(std::countr_one(chunk->taken));
-  chunk->slots[place].set(&slot);  // (9) publishes it
-  slot.record.cache = this;
-  slot.record.chunk = chunk;
-  slot.record.bit = std::uint64_t{1} << place;
-  chunk->taken |= slot.record.bit;
-  return true;
-}
-
-inline void idle_cache::remove(pool_slot& slot) noexcept {
-  set_maybe_idle(slot, /*on=*/false);
-  position_chunk& chunk = *slot.record.chunk;
-  chunk.taken &= ~slot.record.bit;
-  // A thread that still sees the slot finds that it is not idle.
-  chunk.slots[static_cast<std::size_t>(std::countr_zero(slot.record.bit))].set(nullptr);
-  slot.record.cache = nullptr;
-}
-
-inline void idle_cache::set_maybe_idle(const pool_slot& slot, bool on) noexcept {
-  atomic<std::uint64_t>& bits = slot.record.chunk->maybe_idle;
-  // relaxed: only changed under the mutex
-  const std::uint64_t before = bits.load(std::memory_order_relaxed);
-  const std::uint64_t after = on ? before | slot.record.bit : before & ~slot.record.bit;
-  if (after != before) {
-    // (9) - this release-store synchronizes-with the acquire-load (7)
-    bits.store(after, std::memory_order_release);
-  }
-}
 
 }  // namespace lido::detail

@@ -82,12 +82,12 @@ class keyed_resource_pool : public detail::pool_controls {
   /// itself.
   template <class F>
   explicit keyed_resource_pool(F factory, const keyed_resource_pool_options& options = {})
-      : pool_controls(detail::settings_of_keys(options), &detail::typed_slot_block<R>::make),
+      : pool_controls(detail::settings_of_keys(options), &detail::make_slots<R>,
+                      &keyed_resource_pool::forget),
         make_hooks_(
             [all = detail::share_factory<R, Key>(options.each_key.name, std::move(factory))](
                 const Key& key) { return detail::make_hooks<R>(all, key); }) {
-    core().set_table(&keyed_resource_pool::forget, this);
-    core().start();
+    core().start(nullptr);
   }
   keyed_resource_pool(const keyed_resource_pool&) = delete;
   keyed_resource_pool& operator=(const keyed_resource_pool&) = delete;
@@ -141,11 +141,8 @@ class keyed_resource_pool : public detail::pool_controls {
   template <class K, class Done, class Rep, class Period>
   void async_acquire_at(detail::place at, const K& key, Done done,
                         std::chrono::duration<Rep, Period> timeout, std::stop_token stop) {
-    auto completion = detail::completion_of<R>(name(), std::move(done));
-    const detail::deadline until = detail::deadline::after(timeout);
-    while (!core().acquire_async({until, stop, at, finder(key)}, completion)) {
-      add(key);
-    }
+    core().acquire_async({detail::deadline::after(timeout), std::move(stop), at, finder(key)},
+                         detail::completion_of<R>(name(), std::move(done)));
   }
   /// `key` is copied. Throws as `acquire`, at once or in `co_await`.
   template <class K, class Rep, class Period>
@@ -177,7 +174,7 @@ class keyed_resource_pool : public detail::pool_controls {
   void flush(const K& key) {
     core().flush(finder(key));
   }
-  void flush() { core().flush_all(); }
+  void flush() { core().flush(); }
 
   // ---- numbers ----------------------------------------------------------------------------------
 
@@ -230,18 +227,22 @@ class keyed_resource_pool : public detail::pool_controls {
     keyed_resource_pool& pool;
     Key key;
     [[nodiscard]] detail::group_finder finder() const noexcept { return pool.finder(key); }
-    void add() const { pool.add(key); }
   };
+
+  [[nodiscard]] static keyed_resource_pool& self(void* pool) noexcept {
+    return *static_cast<keyed_resource_pool*>(static_cast<detail::pool_controls*>(pool));
+  }
 
   /// Of a key that outlives the call.
   template <class K>
-  [[nodiscard]] detail::group_finder finder(const K& key) const noexcept {
-    return {[](const void* sought, const void* keys) -> detail::idle_cache* {
-              const auto& known = *static_cast<const table*>(keys);
+  [[nodiscard]] detail::group_finder finder(const K& key) noexcept {
+    return {[](const void* sought, void* pool) -> detail::idle_cache* {
+              const table& known = self(pool).keys_;
               const auto found = known.find(*static_cast<const K*>(sought));
               return found != known.end() ? found->second : nullptr;
             },
-            &key, &keys_};
+            [](const void* sought, void* pool) { self(pool).add(*static_cast<const K*>(sought)); },
+            &key, static_cast<detail::pool_controls*>(this)};
   }
 
   /// Nothing if the key is known by then. Users' code for new keys runs before the lock.
@@ -268,9 +269,9 @@ class keyed_resource_pool : public detail::pool_controls {
 
   /// False: the key stays for now, as hashing or comparing it throws.
   static bool forget(detail::idle_cache& group, void* pool) noexcept {
-    auto& self = *static_cast<keyed_resource_pool*>(pool);
+    table& known = self(pool).keys_;
     try {
-      self.keys_.erase(self.keys_.find(*static_cast<const Key*>(group.key())));
+      known.erase(known.find(*static_cast<const Key*>(group.key())));
       return true;
     } catch (...) {
       return false;
@@ -312,13 +313,8 @@ class keyed_resource_pool : public detail::pool_controls {
       if (last.slot != nullptr) {
         return result_type({.grant = last, .why = nullptr});
       }
-      const detail::deadline until = detail::deadline::of(when);
-      const auto ask = [&] { return core().acquire({until, stop, at, finder(key)}); };
-      detail::acquire_outcome got = ask();
-      for (; got.is_unknown_key; got = ask()) {
-        add(key);
-      }
-      return result_type(std::move(got));
+      return result_type(
+          core().acquire({detail::deadline::of(when), std::move(stop), at, finder(key)}));
     }
   }
 

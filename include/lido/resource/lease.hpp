@@ -15,11 +15,10 @@ namespace lido {
 
 /// Owner of one resource while it is out; gives it back on destruction.
 ///
-/// A lease that an exception ends discards its resource, which may be in the middle of something:
-/// exceptions that are active at its end are compared with those at its beginning, in one thread;
-/// in another thread any active exception counts. A lease that ends after a `catch` gives back.
-/// Move-only, two words, not thread-safe. May end in any thread, also after the end of its pool:
-/// then the resource is destroyed. Only `detach` throws.
+/// A lease that an exception ends discards its resource, which may be in the middle of something.
+/// It compares the exceptions that are active at its end with those at its beginning. In another
+/// thread any active exception counts. A lease that ends after a `catch` gives back. Move-only, not
+/// thread-safe. May end in any thread, also after the end of its pool: then the resource ends.
 template <class R>
 class [[nodiscard]] resource_lease {
   static_assert(std::is_nothrow_destructible_v<R>,
@@ -137,9 +136,9 @@ class [[nodiscard]] acquire_result {
   [[nodiscard]] acquire_failure failure() const noexcept { return cause_; }
   /// As an exception, with the numbers of the pool. Throws std::bad_alloc. Requires: as above.
   [[nodiscard]] acquire_error error() const {
-    acquire_error::details none;
-    none.cause = cause_;
-    return why_ != nullptr ? acquire_error(why_) : acquire_error(std::move(none));
+    const auto none = std::make_shared<acquire_error::details>();
+    none->cause = cause_;
+    return acquire_error(why_ != nullptr ? why_ : none);
   }
   /// The lease, which the result has no more; throws `error()` if there is none.
   [[nodiscard]] lease_type value() {

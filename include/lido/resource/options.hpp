@@ -6,17 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
-#include "lido/resource/limits.hpp"
-
 namespace lido {
 
 /// Nanoseconds, made from any duration of std::chrono. One that is longer than nanoseconds can
-/// count, as `std::chrono::hours::max()`, is the longest that they can, 292 years, instead of a
-/// number that has overflown; fractions of a nanosecond are rounded up.
+/// count, as `std::chrono::hours::max()`, is the longest that they can. Fractions of a nanosecond
+/// are rounded up.
 class time_limit : public std::chrono::nanoseconds {
   using nanoseconds = std::chrono::nanoseconds;
 
@@ -178,8 +177,8 @@ struct keyed_resource_pool_options {
   /// Most resources at once over all keys. 1 to 65535.
   std::size_t max_total = 64;
 
-  /// A resource that comes back goes to a waiter for the same key, unless a waiter for another key
-  /// has waited for longer than this and for longer than that one. Zero: FIFO over all keys.
+  /// A resource that comes back goes to a waiter for the same key. A waiter for another key that
+  /// has waited for longer than that one, and than this, goes first. Zero: FIFO over all keys.
   time_limit prefer_same_key_for = std::chrono::milliseconds(10);
 
   /// Options of each key; `max_size` is the most of one key, at least 1. Errors and events name the
@@ -190,6 +189,45 @@ struct keyed_resource_pool_options {
 };
 
 namespace detail {
+
+/// Nanoseconds of the pool's clock: a moment, or a length of time.
+using nanos = std::int64_t;
+
+inline constexpr nanos never = std::numeric_limits<nanos>::max();
+
+/// `never` switches a limit off.
+struct life_limits {
+  nanos max_lifetime = never;
+  double lifetime_jitter = 0;  ///< part of max_lifetime, 0 to 1, that is drawn off at birth
+  nanos idle_timeout = never;
+  nanos validate_after = never;  ///< idle longer than that: validate before use
+  nanos keepalive = never;       ///< idle longer than that: validate in passing
+  std::uint64_t max_uses = std::numeric_limits<std::uint64_t>::max();
+};
+
+/// A moment so long after another, without overflow. Requires: both >= 0.
+[[nodiscard]] constexpr nanos later(nanos moment, nanos by) noexcept {
+  return by >= never - moment ? never : moment + by;
+}
+
+/// By std::chrono::steady_clock.
+[[nodiscard]] inline nanos steady_now() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// When a resource born at `now` has to go. `draw` is from [0, 1): 0 keeps the whole lifetime.
+[[nodiscard]] constexpr nanos end_of_life(nanos now, const life_limits& limits,
+                                          double draw) noexcept {
+  if (limits.max_lifetime == never) {
+    return never;
+  }
+  // In 64 bits: a jitter of nanoseconds in 32 would be one of four seconds.
+  const auto less =
+      static_cast<nanos>(static_cast<double>(limits.max_lifetime) * limits.lifetime_jitter * draw);
+  return later(now, limits.max_lifetime - less);
+}
 
 inline constexpr std::size_t most_resources = 65535;
 

@@ -2,7 +2,6 @@
 /// Internal. A resource pool without its R: takes the lock, tells the kernel, runs the effects.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -35,12 +34,17 @@ struct effects;
 struct moment;
 struct refusal;
 
-/// Finds the group of a key; null: it is not known. Called under the pool's mutex; may throw.
+/// The group of a key. Both functions may throw.
 struct group_finder {
-  idle_cache* (*find)(const void* key, const void* table) = nullptr;
+  /// Under the pool's mutex. Null: the key is not known.
+  idle_cache* (*find)(const void* key, void* pool) = nullptr;
+  void (*add)(const void* key, void* pool) = nullptr;
   const void* key = nullptr;
-  const void* table = nullptr;
+  void* pool = nullptr;
 };
+
+/// False: the group stays for now.
+using group_forgetter = bool (*)(idle_cache& group, void* pool) noexcept;
 
 /// What an acquire asks for.
 struct acquire_call {
@@ -56,7 +60,6 @@ struct acquire_outcome {
   slot_grant grant;
   acquire_failure cause = acquire_failure::timed_out;
   std::shared_ptr<const acquire_error::details> why;  ///< null with a slot, and without memory
-  bool is_unknown_key = false;
 };
 
 /// A callback, called once, without locks, with a Result. Move-only.
@@ -86,16 +89,16 @@ using close_completion = completion<close_report>;
 class pool_core final : public std::enable_shared_from_this<pool_core>,
                         public thread_exit_listener {
  public:
-  /// Throws std::bad_alloc.
-  pool_core(pool_settings settings, slot_maker make);
+  /// `forget`: of a pool with keys. Ticks remove groups that have nothing, after a call of it under
+  /// the mutex. Throws std::bad_alloc.
+  pool_core(pool_settings settings, slot_maker make, group_forgetter forget, void* pool);
   pool_core(const pool_core&) = delete;
   pool_core& operator=(const pool_core&) = delete;
   virtual ~pool_core();
 
-  /// Starts the thread of the pool, if it has any. Throws std::system_error.
-  void start();
-  /// The group of a pool without keys; once. Throws std::bad_alloc.
-  void set_hooks(std::shared_ptr<factory_hooks> hooks);
+  /// Starts the thread of the pool, if it has any. `hooks`: of a pool without keys; null otherwise.
+  /// Throws std::system_error, std::bad_alloc.
+  void start(std::shared_ptr<factory_hooks> hooks);
   /// A group of a pool with keys. Under the mutex, by a group_finder. Throws std::bad_alloc.
   idle_cache& add_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash, std::string key);
 
@@ -109,9 +112,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Waits until the deadline; not at all if that is at once. Throws what a group_finder throws.
   [[nodiscard]] acquire_outcome acquire(acquire_call request);
   /// Completes exactly once, perhaps before it returns. Throws std::bad_alloc, and what a
-  /// group_finder throws; then it does not complete. False: the key is not known, and `done` is
-  /// left as it was.
-  bool acquire_async(const acquire_call& request, acquire_completion& done);
+  /// group_finder throws; then it does not complete.
+  void acquire_async(const acquire_call& request, acquire_completion done);
 
   // ---- by the holder of a resource; none throws -------------------------------------------------
 
@@ -122,9 +124,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   // ---- control ----------------------------------------------------------------------------------
 
   bool kill(const resource_handle& handle) noexcept;
-  /// Throw std::bad_alloc, and what a group_finder throws.
+  /// One group, or all without a `finder`. Throws std::bad_alloc, and what that throws.
   void flush(const group_finder& finder = {});
-  void flush_all();
   void replace_hooks(std::shared_ptr<factory_hooks> hooks);
   void resize(std::size_t max_size, std::optional<std::size_t> min_idle);
   void suspend(bool on) noexcept;
@@ -137,16 +138,18 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void close_async(const deadline& until, close_completion done);
   /// Until so many resources are idle. False: the time is up first.
   [[nodiscard]] bool wait_until_idle(std::size_t count, const deadline& until);
-  /// A close without the report, which takes memory. Returns what is still under way.
-  std::size_t end(const deadline& until) noexcept;
-  /// The end of the pool: leases that are still out belong to themselves.
+  /// The end of the pool, after a close: leases that are still out belong to themselves.
   void let_go() noexcept;
 
   // ---- numbers ----------------------------------------------------------------------------------
 
   [[nodiscard]] const pool_settings& settings() const noexcept { return settings_; }
   /// Of a pool without keys.
-  [[nodiscard]] resource_pool_stats stats() noexcept;
+  [[nodiscard]] resource_pool_stats stats() {
+    resource_pool_stats found;
+    for_each_stats([&found](const void* /*key*/, const resource_pool_stats& one) { found = one; });
+    return found;
+  }
   /// Of each group, with its key; under the mutex. One look at each slot.
   void for_each_stats(const std::function<void(const void* key, const resource_pool_stats&)>& f);
   /// Throws std::bad_alloc.
@@ -157,9 +160,6 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
     const std::lock_guard<counted_mutex> guard(mutex_);
     return f();
   }
-  /// Once, before any key: groups that have nothing are removed by ticks, after a call of `forget`
-  /// under the mutex.
-  void set_table(bool (*forget)(idle_cache& group, void* table) noexcept, void* table) noexcept;
 
  private:
   friend class callback_waiter;
@@ -174,14 +174,11 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
     return foreign_.load(std::memory_order_relaxed);
   }
 
-  template <class Find>
-  bool flush_found(const Find& find);
-  [[nodiscard]] slot_group* next_in(std::uint64_t round) noexcept;
   void remove_unused_groups() noexcept;
   template <class Event>
   void apply(const Event& event);
   template <class Event>
-  [[nodiscard]] effects tell_kernel(const Event& event);
+  void tell_kernel(const Event& event, effects& out);
   [[nodiscard]] moment read_clocks() const noexcept;
   void run(effects& out, bool by_pool) noexcept;
   [[nodiscard]] bool has_next(effects& out) noexcept;
@@ -193,7 +190,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void tell(pool_event event, const std::shared_ptr<const std::string>& name) const noexcept;
 
   [[nodiscard]] slot_grant try_acquire_slow(const acquire_call& request);
-  void begin_wait(acquire_waiter& waiter, const acquire_call& request, bool again);
+  [[nodiscard]] bool begin_wait(acquire_waiter& waiter, const acquire_call& request, bool again);
   void wait(acquire_waiter& waiter, const acquire_call& request) noexcept;
   [[nodiscard]] bool sleeps_too_long(acquire_waiter& waiter) noexcept;
   [[nodiscard]] slot_grant use(acquire_waiter& waiter, const acquire_call& request) noexcept;
@@ -203,7 +200,10 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void release_slow(const slot_grant& grant, bool unwound) noexcept;
   [[nodiscard]] bool is_reset_by_pool(pool_slot& slot) const noexcept;
   void discard_as(pool_slot& slot, destroy_reason why) noexcept;
-  [[nodiscard]] bool wait_until_drained(const deadline& until) noexcept;
+  /// A close without the report, which takes memory. Returns what is still under way.
+  std::size_t end(const deadline& until) noexcept;
+  /// It is closed, and has no resource.
+  [[nodiscard]] bool is_drained() noexcept;
 
   const pool_settings settings_;
   counted_mutex mutex_;
@@ -212,10 +212,9 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   idle_cache* main_ = nullptr;
   std::unique_ptr<task_runner> runner_;
   atomic<bool> foreign_{false};                            // in a process made by fork
-  atomic<std::uint32_t> drained_{0};                       // changes when a closed pool is empty
   std::vector<std::shared_ptr<factory_hooks>> old_hooks_;  // under resizing_
-  bool (*forget_group_)(idle_cache& group, void* table) noexcept = nullptr;
-  void* table_ = nullptr;
+  group_forgetter forget_group_;                           // null once the pool has ended
+  void* pool_;
   std::uint64_t rounds_ = 0;         // of visits to all groups; under the mutex
   std::shared_ptr<pool_core> self_;  // while leases outlive the pool
   plain_mutex resizing_;             // one at a time; outside of mutex_

@@ -8,7 +8,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,12 +56,11 @@ class pool_controls {
 
  protected:
   /// Throws std::bad_alloc.
-  pool_controls(pool_settings settings, slot_maker make)
-      : core_(std::make_shared<pool_core>(std::move(settings), make)) {}
+  pool_controls(pool_settings settings, slot_maker make, group_forgetter forget = nullptr)
+      : core_(std::make_shared<pool_core>(std::move(settings), make, forget, this)) {}
   ~pool_controls() = default;  // not `end`: a constructor may fail before the core has started
   /// First of all in a pool's destructor.
   void end() noexcept {
-    (void)core_->end(deadline::after(core_->settings().close_timeout));
     core_->let_go();
     core_.reset();
   }
@@ -100,9 +98,8 @@ class resource_pool : public detail::pool_controls {
   /// resource itself.
   template <class F>
   explicit resource_pool(F factory, const resource_pool_options& options = {})
-      : pool_controls(detail::pool_settings(options), &detail::typed_slot_block<R>::make) {
-    core().set_hooks(hooks_of(std::move(factory)));
-    core().start();
+      : pool_controls(detail::pool_settings(options), &detail::make_slots<R>) {
+    core().start(hooks_of(std::move(factory)));
   }
   resource_pool(const resource_pool&) = delete;
   resource_pool& operator=(const resource_pool&) = delete;
@@ -165,10 +162,10 @@ class resource_pool : public detail::pool_controls {
   }
 
   /// Calls `done(acquire_result<R>)` exactly once, perhaps before it returns. `done` may be
-  /// move-only, must not throw, and is called without locks by the thread that ends the wait: one
-  /// that releases a resource, stops the token or closes the pool, or a thread of the pool. In a
-  /// pool without threads, timeouts and creates for callbacks need `tick`. Throws std::bad_alloc,
-  /// or std::invalid_argument if `done` is null; then it is not called.
+  /// move-only and must not throw. The thread that ends the wait calls it, without locks: one that
+  /// releases, stops or closes, or one of the pool. In a pool without threads, timeouts and creates
+  /// for callbacks need `tick`. Throws std::bad_alloc, or std::invalid_argument if `done` is null;
+  /// then it is not called.
   template <class Done, class Rep, class Period>
   [[gnu::always_inline]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {
@@ -182,8 +179,8 @@ class resource_pool : public detail::pool_controls {
   template <class Done, class Rep, class Period>
   void async_acquire_at(detail::place at, Done done, std::chrono::duration<Rep, Period> timeout,
                         std::stop_token stop) {
-    auto completion = detail::completion_of<R>(name(), std::move(done));
-    core().acquire_async({detail::deadline::after(timeout), std::move(stop), at, {}}, completion);
+    core().acquire_async({detail::deadline::after(timeout), std::move(stop), at, {}},
+                         detail::completion_of<R>(name(), std::move(done)));
   }
 
   /// `co_await` gives a lease or throws acquire_error. See `acquire_awaiter`.

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -16,7 +15,7 @@
 #include "lido/debug/place.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/factory.hpp"
-#include "lido/resource/limits.hpp"
+#include "lido/resource/options.hpp"
 
 namespace lido::detail {
 
@@ -152,7 +151,7 @@ class alignas(no_false_sharing) pool_slot {
 
   [[nodiscard]] slot_word word() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-CAS (2), and is in one total order with
-    // it and with idle_cache.hpp (1, 2): the kernel that has set a flag sees what was released
+    // it and with idle_cache.hpp (1, 2). The kernel that has set a flag sees what was released
     return slot_word(word_.load(std::memory_order_seq_cst));
   }
   [[nodiscard]] resource_state state() const noexcept { return word().state(); }
@@ -268,8 +267,8 @@ class alignas(no_false_sharing) pool_slot {
   bool swap(slot_word from, slot_word to) noexcept {
     std::uint64_t bits = from.bits();
     // (2) - this seq_cst-CAS synchronizes-with the seq_cst-load (1), so the next owner sees all
-    // that was done to the resource; and it is in one total order with idle_cache.hpp (1, 2), so
-    // that either the releasing thread sees the flag or the kernel sees the resource.
+    // that was done to the resource. It is in one total order with idle_cache.hpp (1, 2). Either
+    // the releasing thread sees the flag or the kernel sees the resource.
     // relaxed on failure: what is there instead is not looked at, or read again
     return word_.compare_exchange_strong(bits, to.bits(), std::memory_order_seq_cst,
                                          std::memory_order_relaxed);
@@ -288,29 +287,18 @@ static_assert(sizeof(slot_grant) <= 16);
 
 /// Slots that were made together. They lie as far apart as those of their R, which this class does
 /// not know.
-class pool_slot_block {
- public:
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast)
-  pool_slot_block(pool_slot* first, std::size_t stride, std::uint32_t size) noexcept
-      : first_(reinterpret_cast<std::byte*>(first)), stride_(stride), size_(size) {}
-  pool_slot_block(const pool_slot_block&) = delete;
-  pool_slot_block& operator=(const pool_slot_block&) = delete;
-  virtual ~pool_slot_block() = default;
-
+struct pool_slot_block {
   [[nodiscard]] pool_slot& operator[](std::uint32_t index) const noexcept {
-    return *reinterpret_cast<pool_slot*>(first_ + stride_ * index);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+    return *reinterpret_cast<pool_slot*>(static_cast<std::byte*>(first) + stride * index);
   }
-  // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
-  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 
- private:
-  friend class pool_slot_table;
-
-  std::byte* first_;
-  std::size_t stride_;
-  std::uint32_t size_;
-  atomic<pool_slot_block*> next_{nullptr};
-  std::unique_ptr<pool_slot_block> owned_;
+  std::shared_ptr<void> all;
+  void* first;  ///< a pool_slot
+  std::size_t stride;
+  std::uint32_t size;
+  atomic<pool_slot_block*> next{nullptr};
+  std::unique_ptr<pool_slot_block> owned = {};
 };
 
 /// Makes a block of so many slots of one R. Throws std::bad_alloc.
@@ -337,16 +325,16 @@ class pool_slot_table {
       return;
     }
     // Lowest on top, so that a small load keeps to low slots.
-    for (std::uint32_t i = block->size(); i-- > 0;) {
+    for (std::uint32_t i = block->size; i-- > 0;) {
       (*block)[i].number = size_ + i;
       put_empty((*block)[i]);
     }
-    size_ += block->size();
-    std::unique_ptr<pool_slot_block>& end = last_ != nullptr ? last_->owned_ : first_;
+    size_ += block->size;
+    std::unique_ptr<pool_slot_block>& end = last_ != nullptr ? last_->owned : first_;
     end = std::move(block);
     if (last_ != nullptr) {
       // (3) - this release-store synchronizes-with the acquire-load (4)
-      last_->next_.store(end.get(), std::memory_order_release);
+      last_->next.store(end.get(), std::memory_order_release);
     }
     last_ = end.get();
   }
@@ -366,13 +354,11 @@ class pool_slot_table {
   [[nodiscard]] pool_slot* find(const F& f) const {
     for (pool_slot_block* block = first_.get(); block != nullptr;
          // (4) - this acquire-load synchronizes-with the release-store (3), so slots are visible
-         block = block->next_.load(std::memory_order_acquire)) {
-      std::uint32_t i = 0;
-      while (i < block->size() && !f((*block)[i])) {
-        ++i;
-      }
-      if (i < block->size()) {
-        return &(*block)[i];
+         block = block->next.load(std::memory_order_acquire)) {
+      for (std::uint32_t i = 0; i < block->size; ++i) {
+        if (f((*block)[i])) {
+          return &(*block)[i];
+        }
       }
     }
     return nullptr;

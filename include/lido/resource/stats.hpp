@@ -145,7 +145,6 @@ class acquire_error : public std::runtime_error {
     std::vector<lease_info> holders;  ///< at most four, the longest first
   };
 
-  explicit acquire_error(details what_was);
   /// Requires: not null.
   explicit acquire_error(std::shared_ptr<const details> what_was);
   acquire_error(const acquire_error&) noexcept = default;

@@ -199,7 +199,7 @@ void mark_against_put_back() {
 // Slots are added while a thread looks at all of them.
 void appended_beside_search() {
   struct thing {};
-  lido::detail::pool_slot_table table(&lido::detail::typed_slot_block<thing>::make, 1);
+  lido::detail::pool_slot_table table(&lido::detail::make_slots<thing>, 1);
   in_threads([&] { table.append(table.make_more(2)); },
              [&] {
                std::uint32_t seen = 0;

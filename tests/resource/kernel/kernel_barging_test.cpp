@@ -90,7 +90,7 @@ TEST_F(KernelBarging, TheNextIsCalledWhenACalledWaiterGivesUp) {
 class KernelManual : public ::testing::Test {
  protected:
   kernel k{{.options = {.max_size = 2, .max_creating = 2, .retry_first = 100ms},
-            .runner = detail::runner_kind::manual}};  // NOLINT(*-non-private-member-*)
+            .runner = lido::maintenance::by_tick}};  // NOLINT(*-non-private-member-*)
 };
 
 TEST_F(KernelManual, AThreadIsToldToCreate) {

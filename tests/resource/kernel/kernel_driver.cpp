@@ -24,6 +24,7 @@ detail::pool_settings settings_of(const pool_setup& how) {
   detail::pool_settings settings(how.options);
   settings.max_total = how.max_total;
   settings.is_barging = how.is_barging;
+  settings.maintenance = how.runner;
   settings.prefer_same_key_for = how.prefer_same_key_ms * one_ms;
   return settings;
 }
@@ -88,7 +89,7 @@ kernel_driver::kernel_driver(const pool_setup& how)
       max_total_(how.max_total != 0
                      ? how.max_total
                      : static_cast<std::uint32_t>(settings_.max_size + settings_.reserve)),
-      pool_(settings_, nullptr, &detail::typed_slot_block<int>::make, how.runner, /*seed=*/1) {
+      pool_(settings_, nullptr, &detail::make_slots<int>, /*seed=*/1) {
   pool_.gate.advance(now_.age);
   if (how.max_total == 0) {
     add_group({.max_size = static_cast<std::uint32_t>(settings_.max_size),
@@ -177,9 +178,10 @@ bool kernel_driver::acquire_fast(char name, std::uint32_t group) {
 
 happenings kernel_driver::look(char name) {
   client& one = of(name);
-  pool_.begin(now_);
+  effects out;
+  pool_.begin(now_, out);
   pool_.on_look(*one.waiter);
-  effects out = pool_.finish();
+  pool_.finish();
   one.is_asleep = one.waiter->word.open() || one.does == client::state::waiting;
   if (!one.waiter->word.open()) {  // it ended while it was awake, and needs no waking
     one.is_asleep = false;
@@ -201,9 +203,10 @@ bool kernel_driver::give_up(char name) {
 happenings kernel_driver::leave(char name) {
   client& one = of(name);
   one.does = client::state::free;
-  pool_.begin(now_);
+  effects out;
+  pool_.begin(now_, out);
   pool_.on_left(*one.waiter);
-  effects out = pool_.finish();
+  pool_.finish();
   if (wait_queue::contains(*one.waiter) || waiter_deadlines::contains(*one.waiter)) {
     problem("I4: a waiter that left is in the queue");
   }
@@ -290,9 +293,10 @@ happenings kernel_driver::finish_create(pool_slot& slot, bool made, bool permane
   if (creator != nullptr) {
     creator->does = client::state::free;
   }
-  pool_.begin(now_);
+  effects out;
+  pool_.begin(now_, out);
   pool_.on_created(slot, outcome, now_.real - one_ms, kept);
-  effects out = pool_.finish();
+  pool_.finish();
   if (kept.slot != nullptr && creator != nullptr) {
     creator->grant = kept;
     creator->does = client::state::holding;
@@ -403,9 +407,10 @@ happenings kernel_driver::settle(effects out) {
   happenings all;
   read(out, all);
   while (out.more && calls_more) {
-    pool_.begin(now_);
+    out = {};
+    pool_.begin(now_, out);
     pool_.on_more();
-    out = pool_.finish();
+    pool_.finish();
     read(out, all);
   }
   if (out.more) {
@@ -547,10 +552,11 @@ void kernel_driver::read_slots(effects& out, happenings& all) {
   }
   for (const detail::lease_report& report : out.tell) {
     using told = pool_event::kind;
-    all.push_back({.what = report.what == told::slow_lease       ? happening::kind::slow
-                           : report.what == told::suspected_leak ? happening::kind::leak
-                                                                 : happening::kind::returned,
-                   .slot = report.lease.resource.place});
+    const told what = report.event.what;
+    all.push_back({.what = what == told::slow_lease       ? happening::kind::slow
+                           : what == told::suspected_leak ? happening::kind::leak
+                                                          : happening::kind::returned,
+                   .slot = report.event.leases.front().resource.place});
   }
   if (out.drained) {
     all.push_back({.what = happening::kind::drained});

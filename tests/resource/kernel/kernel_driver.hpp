@@ -66,7 +66,7 @@ using happenings = std::vector<happening>;
 struct pool_setup {
   resource_pool_options options{};
   std::uint32_t max_total = 0;  ///< the total of a pool with groups
-  detail::runner_kind runner = detail::runner_kind::threads;
+  lido::maintenance runner = lido::maintenance::background;
   bool is_barging = false;
   int prefer_same_key_ms = 0;
   bool validates = false;
@@ -150,7 +150,8 @@ class kernel_driver {
   [[nodiscard]] detail::pool_state& pool() { return pool_; }
   [[nodiscard]] detail::slot_group& group(std::uint32_t number) { return *groups_[number]; }
   [[nodiscard]] std::uint32_t groups() const { return static_cast<std::uint32_t>(groups_.size()); }
-  [[nodiscard]] resource_pool_stats stats(std::uint32_t number = 0) const {
+  [[nodiscard]] resource_pool_stats stats(std::uint32_t number = 0) {
+    pool_.count_slots();
     return pool_.stats(*groups_[number]);
   }
   [[nodiscard]] const detail::moment& now() const { return now_; }
@@ -177,9 +178,11 @@ class kernel_driver {
   happenings settle(detail::effects out);
   template <class F>
   happenings event(const F& f) {
-    pool_.begin(now_);
+    detail::effects out;
+    pool_.begin(now_, out);
     f();
-    return settle(pool_.finish());
+    pool_.finish();
+    return settle(std::move(out));
   }
   void read(detail::effects& out, happenings& all);
   void read_wakes(const detail::effects& out);

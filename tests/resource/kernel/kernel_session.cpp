@@ -31,7 +31,7 @@ pool_setup kernel_session::setup_of(bytes& rest) {
   };
   pool_setup how;
   const bool has_groups = next(rest, 2) != 0;
-  how.runner = next(rest, 2) != 0 ? detail::runner_kind::manual : detail::runner_kind::threads;
+  how.runner = next(rest, 2) != 0 ? lido::maintenance::by_tick : lido::maintenance::background;
   how.is_barging = !has_groups && next(rest, 3) == 0;
   how.validates = next(rest, 2) != 0;
   how.resets = next(rest, 3) == 0;

@@ -12,7 +12,7 @@ using test::kernel;
 /// A pool with so many idle resources, all of them stale.
 class KernelValidation : public ::testing::Test {
  protected:
-  static test::pool_setup setup_of(detail::runner_kind runner) {
+  static test::pool_setup setup_of(lido::maintenance runner) {
     return {.options = {.max_size = 4,
                         .validate_timeout = 100ms,
                         .keepalive = 0ms,
@@ -33,7 +33,7 @@ class KernelValidation : public ::testing::Test {
     }
     k.tick(500);
   }
-  kernel k{setup_of(detail::runner_kind::threads)};  // NOLINT(*-non-private-member-*)
+  kernel k{setup_of(lido::maintenance::background)};  // NOLINT(*-non-private-member-*)
 };
 
 TEST_F(KernelValidation, AThreadAloneWithTheOnlyResourceValidatesIt) {
@@ -124,7 +124,7 @@ TEST_F(KernelValidation, AnAcquirerIsServedBesideAResourceUnderValidation) {
 }
 
 TEST_F(KernelValidation, EachUseByAWaiterIsValidatedToo) {
-  test::pool_setup setup = setup_of(detail::runner_kind::threads);
+  test::pool_setup setup = setup_of(lido::maintenance::background);
   setup.options.max_size = 1;
   setup.options.validate_if_idle_longer_than = 0ms;
   kernel each(setup);
@@ -148,7 +148,7 @@ TEST_F(KernelValidation, ASuspendedPoolValidatesForNoWaiter) {
 }
 
 TEST_F(KernelValidation, InAPoolWithoutThreadsEachThreadValidatesForItself) {
-  kernel manual(setup_of(detail::runner_kind::manual));
+  kernel manual(setup_of(lido::maintenance::by_tick));
   for (const char name : {'A', 'B'}) {
     manual.acquire(name);
   }
@@ -180,7 +180,7 @@ TEST_F(KernelValidation, ValidationsOfAnOldFactoryCountNoMore) {
 }
 
 TEST_F(KernelValidation, AWaiterWithAValidationDoesNotCountTowardsTheLimit) {
-  test::pool_setup setup = setup_of(detail::runner_kind::threads);
+  test::pool_setup setup = setup_of(lido::maintenance::background);
   setup.options.max_size = 2;
   setup.options.max_waiters = 1;
   kernel few(setup);
