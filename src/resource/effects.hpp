@@ -91,9 +91,14 @@ class wait_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
-  /// Urgent ones, if the first is.
-  [[nodiscard]] std::uint32_t urgent() const noexcept {
-    return first_ != nullptr && first_->is_urgent ? urgent_ : 0;
+  /// The urgent ones in front of all others, up to `most`.
+  [[nodiscard]] std::uint32_t count_urgent(std::uint32_t most) const noexcept {
+    std::uint32_t found = 0;
+    for (const acquire_waiter* one = first_; one != nullptr && one->is_urgent && found != most;
+         one = one->next_) {
+      ++found;
+    }
+    return found;
   }
   [[nodiscard]] acquire_waiter* first() const noexcept { return first_; }
   [[nodiscard]] static acquire_waiter* after(const acquire_waiter& waiter) noexcept {
@@ -110,7 +115,6 @@ class wait_queue {
     (next != nullptr ? next->previous_ : last_) = &waiter;
     waiter.linked_ = true;
     ++size_;
-    urgent_ += waiter.is_urgent ? 1 : 0;
   }
   void push_back(acquire_waiter& waiter) noexcept { insert(waiter, nullptr); }
   /// Requires: it is in this list.
@@ -119,7 +123,6 @@ class wait_queue {
     (waiter.next_ != nullptr ? waiter.next_->previous_ : last_) = waiter.previous_;
     waiter.linked_ = false;
     --size_;
-    urgent_ -= waiter.is_urgent ? 1 : 0;
   }
   void append(wait_queue& other) noexcept {
     while (acquire_waiter* const waiter = other.pop_front()) {
@@ -139,7 +142,6 @@ class wait_queue {
   acquire_waiter* first_ = nullptr;
   acquire_waiter* last_ = nullptr;
   std::uint32_t size_ = 0;
-  std::uint32_t urgent_ = 0;
 };
 
 /// Those of all groups, the earliest deadline first.

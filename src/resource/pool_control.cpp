@@ -58,6 +58,9 @@ void pool_core::flush(const group_finder& finder) {
 }
 
 void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
+  if (is_foreign()) {
+    return;  // the mutex may belong to a thread that is not there
+  }
   std::shared_ptr<const create_failure_text> error;  // of the old one; ends without the mutex
   std::stop_source stopped;
   effects out;
@@ -84,6 +87,9 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
                          "max_size " + std::to_string(max_size) +
                              (min_idle ? " with min_idle " + std::to_string(*min_idle) : "") +
                              " is not possible");
+  }
+  if (is_foreign()) {
+    return;
   }
   const auto total = static_cast<std::uint32_t>(max_size + settings_.reserve);
   effects out;
@@ -177,6 +183,11 @@ bool pool_core::is_drained() noexcept {
 
 void pool_core::let_go() noexcept {
   if (is_foreign()) {
+    if (state_->table.find([](const pool_slot& slot) {
+          return slot.state() == resource_state::in_use;
+        }) != nullptr) {
+      self_ = weak_from_this().lock();  // leases that are still out refer to it
+    }
     return;
   }
   (void)end(deadline::after(settings_.close_timeout));

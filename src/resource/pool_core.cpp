@@ -81,9 +81,11 @@ void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
     main_ = &add_group(std::move(hooks), 0, {});
   }
   runner_->start();
-  if (main_ != nullptr) {
-    apply([this](pool_state& state) { state.on_idle(group_in(*main_)); });
-  }
+  apply([this](pool_state& state) {  // with keys, too: it begins the count of time
+    if (main_ != nullptr) {
+      state.on_idle(group_in(*main_));
+    }
+  });
 }
 
 // ---- events and effects -------------------------------------------------------------------------
@@ -138,16 +140,46 @@ void pool_core::run_task(pool_slot& slot) noexcept {
     out.destroy.push(slot);
   } else {
     const bool is_reset = slot.record.task == slot_task::reset;
-    const bool is_fit = is_reset ? passes(slot, nullptr) : is_valid(slot, {});
+    const bool is_fit = is_reset ? passes(slot, nullptr) : is_valid(slot, {}, {});
     tell_kernel([&](pool_state& state) { state.on_checked(slot, is_fit); }, out);
   }
   run(out, /*by_pool=*/false);
 }
 
-bool pool_core::is_valid(pool_slot& slot, const deadline& until) noexcept {
-  const auto token = [&slot] { return detail::group_of(slot).stop.get_token(); };
-  const create_context context{within(settings_.validate_timeout, until).moment(), locked(token)};
-  return passes(slot, &context);
+/// Calls `f` with a token that a close, a flush and `stop` ask to stop. False: it does not, since a
+/// flush came before.
+template <class F>
+bool pool_core::stoppable(const pool_slot& slot, const std::stop_token& stop, const F& f) noexcept {
+  const slot_group& group = detail::group_of(slot);
+  bool is_current = false;
+  const std::stop_token closed = locked([&] {
+    is_current = slot.epoch.get() == group.epoch();
+    return group.stop.get_token();
+  });
+  if (!is_current || !stop.stop_possible()) {
+    return is_current && (f(closed), true);
+  }
+  std::stop_source both(std::nostopstate);
+  try {
+    both = std::stop_source();
+  } catch (const std::bad_alloc&) {  // then `stop` is not heard
+  }
+  const auto end = [&both]() noexcept { (void)both.request_stop(); };
+  const std::stop_callback on_close(closed, end);
+  const std::stop_callback on_stop(stop, end);
+  f(both.stop_possible() ? both.get_token() : closed);
+  return true;
+}
+
+/// Also true where a flush came before: the kernel ends the resource in any case.
+bool pool_core::is_valid(pool_slot& slot, const deadline& until,
+                         const std::stop_token& stop) noexcept {
+  bool passed = true;
+  (void)stoppable(slot, stop, [&](const std::stop_token& token) {
+    const create_context context{within(settings_.validate_timeout, until).moment(), token};
+    passed = passes(slot, &context);
+  });
+  return passed;
 }
 
 /// Validates a resource, or resets it if there is no context.
@@ -167,25 +199,11 @@ bool pool_core::passes(pool_slot& slot, const create_context* context) noexcept 
 slot_grant pool_core::create(pool_slot& slot, const deadline& until,
                              const std::stop_token& stop) noexcept {
   const slot_group& group = detail::group_of(slot);  // may go as soon as the kernel is told
-  bool is_current = false;
-  const std::stop_token closed = locked([&] {
-    is_current = slot.epoch.get() == group.epoch();  // a flush that came before does not stop it
-    return group.stop.get_token();
-  });
-  std::stop_source both(std::nostopstate);
-  try {
-    both = std::stop_source();
-  } catch (const std::bad_alloc&) {  // then its deadline ends it
-  }
-  const auto end = [&both]() noexcept { (void)both.request_stop(); };
-  const std::stop_callback on_close(closed, end);
-  const std::stop_callback on_stop(stop, end);
   const nanos begin = steady_now();
   create_outcome outcome;
-  if (is_current) {
-    outcome = slot.maker->create(
-        slot, {within(settings_.create_timeout, until).moment(), both.get_token()});
-  }
+  const bool is_current = stoppable(slot, stop, [&](const std::stop_token& token) {
+    outcome = slot.maker->create(slot, {within(settings_.create_timeout, until).moment(), token});
+  });
   outcome.permanent |= settings_.on_create_error == create_errors::fail_fast;
   const auto why = outcome.error;
   const auto name = group.name;
@@ -351,7 +369,7 @@ slot_grant pool_core::use(acquire_waiter& waiter, const acquire_call& request) n
   if (waiter.kind == grant_kind::resource) {
     return waiter.grant;
   }
-  const bool valid = is_valid(slot, request.until);
+  const bool valid = is_valid(slot, request.until, request.stop);
   if (valid && slot.epoch.get() == slot.record.cache->epoch()) {
     slot.validated(gate_->now(), settings_.life);
     return waiter.grant;

@@ -283,7 +283,7 @@ void pool_state::update(slot_group& group) noexcept {
   const std::uint32_t min_idle = makes_ahead() ? group.limits.min_idle : 0;
   const bool waits = group.retry.waits(now_.real);
   const auto reserve = static_cast<std::uint32_t>(settings_.reserve);
-  const std::uint32_t urgent = std::min(group.queue.urgent(), reserve);
+  const std::uint32_t urgent = group.queue.count_urgent(reserve);
   const std::uint32_t under_way = group.creating - group.outdated - group.kept;
   const std::uint32_t beyond = less(less(group.live, group.limits.max_size), under_way);
   const std::uint32_t extra = urgent == 0 ? 0 : std::min(reserve, urgent + beyond);

@@ -47,12 +47,13 @@ std::size_t task_runner::wait_until_idle(const deadline& until) noexcept {
     // relaxed: the mutexes order it
     const std::uint32_t seen = finished_.load(std::memory_order_relaxed);
     if (core_.is_drained() && busy() == 0) {
-      return 0;
+      break;
     }
     call_before_sleep();  // what is under way may be for this thread to do
     run_posted();
     in_time = park(finished_, seen, until);
   }
+  wake(finished_);  // another closer: a wake-up reaches one thread, which may have been this one
   return busy();
 }
 

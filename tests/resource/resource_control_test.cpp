@@ -353,6 +353,21 @@ TEST_F(ResourceControl, G3CloseListsTheRemainingHolders) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
+TEST_F(ResourceControl, SeveralThreadsMayWaitForTheEndOfAPool) {
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.try_acquire();
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    std::vector<std::jthread> closers;
+    for (int i = 0; i < 3; ++i) {
+      closers.emplace_back([&] { EXPECT_TRUE(pool.close(20s).complete()); });
+    }
+    std::this_thread::sleep_for(20ms);
+    held.reset();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+}
+
 // Only the search for long leases could be running, and a close does not wait for that.
 TEST_F(ResourceControl, AnUnusedPoolClosesAtOnce) {
   for (int round = 0; round < 200; ++round) {

@@ -166,6 +166,31 @@ TEST(ServerCases, C39EveryAcquireEndsByItsDeadline) {
   }
 }
 
+// The acquirer validates the only resource itself.
+TEST(ServerCases, C39AStoppedAcquireStopsItsValidation) {
+  struct factory {
+    static connection create() { return {}; }
+    static bool validate(connection& /*silent*/, const create_context& context) { hang(context); }
+  };
+  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
+    resource_pool<connection> pool(factory{}, {.max_size = 1,
+                                               .acquire_timeout = 60s,
+                                               .validate_timeout = 30s,
+                                               .keepalive = 0s,
+                                               .validate_if_idle_longer_than = 0s,
+                                               .maintenance = by});
+    (void)pool.try_acquire_for(10s);
+    std::stop_source stop;
+    const std::jthread stopper([&] {
+      std::this_thread::sleep_for(50ms);
+      stop.request_stop();
+    });
+    const auto begin = steady_clock::now();
+    (void)pool.try_acquire_for(30s, stop.get_token());
+    EXPECT_LT(since(begin), 5s);  // far from validate_timeout
+  }
+}
+
 TEST(ServerCases, C11OneSilentConnectionHoldsUpNoAcquire) {
   struct factory {
     std::shared_ptr<std::atomic<int>> made = std::make_shared<std::atomic<int>>(0);
@@ -298,6 +323,25 @@ TEST(ServerCases, C13AForkedChildEndsNothing) {
   lease.reset();
   EXPECT_TRUE(pool->try_acquire_for(1s));
   EXPECT_EQ(*f.ended, 0);
+}
+
+// In a pool without threads: nothing else keeps it alive.
+TEST(ServerCases, C13ALeaseMayOutliveItsPoolInAForkedChild) {
+  struct factory {
+    static connection create() { return {}; }
+  };
+  auto pool = std::make_unique<resource_pool<connection>>(
+      factory{}, resource_pool_options{.max_size = 2, .maintenance = maintenance::by_tick});
+  std::optional<resource_lease<connection>> lease = pool->acquire();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    pool.reset();
+    lease.reset();
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // A child that only exits runs the destructors of its parent's static objects.

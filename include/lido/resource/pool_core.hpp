@@ -138,7 +138,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void close_async(const deadline& until, close_completion done);
   /// Until so many resources are idle. False: the time is up first.
   [[nodiscard]] bool wait_until_idle(std::size_t count, const deadline& until);
-  /// The end of the pool, after a close: leases that are still out belong to themselves.
+  /// Closes the pool. Leases that are still out keep it alive.
   void let_go() noexcept;
 
   // ---- numbers ----------------------------------------------------------------------------------
@@ -183,7 +183,10 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void run(effects& out, bool by_pool) noexcept;
   [[nodiscard]] bool has_next(effects& out) noexcept;
   void run_task(pool_slot& slot) noexcept;
-  [[nodiscard]] bool is_valid(pool_slot& slot, const deadline& until) noexcept;
+  template <class F>
+  bool stoppable(const pool_slot& slot, const std::stop_token& stop, const F& f) noexcept;
+  [[nodiscard]] bool is_valid(pool_slot& slot, const deadline& until,
+                              const std::stop_token& stop) noexcept;
   [[nodiscard]] bool passes(pool_slot& slot, const create_context* context) noexcept;
   [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
                                   const std::stop_token& stop) noexcept;
