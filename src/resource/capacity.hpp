@@ -79,7 +79,7 @@ class slot_group final : public idle_cache,
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): numbers and lists of the kernel
   std::shared_ptr<factory_hooks> hooks;
-  std::stop_source stop;  ///< of what is under way; asked to stop without the mutex
+  std::stop_source stop;  ///< of its creates and validations; asked to stop without the mutex
   group_limits limits;
   retry_backoff retry;
   const std::uint64_t key_hash;

@@ -183,7 +183,7 @@ struct lease_report {
 
 using sleep_word = const atomic<std::uint32_t>*;
 
-/// What `pool_core` does once it has unlocked the mutex, in this order.
+/// What `pool_core` does once it has unlocked the mutex; see `pool_core::run` for the order.
 struct effects {
   static constexpr std::size_t room = 16;
 

@@ -46,7 +46,7 @@ class task_runner {
   }
   /// Until the pool is drained and no task is under way, or the time is up. Returns how many tasks
   /// are left.
-  [[nodiscard]] std::size_t wait_until_idle(const deadline& until) noexcept;
+  [[nodiscard]] std::size_t wait_until_ended(const deadline& until) noexcept;
   void wake_closing() noexcept { wake(finished_); }
   /// Ends the threads. One in a task ends behind it, and is not waited for.
   void stop() noexcept;

@@ -165,10 +165,10 @@ std::size_t pool_core::end(const deadline& until) noexcept {
   for (std::stop_source stop = locked(next); stop.stop_possible(); stop = locked(next)) {
     (void)stop.request_stop();
   }
-  std::size_t running = runner_->wait_until_idle(until);
+  std::size_t running = runner_->wait_until_ended(until);
   if (running != 0 && is_drained()) {
     // A thread whose last task has ended takes a moment to say so.
-    running = runner_->wait_until_idle(deadline::after(std::chrono::milliseconds(10)));
+    running = runner_->wait_until_ended(deadline::after(std::chrono::milliseconds(10)));
   }
   if (running == 0) {
     const std::lock_guard one_at_a_time(ending_);

@@ -26,9 +26,9 @@ struct moment {
   nanos age = 0;   ///< the pool's clock: ages of resources
 };
 
-/// Events go in, each between `begin`, which tells the time and where to note what is to be done,
-/// and `finish`. The caller holds the pool's mutex from `begin` to `finish`, and runs the effects
-/// without it. No event blocks, throws, reads a clock or calls users.
+/// A caller locks the pool's mutex, calls `begin` with the time and a place for effects, passes
+/// events, calls `finish`, unlocks, and runs the effects. No event blocks, throws, reads a clock or
+/// calls users.
 ///
 /// Invariants
 ///  I1 A slot that is not empty is counted in `live` of its group and of the total, once; no create

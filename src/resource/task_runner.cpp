@@ -42,7 +42,7 @@ void task_runner::plan(nanos at) noexcept {
   }
 }
 
-std::size_t task_runner::wait_until_idle(const deadline& until) noexcept {
+std::size_t task_runner::wait_until_ended(const deadline& until) noexcept {
   for (bool in_time = true; in_time;) {
     // relaxed: the mutexes order it
     const std::uint32_t seen = finished_.load(std::memory_order_relaxed);
@@ -214,9 +214,9 @@ std::size_t task_runner::free_place() {
   return place;
 }
 
-/// After a change under the mutex.
+/// After a change under a mutex that the sleeper looks at the change with.
 void task_runner::wake(atomic<std::uint32_t>& word) noexcept {
-  // relaxed: the mutex orders the rest
+  // relaxed: that mutex orders the rest
   word.fetch_add(1, std::memory_order_relaxed);
   unpark(&word);
 }

@@ -16,9 +16,9 @@ namespace lido {
 /// Owner of one resource while it is out; gives it back on destruction.
 ///
 /// A lease that an exception ends discards its resource, which may be in the middle of something.
-/// It compares the exceptions that are active at its end with those at its beginning. In another
-/// thread any active exception counts. A lease that ends after a `catch` gives back. Move-only, not
-/// thread-safe. May end in any thread, also after the end of its pool: then the resource ends.
+/// It compares the exceptions that are active at its end with those at its beginning. If it ends in
+/// another thread, any active exception counts. A lease that ends after a `catch` gives back.
+/// Move-only, not thread-safe. May end after its pool: then the resource ends, too.
 template <class R>
 class [[nodiscard]] resource_lease {
   static_assert(std::is_nothrow_destructible_v<R>,
