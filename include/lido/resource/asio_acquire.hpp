@@ -18,10 +18,12 @@
 
 #if defined(LIDO_STANDALONE_ASIO)
 #define LIDO_ASIO ::asio
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a header has none
 #define LIDO_ASIO_HEADER(name) <asio/name.hpp>
 #define LIDO_ASIO_NAMESPACE standalone_asio
 #else
 #define LIDO_ASIO ::boost::asio
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a header has none
 #define LIDO_ASIO_HEADER(name) <boost/asio/name.hpp>
 #define LIDO_ASIO_NAMESPACE boost_asio
 #endif

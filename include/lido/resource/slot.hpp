@@ -352,13 +352,14 @@ class pool_slot_table {
   /// The first slot for which `f(slot)` is true, or null.
   template <class F>
   [[nodiscard]] pool_slot* find(const F& f) const {
-    for (pool_slot_block* block = first_.get(); block != nullptr;
-         // (4) - this acquire-load synchronizes-with the release-store (3), so slots are visible
-         block = block->next.load(std::memory_order_acquire)) {
-      for (std::uint32_t i = 0; i < block->size; ++i) {
-        if (f((*block)[i])) {
-          return &(*block)[i];
-        }
+    std::uint32_t at = 0;
+    for (pool_slot_block* block = first_.get(); block != nullptr;) {
+      if (at == block->size) {
+        // (4) - this acquire-load synchronizes-with the release-store (3), so slots are visible
+        block = block->next.load(std::memory_order_acquire);
+        at = 0;
+      } else if (pool_slot& slot = (*block)[at++]; f(slot)) {
+        return &slot;
       }
     }
     return nullptr;
