@@ -40,19 +40,21 @@ bool pool_core::kill(const resource_handle& handle) noexcept {
 /// callbacks there.
 void pool_core::flush(const group_finder& finder) {
   const bool all = finder.find == nullptr;
+  bool goes_on = true;
   std::uint64_t round = 0;
-  for (bool goes_on = true; goes_on;) {
-    std::stop_source stopped;
-    goes_on = false;
-    apply([&](pool_state& state) {
-      round = round == 0 ? ++rounds_ : round;
-      slot_group* const group = all ? state.next_in(round) : group_of(finder);
-      if (group != nullptr) {
-        state.on_flush(*group);
-        group->stop.swap(stopped);
-        goes_on = all;
-      }
-    });
+  std::stop_source stopped(std::nostopstate);
+  const auto flush_one = [&](pool_state& state) {
+    round = round == 0 ? ++rounds_ : round;
+    slot_group* const group = all ? state.next_in(round) : group_of(finder);
+    goes_on = all && group != nullptr;
+    if (group != nullptr) {
+      state.on_flush(*group);
+      group->stop.swap(stopped);
+    }
+  };
+  while (goes_on) {
+    stopped = std::stop_source();
+    apply(flush_one);
     (void)stopped.request_stop();
   }
 }

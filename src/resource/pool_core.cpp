@@ -257,11 +257,8 @@ acquire_outcome pool_core::acquire(acquire_call request) {
   waiter.is_urgent = request.is_urgent;
   waiter.may_look = calling == nullptr;
   for (bool again = false; got.slot == nullptr; again = true) {
-    while (!begin_wait(waiter, request, again)) {
-      if (again && locked([this] { return state_->is_closed(); })) {
-        return failed(acquire_failure::closed, {});
-      }
-      request.group.add(request.group.key, request.group.pool);
+    if (!enqueue(waiter, request, again)) {
+      return failed(acquire_failure::closed, {});
     }
     wait(waiter, request);
     if (!waiter.word.given()) {
@@ -284,6 +281,18 @@ slot_grant pool_core::try_acquire_slow(const acquire_call& request) {
   const std::lock_guard<counted_mutex> guard(mutex_);
   slot_group* const group = group_of(request.group);
   return group != nullptr ? group->take_lowest() : slot_grant{};
+}
+
+/// Adds the key until the waiter is in its queue. False: the pool was closed, and the key
+/// forgotten.
+bool pool_core::enqueue(acquire_waiter& waiter, const acquire_call& request, bool again) {
+  while (!begin_wait(waiter, request, again)) {
+    if (again && locked([this] { return state_->is_closed(); })) {
+      return false;
+    }
+    request.group.add(request.group.key, request.group.pool);
+  }
+  return true;
 }
 
 /// `again`: what the waiter was given was of no use. False: the key is not known.

@@ -193,6 +193,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void tell(pool_event event, const std::shared_ptr<const std::string>& name) const noexcept;
 
   [[nodiscard]] slot_grant try_acquire_slow(const acquire_call& request);
+  [[nodiscard]] bool enqueue(acquire_waiter& waiter, const acquire_call& request, bool again);
   [[nodiscard]] bool begin_wait(acquire_waiter& waiter, const acquire_call& request, bool again);
   void wait(acquire_waiter& waiter, const acquire_call& request) noexcept;
   [[nodiscard]] bool sleeps_too_long(acquire_waiter& waiter) noexcept;
