@@ -52,7 +52,7 @@ void pool_core::flush(const group_finder& finder) {
       group->stop.swap(stopped);
     }
   };
-  while (goes_on) {
+  while (std::exchange(goes_on, false)) {  // in a forked child the event does not run
     stopped = std::stop_source();
     apply(flush_one);
     (void)stopped.request_stop();
