@@ -518,7 +518,8 @@ TEST_F(ResourceByTick, NoCreateBeginsAfterTheTimeout) {
 }
 
 TEST_F(ResourceByTick, AnAcquirerWhoseCreateFailsIsFirstAgain) {
-  fake_pool& pool = start({.max_size = 1, .retry_first = 1ms, .retry_longest = 1ms});
+  // A retry that comes at once may be of B, before A has told the pool that it waits again.
+  fake_pool& pool = start({.max_size = 1, .retry_first = 200ms, .retry_longest = 200ms});
   server.down = true;
   server.slow = true;
   std::vector<char> served;  // the users of the one resource, in order
