@@ -1,142 +1,93 @@
-#include "lido/debug/pool_registry.hpp"
-
-#include <pthread.h>
-
 #include <algorithm>
+#include <bit>
 #include <mutex>
 #include <type_traits>
-#include <vector>
 
 #include "lido/concurrency/thread_number.hpp"
+#include "lido/debug/slot_checks.hpp"
 
 namespace lido::detail {
 
 namespace {
 
-bool overlap(const pool_trace& one, const pool_trace& other) noexcept {
-  return one.contains(other.first) || other.contains(one.first);
+[[nodiscard]] bool contains(const pool_trace& one, const void* address) noexcept {
+  return std::bit_cast<std::uintptr_t>(address) - std::bit_cast<std::uintptr_t>(one.first) <
+         one.bytes;
 }
 
-template <class Traces>
-auto find(Traces& traces, const checked_slots* pool) noexcept {
-  return std::find_if(traces.begin(), traces.end(),
-                      [pool](const pool_trace& one) { return one.pool == pool; });
-}
-
-/// Under one mutex, and never destroyed: pools may outlive every static object. Nor is it made at
-/// the first use, where the child of a fork could wait for a thread that it does not have.
-class registry {
+/// All checked pools that are alive, and the last of those that have ended. Never destroyed: pools
+/// may outlive every static object.
+class pool_registry {
  public:
-  void add(const pool_trace& pool) {
+  void add(pool_trace& pool) noexcept {
     const std::unique_lock lock = lock_here();
-    prepare();
-    live_->push_back(pool);
-    // What was there before has gone; a pointer to it cannot be told from one to the new pool.
+    pool.alive = true;
+    pool.next = live_;
+    live_ = &pool;
+    // A pointer to what was there before cannot be told from one to the new pool.
     for (pool_trace& dead : dead_) {
-      if (dead.pool == pool.pool || overlap(dead, pool)) {
+      if (dead.pool == pool.pool || contains(dead, pool.first) || contains(pool, dead.first)) {
         dead = {};
       }
     }
   }
 
-  void remove(const checked_slots* pool) noexcept {
+  void remove(pool_trace& pool) noexcept {
     const std::unique_lock lock = lock_here();
-    const auto found = find(*live_, pool);
-    if (found != live_->end()) {
-      dead_[next_dead_++ % dead_.size()] = *found;
-      *found = live_->back();
-      live_->pop_back();
+    pool_trace** link = &live_;
+    while (*link != &pool) {
+      link = &(*link)->next;
     }
+    *link = pool.next;
+    pool.alive = false;
+    dead_.at(next_dead_++ % dead_.size()) = pool;
   }
 
-  [[nodiscard]] pool_lookup look_up(const checked_slots* pool, const void* address) noexcept {
+  template <class Condition>
+  [[nodiscard]] pool_trace find(const Condition& is_wanted) noexcept {
     const std::unique_lock lock = lock_here();
-    pool_lookup result;
-    if (live_ == nullptr) {
-      return result;
+    for (const pool_trace* pool = live_; pool != nullptr; pool = pool->next) {
+      if (is_wanted(*pool)) {
+        return *pool;
+      }
     }
-    if (const auto self = find(*live_, pool); self != live_->end()) {
-      result.pool_alive = true;
-      result.self = *self;
-    } else if (auto* const dead = find(dead_, pool); dead != dead_.end()) {
-      result.self = *dead;
-    }
-    const auto has = [address](const pool_trace& one) { return one.contains(address); };
-    if (const auto live = std::find_if(live_->begin(), live_->end(), has); live != live_->end()) {
-      result.owner_found = result.owner_alive = true;
-      result.owner = *live;
-    } else if (auto* const gone = std::find_if(dead_.begin(), dead_.end(), has);
-               gone != dead_.end()) {
-      result.owner_found = true;
-      result.owner = *gone;
-    }
-    return result;
+    const auto* const dead = std::find_if(dead_.begin(), dead_.end(), is_wanted);
+    return dead != dead_.end() ? *dead : pool_trace{};
   }
-
-  /// Once; again where the system has refused it.
-  void watch_forks() noexcept;
 
  private:
-  void prepare();
-
-  /// Not where the handlers below did not run: a thread that is not there may have it for ever.
+  /// Not where the fork handlers did not run: a thread that is not there may have it for ever.
   [[nodiscard]] std::unique_lock<std::mutex> lock_here() noexcept {
     require_own_process();
     return std::unique_lock(mutex_);
   }
 
   std::mutex mutex_;
-  std::vector<pool_trace>* live_ = nullptr;  // a pointer, because a vector has a destructor
-  std::array<pool_trace, remembered_pools> dead_{};
+  pool_trace* live_ = nullptr;
+  std::array<pool_trace, 64> dead_{};
   std::size_t next_dead_ = 0;
-  bool has_fork_handlers_ = false;
 };
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
-constinit registry checked_pools;
-static_assert(std::is_trivially_destructible_v<registry>);
-
-/// What the first pool needs; again if it could not be had.
-void registry::prepare() {
-  if (live_ == nullptr) {
-    live_ = new std::vector<pool_trace>;
-  }
-  watch_forks();
-}
-
-/// A child must not inherit the mutex locked by a thread that it does not have.
-void registry::watch_forks() noexcept {
-  if (!has_fork_handlers_) {
-    has_fork_handlers_ =
-        pthread_atfork([] { checked_pools.mutex_.lock(); }, [] { checked_pools.mutex_.unlock(); },
-                       [] { checked_pools.mutex_.unlock(); }) == 0;
-  }
-}
-
-/// When the library is loaded, so that handlers of users run while this mutex is free.
-[[gnu::constructor(1001)]] void watch_forks_from_the_start() noexcept {
-  checked_pools.watch_forks();
-}
+constinit pool_registry checked_pools;
+static_assert(std::is_trivially_destructible_v<pool_registry>);
 
 }  // namespace
 
-bool pool_trace::contains(const void* address) const noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a foreign pointer is a number here
-  const auto number = reinterpret_cast<std::uintptr_t>(address);
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as above
-  return number - reinterpret_cast<std::uintptr_t>(first) < bytes;
-}
-
-void register_checked(const pool_trace& pool) {
+void register_checked(pool_trace& pool) noexcept {
   checked_pools.add(pool);
 }
 
-void unregister_checked(const checked_slots* pool) noexcept {
+void unregister_checked(pool_trace& pool) noexcept {
   checked_pools.remove(pool);
 }
 
-pool_lookup look_up(const checked_slots* pool, const void* address) noexcept {
-  return checked_pools.look_up(pool, address);
+pool_trace find_checked(const void* pool) noexcept {
+  return checked_pools.find([pool](const pool_trace& one) { return one.pool == pool; });
+}
+
+pool_trace find_owner(const void* object) noexcept {
+  return checked_pools.find([object](const pool_trace& one) { return contains(one, object); });
 }
 
 }  // namespace lido::detail

@@ -9,7 +9,7 @@
 #include "../concurrency/uncancelled.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
-#include "lido/debug/thread_label.hpp"
+#include "lido/debug/place.hpp"
 #include "pool_apply.hpp"
 
 namespace lido::detail {

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "../debug/place_text.hpp"
+#include "../debug/report_text.hpp"
 
 namespace lido {
 
@@ -66,8 +66,8 @@ acquire_error::acquire_error(std::shared_ptr<const details> what_was)
 
 std::string lease_info::where() const {
   detail::report_text text;
-  detail::describe(text, detail::place{.address = address});
-  return std::string(text.view());
+  (text.where({address}) << ":").commands();
+  return std::string(text.view().substr(0, text.view().size() - 1));
 }
 
 }  // namespace lido

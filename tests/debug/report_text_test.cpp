@@ -2,30 +2,32 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 namespace lido::detail {
 namespace {
 
 TEST(ReportText, TakesTheLargestNumbers) {
-  fixed_text<64> text;
+  report_text text;
   (text << std::numeric_limits<std::uint64_t>::max() << " ")
       .hex(std::numeric_limits<std::uintptr_t>::max());
   EXPECT_EQ(text.view(), "18446744073709551615 0xffffffffffffffff");
 }
 
-TEST(ReportText, CutsOffWhatDoesNotFit) {
-  fixed_text<8> text;
-  text << "object 7";
-  EXPECT_EQ((text << "!" << std::uint64_t{9}).view(), "object 7");
+TEST(ReportText, CutsOffWordsAndNumbersThatDoNotFit) {
+  report_text full;
+  const std::size_t size = (full << std::string(100'000, 'x')).view().size();
+  report_text text;
+  text << std::string(size - 10, 'x') << "object " << std::uint64_t{4711} << "!";
+  EXPECT_EQ(text.view().substr(size - 10), "object 471");
 }
 
-// Of a number in the room that is left, the room would show what it had there before.
-TEST(ReportText, CutsOffNumbersAsItDoesWords) {
-  fixed_text<10> text;
-  text << "object " << std::uint64_t{4711};
-  EXPECT_EQ(text.view(), "object 471");
+TEST(ReportText, APlaceThatIsNotKnownHasNoCommand) {
+  report_text text;
+  EXPECT_EQ(text.where({}).commands().view(), "an unknown place");
 }
 
 }  // namespace

@@ -21,7 +21,6 @@
 
 #include "fault/injected.hpp"
 #include "lido/checked.hpp"
-#include "lido/debug/pool_registry.hpp"
 #include "lido/object_pool.hpp"
 #include "support/drain.hpp"
 #include "support/failing_new.hpp"
@@ -283,8 +282,6 @@ int run_with(fault what, long first, bool sticky) {
   const std::size_t capacity = what == fault::allocation ? 600 : 40;
   bool still_pending = false;
   long before = 0;
-  detail::register_checked({});  // the registry of checked pools keeps its memory
-  detail::unregister_checked(nullptr);
   {
     before = allocations().outstanding;
     plan().armed = true;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/addr2line.hpp"
 #include "support/customers.hpp"
 #include "support/resource_fixtures.hpp"
 
@@ -38,7 +39,7 @@ class ResourcePlaces : public test::resource_by_tick {
   fake_pool& pool = start({.max_size = 1});
 
   /// Notes where the leased resource was acquired.
-  void note() { place = pool.leases().front().where(); }
+  void note() { place = test::resolve(pool.leases().front().where()); }
 
   void expect_places(const std::vector<way>& ways) {
     fill(pool, 1);
@@ -131,7 +132,7 @@ TEST_F(ResourceReports, E1NamesFileAndLineOfALeaseThatIsReported) {
     const lease_info& lease = told[i].leases.front();
     EXPECT_EQ(lease.resource, handle);
     EXPECT_EQ(lease.held_for, ages.at(i));
-    EXPECT_NE(lease.where().find(line), std::string::npos) << lease.where();
+    EXPECT_NE(test::resolve(lease.where()).find(line), std::string::npos) << lease.where();
   }
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -12,12 +11,9 @@
 
 namespace lido::test {
 
-/// Installs itself for as long as it lives. One at a time; thread-safe otherwise. Unless told so,
-/// reports do without file and line, which take a program's run to find.
+/// Installs itself for as long as it lives. One at a time; thread-safe otherwise.
 class misuse_log {
  public:
-  enum class lines { no, yes };
-
   struct entry {
     misuse_kind kind;
     std::string pool_name;
@@ -26,10 +22,7 @@ class misuse_log {
     std::string report;
   };
 
-  explicit misuse_log(lines wanted = lines::no) {
-    if (wanted == lines::no) {
-      setenv("LIDO_ADDR2LINE", "", 1);  // NOLINT(concurrency-mt-unsafe): no other thread yet
-    }
+  misuse_log() {
     current() = this;
     before_ = set_misuse_handler(&misuse_log::write);
   }
@@ -38,7 +31,6 @@ class misuse_log {
   ~misuse_log() {
     set_misuse_handler(before_);
     current() = nullptr;
-    unsetenv("LIDO_ADDR2LINE");  // NOLINT(concurrency-mt-unsafe): no other thread any more
   }
 
   /// Only while no other thread is in a call to a pool.

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "lido/base/slot_index.hpp"
-
 namespace lido::detail {
 
 /// The interface that `slot_checks` also has; see there.
@@ -17,40 +15,27 @@ struct no_checks {
   struct place {
     static constexpr place here() noexcept { return {}; }
   };
+  struct thread {};
+  struct holding {};
 
   constexpr no_checks(std::string_view /*name*/, std::byte* /*first*/,
                       std::uint32_t /*capacity*/) noexcept {}
   [[nodiscard]] static constexpr std::size_t memory() noexcept { return 0; }
-
-  struct thread {};
   [[nodiscard]] static constexpr thread this_thread() noexcept { return {}; }
-  [[nodiscard]] static constexpr thread known_thread() noexcept { return {}; }
-  [[nodiscard]] static constexpr bool is_as_left(const void* /*slot*/, thread /*me*/) noexcept {
-    return true;
-  }
-  [[nodiscard]] static constexpr thread look_into(void* /*slot*/, place /*at*/) noexcept {
+  [[nodiscard]] static constexpr thread before_construction(void* /*slot*/, place /*at*/) noexcept {
     return {};
   }
   constexpr void after_construction(const void* /*object*/, place /*at*/,
                                     thread /*me*/) const noexcept {}
-
-  struct holding {};
-  [[nodiscard]] static constexpr bool is_held_here(const void* /*object*/,
-                                                   holding& /*found*/) noexcept {
+  [[nodiscard]] static constexpr bool try_end(const void* /*object*/, place /*at*/,
+                                              holding& /*found*/) noexcept {
     return true;
   }
-  [[nodiscard]] static constexpr bool end_alone(holding /*found*/, place /*at*/) noexcept {
-    return true;
-  }
-  [[nodiscard]] static constexpr bool settle(const void* /*object*/, holding /*found*/,
-                                             place /*at*/) noexcept {
-    return true;
-  }
-  [[nodiscard]] static constexpr bool end_as_other(const void* /*object*/, place /*at*/) noexcept {
+  [[nodiscard]] static constexpr bool try_end_slow(const void* /*object*/, place /*at*/,
+                                                   holding /*found*/) noexcept {
     return true;
   }
   constexpr void after_destruction(void* /*slot*/, holding /*found*/) const noexcept {}
-  constexpr void after_failed_construction(void* /*slot*/) const noexcept {}
 };
 
 }  // namespace lido::detail

@@ -1,19 +1,20 @@
 /// @file
-/// Internal. Where in the program something happened, as one address.
+/// Internal. Where and in which thread something happened: one address, and the system's number.
 #pragma once
+
+#include <cstdint>
+
+#include "lido/concurrency/thread_number.hpp"
 
 namespace lido::detail {
 
-/// `condition`, which the compiler may take for false all the time: it lays out a check so that the
-/// way past it is straight. [[unlikely]] says that of a branch only, and gets lost on the way
-/// through inlined functions.
+/// `condition`, which the compiler may take for false all the time, so that the path past a check
+/// is straight. [[unlikely]] gets lost on the way through inlined functions.
 [[nodiscard, gnu::always_inline]] constexpr bool hardly_ever(bool condition) noexcept {
   return __builtin_expect_with_probability(static_cast<long>(condition), 0, 1.0) != 0;
 }
 
-/// An address in the code of the caller, for as little as one instruction. Which function, file and
-/// line it belongs to is found out when a report is written.
-///
+/// An address in the code of the caller, for one instruction. addr2line(1) says which line it is.
 /// Not std::source_location: as a default argument it cannot follow the pack of `acquire(args...)`.
 struct place {
   const void* address = nullptr;
@@ -32,5 +33,22 @@ struct place {
     return found;
   }
 };
+
+/// Asks the system for the calling thread's id and keeps it in `checked_thread_id`. Under Valgrind
+/// it is not kept: every acquire then takes the slow path, which tells Valgrind what it does.
+std::uint32_t learn_thread_id() noexcept;
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+/// 0 until learnt. Defined in one file, as `thread_offset` is: a shared object may have a copy of
+/// an inline variable that the library does not know.
+LIDO_TLS_MODEL
+[[gnu::visibility("default")]] extern constinit thread_local std::uint32_t checked_thread_id;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+/// The number that debuggers and /proc know the calling thread by.
+[[nodiscard, gnu::always_inline]] inline std::uint32_t this_thread_id() noexcept {
+  const std::uint32_t id = checked_thread_id;
+  return id != 0 ? id : learn_thread_id();
+}
 
 }  // namespace lido::detail

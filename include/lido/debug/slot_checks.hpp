@@ -1,25 +1,111 @@
 /// @file
-/// Internal. The checks of a pool with `policy::checked`, called around every acquire and release.
+/// Internal. The checks of a checked pool, called around every acquire and release.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
-#include "lido/debug/checked_slots.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/atomic.hpp"
 #include "lido/debug/fill_pattern.hpp"
+#include "lido/debug/misuse.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/debug/slot_record.hpp"
-#include "lido/debug/thread_label.hpp"
-#include "lido/debug/valgrind.hpp"
 
 namespace lido::detail {
+
+/// What is known of a checked pool without touching it, and its link in the list of all of them.
+struct pool_trace {
+  const void* pool = nullptr;
+  const std::byte* first = nullptr;
+  std::size_t bytes = 0;
+  std::size_t stride = 1;
+  bool alive = false;
+  std::array<char, 48> name{};  ///< cut off if longer
+  pool_trace* next = nullptr;
+};
+
+/// Both block for a moment. The last 64 pools that ended are remembered, until a new checked pool
+/// has their addresses.
+void register_checked(pool_trace& pool) noexcept;
+void unregister_checked(pool_trace& pool) noexcept;
+
+/// Of the pool with that address, or of the one that has or had the slot; `pool` is null for none.
+[[nodiscard]] pool_trace find_checked(const void* pool) noexcept;
+[[nodiscard]] pool_trace find_owner(const void* object) noexcept;
+
+/// Records of the slots of one pool, whatever it holds, and the slow paths of its checks.
+///
+/// After its end a caller may still ask it to admit a release: it then admits no slot, and nothing
+/// else of it is read.
+class checked_slots {
+ public:
+  /// Throws std::bad_alloc. `name` must live as long as this. Fills all slots.
+  checked_slots(std::string_view name, std::byte* first, std::uint32_t capacity, std::size_t stride,
+                fill_pattern pattern);
+  checked_slots(const checked_slots&) = delete;
+  checked_slots& operator=(const checked_slots&) = delete;
+
+  /// Reports objects in use, and free slots that were written to.
+  ~checked_slots();
+
+  [[nodiscard]] bool is_used(slot_index slot) const noexcept { return records_[slot].is_used(); }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] std::size_t memory() const noexcept { return capacity_ * sizeof(slot_record); }
+
+  /// What ends the use of a slot by its holder; empty for any other thread.
+  struct holding {
+    slot_record* record = nullptr;
+    std::uint64_t use = 0;
+  };
+
+  /// After `try_end`, with what that found. False: wrong use, and the handler knows.
+  [[nodiscard, gnu::cold]] bool try_end_slow(const void* object, place at, holding found) noexcept;
+
+ protected:
+  [[nodiscard]] std::uintptr_t distance_to(const void* object) const noexcept {
+    return std::bit_cast<std::uintptr_t>(object) - std::bit_cast<std::uintptr_t>(first_);
+  }
+  [[nodiscard]] std::uint64_t admitted() const noexcept {
+    // relaxed: differs only if the pool has ended, and a release to it is wrong anyway
+    return admitted_.load(std::memory_order_relaxed);
+  }
+
+  /// Reports a write to the free slot, if there was one. Returns the calling thread.
+  [[nodiscard, gnu::cold, gnu::noinline]] std::uint32_t look_into(void* slot,
+                                                                  place at) const noexcept;
+  /// To Valgrind, where it runs.
+  void tell_release(const void* slot) const noexcept;
+
+  std::byte* const first_;
+  std::unique_ptr<slot_record[]> records_;
+  release_bias bias_;
+
+ private:
+  void refuse(const void* object, place at) const noexcept;
+  void report(misuse_kind kind, const void* object, place at) const noexcept;
+  void report_leaks() const noexcept;
+  [[nodiscard]] bool is_intact(slot_index slot) const noexcept {
+    return pattern_.is_intact(first_ + stride_ * slot, records_[slot].last_use());
+  }
+
+  atomic<std::uint64_t> admitted_;  ///< slots that may be released: all, or none after the end
+  fill_pattern pattern_;
+  std::size_t stride_;
+  std::uint32_t capacity_;
+  bool valgrind_;
+  std::string_view name_;
+  pool_trace trace_;
+};
 
 /// For slots of `Size` bytes, watched as a whole up to `Whole`. `no_checks` has the same interface
 /// and does nothing.
 ///
-/// A slot is free, with the fill pattern in it, from `after_destruction` to `is_as_left`.
+/// A slot is free, with the fill pattern in it, from `after_destruction` to `before_construction`.
 /// Wait-free where nothing is wrong: no read-modify-write as long as objects are released where
 /// they were acquired, one compare-and-swap of the slot's own word for each release otherwise.
 template <std::size_t Size, std::size_t Whole>
@@ -27,113 +113,56 @@ class slot_checks : public checked_slots {
  public:
   static constexpr bool active = true;
   using place = detail::place;
-
-  slot_checks(std::string_view name, std::byte* first, std::uint32_t capacity)
-      : checked_slots(name, first, capacity, Size, pattern),
-        records_origin_(find_records_origin()),
-        valgrind_(under_valgrind()) {
-    if (valgrind_) {
-      valgrind_create_pool(this, first, Size * capacity);
-    }
-  }
-  slot_checks(const slot_checks&) = delete;
-  slot_checks& operator=(const slot_checks&) = delete;
-  ~slot_checks() {
-    if (valgrind_) {
-      valgrind_destroy_pool(this, address_of(0), Size * capacity());
-    }
-  }
-
   using thread = std::uint32_t;
 
-  [[nodiscard, gnu::always_inline]] static thread this_thread() noexcept {
-    return checked_thread_id;
-  }
-  /// The same, for who has not asked `is_as_left`: a slot that still holds its object.
-  [[nodiscard]] static thread known_thread() noexcept { return this_thread_id(); }
+  slot_checks(std::string_view name, std::byte* first, std::uint32_t capacity)
+      : checked_slots(name, first, capacity, Size, pattern) {}
 
-  /// The slot comes from the free list. Whether it is as it was left there; never so in a thread
-  /// whose id is not known, thus never under Valgrind.
-  [[nodiscard, gnu::always_inline]] bool is_as_left(const void* slot, thread me) const noexcept {
-    return !hardly_ever(me == 0) && !hardly_ever(!pattern.is_intact(slot, use_of(slot)));
-  }
+  /// For a slot that still holds its object.
+  [[nodiscard]] static thread this_thread() noexcept { return this_thread_id(); }
 
-  /// If it is not: reports a write that happened to it there. Returns the calling thread.
-  [[nodiscard]] thread look_into(void* slot, place at) const noexcept {
-    if (valgrind_) {
-      valgrind_peek(slot, Size);
+  /// The slot comes from the free list: reports a write that happened to it there. Returns the
+  /// calling thread. Takes the slow path in a thread whose id is not known, thus under Valgrind.
+  [[nodiscard, gnu::always_inline]] thread before_construction(void* slot,
+                                                               place at) const noexcept {
+    const thread me = checked_thread_id;
+    if (hardly_ever(me == 0) || hardly_ever(!pattern.is_intact(slot, use_of(slot)))) {
+      return look_into(slot, at);
     }
-    if (!pattern.is_intact(slot, use_of(slot))) {
-      report_overwritten(slot, at);
-    }
-    if (valgrind_) {
-      valgrind_acquire(this, slot, Size);
-    }
-    return this_thread_id();
+    return me;
   }
 
   [[gnu::always_inline]] void after_construction(const void* object, place at, thread me) noexcept {
     record_of(object).begin_use(at, me);
   }
 
-  /// What ends the use of a slot by its holder; empty for anybody else.
-  struct holding {
-    slot_record* record = nullptr;
-    std::uint64_t use = 0;
-  };
-
-  /// Whether `object` is this pool's, in use, and was acquired by this thread. Also works, as far
-  /// as memory allows, for a pool that has ended.
-  [[nodiscard, gnu::always_inline]] bool is_held_here(const void* object, holding& found) noexcept {
-    if (hardly_ever(exact_quotient(distance_to(object)) >= admitted())) {
+  /// Ends the use of an object that is this pool's and was acquired by this thread. False:
+  /// `try_end_slow` decides. Also works, as far as memory allows, for a pool that has ended.
+  [[nodiscard, gnu::always_inline]] bool try_end(const void* object, place at,
+                                                 holding& found) noexcept {
+    const std::uint64_t slot = exact_quotient(distance_to(object));
+    if (hardly_ever(slot >= admitted())) {
       return false;
     }
-    found.record = &record_of(object);
-    found.use = found.record->last_use();
+    slot_record& record = records_[slot];
+    const std::uint64_t use = record.last_use();
     // A thread whose id is not known has acquired nothing.
-    return found.record->is_held_by(checked_thread_id, found.use);
-  }
-
-  /// After `is_held_here`: ends the use. False: another thread may be at it, too; then `settle`.
-  [[nodiscard, gnu::always_inline]] bool end_alone(holding found, place at) noexcept {
-    return bias().end_alone(*found.record, found.use, at);
-  }
-
-  /// False: another thread was faster, and the handler knows.
-  [[nodiscard]] bool settle(const void* object, holding found, place at) noexcept {
-    if (!release_bias::settle(*found.record, found.use, at)) {
-      refuse_second_release(object, at);
+    if (!record.is_held_by(checked_thread_id, use)) {
       return false;
     }
-    return true;
+    found = {&record, use};
+    return bias_.end_alone(record, use, at);
   }
 
-  /// What is not held here. False: wrong use, and the handler knows.
-  [[nodiscard]] bool end_as_other(const void* object, place at) noexcept {
-    if (exact_quotient(distance_to(object)) >= admitted()) {
-      refuse_stranger(object, at);
-      return false;
-    }
-    if (!bias().end_as_other(record_of(object), at)) {
-      refuse_second_release(object, at);
-      return false;
-    }
-    return true;
-  }
-
-  /// The slot is about to go to the free list.
+  /// The slot is about to go to the free list, after its use or a constructor that has thrown.
   [[gnu::always_inline]] void after_destruction(void* slot, holding found) const noexcept {
     if (found.record != nullptr) {
       pattern.fill(slot, found.use);  // the last one still, and at hand
       return;
     }
     pattern.fill(slot, use_of(slot));
-    // Under Valgrind nobody knows to be a holder.
-    if (valgrind_) {
-      valgrind_release(this, slot, Size);
-    }
+    tell_release(slot);  // under Valgrind no thread knows to be a holder
   }
-  void after_failed_construction(void* slot) const noexcept { after_destruction(slot, {}); }
 
  private:
   static constexpr fill_pattern pattern{Size, Whole};
@@ -143,50 +172,8 @@ class slot_checks : public checked_slots {
     return pattern.watches_all() ? 0 : record_of(slot).last_use();
   }
 
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr): as below
-  [[nodiscard, gnu::always_inline]] slot_record& record_of(const void* object) noexcept {
-    return *reinterpret_cast<slot_record*>(record_address(object));
-  }
-  [[nodiscard, gnu::always_inline]] const slot_record& record_of(
-      const void* object) const noexcept {
-    return *reinterpret_cast<const slot_record*>(record_address(object));
-  }
-  // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
-
-  /// Records lie beside one another as slots do. Where one is a number of times as large as the
-  /// other, the origin is where that of a slot at address 0 would be, and the distance is not
-  /// needed.
-  [[nodiscard, gnu::always_inline]] std::uintptr_t record_address(
-      const void* object) const noexcept {
-    if constexpr (origin_at_zero) {
-      return records_origin_ + scaled(address_as_number(object));
-    } else {
-      return records_origin_ + exact_quotient(distance_to(object)) * sizeof(slot_record);
-    }
-  }
-  [[nodiscard]] std::uintptr_t find_records_origin() const noexcept {
-    const std::uintptr_t records = address_as_number(&record(0));
-    if constexpr (origin_at_zero) {
-      return records - scaled(address_as_number(address_of(0)));
-    } else {
-      return records;
-    }
-  }
-
-  static constexpr bool records_are_larger = sizeof(slot_record) % Size == 0;
-  static constexpr bool origin_at_zero =
-      records_are_larger ||
-      (Size % sizeof(slot_record) == 0 && std::has_single_bit(Size / sizeof(slot_record)));
-
-  /// An address of slots, by as much as records are larger or smaller. Rounds all slots alike,
-  /// since they are whole multiples of the divisor apart.
-  [[nodiscard, gnu::always_inline]] static constexpr std::uintptr_t scaled(
-      std::uintptr_t address) noexcept {
-    if constexpr (records_are_larger) {
-      return address * (sizeof(slot_record) / Size);
-    } else {
-      return address / (Size / sizeof(slot_record));
-    }
+  [[nodiscard, gnu::always_inline]] slot_record& record_of(const void* object) const noexcept {
+    return records_[exact_quotient(distance_to(object))];
   }
 
   /// distance / Size if there is no rest, and otherwise more than any quotient: an exact division
@@ -206,9 +193,6 @@ class slot_checks : public checked_slots {
     static_assert(inverse * odd == 1);
     return std::rotr(distance * inverse, shift);
   }
-
-  std::uintptr_t records_origin_;
-  bool valgrind_;
 };
 
 }  // namespace lido::detail

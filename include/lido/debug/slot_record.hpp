@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What a checked pool knows about one slot: whether it is in use, and its last events.
+/// Internal. What a checked pool knows about one slot, and how exactly one release ends its use.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/debug/place.hpp"
@@ -15,29 +16,27 @@ namespace lido::detail {
 
 /// State and history of a slot. Its uses are counted from 1.
 ///
-/// The last use has ended when `ended_` or `claimed_` names it. The thread that acquired, the
-/// holder, ends it by a plain store to `ended_`. Others end it by a compare-and-swap of `claimed_`;
-/// `release_bias` sees to it that the holder does so, too, once others may be at it. `claimed_`
-/// only grows, and one thread alone moves it to a use, so it has the last word.
+/// The last use has ended when `ended_` or `claimed_` names it. The holder, which is the thread
+/// that acquired, ends it by a plain store to `ended_`. Other threads do by a compare-and-swap of
+/// `claimed_`, and so does the holder once `release_bias` says that releases are shared.
+/// `claimed_` only grows, and one thread alone moves it to a use, so it decides.
 class alignas(cache_line) slot_record {
  public:
-  static constexpr unsigned thread_bits = 22;  // Linux has thread ids up to 2^22
   /// Each with the acquire and the release that belong to it.
   static constexpr std::uint64_t kept_uses = 4;
 
   struct event {
     std::uint32_t thread;
-    place at;
-    bool known;  ///< false: it is just being written, or a later use has taken its place
+    place at;  ///< null: not written down yet
   };
 
   /// After a slot was taken from the free list and its object made. `thread` is not 0.
   [[gnu::always_inline]] void begin_use(place at, std::uint32_t thread) noexcept {
-    // relaxed: only who has the slot writes it, and the free list ordered the one before
+    // relaxed: only the thread that has the slot writes it; the free list ordered the last write
     const std::uint64_t use = uses_.load(std::memory_order_relaxed) + 1;
     const std::uint64_t which = use % kept_uses;
     // relaxed (3x): published by (1)
-    hands_[which].holder.store(thread, std::memory_order_relaxed);
+    threads_[which].store(thread, std::memory_order_relaxed);
     acquired_at_[which].store(at.address, std::memory_order_relaxed);
     released_at_[which].store(nullptr, std::memory_order_relaxed);
     // (1) - this release-store synchronizes-with the acquire-load (2), so the object is complete,
@@ -56,12 +55,11 @@ class alignas(cache_line) slot_record {
   [[nodiscard, gnu::always_inline]] bool is_held_by(const std::uint32_t& thread,
                                                     std::uint64_t use) const noexcept {
     // relaxed (2x): as this thread left them, or changed by another whose claim then decides
-    return !hardly_ever(hands_[use % kept_uses].holder.load(std::memory_order_relaxed) != thread) &&
+    return !hardly_ever(threads_[use % kept_uses].load(std::memory_order_relaxed) != thread) &&
            !hardly_ever(ended_.load(std::memory_order_relaxed) == use);
   }
 
-  /// Ends `use` where releases are shared. Of any number of threads exactly one is told that it
-  /// did.
+  /// Ends `use` where releases are shared. Of any number of threads exactly one gets true.
   [[nodiscard]] bool try_claim(std::uint64_t use) noexcept {
     // relaxed: only a guess, validated by the compare-and-swap
     std::uint64_t seen = claimed_.load(std::memory_order_relaxed);
@@ -90,8 +88,11 @@ class alignas(cache_line) slot_record {
 
   /// As above, by a thread that may not be the holder.
   void note_release_by(std::uint64_t use, place at, std::uint32_t thread) noexcept {
-    // relaxed: for reports
-    hands_[use % kept_uses].releaser.store(tag_of(use, thread), std::memory_order_relaxed);
+    atomic<std::uint64_t>& threads = threads_[use % kept_uses];
+    // relaxed (2x): for reports; a holder that reads it finds that its use has ended
+    threads.store(
+        (threads.load(std::memory_order_relaxed) & holder_bits) | std::uint64_t{thread} << 32U,
+        std::memory_order_relaxed);
     note_release(use, at);
   }
 
@@ -103,53 +104,108 @@ class alignas(cache_line) slot_record {
 
   [[nodiscard]] bool is_used() const noexcept { return !has_ended(last_use()); }
 
-  // ---- for reports; approximate beside threads that use the slot --------------------------------
-
-  [[nodiscard]] event acquire_of(std::uint64_t use) const noexcept;
-  [[nodiscard]] event release_of(std::uint64_t use) const noexcept;
-
- private:
-  /// The thread, and ten bits of the use, so that one of another use is not taken for it.
-  [[nodiscard]] static constexpr std::uint32_t tag_of(std::uint64_t use,
-                                                      std::uint32_t thread) noexcept {
-    return static_cast<std::uint32_t>(use << thread_bits) | thread;
+  /// For reports: of one of the last `kept_uses`; approximate beside threads that use the slot.
+  [[nodiscard]] event acquire_of(std::uint64_t use) const noexcept {
+    // relaxed (2x): for a report
+    return {static_cast<std::uint32_t>(threads_[use % kept_uses].load(std::memory_order_relaxed)),
+            {acquired_at_[use % kept_uses].load(std::memory_order_relaxed)}};
+  }
+  [[nodiscard]] event release_of(std::uint64_t use) const noexcept {
+    // relaxed (2x): for a report
+    const std::uint64_t threads = threads_[use % kept_uses].load(std::memory_order_relaxed);
+    const std::uint64_t releaser = threads >> 32U;
+    return {static_cast<std::uint32_t>(releaser != 0 ? releaser : threads),
+            {released_at_[use % kept_uses].load(std::memory_order_relaxed)}};
   }
 
-  /// In and out of whose hands an object went.
-  struct hands {
-    atomic<std::uint32_t> holder{0};
-    atomic<std::uint32_t> releaser{0};  ///< a tag, if the use was not ended as a holder
-  };
+ private:
+  static constexpr std::uint64_t holder_bits = 0xFFFFFFFF;
 
   atomic<std::uint64_t> uses_{0};
   atomic<std::uint64_t> ended_{0};
   atomic<std::uint64_t> claimed_{0};
   // Rings of the last uses.
-  std::array<hands, kept_uses> hands_{};
+  std::array<atomic<std::uint64_t>, kept_uses> threads_{};  ///< the holder; above it a releaser
   std::array<atomic<const void*>, kept_uses> acquired_at_{};
   std::array<atomic<const void*>, kept_uses> released_at_{};
 };
 
 static_assert(sizeof(slot_record) == 2 * cache_line);
 
-inline slot_record::event slot_record::acquire_of(std::uint64_t use) const noexcept {
-  const std::uint64_t which = use % kept_uses;
-  // relaxed (2x): for a report
-  const std::uint32_t thread = hands_[which].holder.load(std::memory_order_relaxed);
-  const void* const at = acquired_at_[which].load(std::memory_order_relaxed);
-  return {thread, {at}, use + kept_uses > last_use()};
-}
+/// Releases of one pool, biased towards the holders. A holder ends its use by a store, and then
+/// looks whether releases are shared. The first thread that releases what another acquired says so
+/// and runs a heavy fence. After it, each holder's store is visible, or the holder sees that
+/// releases are shared, and a compare-and-swap decides: from then on in every release of the pool.
+///
+/// Wait-free for holders until releases are shared, lock-free then. The heavy fence runs once in a
+/// pool, or once more for each thread that comes while it runs. (Biased as the locks of Dice, Huang
+/// and Yang, 2001, with the fence of the thread caches.)
+class release_bias {
+ public:
+  /// Shared from the beginning where the system lacks membarrier(2).
+  release_bias() noexcept : sharing_(heavy_fence_available() ? sharing::none : sharing::complete) {}
 
-inline slot_record::event slot_record::release_of(std::uint64_t use) const noexcept {
-  const std::uint64_t which = use % kept_uses;
-  // relaxed (3x): for a report
-  const std::uint32_t tag = hands_[which].releaser.load(std::memory_order_relaxed);
-  const void* const at = released_at_[which].load(std::memory_order_relaxed);
-  const std::uint32_t holder = hands_[which].holder.load(std::memory_order_relaxed);
-  const std::uint32_t thread = tag & ((1U << thread_bits) - 1);
-  return {tag == tag_of(use, thread) ? thread : holder,
-          {at},
-          at != nullptr && use + kept_uses > last_use()};
-}
+  /// Ends a use that the calling thread holds. False: releases are shared, and `settle` decides.
+  [[nodiscard, gnu::always_inline]] bool end_alone(slot_record& record, std::uint64_t use,
+                                                   place at) noexcept {
+    record.publish_end(use);
+    light_fence();
+    // relaxed: the light fence keeps the order, the heavy fence of others does the rest
+    if (hardly_ever(sharing_.load(std::memory_order_relaxed) != sharing::none)) {
+      return false;
+    }
+    record.note_release(use, at);
+    return true;
+  }
+
+  /// Ends it where releases are shared. False: another thread was faster. Takes the `use` that the
+  /// holder saw, since the slot may be in its next use by now.
+  [[nodiscard]] static bool settle(slot_record& record, std::uint64_t use, place at) noexcept {
+    if (!record.try_claim(use)) {
+      return false;
+    }
+    record.note_release(use, at);
+    return true;
+  }
+
+  /// Ends the use of the slot, as a thread that does not hold it. False: it was not in use, or
+  /// another release was faster.
+  [[nodiscard]] bool end_as_other(slot_record& record, place at) noexcept {
+    const std::uint64_t use = record.last_use();
+    if (record.has_ended(use)) {
+      return false;
+    }
+    share();
+    // Again: a holder that was about to release has stored it by now, or will have to claim.
+    if (record.has_ended(use) || !record.try_claim(use)) {
+      return false;
+    }
+    record.publish_end(use);
+    record.note_release_by(use, at, this_thread_id());
+    return true;
+  }
+
+ private:
+  /// none: each object was released by the thread that acquired it, so far. announced: a thread is
+  /// about to make all others see that this has ended. complete: they have seen it.
+  enum class sharing : std::uint32_t { none, announced, complete };
+
+  void share() noexcept {
+    // (3) - this acquire-load synchronizes-with the release-store (4), so what the fence made
+    // visible to that thread is visible to this one
+    if (sharing_.load(std::memory_order_acquire) == sharing::complete) {
+      return;
+    }
+    // relaxed: the heavy fence shows it to all
+    sharing_.store(sharing::announced, std::memory_order_relaxed);
+    // It does not fail where it is available; if it did, the worst would be two releases that both
+    // believe to be the first.
+    (void)heavy_fence();
+    // (4) - this release-store synchronizes-with the acquire-load (3)
+    sharing_.store(sharing::complete, std::memory_order_release);
+  }
+
+  atomic<sharing> sharing_;
+};
 
 }  // namespace lido::detail

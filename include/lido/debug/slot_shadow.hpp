@@ -1,25 +1,39 @@
 /// @file
-/// Internal. Tells AddressSanitizer which slots are free. Empty in builds without it.
+/// Internal. Tells AddressSanitizer and Valgrind which slots are free, where there are such tools.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #if defined(__SANITIZE_ADDRESS__)
-#define LIDO_POISON_FREE_SLOTS 1
+#define LIDO_HAS_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define LIDO_POISON_FREE_SLOTS 1
+#define LIDO_HAS_ASAN 1
 #endif
 #endif
 
-#if defined(LIDO_POISON_FREE_SLOTS) && !defined(LIDO_NO_POISON)
-
+#if defined(LIDO_HAS_ASAN) && !defined(LIDO_NO_POISON)
 #include <sanitizer/asan_interface.h>
-
-#include <bit>
+#define LIDO_POISON_FREE_SLOTS 1
+#else
+#define LIDO_POISON_FREE_SLOTS 0
+#endif
 
 namespace lido::detail {
+
+inline void poison([[maybe_unused]] const void* first, [[maybe_unused]] std::size_t size) noexcept {
+#if LIDO_POISON_FREE_SLOTS
+  __asan_poison_memory_region(first, size);
+#endif
+}
+inline void unpoison([[maybe_unused]] const void* first,
+                     [[maybe_unused]] std::size_t size) noexcept {
+#if LIDO_POISON_FREE_SLOTS
+  __asan_unpoison_memory_region(first, size);
+#endif
+}
 
 /// Poisons the free slots of an array, so that any access to one ends the program with a report.
 ///
@@ -28,68 +42,96 @@ namespace lido::detail {
 template <std::size_t Size>
 class slot_shadow {
  public:
-  slot_shadow(std::byte* first, std::uint32_t capacity) noexcept
-      : first_(first), bytes_(Size * capacity) {
-    close_all(first_, capacity);
+#if LIDO_POISON_FREE_SLOTS
+  slot_shadow(const std::byte* first, std::uint32_t capacity) noexcept
+      : first_(first), capacity_(capacity) {
+    close_all(first, capacity);
   }
   slot_shadow(const slot_shadow&) = delete;
   slot_shadow& operator=(const slot_shadow&) = delete;
-  ~slot_shadow() { __asan_unpoison_memory_region(first_, bytes_); }
+  ~slot_shadow() {
+    open_all(first_, capacity_);
+  }
+#else
+  slot_shadow(const std::byte* /*first*/, std::uint32_t /*capacity*/) noexcept {}
+#endif
 
   /// Of slots that come and go: all that lie side by side from `first` on.
-  static void close_all(const std::byte* first, std::uint32_t count) noexcept {
+  static void close_all([[maybe_unused]] const std::byte* first,
+                        [[maybe_unused]] std::uint32_t count) noexcept {
+#if LIDO_POISON_FREE_SLOTS
     for (std::size_t at = 0; at < Size * count; at += Size) {
       close(first + at);
     }
+#endif
   }
   static void open_all(const std::byte* first, std::uint32_t count) noexcept {
-    __asan_unpoison_memory_region(first, Size * count);
+    unpoison(first, Size * count);
   }
 
   static void open(const void* slot) noexcept {
-    const span inner = granules_of(slot);
-    __asan_unpoison_memory_region(inner.first, inner.size);
+    unpoison(static_cast<const std::byte*>(slot) + start_in(slot), granules_of(slot));
   }
-
   static void close(const void* slot) noexcept {
-    const span inner = granules_of(slot);
-    __asan_poison_memory_region(inner.first, inner.size);
+    poison(static_cast<const std::byte*>(slot) + start_in(slot), granules_of(slot));
   }
 
  private:
-  struct span {
-    const std::byte* first;
-    std::size_t size;
-  };
+  static constexpr std::uintptr_t granule = 8;
 
-  static span granules_of(const void* slot) noexcept {
-    constexpr std::uintptr_t granule = 8;
-    const auto begin = std::bit_cast<std::uintptr_t>(slot);
-    const std::uintptr_t from = (begin + granule - 1) / granule * granule;
-    const std::uintptr_t to = (begin + Size) / granule * granule;
-    return {static_cast<const std::byte*>(slot) + (from - begin), from < to ? to - from : 0};
+  /// Bytes of the slot before its first whole granule.
+  static std::size_t start_in(const void* slot) noexcept {
+    return -std::bit_cast<std::uintptr_t>(slot) % granule;
+  }
+  /// Bytes in its whole granules.
+  static std::size_t granules_of(const void* slot) noexcept {
+    const std::size_t start = start_in(slot);
+    return start < Size ? (Size - start) / granule * granule : 0;
   }
 
-  std::byte* first_;
-  std::size_t bytes_;
-};
-
-}  // namespace lido::detail
-
-#else
-
-namespace lido::detail {
-
-template <std::size_t Size>
-class slot_shadow {
- public:
-  constexpr slot_shadow(std::byte* /*first*/, std::uint32_t /*capacity*/) noexcept {}
-  static constexpr void close_all(const std::byte* /*first*/, std::uint32_t /*count*/) noexcept {}
-  static constexpr void open_all(const std::byte* /*first*/, std::uint32_t /*count*/) noexcept {}
-  static constexpr void open(const void* /*slot*/) noexcept {}
-  static constexpr void close(const void* /*slot*/) noexcept {}
-};
-
-}  // namespace lido::detail
-
+#if LIDO_POISON_FREE_SLOTS
+  const std::byte* first_;
+  std::uint32_t capacity_;
 #endif
+};
+
+/// As slot_shadow, for blocks whose size is known at run time only; of a block in use also closes
+/// what was not asked for. The same in all builds, and the build of the library decides whether it
+/// does anything: a program with AddressSanitizer may use a library without.
+/// Requires: first and size of each block are multiples of 8, so that none share a byte of shadow.
+class block_shadow {
+ public:
+  block_shadow(const std::byte* first, std::size_t size, std::size_t bytes) noexcept;
+  block_shadow(const block_shadow&) = delete;
+  block_shadow& operator=(const block_shadow&) = delete;
+  ~block_shadow();
+
+  void open(const void* block, std::size_t wanted) const noexcept {
+    if (active_) {
+      unpoison(block, wanted);
+    }
+  }
+  void close(const void* block) const noexcept {
+    if (active_) {
+      poison(block, size_);
+    }
+  }
+
+ private:
+  const std::byte* first_;
+  std::size_t size_;
+  std::size_t bytes_;
+  bool active_;
+};
+
+/// Whether this process runs under Valgrind and Lido was built to talk to it. The others below may
+/// only be called if so. `pool` is any address that names the pool.
+[[nodiscard]] bool under_valgrind() noexcept;
+void valgrind_create_pool(const void* pool, const void* first, std::size_t bytes) noexcept;
+void valgrind_destroy_pool(const void* pool, const void* first, std::size_t bytes) noexcept;
+/// From here until `valgrind_acquire` the checks may read the free slot.
+void valgrind_peek(const void* slot, std::size_t size) noexcept;
+void valgrind_acquire(const void* pool, const void* slot, std::size_t size) noexcept;
+void valgrind_release(const void* pool, const void* slot) noexcept;
+
+}  // namespace lido::detail

@@ -122,7 +122,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
     }
     slot_index index = 0;
     scope_exit undo([&] {
-      checks.after_failed_construction(slots.address_of(index));
+      checks.after_destruction(slots.address_of(index), {});
       shadow.close(slots.address_of(index));
       while (index > 0) {
         end_one(slots.address_of(--index), slots, checks, shadow);
@@ -131,9 +131,7 @@ class kept_objects : private fitting_hooks<T, Hooks> {
     for (; index < present; ++index) {
       void* const slot = slots.address_of(index);
       shadow.open(slot);
-      if (!checks.is_as_left(slot, Checks::this_thread())) {
-        (void)checks.look_into(slot, Checks::place::here());
-      }
+      (void)checks.before_construction(slot, Checks::place::here());
       create(index, slot);
     }
     undo.dismiss();

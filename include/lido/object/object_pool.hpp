@@ -169,12 +169,8 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     if (object == nullptr) [[unlikely]] {
       return;
     }
-    if (!checks_.is_held_here(object, found)) [[unlikely]] {
-      release_as_other(object, at);
-      return;
-    }
-    if (!checks_.end_alone(found, at)) [[unlikely]] {
-      release_beside_others(object, found, at);
+    if (!checks_.try_end(object, at, found)) [[unlikely]] {
+      release_slow(object, at, found);
       return;
     }
     destroy(object, found);
@@ -281,7 +277,7 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
 
   /// After a constructor has thrown.
   void take_back(void* slot) noexcept {
-    checks_.after_failed_construction(slot);
+    checks_.after_destruction(slot, {});
     shadow_.close(slot);
     put_slot(slot);
   }
@@ -289,14 +285,12 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
   template <class... Args>
   [[gnu::always_inline]] T* construct(place at, void* slot, Args&&... args) noexcept(
       life_cycle::template makes_nothrow<Args...>) {
-    auto me = checks::this_thread();
+    typename checks::thread me;
     if (life_.holds(slots_, slot)) {
-      me = checks::known_thread();
+      me = checks::this_thread();
     } else {
       shadow_.open(slot);
-      if (!checks_.is_as_left(slot, me)) [[unlikely]] {
-        me = look_into(slot, at);
-      }
+      me = checks_.before_construction(slot, at);
     }
     T* object = nullptr;
     if constexpr (life_cycle::template makes_nothrow<Args...>) {
@@ -323,19 +317,10 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
     }
   }
 
-  // What the checks do rarely: not inlined, so that the common path keeps its registers.
-  [[gnu::noinline]] auto look_into(void* slot, place at) noexcept {
-    return checks_.look_into(slot, at);
-  }
-  [[gnu::noinline]] void release_as_other(T* object, place at) noexcept {
-    if (checks_.end_as_other(object, at)) {
-      destroy(object, {});
-      put_slot(object);
-    }
-  }
-  [[gnu::noinline]] void release_beside_others(T* object, typename checks::holding found,
-                                               place at) noexcept {
-    if (checks_.settle(object, found, at)) {
+  /// Not inlined, so that the common path keeps its registers.
+  [[gnu::noinline]] void release_slow(T* object, place at,
+                                      typename checks::holding found) noexcept {
+    if (checks_.try_end_slow(object, at, found)) {
       destroy(object, found);
       put_slot(object);
     }
@@ -343,15 +328,10 @@ class object_pool : public detail::growth_base<object_pool<T, Policies...>, Poli
 
   bool destroy_if_admitted(T* object, place at) noexcept {
     typename checks::holding found;
-    if (object == nullptr) {
-      return false;
-    }
-    const bool as_holder = checks_.is_held_here(object, found);
-    const bool admitted = as_holder
-                              ? checks_.end_alone(found, at) || checks_.settle(object, found, at)
-                              : checks_.end_as_other(object, at);
+    const bool admitted = object != nullptr && (checks_.try_end(object, at, found) ||
+                                                checks_.try_end_slow(object, at, found));
     if (admitted) {
-      destroy(object, as_holder ? found : typename checks::holding{});
+      destroy(object, found);
     }
     return admitted;
   }

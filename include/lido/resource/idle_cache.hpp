@@ -15,7 +15,7 @@
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
-#include "lido/debug/thread_label.hpp"
+#include "lido/debug/place.hpp"
 #include "lido/resource/slot.hpp"
 
 namespace lido::detail {

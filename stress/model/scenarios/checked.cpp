@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "checker/plain.hpp"
-#include "lido/debug/release_bias.hpp"
 #include "lido/debug/slot_record.hpp"
 #include "lido/object/use_tracking.hpp"
 #include "scenarios/scenario.hpp"

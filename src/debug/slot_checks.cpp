@@ -1,0 +1,198 @@
+#include "lido/debug/slot_checks.hpp"
+
+#include <algorithm>
+
+#include "lido/debug/slot_shadow.hpp"
+#include "report_text.hpp"
+
+namespace lido::detail {
+
+namespace {
+
+/// Objects of one pool that a leak report describes; it counts all.
+constexpr std::size_t described_leaks = 8;
+
+/// `released by thread 7 'main' at server+0x12`
+void append_event(report_text& text, std::string_view what, slot_record::event event) noexcept {
+  (text << what << " by ").thread(event.thread) << " at ";
+  text.where(event.at) << "\n";
+}
+
+/// The last events of a slot, newest first. Acquires have odd steps, releases even ones.
+void append_history(report_text& text, const slot_record& record) noexcept {
+  const std::uint64_t last = record.last_use();
+  const std::uint64_t kept = std::min(last, slot_record::kept_uses);
+  text << (last == 0 ? "  the slot was never acquired\n"
+                     : "  last events of the slot, newest first:\n");
+  for (std::uint64_t use = last; use > last - kept; --use) {
+    if (record.has_ended(use)) {
+      append_event(text << "  step " << use * 2, ": released", record.release_of(use));
+    }
+    append_event(text << "  step " << use * 2 - 1, ": acquired", record.acquire_of(use));
+  }
+}
+
+/// `pointer 0x7f12: byte 8 of slot 3 of 16 in pool 'jobs', 64 bytes each`
+void append_pointer(report_text& text, const void* object, const pool_trace& owner) noexcept {
+  (text << "  pointer ").address(object);
+  if (owner.pool == nullptr) {
+    text << ": no checked pool has or had it\n";
+    return;
+  }
+  const std::uintptr_t distance =
+      std::bit_cast<std::uintptr_t>(object) - std::bit_cast<std::uintptr_t>(owner.first);
+  text << ": byte " << distance % owner.stride << " of slot " << distance / owner.stride << " of "
+       << owner.bytes / owner.stride << " in pool '" << owner.name.data() << "', " << owner.stride
+       << " bytes each" << (owner.alive ? "\n" : "; that pool has ended\n");
+}
+
+void append_written(report_text& text, const std::byte* slot, std::size_t from,
+                    std::size_t size) noexcept {
+  text << "  from byte " << from << ":";
+  for (std::size_t i = from; i < std::min(from + 16, size); ++i) {
+    (text << " ").hex(std::to_integer<std::uintptr_t>(slot[i]));
+  }
+  text << "\n";
+}
+
+}  // namespace
+
+checked_slots::checked_slots(std::string_view name, std::byte* first, std::uint32_t capacity,
+                             std::size_t stride, fill_pattern pattern)
+    : first_(first),
+      records_(std::make_unique<slot_record[]>(capacity)),
+      admitted_(capacity),
+      pattern_(pattern),
+      stride_(stride),
+      capacity_(capacity),
+      valgrind_(under_valgrind()),
+      name_(name),
+      trace_{.pool = this, .first = first, .bytes = stride * capacity, .stride = stride} {
+  for (slot_index slot = 0; slot < capacity; ++slot) {
+    pattern_.fill(first + stride * slot, 0);
+  }
+  name.copy(trace_.name.data(), trace_.name.size() - 1);
+  register_checked(trace_);
+  if (valgrind_) {
+    valgrind_create_pool(this, first, trace_.bytes);
+  }
+}
+
+checked_slots::~checked_slots() {
+  if (valgrind_) {
+    valgrind_destroy_pool(this, first_, trace_.bytes);
+  }
+  report_leaks();
+  for (slot_index slot = 0; slot < capacity_; ++slot) {
+    if (!is_used(slot) && !is_intact(slot)) {
+      report(misuse_kind::write_after_release, first_ + stride_ * slot, place::here());
+    }
+  }
+  unregister_checked(trace_);
+  // relaxed: for releases to a pool that has ended, which are wrong whatever they read. An atomic,
+  // because a compiler drops ordinary stores to what is about to end.
+  admitted_.store(0, std::memory_order_relaxed);
+}
+
+bool checked_slots::try_end_slow(const void* object, place at, holding found) noexcept {
+  const std::uintptr_t distance = distance_to(object);
+  bool ended = false;
+  if (found.record != nullptr) {
+    ended = release_bias::settle(*found.record, found.use, at);
+  } else if (const std::uint64_t slots = admitted();
+             slots != 0 && distance % stride_ == 0 && distance / stride_ < slots) {
+    ended = bias_.end_as_other(records_[distance / stride_], at);
+  }
+  if (!ended) {
+    refuse(object, at);
+  }
+  return ended;
+}
+
+std::uint32_t checked_slots::look_into(void* slot, place at) const noexcept {
+  if (valgrind_) {
+    valgrind_peek(slot, stride_);
+  }
+  if (!is_intact(static_cast<slot_index>(distance_to(slot) / stride_))) {
+    report(misuse_kind::write_after_release, slot, at);
+  }
+  if (valgrind_) {
+    valgrind_acquire(this, slot, stride_);
+  }
+  return this_thread_id();
+}
+
+void checked_slots::tell_release(const void* slot) const noexcept {
+  if (valgrind_) {
+    valgrind_release(this, slot);
+  }
+}
+
+void checked_slots::refuse(const void* object, place at) const noexcept {
+  const pool_trace owner = find_owner(object);
+  misuse_kind kind = misuse_kind::double_release;
+  if (!find_checked(this).alive || (owner.pool != nullptr && !owner.alive)) {
+    kind = misuse_kind::dead_pool;
+  } else if (owner.pool == nullptr) {
+    kind = misuse_kind::foreign_pointer;
+  } else if (owner.pool != this) {
+    kind = misuse_kind::wrong_pool;
+  } else if (distance_to(object) % stride_ != 0) {
+    kind = misuse_kind::inside_slot;
+  }
+  report(kind, object, at);
+}
+
+void checked_slots::report(misuse_kind kind, const void* object, place at) const noexcept {
+  const pool_trace self = find_checked(this);
+  const pool_trace owner = find_owner(object);
+  // Of a pool that has ended nothing is read but what was remembered.
+  const std::string_view name = self.alive ? name_ : self.name.data();
+  const bool is_ours = self.alive && owner.pool == this;
+  const bool is_write = kind == misuse_kind::write_after_release;
+  report_text text;
+  text << "lido: pool '" << name << "'" << (self.alive ? ": " : ", which has ended: ")
+       << to_string(kind) << "\n";
+  append_pointer(text, object, owner);
+  if (is_write) {
+    const slot_record& record = records_[distance_to(object) / stride_];
+    append_written(text, static_cast<const std::byte*>(object),
+                   pattern_.first_overwritten(object, record.last_use()), stride_);
+  }
+  append_event(text, is_write ? "  found" : "  released", {this_thread_id(), at});
+  if (is_ours) {
+    append_history(text, records_[distance_to(object) / stride_]);
+  }
+  hand_over({kind, name, object, 1, text.commands().view()});
+}
+
+void checked_slots::report_leaks() const noexcept {
+  std::size_t count = 0;
+  slot_index lowest = 0;
+  for (slot_index slot = capacity_; slot-- > 0;) {
+    if (is_used(slot)) {
+      ++count;
+      lowest = slot;
+    }
+  }
+  if (count == 0) {
+    return;
+  }
+  report_text text;
+  text << "lido: pool '" << name_ << "' ends with " << count << " of " << capacity_
+       << " objects in use\n";
+  std::size_t described = 0;
+  for (slot_index slot = lowest; slot < capacity_ && described < described_leaks; ++slot) {
+    if (is_used(slot)) {
+      ++described;
+      append_pointer(text, first_ + stride_ * slot, trace_);
+      append_event(text, "  acquired", records_[slot].acquire_of(records_[slot].last_use()));
+    }
+  }
+  if (count > described) {
+    text << "  and " << count - described << " more\n";
+  }
+  hand_over({misuse_kind::leak, name_, first_ + stride_ * lowest, count, text.commands().view()});
+}
+
+}  // namespace lido::detail
