@@ -231,11 +231,13 @@ class concurrent_slot_map {
   /// executor throws; `lido::par` passes on what `f` threw, and the rest may or may not be done.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
-    walk_on(executor, [&](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
+    executor(end_.get(),
+             [&](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
   }
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) const {
-    walk_on(executor, [&](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
+    executor(end_.get(),
+             [&](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
   }
 
   /// As the first, for a time when no other thread is there, such as between two frames. It enters
@@ -251,8 +253,8 @@ class concurrent_slot_map {
   /// map only by what it returns, and calls nothing of it.
   template <parallel_executor Executor, class F>
   void for_each_alone(const Executor& executor, F f) {
-    walk_on(executor,
-            [&](std::uint32_t first, std::uint32_t last) { (void)walk_alone(f, first, last); });
+    executor(end_.get(),
+             [&](std::uint32_t first, std::uint32_t last) { (void)walk_alone(f, first, last); });
   }
 
   [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
@@ -389,11 +391,6 @@ class concurrent_slot_map {
       (void)erase(handle);
     }
     return verdict;
-  }
-
-  template <class Executor, class Walk>
-  void walk_on(const Executor& executor, const Walk& walk) const {
-    executor(end_.get(), walk);
   }
 
   /// Low slots are used first, so walks of a map with few values are short. A thread that takes few

@@ -261,8 +261,8 @@ class slot_map {
     return detail::walk(store_, visit, detail::erase_nothing, std::false_type()).run();
   }
 
-  /// As the first, from as many threads as `executor` likes: see step.hpp, and lido/tbb.hpp for
-  /// `lido::par`. f erases nothing, and a false ends only the range that an executor is at.
+  /// As the first, from as many threads as `executor` likes (step.hpp; lido/tbb.hpp has
+  /// `lido::par`). f erases nothing, and a false ends only the range that an executor is at.
   /// Requires: f only calls functions of the map that are const.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
