@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <lido/concurrent_slot_map.hpp>
 #include <lido/slot_map.hpp>
 #include <memory>
 #include <mutex>
@@ -33,13 +34,11 @@ constexpr std::size_t objects_per_thread = 1024;
 constexpr std::size_t most_objects = 16 * objects_per_thread;
 constexpr std::size_t walked_objects = most_objects / 2;
 constexpr std::size_t replaced_objects = 256;
-constexpr std::size_t full_size = 1024;
 
 // Each contender can add, remove and update. It also has these functions:
 // - read(handle)      gives the hit points, beside other readers; -1 if there is no object
 // - sum()             walks all objects for their hit points, beside other readers
 // - move_all()        moves all objects on the threads of oneTBB
-// - add_or_evict(n)   adds one; a full map first evicts the object with the fewest hit points
 
 class concurrent_map {
  public:
@@ -47,9 +46,6 @@ class concurrent_map {
   using handle = lido::slot_handle<object>;
   explicit concurrent_map(std::size_t size = most_objects) : map_(size) {}
   handle add(std::int32_t points) { return map_.emplace(points); }
-  handle add_or_evict(std::int32_t points) {
-    return map_.emplace_or_evict([](const object& value) { return value.hp; }, points);
-  }
   void remove(handle where) { map_.erase(where); }
   bool update(handle where) {
     return map_.visit(where, [](object& value) { value.move(); });
@@ -91,11 +87,6 @@ class locked_map {
   using handle = lido::slot_handle<object>;
   explicit locked_map(std::size_t size = most_objects)
       : map_({.max_size = size, .reserve = size}) {}
-  handle add_or_evict(std::int32_t points) {
-    const std::unique_lock lock(door_);
-    const auto less = [](const object& left, const object& right) { return left.hp < right.hp; };
-    return map_.emplace_or_evict(less, points);
-  }
   handle add(std::int32_t points) {
     const std::unique_lock lock(door_);
     return map_.emplace(points);
@@ -278,23 +269,6 @@ void walk_beside_churn(benchmark::State& state) {
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// Every thread adds to a full map, whose least object goes each time. oneTBB's hash map has no
-/// such function.
-template <class Map>
-void evict(benchmark::State& state) {
-  dice random(static_cast<std::uint32_t>(state.thread_index()) + 1);
-  const auto points = [&random] { return static_cast<std::int32_t>(random(1'000'000)); };
-  if (state.thread_index() == 0) {
-    shared<Map>() = std::make_unique<Map>(full_size);
-    for (std::size_t i = 0; i < full_size; ++i) {
-      shared<Map>()->add(points());
-    }
-  }
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(shared<Map>()->add_or_evict(points()));
-  }
-}
-
 #ifdef LIDO_BENCH_TBB
 /// One walk on so many threads of oneTBB, which moves each object. The time is for one object.
 template <class Map>
@@ -333,7 +307,6 @@ void register_changed() {
   const std::string name(Map::name);
   on_threads(benchmark::RegisterBenchmark(("concurrent_walk_beside_churn/" + name).c_str(),
                                           walk_beside_churn<Map>));
-  on_threads(benchmark::RegisterBenchmark(("concurrent_evict/" + name).c_str(), evict<Map>));
 }
 
 #ifdef LIDO_BENCH_TBB

@@ -26,7 +26,6 @@ MEANING = {
     "concurrent_look_up": "all threads read any object; wall ns for one operation of all",
     "concurrent_walk": "all threads read all objects; wall ns an object of all walks",
     "concurrent_walk_beside_churn": "all threads replace 256 objects, then read all, and so on; wall ns an object of both",
-    "concurrent_evict": "all threads add to a full map of 1,024, whose least object goes; wall ns for one of all",
     "parallel_walk": "one walk on as many threads of oneTBB moves all; ns an object",
 }
 

@@ -5,7 +5,7 @@
 # Rules whose fault may show as a run without end, which says nothing of other rules. A list without its tag, or with
 # links in memory that was given back, may go round in circles. The slot of a value that two threads have ended may stay
 # locked. Two owners of a cache may destroy anything, and a child may look for a segment that is not there.
-set(endless_mutants no_tag early_retirement erase_beside_visit claim_ignored trust_moving survivor_forgotten)
+set(endless_mutants no_tag early_retirement erase_beside_visit trust_moving survivor_forgotten)
 
 function(lido_mutant_test name rule program) # further arguments: of the driver
   add_test(NAME mutant.${name} COMMAND ${program} --seconds ${LIDO_MUTANT_SECONDS} ${ARGN})
@@ -48,10 +48,6 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   lido_mutant(enter_anyway "" slot_map/stale_handle_never_resolves)
   lido_mutant(same_state_generation "" slot_map/history_is_linearizable)
   lido_mutant(leave_doomed "" slot_map/history_is_linearizable)
-  # Few slots, so that evictors choose the same victim; not fewer than values that are kept and threads together.
-  lido_mutant(claim_ignored "" slot_map/important_value_stays --slots 8 --keep 1)
-  lido_mutant(ignore_census "" slot_map/shrink_beside_inserts)
-  lido_mutant(late_end "" slot_map/shrink_beside_inserts)
   # The rules of the map of one thread, which its unit tests, too, must notice.
   foreach(rule IN ITEMS skip_between_windows forget_hole unlinked_move)
     lido_mutant(${rule} "" slot_map/compaction_beside_iteration --kind 0)
@@ -119,8 +115,6 @@ set(breakable_drivers
     resource/no_waiter_is_forgotten
     slot_map/compaction_beside_iteration
     slot_map/history_is_linearizable
-    slot_map/important_value_stays
-    slot_map/shrink_beside_inserts
     slot_map/stale_handle_never_resolves)
 foreach(source IN LISTS breakable_drivers)
   string(REPLACE "/" "." driver ${source})

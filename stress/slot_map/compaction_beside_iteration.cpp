@@ -4,8 +4,8 @@
 ///
 /// Two kinds. `one_thread`: walks of a slot_map whose callbacks erase, insert, walk and ask for
 /// compaction, which comes when the walk has ended, one map for each thread. `concurrent`: one
-/// concurrent_slot_map, whose values never move: some threads insert, erase and call shrink_to_fit,
-/// which lowers the end of walks, while others walk; `par`: those walk by oneTBB.
+/// concurrent_slot_map, whose values never move: some threads insert and erase while others walk;
+/// `par`: those walk by oneTBB.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 #include "harness/command_line.hpp"
 #include "harness/run.hpp"
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/slot_map.hpp"
 #ifdef LIDO_STRESS_TBB
 #include "lido/tbb.hpp"
@@ -166,9 +167,6 @@ using shared_map = lido::concurrent_slot_map<visited>;
 void come_and_go(stress::run& run, shared_map& values, stress::random random, std::size_t stay) {
   std::vector<shared_map::handle_type> own;
   while (!run.over()) {
-    if (random() % 16 == 0) {
-      values.shrink_to_fit();
-    }
     for (int i = 0; i < 64; ++i) {
       if (random() % 2 == 0) {
         if (const auto fresh = values.try_emplace(visited{stay + random() % 1000})) {

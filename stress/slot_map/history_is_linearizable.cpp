@@ -21,7 +21,7 @@
 #include "harness/history.hpp"
 #include "harness/report.hpp"
 #include "harness/run.hpp"
-#include "lido/slot_map.hpp"
+#include "lido/concurrent_slot_map.hpp"
 
 namespace {
 

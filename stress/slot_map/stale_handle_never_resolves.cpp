@@ -13,7 +13,7 @@
 
 #include "harness/command_line.hpp"
 #include "harness/run.hpp"
-#include "lido/slot_map.hpp"
+#include "lido/concurrent_slot_map.hpp"
 
 namespace {
 

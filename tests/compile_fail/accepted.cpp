@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/freelist/boost_stack.hpp"
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/lido.hpp"

@@ -1,4 +1,4 @@
-#include "lido/slot_map.hpp"
+#include "lido/concurrent_slot_map.hpp"
 
 struct hooks {
   void on_erase(int& value, lido::slot_handle<int> handle);

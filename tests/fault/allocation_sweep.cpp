@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "lido/block_resource.hpp"
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/resource_pool.hpp"
 #include "lido/slot_map.hpp"
@@ -127,7 +128,6 @@ void rearrange(thing_map& map) {
 }
 
 void rearrange(shared_map& map) {
-  map.shrink_to_fit();
   map.for_each([](thing& /*value*/) {});
 }
 
@@ -143,14 +143,15 @@ void live_in_map(const Options& options) {
     erase_some(*map, all);
     rearrange(*map);
   }
-  // The one with the lowest number goes, unless there is room.
-  typename Map::handle_type last{};
   (void)fill(*map, all);
+  typename Map::handle_type last{};
   const std::size_t before = map->size();
   const bool came = attempt([&] {
     if constexpr (std::same_as<Map, shared_map>) {
-      last = map->emplace_or_evict([](const thing& value) { return *value.memory; }, 1000);
+      (void)map->erase(all.front());
+      last = map->emplace(1000);
     } else {
+      // The one with the lowest number goes, unless there is room.
       last = map->emplace_or_evict(
           [](const thing& left, const thing& right) { return *left.memory < *right.memory; }, 1000);
     }

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "lido/slot_map.hpp"
+#include "lido/concurrent_slot_map.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
 #include "support/forbidden_pages.hpp"

@@ -1,5 +1,5 @@
 // Uses the installed target lido::tbb.
-#include <lido/slot_map.hpp>
+#include <lido/concurrent_slot_map.hpp>
 #include <lido/tbb.hpp>
 
 int main() {

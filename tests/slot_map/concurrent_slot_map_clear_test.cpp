@@ -3,7 +3,7 @@
 #include <atomic>
 #include <vector>
 
-#include "lido/slot_map/concurrent_slot_map.hpp"
+#include "lido/concurrent_slot_map.hpp"
 #include "support/crew.hpp"
 
 namespace lido {

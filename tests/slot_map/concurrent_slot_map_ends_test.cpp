@@ -6,10 +6,11 @@
 #include <bit>
 #include <cstddef>
 #include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "lido/slot_map.hpp"
+#include "lido/concurrent_slot_map.hpp"
 
 namespace lido {
 namespace {
@@ -125,6 +126,46 @@ TEST(ConcurrentSlotMapEnds, FullMapThrowsWithItsNameAndNumbers) {
     EXPECT_EQ(error.in_use(), 1U);
   }
   EXPECT_EQ(numbers.name(), "numbers");
+}
+
+void fill(concurrent_slot_map<int>& numbers, int count) {
+  for (int i = 0; i < count; ++i) {
+    (void)numbers.insert(i);
+  }
+}
+
+/// Whatever caches hold, and however many values there may be.
+TEST(ConcurrentSlotMapEnds, FirstSlotsOfANewMapAreTheLowest) {
+  for (const std::size_t most : {10'000U, 1'000'000U}) {
+    for (const std::size_t cached : {0U, 16U, 100U, 512U}) {
+      concurrent_slot_map<int> numbers({.max_size = most, .max_cached = cached});
+      fill(numbers, 100);
+      EXPECT_LE(numbers.extent(), 500U) << "of " << most << ", caches of " << cached;
+      fill(numbers, 9'900);
+      EXPECT_LE(numbers.extent(), 25'000U) << "caches of " << cached;
+    }
+  }
+}
+
+TEST(ConcurrentSlotMapEnds, FirstSlotsOfSeveralThreadsAreLowToo) {
+  concurrent_slot_map<int> numbers(1'000'000);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { fill(numbers, 100); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_LE(numbers.extent(), 2'000U);
+}
+
+TEST(ConcurrentSlotMapEnds, ExtentStaysWhereTheHighestValueWas) {
+  concurrent_slot_map<int> numbers(1'000);
+  fill(numbers, 1'000);
+  EXPECT_FALSE(numbers.try_emplace(1)) << "every slot is there";
+  EXPECT_EQ(numbers.extent(), 1'000U);
+  numbers.clear();
+  EXPECT_EQ(numbers.extent(), 1'000U);
 }
 
 TEST(ConcurrentSlotMapEnds, BytesBeyondTheAddressSpaceAreRefused) {

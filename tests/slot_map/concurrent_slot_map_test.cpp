@@ -1,4 +1,4 @@
-#include "lido/slot_map/concurrent_slot_map.hpp"
+#include "lido/concurrent_slot_map.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "lido/slot_map.hpp"
 #include "support/crew.hpp"
 #include "support/tracked.hpp"
 
@@ -260,21 +259,10 @@ TEST(ConcurrentSlotMap, SlotWithoutGenerationsLeftIsNotUsedAgain) {
   EXPECT_EQ(numbers.used_up_slots(), 2U);
   EXPECT_EQ(numbers.size(), 0U);
   EXPECT_FALSE(numbers.try_emplace(5));
-  EXPECT_THROW((void)numbers.emplace_or_evict([](int value) { return value; }, 5), pool_exhausted);
+  EXPECT_THROW((void)numbers.insert(5), pool_exhausted);
   for (const auto stale : given) {
     EXPECT_FALSE(numbers.contains(stale));
   }
-}
-
-TEST(ConcurrentSlotMap, EvictsTheLeastImportantWhenFull) {
-  concurrent_slot_map<int> loudness(3);
-  const auto loud = loudness.insert(9);
-  const auto quiet = loudness.insert(1);
-  (void)loudness.insert(5);
-  const auto fresh = loudness.emplace_or_evict([](int value) { return value; }, 7);
-  EXPECT_FALSE(loudness.contains(quiet));
-  EXPECT_TRUE(loudness.contains(loud) && loudness.contains(fresh));
-  EXPECT_EQ(loudness.size(), 3U);
 }
 
 TEST(ConcurrentSlotMap, ParallelWalkMeetsEachValueOnce) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/slot_map.hpp"
 
 namespace lido {
@@ -87,13 +88,6 @@ TEST(SlotMap, EvictionComparesByAMemberFunction) {
   slot_map<particle> particles({.max_size = 3});
   fill(particles);
   (void)particles.emplace_or_evict(&particle::darker, 9);
-  EXPECT_EQ(brightness_of_each(particles), (std::vector{2, 3, 9}));
-}
-
-TEST(ConcurrentSlotMap, EvictionReadsTheImportanceFromAMember) {
-  concurrent_slot_map<particle> particles(3);
-  fill(particles);
-  (void)particles.emplace_or_evict(&particle::brightness, 9);
   EXPECT_EQ(brightness_of_each(particles), (std::vector{2, 3, 9}));
 }
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/slot_map.hpp"
 
 namespace lido {

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/slot_map.hpp"
 #include "lido/tbb.hpp"
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/slot_map.hpp"
 
 namespace lido {
@@ -94,20 +95,6 @@ TEST(SlotMapDefaults, MemoryThatIsAskedBackInAWalkGoesBehindIt) {
     }
   });
   EXPECT_EQ(map.holes(), 0U);
-}
-
-/// Cannot tell two handles apart once it has seen more than one.
-using short_lived_map = concurrent_slot_map<int, no_hooks, 1>;
-
-TEST(ConcurrentSlotMapTold, WhatIsUsedUpSaysWhichMap) {
-  short_lived_map map({.max_size = 1, .name = "few"});
-  (void)map.insert(1);
-  try {
-    (void)map.emplace_or_evict([](int value) { return value; }, 2);
-    ADD_FAILURE() << "the only slot has been used once";
-  } catch (const pool_exhausted& error) {
-    EXPECT_EQ(error.pool_name(), "few");
-  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/slot_map.hpp"
 #include "support/crew.hpp"
 #include "support/tracked.hpp"

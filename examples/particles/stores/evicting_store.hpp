@@ -1,5 +1,5 @@
 /// @file
-/// Third answer to a full pool: the new particle takes the place of the least visible one.
+/// Third answer to a full pool: the least visible particles make room for new ones.
 #pragma once
 
 #include <tbb/enumerable_thread_specific.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <lido/slot_map.hpp>
+#include <lido/concurrent_slot_map.hpp>
 #include <lido/slot_map/par.hpp>
 #include <utility>
 #include <vector>
@@ -37,19 +37,15 @@ class evicting_store {
   evicting_store(std::size_t capacity, ledger& books)
       : map_({.max_size = capacity, .name = "evicting particles"}, obituary{&books}) {}
 
-  /// emplace_or_evict looks at all particles to find one. That suits a few of them; where thousands
-  /// must go, this finds all but the last few in one look.
+  /// Finds all that must go in one look.
   void make_room(std::size_t births) {
     const std::size_t free = map_.max_size() - map_.size();
-    if (births > free + left_to_emplace) {
-      evict(births - free - left_to_emplace);
+    if (births > free) {
+      evict(std::min(births - free, map_.size()));
     }
   }
 
-  bool emit(nursery& from) {
-    map_.emplace_or_evict(rank_of, from);
-    return true;
-  }
+  bool emit(nursery& from) { return static_cast<bool>(map_.try_emplace(from)); }
 
   void settle() {}
 
@@ -72,8 +68,6 @@ class evicting_store {
   using map = lido::concurrent_slot_map<particle, obituary>;
   using handle = map::handle_type;
   using rank = std::pair<float, std::uint32_t>;
-
-  static constexpr std::size_t left_to_emplace = 4;
 
   /// No two are equal, so the choice of victims does not depend on which thread looks first.
   static rank rank_of(const particle& p) noexcept { return {visibility(p), p.number}; }

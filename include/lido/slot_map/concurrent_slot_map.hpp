@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +11,9 @@
 #include <limits>
 #include <memory>
 #include <new>
-#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -19,21 +21,50 @@
 #include "lido/base/error.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
+#include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/debug/slot_shadow.hpp"
+#include "lido/magazine/cache_control.hpp"
+#include "lido/magazine/slot_source_impl.hpp"
 #include "lido/memory/slot_array.hpp"
 #include "lido/object/construction.hpp"
-#include "lido/slot_map/concurrent_slot_map_options.hpp"
-#include "lido/slot_map/concurrent_walks.hpp"
-#include "lido/slot_map/requirements.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_map_hooks.hpp"
 #include "lido/slot_map/slot_state.hpp"
-#include "lido/slot_map/slot_supply.hpp"
+#include "lido/slot_map/step.hpp"
 
 namespace lido {
+
+/// Options of a `concurrent_slot_map`. Use designated initialisers.
+struct concurrent_slot_map_options {
+  /// Most values at once, exactly: 1 to 2^32 - 2. Addresses for all are set aside at the start; the
+  /// system supplies the pages of values as they are used.
+  std::size_t max_size = 0;
+
+  /// Copied; appears in errors.
+  std::string_view name = "unnamed";
+
+  /// As `object_pool_options::max_cached`.
+  std::size_t max_cached = 512;
+};
+
+namespace detail {
+
+/// The max_size, before any memory is asked for.
+inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
+  if (options.max_size == 0 || options.max_size > max_capacity) {
+    throw_invalid_option(options.name, "max_size " + std::to_string(options.max_size) +
+                                           " is not between 1 and " + std::to_string(max_capacity));
+  }
+  if (options.max_cached > most_cached) {
+    throw_invalid_option(options.name, "max_cached " + std::to_string(options.max_cached) +
+                                           " is more than " + std::to_string(most_cached));
+  }
+  return static_cast<std::uint32_t>(options.max_size);
+}
+
+}  // namespace detail
 
 /// Values that never move, in one array with holes. All functions are thread-safe, and run beside
 /// one another, unless they say otherwise.
@@ -45,9 +76,9 @@ namespace lido {
 ///
 /// `erase` never waits: from its return on no thread can enter, and the last thread with the value
 /// destroys it. Hence a callback may insert, and erase any value, also its own. It must not enter
-/// the value it is with, which a walk and emplace_or_evict would; nor may two callbacks enter each
-/// other's. (Nor may it run tasks of a scheduler that enter values: a thread that waits for its own
-/// tasks may be given one of those.)
+/// the value it is with, which a walk would; nor may two callbacks enter each other's. (Nor may it
+/// run tasks of a scheduler that enter values: a thread that waits for its own tasks may be given
+/// one of those.)
 ///
 /// insert, erase, visit, read and contains are linearizable for each handle: they take effect at
 /// one moment between call and return, in one order for all threads. Not linearizable: `size`, that
@@ -60,8 +91,7 @@ namespace lido {
 /// value; on_move is not called. Requires on destruction: no thread is in a call.
 template <class T, class Hooks = no_hooks,
           std::uint64_t LastGeneration = detail::slot_state::last_generation>
-class concurrent_slot_map
-    : public detail::concurrent_walks<concurrent_slot_map<T, Hooks, LastGeneration>> {
+class concurrent_slot_map {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a slot map holds objects: no references, arrays or const types");
 
@@ -78,12 +108,14 @@ class concurrent_slot_map
         last_generation_(std::min(LastGeneration, all_ones >> index_bits_)),
         values_(max_size_),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
-        slots_(values_.geometry(), max_size_, static_cast<std::uint32_t>(options.max_cached)),
+        slots_(values_.geometry(), max_size_, detail::cache_choice::automatic,
+               static_cast<std::uint32_t>(options.max_cached)),
         hooks_(std::move(hooks)) {
     static_assert(detail::values_fit<T, Hooks>());
     if (values_.storage().commit(0, values_.storage().size()) != 0) {
       throw std::bad_alloc();
     }
+    put_low_slots_first();
   }
 
   /// With this `max_size` and the defaults of the other options. Throws as above.
@@ -93,22 +125,20 @@ class concurrent_slot_map
   concurrent_slot_map(const concurrent_slot_map&) = delete;
   concurrent_slot_map& operator=(const concurrent_slot_map&) = delete;
   ~concurrent_slot_map() {
-    for (std::uint32_t i = 0; i < slots_.end(); ++i) {
+    for (std::uint32_t i = 0; i < end_.get(); ++i) {
       // Erased first: a destructor that erases others must not find this one.
       if (states_[i].erase(states_[i].generation()) == detail::slot_state::fate::ours) {
         value_at(i).~T();
       }
     }
-    detail::slot_shadow<sizeof(T)>::open_all(values_.first(), slots_.end());
+    detail::slot_shadow<sizeof(T)>::open_all(values_.first(), end_.get());
   }
 
   /// Constructs a value from `args`. Throws pool_exhausted when all slots are taken, and what T's
-  /// constructor and on_insert throw, which cost no slot. Progress: as `object_pool::acquire`. A
-  /// call that finds no slot while a `shrink_to_fit` is under way waits for that, and for a few
-  /// more if they follow.
+  /// constructor and on_insert throw, which cost no slot. Progress: as `object_pool::acquire`.
   template <class... Args>
   handle_type emplace(Args&&... args) {
-    void* const slot = slots_.take();
+    void* const slot = slots_.acquire();
     if (slot == nullptr) [[unlikely]] {
       throw pool_exhausted(name_, max_size_, size());
     }
@@ -120,30 +150,8 @@ class concurrent_slot_map
   /// As emplace; the null handle when all slots are taken.
   template <class... Args>
   [[nodiscard]] handle_type try_emplace(Args&&... args) {
-    void* const slot = slots_.take();
+    void* const slot = slots_.acquire();
     return slot != nullptr ? construct(slot, std::forward<Args>(args)...) : handle_type();
-  }
-
-  /// As emplace; when all slots are taken, erases the value whose `importance(const T&)` is the
-  /// least by `<` of those a walk meets, and takes its slot. Other threads insert and change values
-  /// meanwhile, so it was the least when it was read. What `importance` returns must not refer into
-  /// the value, which may be gone when it is compared.
-  ///
-  /// Waits for threads that are with a value, also until the last one has left the erased one.
-  /// Throws pool_exhausted when all slots are used up; an exception after an erase does not undo
-  /// it. Requires: not called from a callback of this map, which it might wait for, nor from T's
-  /// own functions or hooks; `importance` calls nothing of the map.
-  template <class Importance, class... Args>
-  handle_type emplace_or_evict(Importance importance, Args&&... args) {
-    void* slot = slots_.take();
-    while (slot == nullptr) {
-      if (used_up_slots() == max_size_) {
-        throw pool_exhausted(name_, max_size_, 0);
-      }
-      slot = evict(least(importance));
-      slot = slot != nullptr ? slot : slots_.take();
-    }
-    return construct(slot, std::forward<Args>(args)...);
   }
 
   /// False when the handle is stale. What the caller did before happens before the destructor.
@@ -155,7 +163,7 @@ class concurrent_slot_map
     }
     const auto fate = states_[slot].erase(generation_of(handle));
     if (fate == detail::slot_state::fate::ours) {
-      end_value_and_hand_on(slot);
+      end_value(slot);
     }
     return fate != detail::slot_state::fate::stale;
   }
@@ -163,7 +171,7 @@ class concurrent_slot_map
   /// Erases the values that are there when the call begins, and perhaps some that are inserted
   /// meanwhile. Takes time for each of `extent()` slots. Progress: as erase.
   void clear() noexcept {
-    for (std::uint32_t slot = 0; slot < slots_.end(); ++slot) {
+    for (std::uint32_t slot = 0; slot < end_.get(); ++slot) {
       if (states_[slot].is_live()) {
         (void)erase(handle_at(slot));
       }
@@ -202,23 +210,56 @@ class concurrent_slot_map
     return slot < max_size_ && states_[slot].is_live(generation_of(handle));
   }
 
-  /// Shortens walks to the last value: they go as far as the highest slot that had a value since
-  /// the construction of the map or the last call of this. Gives whole pages of values behind it
-  /// back to the system, and makes inserts use low slots first. Values do not move.
-  ///
-  /// Takes a few nanoseconds at most for each of `max_size()` slots; no effect if another thread is
-  /// in it. Progress: holds up no thread that is with a value or finds a slot.
-  void shrink_to_fit() noexcept {
-    slots_.lower_end([this](std::uint32_t end, std::uint32_t before, const auto& note) noexcept {
-      const std::size_t used = std::size_t{end} * sizeof(T);
-      detail::slot_shadow<sizeof(T)>::open_all(values_.first() + used, before - end);
-      values_.storage().discard(used, values_.storage().size() - used, note);
-    });
+  /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, map&)` alone with each value, in the order of
+  /// memory; what f may return says `step`. True: the walk came to its end. Waits at each value as
+  /// `visit`, never between values. If f throws, the walk ends and rethrows; what was done stays,
+  /// and the value that f was with is not erased.
+  template <class F>
+  bool for_each(F&& f) {
+    return walk(f, 0, end_.get());
+  }
+
+  /// As above with `f(const T&)`, beside other readers; f returns nothing or bool. Waits at each
+  /// value as `read`.
+  template <class F>
+  bool for_each(F&& f) const {
+    return walk(f, 0, end_.get());
+  }
+
+  /// As these two, on as many threads as `executor` likes (lido/tbb.hpp has `lido::par`), which
+  /// call `f` perhaps at once. A stop ends only the range that an executor is at. Throws what the
+  /// executor throws; `lido::par` passes on what `f` threw, and the rest may or may not be done.
+  template <parallel_executor Executor, class F>
+  void for_each(const Executor& executor, F f) {
+    executor(end_.get(),
+             [&](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
+  }
+  template <parallel_executor Executor, class F>
+  void for_each(const Executor& executor, F f) const {
+    executor(end_.get(),
+             [&](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
+  }
+
+  /// As the first, for a time when no other thread is there, such as between two frames. It enters
+  /// no value, so it costs little more than a look at each, and never waits. `f` may insert and
+  /// erase; its own value only by what it returns. Requires: no other thread is in a call; what
+  /// they did before happens before this, and this before what they do next.
+  template <class F>
+  bool for_each_alone(F&& f) {
+    return walk_alone(f, 0, end_.get());
+  }
+
+  /// The same on as many threads as `executor` likes, which then are the only ones. `f` changes the
+  /// map only by what it returns, and calls nothing of it.
+  template <parallel_executor Executor, class F>
+  void for_each_alone(const Executor& executor, F f) {
+    executor(end_.get(),
+             [&](std::uint32_t first, std::uint32_t last) { (void)walk_alone(f, first, last); });
   }
 
   [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
-  /// Places that a walk has to look at; see shrink_to_fit. Wait-free.
-  [[nodiscard]] std::size_t extent() const noexcept { return slots_.end(); }
+  /// Places that a walk has to look at: up to the highest slot that ever had a value. Wait-free.
+  [[nodiscard]] std::size_t extent() const noexcept { return end_.get(); }
   /// Exact when no other thread is in a call; see pool_stats. Wait-free.
   [[nodiscard]] std::size_t size() const noexcept {
     const std::size_t in_use = slots_.stats().in_use;
@@ -239,7 +280,6 @@ class concurrent_slot_map
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
  private:
-  friend detail::concurrent_walks<concurrent_slot_map>;
   static constexpr std::uint64_t all_ones = std::numeric_limits<std::uint64_t>::max();
 
   [[nodiscard]] std::uint32_t slot_of(handle_type handle) const noexcept {
@@ -257,7 +297,7 @@ class concurrent_slot_map
 
   template <class... Args>
   handle_type construct(void* place, Args&&... args) {
-    detail::scope_exit give_back([&]() noexcept { slots_.give_back(place); });
+    detail::scope_exit give_back([&]() noexcept { slots_.release(place); });
     const std::uint32_t slot = values_.geometry().index_of(place);
     const handle_type handle = handle_at(slot);
     detail::slot_shadow<sizeof(T)>::open(place);
@@ -267,88 +307,105 @@ class concurrent_slot_map
       // The hook has seen the handle, so no other value may have it.
       detail::scope_exit take_back([&]() noexcept {
         value->~T();
-        give_back_after_value(slot);
+        free_slot(slot);
       });
       hooks_.on_insert(*value, handle);
       take_back.dismiss();
     }
-    slots_.raise_end(slot);  // before others can reach the value: a thread that met it may walk
+    end_.raise_above(slot);  // before others can reach the value: a thread that met it may walk
     states_[slot].publish();
     return handle;
   }
 
-  /// The slot, which the caller owns now; null if others were faster, or it is used up.
-  void* evict(handle_type victim) {
-    const std::uint32_t slot = slot_of(victim);
-    const std::uint64_t generation = generation_of(victim);
-    const auto fate = states_[slot].erase_and_claim(generation);
-    if (fate == detail::slot_state::fate::stale) {
-      detail::yield_thread();
-      return nullptr;
-    }
-    const bool again = fate == detail::slot_state::fate::ours
-                           ? end_value(slot)
-                           : states_[slot].wait_for_end(generation);
-    return again ? values_.address_of(slot) : nullptr;
-  }
-
-  /// Destroys the value; returns whether the slot may be used again. Requires: the value is erased
-  /// and the caller is the last thread with it.
-  bool end_value(std::uint32_t slot) const noexcept {
+  /// Destroys the value. Requires: it is erased and the caller is the last thread with it.
+  void end_value(std::uint32_t slot) const noexcept {
     T& value = value_at(slot);
     detail::tell_of_erase(hooks_, value, [&] { return handle_at(slot); });
     value.~T();
     detail::slot_shadow<sizeof(T)>::close(values_.address_of(slot));
-    return retire(slot);
+    free_slot(slot);
   }
-  bool retire(std::uint32_t slot) const noexcept {
-    const bool again = states_[slot].retire_value(last_generation_);
-    if (!again) {
+  void free_slot(std::uint32_t slot) const noexcept {
+    if (states_[slot].retire_value(last_generation_)) {
+      slots_.release(values_.address_of(slot));
+    } else {
       // relaxed: a number for statistics
       used_up_.fetch_add(1, std::memory_order_relaxed);
-    }
-    return again;
-  }
-  void give_back_after_value(std::uint32_t slot) const noexcept {
-    if (retire(slot)) {
-      slots_.give_back(values_.address_of(slot));
-    }
-  }
-  void end_value_and_hand_on(std::uint32_t slot) const noexcept {
-    const bool claimed = states_[slot].is_claimed();
-    if (end_value(slot) && !claimed) {
-      slots_.give_back(values_.address_of(slot));
     }
   }
 
   void leave_alone(std::uint32_t slot) noexcept {
     if (states_[slot].leave_alone()) {
-      end_value_and_hand_on(slot);
+      end_value(slot);
     }
   }
   // const, although the last reader of an erased value destroys it.
   void leave_shared(std::uint32_t slot) const noexcept {
     if (states_[slot].leave_shared()) {
-      end_value_and_hand_on(slot);
+      end_value(slot);
     }
   }
 
-  template <class Importance>
-  handle_type least(Importance& importance) const {
-    static_assert(
-        detail::ranks<Importance, T>,
-        "lido: emplace_or_evict of a concurrent_slot_map compares importance(const T&) by <");
-    using rank = detail::importance_of<Importance, T>;
-    std::optional<rank> lowest;
-    handle_type found;
-    this->for_each([&](const T& value, handle_type handle) {
-      rank own = std::invoke(importance, value);
-      if (!lowest || own < *lowest) {
-        lowest.emplace(std::move(own));
-        found = handle;
+  /// Calls `meet(slot, handle)` for each slot with a value until that says stop.
+  template <class Meet>
+  bool each_value(std::uint32_t first, std::uint32_t last, Meet meet) const {
+    for (std::uint32_t slot = first; slot < last; ++slot) {
+      if (states_[slot].is_live() && detail::stops(meet(slot, handle_at(slot)))) {
+        return false;
       }
+    }
+    return true;
+  }
+
+  template <class F>
+  bool walk(F& f, std::uint32_t first, std::uint32_t last) {
+    return each_value(first, last, [&](std::uint32_t /*slot*/, handle_type handle) {
+      step verdict = step::next;
+      (void)visit(handle, [&](T& value) { verdict = call(f, value, handle); });
+      return verdict;
     });
-    return found;
+  }
+
+  template <class F>
+  bool walk(F& f, std::uint32_t first, std::uint32_t last) const {
+    return each_value(first, last, [&](std::uint32_t /*slot*/, handle_type handle) {
+      step verdict = step::next;
+      (void)read(handle, [&](const T& value) {
+        verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
+      });
+      return verdict;
+    });
+  }
+
+  template <class F>
+  bool walk_alone(F& f, std::uint32_t first, std::uint32_t last) {
+    return each_value(first, last, [&](std::uint32_t slot, handle_type handle) {
+      return call(f, value_at(slot), handle);
+    });
+  }
+
+  template <class F>
+  step call(F& f, T& value, handle_type handle) {
+    const step verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
+    if (detail::erases(verdict)) {
+      (void)erase(handle);
+    }
+    return verdict;
+  }
+
+  /// Low slots are used first, so walks of a map with few values are short. A thread that takes few
+  /// slots takes single ones, others take magazines, and both are to begin low. So in the lowest
+  /// eighth every other magazine is given back in halves, which stay single. Requires: all slots
+  /// are free.
+  void put_low_slots_first() noexcept {
+    slots_.collect([](std::span<const detail::slot_index> /*free*/) noexcept {});
+    std::array<detail::slot_index, detail::magazine_size> chunk;
+    for (std::uint32_t end = max_size_; end != 0;) {
+      const bool single = end < max_size_ / 8 && end / detail::magazine_size % 2 == 0;
+      const auto count = std::min(end, single ? detail::magazine_size / 2 : detail::magazine_size);
+      std::generate_n(chunk.begin(), count, [&end] { return --end; });
+      slots_.give_back(std::span(chunk).first(count));
+    }
   }
 
   std::string name_;
@@ -358,7 +415,8 @@ class concurrent_slot_map
   detail::slot_array<T, detail::address_space> values_;
   std::unique_ptr<detail::slot_state[]> states_;
   // mutable, since a reader may have to destroy a value and give its slot back.
-  mutable detail::slot_supply slots_;
+  mutable detail::slot_source<> slots_;
+  detail::walk_end end_;
   [[no_unique_address]] mutable Hooks hooks_;
   alignas(detail::no_false_sharing) mutable detail::atomic<std::size_t> used_up_{0};
 };

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -14,19 +16,80 @@
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/object/construction.hpp"
-#include "lido/slot_map/parallel_walks.hpp"
-#include "lido/slot_map/requirements.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_map_hooks.hpp"
-#include "lido/slot_map/slot_map_iterator.hpp"
 #include "lido/slot_map/slot_map_options.hpp"
-#include "lido/slot_map/slot_pointer.hpp"
 #include "lido/slot_map/slot_table.hpp"
 #include "lido/slot_map/step.hpp"
 #include "lido/slot_map/value_store.hpp"
 #include "lido/slot_map/walk.hpp"
 
 namespace lido {
+
+/// Goes over the values of a `slot_map` in the order of memory and steps over holes.
+///
+/// Every call that changes the map makes its iterators invalid. An exception is an erase of another
+/// value while `compaction_mode` is not immediate; `end()` stays valid then, too. Iterators do not
+/// move values and do not close holes.
+template <class Map>
+class slot_map_iterator {
+ public:
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = typename std::remove_const_t<Map>::value_type;
+  using difference_type = std::ptrdiff_t;
+  using reference = std::conditional_t<std::is_const_v<Map>, const value_type&, value_type&>;
+  using pointer = std::remove_reference_t<reference>*;
+
+  slot_map_iterator() noexcept = default;
+  slot_map_iterator(Map* map, std::uint32_t place) noexcept : map_(map), place_(known(place)) {}
+
+  /// One that only reads, from one that may write.
+  // NOLINTNEXTLINE(google-explicit-constructor): that is what it is for
+  explicit(false) operator slot_map_iterator<const Map>() const noexcept
+      requires(!std::is_const_v<Map>) {
+    slot_map_iterator<const Map> same;
+    same.map_ = map_;
+    same.place_ = place_;
+    return same;
+  }
+
+  [[nodiscard]] reference operator*() const noexcept { return map_->value_at(place_); }
+  [[nodiscard]] pointer operator->() const noexcept {
+    return std::addressof(map_->value_at(place_));
+  }
+
+  /// Of the value the iterator points at.
+  [[nodiscard]] typename std::remove_const_t<Map>::handle_type handle() const noexcept {
+    return map_->handle_at(place_);
+  }
+
+  slot_map_iterator& operator++() noexcept {
+    place_ = known(map_->store_.next_value(place_ + 1));
+    return *this;
+  }
+  slot_map_iterator operator++(int) noexcept {
+    const slot_map_iterator before = *this;
+    ++*this;
+    return before;
+  }
+
+  /// Requires: iterators of one map.
+  friend bool operator==(const slot_map_iterator& a, const slot_map_iterator& b) noexcept {
+    return a.place_ == b.place_;
+  }
+
+ private:
+  template <class>
+  friend class slot_map_iterator;
+
+  /// The end is the same place whatever is erased meanwhile.
+  [[nodiscard]] std::uint32_t known(std::uint32_t place) const noexcept {
+    return place < map_->store_.end() ? place : detail::null_slot;
+  }
+
+  Map* map_ = nullptr;
+  std::uint32_t place_ = 0;
+};
 
 /// Values in one array, without order. Insert, erase and find take constant time (an insert that
 /// grows the array takes as long as the array is); a walk is as fast as one over an array.
@@ -42,7 +105,7 @@ namespace lido {
 /// For one thread at a time, as std::vector: several may call const functions beside one another.
 /// T's own functions must not use the map; hooks: see slot_map_hooks.hpp.
 template <class T, class Hooks = no_hooks, class Generations = detail::all_generations>
-class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> {
+class slot_map {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a slot map holds objects: no references, arrays or const types");
 
@@ -166,8 +229,6 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     return handle_at(store_.place_of(value));
   }
 
-  using detail::parallel_walks<slot_map>::for_each;  // on several threads
-
   /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, slot_map&)` for each value in the order of
   /// memory; what f may return says `step`. True: the walk came to its end.
   ///
@@ -195,9 +256,25 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
   template <class F>
   bool for_each(F&& f) const {
     auto visit = [this, &f](const T& value, std::uint32_t place) {
-      return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
+      return visit_at(f, value, place);
     };
     return detail::walk(store_, visit, detail::erase_nothing, std::false_type()).run();
+  }
+
+  /// As the first, from as many threads as `executor` likes (step.hpp; lido/tbb.hpp has
+  /// `lido::par`). f erases nothing, and a false ends only the range that an executor is at.
+  /// Requires: f only calls functions of the map that are const.
+  template <parallel_executor Executor, class F>
+  void for_each(const Executor& executor, F f) {
+    close_holes_before_walk();
+    walk_on(executor, [this, &f](std::uint32_t p) { return visit_at(f, value_at(p), p); });
+  }
+
+  /// As above with `const T&`. Steps over holes, and may run beside other const functions.
+  template <parallel_executor Executor, class F>
+  void for_each(const Executor& executor, F f) const {
+    walk_on(executor,
+            [this, &f](std::uint32_t p) { return visit_at(f, std::as_const(value_at(p)), p); });
   }
 
   /// Over the values in the order of memory, around holes; what makes them invalid: see iterator.
@@ -274,7 +351,6 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
  private:
   friend iterator;
   friend const_iterator;
-  friend detail::parallel_walks<slot_map>;
   [[nodiscard]] T& value_at(std::uint32_t place) const noexcept { return store_.values()[place]; }
   [[nodiscard]] handle_type handle_at(std::uint32_t place) const noexcept {
     return handle_type::from_bits(store_.handle_at(place));
@@ -284,6 +360,21 @@ class slot_map : public detail::parallel_walks<slot_map<T, Hooks, Generations>> 
     if (mode_ == compaction_mode::deferred && walks_ == 0) {
       compact();
     }
+  }
+
+  template <class F, class Value>
+  step visit_at(F& f, Value& value, std::uint32_t place) const {
+    return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
+  }
+
+  template <class Executor, class Visit>
+  void walk_on(const Executor& executor, const Visit& visit) const {
+    executor(store_.end(), [&](std::uint32_t first, std::uint32_t last) {
+      std::uint32_t place = store_.next_value(first);
+      while (place < last && !detail::stops(visit(place))) {
+        place = store_.next_value(place + 1);
+      }
+    });
   }
 
   template <class... Args>

@@ -78,6 +78,16 @@ constexpr bool hooks_fit() noexcept {
   return true;
 }
 
+/// What both maps require of their values. Checked where a map is constructed, and not where its
+/// type is named. There T may be incomplete, since it may have handles, pointers and maps of its
+/// own type for members.
+template <class T, class Hooks>
+constexpr bool values_fit() noexcept {
+  static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");
+  static_assert(hooks_fit<Hooks, T>());
+  return true;
+}
+
 /// Calls the hook, if there is one. `handle_of()` is asked only then.
 template <class Hooks, class T, class HandleOf>
 void tell_of_erase([[maybe_unused]] Hooks& hooks, [[maybe_unused]] T& value,

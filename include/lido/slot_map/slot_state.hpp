@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What a slot of a concurrent slot map holds, and which threads are with it, in a word.
+/// Internal. One slot of a concurrent slot map: which threads are with its value; how far walks go.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,12 @@
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
+#include "lido/concurrency/cache_line.hpp"
 
 namespace lido::detail {
 
-/// Generation, 48 bits; whether there is a value; whether a thread is alone with it; whether the
-/// eraser has claimed the slot; number of readers.
+/// Generation, 48 bits; whether there is a value; whether a thread is alone with it; number of
+/// readers.
 ///
 /// A value is erased by clearing its `live` bit: from then on no thread can enter. The last thread
 /// with the value then has it alone and destroys it. If no thread is with it, that is the eraser.
@@ -52,8 +53,8 @@ class slot_state {
   void publish() noexcept {
     // relaxed: the caller owns the slot, from the free list
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
-    // (1) - this release-store synchronizes-with the acquire-CAS (2, 3), the acq_rel-CAS (9) and
-    // the acquire-load (8): a thread that enters sees the value
+    // (1) - this release-store synchronizes-with the acquire-CAS (2, 3), the acq_rel-CAS (6) and
+    // the acquire-load (7): a thread that enters sees the value
     word_.store(before | live, std::memory_order_release);
   }
 
@@ -105,60 +106,46 @@ class slot_state {
   /// it.
   [[nodiscard]] bool leave_alone() noexcept {
     // (4) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2, 3) and the acq_rel-CAS
-    // (9). The next thread sees what was done; the one that destroys the value sees what its eraser
+    // (6). The next thread sees what was done; the one that destroys the value sees what its eraser
     // did before
     const std::uint64_t before = word_.fetch_sub(alone, std::memory_order_acq_rel);
     return (before & live) == 0;
   }
   [[nodiscard]] bool leave_shared() noexcept {
     // (5) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2), the acq_rel-fetch-sub (5)
-    // and the acq_rel-CAS (9): reading is over before the value is changed or ended
+    // and the acq_rel-CAS (6): reading is over before the value is changed or ended
     const std::uint64_t before = word_.fetch_sub(one_reader, std::memory_order_acq_rel);
     return (before & (live | readers)) == one_reader;
   }
 
   /// From now on no thread can enter.
-  [[nodiscard]] fate erase(std::uint64_t generation) noexcept { return erase(generation, 0); }
-  /// The same, and the caller claims the slot: if fate is theirs, wait_for_end tells when it has
-  /// it.
-  [[nodiscard]] fate erase_and_claim(std::uint64_t generation) noexcept {
-    return erase(generation, claimed);
-  }
-
-  /// Whether the eraser of the value claims its slot. Requires: the value is erased, and the caller
-  /// is the last thread with it.
-  [[nodiscard]] bool is_claimed() const noexcept {
-    // relaxed: a thread that found itself to be the last has seen the erase in this word
-    return (word_.load(std::memory_order_relaxed) & claimed) != 0;
+  [[nodiscard]] fate erase(std::uint64_t generation) noexcept {
+    // relaxed: validated by (6)
+    std::uint64_t before = word_.load(std::memory_order_relaxed);
+    while (has_value(before, generation)) {
+      // (6) - this acq_rel-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
+      // (4, 5): the thread that destroys the value sees what all did. On failure relaxed: looked at
+      // again
+      if (word_.compare_exchange_weak(before, before & ~live, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+        return (before & (alone | readers)) != 0 ? fate::theirs : fate::ours;
+      }
+    }
+    return fate::stale;
   }
 
   /// The value is destroyed. False: the generations up to `last` are used up, and the slot with
   /// them. Requires: `erase` or `leave_...` said so, or the caller owns the slot and did not
   /// publish it.
   [[nodiscard]] bool retire_value(std::uint64_t last) noexcept {
-    // relaxed: no thread enters, and the next owner gets the slot from the free list, or by (7)
+    // relaxed (2x): no thread enters, and the next owner gets the slot from the free list
     const std::uint64_t now = word_.load(std::memory_order_relaxed) >> generation_shift;
-    // (6) - this release-store synchronizes-with the acquire-load (7): the thread that claimed the
-    // slot sees the end of the value
-    word_.store(now < last ? (now + 1) << generation_shift : 0, std::memory_order_release);
+    word_.store(now < last ? (now + 1) << generation_shift : 0, std::memory_order_relaxed);
     return now < last;
   }
 
-  /// Waits until the value of a claimed slot is destroyed. False: the slot is used up.
-  [[nodiscard]] bool wait_for_end(std::uint64_t generation) const noexcept {
-    patience waiting;
-    for (;;) {
-      // (7) - this acquire-load synchronizes-with the release-store (6), as it says there
-      const std::uint64_t now = word_.load(std::memory_order_acquire) >> generation_shift;
-      if (now != generation) {
-        return now != 0;
-      }
-      waiting.wait();
-    }
-  }
-
   [[nodiscard]] bool is_live(std::uint64_t generation) const noexcept {
-    // (8) - this acquire-load synchronizes-with the release-store (1): a thread that learns of the
+    // (7) - this acquire-load synchronizes-with the release-store (1): a thread that learns of the
     // value here sees the end raised before, so its walks reach the value
     return has_value(word_.load(std::memory_order_acquire), generation);
   }
@@ -167,25 +154,8 @@ class slot_state {
   static constexpr unsigned generation_shift = 16;
   static constexpr std::uint64_t live = 1U << 15U;
   static constexpr std::uint64_t alone = 1U << 14U;
-  static constexpr std::uint64_t claimed = 1U << 13U;
-  static constexpr std::uint64_t readers = claimed - 1;
+  static constexpr std::uint64_t readers = alone - 1;
   static constexpr std::uint64_t one_reader = 1;
-
-  fate erase(std::uint64_t generation, std::uint64_t claim) noexcept {
-    // relaxed: validated by (9)
-    std::uint64_t before = word_.load(std::memory_order_relaxed);
-    while (has_value(before, generation)) {
-      // (9) - this acq_rel-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
-      // (4, 5): the thread that destroys the value sees what all did. On failure relaxed: looked at
-      // again
-      if (word_.compare_exchange_weak(before, (before & ~live) | claim, std::memory_order_acq_rel,
-                                      std::memory_order_relaxed)) {
-        const bool visited = (before & (alone | readers)) != 0;
-        return visited ? fate::theirs : fate::ours;
-      }
-    }
-    return fate::stale;
-  }
 
   static bool has_value(std::uint64_t word, std::uint64_t generation) noexcept {
     return (word & live) != 0 && word >> generation_shift == generation;
@@ -209,6 +179,29 @@ class slot_state {
   };
 
   atomic<std::uint64_t> word_{first_generation << generation_shift};
+};
+
+/// Behind it no slot has ever had a value, so walks go no further.
+class walk_end {
+ public:
+  [[nodiscard]] std::uint32_t get() const noexcept {
+    // relaxed: raised before the value is published, so a thread that has met the value sees it
+    // raised; the slot's own word says what is in a slot
+    return end_.load(std::memory_order_relaxed);
+  }
+
+  /// A value is about to be published.
+  // relaxed (whole function): see get()
+  void raise_above(std::uint32_t slot) noexcept {
+    std::uint32_t before = end_.load(std::memory_order_relaxed);
+    while (before <= slot &&
+           !end_.compare_exchange_weak(before, slot + 1, std::memory_order_relaxed,
+                                       std::memory_order_relaxed)) {
+    }
+  }
+
+ private:
+  alignas(no_false_sharing) atomic<std::uint32_t> end_{0};
 };
 
 }  // namespace lido::detail

@@ -1,5 +1,5 @@
 /// @file
-/// Public: `step`, what the callback of a walk may return. Internal: how it is called.
+/// Public: what a walk of a slot map calls. Internal: how it calls it.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,23 @@ enum class step : std::uint8_t {
 
 namespace detail {
 
+/// Stands for whatever a map hands to an executor.
+struct any_range_body {
+  void operator()(std::uint32_t first, std::uint32_t last) const;
+};
+
+}  // namespace detail
+
+/// Calls `body(first, last)` for ranges that together are 0 to `count`, none twice, from any
+/// threads, and returns when all calls have. `lido::par` in lido/tbb.hpp is one.
+template <class E>
+concept parallel_executor = requires(const E& executor, std::uint32_t count,
+                                     const detail::any_range_body& body) {
+  executor(count, body);
+};
+
+namespace detail {
+
 [[nodiscard]] constexpr bool stops(step verdict) noexcept {
   return verdict == step::stop || verdict == step::erase_and_stop;
 }
@@ -31,7 +48,7 @@ template <bool MayErase, class F, class... Args>
 step call_for_step(F& f, Args&&... args) {
   using result = std::invoke_result_t<F&, Args...>;
   static_assert(MayErase || !std::is_same_v<result, step>,
-                "lido: the callback of a walk over a const map returns nothing or bool");
+                "lido: the callback of a walk that is const or parallel returns nothing or bool");
   if constexpr (std::is_void_v<result>) {
     std::invoke(f, static_cast<Args&&>(args)...);
     return step::next;
@@ -63,7 +80,8 @@ using may_erase =
     std::bool_constant<returns_step<Map, std::remove_reference_t<F>, typename Map::value_type,
                                     typename Map::handle_type>()>;
 
-/// Calls `f` with what it takes: the value, its handle, the map.
+/// Calls `f` with what it takes: the value, its handle, the map. Where the map is const, the walk
+/// erases nothing.
 template <class Map, class F, class T, class HandleOf>
 step visit_with(Map& map, F& f, T& value, HandleOf handle_of) {
   if constexpr (std::is_invocable_v<F&, T&>) {

@@ -43,7 +43,6 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> waiting_for_loot_scenarios();
 [[nodiscard]] std::span<const scenario> growth_scenarios();
 [[nodiscard]] std::span<const scenario> slot_state_scenarios();
-[[nodiscard]] std::span<const scenario> slot_supply_scenarios();
 [[nodiscard]] std::span<const scenario> pool_parts_scenarios();
 [[nodiscard]] std::span<const scenario> pool_core_scenarios();
 [[nodiscard]] std::span<const scenario> pool_waits_scenarios();

@@ -1,4 +1,5 @@
-/// The word of one slot of a concurrent slot map: who may be with the value, and who ends it.
+/// The word of one slot of a concurrent slot map: which thread may be with the value, and which
+/// ends it.
 #include <array>
 #include <cstdint>
 
@@ -14,7 +15,7 @@ using lido::detail::slot_state;
 
 constexpr std::uint64_t first = slot_state::first_generation;
 
-/// A slot, its value, and what erasers leave for whoever ends the value.
+/// A slot, its value, and what erasers leave for the thread that ends the value.
 class lodged {
  public:
   /// A value that says its generation. Requires: the slot is free, and the caller's.
@@ -28,7 +29,7 @@ class lodged {
     if (state_.enter_shared(generation)) {
       require(value_.read() == generation, "a reader is with another value than it asked for");
       if (state_.leave_shared()) {
-        end_and_hand_on();
+        end();
       }
     }
   }
@@ -40,7 +41,7 @@ class lodged {
       value_.write(0);
       value_.write(generation);
       if (state_.leave_alone()) {
-        end_and_hand_on();
+        end();
       }
     }
   }
@@ -50,7 +51,7 @@ class lodged {
     const auto found = state_.erase(generation);
     erased_ += found != slot_state::fate::stale ? 1 : 0;
     if (found == slot_state::fate::ours) {
-      end_and_hand_on();
+      end();
     }
     return found == slot_state::fate::ours;
   }
@@ -61,37 +62,14 @@ class lodged {
     (void)erase(generation);
   }
 
-  /// Erases the value and makes the next one in its slot, whoever ends the first.
-  void evict(std::uint64_t generation) {
-    const auto found = state_.erase_and_claim(generation);
-    if (found == slot_state::fate::stale) {
-      return;
-    }
-    ++erased_;
-    ++taken_over_;
-    if (found == slot_state::fate::ours) {
-      end();
-    } else {
-      require(state_.wait_for_end(generation), "a generation is used up too early");
-    }
-    make();
-  }
-
   /// After all threads.
   void check(int erased) const {
     require(erased_ == erased, "an erase was refused, or succeeded twice");
     require(ended_ == erased, "a value was never ended, or twice");
-    require(handed_on_ + taken_over_ == erased, "a slot is free and taken over, or neither");
     require(state_.generation() == first + static_cast<unsigned>(erased), "a generation repeats");
   }
 
  private:
-  /// Whoever has erased the value may want its slot.
-  void end_and_hand_on() {
-    const bool wanted = state_.is_claimed();
-    end();
-    handed_on_ += wanted ? 0 : 1;
-  }
   void end() {
     (void)note_.read();
     value_.write(0);
@@ -104,8 +82,6 @@ class lodged {
   plain<std::uint64_t> note_{0};
   int erased_ = 0;  // the model runs one thread at a time
   int ended_ = 0;
-  int taken_over_ = 0;
-  int handed_on_ = 0;
 };
 
 void publish_against_visits() {
@@ -178,26 +154,20 @@ void stale_visitors() {
   slot.check(1);
 }
 
-void eviction_beside_a_reader() {
-  lodged slot;
-  slot.make();
-  in_threads([&] { slot.evict(first); }, [&] { slot.read(first); });
-  slot.check(1);
-}
-
-void eviction_beside_visits() {
-  lodged slot;
-  slot.make();
-  in_threads([&] { slot.evict(first); }, [&] { slot.read(first); }, [&] { slot.change(first); });
-  slot.check(1);
-}
-
-// Of two who want the slot one gets it; the other's handle is stale then.
-void two_evictions() {
-  lodged slot;
-  slot.make();
-  in_threads([&] { slot.evict(first); }, [&] { slot.evict(first); }, [&] { slot.read(first); });
-  slot.check(1);
+// A thread that is told that a value is there walks as far as that.
+void walk_after_contains() {
+  lido::detail::walk_end end;
+  slot_state state;
+  in_threads(
+      [&] {
+        end.raise_above(0);
+        state.publish();
+      },
+      [&] {
+        if (state.is_live(first)) {
+          require(end.get() != 0, "a walk does not come to a value that is there");
+        }
+      });
 }
 
 constexpr bounds few{2, 1, 0};
@@ -229,18 +199,14 @@ constexpr std::array scenarios{
              &two_readers_against_erase, false, few, true},
     scenario{"slot_state.two_erasers_and_a_reader", "a value is erased once",
              &two_erasers_and_a_reader, false, few, true},
-    scenario{"slot_state.eviction_beside_a_reader",
-             "a slot is taken over from its last reader",
-             &eviction_beside_a_reader,
+    scenario{"slot_state.stale_visitors", "handles of the value before", &stale_visitors, false,
+             few, true},
+    scenario{"slot_state.walk_after_contains",
+             "a walk of a thread that was told of a value",
+             &walk_after_contains,
              false,
              {},
              true},
-    scenario{"slot_state.eviction_beside_visits", "or from whoever is the last",
-             &eviction_beside_visits, false, few, true},
-    scenario{"slot_state.two_evictions", "a slot is taken over once", &two_evictions, false, few,
-             true},
-    scenario{"slot_state.stale_visitors", "handles of the value before", &stale_visitors, false,
-             few, true},
 };
 
 }  // namespace
