@@ -150,7 +150,7 @@ void pool_slots::end() noexcept {
   if (keeper_ == nullptr) {
     return;
   }
-  // Only of a slot out of the free list it is known that nobody uses it.
+  // Only of a slot out of the free list it is known that no thread uses it.
   std::array<void*, 64> taken;
   const slot_geometry slots(memory_.first(), slot_size_);
   while (const std::size_t count = allocator_.acquire_present_n(taken)) {

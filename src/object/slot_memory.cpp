@@ -60,7 +60,7 @@ void slot_memory::allocate_all(std::size_t alignment) {
 }
 
 void slot_memory::touch(std::uint32_t slots) noexcept {
-  // Writes what is there: nothing in a slot, and nobody else has one.
+  // The pool is new: no thread has a slot.
   const std::size_t page = page_size();
   for (std::size_t at = 0; at < layout_.size * slots; at += page) {
     *const_cast<volatile std::byte*>(first_ + at) = std::byte{0};
@@ -90,7 +90,7 @@ int slot_memory::commit(slot_index first, std::uint32_t count) noexcept {
   const int error = slot_addresses_->commit(layout_.size * first, layout_.size * count);
   if (error == 0) {
     layout_.close_all(first_ + layout_.size * first, count);
-    // (4) - this release-store synchronizes-with the acquire-load (3)
+    // (1) - this release-store synchronizes-with the acquire-load pool_slots.hpp (3)
     backed_.store(std::max(backed(), first + count), std::memory_order_release);
   }
   return error;
@@ -106,7 +106,7 @@ void slot_memory::vacate(slot_index first, std::uint32_t count, work_progress& p
 }
 
 int slot_memory::decommit(slot_index first, std::uint32_t count) noexcept {
-  // The shadow stays closed: these addresses are nobody else's while the pool lives.
+  // The shadow stays closed: these addresses are the pool's as long as it lives.
   return slot_addresses_->decommit(layout_.size * first, layout_.size * count);
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The checks of a pool with `policy::checked`, called around every acquire and release.
+/// Internal. The checks of a checked pool, called around every acquire and release.
 #pragma once
 
 #include <bit>
@@ -9,6 +9,7 @@
 
 #include "lido/debug/checked_slots.hpp"
 #include "lido/debug/fill_pattern.hpp"
+#include "lido/debug/no_checks.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/debug/slot_record.hpp"
 #include "lido/debug/thread_label.hpp"
@@ -209,6 +210,21 @@ class slot_checks : public checked_slots {
 
   std::uintptr_t records_origin_;
   bool valgrind_;
+};
+
+/// The checks of a pool whose traits say so; `Traits::watched_bytes` is optional.
+template <class Traits, std::size_t Size>
+struct pool_checks<Traits, Size, true> {
+  static constexpr std::size_t watched() noexcept {
+    if constexpr (requires { Traits::watched_bytes; }) {
+      return Traits::watched_bytes;
+    } else {
+      return fill_pattern::least_whole;
+    }
+  }
+  static_assert(watched() >= fill_pattern::least_whole,
+                "lido: Traits::watched_bytes must be at least 64");
+  using type = slot_checks<Size, watched()>;
 };
 
 }  // namespace lido::detail

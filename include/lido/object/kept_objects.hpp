@@ -36,7 +36,7 @@ struct constructed_each_time {
   }
 
   template <class... Args>
-  [[gnu::always_inline]] static T* make(slot_memory& /*memory*/, void* slot,
+  [[gnu::always_inline]] static T* make(slot_memory& /*memory*/, void* slot, bool /*held*/,
                                         Args&&... args) noexcept(makes_nothrow<Args...>) {
     return detail::make<T>(slot, std::forward<Args>(args)...);
   }
@@ -99,12 +99,12 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
   }
 
   /// An active object in the slot: the one that it holds, or a new one. Throws what the hooks do,
-  /// and the slot then holds none: nobody knows how far an activation got.
+  /// and the slot then holds none: how far an activation got is unknown.
   template <class... Args>
-  [[gnu::always_inline]] T* make(slot_memory& memory, void* slot,
+  [[gnu::always_inline]] T* make(slot_memory& memory, void* slot, bool held,
                                  Args&&... args) noexcept(makes_nothrow<Args...>) {
     const slot_index index = index_in(memory, slot);
-    if (!memory.holds(index)) [[unlikely]] {
+    if (!held) [[unlikely]] {
       create(memory, index, slot);
     }
     T* const object = object_in(slot);

@@ -347,7 +347,8 @@ class object_pool : private detail::complete_traits<Traits> {
   [[gnu::always_inline]] T* construct(place at, void* slot, Args&&... args) noexcept(
       life::template makes_nothrow<Args...>) {
     auto me = checks::this_thread();
-    if (life_.holds(slots_.memory(), slot)) {
+    const bool held = life_.holds(slots_.memory(), slot);
+    if (held) {
       me = checks::known_thread();
     } else {
       shadow::open(slot);
@@ -357,10 +358,10 @@ class object_pool : private detail::complete_traits<Traits> {
     }
     T* object = nullptr;
     if constexpr (life::template makes_nothrow<Args...>) {
-      object = life_.make(slots_.memory(), slot, std::forward<Args>(args)...);
+      object = life_.make(slots_.memory(), slot, held, std::forward<Args>(args)...);
     } else {
       detail::scope_exit give_back([&] { take_back(slot); });
-      object = life_.make(slots_.memory(), slot, std::forward<Args>(args)...);
+      object = life_.make(slots_.memory(), slot, held, std::forward<Args>(args)...);
       give_back.dismiss();
     }
     if constexpr (tracks) {

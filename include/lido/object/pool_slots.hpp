@@ -103,7 +103,8 @@ class slot_memory final : public segment_memory {
 
   /// Slots that have ever had memory; the states of no others may be read.
   [[nodiscard]] std::uint32_t backed() const noexcept {
-    // (3) - this acquire-load synchronizes-with the release-store (4), so their states are readable
+    // (3) - this acquire-load synchronizes-with the release-store slot_memory.cpp (1), so their
+    // states are readable
     return backed_.load(std::memory_order_acquire);
   }
   /// Bytes of all states.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -34,6 +35,16 @@ struct pool_traits {
   using hooks = no_hooks;                      ///< lido::keep: keeps objects, without hooks
   static constexpr bool track_in_use = false;  ///< a byte a slot, for `for_each_in_use`
   static constexpr bool checked = false;       ///< finds misuse; see lido/checked.hpp
+};
+
+/// Traits of a checked pool: `object_pool<job, checked_traits<job>>`, with lido/checked.hpp. Every
+/// release is checked, free slots are watched, and the end of the pool reports what is still in
+/// use; see set_misuse_handler. Of a free slot of more than `Watched` bytes the first and last
+/// sixteen are watched, and a window of 32 that moves through the slot from use to use.
+template <class T, std::size_t Watched = 64>
+struct checked_traits : pool_traits<T> {
+  static constexpr bool checked = true;
+  static constexpr std::size_t watched_bytes = Watched;
 };
 
 namespace detail {
