@@ -12,6 +12,7 @@ LAYERS = [
     "freelist",
     "allocator",
     "magazine",
+    "allocator",
     "memory",
     "debug",
     "object",

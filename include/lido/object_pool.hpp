@@ -1,5 +1,5 @@
 /// @file
-/// Public entry: `object_pool<T>`, `lease<T>` and their policies.
+/// Public entry: `object_pool<T>` and `lease<T>`, their options and traits.
 #pragma once
 
 #include "lido/base/words_free.hpp"
@@ -7,6 +7,6 @@
 #include "lido/object/lease.hpp"
 #include "lido/object/object_pool.hpp"
 #include "lido/object/options.hpp"
-#include "lido/object/policy.hpp"
+#include "lido/object/traits.hpp"
 
 #include "lido/base/words_back.hpp"

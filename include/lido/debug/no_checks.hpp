@@ -38,4 +38,17 @@ struct no_checks {
   constexpr void after_destruction(void* /*slot*/, holding /*found*/) const noexcept {}
 };
 
+/// The checks of a pool with `Traits`; those of checked pools are in lido/checked.hpp.
+template <class Traits, std::size_t Size, bool Checked = Traits::checked>
+struct pool_checks;
+template <class Traits, std::size_t Size>
+struct pool_checks<Traits, Size, false> {
+  using type = no_checks;
+};
+
+template <class Traits, std::size_t Size>
+concept has_checks = requires {
+  typename pool_checks<Traits, Size>::type;
+};
+
 }  // namespace lido::detail

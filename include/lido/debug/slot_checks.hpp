@@ -13,6 +13,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/fill_pattern.hpp"
 #include "lido/debug/misuse.hpp"
+#include "lido/debug/no_checks.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/debug/slot_record.hpp"
 
@@ -193,6 +194,21 @@ class slot_checks : public checked_slots {
     static_assert(inverse * odd == 1);
     return std::rotr(distance * inverse, shift);
   }
+};
+
+/// The checks of a pool whose traits say so; `Traits::watched_bytes` is optional.
+template <class Traits, std::size_t Size>
+struct pool_checks<Traits, Size, true> {
+  static constexpr std::size_t watched() noexcept {
+    if constexpr (requires { Traits::watched_bytes; }) {
+      return Traits::watched_bytes;
+    } else {
+      return fill_pattern::least_whole;
+    }
+  }
+  static_assert(watched() >= fill_pattern::least_whole,
+                "lido: Traits::watched_bytes must be at least 64");
+  using type = slot_checks<Size, watched()>;
 };
 
 }  // namespace lido::detail

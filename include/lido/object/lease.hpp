@@ -4,23 +4,22 @@
 
 #include <utility>
 
+#include "lido/object/traits.hpp"
+
 namespace lido {
 
-template <class T, class... Policies>
+template <class T, class Traits = pool_traits<T>>
 class object_pool;
-
-namespace detail {
-template <class T, class Pool, bool Waits>
-class waiting_acquires;
-}  // namespace detail
 
 /// Owner of one acquired object; gives it back on destruction. Empty after a failed `try_acquire`.
 ///
-/// `lease<T>` is that of an `object_pool<T>` without policies; a pool with policies has its own,
-/// named `lease_type`. Move-only; two words. Not thread-safe itself, but may be moved to and
-/// destroyed in any thread. Must not outlive its pool unless empty.
-template <class T, class Pool = object_pool<T>>
+/// `lease<T>` is that of every `object_pool<T>`, whatever its options. Move-only; two words. Not
+/// thread-safe itself, but may be moved to and destroyed in any thread. Must not outlive its pool
+/// unless empty. May be a member of T.
+template <class T, class Traits = pool_traits<T>>
 class [[nodiscard]] lease {
+  using pool_type = object_pool<T, Traits>;
+
  public:
   lease() noexcept = default;
   lease(lease&& other) noexcept
@@ -29,7 +28,7 @@ class [[nodiscard]] lease {
   /// `head = std::move(head->next)`.
   lease& operator=(lease&& other) noexcept {
     T* const before = std::exchange(object_, std::exchange(other.object_, nullptr));
-    Pool* const its_pool = std::exchange(pool_, other.pool_);
+    pool_type* const its_pool = std::exchange(pool_, other.pool_);
     if (before != nullptr) {
       its_pool->release(before);
     }
@@ -58,13 +57,11 @@ class [[nodiscard]] lease {
   [[nodiscard]] T* detach() noexcept { return std::exchange(object_, nullptr); }
 
  private:
-  friend Pool;
-  template <class, class, bool>
-  friend class detail::waiting_acquires;
-  lease(T* object, Pool* pool) noexcept : object_(object), pool_(pool) {}
+  friend pool_type;
+  lease(T* object, pool_type* pool) noexcept : object_(object), pool_(pool) {}
 
   T* object_ = nullptr;
-  Pool* pool_ = nullptr;
+  pool_type* pool_ = nullptr;
 };
 
 }  // namespace lido

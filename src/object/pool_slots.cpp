@@ -1,0 +1,236 @@
+#include "lido/object/pool_slots.hpp"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <span>
+#include <string_view>
+
+#include "lido/base/address_space.hpp"
+#include "lido/base/error.hpp"
+#include "lido/base/segment_plan.hpp"
+#include "lido/concurrency/waiter.hpp"
+
+namespace lido::detail {
+
+namespace {
+
+constexpr std::size_t most_cached = 1022;
+/// Fits beside a new cache, which then never grows.
+constexpr std::size_t most_cached_when_warm = 64;
+
+void check_slots(const object_pool_options& options, const char* option, std::size_t slots) {
+  if (slots == 0 || slots > max_capacity) {
+    throw_invalid_option(options.name, std::string(option) + " " + std::to_string(slots) +
+                                           " is not between 1 and " + std::to_string(max_capacity));
+  }
+}
+
+void check_most(std::string_view pool_name, const char* option, std::size_t slots,
+                std::size_t most) {
+  if (slots > most) {
+    throw_invalid_option(pool_name, std::string(option) + " " + std::to_string(slots) +
+                                        " is more than the pool can have: " + std::to_string(most));
+  }
+}
+
+void check_growing(const object_pool_options& options, const slot_layout& layout) {
+  check_slots(options, "max_capacity", options.max_capacity);
+  if (layout.checked) {
+    throw_invalid_option(options.name,
+                         "when_full::grow does not go with Traits::checked, which has a record of "
+                         "every slot from the start");
+  }
+  if (options.list != nullptr) {
+    throw_invalid_option(options.name, "list is another library's, but only Lido's own can grow");
+  }
+}
+
+void check_fixed(const object_pool_options& options) {
+  check_slots(options, "capacity", options.capacity);
+  if (options.max_capacity != 0) {
+    throw_invalid_option(options.name, "max_capacity is for when_full::grow");
+  }
+  if (options.max_bytes != 0) {
+    throw_invalid_option(options.name, "max_bytes is for when_full::grow");
+  }
+}
+
+/// Before any memory is asked for.
+void check(const object_pool_options& options, const slot_layout& layout) {
+  if (options.when_full == when_full::grow) {
+    check_growing(options, layout);
+  } else {
+    check_fixed(options);
+  }
+  if (options.max_cached > most_cached) {
+    throw_invalid_option(options.name, "max_cached " + std::to_string(options.max_cached) +
+                                           " is more than " + std::to_string(most_cached));
+  }
+  if (options.creation == creation::eager && !layout.keeps) {
+    throw_invalid_option(options.name, "creation is eager, but the pool keeps no objects");
+  }
+}
+
+/// Most slots that `max_capacity` and `max_bytes` allow.
+std::uint32_t most_growing_slots(const object_pool_options& options, std::size_t stride) {
+  const auto wanted = static_cast<std::uint32_t>(options.max_capacity);
+  std::uint32_t most = wanted;
+  if (options.max_bytes != 0) {
+    most = segment_plan::slots_within(options.max_bytes, stride, wanted, page_size());
+    if (most == 0) {
+      throw_invalid_option(options.name, "max_bytes " + std::to_string(options.max_bytes) +
+                                             " is less than one segment of slots of " +
+                                             std::to_string(stride) + " bytes");
+    }
+  }
+  return most;
+}
+
+std::uint32_t most_slots(const object_pool_options& options, const slot_layout& layout) {
+  check(options, layout);
+  const bool grows = options.when_full == when_full::grow;
+  const std::uint32_t most = grows ? most_growing_slots(options, layout.size)
+                                   : static_cast<std::uint32_t>(options.capacity);
+  if (most > PTRDIFF_MAX / layout.size) {
+    throw std::bad_array_new_length();
+  }
+  check_most(options.name, "capacity", options.capacity, most);
+  return most;
+}
+
+allocator_options to_allocator(const object_pool_options& options, std::uint32_t capacity,
+                               slot_memory& memory, std::size_t slot_size) {
+  const std::size_t most = options.warm ? most_cached_when_warm : most_cached;
+  return {.slots = slot_geometry(memory.first(), slot_size),
+          .capacity = capacity,
+          .caches = options.caches,
+          .max_cached = static_cast<std::uint32_t>(std::min(options.max_cached, most)),
+          .may_wait = options.when_full == when_full::wait,
+          .list = options.list,
+          .segments = options.when_full == when_full::grow ? &memory : nullptr};
+}
+
+}  // namespace
+
+pool_slots::pool_slots(const object_pool_options& options, const slot_layout& layout)
+    : max_capacity_(most_slots(options, layout)),
+      memory_(layout, max_capacity_, options.when_full == when_full::grow),
+      allocator_(to_allocator(options, max_capacity_, memory_, layout.size)),
+      name_(options.name),
+      when_full_(options.when_full),
+      slot_size_(layout.size) {}
+
+void pool_slots::begin(const object_pool_options& options, object_keeper* keeper) {
+  keeper_ = keeper;
+  memory_.use(keeper);
+  if (grows()) {
+    add(static_cast<std::uint32_t>(options.capacity));
+  }
+  if (options.warm) {
+    memory_.touch(capacity());
+  }
+  if (options.creation == creation::eager) {
+    eager_ = true;
+    create_all();
+  }
+}
+
+void pool_slots::create_all() {
+  const std::uint32_t present = capacity();
+  for (slot_index slot = 0; slot < present; ++slot) {
+    keeper_->create_in(memory_, slot);
+  }
+}
+
+void pool_slots::end() noexcept {
+  if (const std::size_t count = allocator_.count_waiting(); count != 0) {
+    end_for_waiters(name_, count);
+  }
+  if (keeper_ == nullptr) {
+    return;
+  }
+  // Only of a slot out of the free list it is known that no thread uses it.
+  std::array<void*, 64> taken;
+  const slot_geometry slots(memory_.first(), slot_size_);
+  while (const std::size_t count = allocator_.acquire_present_n(taken)) {
+    for (void* const slot : std::span(taken).first(count)) {
+      if (const slot_index index = slots.index_of(slot); memory_.holds(index)) {
+        keeper_->destroy_in(memory_, index);
+      }
+    }
+  }
+}
+
+void* pool_slots::acquire_blocking() {
+  if (when_full_ == when_full::wait) {
+    return wait_for_slot(deadline(), nullptr);
+  }
+  if (const int error = allocator_.growth_error(); error != 0 && capacity() < max_capacity_) {
+    throw_growth_failed(error);
+  }
+  throw pool_exhausted(name_, capacity(), stats().in_use);
+}
+
+void* pool_slots::wait_for_slot(const deadline& until, const std::stop_token* stop) {
+  waiter me;
+  if (stop == nullptr) {
+    return until.passed() ? nullptr : allocator_.wait_for_slot(me, until);
+  }
+  if (stop->stop_requested()) {
+    return nullptr;
+  }
+  const std::stop_callback end_wait(*stop, [&me]() noexcept { me.cancel(); });
+  return allocator_.wait_for_slot(me, until);
+}
+
+/// Creates an object in each slot of new segments.
+class pool_slots::fill_new_segments final : public segment_fill {
+ public:
+  explicit fill_new_segments(pool_slots& pool) : pool_(pool) {}
+
+  void fill(slot_index first, std::uint32_t count, work_progress& progress) override {
+    for (slot_index slot = first; slot < first + count; ++slot) {
+      if (!pool_.memory_.holds(slot)) {
+        pool_.keeper_->create_in(pool_.memory_, slot);
+        progress.note();
+      }
+    }
+  }
+
+ private:
+  pool_slots& pool_;
+};
+
+void pool_slots::reserve(std::size_t slots) {
+  check_most(name_, "reserve of", slots, max_capacity_);
+  if (grows()) {
+    add(static_cast<std::uint32_t>(slots));
+  }
+}
+
+void pool_slots::add(std::uint32_t slots) {
+  fill_new_segments fill(*this);
+  if (const int error = allocator_.reserve(slots, eager_ ? &fill : nullptr); error != 0) {
+    throw_growth_failed(error);
+  }
+}
+
+std::size_t pool_slots::shrink_to(std::size_t slots) noexcept {
+  const std::size_t least = std::min<std::size_t>(slots, max_capacity_);
+  return grows() ? allocator_.shrink_to(static_cast<std::uint32_t>(least)) : max_capacity_;
+}
+
+void pool_slots::throw_growth_failed(int error) const {
+  throw growth_failed(name_, capacity(), stats().in_use, error);
+}
+
+pool_stats pool_slots::stats() const noexcept {
+  pool_stats stats = allocator_.stats();
+  stats.created = stats.in_use;
+  stats.bookkeeping_bytes += memory_.bookkeeping();
+  stats.total_bytes = stats.capacity * slot_size_ + stats.bookkeeping_bytes;
+  return stats;
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <cstdlib>
+#include <type_traits>
+
+#include "lido/base/address_space.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/object/pool_slots.hpp"
+
+namespace lido::detail {
+
+slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows)
+    : layout_(layout), capacity_(capacity) {
+  const std::size_t alignment = std::max(layout.alignment, cache_line);
+  if (grows) {
+    reserve_addresses(alignment);
+  } else {
+    allocate_all(alignment);
+  }
+}
+
+slot_memory::~slot_memory() {
+  if (slot_addresses_ != nullptr) {
+    // What gets these addresses next must find them usable.
+    layout_.open_all(first_, backed());
+  }
+}
+
+void slot_memory::free_slots::operator()(std::byte* slots) const noexcept {
+  ::operator delete(slots, alignment);
+}
+
+void slot_memory::free_states::operator()(state* states) const noexcept {
+  std::free(states);  // NOLINT(cppcoreguidelines-no-malloc): as below
+}
+
+void slot_memory::reserve_addresses(std::size_t alignment) {
+  slot_addresses_ = std::make_unique<address_space>(layout_.size * capacity_, alignment);
+  first_ = slot_addresses_->data();
+  if (layout_.has_states) {
+    state_addresses_ = std::make_unique<address_space>(capacity_ * sizeof(state), alignof(state));
+    states_ = static_cast<state*>(static_cast<void*>(state_addresses_->data()));
+  }
+}
+
+/// Zero bytes are the state of an empty slot, so no state is touched before its slot is used.
+void slot_memory::allocate_all(std::size_t alignment) {
+  const std::align_val_t aligned{alignment};
+  first_ = static_cast<std::byte*>(::operator new(layout_.size* capacity_, aligned));
+  slots_ = {first_, free_slots{aligned}};
+  if (layout_.has_states) {
+    // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): the system's pages need no clearing
+    states_ = static_cast<state*>(std::calloc(capacity_, sizeof(state)));
+    if (states_ == nullptr) {
+      throw std::bad_alloc();
+    }
+    all_states_.reset(states_);
+  }
+  // relaxed: the constructor of the pool
+  backed_.store(capacity_, std::memory_order_relaxed);
+}
+
+void slot_memory::touch(std::uint32_t slots) noexcept {
+  // The pool is new: no thread has a slot.
+  const std::size_t page = page_size();
+  for (std::size_t at = 0; at < layout_.size * slots; at += page) {
+    *const_cast<volatile std::byte*>(first_ + at) = std::byte{0};
+  }
+  for (slot_index slot = 0; layout_.has_states && slot < slots; ++slot) {
+    set_unused(slot, slot_content::empty);
+  }
+}
+
+int slot_memory::commit_states(std::uint32_t slots) noexcept {
+  // More than asked for, so that few segments need the system.
+  constexpr std::size_t step = 65536;
+  const std::size_t wanted = std::min((slots + step - 1) / step * step, state_addresses_->size());
+  const int error = wanted > committed_states_
+                        ? state_addresses_->commit(committed_states_, wanted - committed_states_)
+                        : 0;
+  committed_states_ = error == 0 ? std::max(committed_states_, wanted) : committed_states_;
+  return error;
+}
+
+int slot_memory::commit(slot_index first, std::uint32_t count) noexcept {
+  if (layout_.has_states) {
+    if (const int error = commit_states(first + count); error != 0) {
+      return error;
+    }
+  }
+  const int error = slot_addresses_->commit(layout_.size * first, layout_.size * count);
+  if (error == 0) {
+    layout_.close_all(first_ + layout_.size * first, count);
+    // (1) - this release-store synchronizes-with the acquire-load pool_slots.hpp (3)
+    backed_.store(std::max(backed(), first + count), std::memory_order_release);
+  }
+  return error;
+}
+
+void slot_memory::vacate(slot_index first, std::uint32_t count, work_progress& progress) noexcept {
+  for (slot_index slot = first; keeper_ != nullptr && slot < first + count; ++slot) {
+    if (holds(slot)) {
+      keeper_->destroy_in(*this, slot);
+      progress.note();
+    }
+  }
+}
+
+int slot_memory::decommit(slot_index first, std::uint32_t count) noexcept {
+  // The shadow stays closed: these addresses are the pool's as long as it lives.
+  return slot_addresses_->decommit(layout_.size * first, layout_.size * count);
+}
+
+}  // namespace lido::detail
