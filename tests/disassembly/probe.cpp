@@ -10,11 +10,12 @@ struct payload {
 };
 
 using pool = lido::object_pool<payload>;
-using growing_pool = lido::object_pool<payload, lido::policy::grow>;
-
 static_assert(sizeof(payload) == 64);
 
-using keeping_pool = lido::object_pool<payload, lido::policy::keep_constructed<>>;
+struct keeping_traits : lido::pool_traits<payload> {
+  using hooks = lido::keep;
+};
+using keeping_pool = lido::object_pool<payload, keeping_traits>;
 
 extern "C" payload* probe_acquire(pool& from) {
   return from.try_acquire_ptr(lido::default_init);
@@ -38,12 +39,4 @@ extern "C" payload* probe_allocate(lido::block_allocator<payload>& from) {
 
 extern "C" void probe_deallocate(lido::block_allocator<payload>& to, payload* object) {
   to.deallocate(object, 1);
-}
-
-extern "C" payload* probe_growing_acquire(growing_pool& from) {
-  return from.try_acquire_ptr(lido::default_init);
-}
-
-extern "C" void probe_growing_release(growing_pool& to, payload* object) {
-  to.release(object);
 }
