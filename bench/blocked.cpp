@@ -1,6 +1,6 @@
 /// @file
 /// Measures the time from a release to the moment when the thread that waited for it goes on: Lido
-/// with policy::block beside vectors under a mutex with condition variables.
+/// with when_full::wait beside vectors under a mutex with condition variables.
 ///
 /// There are more threads than objects. A thread writes the time into its object just before it
 /// releases it. The next holder reads that time if it was already waiting then. Besides these
@@ -40,7 +40,8 @@ struct stamped {
 class lido_block {
  public:
   static constexpr std::string_view name{"lido_block"};
-  explicit lido_block(std::size_t capacity) : pool_{capacity} {}
+  explicit lido_block(std::size_t capacity)
+      : pool_{{.capacity = capacity, .when_full = lido::when_full::wait}} {}
   // The stamp must survive although the object it is in ends and begins.
   stamped* acquire() {
     stamped* object{pool_.acquire(lido::default_init).detach()};
@@ -53,7 +54,7 @@ class lido_block {
   }
 
  private:
-  lido::object_pool<stamped, lido::policy::block> pool_;
+  lido::object_pool<stamped> pool_;
 };
 
 class mutex_barging {

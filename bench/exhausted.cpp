@@ -1,5 +1,5 @@
-/// What it costs that there is no slot: an acquire of a pool whose slots are all out. `try_acquire`
-/// of a pool that fails, `acquire` of one that asks a handler, and `acquire` that throws.
+/// What it costs that there is no slot: `try_acquire`, and `acquire` that throws, of a pool whose
+/// slots are all out.
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
@@ -13,20 +13,9 @@ namespace {
 
 using object = block<64>;
 
-struct drop {
-  lido::exhaustion_answer operator()(const lido::exhaustion& /*what*/) const noexcept {
-    return lido::exhaustion_answer::drop;
-  }
-};
-
 struct fail_by_try {
   using pool = lido::object_pool<object>;
   static bool is_refused(pool& slots) { return !slots.try_acquire(lido::default_init); }
-};
-
-struct on_exhausted {
-  using pool = lido::object_pool<object, lido::policy::on_exhausted<drop>>;
-  static bool is_refused(pool& slots) { return !slots.acquire(lido::default_init); }
 };
 
 struct fail_by_throw {
@@ -68,7 +57,6 @@ void refused(benchmark::State& state) {
 }
 
 BENCHMARK_TEMPLATE(refused, fail_by_try)->Threads(1)->Threads(2)->UseRealTime();
-BENCHMARK_TEMPLATE(refused, on_exhausted)->Threads(1)->Threads(2)->UseRealTime();
 BENCHMARK_TEMPLATE(refused, fail_by_throw)->Threads(1)->Threads(2)->UseRealTime();
 
 }  // namespace

@@ -17,8 +17,9 @@ namespace {
 using object = block<64>;
 
 struct growing {
-  using pool = lido::object_pool<object, lido::policy::grow>;
-  explicit growing(std::size_t count) : slots{{.max_capacity = count}} {}
+  using pool = lido::object_pool<object>;
+  explicit growing(std::size_t count)
+      : slots{{.when_full = lido::when_full::grow, .max_capacity = count}} {}
   object* acquire() { return slots.try_acquire_ptr(lido::default_init); }
   void release(object* done) { slots.release(done); }
   pool slots;

@@ -11,8 +11,7 @@ import sys
 import tempfile
 
 WORKLOADS = {"pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion"}
-OWN = {"lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_grow", "lido_block",
-       "lido_on_exhausted"}
+OWN = {"lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_grow", "lido_block"}
 
 
 def run(bench, report):

@@ -41,7 +41,6 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   # Of a refusal that need not have been.
   lido_mutant(hide_cache .history object/history_is_linearizable)
   lido_mutant(skip_busy .history object/history_is_linearizable)
-  lido_mutant(skip_busy .history.on_exhausted object/history_is_linearizable --pool on_exhausted)
   lido_mutant(ignore_resize .history.grow object/history_is_linearizable --pool grow)
   lido_mutant(publish_early "" slot_map/stale_handle_never_resolves)
   lido_mutant(erase_beside_visit "" slot_map/stale_handle_never_resolves)

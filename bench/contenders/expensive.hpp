@@ -28,7 +28,11 @@ struct reset_when_activated {
   static void activate(expensive& object) noexcept { object.reset(); }
 };
 
-template <typename... Policies>
+struct kept_traits : lido::pool_traits<expensive> {
+  using hooks = reset_when_activated;
+};
+
+template <typename Traits>
 class expensive_pool : public contender_defaults {
  public:
   static constexpr bool fixed_capacity{true};
@@ -43,19 +47,19 @@ class expensive_pool : public contender_defaults {
     }
 
    private:
-    lido::object_pool<expensive, Policies...>& pool_;
+    lido::object_pool<expensive, Traits>& pool_;
   };
 
  private:
-  lido::object_pool<expensive, Policies...> pool_;
+  lido::object_pool<expensive, Traits> pool_;
 };
 
-struct lido_kept : expensive_pool<lido::policy::keep_constructed<reset_when_activated>> {
+struct lido_kept : expensive_pool<kept_traits> {
   static constexpr std::string_view name{"lido_keep_constructed"};
   using expensive_pool::expensive_pool;
 };
 
-struct lido_each_time : expensive_pool<> {
+struct lido_each_time : expensive_pool<lido::pool_traits<expensive>> {
   static constexpr std::string_view name{"lido_construct_each_time"};
   using expensive_pool::expensive_pool;
 };

@@ -1,6 +1,6 @@
 /// @file
-/// Lido under the policy that waits when the pool is exhausted, which it never is here: what the
-/// policy costs while it has nothing to do.
+/// Lido with `when_full::wait` where the pool is never full: what the option costs while no thread
+/// waits.
 #pragma once
 
 #include "lido_pool.hpp"
@@ -8,10 +8,12 @@
 namespace lido_bench {
 
 template <std::size_t Bytes>
-class lido_block : public lido_pool<Bytes, lido::policy::block> {
+class lido_block : public lido_pool<Bytes> {
  public:
   static constexpr std::string_view name{"lido_block"};
-  using lido_pool<Bytes, lido::policy::block>::lido_pool;
+  explicit lido_block(const sizing& size)
+      : lido_pool<Bytes>{lido::object_pool_options{.capacity = size.capacity,
+                                                   .when_full = lido::when_full::wait}} {}
 };
 
 }  // namespace lido_bench

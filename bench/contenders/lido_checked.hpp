@@ -9,10 +9,10 @@
 namespace lido_bench {
 
 template <std::size_t Bytes>
-class lido_checked : public lido_pool<Bytes, lido::policy::checked> {
+class lido_checked : public lido_pool<Bytes, lido::checked_traits<block<Bytes>>> {
  public:
   static constexpr std::string_view name{"lido_checked"};
-  using lido_pool<Bytes, lido::policy::checked>::lido_pool;
+  using lido_pool<Bytes, lido::checked_traits<block<Bytes>>>::lido_pool;
 };
 
 }  // namespace lido_bench

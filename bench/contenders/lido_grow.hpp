@@ -7,10 +7,13 @@
 namespace lido_bench {
 
 template <std::size_t Bytes>
-class lido_grow : public lido_pool<Bytes, lido::policy::grow> {
+class lido_grow : public lido_pool<Bytes> {
  public:
   static constexpr std::string_view name{"lido_grow"};
-  using lido_pool<Bytes, lido::policy::grow>::lido_pool;
+  explicit lido_grow(const sizing& size)
+      : lido_pool<Bytes>{lido::object_pool_options{.capacity = size.capacity,
+                                                   .when_full = lido::when_full::grow,
+                                                   .max_capacity = size.capacity}} {}
 };
 
 }  // namespace lido_bench

@@ -7,10 +7,12 @@
 namespace lido_bench {
 
 template <std::size_t Bytes>
-class lido_locked_cache : public lido_pool<Bytes, lido::policy::locked_cache> {
+class lido_locked_cache : public lido_pool<Bytes> {
  public:
   static constexpr std::string_view name{"lido_locked_cache"};
-  using lido_pool<Bytes, lido::policy::locked_cache>::lido_pool;
+  explicit lido_locked_cache(const sizing& size)
+      : lido_pool<Bytes>{lido::object_pool_options{.capacity = size.capacity,
+                                                   .caches = lido::cache_kind::locked}} {}
 };
 
 }  // namespace lido_bench

@@ -1,5 +1,5 @@
 /// @file
-/// Lido without thread caches: its shared stack alone.
+/// Lido without thread caches.
 #pragma once
 
 #include "lido_pool.hpp"
@@ -7,10 +7,12 @@
 namespace lido_bench {
 
 template <std::size_t Bytes>
-class lido_no_cache : public lido_pool<Bytes, lido::policy::no_cache> {
+class lido_no_cache : public lido_pool<Bytes> {
  public:
   static constexpr std::string_view name{"lido_no_cache"};
-  using lido_pool<Bytes, lido::policy::no_cache>::lido_pool;
+  explicit lido_no_cache(const sizing& size)
+      : lido_pool<Bytes>{lido::object_pool_options{.capacity = size.capacity,
+                                                   .caches = lido::cache_kind::none}} {}
 };
 
 }  // namespace lido_bench

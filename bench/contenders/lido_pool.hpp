@@ -1,22 +1,20 @@
 /// @file
-/// Lido's object pool under any list of policies. default_init leaves a trivial object as it is,
-/// which is what every other contender does.
+/// Lido's object pool under any options. default_init leaves a trivial object as it is, which is
+/// what every other contender does.
 #pragma once
 
 #include <lido/object_pool.hpp>
-
-#include <concepts>
 
 #include "../contender.hpp"
 
 namespace lido_bench {
 
-template <std::size_t Bytes, typename... Policies>
+template <std::size_t Bytes, typename Traits = lido::pool_traits<block<Bytes>>>
 class lido_pool : public contender_defaults {
  public:
   static constexpr bool fixed_capacity{true};
 
-  explicit lido_pool(const sizing& size) : pool_{options_for(size)} {}
+  explicit lido_pool(const sizing& size) : lido_pool{{.capacity = size.capacity}} {}
 
   class session {
    public:
@@ -27,16 +25,14 @@ class lido_pool : public contender_defaults {
     }
 
    private:
-    lido::object_pool<block<Bytes>, Policies...>& pool_;
+    lido::object_pool<block<Bytes>, Traits>& pool_;
   };
 
- private:
-  static lido::object_pool_options options_for(const sizing& size) {
-    constexpr bool grows{(... || std::same_as<Policies, lido::policy::grow>)};
-    return {.capacity = size.capacity, .max_capacity = grows ? size.capacity : 0};
-  }
+ protected:
+  explicit lido_pool(const lido::object_pool_options& options) : pool_{options} {}
 
-  lido::object_pool<block<Bytes>, Policies...> pool_;
+ private:
+  lido::object_pool<block<Bytes>, Traits> pool_;
 };
 
 }  // namespace lido_bench

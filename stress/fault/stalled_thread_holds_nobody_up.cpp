@@ -377,7 +377,7 @@ int main(int argc, char** argv) {
     return sweep<stress::blocking>(settings);
   }
   if (settings.pool == "checked") {
-    return sweep<lido::object_pool<stress::owned, lido::policy::checked>>(settings);
+    return sweep<lido::object_pool<stress::owned, lido::checked_traits<stress::owned>>>(settings);
   }
   if (settings.pool == "mutex") {
     return sweep<stress::mutex_pool>(settings);

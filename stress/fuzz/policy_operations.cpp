@@ -2,7 +2,7 @@
 // are checked. It also tries what only these have: segments that come and go, and misuse on
 // purpose.
 //
-// The first three bytes choose policies, capacity and the largest cache, the rest are operations.
+// The first three bytes choose the kind of pool, capacity and the largest cache, the rest are operations.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -14,14 +14,11 @@
 
 namespace {
 
-namespace policy = lido::policy;
+namespace test = lido::test;
 
-template <class T>
-using kept = policy::keep_constructed<fuzz::payload_hooks<T>>;
-
-template <class T, class... Policies>
+template <class T, class Traits, class... Presets>
 void play(fuzz::byte_reader& input, std::size_t slots, std::size_t most_cached) {
-  using kind = fuzz::pool_kind<T, Policies...>;
+  using kind = fuzz::pool_kind<T, Traits, Presets...>;
   lido::object_pool_options options{.name = "fuzzed", .max_cached = most_cached};
   if constexpr (kind::grows) {
     options.max_capacity = slots;
@@ -39,17 +36,21 @@ void play(fuzz::byte_reader& input, std::size_t slots, std::size_t most_cached) 
 using fuzz::large_payload;
 using fuzz::payload;
 
+using large = lido::pool_traits<large_payload>;
+using plain = lido::pool_traits<payload>;
+using checked = lido::checked_traits<payload>;
+
 constexpr std::array kinds{
-    &play<large_payload, policy::grow>,
-    &play<large_payload, policy::grow, policy::track_in_use>,
-    &play<large_payload, policy::grow, policy::no_cache>,
-    &play<large_payload, policy::grow, kept<large_payload>>,
-    &play<payload, policy::block>,
-    &play<payload, policy::block, policy::locked_cache>,
-    &play<payload, kept<payload>>,
-    &play<payload, policy::checked>,
-    &play<payload, policy::checked, policy::no_cache>,
-    &play<payload, policy::checked, kept<payload>>,
+    &play<large_payload, large, test::grows>,
+    &play<large_payload, fuzz::tracking_traits<large_payload>, test::grows>,
+    &play<large_payload, large, test::grows, test::no_caches>,
+    &play<large_payload, fuzz::kept_traits<large_payload>, test::grows>,
+    &play<payload, plain, test::waits>,
+    &play<payload, plain, test::waits, test::locked_caches>,
+    &play<payload, fuzz::kept_traits<payload>>,
+    &play<payload, checked>,
+    &play<payload, checked, test::no_caches>,
+    &play<payload, fuzz::checked_kept_traits<payload>>,
 };
 
 }  // namespace

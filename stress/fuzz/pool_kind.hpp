@@ -11,7 +11,7 @@
 #include "fuzz/payload.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/checked.hpp"
-#include "lido/object_pool.hpp"
+#include "support/preset_pool.hpp"
 
 namespace fuzz {
 
@@ -40,19 +40,33 @@ struct payload_hooks {
   static bool is_refused(const T& object) noexcept { return object.stamp() % 8 == 7; }
 };
 
-/// A pool of T with these policies, and what follows from them.
-template <class T, class... Policies>
-struct pool_kind {
-  template <class Policy>
-  static constexpr bool has = (... || std::is_same_v<Policies, Policy>);
+template <class T>
+struct tracking_traits : lido::pool_traits<T> {
+  static constexpr bool track_in_use = true;
+};
+template <class T>
+struct kept_traits : lido::pool_traits<T> {
+  using hooks = payload_hooks<T>;
+};
+template <class T>
+struct checked_kept_traits : lido::checked_traits<T> {
+  using hooks = payload_hooks<T>;
+};
 
-  using pool = lido::object_pool<T, Policies...>;
+/// A pool of T with these traits, and what follows from them. `Presets` as in preset_pool.
+template <class T, class Traits, class... Presets>
+struct pool_kind {
+  template <class Preset>
+  static constexpr bool has = (... || std::is_same_v<Presets, Preset>);
+
+  using pool = lido::test::preset_pool<T, Traits, Presets...>;
   using object = T;
-  static constexpr bool checks = has<lido::policy::checked>;
-  static constexpr bool walks = has<lido::policy::track_in_use> || checks;
-  static constexpr bool waits = has<lido::policy::block>;
-  static constexpr bool keeps = has<lido::policy::keep_constructed<payload_hooks<T>>>;
-  static constexpr bool grows = has<lido::policy::grow>;
+  using lease = lido::lease<T, Traits>;
+  static constexpr bool checks = Traits::checked;
+  static constexpr bool walks = Traits::track_in_use || checks;
+  static constexpr bool waits = has<lido::test::waits>;
+  static constexpr bool keeps = std::is_same_v<typename Traits::hooks, payload_hooks<T>>;
+  static constexpr bool grows = has<lido::test::grows>;
 };
 
 }  // namespace fuzz

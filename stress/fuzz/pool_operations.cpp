@@ -1,23 +1,25 @@
 // Fuzz target: sequences of operations on a whole pool, by threads that take turns.
 //
-// The first three bytes choose policies, capacity and the largest cache, the rest are operations.
+// The first three bytes choose the kind of pool, capacity and the largest cache, the rest are operations.
 #include <span>
 
 #include "fuzz/pool_kind.hpp"
 #include "fuzz/pool_session.hpp"
 #include "fuzz/target.hpp"
 #include "lido/concurrency/thread_number.hpp"
-#include "lido/freelist/boost_stack.hpp"
 
 namespace {
 
-namespace policy = lido::policy;
+namespace test = lido::test;
 
-template <class... Policies>
+template <class Traits, class... Presets>
 void play(fuzz::byte_reader& input, const lido::object_pool_options& options) {
-  fuzz::pool_session<fuzz::pool_kind<fuzz::payload, Policies...>> session(input, options);
+  fuzz::pool_session<fuzz::pool_kind<fuzz::payload, Traits, Presets...>> session(input, options);
   session.play();
 }
+
+using plain = lido::pool_traits<fuzz::payload>;
+using tracking = fuzz::tracking_traits<fuzz::payload>;
 
 }  // namespace
 
@@ -32,28 +34,28 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       .capacity = capacity, .name = "fuzzed", .max_cached = most < 128 ? most : 512};
   switch (kind) {
     case 0:
-      play<>(input, options);
+      play<plain>(input, options);
       break;
     case 1:
-      play<policy::track_in_use>(input, options);
+      play<tracking>(input, options);
       break;
     case 2:
-      play<policy::locked_cache>(input, options);
+      play<plain, test::locked_caches>(input, options);
       break;
     case 3:
-      play<policy::locked_cache, policy::track_in_use>(input, options);
+      play<tracking, test::locked_caches>(input, options);
       break;
     case 4:
-      play<policy::no_cache>(input, options);
+      play<plain, test::no_caches>(input, options);
       break;
     case 5:
-      play<policy::no_cache, policy::track_in_use>(input, options);
+      play<tracking, test::no_caches>(input, options);
       break;
     case 6:
-      play<policy::boost_list>(input, options);
+      play<plain, test::over_boost>(input, options);
       break;
     default:
-      play<policy::boost_list, policy::locked_cache>(input, options);
+      play<plain, test::over_boost, test::locked_caches>(input, options);
       break;
   }
   return 0;

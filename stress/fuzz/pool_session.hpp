@@ -57,7 +57,7 @@ class pool_session {
   }
 
  private:
-  using lease = typename pool::lease_type;
+  using lease = typename Kind::lease;
   using call = calls::one;
 
   void step() {

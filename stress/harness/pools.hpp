@@ -8,10 +8,7 @@
 
 #include "harness/ledger.hpp"
 #include "harness/run.hpp"
-#include "lido/object_pool.hpp"
-#ifdef LIDO_STRESS_BOOST
-#include "lido/freelist/boost_stack.hpp"
-#endif
+#include "support/preset_pool.hpp"
 
 namespace stress {
 
@@ -62,24 +59,33 @@ inline void require_thefts(const run& run, const lido::pool_stats& stats) {
   run.require(robbed(stats), "no cache was robbed");
 }
 
-/// Calls `body.operator()<Pool>()` with the pool type of that name, under `More` policies, too.
+/// For drivers that need no type for each kind of pool.
+inline lido::cache_kind caches_named(std::string_view name) {
+  if (name == "locked") {
+    return lido::cache_kind::locked;
+  }
+  return name == "none" ? lido::cache_kind::none : lido::cache_kind::revocable;
+}
+
+/// Calls `body.operator()<Pool>()` with the pool type of that name, under `More` presets, too.
 template <class... More, class Body>
 int with_pool(std::string_view name, Body body) {
-  using lido::object_pool;
-  namespace policy = lido::policy;
+  namespace test = lido::test;
+  using traits = lido::pool_traits<owned>;
   if (name == "locked") {
-    return body.template operator()<object_pool<owned, policy::locked_cache, More...>>();
+    return body
+        .template operator()<test::preset_pool<owned, traits, test::locked_caches, More...>>();
   }
   if (name == "none") {
-    return body.template operator()<object_pool<owned, policy::no_cache, More...>>();
+    return body.template operator()<test::preset_pool<owned, traits, test::no_caches, More...>>();
   }
 #ifdef LIDO_STRESS_BOOST
   if (name == "boost") {
-    return body.template operator()<object_pool<owned, policy::boost_list, More...>>();
+    return body.template operator()<test::preset_pool<owned, traits, test::over_boost, More...>>();
   }
 #endif
   if (name == "revocable") {
-    return body.template operator()<object_pool<owned, More...>>();
+    return body.template operator()<test::preset_pool<owned, traits, More...>>();
   }
   fmt::print("this build has no pool '{}'\n", name);
   return EXIT_FAILURE;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "harness/ledger.hpp"
-#include "lido/object_pool.hpp"
+#include "support/preset_pool.hpp"
 
 namespace stress {
 
@@ -19,12 +19,13 @@ struct page : owned {
 };
 
 /// Begins with no slot.
-class growing : public lido::object_pool<page, lido::policy::grow> {
+class growing : public lido::object_pool<page> {
  public:
-  explicit growing(std::size_t slots) : object_pool({.max_capacity = slots}) {}
+  explicit growing(std::size_t slots)
+      : object_pool({.when_full = lido::when_full::grow, .max_capacity = slots}) {}
 };
 
-using blocking = lido::object_pool<owned, lido::policy::block>;
+using blocking = lido::test::preset_pool<owned, lido::pool_traits<owned>, lido::test::waits>;
 
 template <class Pool>
 using element = std::remove_pointer_t<decltype(std::declval<Pool&>().try_acquire_ptr())>;

@@ -126,7 +126,7 @@ class drill {
       all_wait = false;
     });
     const auto give = [&] {
-      typename Pool::lease_type mine = pool_.try_acquire(lido::default_init);
+      lido::lease<stress::owned> mine = pool_.try_acquire(lido::default_init);
       if (!mine) {
         run_.broken("an acquire was refused although a slot was free");
       }
@@ -137,7 +137,7 @@ class drill {
     };
     const auto take = [&] {
       turn.arrive_and_wait();
-      const typename Pool::lease_type mine = pool_.acquire(lido::default_init);
+      const lido::lease<stress::owned> mine = pool_.acquire(lido::default_init);
       ++served;
       await([&] { return served == slots; });
     };
@@ -180,7 +180,7 @@ class drill {
 
   void one_acquire(worker_state& me, unsigned owner, stress::random& random) {
     const auto choice = random() % 8;
-    typename Pool::lease_type mine;
+    lido::lease<stress::owned> mine;
     if (choice < 4) {
       mine = pool_.acquire(lido::default_init);
       if (!mine) {
@@ -252,7 +252,7 @@ int main(int argc, char** argv) {
   line.add("--patience", settings.patience, "seconds after which a waiter counts as forgotten");
   line.parse(argc, argv);
 
-  return stress::with_pool<lido::policy::block>(settings.pool, [&]<class Pool>() {
+  return stress::with_pool<lido::test::waits>(settings.pool, [&]<class Pool>() {
     stress::run run(settings.run);
     Pool pool(settings.slots);
     stress::clear_owners(pool);

@@ -120,12 +120,13 @@ void check(stress::run& run, Pool& pool) {
   }
 }
 
-template <class... Policies>
-int drive(const settings& settings) {
-  using pool_type = lido::object_pool<page, lido::policy::grow, Policies...>;
+int drive(const settings& settings, lido::cache_kind caches) {
+  using pool_type = lido::object_pool<page>;
   constexpr int steps = 2000;
   stress::run run(settings.run);
-  pool_type pool({.max_capacity = std::size_t{settings.run.threads} * settings.hold});
+  pool_type pool({.when_full = lido::when_full::grow,
+                  .max_capacity = std::size_t{settings.run.threads} * settings.hold,
+                  .caches = caches});
   const auto both_ways = [&] {
     const lido::pool_stats now = pool.stats();
     return now.growths > 100 && now.shrinks > 100;
@@ -159,8 +160,5 @@ int main(int argc, char** argv) {
   line.add("--shrinkers", settings.shrinkers, "threads, beside the workers, that resize the pool");
   line.parse(argc, argv);
   (void)std::signal(SIGSEGV, &report_access);
-  if (settings.pool == "locked") {
-    return drive<lido::policy::locked_cache>(settings);
-  }
-  return settings.pool == "none" ? drive<lido::policy::no_cache>(settings) : drive<>(settings);
+  return drive(settings, stress::caches_named(settings.pool));
 }

@@ -41,23 +41,7 @@ struct settings {
 struct page : stress::owned {
   std::array<std::byte, 4096 - sizeof(stress::owned)> rest;
 };
-using growing_pool = lido::object_pool<page, lido::policy::grow>;
-
-struct give_up {
-  lido::exhaustion_answer operator()(const lido::exhaustion& /*what*/) const {
-    return lido::exhaustion_answer::drop;
-  }
-};
-using asking_pool = lido::object_pool<stress::owned, lido::policy::on_exhausted<give_up>>;
-
-template <class Pool>
-typename Pool::value_type* take_one(Pool& pool) {
-  if constexpr (std::same_as<Pool, asking_pool>) {
-    return pool.acquire(lido::default_init).detach();  // the one that asks
-  } else {
-    return pool.try_acquire_ptr(lido::default_init);
-  }
-}
+using growing_pool = lido::test::preset_pool<page, lido::pool_traits<page>, lido::test::grows>;
 
 /// One thread's part of a round.
 template <class Pool>
@@ -104,7 +88,7 @@ class worker {
 
   bool acquire() {
     const stress::instant call = stress::now();
-    object_type* const object = take_one(pool_);
+    object_type* const object = pool_.try_acquire_ptr(lido::default_init);
     const stress::instant answer = stress::now();
     if (object != nullptr) {
       held_.push_back({object, call, answer});
@@ -249,7 +233,7 @@ int drive(const settings& settings, const lido::object_pool_options& options) {
 int main(int argc, char** argv) {
   settings settings;
   stress::command_line line("The history is linearizable", settings.run);
-  line.add_pool(settings.pool, {"grow", "on_exhausted"});
+  line.add_pool(settings.pool, {"grow"});
   line.add("--slots", settings.slots, "capacity of the pool, or the most there may be");
   line.add("--hold", settings.hold, "most objects a thread holds");
   line.add("--raid", settings.raid, "one step in so many takes all there is; 0: none");
@@ -260,9 +244,6 @@ int main(int argc, char** argv) {
 
   if (settings.pool == "grow") {
     return drive<growing_pool>(settings, {.max_capacity = settings.slots});
-  }
-  if (settings.pool == "on_exhausted") {
-    return drive<asking_pool>(settings, {.capacity = settings.slots});
   }
   return stress::with_pool(settings.pool, [&]<class Pool>() {
     return drive<Pool>(settings, {.capacity = settings.slots});

@@ -143,10 +143,14 @@ class hooks {
 };
 
 /// One thread's acquiring and releasing.
+struct kept_traits : lido::pool_traits<kept> {
+  using hooks = ::hooks;
+};
+
 template <class Pool>
 void work(stress::run& run, Pool& pool, unsigned me, unsigned hold) {
   stress::random random = run.generator(me);
-  std::vector<typename Pool::lease_type> held;
+  std::vector<lido::lease<kept, kept_traits>> held;
   std::uint64_t operations = 0;
   while (!run.over()) {
     for (int i = 0; i < 256; ++i) {
@@ -182,14 +186,14 @@ void look_at_slots(Pool& pool, book& pages) {
   pool.release_n(all);
 }
 
-template <class... Policies>
-int run_on(const settings& settings) {
+int run_on(const settings& settings, lido::cache_kind caches) {
   stress::run run(settings.run);
   book pages;
   pages.run = &run;
   {
-    using pool_type = lido::object_pool<kept, lido::policy::keep_constructed<hooks>, Policies...>;
-    pool_type pool({.capacity = settings.slots, .creation = lido::creation::eager}, hooks(pages));
+    lido::object_pool<kept, kept_traits> pool(
+        {.capacity = settings.slots, .caches = caches, .creation = lido::creation::eager},
+        hooks(pages));
     look_at_slots(pool, pages);
     pages.failures = settings.failures;
     run.in_threads(settings.run.threads,
@@ -221,11 +225,5 @@ int main(int argc, char** argv) {
   line.add("--failures", settings.failures, "one of so many calls of a hook fails; 0: none");
   line.parse(argc, argv);
 
-  if (settings.pool == "locked") {
-    return run_on<lido::policy::locked_cache>(settings);
-  }
-  if (settings.pool == "none") {
-    return run_on<lido::policy::no_cache>(settings);
-  }
-  return run_on<>(settings);
+  return run_on(settings, stress::caches_named(settings.pool));
 }

@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
   line.add("--patience", settings.patience, "seconds after which a waiter counts as forgotten");
   line.parse(argc, argv);
 
-  return stress::with_pool<lido::policy::block>(settings.pool, [&]<class Pool>() {
+  return stress::with_pool<lido::test::waits>(settings.pool, [&]<class Pool>() {
     stress::run run(settings.run);
     run.require(settings.slots >= 64, "there are too few slots for what a round takes");
     Pool pool(settings.slots);

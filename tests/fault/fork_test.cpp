@@ -58,7 +58,7 @@ TEST(Fork, ObjectsOfMissingThreadsStayInUse) {
             0);
 }
 
-using waited_for = object_pool<int, policy::block>;
+using waited_for = test::preset_pool<int, pool_traits<int>, test::waits>;
 
 /// What the child of a fork beside two waiters finds; it has both slots of the pool.
 bool waits_for_itself_alone(std::unique_ptr<waited_for>& pool, std::vector<int*> held) {
@@ -85,62 +85,6 @@ TEST(Fork, SlotsAreNotGivenToMissingWaiters) {
   first.join();
   second.join();
   EXPECT_EQ(test::count_acquirable(*pool), 2U);
-}
-
-/// A free list whose user the test may stop before slots get there.
-class halting_stack : public detail::growing_treiber_stack<> {
- public:
-  static inline std::function<void()> before_push;
-
-  explicit halting_stack(std::uint32_t nodes) : treiber_stack(nodes) {}
-
-  void push_chain(std::span<const detail::slot_index> chain) noexcept {
-    if (before_push) {
-      before_push();
-    }
-    treiber_stack::push_chain(chain);
-  }
-};
-
-struct halting_list {
-  using stack = detail::treiber_stack<>;
-  using growing_stack = halting_stack;
-};
-
-using halting_pool = object_pool<int, policy::grow, policy::no_cache, halting_list>;
-
-/// Shrinks to half of its `slots` in a thread that stops as soon as it knows which segments are
-/// free: all free slots are out of the lists then. Whether the child of a fork finds them.
-bool finds_all_but(std::size_t in_hand, halting_pool& pool, std::size_t slots) {
-  std::latch collected(1);
-  std::latch over(1);
-  halting_stack::before_push = [&, halted = false]() mutable {
-    if (pool.capacity() == slots / 2 && !std::exchange(halted, true)) {
-      collected.count_down();
-      over.wait();
-    }
-  };
-  std::thread shrinker([&] { (void)pool.shrink_to(slots / 2); });
-  collected.wait();
-  const int status = status_of_child(::fork, [&] {
-    return test::drain(pool).size() >= slots - in_hand && pool.capacity() == slots;
-  });
-  over.count_down();
-  shrinker.join();
-  halting_stack::before_push = nullptr;
-  return status == 0;
-}
-
-TEST(Fork, ChildFindsWhatAMissingThreadHadCollectedForAShrink) {
-  const std::size_t one = [] {
-    const halting_pool pool({.capacity = 1, .max_capacity = 1'000'000});
-    return pool.capacity();
-  }();
-  ASSERT_GT(one, detail::slot_census::most_at_once);
-  halting_pool pool({.capacity = 2 * one, .max_capacity = 2 * one});
-  EXPECT_TRUE(finds_all_but(detail::slot_census::most_at_once, pool, 2 * one));
-  EXPECT_EQ(pool.capacity(), one);
-  EXPECT_EQ(test::count_acquirable(pool), 2 * one);
 }
 
 #if !LIDO_TEST_TSAN  // which allows no threads in the child of a process with threads
@@ -266,7 +210,7 @@ TEST(ForkDeathTest, ProcessThatSkippedTheForkHandlersCannotMakePools) {
 
 // Checked pools are looked up under a mutex, which a thread that is not there may have.
 TEST(ForkDeathTest, ProcessThatSkippedTheForkHandlersLooksUpNoCheckedPools) {
-  object_pool<int, policy::checked, policy::no_cache> pool(64);
+  object_pool<int, checked_traits<int>> pool({.capacity = 64, .caches = cache_kind::none});
   EXPECT_EXIT(
       {
         const int status = status_of_child(::_Fork, [&] {

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lido/object_pool.hpp"
 #include "support/drain.hpp"
+#include "support/preset_pool.hpp"
 
 namespace {
 
@@ -104,6 +104,12 @@ struct item {
 
 struct numbering {
   static void activate(item& object, std::size_t number = 0) { object.numbers[0] = number; }
+};
+struct numbered_traits : lido::pool_traits<item> {
+  using hooks = numbering;
+};
+struct tracking_traits : lido::pool_traits<item> {
+  static constexpr bool track_in_use = true;
 };
 
 constexpr std::size_t most = 1000;  // eight segments, the last one cut short
@@ -233,10 +239,11 @@ void sweep(std::string_view kind) {
 }  // namespace
 
 int main() {
-  namespace policy = lido::policy;
-  sweep<lido::object_pool<item, policy::grow>>("revocable");
-  sweep<lido::object_pool<item, policy::grow, policy::locked_cache>>("locked");
-  sweep<lido::object_pool<item, policy::grow, policy::no_cache, policy::track_in_use>>("none");
-  sweep<lido::object_pool<item, policy::grow, policy::keep_constructed<numbering>>>("kept");
+  using namespace lido::test;
+  using plain = lido::pool_traits<item>;
+  sweep<preset_pool<item, plain, grows>>("revocable");
+  sweep<preset_pool<item, plain, grows, locked_caches>>("locked");
+  sweep<preset_pool<item, tracking_traits, grows, no_caches>>("none");
+  sweep<preset_pool<item, numbered_traits, grows>>("kept");
   return EXIT_SUCCESS;
 }

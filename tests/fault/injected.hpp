@@ -11,7 +11,7 @@ enum class fault {
   none,
   allocation,          ///< operator new; counted by failing_new
   constructor,         ///< of an object
-  hook,                ///< of an exhaustion policy
+  hook,                ///< of a pool that keeps its objects
   fence_registration,  ///< membarrier(2), the first call
   fence,               ///< membarrier(2), the calls of thieves
   key_creation,        ///< pthread_key_create

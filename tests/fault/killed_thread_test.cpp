@@ -68,8 +68,10 @@ struct staying_create {
 
 class KilledThreadInACreate : public ::testing::Test {
  protected:
-  using kept_pool =
-      object_pool<int, policy::grow, policy::no_cache, policy::keep_constructed<staying_create>>;
+  struct staying_traits : pool_traits<int> {
+    using hooks = staying_create;
+  };
+  using kept_pool = object_pool<int, staying_traits>;
 
   /// Cancels the thread that calls `use(pool)` in the creation after `left` more.
   template <class Use>
@@ -86,7 +88,11 @@ class KilledThreadInACreate : public ::testing::Test {
   // NOLINTBEGIN(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
   std::atomic<int> left_{-1};  // none
   std::atomic<bool> stays_{false};
-  kept_pool pool_{{.capacity = 1, .max_capacity = 1'000'000, .creation = creation::eager},
+  kept_pool pool_{{.capacity = 1,
+                   .when_full = when_full::grow,
+                   .max_capacity = 1'000'000,
+                   .caches = cache_kind::none,
+                   .creation = creation::eager},
                   staying_create{&left_, &stays_}};
   const std::size_t one_ = pool_.capacity();
   // NOLINTEND(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
@@ -141,7 +147,7 @@ TEST(KilledThread, NoneIsCancelledInANap) {
 
 // To leave the queue, it would have to be asked by a stop token.
 TEST(KilledThread, NoneIsCancelledWhileItWaitsForASlot) {
-  object_pool<int, policy::block> pool(1);
+  object_pool<int> pool({.capacity = 1, .when_full = when_full::wait});
   auto held = pool.acquire(1);
   std::atomic<bool> served{false};
   std::thread other([&] {

@@ -24,6 +24,7 @@
 #include "lido/object_pool.hpp"
 #include "support/drain.hpp"
 #include "support/failing_new.hpp"
+#include "support/preset_pool.hpp"
 
 namespace lido::test {
 namespace {
@@ -54,16 +55,6 @@ struct page : fragile {
   std::array<std::byte, 4000> rest;
 };
 
-/// A hook that may be told to throw something of its own; otherwise it returns, and the pool
-/// throws.
-struct throwing_hook {
-  static void on_exhausted(const exhaustion& /*what*/) {
-    if (fails(fault::hook)) {
-      throw hook_refused();
-    }
-  }
-};
-
 /// Hooks of a pool that keeps its objects, which may be told to throw.
 template <class T = fragile>
 struct throwing_hooks {
@@ -80,17 +71,23 @@ struct throwing_hooks {
   static void deactivate(T& /*object*/) { fail_if_due(); }
 };
 
-using kept_pool = object_pool<fragile, throwing_hook, policy::keep_constructed<throwing_hooks<>>>;
-using waiting_pool = object_pool<fragile, policy::block>;
-using growing_pool = object_pool<page, policy::grow>;
-using growing_kept_pool =
-    object_pool<page, policy::grow, policy::keep_constructed<throwing_hooks<page>>>;
-using checked_pool = object_pool<fragile, throwing_hook, policy::checked>;
+template <class T>
+struct kept_traits : pool_traits<T> {
+  using hooks = throwing_hooks<T>;
+};
+struct tracking_traits : pool_traits<fragile> {
+  static constexpr bool track_in_use = true;
+};
+using kept_pool = object_pool<fragile, kept_traits<fragile>>;
+using waiting_pool = preset_pool<fragile, pool_traits<fragile>, waits>;
+using growing_pool = preset_pool<page, pool_traits<page>, grows>;
+using growing_kept_pool = preset_pool<page, kept_traits<page>, grows>;
+using checked_pool = object_pool<fragile, checked_traits<fragile>>;
 
 template <class Pool>
 using element = typename Pool::value_type;
 template <class Pool>
-inline constexpr bool grows =
+inline constexpr bool has_segments =
     std::same_as<Pool, growing_pool> || std::same_as<Pool, growing_kept_pool>;
 
 void require(bool held, std::string_view what) {
@@ -212,7 +209,7 @@ bool is_refused(Pool& pool) {
   return refused_it;
 }
 
-/// Everything a pool does: hits, refills, flushes, growth, thefts, refusals, bulk, the hook.
+/// Everything a pool does: hits, refills, flushes, growth, thefts, refusals, bulk, hooks.
 template <class Pool>
 void use(Pool& pool) {
   static std::array<element<Pool>*, 1000> places;
@@ -250,7 +247,7 @@ void one_life(std::size_t capacity) {
         .capacity = capacity,
         .name = "a name too long for the small string optimisation",
         .creation = std::same_as<Pool, kept_pool> ? creation::eager : creation::lazy};
-    if (grows<Pool>) {
+    if (has_segments<Pool>) {
       options.max_capacity = capacity;
       options.capacity = 0;
     }
@@ -328,8 +325,8 @@ const char* why_never(fault what, std::string_view pool) {
   if (fences && (pool == "locked" || pool == "none")) {
     return "only caches that owners use without read-modify-writes need the fence";
   }
-  if (what == fault::hook && (pool == "block" || pool == "grow")) {
-    return "who waits, or grows, asks no hook";
+  if (what == fault::hook && !pool.ends_with("kept")) {
+    return "only a pool that keeps its objects calls hooks";
   }
   return nullptr;
 }
@@ -361,10 +358,10 @@ void sweep_all(std::string_view pool) {
 
 int main() {
   using namespace lido;
-  using hook = test::throwing_hook;
-  test::sweep_all<object_pool<test::fragile, hook>>("revocable");
-  test::sweep_all<object_pool<test::fragile, hook, policy::locked_cache>>("locked");
-  test::sweep_all<object_pool<test::fragile, hook, policy::no_cache, policy::track_in_use>>("none");
+  using test::fragile;
+  test::sweep_all<object_pool<fragile>>("revocable");
+  test::sweep_all<test::preset_pool<fragile, pool_traits<fragile>, test::locked_caches>>("locked");
+  test::sweep_all<test::preset_pool<fragile, test::tracking_traits, test::no_caches>>("none");
   test::sweep_all<test::kept_pool>("kept");
   test::sweep_all<test::waiting_pool>("block");
   test::sweep_all<test::growing_pool>("grow");

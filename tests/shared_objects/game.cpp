@@ -18,6 +18,10 @@ struct particle {
   int value = 0;
 };
 
+struct keeping_traits : lido::pool_traits<particle> {
+  using hooks = lido::keep;
+};
+
 /// Four threads, and the calling one, which ends after the module was unloaded.
 template <class Pool>
 bool all_come_back(Pool& pool) {
@@ -43,12 +47,11 @@ bool all_come_back(Pool& pool) {
 }
 
 bool objects_come_back() {
-  namespace policy = lido::policy;
   lido::object_pool<particle> plain(64);
-  lido::object_pool<particle, policy::block> waited_for(16);
-  lido::object_pool<particle, policy::checked> checked(64);
-  lido::object_pool<particle, policy::grow, policy::keep_constructed<>> growing(
-      {.capacity = 1, .max_capacity = 1000});
+  lido::object_pool<particle> waited_for({.capacity = 16, .when_full = lido::when_full::wait});
+  lido::object_pool<particle, lido::checked_traits<particle>> checked(64);
+  lido::object_pool<particle, keeping_traits> growing(
+      {.capacity = 1, .when_full = lido::when_full::grow, .max_capacity = 1000});
   return all_come_back(plain) && all_come_back(waited_for) && all_come_back(checked) &&
          all_come_back(growing);
 }

@@ -100,7 +100,7 @@ TEST(ReadAfterRelease, IsMissedWithout) {
 }
 
 TEST(ReadAfterRelease, IsFoundByChecks) {
-  object_pool<message, policy::checked> pool(8);
+  object_pool<message, checked_traits<message>> pool(8);
   EXPECT_EQ(read_too_late(pool), 0x1deadb0b1deadb0b);
 }
 

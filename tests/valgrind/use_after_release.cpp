@@ -12,7 +12,7 @@ namespace {
 using block = std::array<long, 8>;
 
 int use(std::string_view how) {
-  lido::object_pool<block, lido::policy::checked> pool({.capacity = 16, .name = "jobs"});
+  lido::object_pool<block, lido::checked_traits<block>> pool({.capacity = 16, .name = "jobs"});
   block* const object = pool.try_acquire_ptr(lido::default_init);
   if (how != "fresh") {
     object->fill(1);
