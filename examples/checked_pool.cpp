@@ -8,7 +8,7 @@ struct job {
 };
 
 // [snippet]
-using job_pool = lido::object_pool<job, lido::policy::checked>;
+using job_pool = lido::object_pool<job, lido::checked_traits<job>>;
 
 void tell(const lido::misuse& what) noexcept {
   std::cout << what.pool_name << ": " << lido::to_string(what.kind) << '\n';

@@ -31,7 +31,11 @@ struct session_hooks {  // each is optional
   static void destroy(session& /*object*/) noexcept { std::cout << "a session ends\n"; }
 };
 
-using session_pool = lido::object_pool<session, lido::policy::keep_constructed<session_hooks>>;
+struct session_traits : lido::pool_traits<session> {
+  using hooks = session_hooks;
+};
+
+using session_pool = lido::object_pool<session, session_traits>;
 // [/snippet]
 
 int main() try {

@@ -45,7 +45,7 @@ int main() try {
             << " lost\n";
 
   lido::set_misuse_handler(&tell);
-  lido::object_pool<int, lido::policy::checked> sparks{{.capacity = 8, .name = "sparks"}};
+  lido::object_pool<int, lido::checked_traits<int>> sparks{{.capacity = 8, .name = "sparks"}};
   int* const spark = sparks.try_acquire_ptr();
   sparks.release(spark);
   sparks.release(spark);  // the mistake: caught, reported, and without effect

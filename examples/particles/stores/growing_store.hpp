@@ -13,10 +13,13 @@ namespace particles {
 
 /// Particles stay where they are while the pool grows under them; memory whose last particle has
 /// died goes back to the system.
-class growing_store : public leased<lido::object_pool<particle, lido::policy::grow>> {
+class growing_store : public leased {
  public:
   growing_store(std::size_t capacity, std::size_t max_capacity)
-      : leased({.capacity = capacity, .name = "growing particles", .max_capacity = max_capacity}) {}
+      : leased({.capacity = capacity,
+                .name = "growing particles",
+                .when_full = lido::when_full::grow,
+                .max_capacity = max_capacity}) {}
 
   bool emit(nursery& from) {
     members().add(pool().acquire(from));
