@@ -25,7 +25,7 @@ MEANING = {
 }
 OPERATIONS = {"near_exhaustion": 128}
 OWN = ("floor", "ring_alone", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked",
-       "lido_grow", "lido_block", "lido_block_resource", "lido_size_classes", "lido_keep_constructed",
+       "lido_grow", "lido_block", "lido_block_resource", "lido_block_sizes", "lido_keep_constructed",
        "lido_construct_each_time")
 FLOORS = ("floor", "ring_alone")  # what a pool is compared with, not a pool
 

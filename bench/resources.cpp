@@ -33,7 +33,7 @@ void register_resource() {
 void register_all() {
   register_raw<floor<bytes>>();
   register_resource<make_block_resource>();
-  register_resource<make_size_classes>();
+  register_resource<make_block_sizes>();
   register_resource<make_pmr_synchronized>();
   register_resource<make_pmr_under_mutex>();
   register_resource<make_new_delete>();

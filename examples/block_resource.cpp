@@ -1,4 +1,5 @@
 // Containers whose nodes live in blocks: by std::pmr, by an allocator, and in several sizes.
+#include <cstddef>
 #include <iostream>
 #include <lido/block_resource.hpp>
 #include <list>
@@ -8,20 +9,20 @@
 #include <unordered_map>
 
 void show(const lido::block_stats& numbers) {
-  std::cout << numbers.block_size << " bytes: " << numbers.blocks.in_use << " of "
+  std::cout << numbers.block_bytes << " bytes: " << numbers.blocks.in_use << " of "
             << numbers.blocks.capacity << " in use\n";
 }
 
 void use_blocks() {
   // [snippet]
-  lido::block_resource nodes({.block_size = 64, .capacity = 1000, .name = "nodes"});
+  lido::block_resource nodes({.block_bytes = 64, .blocks = 1000, .name = "nodes"});
 
   std::pmr::list<int> list(&nodes);                          // as any std::pmr container
   std::pmr::unordered_map<int, std::string> names(&nodes);   // its buckets may go upstream
   std::list<int, lido::block_allocator<int>> direct(nodes);  // the same without virtual calls
 
-  // Arrays of small, medium and large blocks.
-  lido::size_class_resource blocks({{64, 1000}, {256, 200}, {4096, 10}}, {.name = "frame"});
+  // Small, medium and large blocks.
+  lido::block_resource blocks({.sizes = {{64, 1000}, {256, 200}, {4096, 10}}, .name = "frame"});
 
   std::pmr::list<std::pmr::string> lines(&blocks);
   lines.emplace_back(200, '-');  // a small block for the node, a medium one for the text
@@ -30,14 +31,14 @@ void use_blocks() {
   names[1] = "one";
   direct.assign(5, 2);
   show(nodes.stats());
-  for (const lido::block_stats& numbers : blocks.stats()) {
-    show(numbers);
+  for (std::size_t size = 0; size < blocks.count_sizes(); ++size) {
+    show(blocks.stats(size));
   }
 }
 
 int main() try {
   use_blocks();
-  lido::block_resource nodes({.block_size = 64, .capacity = 3});
+  lido::block_resource nodes({.block_bytes = 64, .blocks = 3});
   std::pmr::list<int>(4, 1, &nodes);
 } catch (const std::bad_alloc&) {
   std::cout << "no fourth node\n";

@@ -51,16 +51,16 @@ struct make_block_resource {
   static constexpr std::string_view name{"lido_block_resource"};
   static auto make(const sizing& size, std::size_t bytes) {
     return std::make_unique<lido::block_resource>(
-        lido::block_resource_options{.block_size = bytes, .capacity = size.capacity});
+        lido::block_resource_options{.block_bytes = bytes, .blocks = size.capacity});
   }
 };
 
 /// Small, medium and large blocks, of which the workloads use one size.
-struct make_size_classes {
-  static constexpr std::string_view name{"lido_size_classes"};
+struct make_block_sizes {
+  static constexpr std::string_view name{"lido_block_sizes"};
   static auto make(const sizing& size, std::size_t bytes) {
-    return std::make_unique<lido::size_class_resource>(std::vector<lido::size_class>{
-        {bytes / 2, 1024}, {bytes, size.capacity}, {bytes * 4, 256}, {bytes * 16, 64}});
+    return std::make_unique<lido::block_resource>(lido::block_resource_options{
+        .sizes = {{bytes / 2, 1024}, {bytes, size.capacity}, {bytes * 4, 256}, {bytes * 16, 64}}});
   }
 };
 

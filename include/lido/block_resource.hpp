@@ -6,7 +6,5 @@
 
 #include "lido/pmr/block_allocator.hpp"
 #include "lido/pmr/block_resource.hpp"
-#include "lido/pmr/block_store.hpp"
-#include "lido/pmr/size_class_resource.hpp"
 
 #include "lido/base/words_back.hpp"

@@ -1,16 +1,151 @@
 #include "lido/pmr/block_resource.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <new>
+
+#include "lido/base/error.hpp"
+#include "lido/base/slot_geometry.hpp"
+#include "lido/concurrency/cache_line.hpp"
 
 namespace lido {
 
+namespace detail {
+
+namespace {
+
+constexpr std::size_t most_alignment = 4096;
+/// Blocks then share no byte of a sanitizer's shadow; also the step of sizes in a table.
+constexpr std::size_t granule = 8;
+
+void require(bool right, const block_resource_options& options, const std::string& problem) {
+  if (!right) {
+    throw_invalid_option(options.name, problem);
+  }
+}
+
+/// Bytes of a block. Refuses a wrong size before any memory is allocated.
+std::size_t rounded_bytes(const block_resource_options& options, const block_size& size) {
+  require(size.bytes > 0, options, "block_bytes 0 is not at least 1");
+  require(std::has_single_bit(options.alignment) && options.alignment <= most_alignment, options,
+          "alignment " + std::to_string(options.alignment) + " is not a power of two up to " +
+              std::to_string(most_alignment));
+  require(size.blocks > 0 && size.blocks <= max_capacity, options,
+          "blocks " + std::to_string(size.blocks) + " is not between 1 and " +
+              std::to_string(max_capacity));
+  require(options.max_cached <= most_cached, options,
+          "max_cached " + std::to_string(options.max_cached) + " is more than " +
+              std::to_string(most_cached));
+  const std::size_t unit = std::max(options.alignment, granule);
+  if (size.bytes > PTRDIFF_MAX / size.blocks - unit) {
+    throw std::bad_array_new_length();
+  }
+  return (size.bytes + unit - 1) / unit * unit;
+}
+
+std::vector<block_size> sorted_sizes(const block_resource_options& options) {
+  if (options.sizes.empty()) {
+    return {{options.block_bytes, options.blocks}};
+  }
+  require(options.block_bytes == 0 && options.blocks == 0, options,
+          "sizes are given beside block_bytes or blocks");
+  std::vector<block_size> sizes = options.sizes;
+  std::sort(sizes.begin(), sizes.end(),
+            [](const auto& left, const auto& right) { return left.bytes < right.bytes; });
+  return sizes;
+}
+
+}  // namespace
+
+block_store::block_store(const block_resource_options& options, block_size size)
+    : block_bytes_(rounded_bytes(options, size)),
+      memory_(block_bytes_ * size.blocks, std::max(options.alignment, cache_line)),
+      first_(std::bit_cast<std::uintptr_t>(memory_.data())),
+      shadow_(memory_.data(), block_bytes_, memory_.size()),
+      source_(slot_geometry(memory_.data(), block_bytes_), static_cast<std::uint32_t>(size.blocks),
+              cache_choice::automatic, static_cast<std::uint32_t>(options.max_cached)) {}
+
+void* block_store::acquire_after_miss(std::size_t wanted) noexcept {
+  void* const block = source_.acquire_after_miss();
+  if (block != nullptr) {
+    shadow_.open(block, wanted);
+  } else {
+    // relaxed: a number for statistics
+    overflowed_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return block;
+}
+
+block_stats block_store::stats() const noexcept {
+  block_stats stats;
+  stats.block_bytes = block_bytes_;
+  stats.blocks = source_.stats();
+  stats.blocks.created = stats.blocks.in_use;
+  // relaxed: a number for statistics
+  stats.overflowed = overflowed_.load(std::memory_order_relaxed);
+  return stats;
+}
+
+block_store& block_store::add_larger(const block_resource_options& options, block_size size) {
+  larger_ = std::make_unique<block_store>(options, size);
+  require(larger_->block_bytes() != block_bytes(), options,
+          "two sizes of " + std::to_string(block_bytes()) + " bytes");
+  return *larger_;
+}
+
+namespace {
+
+/// The first of the chain with blocks of so many bytes; null if there is none.
+[[nodiscard]] block_store* search(block_store* store, std::size_t bytes) noexcept {
+  while (store != nullptr && store->block_bytes() < bytes) {
+    store = store->larger();
+  }
+  return store;
+}
+
+[[nodiscard]] block_store* owner_of(const void* address, block_store* store) noexcept {
+  while (store != nullptr && !store->owns(address)) {
+    store = store->larger();
+  }
+  return store;
+}
+
+}  // namespace
+
+/// The smallest blocks for each number of granules. Sizes are multiples of one, so requests of as
+/// many granules share a size.
+struct block_table {
+  static constexpr std::size_t most_bytes = 4096;
+
+  explicit block_table(block_store& smallest) noexcept {
+    for (std::size_t granules = 0; granules < stores.size(); ++granules) {
+      stores[granules] = search(&smallest, granules * granule);
+    }
+  }
+
+  std::array<block_store*, most_bytes / granule + 1> stores{};
+};
+
+}  // namespace detail
+
 block_resource::block_resource(const block_resource_options& options)
+    : block_resource(options, detail::sorted_sizes(options)) {}
+
+block_resource::block_resource(const block_resource_options& options,
+                               const std::vector<block_size>& sorted)
     : alignment_(options.alignment),
+      smallest_(options, sorted.front()),
       upstream_(options.upstream != nullptr ? options.upstream : std::pmr::get_default_resource()),
       overflow_to_upstream_(options.overflow_to_upstream),
-      name_(options.name),
-      store_({name_, options.block_size, options.alignment, options.capacity, options.max_cached}) {
-  block_size_ = store_.block_size();
+      name_(options.name) {
+  detail::block_store* largest = &smallest_;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    largest = &largest->add_larger(options, sorted[i]);
+  }
+  if (largest != &smallest_) {
+    table_ = std::make_unique<detail::block_table>(smallest_);
+  }
 }
 
 block_resource::~block_resource() = default;
@@ -27,28 +162,86 @@ bool block_resource::do_is_equal(const memory_resource& other) const noexcept {
   return this == &other;
 }
 
+bool block_resource::owns(const void* address) const noexcept {
+  return smallest_.owns(address) || detail::owner_of(address, smallest_.larger()) != nullptr;
+}
+
+std::size_t block_resource::count_sizes() const noexcept {
+  std::size_t count = 0;
+  for (const auto* store = &smallest_; store != nullptr; store = store->larger()) {
+    ++count;
+  }
+  return count;
+}
+
+block_stats block_resource::stats(std::size_t size) const noexcept {
+  const detail::block_store* store = &smallest_;
+  for (; size > 0; --size) {
+    store = store->larger();
+  }
+  return store->stats();
+}
+
 std::uint64_t block_resource::upstream_requests() const noexcept {
   // relaxed: a number for statistics
   return upstream_requests_.load(std::memory_order_relaxed);
 }
 
-void* block_resource::take_after_miss(std::size_t bytes, std::size_t alignment) {
-  if (fits(bytes, alignment)) {
-    if (void* const block = store_.acquire_after_miss(bytes); block != nullptr) {
-      return block;
-    }
-    store_.count_overflow();
-    if (!overflow_to_upstream_) {
-      throw std::bad_alloc();
-    }
+/// The smallest blocks for a request; null if there are none. Requires: several sizes.
+inline detail::block_store* block_resource::find(std::size_t bytes) noexcept {
+  return bytes <= detail::block_table::most_bytes
+             ? table_->stores[(bytes + detail::granule - 1) / detail::granule]
+             : detail::search(&smallest_, bytes);
+}
+
+/// For what does not fit into the smallest blocks.
+void* block_resource::take_larger(std::size_t bytes, std::size_t alignment) {
+  detail::block_store* const store =
+      table_ != nullptr && alignment <= alignment_ ? find(bytes) : nullptr;
+  if (store == nullptr) [[unlikely]] {
+    return take_upstream(bytes, alignment);
   }
+  if (void* block = nullptr; store->try_hit(block, bytes)) [[likely]] {
+    return block;
+  }
+  return take_after_miss(*store, bytes, alignment);
+}
+
+void* block_resource::take_after_miss(detail::block_store& store, std::size_t bytes,
+                                      std::size_t alignment) {
+  if (void* const block = store.acquire_after_miss(bytes); block != nullptr) {
+    return block;
+  }
+  if (!overflow_to_upstream_) {
+    throw std::bad_alloc();
+  }
+  return take_upstream(bytes, alignment);
+}
+
+void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
   // relaxed: a number for statistics
   upstream_requests_.fetch_add(1, std::memory_order_relaxed);
   return upstream_->allocate(bytes, alignment);
 }
 
-void block_resource::give_elsewhere(void* address, std::size_t bytes, std::size_t alignment) {
-  upstream_->deallocate(address, bytes, alignment);
+/// The size is a hint of where the address is from.
+void block_resource::give_larger(void* address, std::size_t bytes, std::size_t alignment) {
+  detail::block_store* const store = table_ != nullptr ? find(bytes) : nullptr;
+  if (store != nullptr && store->owns(address)) [[likely]] {
+    store->release(address);
+  } else {
+    give_by_address(address, bytes, alignment);
+  }
+}
+
+/// The address decides, so that a wrong size does no harm.
+void block_resource::give_by_address(void* address, std::size_t bytes, std::size_t alignment) {
+  detail::block_store* const owner = detail::owner_of(address, smallest_.larger());
+  if (owner != nullptr) {
+    owner->release(address);
+  } else {
+    upstream_->deallocate(address, bytes, alignment);
+  }
 }
 
 }  // namespace lido

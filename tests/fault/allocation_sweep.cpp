@@ -180,8 +180,8 @@ void live_on_blocks() {
   constexpr std::size_t blocks = 40;
   std::optional<block_resource> resource;
   if (!attempt([&] {
-        resource.emplace(block_resource_options{.block_size = sizeof(int) + 3 * sizeof(void*),
-                                                .capacity = blocks,
+        resource.emplace(block_resource_options{.block_bytes = sizeof(int) + 3 * sizeof(void*),
+                                                .blocks = blocks,
                                                 .upstream = std::pmr::new_delete_resource()});
       })) {
     return;

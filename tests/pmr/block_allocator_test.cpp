@@ -20,7 +20,7 @@ template <class T>
 using block_list = std::list<T, block_allocator<T>>;
 
 block_resource_options nodes(std::size_t capacity) {
-  return {.block_size = 96, .capacity = capacity, .upstream = std::pmr::null_memory_resource()};
+  return {.block_bytes = 96, .blocks = capacity, .upstream = std::pmr::null_memory_resource()};
 }
 
 TEST(BlockAllocator, ListLivesInBlocks) {
@@ -88,7 +88,7 @@ TEST(BlockAllocator, EqualIfTheResourceIsTheSame) {
 }
 
 TEST(BlockAllocator, ManyAtOnceGoUpstreamIfTheyDoNotFit) {
-  block_resource blocks({.block_size = 64, .capacity = 4});
+  block_resource blocks({.block_bytes = 64, .blocks = 4});
   std::vector<int, block_allocator<int>> numbers(blocks);
   numbers.assign(1000, 7);
   EXPECT_EQ(blocks.upstream_requests(), 1U);

@@ -44,7 +44,7 @@ void give(std::pmr::memory_resource& to, const std::vector<void*>& all, std::siz
 }
 
 TEST(BlockResource, HandsOutEveryBlockOnce) {
-  block_resource blocks({.block_size = 48, .capacity = 1000});
+  block_resource blocks({.block_bytes = 48, .blocks = 1000});
   const auto all = take(blocks, 1000, 48);
   EXPECT_EQ(test::count_distinct(all), 1000U);
   for (void* const one : all) {
@@ -56,7 +56,7 @@ TEST(BlockResource, HandsOutEveryBlockOnce) {
 }
 
 TEST(BlockResource, BlocksDoNotOverlap) {
-  block_resource blocks({.block_size = 40, .capacity = 64, .alignment = 8});
+  block_resource blocks({.block_bytes = 40, .blocks = 64, .alignment = 8});
   auto all = take(blocks, 64, 40);
   std::sort(all.begin(), all.end());
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -67,7 +67,7 @@ TEST(BlockResource, BlocksDoNotOverlap) {
 
 TEST(BlockResource, BlocksAreAlignedAsAsked) {
   for (const std::size_t alignment : {1U, 2U, 8U, 16U, 64U, 256U, 4096U}) {
-    block_resource blocks({.block_size = 24, .capacity = 16, .alignment = alignment});
+    block_resource blocks({.block_bytes = 24, .blocks = 16, .alignment = alignment});
     const auto all = take(blocks, 16, 1);
     for (void* const one : all) {
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(one) % alignment, 0U);
@@ -77,14 +77,13 @@ TEST(BlockResource, BlocksAreAlignedAsAsked) {
 }
 
 TEST(BlockResource, SizeIsRoundedUpToTheAlignment) {
-  const block_resource blocks({.block_size = 33, .capacity = 4, .alignment = 32});
-  EXPECT_EQ(blocks.block_size(), 64U);
-  EXPECT_EQ(blocks.stats().block_size, 64U);
+  const block_resource blocks({.block_bytes = 33, .blocks = 4, .alignment = 32});
+  EXPECT_EQ(blocks.stats().block_bytes, 64U);
 }
 
 TEST(BlockResource, SmallRequestsGetBlocksToo) {
   block_resource blocks(
-      {.block_size = 64, .capacity = 8, .upstream = std::pmr::null_memory_resource()});
+      {.block_bytes = 64, .blocks = 8, .upstream = std::pmr::null_memory_resource()});
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{63}}) {
     void* const one = blocks.allocate(bytes, 1);
     EXPECT_TRUE(blocks.owns(one));
@@ -94,7 +93,7 @@ TEST(BlockResource, SmallRequestsGetBlocksToo) {
 
 TEST(BlockResource, LargerRequestsGoUpstream) {
   counting_upstream upstream;
-  block_resource blocks({.block_size = 64, .capacity = 8, .upstream = &upstream});
+  block_resource blocks({.block_bytes = 64, .blocks = 8, .upstream = &upstream});
   void* const one = blocks.allocate(65);
   EXPECT_EQ(upstream.out(), 1U);
   EXPECT_FALSE(blocks.owns(one));
@@ -106,7 +105,7 @@ TEST(BlockResource, LargerRequestsGoUpstream) {
 
 TEST(BlockResource, OverAlignedRequestsGoUpstream) {
   counting_upstream upstream;
-  block_resource blocks({.block_size = 64, .capacity = 8, .alignment = 8, .upstream = &upstream});
+  block_resource blocks({.block_bytes = 64, .blocks = 8, .alignment = 8, .upstream = &upstream});
   void* const one = blocks.allocate(8, 16);
   EXPECT_EQ(upstream.out(), 1U);
   blocks.deallocate(one, 8, 16);
@@ -115,7 +114,7 @@ TEST(BlockResource, OverAlignedRequestsGoUpstream) {
 // A cache that has blocks answers before anybody else is asked.
 TEST(BlockResource, OverAlignedRequestsGoUpstreamBesideAFullCache) {
   counting_upstream upstream;
-  block_resource blocks({.block_size = 64, .capacity = 64, .alignment = 16, .upstream = &upstream});
+  block_resource blocks({.block_bytes = 64, .blocks = 64, .alignment = 16, .upstream = &upstream});
   for (int round = 0; round < 4; ++round) {
     give(blocks, take(blocks, 16, 64), 64);
   }
@@ -129,7 +128,7 @@ TEST(BlockResource, OverAlignedRequestsGoUpstreamBesideAFullCache) {
 
 TEST(BlockResource, ThrowsBadAllocWhenExhausted) {
   counting_upstream upstream;
-  block_resource blocks({.block_size = 64, .capacity = 8, .upstream = &upstream});
+  block_resource blocks({.block_bytes = 64, .blocks = 8, .upstream = &upstream});
   auto all = take(blocks, 8, 64);
   EXPECT_THROW((void)blocks.allocate(64), std::bad_alloc);
   EXPECT_EQ(blocks.stats().overflowed, 1U);
@@ -142,7 +141,7 @@ TEST(BlockResource, ThrowsBadAllocWhenExhausted) {
 TEST(BlockResource, OverflowsToUpstreamWhereItMay) {
   counting_upstream upstream;
   block_resource blocks(
-      {.block_size = 64, .capacity = 8, .upstream = &upstream, .overflow_to_upstream = true});
+      {.block_bytes = 64, .blocks = 8, .upstream = &upstream, .overflow_to_upstream = true});
   const auto all = take(blocks, 11, 64);
   EXPECT_EQ(upstream.out(), 3U);
   EXPECT_EQ(blocks.stats().overflowed, 3U);
@@ -154,20 +153,20 @@ TEST(BlockResource, OverflowsToUpstreamWhereItMay) {
 
 TEST(BlockResource, AddressNotSizeSaysWhereMemoryGoes) {
   counting_upstream upstream;
-  block_resource blocks({.block_size = 64, .capacity = 8, .upstream = &upstream});
+  block_resource blocks({.block_bytes = 64, .blocks = 8, .upstream = &upstream});
   void* const one = blocks.allocate(8);
   blocks.deallocate(one, 640);
   EXPECT_EQ(blocks.stats().blocks.in_use, 0U);
 }
 
 TEST(BlockResource, UpstreamIsTheDefaultResourceUnlessNamed) {
-  const block_resource blocks({.block_size = 64, .capacity = 8});
+  const block_resource blocks({.block_bytes = 64, .blocks = 8});
   EXPECT_EQ(blocks.upstream(), std::pmr::get_default_resource());
 }
 
 TEST(BlockResource, ErrorOfUpstreamIsPassedOn) {
   block_resource blocks(
-      {.block_size = 64, .capacity = 8, .upstream = std::pmr::null_memory_resource()});
+      {.block_bytes = 64, .blocks = 8, .upstream = std::pmr::null_memory_resource()});
   EXPECT_THROW((void)blocks.allocate(65), std::bad_alloc);
   EXPECT_EQ(blocks.stats().blocks.in_use, 0U);
 }
@@ -175,7 +174,7 @@ TEST(BlockResource, ErrorOfUpstreamIsPassedOn) {
 #if LIDO_TEST_ASAN
 
 TEST(BlockResource, FreeBlocksAndTheRestOfUsedOnesArePoisoned) {
-  block_resource blocks({.block_size = 64, .capacity = 8});
+  block_resource blocks({.block_bytes = 64, .blocks = 8});
   auto* const one = static_cast<char*>(blocks.allocate(40));
   EXPECT_FALSE(__asan_address_is_poisoned(one));
   EXPECT_FALSE(__asan_address_is_poisoned(one + 39));
@@ -187,8 +186,8 @@ TEST(BlockResource, FreeBlocksAndTheRestOfUsedOnesArePoisoned) {
 #endif
 
 TEST(BlockResource, IsEqualToItselfOnly) {
-  const block_resource one({.block_size = 64, .capacity = 8});
-  const block_resource other({.block_size = 64, .capacity = 8});
+  const block_resource one({.block_bytes = 64, .blocks = 8});
+  const block_resource other({.block_bytes = 64, .blocks = 8});
   EXPECT_TRUE(one.is_equal(one));
   EXPECT_FALSE(one.is_equal(other));
 }
@@ -199,7 +198,7 @@ TEST(BlockResource, CannotBeCopiedOrMoved) {
 }
 
 TEST(BlockResource, NumbersTellWhatIsInUse) {
-  block_resource blocks({.block_size = 64, .capacity = 100, .name = "nodes"});
+  block_resource blocks({.block_bytes = 64, .blocks = 100, .name = "nodes"});
   const auto all = take(blocks, 30, 64);
   const auto stats = blocks.stats().blocks;
   EXPECT_EQ(stats.capacity, 100U);
@@ -219,28 +218,27 @@ std::string refusal(const block_resource_options& options) {
 }
 
 TEST(BlockResourceOptions, WhatMakesNoSenseIsRefusedByName) {
-  EXPECT_THAT(refusal({.capacity = 4, .name = "nodes"}), HasSubstr("'nodes'"));
-  EXPECT_THAT(refusal({.capacity = 4}), HasSubstr("block_size 0"));
-  EXPECT_THAT(refusal({.block_size = 8}), HasSubstr("capacity 0"));
-  EXPECT_THAT(refusal({.block_size = 8, .capacity = SIZE_MAX}), HasSubstr("capacity 184467"));
-  EXPECT_THAT(refusal({.block_size = 8, .capacity = 1, .alignment = 0}), HasSubstr("alignment 0"));
-  EXPECT_THAT(refusal({.block_size = 8, .capacity = 1, .alignment = 24}),
-              HasSubstr("alignment 24"));
-  EXPECT_THAT(refusal({.block_size = 8, .capacity = 1, .alignment = 8192}),
+  EXPECT_THAT(refusal({.blocks = 4, .name = "nodes"}), HasSubstr("'nodes'"));
+  EXPECT_THAT(refusal({.blocks = 4}), HasSubstr("block_bytes 0"));
+  EXPECT_THAT(refusal({.block_bytes = 8}), HasSubstr("blocks 0"));
+  EXPECT_THAT(refusal({.block_bytes = 8, .blocks = SIZE_MAX}), HasSubstr("blocks 184467"));
+  EXPECT_THAT(refusal({.block_bytes = 8, .blocks = 1, .alignment = 0}), HasSubstr("alignment 0"));
+  EXPECT_THAT(refusal({.block_bytes = 8, .blocks = 1, .alignment = 24}), HasSubstr("alignment 24"));
+  EXPECT_THAT(refusal({.block_bytes = 8, .blocks = 1, .alignment = 8192}),
               HasSubstr("alignment 8192"));
-  EXPECT_THAT(refusal({.block_size = 8, .capacity = 1, .max_cached = 1023}),
+  EXPECT_THAT(refusal({.block_bytes = 8, .blocks = 1, .max_cached = 1023}),
               HasSubstr("max_cached 1023"));
 }
 
 TEST(BlockResourceOptions, SizesThatOverflowAreRefused) {
-  EXPECT_THROW(block_resource({.block_size = SIZE_MAX, .capacity = 1}), std::bad_array_new_length);
-  EXPECT_THROW(block_resource({.block_size = SIZE_MAX / 8, .capacity = 100}),
+  EXPECT_THROW(block_resource({.block_bytes = SIZE_MAX, .blocks = 1}), std::bad_array_new_length);
+  EXPECT_THROW(block_resource({.block_bytes = SIZE_MAX / 8, .blocks = 100}),
                std::bad_array_new_length);
 }
 
 TEST(BlockResourceContainers, ListLivesInBlocks) {
   block_resource blocks(
-      {.block_size = 64, .capacity = 500, .upstream = std::pmr::null_memory_resource()});
+      {.block_bytes = 64, .blocks = 500, .upstream = std::pmr::null_memory_resource()});
   {
     std::pmr::list<int> list(&blocks);
     for (int i = 0; i < 500; ++i) {
@@ -257,7 +255,7 @@ TEST(BlockResourceContainers, ListLivesInBlocks) {
 
 TEST(BlockResourceContainers, UnorderedMapHasNodesInBlocksAndBucketsUpstream) {
   counting_upstream upstream;
-  block_resource blocks({.block_size = 64, .capacity = 2000, .upstream = &upstream});
+  block_resource blocks({.block_bytes = 64, .blocks = 2000, .upstream = &upstream});
   {
     std::pmr::unordered_map<int, int> map(&blocks);
     for (int i = 0; i < 2000; ++i) {

@@ -37,24 +37,26 @@ void use_containers(std::pmr::memory_resource& blocks, unsigned me) {
 
 TEST(BlockResourceThreads, ContainersOfManyThreadsShareIt) {
   test::counting_upstream upstream;
-  block_resource blocks({.block_size = 48, .capacity = threads * 170, .upstream = &upstream});
+  block_resource blocks({.block_bytes = 48, .blocks = threads * 170, .upstream = &upstream});
   test::run_crew(threads, [&](unsigned me) { use_containers(blocks, me); });
   EXPECT_EQ(blocks.stats().blocks.in_use, 0U);
   EXPECT_EQ(blocks.stats().overflowed, 0U);
 }
 
-TEST(BlockResourceThreads, ContainersOfManyThreadsShareSizeClasses) {
+TEST(BlockResourceThreads, ContainersOfManyThreadsShareSeveralSizes) {
   test::counting_upstream upstream;
-  size_class_resource blocks({{24, threads * 110}, {48, threads * 70}, {1024, threads * 3}},
-                             {.alignment = 8, .upstream = &upstream, .overflow_to_upstream = true});
+  block_resource blocks({.sizes = {{24, threads * 110}, {48, threads * 70}, {1024, threads * 3}},
+                         .alignment = 8,
+                         .upstream = &upstream,
+                         .overflow_to_upstream = true});
   test::run_crew(threads, [&](unsigned me) { use_containers(blocks, me); });
-  for (const auto& one : blocks.stats()) {
-    EXPECT_EQ(one.blocks.in_use, 0U);
+  for (std::size_t size = 0; size < blocks.count_sizes(); ++size) {
+    EXPECT_EQ(blocks.stats(size).blocks.in_use, 0U);
   }
 }
 
 TEST(BlockResourceThreads, NodesMayBeGivenBackByAnotherThread) {
-  block_resource blocks({.block_size = 32, .capacity = 1000});
+  block_resource blocks({.block_bytes = 32, .blocks = 1000});
   std::pmr::list<int> made(&blocks);
   test::run_in_new_thread([&] { made.assign(1000, 1); });
   test::run_in_new_thread([&] { made.clear(); });
@@ -64,7 +66,7 @@ TEST(BlockResourceThreads, NodesMayBeGivenBackByAnotherThread) {
 }
 
 TEST(BlockResourceThreads, OneContainerUnderALockPassesItsNodesAround) {
-  block_resource blocks({.block_size = 32, .capacity = 200});
+  block_resource blocks({.block_bytes = 32, .blocks = 200});
   std::mutex mutex;
   std::list<unsigned, block_allocator<unsigned>> queue(blocks);
   test::run_crew(threads, [&](unsigned me) {
@@ -81,7 +83,7 @@ TEST(BlockResourceThreads, OneContainerUnderALockPassesItsNodesAround) {
 }
 
 TEST(BlockResourceThreads, BlocksInTheCachesOfOthersAreFound) {
-  block_resource blocks({.block_size = 32, .capacity = 1000});
+  block_resource blocks({.block_bytes = 32, .blocks = 1000});
   const test::parked_crew crew(3, [&](unsigned /*me*/) {
     std::pmr::list<int> list(&blocks);
     list.assign(300, 1);

@@ -13,7 +13,7 @@ namespace particles {
 
 /// Particles stay where they are while the pool grows under them; memory whose last particle has
 /// died goes back to the system.
-class growing_store : public leased<lido::object_pool<particle>> {
+class growing_store : public leased {
  public:
   growing_store(std::size_t capacity, std::size_t max_capacity)
       : leased({.capacity = capacity,

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <lido/object_pool.hpp>
 
+#include "../particle.hpp"
 #include "flock.hpp"
 
 namespace particles {
 
-template <class Pool>
 class leased {
  public:
   void make_room(std::size_t /*births*/) noexcept {}
@@ -32,12 +32,12 @@ class leased {
  protected:
   explicit leased(const lido::object_pool_options& options) : pool_(options) {}
 
-  Pool& pool() noexcept { return pool_; }
-  flock<typename Pool::lease_type>& members() noexcept { return flock_; }
+  lido::object_pool<particle>& pool() noexcept { return pool_; }
+  flock<lido::lease<particle>>& members() noexcept { return flock_; }
 
  private:
-  Pool pool_;
-  flock<typename Pool::lease_type> flock_;  // after the pool, so that it goes first
+  lido::object_pool<particle> pool_;
+  flock<lido::lease<particle>> flock_;  // after the pool, so that it goes first
 };
 
 }  // namespace particles

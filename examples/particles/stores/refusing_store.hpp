@@ -13,7 +13,7 @@
 namespace particles {
 
 /// When this happens, the screen is already full of sparks; missing ones go unnoticed.
-class refusing_store : public leased<lido::object_pool<particle>> {
+class refusing_store : public leased {
  public:
   explicit refusing_store(std::size_t capacity)
       : leased({.capacity = capacity, .name = "refusing particles"}) {}

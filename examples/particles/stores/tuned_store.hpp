@@ -14,7 +14,7 @@ namespace particles {
 /// `emit` throws lido::pool_exhausted if the tuning is wrong by a single particle. It may be as
 /// tight as that: a pool of N slots has N particles out, also while free slots are in the caches of
 /// other threads.
-class tuned_store : public leased<lido::object_pool<particle>> {
+class tuned_store : public leased {
  public:
   explicit tuned_store(std::size_t capacity)
       : leased({.capacity = capacity, .name = "tuned particles"}) {}

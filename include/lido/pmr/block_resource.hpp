@@ -1,30 +1,45 @@
 /// @file
-/// Public. `block_resource`: a fixed number of blocks of one size as a std::pmr::memory_resource.
+/// Public. `block_resource`: blocks of one or several sizes as a std::pmr::memory_resource.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <memory_resource>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "lido/base/aligned_buffer.hpp"
+#include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/pmr/block_store.hpp"
+#include "lido/debug/block_shadow.hpp"
+#include "lido/magazine/slot_source.hpp"
 
 namespace lido {
 
 template <class T>
 class block_allocator;
 
+/// One of several sizes, and how many blocks it has.
+struct block_size {
+  std::size_t bytes = 0;   ///< as `block_bytes` of block_resource_options
+  std::size_t blocks = 0;  ///< as `blocks` there
+};
+
 /// Options of a `block_resource`. Use designated initialisers.
 struct block_resource_options {
   /// Bytes of a block, at least 1; rounded up to a multiple of the alignment and of 8. A node of a
   /// container is larger than its value: std::list adds two pointers, std::unordered_map one or two
   /// words.
-  std::size_t block_size = 0;
+  std::size_t block_bytes = 0;
 
   /// Blocks, exactly. 1 to 2^32 - 2.
-  std::size_t capacity = 0;
+  std::size_t blocks = 0;
+
+  /// Several sizes, in any order, instead of the two above. A request gets a block of the smallest
+  /// size that it fits into. If there is none left, larger ones are not broken into.
+  std::vector<block_size> sizes = {};
 
   /// Of every block. A power of two, 1 to 4096.
   std::size_t alignment = alignof(std::max_align_t);
@@ -32,7 +47,7 @@ struct block_resource_options {
   /// Copied; appears in errors.
   std::string_view name = "unnamed";
 
-  /// Most free blocks one thread's cache may grow to, 0 to 1022; see object_pool_options.
+  /// Most free blocks of one size in one thread's cache, 0 to 1022; see object_pool_options.
   std::size_t max_cached = 512;
 
   /// Serves what no block is large or aligned enough for. nullptr: the value of
@@ -40,16 +55,79 @@ struct block_resource_options {
   /// thread-safe if several threads use this one.
   std::pmr::memory_resource* upstream = nullptr;
 
-  /// When all blocks are in use: ask upstream, rather than throw std::bad_alloc.
+  /// When all blocks of the right size are in use: ask upstream, rather than throw std::bad_alloc.
   bool overflow_to_upstream = false;
 };
 
-/// Blocks of one size for containers of nodes, with the free list and the thread caches of an
-/// `object_pool`.
+/// The numbers of the blocks of one size.
+struct block_stats {
+  std::size_t block_bytes = 0;
+  pool_stats blocks;             ///< with a block for a slot
+  std::uint64_t overflowed = 0;  ///< requests that would have fitted, but found no block free
+};
+
+namespace detail {
+
+struct block_table;
+
+/// Blocks of one size side by side, and the next larger ones. Thread-safe; progress as of
+/// `slot_source`.
+class block_store {
+ public:
+  /// Throws std::invalid_argument, std::bad_array_new_length or std::bad_alloc.
+  block_store(const block_resource_options& options, block_size size);
+
+  /// Adds the next larger ones. Throws as the constructor.
+  block_store& add_larger(const block_resource_options& options, block_size size);
+  /// Null for the largest.
+  [[nodiscard]] block_store* larger() const noexcept { return larger_.get(); }
+
+  /// Rounded.
+  [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
+
+  /// A free block of the thread's cache. After false, `acquire_after_miss` must follow.
+  /// Requires: wanted <= block_bytes().
+  [[nodiscard, gnu::always_inline]] bool try_hit(void*& block, std::size_t wanted) noexcept {
+    const bool hit = source_.try_hit(block);
+    if (hit) [[likely]] {
+      shadow_.open(block, wanted);
+    }
+    return hit;
+  }
+
+  /// A free block; null when there is none, which is counted.
+  [[nodiscard]] void* acquire_after_miss(std::size_t wanted) noexcept;
+
+  /// Requires: `block` is from here.
+  [[gnu::always_inline]] void release(void* block) noexcept {
+    shadow_.close(block);
+    source_.release(block);
+  }
+
+  [[nodiscard, gnu::always_inline]] bool owns(const void* address) const noexcept {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a bit_cast ends clang-tidy 14
+    return reinterpret_cast<std::uintptr_t>(address) - first_ < memory_.size();
+  }
+
+  [[nodiscard]] block_stats stats() const noexcept;
+
+ private:
+  std::size_t block_bytes_;
+  aligned_buffer memory_;
+  std::uintptr_t first_;  ///< address of the memory
+  block_shadow shadow_;
+  slot_source<> source_;
+  std::unique_ptr<block_store> larger_;
+  shared_atomic<std::uint64_t> overflowed_{0};
+};
+
+}  // namespace detail
+
+/// Blocks for containers of nodes, with the free list and the thread caches of an `object_pool`.
 ///
-/// A request that fits into a block gets one; its size does not matter. A larger one, or one with a
+/// A request gets a block of the smallest size that it fits into. A larger one, or one with a
 /// larger alignment, goes upstream. Deallocation finds the origin of memory by its address. Equal
-/// only to itself.
+/// only to itself. Size classes: Bonwick, "The Slab Allocator", USENIX 1994.
 ///
 /// Thread-safe. Progress: blocks are allocated and deallocated as an object_pool acquires and
 /// releases. That is wait-free where the thread's cache has or takes the block, and then costs no
@@ -60,23 +138,26 @@ struct block_resource_options {
 /// and did not get back stays allocated there.
 class block_resource final : public std::pmr::memory_resource {
  public:
-  /// Throws std::invalid_argument that names the resource, std::bad_array_new_length or
-  /// std::bad_alloc.
+  /// Throws std::invalid_argument that names the resource, also when two sizes are equal once they
+  /// are rounded; std::bad_array_new_length or std::bad_alloc.
   explicit block_resource(const block_resource_options& options);
   block_resource(const block_resource&) = delete;
   block_resource& operator=(const block_resource&) = delete;
   ~block_resource() override;
 
   /// Whether `address` is within one of the blocks, in use or not. Wait-free.
-  [[nodiscard]] bool owns(const void* address) const noexcept { return store_.owns(address); }
+  [[nodiscard]] bool owns(const void* address) const noexcept;
 
-  [[nodiscard]] std::size_t block_size() const noexcept { return block_size_; }
   [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
-  /// A snapshot; see pool_stats for what it promises. Wait-free.
-  [[nodiscard]] block_stats stats() const noexcept { return store_.stats(); }
+  /// How many sizes the blocks have.
+  [[nodiscard]] std::size_t count_sizes() const noexcept;
+
+  /// A snapshot of the blocks of one size, counted from the smallest; see pool_stats for what it
+  /// promises. Wait-free. Requires: size < count_sizes().
+  [[nodiscard]] block_stats stats(std::size_t size = 0) const noexcept;
 
   /// Requests that went upstream so far, for whatever reason. Wait-free.
   [[nodiscard]] std::uint64_t upstream_requests() const noexcept;
@@ -85,40 +166,44 @@ class block_resource final : public std::pmr::memory_resource {
   template <class T>
   friend class block_allocator;
 
+  block_resource(const block_resource_options& options, const std::vector<block_size>& sorted);
+
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
   void do_deallocate(void* address, std::size_t bytes, std::size_t alignment) override;
   [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override;
 
-  [[nodiscard]] bool fits(std::size_t bytes, std::size_t alignment) const noexcept {
-    return bytes <= block_size_ && alignment <= alignment_;
-  }
-
   // Inlined where the type of the resource is known.
   [[nodiscard, gnu::always_inline]] void* take(std::size_t bytes, std::size_t alignment) {
-    if (fits(bytes, alignment)) [[likely]] {
-      if (void* block = nullptr; store_.try_hit(block, bytes)) [[likely]] {
-        return block;
-      }
+    if (bytes > smallest_.block_bytes() || alignment > alignment_) [[unlikely]] {
+      return take_larger(bytes, alignment);
     }
-    return take_after_miss(bytes, alignment);
+    if (void* block = nullptr; smallest_.try_hit(block, bytes)) [[likely]] {
+      return block;
+    }
+    return take_after_miss(smallest_, bytes, alignment);
   }
   [[gnu::always_inline]] void give(void* address, std::size_t bytes, std::size_t alignment) {
-    if (store_.owns(address)) [[likely]] {
-      store_.release(address);
+    if (smallest_.owns(address)) [[likely]] {
+      smallest_.release(address);
     } else {
-      give_elsewhere(address, bytes, alignment);
+      give_larger(address, bytes, alignment);
     }
   }
 
-  [[nodiscard, gnu::noinline]] void* take_after_miss(std::size_t bytes, std::size_t alignment);
-  [[gnu::noinline]] void give_elsewhere(void* address, std::size_t bytes, std::size_t alignment);
+  [[nodiscard, gnu::noinline]] void* take_larger(std::size_t bytes, std::size_t alignment);
+  [[nodiscard, gnu::noinline]] void* take_after_miss(detail::block_store& store, std::size_t bytes,
+                                                     std::size_t alignment);
+  [[nodiscard, gnu::noinline]] void* take_upstream(std::size_t bytes, std::size_t alignment);
+  [[gnu::noinline]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
+  [[gnu::noinline]] void give_by_address(void* address, std::size_t bytes, std::size_t alignment);
+  [[nodiscard]] detail::block_store* find(std::size_t bytes) noexcept;
 
-  std::size_t block_size_ = 0;
   std::size_t alignment_;
+  detail::block_store smallest_;
+  std::unique_ptr<detail::block_table> table_;  ///< null where all blocks have one size
   std::pmr::memory_resource* upstream_;
   bool overflow_to_upstream_;
   std::string name_;
-  detail::block_store store_;
   detail::shared_atomic<std::uint64_t> upstream_requests_{0};
 };
 
