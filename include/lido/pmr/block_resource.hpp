@@ -13,7 +13,7 @@
 #include "lido/base/aligned_buffer.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/debug/block_shadow.hpp"
+#include "lido/debug/slot_shadow.hpp"
 #include "lido/magazine/slot_source.hpp"
 
 namespace lido {
