@@ -11,6 +11,7 @@ LAYERS = [
     "concurrency",
     "freelist",
     "magazine",
+    "allocator",
     "memory",
     "debug",
     "object",
