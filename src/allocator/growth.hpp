@@ -10,12 +10,10 @@
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/segment_plan.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/freelist/treiber_stack.hpp"
-#include "lido/magazine/slot_source.hpp"
 
 namespace lido::detail {
 
-using allocator = slot_source<growing_treiber_stack<>>;
+class allocator_state;
 
 /// leaving: its slots are out of the allocator, its memory is still there, and the thread that
 /// changes the capacity may take it into service again. apart: belongs to the thread that ends or
@@ -45,7 +43,7 @@ class segment_table {
  public:
   /// Throws std::bad_alloc. Requires: 1 <= capacity, the most slots there may be, of `stride` bytes
   /// each; `slots`, which has none yet, and `memory` outlive this.
-  segment_table(allocator& slots, segment_memory& memory, std::size_t stride,
+  segment_table(allocator_state& slots, segment_memory& memory, std::size_t stride,
                 std::uint32_t capacity);
 
   /// As an acquire that found nothing goes on: looks again, and adds a segment if there is no free
@@ -67,6 +65,9 @@ class segment_table {
     // relaxed: for the text of an error
     return growth_error_.load(std::memory_order_relaxed);
   }
+
+  /// Whether there are as many slots as there may be.
+  [[nodiscard]] bool is_whole() const noexcept;
 
   void add_to(pool_stats& stats) const noexcept;
 
@@ -95,10 +96,11 @@ class segment_table {
   void take_out_free_segments(const found_slots& found, std::uint32_t segments,
                               std::uint32_t slots) noexcept;
   void put_back(found_slots& found) noexcept;
+  void serve_waiters() noexcept;
   void end_segment(std::uint32_t segment) noexcept;
   void make_spare(std::uint32_t segment, segment_state state) noexcept;
 
-  allocator& slots_;
+  allocator_state& slots_;
   segment_memory& memory_;
   segment_plan plan_;
   std::size_t stride_;
