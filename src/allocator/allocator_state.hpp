@@ -104,6 +104,8 @@ class allocator_state final : public thread_exit_listener {
     empty_depot();
   }
   void give_back(std::span<const slot_index> slots) noexcept;
+  /// Whether a thread waits that might have missed what the caller did before.
+  [[nodiscard]] bool any_waiting() noexcept { return waiters_.any_after_change(); }
   /// Slots that were collected are no longer part of the pool.
   void remove(std::uint32_t slots) noexcept;
 

@@ -245,7 +245,7 @@ pool_stats allocator_state::stats() const noexcept {
     stats.flushes += cache.flushes.load(std::memory_order_relaxed);
     const bool holds = cache.state().now() != slot_cache::phase::frozen;
     stats.cached += holds ? cache.visible_count(kind_) : 0;
-    stats.bookkeeping_bytes += cache.cells().empty() ? sizeof(cache) : thread_stride;
+    stats.bookkeeping_bytes += cache.cells().empty() ? 0 : thread_stride;
   }
   stats.capacity = this->capacity();
   const auto capacity = static_cast<std::int64_t>(stats.capacity);

@@ -74,8 +74,8 @@ allocator_state::finding allocator_state::find_for_waiters(owned_cache* self) no
     return found;
   }
   void* const slot = segments_->acquire_more();
-  if (slot == nullptr) {
-    return found;
+  if (slot == nullptr) {  // uncertain: it might grow later, of which no release tells
+    return segments_->is_whole() ? found : finding::uncertain;
   }
   waiters_.enter();
   serve_and_leave(self, slot);

@@ -29,6 +29,9 @@ class zeroed_array {
       items_ = &(*growing_)[0];
       return;
     }
+    if (most == 0) {
+      return;
+    }
     // One item more: room to align the first one.
     fixed_.reset(std::calloc(most + 1, sizeof(T)));  // NOLINT(*-no-malloc): new would write zeros
     if (fixed_ == nullptr) {
