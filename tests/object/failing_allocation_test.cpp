@@ -27,7 +27,7 @@ class FailingAllocation : public ::testing::Test,
 
   /// What the process keeps for good, such as the list of checked pools, is there from the first
   /// pool on.
-  static void SetUpTestSuite() { const pool_type first(1); }
+  static void SetUpTestSuite() { const object_pool<int, test::kind_traits<int>> first(1); }
 
   /// Constructs a pool while the n-th allocation fails, for each n until none does; returns how
   /// many allocations construction makes.
