@@ -5,8 +5,6 @@
 
 namespace lido::detail {
 
-using lido::cache_kind;
-
 // ---- where the top is ---------------------------------------------------------------------------
 
 // relaxed (whole function): for the owner alone, or repaired by it when a thief's late store shows
@@ -122,9 +120,9 @@ slot_cache::taken_hold slot_cache::take_hold() noexcept {
   }
 }
 
-slot_cache::settled slot_cache::settle_pop(cache_kind kind) noexcept {
+slot_cache::settled slot_cache::settle_pop(lido::cache_kind kind) noexcept {
   const taken_hold hold = take_hold();
-  if (kind == cache_kind::locked) {
+  if (kind == lido::cache_kind::locked) {
     // relaxed: written by the owner alone
     const std::uint32_t count = hold.robbed ? 0 : count_.load(std::memory_order_relaxed);
     if (count == 0) {
@@ -145,9 +143,9 @@ slot_cache::settled slot_cache::settle_pop(cache_kind kind) noexcept {
   return {item, hold.robbed ? 0 : count_from(position), hold.robbed, hold.contested};
 }
 
-slot_cache::settled slot_cache::settle_push(cache_kind kind, void* item) noexcept {
+slot_cache::settled slot_cache::settle_push(lido::cache_kind kind, void* item) noexcept {
   const taken_hold hold = take_hold();
-  if (kind == cache_kind::locked) {
+  if (kind == lido::cache_kind::locked) {
     // relaxed: written by the owner alone
     const std::uint32_t count = hold.robbed ? 0 : count_.load(std::memory_order_relaxed);
     return {item, count, hold.robbed, hold.contested};
@@ -161,15 +159,15 @@ slot_cache::settled slot_cache::settle_push(cache_kind kind, void* item) noexcep
   return {lost ? nullptr : item, 0, /*robbed=*/true, hold.contested};
 }
 
-slot_cache::settled slot_cache::settle(cache_kind kind) noexcept {
+slot_cache::settled slot_cache::settle(lido::cache_kind kind) noexcept {
   const taken_hold hold = take_hold();
   return {nullptr, hold.robbed ? 0 : visible_count(kind), hold.robbed, hold.contested};
 }
 
-void slot_cache::open(cache_kind kind, std::uint32_t count, std::uint32_t limit) noexcept {
+void slot_cache::open(lido::cache_kind kind, std::uint32_t count, std::uint32_t limit) noexcept {
   // relaxed: written by the owner alone
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
-  if (kind == cache_kind::locked) {
+  if (kind == lido::cache_kind::locked) {
     close_bounds();
     // relaxed: published by (9)
     count_.store(count, std::memory_order_relaxed);
@@ -227,15 +225,16 @@ std::optional<slot_cache::control> slot_cache::revoke(control seen) noexcept {
   return announced;
 }
 
-std::optional<std::uint32_t> slot_cache::harvest(cache_kind kind, control announced,
+std::optional<std::uint32_t> slot_cache::harvest(lido::cache_kind kind, control announced,
                                                  std::span<void*> out) noexcept {
   // (12) - this acquire-load synchronizes-with slot_cache.hpp (4, 5) and the release-store (6), so
   // the items below the top and all that happened to them are visible
   const std::int64_t top = top_.load(std::memory_order_acquire);
   const std::span<cell> from = cells();
   // relaxed: where the kind is locked, ordered by the owner's (9, 15), which (11) has read
-  const std::uint32_t count = kind == cache_kind::locked ? count_.load(std::memory_order_relaxed)
-                                                         : count_from(position_of(top, from));
+  const std::uint32_t count = kind == lido::cache_kind::locked
+                                  ? count_.load(std::memory_order_relaxed)
+                                  : count_from(position_of(top, from));
   if (count > std::min(from.size(), out.size())) {
     return std::nullopt;  // the owner is replacing its cells
   }
@@ -261,10 +260,10 @@ void slot_cache::withdraw(control announced) noexcept {
                                    std::memory_order_relaxed, std::memory_order_relaxed);
 }
 
-std::uint32_t slot_cache::visible_count(cache_kind kind) const noexcept {
+std::uint32_t slot_cache::visible_count(lido::cache_kind kind) const noexcept {
   // relaxed: a number for statistics
-  return kind == cache_kind::locked ? count_.load(std::memory_order_relaxed)
-                                    : count_from(position_of_top());
+  return kind == lido::cache_kind::locked ? count_.load(std::memory_order_relaxed)
+                                          : count_from(position_of_top());
 }
 
 }  // namespace lido::detail

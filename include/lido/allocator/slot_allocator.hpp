@@ -19,11 +19,6 @@ namespace lido::detail {
 
 class allocator_state;
 
-/// Distance in bytes between the caches of two neighbouring thread numbers: a cache and its first
-/// cells.
-inline constexpr std::size_t cache_stride = 1024;
-static_assert(cache_stride % thread_stride == 0);
-
 /// Addresses of free slots, for any number of threads.
 ///
 /// Invariants
@@ -121,8 +116,7 @@ class slot_allocator final {
   [[nodiscard, gnu::always_inline]] slot_cache& at(std::size_t offset) noexcept {
     // relaxed: the memory of a table is zeros, which no thread has written
     std::byte* const table = table_.load(std::memory_order_relaxed);
-    return *static_cast<slot_cache*>(
-        static_cast<void*>(table + offset * (cache_stride / thread_stride)));
+    return *static_cast<slot_cache*>(static_cast<void*>(table + offset));
   }
 
   [[nodiscard, gnu::noinline]] void* acquire_slow(slot_cache& missed) noexcept;
