@@ -18,19 +18,16 @@ using test::allocations;
 using test::failing_allocations;
 
 /// What is left of a pool when memory runs out.
-template <class Kind>
-class FailingAllocation : public ::testing::Test {
+class FailingAllocation : public ::testing::Test,
+                          public ::testing::WithParamInterface<test::pool_kind> {
  protected:
-  using pool_type = typename Kind::template pool<int>;
-  using string_pool = typename Kind::template pool<std::string>;
-  using tracking_pool = typename Kind::template pool<int, policy::track_in_use>;
+  using pool_type = test::kind_pool<int>;
+  using string_pool = test::kind_pool<std::string>;
+  using tracking_pool = test::kind_pool<int, test::tracking_traits<int>>;
 
   /// What the process keeps for good, such as the list of checked pools, is there from the first
   /// pool on.
-  static void SetUpTestSuite() { const pool_type first(1); }
-
-  /// Boost's free list loses the nodes it already has when the allocation of one more fails.
-  static constexpr bool construction_leaks = Kind::template has<policy::boost_list>;
+  static void SetUpTestSuite() { const object_pool<int, test::kind_traits<int>> first(1); }
 
   /// Constructs a pool while the n-th allocation fails, for each n until none does; returns how
   /// many allocations construction makes.
@@ -53,27 +50,21 @@ class FailingAllocation : public ::testing::Test {
     }
   }
 };
-TYPED_TEST_SUITE(FailingAllocation, test::pool_kinds, test::pool_kind_names);
+INSTANTIATE_TEST_SUITE_P(Kinds, FailingAllocation, test::pool_kinds, test::pool_kind_name);
 
-TYPED_TEST(FailingAllocation, InConstructionIsABadAllocAndLeaksNothing) {
-  if (TestFixture::construction_leaks) {
-    GTEST_SKIP() << "Boost's free list leaks when its construction fails";
-  }
-  using pool = typename TestFixture::pool_type;
+TEST_P(FailingAllocation, InConstructionIsABadAllocAndLeaksNothing) {
+  using pool = pool_type;
   EXPECT_GE(this->template fail_each_allocation_of_construction<pool>(/*sticky=*/false), 5);
 }
 
-TYPED_TEST(FailingAllocation, AllMemoryGoneInConstructionIsABadAllocAndLeaksNothing) {
-  if (TestFixture::construction_leaks) {
-    GTEST_SKIP() << "Boost's free list leaks when its construction fails";
-  }
-  using pool = typename TestFixture::tracking_pool;
+TEST_P(FailingAllocation, AllMemoryGoneInConstructionIsABadAllocAndLeaksNothing) {
+  using pool = tracking_pool;
   EXPECT_GE(this->template fail_each_allocation_of_construction<pool>(/*sticky=*/true), 6);
 }
 
-TYPED_TEST(FailingAllocation, AtFirstUseLosesNothing) {
+TEST_P(FailingAllocation, AtFirstUseLosesNothing) {
   for (long n = 1; n <= 5; ++n) {
-    typename TestFixture::pool_type pool(1000);
+    pool_type pool(1000);
     std::vector<int*> all;
     all.reserve(1000);
     test::run_in_new_thread([&] {
@@ -87,8 +78,8 @@ TYPED_TEST(FailingAllocation, AtFirstUseLosesNothing) {
   }
 }
 
-TYPED_TEST(FailingAllocation, WhileCachesWantToGrowLosesNothing) {
-  typename TestFixture::pool_type pool(5000);
+TEST_P(FailingAllocation, WhileCachesWantToGrowLosesNothing) {
+  pool_type pool(5000);
   std::vector<int*> all;
   all.reserve(5000);
   const failing_allocations plan(1, /*sticky=*/true);
@@ -103,8 +94,8 @@ TYPED_TEST(FailingAllocation, WhileCachesWantToGrowLosesNothing) {
 }
 
 // A new handler, or an operator new of the user's, might use the cache that is growing.
-TYPED_TEST(FailingAllocation, ACacheGrowsWithoutAnOperatorNew) {
-  typename TestFixture::pool_type pool(5000);
+TEST_P(FailingAllocation, ACacheGrowsWithoutAnOperatorNew) {
+  pool_type pool(5000);
   std::vector<int*> all;
   all.reserve(5000);
   const std::size_t bytes = pool.stats().bookkeeping_bytes;
@@ -117,14 +108,14 @@ TYPED_TEST(FailingAllocation, ACacheGrowsWithoutAnOperatorNew) {
     test::release_all(pool, all);
   }
   EXPECT_EQ(allocations().allocations - allocations().of_malloc, by_new);
-  if (!TypeParam::template has<policy::no_cache>) {
+  if (GetParam() != test::pool_kind::uncached) {
     EXPECT_GT(pool.stats().bookkeeping_bytes, bytes) << "none has grown";
   }
 }
 
-TYPED_TEST(FailingAllocation, OnceWhileACacheGrowsLosesNothing) {
+TEST_P(FailingAllocation, OnceWhileACacheGrowsLosesNothing) {
   for (long n = 1; n <= 12; ++n) {
-    typename TestFixture::pool_type pool(5000);
+    pool_type pool(5000);
     std::vector<int*> all;
     all.reserve(5000);
     const failing_allocations plan(n, /*sticky=*/false);
@@ -141,8 +132,8 @@ TYPED_TEST(FailingAllocation, OnceWhileACacheGrowsLosesNothing) {
   }
 }
 
-TYPED_TEST(FailingAllocation, InAnObjectsConstructorLosesNoSlot) {
-  typename TestFixture::string_pool pool(10);
+TEST_P(FailingAllocation, InAnObjectsConstructorLosesNoSlot) {
+  string_pool pool(10);
   for (int round = 0; round < 50; ++round) {
     const failing_allocations plan(1, /*sticky=*/false);
     EXPECT_THROW((void)pool.acquire(1000U, 'x'), std::bad_alloc);
@@ -151,18 +142,17 @@ TYPED_TEST(FailingAllocation, InAnObjectsConstructorLosesNoSlot) {
   EXPECT_EQ(test::count_acquirable(pool), 10U);
 }
 
-TYPED_TEST(FailingAllocation, WhenExhaustedIsStillAnError) {
+TEST_P(FailingAllocation, WhenExhaustedIsStillAnError) {
   for (long n = 1; n <= 8; ++n) {
-    typename TestFixture::pool_type pool(
-        {.capacity = 1, .name = "a name too long for the small string optimisation"});
+    pool_type pool({.capacity = 1, .name = "a name too long for the small string optimisation"});
     const auto held = pool.acquire();
     const failing_allocations plan(n, /*sticky=*/true);
     EXPECT_ANY_THROW((void)pool.acquire()) << "allocation " << n << " failed";
   }
 }
 
-TYPED_TEST(FailingAllocation, DoesNotConcernRelease) {
-  typename TestFixture::pool_type pool(5000);
+TEST_P(FailingAllocation, DoesNotConcernRelease) {
+  pool_type pool(5000);
   for (int burst = 0; burst < 10; ++burst) {
     const auto all = test::drain(pool);
     const long before = allocations().allocations;
@@ -174,8 +164,8 @@ TYPED_TEST(FailingAllocation, DoesNotConcernRelease) {
   EXPECT_EQ(test::count_acquirable(pool), 5000U);
 }
 
-TYPED_TEST(FailingAllocation, DoesNotConcernReleaseInAThreadThatNeverAcquired) {
-  typename TestFixture::pool_type pool(5000);
+TEST_P(FailingAllocation, DoesNotConcernReleaseInAThreadThatNeverAcquired) {
+  pool_type pool(5000);
   const auto all = test::drain(pool);
   test::run_in_new_thread([&] {
     const failing_allocations plan(1, /*sticky=*/true);
@@ -185,16 +175,16 @@ TYPED_TEST(FailingAllocation, DoesNotConcernReleaseInAThreadThatNeverAcquired) {
   EXPECT_EQ(test::count_acquirable(pool), 5000U);
 }
 
-TYPED_TEST(FailingAllocation, DoesNotConcernBulkRelease) {
-  typename TestFixture::pool_type pool(5000);
+TEST_P(FailingAllocation, DoesNotConcernBulkRelease) {
+  pool_type pool(5000);
   const auto all = test::drain(pool);
   const failing_allocations plan(1, /*sticky=*/true);
   pool.release_n(all);
   EXPECT_TRUE(failing_allocations::pending());
 }
 
-TYPED_TEST(FailingAllocation, ThereIsNoneToFailInTryAcquireOfASmallPool) {
-  typename TestFixture::pool_type pool(64);
+TEST_P(FailingAllocation, ThereIsNoneToFailInTryAcquireOfASmallPool) {
+  pool_type pool(64);
   std::vector<int*> all;
   all.reserve(64);
   const failing_allocations plan(1, /*sticky=*/true);
@@ -208,10 +198,10 @@ TYPED_TEST(FailingAllocation, ThereIsNoneToFailInTryAcquireOfASmallPool) {
   EXPECT_TRUE(failing_allocations::pending());
 }
 
-TYPED_TEST(FailingAllocation, PoolThatEndsHasFreedAllItsMemory) {
+TEST_P(FailingAllocation, PoolThatEndsHasFreedAllItsMemory) {
   const long before = allocations().outstanding;
   {
-    typename TestFixture::pool_type pool(5000);
+    pool_type pool(5000);
     for (int burst = 0; burst < 10; ++burst) {
       test::release_all(pool, test::drain(pool));
     }

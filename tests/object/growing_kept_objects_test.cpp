@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "lido/object_pool.hpp"
+#include "support/pools.hpp"
 #include "support/scripted_hooks.hpp"
 
 namespace lido {
 namespace {
 
 using test::tracked;
-using kept_pool =
-    object_pool<tracked, policy::grow, policy::keep_constructed<test::scripted_hooks>>;
+using kept_pool = test::growing_kept_pool<tracked, test::scripted_hooks>;
 
 class GrowingKeptObjects : public test::kept_test {
  protected:

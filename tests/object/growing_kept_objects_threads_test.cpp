@@ -19,6 +19,7 @@
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
 #include "support/ending_thread.hpp"
+#include "support/pools.hpp"
 #include "support/sanitizers.hpp"
 #include "support/take_number.hpp"
 
@@ -42,12 +43,12 @@ struct obliging_hooks {
   }
 };
 
-using kept_page_pool = object_pool<page, policy::grow, policy::keep_constructed<obliging_hooks>>;
+using kept_page_pool = test::growing_kept_pool<page, obliging_hooks>;
 
 class HookOfAShrink : public ::testing::Test {
  protected:
   static std::size_t segment() {
-    const object_pool<page, policy::grow> pool({.capacity = 1, .max_capacity = 100'000});
+    const test::growing_pool<page> pool({.capacity = 1, .max_capacity = 100'000});
     return pool.capacity();
   }
 
@@ -254,7 +255,7 @@ TEST_F(HookOfAShrink, MayNeedTheSegmentThatLeavesNext) {
 }
 
 TEST(HookOfAShrinkOfEagerObjects, MayTakeBackASegmentWithItsObjects) {
-  using eager_pool = object_pool<page, policy::grow, policy::keep_constructed<obliging_hooks>>;
+  using eager_pool = test::growing_kept_pool<page, obliging_hooks>;
   std::function<void()> in_destroy;
   eager_pool pool({.max_capacity = 100'000, .creation = creation::eager},
                   obliging_hooks{&in_destroy});

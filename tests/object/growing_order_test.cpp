@@ -12,6 +12,7 @@
 
 #include "lido/object_pool.hpp"
 #include "support/drain.hpp"
+#include "support/pools.hpp"
 
 namespace lido {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 struct line {
   std::array<std::uint64_t, 8> words;
 };
-using pool_of_lines = object_pool<line, policy::grow>;
+using pool_of_lines = test::growing_pool<line>;
 constexpr std::size_t lines_of_segment = 1024;
 
 /// All that the pool may have, in the order of their places.

@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "lido/object_pool.hpp"
-#include "lido/testing.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
+#include "support/pool_kinds.hpp"
+#include "support/pools.hpp"
 
 namespace lido {
 namespace {
@@ -27,37 +28,26 @@ struct item {
 
 constexpr std::size_t segment = 1024;  // slots of 64 bytes in 64 KiB
 
-template <class... Policies>
-struct grown {
-  template <class T, class... More>
-  using pool = object_pool<T, policy::grow, Policies..., More...>;
-};
-
-template <class Kind>
-class GrowingPool : public ::testing::Test {
+template <class T>
+class pool_of : public test::kind_pool<T> {
  public:
-  using pool_type = typename Kind::template pool<item>;
-};
+  explicit pool_of(object_pool_options options) : test::kind_pool<T>(growing(options)) {}
 
-#if defined(LIDO_TEST_ALL_TYPES)
-using kinds = ::testing::Types<grown<>, grown<policy::locked_cache>, grown<policy::no_cache>,
-                               grown<policy::track_in_use>, grown<testing::torture<>>>;
-constexpr std::array names{"revocable", "locked", "uncached", "tracked", "tortured"};
-#else  // each policy once
-using kinds = ::testing::Types<grown<policy::track_in_use>, grown<policy::locked_cache>,
-                               grown<policy::no_cache>, grown<testing::torture<>>>;
-constexpr std::array names{"tracked", "locked", "uncached", "tortured"};
-#endif
-struct kind_names {
-  template <class Kind>
-  static std::string GetName(int index) {
-    return names.at(static_cast<std::size_t>(index));
+ private:
+  static object_pool_options growing(object_pool_options options) {
+    options.when_full = when_full::grow;
+    return options;
   }
 };
-TYPED_TEST_SUITE(GrowingPool, kinds, kind_names);
 
-TYPED_TEST(GrowingPool, GrowsToItsMaximumAndNoFurther) {
-  typename TestFixture::pool_type pool({.max_capacity = 5000});
+class GrowingPool : public ::testing::TestWithParam<test::pool_kind> {
+ public:
+  using pool_type = pool_of<item>;
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, GrowingPool, test::pool_kinds, test::pool_kind_name);
+
+TEST_P(GrowingPool, GrowsToItsMaximumAndNoFurther) {
+  pool_type pool({.max_capacity = 5000});
   EXPECT_EQ(pool.capacity(), 0U);
   EXPECT_EQ(pool.max_capacity(), 5000U);
   for (int round = 0; round < 3; ++round) {
@@ -66,8 +56,8 @@ TYPED_TEST(GrowingPool, GrowsToItsMaximumAndNoFurther) {
   EXPECT_EQ(pool.capacity(), 5000U);
 }
 
-TYPED_TEST(GrowingPool, GrowsOnlyWhenThereIsNoFreeSlot) {
-  typename TestFixture::pool_type pool({.capacity = 1, .max_capacity = 100'000});
+TEST_P(GrowingPool, GrowsOnlyWhenThereIsNoFreeSlot) {
+  pool_type pool({.capacity = 1, .max_capacity = 100'000});
   ASSERT_EQ(pool.capacity(), segment);
   const test::parked_crew others(3, [&](unsigned) { test::fill_own_cache(pool, 200); });
   std::vector<item*> all;
@@ -81,8 +71,8 @@ TYPED_TEST(GrowingPool, GrowsOnlyWhenThereIsNoFreeSlot) {
   test::release_all(pool, all);
 }
 
-TYPED_TEST(GrowingPool, ObjectsStayWhereTheyAre) {
-  typename TestFixture::pool_type pool({.max_capacity = 50'000});
+TEST_P(GrowingPool, ObjectsStayWhereTheyAre) {
+  pool_type pool({.max_capacity = 50'000});
   std::vector<item*> all;
   for (std::uint64_t i = 0; i < 50'000; ++i) {
     all.push_back(pool.try_acquire_ptr(i));
@@ -96,8 +86,8 @@ TYPED_TEST(GrowingPool, ObjectsStayWhereTheyAre) {
   test::release_all(pool, all);
 }
 
-TYPED_TEST(GrowingPool, ReserveTakesWholeSegments) {
-  typename TestFixture::pool_type pool({.max_capacity = 5000});
+TEST_P(GrowingPool, ReserveTakesWholeSegments) {
+  pool_type pool({.max_capacity = 5000});
   pool.reserve(1);
   EXPECT_EQ(pool.capacity(), segment);
   pool.reserve(segment);
@@ -109,8 +99,8 @@ TYPED_TEST(GrowingPool, ReserveTakesWholeSegments) {
   EXPECT_THROW(pool.reserve(5001), std::invalid_argument);
 }
 
-TYPED_TEST(GrowingPool, ShrinksToWhatIsAskedForWhenAllIsFree) {
-  typename TestFixture::pool_type pool({.capacity = 10 * segment, .max_capacity = 10 * segment});
+TEST_P(GrowingPool, ShrinksToWhatIsAskedForWhenAllIsFree) {
+  pool_type pool({.capacity = 10 * segment, .max_capacity = 10 * segment});
   EXPECT_EQ(test::count_acquirable(pool), 10 * segment);
   EXPECT_EQ(pool.shrink_to(2 * segment + 1), 3 * segment) << "whole segments";
   EXPECT_EQ(pool.shrink_to(2 * segment), 2 * segment);
@@ -121,15 +111,15 @@ TYPED_TEST(GrowingPool, ShrinksToWhatIsAskedForWhenAllIsFree) {
   EXPECT_EQ(test::count_acquirable(pool), 10 * segment) << "and grows again";
 }
 
-TYPED_TEST(GrowingPool, ShrinkFindsSlotsInTheCachesOfOthers) {
-  typename TestFixture::pool_type pool({.capacity = 4 * segment, .max_capacity = 4 * segment});
+TEST_P(GrowingPool, ShrinkFindsSlotsInTheCachesOfOthers) {
+  pool_type pool({.capacity = 4 * segment, .max_capacity = 4 * segment});
   const test::parked_crew others(3, [&](unsigned) { test::fill_own_cache(pool, 700); });
   test::fill_own_cache(pool, 700);
   EXPECT_EQ(pool.shrink_to(0), 0U);
 }
 
-TYPED_TEST(GrowingPool, ShrinkKeepsSegmentsThatAreInUse) {
-  typename TestFixture::pool_type pool({.capacity = 8 * segment, .max_capacity = 8 * segment});
+TEST_P(GrowingPool, ShrinkKeepsSegmentsThatAreInUse) {
+  pool_type pool({.capacity = 8 * segment, .max_capacity = 8 * segment});
   const std::vector<item*> all = test::drain(pool);
   ASSERT_EQ(all.size(), 8 * segment);
   const auto [lowest, highest] = std::minmax_element(all.begin(), all.end());
@@ -150,14 +140,14 @@ TYPED_TEST(GrowingPool, ShrinkKeepsSegmentsThatAreInUse) {
   EXPECT_EQ(pool.shrink_to(0), 0U);
 }
 
-TYPED_TEST(GrowingPool, ShrinkToMoreThanThereIsChangesNothing) {
-  typename TestFixture::pool_type pool({.capacity = 2 * segment, .max_capacity = 8 * segment});
+TEST_P(GrowingPool, ShrinkToMoreThanThereIsChangesNothing) {
+  pool_type pool({.capacity = 2 * segment, .max_capacity = 8 * segment});
   EXPECT_EQ(pool.shrink_to(3 * segment), 2 * segment);
   EXPECT_EQ(pool.shrink_to(SIZE_MAX), 2 * segment);
 }
 
-TYPED_TEST(GrowingPool, BulkAcquireGrowsToo) {
-  typename TestFixture::pool_type pool({.max_capacity = 3000});
+TEST_P(GrowingPool, BulkAcquireGrowsToo) {
+  pool_type pool({.max_capacity = 3000});
   std::vector<item*> all(4000);
   ASSERT_EQ(pool.try_acquire_n(all), 3000U);
   all.resize(3000);
@@ -166,8 +156,8 @@ TYPED_TEST(GrowingPool, BulkAcquireGrowsToo) {
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
-TYPED_TEST(GrowingPool, BulkAcquireThatNeedsOneSlotMoreGrowsByASegment) {
-  typename TestFixture::pool_type pool({.capacity = segment, .max_capacity = 3 * segment});
+TEST_P(GrowingPool, BulkAcquireThatNeedsOneSlotMoreGrowsByASegment) {
+  pool_type pool({.capacity = segment, .max_capacity = 3 * segment});
   EXPECT_EQ(pool.try_acquire_n({}), 0U);
   std::vector<item*> all(segment + 1);
   ASSERT_EQ(pool.try_acquire_n(all), segment + 1);
@@ -176,8 +166,8 @@ TYPED_TEST(GrowingPool, BulkAcquireThatNeedsOneSlotMoreGrowsByASegment) {
   pool.release_n(all);
 }
 
-TYPED_TEST(GrowingPool, StatsTellOfSegments) {
-  typename TestFixture::pool_type pool({.capacity = 2000, .max_capacity = 5000});
+TEST_P(GrowingPool, StatsTellOfSegments) {
+  pool_type pool({.capacity = 2000, .max_capacity = 5000});
   pool_stats stats = pool.stats();
   EXPECT_EQ(stats.capacity, 2 * segment);
   EXPECT_EQ(stats.max_capacity, 5000U);
@@ -193,17 +183,16 @@ TYPED_TEST(GrowingPool, StatsTellOfSegments) {
   EXPECT_EQ(stats.exhausted, 1U) << "growing is not being exhausted";
 }
 
-TYPED_TEST(GrowingPool, BookkeepingStaysWithinItsBudget) {
-  typename TestFixture::pool_type small({.max_capacity = 1'000'000});
+TEST_P(GrowingPool, BookkeepingStaysWithinItsBudget) {
+  pool_type small({.max_capacity = 1'000'000});
   const std::size_t fixed = small.stats().bookkeeping_bytes;
   small.reserve(1'000'000);
   const std::size_t more = small.stats().bookkeeping_bytes - fixed;
-  const std::size_t marks = std::is_same_v<TypeParam, grown<policy::track_in_use>> ? 1'000'000 : 0;
-  EXPECT_LE(more, 1'000'000 * 8 + 1'000'000 / 8 + 64 + marks);
+  EXPECT_LE(more, 1'000'000 * 8 + 1'000'000 / 8 + 64);
 }
 
-TYPED_TEST(GrowingPool, ManyThreadsThatGrowAtOnceGrowNoMoreThanNeeded) {
-  typename TestFixture::pool_type pool({.max_capacity = 64 * segment});
+TEST_P(GrowingPool, ManyThreadsThatGrowAtOnceGrowNoMoreThanNeeded) {
+  pool_type pool({.max_capacity = 64 * segment});
   constexpr unsigned threads = 8;
   std::vector<std::vector<item*>> held(threads);
   test::run_crew(threads, [&](unsigned me) {
@@ -226,8 +215,8 @@ TYPED_TEST(GrowingPool, ManyThreadsThatGrowAtOnceGrowNoMoreThanNeeded) {
   }
 }
 
-TYPED_TEST(GrowingPool, AcquireBeyondTheMaximumSaysSo) {
-  typename TestFixture::pool_type pool({.name = "jobs", .max_capacity = 1});
+TEST_P(GrowingPool, AcquireBeyondTheMaximumSaysSo) {
+  pool_type pool({.name = "jobs", .max_capacity = 1});
   const auto only = pool.acquire();
   try {
     (void)pool.acquire();
@@ -237,7 +226,7 @@ TYPED_TEST(GrowingPool, AcquireBeyondTheMaximumSaysSo) {
   }
 }
 
-TYPED_TEST(GrowingPool, ThrowingConstructorCostsNoSlot) {
+TEST_P(GrowingPool, ThrowingConstructorCostsNoSlot) {
   struct thrower {
     explicit thrower(bool now) {
       if (now) {
@@ -245,7 +234,7 @@ TYPED_TEST(GrowingPool, ThrowingConstructorCostsNoSlot) {
       }
     }
   };
-  typename TypeParam::template pool<thrower> pool({.max_capacity = 3});
+  pool_of<thrower> pool({.max_capacity = 3});
   for (int i = 0; i < 10; ++i) {
     EXPECT_THROW((void)pool.acquire(true), int);
   }
@@ -255,10 +244,10 @@ TYPED_TEST(GrowingPool, ThrowingConstructorCostsNoSlot) {
   EXPECT_EQ(pool.try_acquire_ptr(false), nullptr);
 }
 
-TYPED_TEST(GrowingPool, TypesOfAllSizesAndAlignments) {
+TEST_P(GrowingPool, TypesOfAllSizesAndAlignments) {
   const auto try_type = [](auto tag) {
     using type = decltype(tag);
-    typename TypeParam::template pool<type> pool({.max_capacity = 300});
+    pool_of<type> pool({.max_capacity = 300});
     for (int round = 0; round < 2; ++round) {
       const auto all = test::drain(pool);
       EXPECT_EQ(test::count_distinct(all), 300U);
@@ -288,7 +277,7 @@ TYPED_TEST(GrowingPool, TypesOfAllSizesAndAlignments) {
 // ---- options
 // ---------------------------------------------------------------------------------------
 
-using growing = object_pool<item, policy::grow>;
+using growing = test::growing_pool<item>;
 
 std::string refusal(const object_pool_options& options) {
   try {
@@ -330,7 +319,7 @@ TEST(GrowingPoolOptions, AFixedPoolHasNone) {
 }
 
 TEST(GrowingPoolOptions, LargestPoolIsNothingButAddresses) {
-  object_pool<char, policy::grow> pool({.max_capacity = 0xFFFF'FFFE});
+  test::growing_pool<char> pool({.max_capacity = 0xFFFF'FFFE});
   EXPECT_EQ(pool.max_capacity(), 0xFFFF'FFFEU);
   EXPECT_LT(pool.stats().bookkeeping_bytes, std::size_t{1} << 20U);
   const auto object = pool.acquire();
@@ -341,7 +330,7 @@ TEST(GrowingPoolOptions, MoreAddressesThanThereAreIsABadAlloc) {
   struct huge {
     char bytes[std::size_t{1} << 40U];  // NOLINT(modernize-avoid-c-arrays)
   };
-  using pool = object_pool<huge, policy::grow>;
+  using pool = test::growing_pool<huge>;
   EXPECT_THROW(pool all({.max_capacity = 0xFFFF'FFFE}), std::bad_array_new_length);
   EXPECT_THROW(pool all({.max_capacity = 1U << 22U}), std::bad_alloc);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lido/object_pool.hpp"
+#include "support/pools.hpp"
 
 namespace lido {
 namespace {
@@ -18,8 +19,13 @@ struct marked_item {
   std::uint64_t words[8];  // NOLINT(modernize-avoid-c-arrays)
 };
 
+struct walked_traits : pool_traits<marked_item> {
+  static constexpr bool track_in_use = true;
+};
+using walked_pool = test::growing_pool<marked_item, walked_traits>;
+
 TEST(GrowingPoolWalk, VisitsWhatIsInUseInAllSegments) {
-  object_pool<marked_item, policy::grow, policy::track_in_use> pool({.max_capacity = 10'000});
+  walked_pool pool({.max_capacity = 10'000});
   const auto count = [&pool] {
     std::size_t visited = 0;
     pool.for_each_in_use([&](marked_item& object) { visited += object.words[0]; });
@@ -42,7 +48,7 @@ TEST(GrowingPoolWalk, VisitsWhatIsInUseInAllSegments) {
 
 // Slots are numbered by their place: there are fewer of them then than the number of this one says.
 TEST(GrowingPoolWalk, VisitsWhatIsInUseAboveSegmentsThatWentBack) {
-  object_pool<marked_item, policy::grow, policy::track_in_use> pool({.max_capacity = 10'000});
+  walked_pool pool({.max_capacity = 10'000});
   std::vector<marked_item*> all;
   for (int i = 0; i < 5000; ++i) {
     all.push_back(pool.try_acquire_ptr(std::uint64_t{1}));
@@ -58,7 +64,7 @@ TEST(GrowingPoolWalk, VisitsWhatIsInUseAboveSegmentsThatWentBack) {
 
 // Whose marks are begun while it looks. ThreadSanitizer sees it if one is looked at before.
 TEST(GrowingPoolWalk, SeesCompleteObjectsBesideGrowth) {
-  object_pool<marked_item, policy::grow, policy::track_in_use> pool({.max_capacity = 100'000});
+  walked_pool pool({.max_capacity = 100'000});
   std::atomic<bool> done{false};
   std::atomic<bool> looks{false};
   std::vector<marked_item*> all;

@@ -12,6 +12,7 @@
 #include "support/drain.hpp"
 #include "support/misuse_log.hpp"
 #include "support/pool_kinds.hpp"
+#include "support/pools.hpp"
 #include "support/sanitizers.hpp"
 #include "support/scripted_hooks.hpp"
 
@@ -22,15 +23,15 @@ using test::refused;
 using test::scripted_hooks;
 using test::tracked;
 
-template <class Kind>
-class KeepConstructedExceptions : public test::kept_test {
+class KeepConstructedExceptions : public test::kept_test,
+                                  public ::testing::WithParamInterface<test::pool_kind> {
  protected:
-  using pool_type = typename Kind::template pool<tracked, policy::keep_constructed<scripted_hooks>>;
+  using pool_type = test::keeping_pool<tracked, scripted_hooks>;
 };
-TYPED_TEST_SUITE(KeepConstructedExceptions, test::pool_kinds, test::pool_kind_names);
+INSTANTIATE_TEST_SUITE_P(Kinds, KeepConstructedExceptions, test::pool_kinds, test::pool_kind_name);
 
-TYPED_TEST(KeepConstructedExceptions, SlotWhoseCreateThrowsIsFreeAndHoldsNothing) {
-  typename TestFixture::pool_type pool(2);
+TEST_P(KeepConstructedExceptions, SlotWhoseCreateThrowsIsFreeAndHoldsNothing) {
+  pool_type pool(2);
   for (int round = 0; round < 10; ++round) {
     tracked::counts().refuse_at = 1;
     EXPECT_THROW((void)pool.acquire(), refused);
@@ -39,8 +40,8 @@ TYPED_TEST(KeepConstructedExceptions, SlotWhoseCreateThrowsIsFreeAndHoldsNothing
   EXPECT_EQ(test::count_acquirable(pool), 2U);
 }
 
-TYPED_TEST(KeepConstructedExceptions, ObjectWhoseActivateThrowsIsDestroyed) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(KeepConstructedExceptions, ObjectWhoseActivateThrowsIsDestroyed) {
+  pool_type pool(1);
   pool.acquire().reset();
   this->script().throw_in_activate = 1;
   EXPECT_THROW((void)pool.try_acquire(), refused);
@@ -50,24 +51,24 @@ TYPED_TEST(KeepConstructedExceptions, ObjectWhoseActivateThrowsIsDestroyed) {
   EXPECT_TRUE(pool.try_acquire());
 }
 
-TYPED_TEST(KeepConstructedExceptions, ActivateOfANewObjectMayThrow) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(KeepConstructedExceptions, ActivateOfANewObjectMayThrow) {
+  pool_type pool(1);
   this->script().throw_in_activate = 1;
   EXPECT_THROW((void)pool.try_acquire_ptr(1), refused);
   EXPECT_EQ(this->script().log, "cax");
 }
 
-TYPED_TEST(KeepConstructedExceptions, DeactivateThatThrowsRefusesTheObject) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(KeepConstructedExceptions, DeactivateThatThrowsRefusesTheObject) {
+  pool_type pool(1);
   this->script().throw_in_deactivate = 1;
   pool.acquire().reset();
   EXPECT_EQ(this->script().log, "cadx");
   EXPECT_TRUE(pool.try_acquire());
 }
 
-TYPED_TEST(KeepConstructedExceptions, BulkAcquireLosesNothingAtAnyPosition) {
+TEST_P(KeepConstructedExceptions, BulkAcquireLosesNothingAtAnyPosition) {
   for (int position = 1; position <= 6; ++position) {
-    typename TestFixture::pool_type pool(6);
+    pool_type pool(6);
     std::array<tracked*, 6> out{};
     this->script().throw_in_activate = position;
     EXPECT_THROW((void)pool.try_acquire_n(out), refused);
@@ -77,12 +78,11 @@ TYPED_TEST(KeepConstructedExceptions, BulkAcquireLosesNothingAtAnyPosition) {
   }
 }
 
-TYPED_TEST(KeepConstructedExceptions, EagerCreationThatThrowsLeavesNothingBehind) {
+TEST_P(KeepConstructedExceptions, EagerCreationThatThrowsLeavesNothingBehind) {
   for (const int position : {1, 2, 57, 100}) {
     tracked::counts() = {};
     tracked::counts().refuse_at = position;
-    EXPECT_THROW(typename TestFixture::pool_type({.capacity = 100, .creation = creation::eager}),
-                 refused);
+    EXPECT_THROW(pool_type({.capacity = 100, .creation = creation::eager}), refused);
     EXPECT_EQ(tracked::counts().constructed, position - 1);
     EXPECT_EQ(tracked::counts().live(), 0);
   }
@@ -107,12 +107,11 @@ struct throwing_creation {
 };
 
 template <class Hooks, class... Args>
-constexpr bool acquires_nothrow =
-    noexcept(std::declval<object_pool<int, policy::keep_constructed<Hooks>>&>().try_acquire_ptr(
-        std::declval<Args>()...));
+constexpr bool acquires_nothrow = noexcept(
+    std::declval<test::kept_pool_of<int, Hooks>&>().try_acquire_ptr(std::declval<Args>()...));
 
 TEST(KeepConstructedTypes, TryAcquirePtrIsNoexceptWhereTheHooksAre) {
-  EXPECT_TRUE(acquires_nothrow<no_hooks>);
+  EXPECT_TRUE(acquires_nothrow<keep>);
   EXPECT_TRUE((acquires_nothrow<quiet_hooks, int>));
   EXPECT_FALSE((acquires_nothrow<quiet_hooks, long>));
   EXPECT_FALSE(acquires_nothrow<throwing_creation>);
@@ -120,9 +119,16 @@ TEST(KeepConstructedTypes, TryAcquirePtrIsNoexceptWhereTheHooksAre) {
 
 using test::misuse_log;
 
+template <class T, class Hooks>
+struct checked_kept_traits : checked_traits<T> {
+  using hooks = Hooks;
+};
+template <class T, class Hooks>
+using checked_pool = object_pool<T, checked_kept_traits<T, Hooks>>;
+
 class CheckedKeptObjects : public test::kept_test {
  protected:
-  using pool_type = object_pool<tracked, policy::checked, policy::keep_constructed<scripted_hooks>>;
+  using pool_type = checked_pool<tracked, scripted_hooks>;
 };
 
 TEST_F(CheckedKeptObjects, SecondReleaseIsRefusedBeforeAnyHook) {
@@ -165,7 +171,7 @@ struct hooks_of_sprawling {
 
 TEST_F(CheckedKeptObjects, EagerCreationReportsAnObjectThatWritesBehindItsEnd) {
   const misuse_log log;
-  const object_pool<sprawling, policy::checked, policy::keep_constructed<hooks_of_sprawling>> pool(
+  const checked_pool<sprawling, hooks_of_sprawling> pool(
       {.capacity = 4, .creation = creation::eager});
   EXPECT_EQ(log.kinds(), (std::vector{misuse_kind::write_after_release}));
 }

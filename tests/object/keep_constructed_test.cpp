@@ -10,6 +10,7 @@
 #include "support/crew.hpp"
 #include "support/drain.hpp"
 #include "support/pool_kinds.hpp"
+#include "support/pools.hpp"
 #include "support/scripted_hooks.hpp"
 
 namespace lido {
@@ -18,12 +19,12 @@ namespace {
 using test::scripted_hooks;
 using test::tracked;
 
-template <class Kind>
-class KeepConstructed : public test::kept_test {
+class KeepConstructed : public test::kept_test,
+                        public ::testing::WithParamInterface<test::pool_kind> {
  protected:
-  using pool_type = typename Kind::template pool<tracked, policy::keep_constructed<scripted_hooks>>;
+  using pool_type = test::keeping_pool<tracked, scripted_hooks>;
 };
-TYPED_TEST_SUITE(KeepConstructed, test::pool_kinds, test::pool_kind_names);
+INSTANTIATE_TEST_SUITE_P(Kinds, KeepConstructed, test::pool_kinds, test::pool_kind_name);
 
 /// Nobody but its hooks can make one.
 class secretive {
@@ -40,20 +41,20 @@ struct secretive_hooks {
 };
 
 TEST(KeepConstructedTypes, HooksMayBeTheOnlyOnesWhoCanMakeAnObject) {
-  object_pool<secretive, policy::keep_constructed<secretive_hooks>> pool(2);
+  test::kept_pool_of<secretive, secretive_hooks> pool(2);
   EXPECT_EQ(pool.acquire()->value(), 5);
 }
 
-TYPED_TEST(KeepConstructed, ReleasedObjectComesBack) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(KeepConstructed, ReleasedObjectComesBack) {
+  pool_type pool(1);
   pool.acquire().reset();
   pool.acquire().reset();
   EXPECT_EQ(tracked::counts().constructed, 1);
 }
 
-TYPED_TEST(KeepConstructed, HooksAreCalledInOrder) {
+TEST_P(KeepConstructed, HooksAreCalledInOrder) {
   {
-    typename TestFixture::pool_type pool(1);
+    pool_type pool(1);
     pool.acquire().reset();
     pool.acquire().reset();
     EXPECT_EQ(this->script().log, "cadad");
@@ -61,8 +62,8 @@ TYPED_TEST(KeepConstructed, HooksAreCalledInOrder) {
   EXPECT_EQ(this->script().log, "cadadx");
 }
 
-TYPED_TEST(KeepConstructed, ArgumentsOfAnAcquireGoToActivate) {
-  typename TestFixture::pool_type pool(4);
+TEST_P(KeepConstructed, ArgumentsOfAnAcquireGoToActivate) {
+  pool_type pool(4);
   (void)pool.acquire(3);
   EXPECT_EQ(this->script().last_argument, 3);
   (void)pool.try_acquire(4);
@@ -71,33 +72,33 @@ TYPED_TEST(KeepConstructed, ArgumentsOfAnAcquireGoToActivate) {
   EXPECT_EQ(this->script().last_argument, 5);
 }
 
-TYPED_TEST(KeepConstructed, LazyPoolCreatesWhatIsAskedFor) {
-  typename TestFixture::pool_type pool(100);
+TEST_P(KeepConstructed, LazyPoolCreatesWhatIsAskedFor) {
+  pool_type pool(100);
   EXPECT_EQ(tracked::counts().constructed, 0);
   const auto one = pool.acquire();
   const auto two = pool.acquire();
   EXPECT_EQ(tracked::counts().constructed, 2);
 }
 
-TYPED_TEST(KeepConstructed, EagerPoolCreatesAllAndNothingLater) {
-  typename TestFixture::pool_type pool({.capacity = 100, .creation = creation::eager});
+TEST_P(KeepConstructed, EagerPoolCreatesAllAndNothingLater) {
+  pool_type pool({.capacity = 100, .creation = creation::eager});
   EXPECT_EQ(pool.stats().created, 100U);
   EXPECT_EQ(test::count_acquirable(pool), 100U);
   EXPECT_EQ(tracked::counts().constructed, 100);
 }
 
-TYPED_TEST(KeepConstructed, EndOfThePoolDestroysEveryObjectOnce) {
+TEST_P(KeepConstructed, EndOfThePoolDestroysEveryObjectOnce) {
   {
-    typename TestFixture::pool_type pool(1000);
+    pool_type pool(1000);
     EXPECT_EQ(test::count_acquirable(pool), 1000U);
     EXPECT_EQ(tracked::counts().destroyed, 0);
   }
   EXPECT_EQ(tracked::counts().destroyed, 1000);
 }
 
-TYPED_TEST(KeepConstructed, EndOfThePoolFindsObjectsInTheCachesOfOthers) {
+TEST_P(KeepConstructed, EndOfThePoolFindsObjectsInTheCachesOfOthers) {
   {
-    typename TestFixture::pool_type pool(1000);
+    pool_type pool(1000);
     test::run_in_new_thread([&] { test::fill_own_cache(pool, 300); });
     const test::parked_crew crew(1, [&](unsigned /*index*/) { test::fill_own_cache(pool, 400); });
     EXPECT_EQ(pool.stats().created, static_cast<unsigned>(tracked::counts().live()));
@@ -105,8 +106,8 @@ TYPED_TEST(KeepConstructed, EndOfThePoolFindsObjectsInTheCachesOfOthers) {
   EXPECT_EQ(tracked::counts().live(), 0);
 }
 
-TYPED_TEST(KeepConstructed, NumbersTellWhatIsAvailableInUseAndCreated) {
-  typename TestFixture::pool_type pool(10);
+TEST_P(KeepConstructed, NumbersTellWhatIsAvailableInUseAndCreated) {
+  pool_type pool(10);
   const auto one = pool.acquire();
   auto two = pool.acquire();
   two.reset();
@@ -116,8 +117,8 @@ TYPED_TEST(KeepConstructed, NumbersTellWhatIsAvailableInUseAndCreated) {
   EXPECT_EQ(stats.created, 2U);
 }
 
-TYPED_TEST(KeepConstructed, RefusedObjectIsDestroyedAndMadeAnew) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(KeepConstructed, RefusedObjectIsDestroyedAndMadeAnew) {
+  pool_type pool(1);
   this->script().refuse = true;
   pool.acquire().reset();
   EXPECT_EQ(this->script().log, "cadx");
@@ -128,8 +129,8 @@ TYPED_TEST(KeepConstructed, RefusedObjectIsDestroyedAndMadeAnew) {
   EXPECT_EQ(this->script().log, "cadxcad");
 }
 
-TYPED_TEST(KeepConstructed, BulkCallsActivateAndDeactivateEach) {
-  typename TestFixture::pool_type pool(3);
+TEST_P(KeepConstructed, BulkCallsActivateAndDeactivateEach) {
+  pool_type pool(3);
   std::array<tracked*, 4> out{};
   ASSERT_EQ(pool.try_acquire_n(out), 3U);
   EXPECT_EQ(this->script().log, "cacaca");
@@ -137,8 +138,8 @@ TYPED_TEST(KeepConstructed, BulkCallsActivateAndDeactivateEach) {
   EXPECT_EQ(this->script().log, "cacacaddd");
 }
 
-TYPED_TEST(KeepConstructed, DetachedObjectIsKeptWhenItIsReleased) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(KeepConstructed, DetachedObjectIsKeptWhenItIsReleased) {
+  pool_type pool(1);
   pool.release(pool.acquire().detach());
   EXPECT_EQ(this->script().log, "cad");
 }
@@ -149,7 +150,7 @@ struct diary {
 };
 
 TEST(KeepConstructedDefaults, ObjectsAreValueInitialisedAndKeptAsTheyAre) {
-  object_pool<diary, policy::keep_constructed<>> pool(1);
+  test::kept_pool_of<diary> pool(1);
   EXPECT_EQ(pool.acquire()->text, "new");
   pool.acquire()->text = "used";
   EXPECT_EQ(pool.acquire()->text, "used");
@@ -159,7 +160,7 @@ TEST(KeepConstructedDefaults, ObjectsAreValueInitialisedAndKeptAsTheyAre) {
 TEST(KeepConstructedDefaults, EachObjectIsConstructedOnceAndDestroyedWithThePool) {
   tracked::counts() = {};
   {
-    object_pool<tracked, policy::keep_constructed<>> pool(2);
+    test::kept_pool_of<tracked> pool(2);
     for (int round = 0; round < 3; ++round) {
       const auto one = pool.acquire();
       const auto two = pool.acquire();
@@ -171,7 +172,7 @@ TEST(KeepConstructedDefaults, EachObjectIsConstructedOnceAndDestroyedWithThePool
 }
 
 TEST(KeepConstructedDefaults, TrivialObjectsStartFromZero) {
-  object_pool<std::array<int, 16>, policy::keep_constructed<>, policy::no_cache> pool(8);
+  test::kept_pool_of<std::array<int, 16>> pool({.capacity = 8, .caches = cache_kind::none});
   std::array<std::array<int, 16>*, 8> all{};
   ASSERT_EQ(pool.try_acquire_n(all), 8U);
   for (const auto* const object : all) {
@@ -194,8 +195,7 @@ struct labelling {
 
 TEST(KeepConstructedHooks, ArePassedToThePool) {
   const auto made = std::make_shared<int>(0);
-  object_pool<label, policy::keep_constructed<labelling>> pool({.capacity = 2},
-                                                               labelling{"n", made});
+  test::kept_pool_of<label, labelling> pool({.capacity = 2}, labelling{"n", made});
   const auto first = pool.acquire();
   const auto second = pool.acquire();
   EXPECT_EQ(first->text, "n0");
@@ -204,7 +204,7 @@ TEST(KeepConstructedHooks, ArePassedToThePool) {
 
 TEST(KeepConstructedHooks, LiveAsLongAsThePool) {
   const auto made = std::make_shared<int>(0);
-  std::optional<object_pool<label, policy::keep_constructed<labelling>>> pool;
+  std::optional<test::kept_pool_of<label, labelling>> pool;
   pool.emplace(object_pool_options{.capacity = 2}, labelling{"n", made});
   EXPECT_EQ(made.use_count(), 2);
   pool.reset();
@@ -217,7 +217,7 @@ struct clearing {
 };
 
 TEST(KeepConstructedHooks, DeactivateMayReturnNothing) {
-  object_pool<diary, policy::keep_constructed<clearing>> pool(1);
+  test::kept_pool_of<diary, clearing> pool(1);
   pool.acquire().reset();
   EXPECT_EQ(pool.acquire()->text, "");
   EXPECT_EQ(pool.stats().created, 1U);
@@ -228,9 +228,9 @@ struct link;
 struct unlinking {
   static void deactivate(link& object) noexcept;
 };
-using link_pool = object_pool<link, policy::keep_constructed<unlinking>>;
+using link_pool = test::kept_pool_of<link, unlinking>;
 struct link {
-  lease<link, link_pool> next;
+  lease<link, test::kept_traits<link, unlinking>> next;
 };
 void unlinking::deactivate(link& object) noexcept {
   object.next.reset();
@@ -257,7 +257,7 @@ struct static_creation {
 };
 
 TEST(KeepConstructedHooks, CreateMayBeStaticAndReturnWhatCannotMove) {
-  object_pool<fixed_in_place, policy::keep_constructed<static_creation>> pool(2);
+  test::kept_pool_of<fixed_in_place, static_creation> pool(2);
   EXPECT_EQ(pool.acquire()->number, 3);
 }
 
@@ -265,7 +265,7 @@ class ObjectInUse : public test::kept_test {};
 
 TEST_F(ObjectInUse, AtTheEndOfThePoolIsLeftAlone) {
   {
-    object_pool<tracked, policy::keep_constructed<scripted_hooks>> pool(4);
+    test::kept_pool_of<tracked, scripted_hooks> pool(4);
     (void)pool.acquire().detach();
     pool.acquire().reset();
   }
@@ -274,7 +274,7 @@ TEST_F(ObjectInUse, AtTheEndOfThePoolIsLeftAlone) {
 }
 
 TEST(ConstructEachTime, CreatedObjectsAreThoseInUse) {
-  object_pool<int, policy::construct_each_time> pool(4);
+  object_pool<int> pool(4);
   const auto one = pool.acquire(1);
   EXPECT_EQ(pool.stats().created, 1U);
 }

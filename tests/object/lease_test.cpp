@@ -152,5 +152,35 @@ TEST_F(Lease, IsMoveOnly) {
   EXPECT_TRUE(std::is_nothrow_move_assignable_v<lease<tracked>>);
 }
 
+/// A list whose nodes own their successors.
+struct node {
+  explicit node(int number) : value(number) {}
+  int value;
+  lease<node> next;
+};
+
+TEST(LeaseType, MayBeAMemberOfWhatItOwns) {
+  object_pool<node> pool(3);
+  {
+    auto head = pool.acquire(1);
+    head->next = pool.acquire(2);
+    head->next->next = pool.acquire(3);
+    EXPECT_EQ(head->next->next->value, 3);
+  }
+  EXPECT_EQ(pool.stats().in_use, 0U);
+}
+
+TEST(LeaseType, IsTheSameWhateverTheOptions) {
+  object_pool<int> failing(1);
+  object_pool<int> waiting({.capacity = 1, .when_full = when_full::wait});
+  object_pool<int> growing({.max_capacity = 10, .when_full = when_full::grow});
+  lease<int> held = failing.acquire(1);
+  held = waiting.acquire(2);
+  held = growing.acquire(3);
+  EXPECT_EQ(*held, 3);
+  EXPECT_TRUE(failing.try_acquire());
+  EXPECT_TRUE(waiting.try_acquire());
+}
+
 }  // namespace
 }  // namespace lido

@@ -13,6 +13,7 @@
 #include "support/drain.hpp"
 #include "support/forbidden_pages.hpp"
 #include "support/pool_kinds.hpp"
+#include "support/pools.hpp"
 #include "support/sanitizers.hpp"
 
 #if LIDO_TEST_ASAN
@@ -26,18 +27,17 @@ namespace {
 using test::forbidden_pages;
 using test::page;
 
-template <class Kind>
-class ObjectMemory : public ::testing::Test {
+class ObjectMemory : public ::testing::Test, public ::testing::WithParamInterface<test::pool_kind> {
  protected:
-  using pool_type = typename Kind::template pool<page>;
+  using pool_type = test::kind_pool<page>;
 };
-TYPED_TEST_SUITE(ObjectMemory, test::unchecked_pool_kinds, test::pool_kind_names);
+INSTANTIATE_TEST_SUITE_P(Kinds, ObjectMemory, test::pool_kinds, test::pool_kind_name);
 
 // Links, caches and statistics lie elsewhere. What has a page to itself cannot be looked at without
 // the end of the program.
-TYPED_TEST(ObjectMemory, NothingReadsOrWritesAFreeObject) {
+TEST_P(ObjectMemory, NothingReadsOrWritesAFreeObject) {
   constexpr std::size_t capacity = 600;
-  typename TestFixture::pool_type pool(capacity);
+  pool_type pool(capacity);
   std::vector<page*> all(capacity);
   std::generate(all.begin(), all.end(), [&] { return pool.try_acquire_ptr(default_init); });
   ASSERT_EQ(test::count_distinct(all), capacity);
@@ -56,10 +56,10 @@ TYPED_TEST(ObjectMemory, NothingReadsOrWritesAFreeObject) {
 }
 
 template <class Pool>
-double bytes_a_slot(std::size_t slots) {
-  // That of one slot is what does not depend on their number: the table of caches.
-  const Pool small(1);
-  const Pool large(slots);
+double bytes_a_slot(std::size_t slots, cache_kind caches = cache_kind::revocable) {
+  // That of one slot is what does not depend on their number.
+  const Pool small({.capacity = 1, .caches = caches});
+  const Pool large({.capacity = slots, .caches = caches});
   const std::size_t more = large.stats().bookkeeping_bytes - small.stats().bookkeeping_bytes;
   return static_cast<double>(more) / static_cast<double>(slots - 1);
 }
@@ -68,20 +68,24 @@ double bytes_a_slot(std::size_t slots) {
 TEST(ObjectMemoryBeside, BookkeepingOfALargePoolTakesAtMostEightBytesASlot) {
   constexpr std::size_t slots = 1'000'000;
   EXPECT_LE(bytes_a_slot<object_pool<int>>(slots), 8.0);
-  EXPECT_LE((bytes_a_slot<object_pool<int, policy::locked_cache>>(slots)), 8.0);
-  EXPECT_LE((bytes_a_slot<object_pool<int, policy::no_cache>>(slots)), 8.0);
+  EXPECT_LE(bytes_a_slot<object_pool<int>>(slots, cache_kind::locked), 8.0);
+  EXPECT_LE(bytes_a_slot<object_pool<int>>(slots, cache_kind::none), 8.0);
   EXPECT_GE(bytes_a_slot<object_pool<int>>(slots), 4.0);
 }
 
-// What a policy notes of each slot counts, too.
-TEST(ObjectMemoryBeside, BookkeepingOfPoliciesTakesOneByteASlotAndPolicy) {
+template <class T>
+struct tracked_kept_traits : pool_traits<T> {
+  using hooks = keep;
+  static constexpr bool track_in_use = true;
+};
+
+// What is noted of each slot counts, too.
+TEST(ObjectMemoryBeside, UseAndContentTakeOneByteASlotTogether) {
   constexpr std::size_t slots = 1'000'000;
   const double bare = bytes_a_slot<object_pool<int>>(slots);
-  const double one = bytes_a_slot<object_pool<int, policy::track_in_use>>(slots);
-  const double two =
-      bytes_a_slot<object_pool<int, policy::track_in_use, policy::keep_constructed<>>>(slots);
-  EXPECT_NEAR(one - bare, 1.0, 0.01);
-  EXPECT_NEAR(two - bare, 2.0, 0.01);
+  EXPECT_NEAR((bytes_a_slot<object_pool<int, test::tracking_traits<int>>>(slots)) - bare, 1.0,
+              0.01);
+  EXPECT_NEAR((bytes_a_slot<object_pool<int, tracked_kept_traits<int>>>(slots)) - bare, 1.0, 0.01);
 }
 
 #if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN && __GLIBC_PREREQ(2, 33)  // whose own allocators do not tell
@@ -92,12 +96,13 @@ std::size_t bytes_from_the_system() {
 
 // All that it asks the system for, the first cells of 128 caches among it, which take no memory
 // until they are used.
-template <class T, class... Policies>
-void expect_total_is_taken(std::size_t bytes_a_slot) {
+template <class T, class Traits = pool_traits<T>>
+void expect_total_is_taken(std::size_t bytes_a_slot, object_pool_options options = {}) {
   constexpr std::size_t slots = 1'000'000;
   constexpr std::size_t table_and_ends_of_pages = 192 * 1024;
   const std::size_t before = bytes_from_the_system();
-  const auto pool = std::make_unique<object_pool<T, Policies...>>(slots);
+  options.capacity = slots;
+  const auto pool = std::make_unique<object_pool<T, Traits>>(options);
   const std::size_t taken = bytes_from_the_system() - before;
   EXPECT_LE(taken, slots * bytes_a_slot + table_and_ends_of_pages);
   EXPECT_GE(taken, pool->stats().total_bytes);
@@ -110,17 +115,17 @@ TEST(ObjectMemoryBeside, ALargePoolTakesItsObjectsAndEightBytesASlot) {
   using object = std::array<int, 3>;
   constexpr std::size_t bare = sizeof(object) + 8;
   expect_total_is_taken<object>(bare);
-  expect_total_is_taken<object, policy::locked_cache>(bare);
-  expect_total_is_taken<object, policy::no_cache>(bare);
-  expect_total_is_taken<object, policy::block>(bare);
-  expect_total_is_taken<object, policy::track_in_use, policy::keep_constructed<>>(bare + 2);
-  expect_total_is_taken<object, policy::checked>(bare + sizeof(detail::slot_record));
+  expect_total_is_taken<object>(bare, {.caches = cache_kind::locked});
+  expect_total_is_taken<object>(bare, {.caches = cache_kind::none});
+  expect_total_is_taken<object>(bare, {.when_full = when_full::wait});
+  expect_total_is_taken<object, tracked_kept_traits<object>>(bare + 1);
+  expect_total_is_taken<object, checked_traits<object>>(bare + sizeof(detail::slot_record));
 }
 #endif
 
 #if LIDO_TEST_ASAN
 TEST(ObjectMemoryWatched, WhatASegmentGaveBackIsStillPoisoned) {
-  object_pool<std::array<long, 8>, policy::grow> pool({.max_capacity = 1000});
+  test::growing_pool<std::array<long, 8>> pool({.max_capacity = 1000});
   auto* const object = pool.try_acquire_ptr();
   ASSERT_NE(object, nullptr);
   pool.release(object);
@@ -134,7 +139,7 @@ TEST(ObjectMemoryWatched, WhatAnObjectInASegmentOwnsIsNoLeak) {
   if (__lsan_do_recoverable_leak_check() != 0) {
     GTEST_SKIP() << "another test has left a pool with Boost's list, which hides its nodes";
   }
-  object_pool<std::unique_ptr<int>, policy::grow> pool({.max_capacity = 1000});
+  test::growing_pool<std::unique_ptr<int>> pool({.max_capacity = 1000});
   concurrent_slot_map<std::unique_ptr<int>> map(100);
   auto* const object = pool.try_acquire_ptr(std::make_unique<int>(1));
   (void)map.emplace(std::make_unique<int>(2));

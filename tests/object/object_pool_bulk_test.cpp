@@ -16,19 +16,19 @@ namespace {
 using test::refused;
 using test::tracked;
 
-template <class Kind>
-class ObjectPoolBulk : public test::tracked_test {
+class ObjectPoolBulk : public test::tracked_test,
+                       public ::testing::WithParamInterface<test::pool_kind> {
  protected:
-  using pool_type = typename Kind::template pool<tracked>;
-  using tracking_pool = typename Kind::template pool<tracked, policy::track_in_use>;
+  using pool_type = test::kind_pool<tracked>;
+  using tracking_pool = test::kind_pool<tracked, test::tracking_traits<tracked>>;
 };
-TYPED_TEST_SUITE(ObjectPoolBulk, test::pool_kinds, test::pool_kind_names);
+INSTANTIATE_TEST_SUITE_P(Kinds, ObjectPoolBulk, test::pool_kinds, test::pool_kind_name);
 
 constexpr std::array<std::size_t, 10> bulk_sizes{1, 2, 31, 32, 33, 64, 255, 256, 257, 700};
 
-TYPED_TEST(ObjectPoolBulk, AcquireFillsTheWholeSpan) {
+TEST_P(ObjectPoolBulk, AcquireFillsTheWholeSpan) {
   for (const std::size_t size : bulk_sizes) {
-    typename TestFixture::pool_type pool(1000);
+    pool_type pool(1000);
     std::vector<tracked*> out(size);
     EXPECT_EQ(pool.try_acquire_n(out), size);
     EXPECT_EQ(test::count_distinct(out), size);
@@ -38,8 +38,8 @@ TYPED_TEST(ObjectPoolBulk, AcquireFillsTheWholeSpan) {
   }
 }
 
-TYPED_TEST(ObjectPoolBulk, ReleaseReturnsEverySlot) {
-  typename TestFixture::pool_type pool(1000);
+TEST_P(ObjectPoolBulk, ReleaseReturnsEverySlot) {
+  pool_type pool(1000);
   for (const std::size_t size : bulk_sizes) {
     std::vector<tracked*> out(size);
     (void)pool.try_acquire_n(out);
@@ -49,14 +49,14 @@ TYPED_TEST(ObjectPoolBulk, ReleaseReturnsEverySlot) {
   }
 }
 
-TYPED_TEST(ObjectPoolBulk, AcquireIntoNothingTakesNothing) {
-  typename TestFixture::pool_type pool(10);
+TEST_P(ObjectPoolBulk, AcquireIntoNothingTakesNothing) {
+  pool_type pool(10);
   EXPECT_EQ(pool.try_acquire_n({}), 0U);
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
-TYPED_TEST(ObjectPoolBulk, ReleaseSkipsWhatAShortAcquireLeftEmpty) {
-  typename TestFixture::pool_type pool(300);
+TEST_P(ObjectPoolBulk, ReleaseSkipsWhatAShortAcquireLeftEmpty) {
+  pool_type pool(300);
   std::vector<tracked*> out(700);
   EXPECT_EQ(pool.try_acquire_n(out), 300U);
   pool.release_n(out);
@@ -64,16 +64,16 @@ TYPED_TEST(ObjectPoolBulk, ReleaseSkipsWhatAShortAcquireLeftEmpty) {
   EXPECT_EQ(test::count_acquirable(pool), 300U);
 }
 
-TYPED_TEST(ObjectPoolBulk, ReleaseOfNothingDoesNothing) {
-  typename TestFixture::pool_type pool(10);
+TEST_P(ObjectPoolBulk, ReleaseOfNothingDoesNothing) {
+  pool_type pool(10);
   pool.release_n({});
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
-TYPED_TEST(ObjectPoolBulk, AcquireStopsAtTheCapacity) {
+TEST_P(ObjectPoolBulk, AcquireStopsAtTheCapacity) {
   for (const std::size_t capacity :
        {std::size_t{1}, std::size_t{33}, std::size_t{100}, std::size_t{300}}) {
-    typename TestFixture::pool_type pool(capacity);
+    pool_type pool(capacity);
     std::vector<tracked*> out(400);
     EXPECT_EQ(pool.try_acquire_n(out), capacity);
     out.resize(capacity);
@@ -81,16 +81,16 @@ TYPED_TEST(ObjectPoolBulk, AcquireStopsAtTheCapacity) {
   }
 }
 
-TYPED_TEST(ObjectPoolBulk, AcquireFromAnExhaustedPoolTakesNothing) {
-  typename TestFixture::pool_type pool(10);
+TEST_P(ObjectPoolBulk, AcquireFromAnExhaustedPoolTakesNothing) {
+  pool_type pool(10);
   const auto all = test::drain(pool);
   std::array<tracked*, 4> out{};
   EXPECT_EQ(pool.try_acquire_n(out), 0U);
   pool.release_n(all);
 }
 
-TYPED_TEST(ObjectPoolBulk, SinglesAndBulkMix) {
-  typename TestFixture::pool_type pool(300);
+TEST_P(ObjectPoolBulk, SinglesAndBulkMix) {
+  pool_type pool(300);
   std::vector<tracked*> bulk(100);
   for (int round = 0; round < 20; ++round) {
     const auto single = pool.acquire();
@@ -103,8 +103,8 @@ TYPED_TEST(ObjectPoolBulk, SinglesAndBulkMix) {
   EXPECT_EQ(test::count_acquirable(pool), 300U);
 }
 
-TYPED_TEST(ObjectPoolBulk, ThrowingConstructorLosesNothingAtAnyPosition) {
-  typename TestFixture::pool_type pool(300);
+TEST_P(ObjectPoolBulk, ThrowingConstructorLosesNothingAtAnyPosition) {
+  pool_type pool(300);
   for (const int position : {1, 2, 3, 31, 32, 33, 100, 255, 256, 257, 258, 299, 300}) {
     std::vector<tracked*> out(300);
     tracked::counts() = {};
@@ -117,9 +117,9 @@ TYPED_TEST(ObjectPoolBulk, ThrowingConstructorLosesNothingAtAnyPosition) {
   }
 }
 
-TYPED_TEST(ObjectPoolBulk, ThrowingConstructorLosesNothingAtEveryPositionOfASmallPool) {
+TEST_P(ObjectPoolBulk, ThrowingConstructorLosesNothingAtEveryPositionOfASmallPool) {
   for (int position = 1; position <= 40; ++position) {
-    typename TestFixture::pool_type pool(40);
+    pool_type pool(40);
     std::vector<tracked*> out(40);
     tracked::counts().refuse_at = position;
     EXPECT_THROW((void)pool.try_acquire_n(out), refused);
@@ -127,8 +127,8 @@ TYPED_TEST(ObjectPoolBulk, ThrowingConstructorLosesNothingAtEveryPositionOfASmal
   }
 }
 
-TYPED_TEST(ObjectPoolBulk, BulkIsTrackedToo) {
-  typename TestFixture::tracking_pool pool(50);
+TEST_P(ObjectPoolBulk, BulkIsTrackedToo) {
+  tracking_pool pool(50);
   std::vector<tracked*> out(20);
   (void)pool.try_acquire_n(out);
   std::size_t visited = 0;
@@ -138,8 +138,8 @@ TYPED_TEST(ObjectPoolBulk, BulkIsTrackedToo) {
   pool.for_each_in_use([](const tracked& /*object*/) { FAIL() << "nothing is in use"; });
 }
 
-TYPED_TEST(ObjectPoolBulk, BulkThatThrewIsNotTracked) {
-  typename TestFixture::tracking_pool pool(50);
+TEST_P(ObjectPoolBulk, BulkThatThrewIsNotTracked) {
+  tracking_pool pool(50);
   std::vector<tracked*> out(20);
   tracked::counts().refuse_at = 10;
   EXPECT_THROW((void)pool.try_acquire_n(out), refused);

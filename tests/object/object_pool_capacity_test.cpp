@@ -20,16 +20,16 @@ constexpr std::array<std::size_t, 14> capacities{1,  2,  3,  7,  8,   9,    31,
                                                  32, 33, 63, 64, 100, 1000, 5000};
 
 /// N slots means that N can be out at once, wherever the free ones are.
-template <class Kind>
-class ObjectPoolCapacity : public ::testing::Test {
+class ObjectPoolCapacity : public ::testing::Test,
+                           public ::testing::WithParamInterface<test::pool_kind> {
  protected:
-  using pool_type = typename Kind::template pool<int>;
+  using pool_type = test::kind_pool<int>;
 };
-TYPED_TEST_SUITE(ObjectPoolCapacity, test::pool_kinds, test::pool_kind_names);
+INSTANTIATE_TEST_SUITE_P(Kinds, ObjectPoolCapacity, test::pool_kinds, test::pool_kind_name);
 
-TYPED_TEST(ObjectPoolCapacity, NewPoolHandsOutEverySlot) {
+TEST_P(ObjectPoolCapacity, NewPoolHandsOutEverySlot) {
   for (const std::size_t capacity : capacities) {
-    typename TestFixture::pool_type pool(capacity);
+    pool_type pool(capacity);
     const auto all = test::drain(pool);
     EXPECT_EQ(test::count_distinct(all), capacity);
     EXPECT_EQ(pool.stats().in_use, capacity);
@@ -37,27 +37,27 @@ TYPED_TEST(ObjectPoolCapacity, NewPoolHandsOutEverySlot) {
   }
 }
 
-TYPED_TEST(ObjectPoolCapacity, PoolInUseHandsOutEverySlotAgainAndAgain) {
+TEST_P(ObjectPoolCapacity, PoolInUseHandsOutEverySlotAgainAndAgain) {
   for (const std::size_t capacity : capacities) {
-    typename TestFixture::pool_type pool(capacity);
+    pool_type pool(capacity);
     for (int round = 0; round < 5; ++round) {
       EXPECT_EQ(test::count_acquirable(pool), capacity) << "round " << round;
     }
   }
 }
 
-TYPED_TEST(ObjectPoolCapacity, SlotsInTheCacheOfAParkedThreadAreFound) {
+TEST_P(ObjectPoolCapacity, SlotsInTheCacheOfAParkedThreadAreFound) {
   for (const std::size_t capacity : capacities) {
-    typename TestFixture::pool_type pool(capacity);
+    pool_type pool(capacity);
     const test::parked_crew crew(1,
                                  [&](unsigned /*index*/) { test::fill_own_cache(pool, capacity); });
     EXPECT_EQ(test::count_acquirable(pool), capacity);
   }
 }
 
-TYPED_TEST(ObjectPoolCapacity, SlotsInTheCachesOfManyParkedThreadsAreFound) {
+TEST_P(ObjectPoolCapacity, SlotsInTheCachesOfManyParkedThreadsAreFound) {
   for (const std::size_t capacity : capacities) {
-    typename TestFixture::pool_type pool(capacity);
+    pool_type pool(capacity);
     const test::parked_crew crew(32, [&](unsigned /*index*/) { test::fill_own_cache(pool, 20); });
     const auto all = test::drain(pool);
     EXPECT_EQ(all.size(), capacity);
@@ -66,10 +66,10 @@ TYPED_TEST(ObjectPoolCapacity, SlotsInTheCachesOfManyParkedThreadsAreFound) {
   }
 }
 
-TYPED_TEST(ObjectPoolCapacity, ThirtyTwoParkedThreadsWithFullCachesStrandNothing) {
+TEST_P(ObjectPoolCapacity, ThirtyTwoParkedThreadsWithFullCachesStrandNothing) {
   constexpr std::size_t capacity = 4096;
   constexpr unsigned threads = 32;
-  typename TestFixture::pool_type pool(capacity);
+  pool_type pool(capacity);
   std::mutex turn;  // beside one another they would rob each other of what they are to hold
   const test::parked_crew crew(threads, [&](unsigned /*index*/) {
     const std::lock_guard mine(turn);
@@ -95,17 +95,17 @@ TYPED_TEST(ObjectPoolCapacity, ThirtyTwoParkedThreadsWithFullCachesStrandNothing
   test::release_all(pool, all);
 }
 
-TYPED_TEST(ObjectPoolCapacity, SlotsInTheCachesOfEndedThreadsAreFound) {
+TEST_P(ObjectPoolCapacity, SlotsInTheCachesOfEndedThreadsAreFound) {
   for (const std::size_t capacity : capacities) {
-    typename TestFixture::pool_type pool(capacity);
+    pool_type pool(capacity);
     test::run_crew(8, [&](unsigned /*index*/) { test::fill_own_cache(pool, 20); });
     EXPECT_EQ(pool.stats().cached, 0U);
     EXPECT_EQ(test::count_acquirable(pool), capacity);
   }
 }
 
-TYPED_TEST(ObjectPoolCapacity, BulkFindsSlotsInTheCachesOfParkedThreads) {
-  typename TestFixture::pool_type pool(1000);
+TEST_P(ObjectPoolCapacity, BulkFindsSlotsInTheCachesOfParkedThreads) {
+  pool_type pool(1000);
   const test::parked_crew crew(16, [&](unsigned /*index*/) { test::fill_own_cache(pool, 20); });
   std::vector<int*> out(1000);
   EXPECT_EQ(pool.try_acquire_n(out), 1000U);
@@ -113,8 +113,8 @@ TYPED_TEST(ObjectPoolCapacity, BulkFindsSlotsInTheCachesOfParkedThreads) {
   pool.release_n(out);
 }
 
-TYPED_TEST(ObjectPoolCapacity, StatsAddUpWhileThreadsAreParked) {
-  typename TestFixture::pool_type pool(1000);
+TEST_P(ObjectPoolCapacity, StatsAddUpWhileThreadsAreParked) {
+  pool_type pool(1000);
   const auto held = pool.acquire();
   const test::parked_crew crew(16, [&](unsigned /*index*/) { test::fill_own_cache(pool, 30); });
   const pool_stats stats = pool.stats();
@@ -122,9 +122,9 @@ TYPED_TEST(ObjectPoolCapacity, StatsAddUpWhileThreadsAreParked) {
   EXPECT_EQ(stats.in_use + stats.cached + stats.shared, 1000U);
 }
 
-TYPED_TEST(ObjectPoolCapacity, ThreadsRobbedWhileParkedGoOnAfterwards) {
+TEST_P(ObjectPoolCapacity, ThreadsRobbedWhileParkedGoOnAfterwards) {
   constexpr unsigned threads = 8;
-  typename TestFixture::pool_type pool(1000);
+  pool_type pool(1000);
   std::barrier phase(threads + 1);
   std::array<std::vector<int*>, threads> held;
   std::vector<int*> all;

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 
 #include "lido/object_pool.hpp"
@@ -8,20 +7,6 @@
 
 namespace lido {
 namespace {
-
-struct abort_when_exhausted {
-  [[noreturn]] static void on_exhausted(const exhaustion& what) {
-    std::fprintf(stderr, "%.*s: all %zu in use", static_cast<int>(what.pool_name.size()),
-                 what.pool_name.data(), what.capacity);
-    std::abort();
-  }
-};
-
-TEST(ObjectPoolDeathTest, ExhaustionPolicyMayEndTheProgram) {
-  object_pool<int, abort_when_exhausted> pool({.capacity = 1, .name = "jobs"});
-  const auto held = pool.acquire();
-  EXPECT_DEATH((void)pool.acquire(), "jobs: all 1 in use");
-}
 
 TEST(ObjectPoolDeathTest, ForkedChildFindsEveryFreeSlot) {
   object_pool<int> pool(64);

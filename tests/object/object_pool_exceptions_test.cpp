@@ -24,16 +24,16 @@ struct nested {
   lease<nested> inner;
 };
 
-template <class Kind>
-class ObjectPoolExceptions : public test::tracked_test {
+class ObjectPoolExceptions : public test::tracked_test,
+                             public ::testing::WithParamInterface<test::pool_kind> {
  protected:
-  using pool_type = typename Kind::template pool<tracked>;
-  using tracking_pool = typename Kind::template pool<tracked, policy::track_in_use>;
+  using pool_type = test::kind_pool<tracked>;
+  using tracking_pool = test::kind_pool<tracked, test::tracking_traits<tracked>>;
 };
-TYPED_TEST_SUITE(ObjectPoolExceptions, test::pool_kinds, test::pool_kind_names);
+INSTANTIATE_TEST_SUITE_P(Kinds, ObjectPoolExceptions, test::pool_kinds, test::pool_kind_name);
 
-TYPED_TEST(ObjectPoolExceptions, ThrowingConstructorLosesNoSlot) {
-  typename TestFixture::pool_type pool(8);
+TEST_P(ObjectPoolExceptions, ThrowingConstructorLosesNoSlot) {
+  pool_type pool(8);
   for (int round = 0; round < 100; ++round) {
     tracked::counts().refuse_at = 1;
     EXPECT_THROW((void)pool.acquire(), refused);
@@ -41,8 +41,8 @@ TYPED_TEST(ObjectPoolExceptions, ThrowingConstructorLosesNoSlot) {
   EXPECT_EQ(test::count_acquirable(pool), 8U);
 }
 
-TYPED_TEST(ObjectPoolExceptions, EachWayToAcquirePassesTheErrorOn) {
-  typename TestFixture::pool_type pool(8);
+TEST_P(ObjectPoolExceptions, EachWayToAcquirePassesTheErrorOn) {
+  pool_type pool(8);
   tracked::counts().refuse_at = 1;
   EXPECT_THROW((void)pool.try_acquire(), refused);
   tracked::counts().refuse_at = 1;
@@ -50,22 +50,22 @@ TYPED_TEST(ObjectPoolExceptions, EachWayToAcquirePassesTheErrorOn) {
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
-TYPED_TEST(ObjectPoolExceptions, ObjectThatWasNotBuiltIsNotDestroyed) {
-  typename TestFixture::pool_type pool(8);
+TEST_P(ObjectPoolExceptions, ObjectThatWasNotBuiltIsNotDestroyed) {
+  pool_type pool(8);
   tracked::counts().refuse_at = 1;
   EXPECT_THROW((void)pool.acquire(), refused);
   EXPECT_EQ(tracked::counts().destroyed, 0);
 }
 
-TYPED_TEST(ObjectPoolExceptions, ObjectThatWasNotBuiltIsNotInUse) {
-  typename TestFixture::tracking_pool pool(8);
+TEST_P(ObjectPoolExceptions, ObjectThatWasNotBuiltIsNotInUse) {
+  tracking_pool pool(8);
   tracked::counts().refuse_at = 1;
   EXPECT_THROW((void)pool.acquire(), refused);
   pool.for_each_in_use([](const tracked& /*object*/) { FAIL() << "nothing is in use"; });
 }
 
-TYPED_TEST(ObjectPoolExceptions, LastSlotSurvivesAThrowingConstructor) {
-  typename TestFixture::pool_type pool(3);
+TEST_P(ObjectPoolExceptions, LastSlotSurvivesAThrowingConstructor) {
+  pool_type pool(3);
   const auto first = pool.acquire();
   const auto second = pool.acquire();
   tracked::counts().refuse_at = 1;

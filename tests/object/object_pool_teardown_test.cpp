@@ -16,10 +16,10 @@ namespace lido {
 namespace {
 
 /// Threads and pools may end in either order.
-template <class Kind>
-class ObjectPoolTeardown : public ::testing::Test {
+class ObjectPoolTeardown : public ::testing::Test,
+                           public ::testing::WithParamInterface<test::pool_kind> {
  protected:
-  using pool_type = typename Kind::template pool<int>;
+  using pool_type = test::kind_pool<int>;
 
   /// Uses a pool from the destructors of a thread.
   struct late_user {
@@ -39,17 +39,17 @@ class ObjectPoolTeardown : public ::testing::Test {
     late->pool = nullptr;
   }
 };
-TYPED_TEST_SUITE(ObjectPoolTeardown, test::pool_kinds, test::pool_kind_names);
+INSTANTIATE_TEST_SUITE_P(Kinds, ObjectPoolTeardown, test::pool_kinds, test::pool_kind_name);
 
-TYPED_TEST(ObjectPoolTeardown, PoolMayEndBeforeItsThreads) {
-  auto pool = std::make_unique<typename TestFixture::pool_type>(100);
+TEST_P(ObjectPoolTeardown, PoolMayEndBeforeItsThreads) {
+  auto pool = std::make_unique<pool_type>(100);
   const test::parked_crew crew(8, [&](unsigned /*index*/) { test::fill_own_cache(*pool, 10); });
   pool.reset();
 }
 
-TYPED_TEST(ObjectPoolTeardown, ThreadsOfAnEndedPoolGoOnWithAnother) {
-  auto first = std::make_unique<typename TestFixture::pool_type>(100);
-  typename TestFixture::pool_type second(100);
+TEST_P(ObjectPoolTeardown, ThreadsOfAnEndedPoolGoOnWithAnother) {
+  auto first = std::make_unique<pool_type>(100);
+  pool_type second(100);
   std::latch used(1);
   std::latch gone(1);
   std::jthread user([&] {
@@ -66,9 +66,9 @@ TYPED_TEST(ObjectPoolTeardown, ThreadsOfAnEndedPoolGoOnWithAnother) {
   EXPECT_EQ(test::count_acquirable(second), 100U);
 }
 
-TYPED_TEST(ObjectPoolTeardown, PoolMayEndWhileItsThreadsEnd) {
+TEST_P(ObjectPoolTeardown, PoolMayEndWhileItsThreadsEnd) {
   for (int round = 0; round < 30; ++round) {
-    auto pool = std::make_unique<typename TestFixture::pool_type>(100);
+    auto pool = std::make_unique<pool_type>(100);
     std::latch used(4);
     std::vector<std::jthread> users;
     for (int i = 0; i < 4; ++i) {
@@ -82,8 +82,8 @@ TYPED_TEST(ObjectPoolTeardown, PoolMayEndWhileItsThreadsEnd) {
   }
 }
 
-TYPED_TEST(ObjectPoolTeardown, NewPoolsInThePlaceOfOldOnesStartEmpty) {
-  std::optional<typename TestFixture::pool_type> pool;
+TEST_P(ObjectPoolTeardown, NewPoolsInThePlaceOfOldOnesStartEmpty) {
+  std::optional<pool_type> pool;
   for (int round = 0; round < 50; ++round) {
     pool.emplace(40);
     EXPECT_EQ(pool->stats().cached, 0U);
@@ -91,23 +91,23 @@ TYPED_TEST(ObjectPoolTeardown, NewPoolsInThePlaceOfOldOnesStartEmpty) {
   }
 }
 
-TYPED_TEST(ObjectPoolTeardown, ThreadThatEndsReturnsItsSlots) {
-  typename TestFixture::pool_type pool(100);
+TEST_P(ObjectPoolTeardown, ThreadThatEndsReturnsItsSlots) {
+  pool_type pool(100);
   test::run_in_new_thread([&] { test::fill_own_cache(pool, 50); });
   EXPECT_EQ(pool.stats().shared, 100U);
   EXPECT_EQ(pool.stats().thefts, 0U);
 }
 
-TYPED_TEST(ObjectPoolTeardown, ManyThreadsOneAfterAnotherLoseNothing) {
-  typename TestFixture::pool_type pool(50);
+TEST_P(ObjectPoolTeardown, ManyThreadsOneAfterAnotherLoseNothing) {
+  pool_type pool(50);
   for (int thread = 0; thread < 300; ++thread) {
     test::run_in_new_thread([&] { test::fill_own_cache(pool, 10); });
   }
   EXPECT_EQ(test::count_acquirable(pool), 50U);
 }
 
-TYPED_TEST(ObjectPoolTeardown, ObjectsOfAnEndedThreadStayInUse) {
-  typename TestFixture::pool_type pool(10);
+TEST_P(ObjectPoolTeardown, ObjectsOfAnEndedThreadStayInUse) {
+  pool_type pool(10);
   int* object = nullptr;
   test::run_in_new_thread([&] { object = pool.try_acquire_ptr(5); });
   EXPECT_EQ(pool.stats().in_use, 1U);
@@ -115,21 +115,21 @@ TYPED_TEST(ObjectPoolTeardown, ObjectsOfAnEndedThreadStayInUse) {
   pool.release(object);
 }
 
-TYPED_TEST(ObjectPoolTeardown, LeaseInAThreadLocalVariableEndsWithItsThread) {
-  typename TestFixture::pool_type pool(10);
+TEST_P(ObjectPoolTeardown, LeaseInAThreadLocalVariableEndsWithItsThread) {
+  pool_type pool(10);
   test::run_in_new_thread([&] {
-    thread_local typename TestFixture::pool_type::lease_type held;
+    thread_local pool_type::lease_type held;
     held = pool.acquire(5);
   });
   EXPECT_EQ(pool.stats().in_use, 0U);
   EXPECT_EQ(test::count_acquirable(pool), 10U);
 }
 
-TYPED_TEST(ObjectPoolTeardown, DestructorOfAThreadLocalObjectMayUseAPool) {
-  typename TestFixture::pool_type pool(100);
+TEST_P(ObjectPoolTeardown, DestructorOfAThreadLocalObjectMayUseAPool) {
+  pool_type pool(100);
   std::size_t found = 0;
   test::run_in_new_thread([&] {
-    thread_local typename TestFixture::late_user user;
+    thread_local late_user user;
     test::fill_own_cache(pool, 50);
     user.found = &found;
     user.pool = &pool;
@@ -138,11 +138,11 @@ TYPED_TEST(ObjectPoolTeardown, DestructorOfAThreadLocalObjectMayUseAPool) {
   EXPECT_EQ(pool.stats().shared, 100U);
 }
 
-TYPED_TEST(ObjectPoolTeardown, FirstUseMayBeInTheDestructorOfAThreadLocalObject) {
-  typename TestFixture::pool_type pool(100);
+TEST_P(ObjectPoolTeardown, FirstUseMayBeInTheDestructorOfAThreadLocalObject) {
+  pool_type pool(100);
   std::size_t found = 0;
   test::run_in_new_thread([&] {
-    thread_local typename TestFixture::late_user user;
+    thread_local late_user user;
     user.found = &found;
     user.pool = &pool;
   });
@@ -150,12 +150,12 @@ TYPED_TEST(ObjectPoolTeardown, FirstUseMayBeInTheDestructorOfAThreadLocalObject)
   EXPECT_EQ(pool.stats().shared, 100U);
 }
 
-TYPED_TEST(ObjectPoolTeardown, ThreadWhoseNumberIsGoneStillUsesThePool) {
-  typename TestFixture::pool_type pool(100);
+TEST_P(ObjectPoolTeardown, ThreadWhoseNumberIsGoneStillUsesThePool) {
+  pool_type pool(100);
   std::size_t found = 0;
-  typename TestFixture::late_user user;
+  late_user user;
   pthread_key_t key{};
-  ASSERT_EQ(pthread_key_create(&key, &TestFixture::use_late), 0);
+  ASSERT_EQ(pthread_key_create(&key, &use_late), 0);
   test::run_in_new_thread([&] {
     test::fill_own_cache(pool, 50);
     user.found = &found;
@@ -167,16 +167,16 @@ TYPED_TEST(ObjectPoolTeardown, ThreadWhoseNumberIsGoneStillUsesThePool) {
   EXPECT_EQ(pool.stats().shared, 100U);
 }
 
-TYPED_TEST(ObjectPoolTeardown, StaticPoolOutlivesStaticLeases) {
-  static typename TestFixture::pool_type pool(10);
+TEST_P(ObjectPoolTeardown, StaticPoolOutlivesStaticLeases) {
+  static pool_type pool(10);
   static const auto held = pool.acquire(5);  // ends first, after main
   EXPECT_EQ(*held, 5);
 }
 
-TYPED_TEST(ObjectPoolTeardown, OneThreadUsesManyPools) {
-  std::vector<std::unique_ptr<typename TestFixture::pool_type>> pools;
+TEST_P(ObjectPoolTeardown, OneThreadUsesManyPools) {
+  std::vector<std::unique_ptr<pool_type>> pools;
   for (int i = 0; i < 20; ++i) {
-    pools.push_back(std::make_unique<typename TestFixture::pool_type>(64));
+    pools.push_back(std::make_unique<pool_type>(64));
   }
   test::run_in_new_thread([&] {
     for (const auto& pool : pools) {

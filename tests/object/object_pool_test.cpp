@@ -22,35 +22,35 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// The facts that hold for every kind of pool.
-template <class Kind>
-class ObjectPool : public test::tracked_test {
+class ObjectPool : public test::tracked_test,
+                   public ::testing::WithParamInterface<test::pool_kind> {
  protected:
-  using pool_type = typename Kind::template pool<tracked>;
-  using tracking_pool = typename Kind::template pool<int, policy::track_in_use>;
+  using pool_type = test::kind_pool<tracked>;
+  using tracking_pool = test::kind_pool<int, test::tracking_traits<int>>;
 };
-TYPED_TEST_SUITE(ObjectPool, test::pool_kinds, test::pool_kind_names);
+INSTANTIATE_TEST_SUITE_P(Kinds, ObjectPool, test::pool_kinds, test::pool_kind_name);
 
-TYPED_TEST(ObjectPool, AcquireConstructsFromItsArguments) {
-  typename TestFixture::pool_type pool(4);
+TEST_P(ObjectPool, AcquireConstructsFromItsArguments) {
+  pool_type pool(4);
   EXPECT_EQ(pool.acquire(5)->value(), 5);
 }
 
-TYPED_TEST(ObjectPool, ReleaseDestroysTheObject) {
-  typename TestFixture::pool_type pool(4);
+TEST_P(ObjectPool, ReleaseDestroysTheObject) {
+  pool_type pool(4);
   pool.release(pool.try_acquire_ptr(5));
   EXPECT_EQ(tracked::counts().constructed, 1);
   EXPECT_EQ(tracked::counts().destroyed, 1);
 }
 
-TYPED_TEST(ObjectPool, NothingIsConstructedBeforeItIsAcquired) {
-  const typename TestFixture::pool_type pool(4);
+TEST_P(ObjectPool, NothingIsConstructedBeforeItIsAcquired) {
+  const pool_type pool(4);
   EXPECT_EQ(tracked::counts().constructed, 0);
 }
 
 // A lease knows its pool, and is of the same type for all pools of a kind.
-TYPED_TEST(ObjectPool, ASecondPoolTakesWhatTheFirstHasNoRoomFor) {
-  typename TestFixture::pool_type first(1);
-  typename TestFixture::pool_type second(1);
+TEST_P(ObjectPool, ASecondPoolTakesWhatTheFirstHasNoRoomFor) {
+  pool_type first(1);
+  pool_type second(1);
   const auto held = first.try_acquire(1);
   {
     auto lease = first.try_acquire(2);
@@ -63,21 +63,21 @@ TYPED_TEST(ObjectPool, ASecondPoolTakesWhatTheFirstHasNoRoomFor) {
   EXPECT_FALSE(first.try_acquire(3));
 }
 
-TYPED_TEST(ObjectPool, ReleaseOfNullDoesNothing) {
-  typename TestFixture::pool_type pool(4);
+TEST_P(ObjectPool, ReleaseOfNullDoesNothing) {
+  pool_type pool(4);
   pool.release(nullptr);
   EXPECT_EQ(tracked::counts().destroyed, 0);
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
-TYPED_TEST(ObjectPool, AcquireWhenExhaustedThrows) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(ObjectPool, AcquireWhenExhaustedThrows) {
+  pool_type pool(1);
   const auto held = pool.acquire();
   EXPECT_THROW((void)pool.acquire(), pool_exhausted);
 }
 
-TYPED_TEST(ObjectPool, ExhaustedErrorNamesPoolCapacityAndUse) {
-  typename TestFixture::pool_type pool({.capacity = 2, .name = "jobs"});
+TEST_P(ObjectPool, ExhaustedErrorNamesPoolCapacityAndUse) {
+  pool_type pool({.capacity = 2, .name = "jobs"});
   const auto first = pool.acquire();
   const auto second = pool.acquire();
   try {
@@ -90,21 +90,21 @@ TYPED_TEST(ObjectPool, ExhaustedErrorNamesPoolCapacityAndUse) {
   }
 }
 
-TYPED_TEST(ObjectPool, TryAcquireWhenExhaustedReturnsAnEmptyLease) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(ObjectPool, TryAcquireWhenExhaustedReturnsAnEmptyLease) {
+  pool_type pool(1);
   const auto held = pool.try_acquire();
   EXPECT_TRUE(held);
   EXPECT_FALSE(pool.try_acquire());
 }
 
-TYPED_TEST(ObjectPool, TryAcquirePtrWhenExhaustedReturnsNull) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(ObjectPool, TryAcquirePtrWhenExhaustedReturnsNull) {
+  pool_type pool(1);
   const auto held = pool.acquire();
   EXPECT_EQ(pool.try_acquire_ptr(), nullptr);
 }
 
-TYPED_TEST(ObjectPool, AcquireWorksAgainAfterExhaustion) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(ObjectPool, AcquireWorksAgainAfterExhaustion) {
+  pool_type pool(1);
   for (int round = 0; round < 100; ++round) {
     const auto held = pool.acquire(round);
     EXPECT_FALSE(pool.try_acquire());
@@ -112,8 +112,8 @@ TYPED_TEST(ObjectPool, AcquireWorksAgainAfterExhaustion) {
   }
 }
 
-TYPED_TEST(ObjectPool, ObjectsDoNotMove) {
-  typename TestFixture::pool_type pool(100);
+TEST_P(ObjectPool, ObjectsDoNotMove) {
+  pool_type pool(100);
   const auto first = pool.acquire(7);
   const tracked* const address = first.get();
   test::release_all(pool, test::drain(pool));
@@ -121,8 +121,8 @@ TYPED_TEST(ObjectPool, ObjectsDoNotMove) {
   EXPECT_EQ(first->value(), 7);
 }
 
-TYPED_TEST(ObjectPool, OwnsWhatItHandsOut) {
-  typename TestFixture::pool_type pool(100);
+TEST_P(ObjectPool, OwnsWhatItHandsOut) {
+  pool_type pool(100);
   const auto all = test::drain(pool);
   for (const tracked* const object : all) {
     EXPECT_TRUE(pool.owns(object));
@@ -130,17 +130,17 @@ TYPED_TEST(ObjectPool, OwnsWhatItHandsOut) {
   test::release_all(pool, all);
 }
 
-TYPED_TEST(ObjectPool, OwnsFreeSlotsToo) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(ObjectPool, OwnsFreeSlotsToo) {
+  pool_type pool(1);
   auto held = pool.acquire();
   const tracked* const slot = held.get();
   held.reset();
   EXPECT_TRUE(pool.owns(slot));
 }
 
-TYPED_TEST(ObjectPool, DoesNotOwnNeighboursOrStrangers) {
-  typename TestFixture::pool_type pool(10);
-  typename TestFixture::pool_type other(10);
+TEST_P(ObjectPool, DoesNotOwnNeighboursOrStrangers) {
+  pool_type pool(10);
+  pool_type other(10);
   const auto all = test::drain(pool);
   const auto foreign = other.acquire();
   const auto [first, last] = std::minmax_element(all.begin(), all.end(), std::less<>());
@@ -152,21 +152,20 @@ TYPED_TEST(ObjectPool, DoesNotOwnNeighboursOrStrangers) {
   test::release_all(pool, all);
 }
 
-TYPED_TEST(ObjectPool, StatsOfANewPoolSayThatAllIsShared) {
-  const typename TestFixture::pool_type pool(100);
+TEST_P(ObjectPool, StatsOfANewPoolSayThatAllIsShared) {
+  const pool_type pool(100);
   const pool_stats stats = pool.stats();
   EXPECT_EQ(stats.capacity, 100U);
   EXPECT_EQ(stats.shared, 100U);
   EXPECT_EQ(stats.in_use, 0U);
   EXPECT_EQ(stats.cached, 0U);
   EXPECT_GT(stats.bookkeeping_bytes, 0U);
-  EXPECT_GE(stats.total_bytes,
-            100 * sizeof(typename TestFixture::pool_type::value_type) + stats.bookkeeping_bytes);
+  EXPECT_GE(stats.total_bytes, 100 * sizeof(pool_type::value_type) + stats.bookkeeping_bytes);
 }
 
-TYPED_TEST(ObjectPool, StatsCountWhatIsInUse) {
-  typename TestFixture::pool_type pool(100);
-  std::vector<typename TestFixture::pool_type::lease_type> held;
+TEST_P(ObjectPool, StatsCountWhatIsInUse) {
+  pool_type pool(100);
+  std::vector<pool_type::lease_type> held;
   for (std::size_t i = 1; i <= 100; ++i) {
     held.push_back(pool.acquire());
     const pool_stats stats = pool.stats();
@@ -175,21 +174,21 @@ TYPED_TEST(ObjectPool, StatsCountWhatIsInUse) {
   }
 }
 
-TYPED_TEST(ObjectPool, StatsCountAcquiresThatFoundNothing) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(ObjectPool, StatsCountAcquiresThatFoundNothing) {
+  pool_type pool(1);
   const auto held = pool.acquire();
   (void)pool.try_acquire_ptr();
   (void)pool.try_acquire_ptr();
   EXPECT_EQ(pool.stats().exhausted, 2U);
 }
 
-TYPED_TEST(ObjectPool, ForEachInUseVisitsNothingInANewPool) {
-  typename TestFixture::tracking_pool pool(10);
+TEST_P(ObjectPool, ForEachInUseVisitsNothingInANewPool) {
+  tracking_pool pool(10);
   pool.for_each_in_use([](int& /*object*/) { FAIL() << "nothing is in use"; });
 }
 
-TYPED_TEST(ObjectPool, ForEachInUseVisitsWhatIsInUseInTheOrderOfAddresses) {
-  typename TestFixture::tracking_pool pool(10);
+TEST_P(ObjectPool, ForEachInUseVisitsWhatIsInUseInTheOrderOfAddresses) {
+  tracking_pool pool(10);
   const auto all = test::drain(pool);
   for (int* const object : all) {
     *object = static_cast<int>(object - *std::min_element(all.begin(), all.end()));
@@ -208,8 +207,8 @@ TYPED_TEST(ObjectPool, ForEachInUseVisitsWhatIsInUseInTheOrderOfAddresses) {
   test::release_all(pool, left);
 }
 
-TYPED_TEST(ObjectPool, ForEachInUseMayChangeTheObjects) {
-  typename TestFixture::tracking_pool pool(10);
+TEST_P(ObjectPool, ForEachInUseMayChangeTheObjects) {
+  tracking_pool pool(10);
   const auto held = pool.acquire(1);
   pool.for_each_in_use([](int& object) { object = 2; });
   EXPECT_EQ(*held, 2);

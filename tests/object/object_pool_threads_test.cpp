@@ -38,10 +38,10 @@ void leave(owned& object) {
   asm volatile("" : : "r"(&object) : "memory");
 }
 
-template <class Kind>
-class ObjectPoolThreads : public ::testing::Test {
+class ObjectPoolThreads : public ::testing::Test,
+                          public ::testing::WithParamInterface<test::pool_kind> {
  protected:
-  using pool_type = typename Kind::template pool<owned>;
+  using pool_type = test::kind_pool<owned>;
 
   /// Slots keep their bytes under default_init, so each starts and ends without an owner.
   static void disown_all(pool_type& pool) { test::release_all(pool, test::drain(pool)); }
@@ -68,13 +68,13 @@ class ObjectPoolThreads : public ::testing::Test {
     return failures;
   }
 };
-TYPED_TEST_SUITE(ObjectPoolThreads, test::pool_kinds, test::pool_kind_names);
+INSTANTIATE_TEST_SUITE_P(Kinds, ObjectPoolThreads, test::pool_kinds, test::pool_kind_name);
 
-TYPED_TEST(ObjectPoolThreads, DemandOfExactlyTheCapacityIsAlwaysMet) {
+TEST_P(ObjectPoolThreads, DemandOfExactlyTheCapacityIsAlwaysMet) {
   constexpr unsigned threads = 4;
   constexpr unsigned rounds = 250'000;  // two operations each: two million in all
   for (const std::size_t hold : {std::size_t{1}, std::size_t{16}}) {
-    typename TestFixture::pool_type pool(threads * hold);
+    pool_type pool(threads * hold);
     this->disown_all(pool);
     std::array<unsigned, threads> failures{};
     test::run_crew(
@@ -84,9 +84,9 @@ TYPED_TEST(ObjectPoolThreads, DemandOfExactlyTheCapacityIsAlwaysMet) {
   }
 }
 
-TYPED_TEST(ObjectPoolThreads, DemandBelowTheCapacityIsAlwaysMet) {
+TEST_P(ObjectPoolThreads, DemandBelowTheCapacityIsAlwaysMet) {
   constexpr unsigned threads = 4;
-  typename TestFixture::pool_type pool(1000);
+  pool_type pool(1000);
   this->disown_all(pool);
   std::array<unsigned, threads> failures{};
   test::run_crew(threads,
@@ -95,9 +95,9 @@ TYPED_TEST(ObjectPoolThreads, DemandBelowTheCapacityIsAlwaysMet) {
   EXPECT_EQ(test::count_acquirable(pool), 1000U);
 }
 
-TYPED_TEST(ObjectPoolThreads, DemandAboveTheCapacityLosesAndDoublesNothing) {
+TEST_P(ObjectPoolThreads, DemandAboveTheCapacityLosesAndDoublesNothing) {
   constexpr unsigned threads = 4;
-  typename TestFixture::pool_type pool(10);
+  pool_type pool(10);
   this->disown_all(pool);
   test::run_crew(threads, [&](unsigned i) {
     for (unsigned round = 0; round < 5000; ++round) {
@@ -117,9 +117,9 @@ TYPED_TEST(ObjectPoolThreads, DemandAboveTheCapacityLosesAndDoublesNothing) {
   EXPECT_EQ(test::count_acquirable(pool), 10U);
 }
 
-TYPED_TEST(ObjectPoolThreads, BulkBelongsToOneThreadAtATime) {
+TEST_P(ObjectPoolThreads, BulkBelongsToOneThreadAtATime) {
   constexpr unsigned threads = 4;
-  typename TestFixture::pool_type pool(600);
+  pool_type pool(600);
   test::run_crew(threads, [&](unsigned i) {
     std::vector<owned*> some(300);
     for (unsigned round = 0; round < 500; ++round) {
@@ -134,8 +134,8 @@ TYPED_TEST(ObjectPoolThreads, BulkBelongsToOneThreadAtATime) {
   EXPECT_EQ(test::count_acquirable(pool), 600U);
 }
 
-TYPED_TEST(ObjectPoolThreads, ObjectsMayBeReleasedInAnotherThread) {
-  typename TestFixture::pool_type pool(200);
+TEST_P(ObjectPoolThreads, ObjectsMayBeReleasedInAnotherThread) {
+  pool_type pool(200);
   for (int round = 0; round < 20; ++round) {
     std::vector<owned*> all = test::drain(pool);
     ASSERT_EQ(all.size(), 200U);
@@ -149,11 +149,11 @@ TYPED_TEST(ObjectPoolThreads, ObjectsMayBeReleasedInAnotherThread) {
   EXPECT_EQ(test::count_acquirable(pool), 200U);
 }
 
-TYPED_TEST(ObjectPoolThreads, MoreThreadsThanTheTableHasNumbersShareThePool) {
+TEST_P(ObjectPoolThreads, MoreThreadsThanTheTableHasNumbersShareThePool) {
   constexpr unsigned crowd = 200;
   static_assert(crowd > detail::magazine_numbers);
   constexpr std::size_t hold = 3;
-  typename TestFixture::pool_type pool(crowd * hold);
+  pool_type pool(crowd * hold);
   this->disown_all(pool);
   std::barrier all_hold(crowd);
   std::vector<unsigned> failures(crowd);
@@ -174,8 +174,8 @@ TYPED_TEST(ObjectPoolThreads, MoreThreadsThanTheTableHasNumbersShareThePool) {
   EXPECT_EQ(test::count_acquirable(pool), crowd * hold);
 }
 
-TYPED_TEST(ObjectPoolThreads, StatsAddUpAfterAllThreadsHaveEnded) {
-  typename TestFixture::pool_type pool(500);
+TEST_P(ObjectPoolThreads, StatsAddUpAfterAllThreadsHaveEnded) {
+  pool_type pool(500);
   test::run_in_new_thread([&] { this->disown_all(pool); });
   test::run_crew(6, [&](unsigned i) { (void)this->churn(pool, i + 1, 20, 2000); });
   const pool_stats stats = pool.stats();
@@ -185,8 +185,8 @@ TYPED_TEST(ObjectPoolThreads, StatsAddUpAfterAllThreadsHaveEnded) {
   EXPECT_EQ(stats.open_caches, 0U);
 }
 
-TYPED_TEST(ObjectPoolThreads, WalkSeesCompleteObjectsBesideAcquires) {
-  typename TypeParam::template pool<owned, policy::track_in_use> pool(400);
+TEST_P(ObjectPoolThreads, WalkSeesCompleteObjectsBesideAcquires) {
+  test::kind_pool<owned, test::tracking_traits<owned>> pool(400);
   test::run_crew(2, [&](unsigned i) {
     if (i == 0) {
       for (unsigned count = 0; count < 400; ++count) {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "lido/checked.hpp"
 #include "lido/object_pool.hpp"
 #include "support/drain.hpp"
 #include "support/sanitizers.hpp"
@@ -15,6 +16,7 @@
 namespace lido {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 struct quarter_of_a_gigabyte {
@@ -68,6 +70,34 @@ TEST(ObjectPoolOptions, LargestCacheIsAccepted) {
 
 TEST(ObjectPoolOptions, SizeThatOverflowsIsABadArrayLength) {
   EXPECT_THROW(object_pool<huge>(0x80'0000), std::bad_array_new_length);
+}
+
+TEST(ObjectPoolOptions, MistakesNameTheOption) {
+  EXPECT_THAT(refusal({.capacity = 1, .name = "jobs", .max_capacity = 2}),
+              AllOf(HasSubstr("'jobs'"), HasSubstr("max_capacity")));
+  EXPECT_THAT(refusal({.capacity = 1, .name = "jobs", .max_bytes = 2}),
+              AllOf(HasSubstr("'jobs'"), HasSubstr("max_bytes")));
+  EXPECT_THAT(refusal({.capacity = 1, .name = "jobs", .creation = creation::eager}),
+              AllOf(HasSubstr("'jobs'"), HasSubstr("creation")));
+  EXPECT_THAT(refusal({.capacity = 1, .name = "jobs", .when_full = when_full::grow}),
+              AllOf(HasSubstr("'jobs'"), HasSubstr("max_capacity 0")));
+  EXPECT_THAT(
+      refusal({.capacity = 3, .name = "jobs", .max_capacity = 2, .when_full = when_full::grow}),
+      AllOf(HasSubstr("'jobs'"), HasSubstr("capacity 3")));
+}
+
+TEST(ObjectPoolOptions, CheckedPoolThatGrowsIsRefused) {
+  EXPECT_THROW((object_pool<int, checked_traits<int>>(
+                   object_pool_options{.max_capacity = 2, .when_full = when_full::grow})),
+               std::invalid_argument);
+}
+
+TEST(ObjectPoolOptions, FixedPoolReservesAndShrinksNothing) {
+  object_pool<int> pool({.capacity = 10, .name = "jobs"});
+  pool.reserve(10);
+  EXPECT_EQ(pool.shrink_to(3), 10U);
+  EXPECT_EQ(pool.capacity(), 10U);
+  EXPECT_THROW(pool.reserve(11), std::invalid_argument);
 }
 
 #if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN  // their allocators end the program instead

@@ -17,14 +17,14 @@
 namespace lido {
 namespace {
 
-using waited_for = object_pool<int, policy::block>;
+using waited_for = object_pool<int>;
 
 TEST(WaitingDeathTest, PoolMustNotEndWhileThreadsWait) {
   EXPECT_DEATH(
       {
         waited_for::lease_type held;
-        auto pool =
-            std::make_unique<waited_for>(object_pool_options{.capacity = 1, .name = "connections"});
+        auto pool = std::make_unique<waited_for>(object_pool_options{
+            .capacity = 1, .name = "connections", .when_full = when_full::wait});
         held = pool->acquire();
         std::thread([&] { (void)pool->acquire(); }).detach();
         while (pool->stats().waiting != 1) {
@@ -65,7 +65,7 @@ TEST_F(WaitingWithoutFenceDeathTest, FromTheStartEveryoneIsServed) {
       {
         test::forbid_membarrier(
             {MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, MEMBARRIER_CMD_PRIVATE_EXPEDITED});
-        waited_for pool(4);
+        waited_for pool({.capacity = 4, .when_full = when_full::wait});
         end(serve_everyone(pool) && pool.stats().heavy_fences == 0);
       },
       ::testing::ExitedWithCode(0), "");
@@ -74,7 +74,7 @@ TEST_F(WaitingWithoutFenceDeathTest, FromTheStartEveryoneIsServed) {
 TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesEveryoneIsServed) {
   EXPECT_EXIT(
       {
-        waited_for pool(16);
+        waited_for pool({.capacity = 16, .when_full = when_full::wait});
         std::vector<waited_for::lease_type> held;
         // In a thread that ends: of one that only looks on, nobody could empty the cache.
         std::thread([&] {
@@ -111,7 +111,7 @@ TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesWhoeverGetsNoneGivesUpInTime
   EXPECT_EXIT(
       {
         (void)::alarm(120);  // ends a wait that never does
-        waited_for pool(64);
+        waited_for pool({.capacity = 64, .when_full = when_full::wait});
         end(gives_up_in_time(pool));
       },
       ::testing::ExitedWithCode(0), "");

@@ -1,4 +1,4 @@
-#include "lido/object/waiting.hpp"
+#include "lido/object/object_pool.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,17 +29,21 @@ void await_waiting(const Pool& pool, std::size_t count) {
   }
 }
 
-template <class Kind>
-class Waiting : public test::tracked_test {
- protected:
-  template <class T>
-  using pool_of = typename Kind::template pool<T, policy::block>;
-  using pool_type = pool_of<int>;
+template <class T>
+class waited_for : public test::kind_pool<T> {
+ public:
+  explicit waited_for(std::size_t capacity)
+      : test::kind_pool<T>({.capacity = capacity, .when_full = when_full::wait}) {}
 };
-TYPED_TEST_SUITE(Waiting, test::pool_kinds, test::pool_kind_names);
 
-TYPED_TEST(Waiting, TakesWhatIsFreeAtOnce) {
-  typename TestFixture::pool_type pool(3);
+class Waiting : public test::tracked_test, public ::testing::WithParamInterface<test::pool_kind> {
+ protected:
+  using pool_type = waited_for<int>;
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, Waiting, test::pool_kinds, test::pool_kind_name);
+
+TEST_P(Waiting, TakesWhatIsFreeAtOnce) {
+  pool_type pool(3);
   const auto first = pool.acquire(1);
   const auto second = pool.acquire_for(1h, 2);
   const auto third = pool.acquire(std::stop_token(), 3);
@@ -47,8 +51,8 @@ TYPED_TEST(Waiting, TakesWhatIsFreeAtOnce) {
   EXPECT_EQ(pool.stats().handed_over, 0U);
 }
 
-TYPED_TEST(Waiting, AcquireWaitsForARelease) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(Waiting, AcquireWaitsForARelease) {
+  pool_type pool(1);
   auto held = pool.acquire(1);
   std::jthread other([&] {
     const auto mine = pool.acquire(2);
@@ -61,15 +65,15 @@ TYPED_TEST(Waiting, AcquireWaitsForARelease) {
   EXPECT_EQ(pool.stats().waiting, 0U);
 }
 
-TYPED_TEST(Waiting, TryAcquireDoesNotWait) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(Waiting, TryAcquireDoesNotWait) {
+  pool_type pool(1);
   const auto held = pool.acquire();
   EXPECT_FALSE(pool.try_acquire());
   EXPECT_EQ(pool.try_acquire_ptr(), nullptr);
 }
 
-TYPED_TEST(Waiting, EndsEmptyWhenTheTimeIsUp) {
-  typename TestFixture::pool_type pool(2);
+TEST_P(Waiting, EndsEmptyWhenTheTimeIsUp) {
+  pool_type pool(2);
   {
     const auto first = pool.acquire();
     const auto second = pool.acquire();
@@ -83,8 +87,8 @@ TYPED_TEST(Waiting, EndsEmptyWhenTheTimeIsUp) {
   EXPECT_EQ(test::count_acquirable(pool), 2U);
 }
 
-TYPED_TEST(Waiting, WithoutTimeDoesNotWaitButTakesWhatIsFree) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(Waiting, WithoutTimeDoesNotWaitButTakesWhatIsFree) {
+  pool_type pool(1);
   {
     const auto taken = pool.acquire_for(0ms);
     EXPECT_TRUE(taken);
@@ -94,16 +98,16 @@ TYPED_TEST(Waiting, WithoutTimeDoesNotWaitButTakesWhatIsFree) {
   EXPECT_TRUE(pool.acquire_until(std::chrono::system_clock::time_point::min()));
 }
 
-TYPED_TEST(Waiting, IsServedBeforeTheTimeIsUp) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(Waiting, IsServedBeforeTheTimeIsUp) {
+  pool_type pool(1);
   auto held = pool.acquire(1);
   std::jthread other([&] { EXPECT_TRUE(pool.acquire_for(1h, 2)); });
   await_waiting(pool, 1);
   held.reset();
 }
 
-TYPED_TEST(Waiting, StopEndsTheWait) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(Waiting, StopEndsTheWait) {
+  pool_type pool(1);
   const auto held = pool.acquire(1);
   std::jthread other([&](const std::stop_token& stop) { EXPECT_FALSE(pool.acquire(stop, 2)); });
   await_waiting(pool, 1);
@@ -112,8 +116,8 @@ TYPED_TEST(Waiting, StopEndsTheWait) {
   EXPECT_EQ(pool.stats().waiting, 0U);
 }
 
-TYPED_TEST(Waiting, StoppedBeforeTakesWhatIsFreeAndDoesNotWait) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(Waiting, StoppedBeforeTakesWhatIsFreeAndDoesNotWait) {
+  pool_type pool(1);
   std::stop_source source;
   source.request_stop();
   const auto taken = pool.acquire(source.get_token(), 1);
@@ -121,8 +125,8 @@ TYPED_TEST(Waiting, StoppedBeforeTakesWhatIsFreeAndDoesNotWait) {
   EXPECT_FALSE(pool.acquire(source.get_token(), 2));
 }
 
-TYPED_TEST(Waiting, FirstComeFirstServed) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(Waiting, FirstComeFirstServed) {
+  pool_type pool(1);
   auto held = pool.acquire(0);
   std::vector<int> served;
   std::vector<std::jthread> crew;
@@ -149,9 +153,9 @@ TYPED_TEST(Waiting, FirstComeFirstServed) {
   EXPECT_EQ(served, (std::vector<int>{0, 2, 3, 5}));
 }
 
-TYPED_TEST(Waiting, SlotsReleasedToACacheReachThoseWhoWait) {
-  typename TestFixture::pool_type pool(64);
-  std::vector<typename TestFixture::pool_type::lease_type> all;
+TEST_P(Waiting, SlotsReleasedToACacheReachThoseWhoWait) {
+  pool_type pool(64);
+  std::vector<pool_type::lease_type> all;
   for (int i = 0; i < 64; ++i) {
     all.push_back(pool.acquire(i));
   }
@@ -170,18 +174,18 @@ TYPED_TEST(Waiting, SlotsReleasedToACacheReachThoseWhoWait) {
   all.resize(64 - 3);
 }
 
-TYPED_TEST(Waiting, FreeSlotsInTheCacheOfAThreadThatDoesNothingAreFound) {
-  typename TestFixture::pool_type pool(64);
+TEST_P(Waiting, FreeSlotsInTheCacheOfAThreadThatDoesNothingAreFound) {
+  pool_type pool(64);
   const test::parked_crew crew(1, [&](unsigned /*index*/) { test::fill_own_cache(pool, 60); });
-  std::vector<typename TestFixture::pool_type::lease_type> all;
+  std::vector<pool_type::lease_type> all;
   for (int i = 0; i < 64; ++i) {
     all.push_back(pool.acquire(i));
   }
   EXPECT_EQ(all.size(), 64U);
 }
 
-TYPED_TEST(Waiting, BulkReleaseServesAllWhoWait) {
-  typename TestFixture::pool_type pool(8);
+TEST_P(Waiting, BulkReleaseServesAllWhoWait) {
+  pool_type pool(8);
   std::vector<int*> all(8);
   ASSERT_EQ(pool.try_acquire_n(all), 8U);
   std::vector<std::jthread> crew;
@@ -194,8 +198,8 @@ TYPED_TEST(Waiting, BulkReleaseServesAllWhoWait) {
   EXPECT_EQ(test::count_acquirable(pool), 8U);
 }
 
-TYPED_TEST(Waiting, ConstructorThatThrowsAfterAWaitPassesTheSlotOn) {
-  typename TestFixture::template pool_of<tracked> pool(1);
+TEST_P(Waiting, ConstructorThatThrowsAfterAWaitPassesTheSlotOn) {
+  waited_for<tracked> pool(1);
   auto held = pool.acquire();
   tracked::counts().refuse_at = 1;
   std::jthread first([&] { EXPECT_THROW((void)pool.acquire(), refused); });
@@ -208,8 +212,8 @@ TYPED_TEST(Waiting, ConstructorThatThrowsAfterAWaitPassesTheSlotOn) {
   EXPECT_EQ(test::count_acquirable(pool), 1U);
 }
 
-TYPED_TEST(Waiting, MoreThreadsThanSlotsAreAllServed) {
-  typename TestFixture::pool_type pool(3);
+TEST_P(Waiting, MoreThreadsThanSlotsAreAllServed) {
+  pool_type pool(3);
   std::atomic<int> out{0};
   test::run_crew(8, [&](unsigned me) {
     for (int round = 0; round < 200; ++round) {
@@ -228,11 +232,32 @@ TYPED_TEST(Waiting, MoreThreadsThanSlotsAreAllServed) {
   EXPECT_EQ(test::count_acquirable(pool), 3U);
 }
 
-TEST(WaitingPool, PassesAStopTokenOnWhereNobodyWaits) {
-  object_pool<std::stop_token> pool(1);
-  std::stop_source source;
-  const auto token = pool.acquire(source.get_token());
-  EXPECT_TRUE(token->stop_possible());
+// Whatever `when_full` says.
+class WaitingInAPoolThatFails : public ::testing::TestWithParam<test::pool_kind> {
+ protected:
+  test::kind_pool<int> pool_{1};
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, WaitingInAPoolThatFails, test::pool_kinds, test::pool_kind_name);
+
+TEST_P(WaitingInAPoolThatFails, EndsEmptyWhenTheTimeIsUp) {
+  const auto held = pool_.acquire();
+  EXPECT_FALSE(pool_.acquire_for(1ms));
+  EXPECT_THROW((void)pool_.acquire(), pool_exhausted);
+}
+
+TEST_P(WaitingInAPoolThatFails, IsServedByARelease) {
+  auto held = pool_.acquire(1);
+  std::jthread other([&] { EXPECT_TRUE(pool_.acquire_for(1h, 2)); });
+  await_waiting(pool_, 1);
+  held.reset();
+  other.join();
+  EXPECT_EQ(test::count_acquirable(pool_), 1U);
+}
+
+TEST_P(WaitingInAPoolThatFails, EndsWithAStop) {
+  const auto held = pool_.acquire(1);
+  std::jthread other([&](const std::stop_token& stop) { EXPECT_FALSE(pool_.acquire(stop, 2)); });
+  await_waiting(pool_, 1);
 }
 
 }  // namespace

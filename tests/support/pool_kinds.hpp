@@ -1,65 +1,79 @@
 /// @file
-/// Combinations of policies that decide where slots come from, for typed suites: each policy once,
-/// or with LIDO_TEST_ALL_TYPES every combination.
+/// Kinds of pools that must all keep the same promises. A suite with
+/// `WithParamInterface<pool_kind>` runs once for each; its pools are `kind_pool`s. With
+/// LIDO_TEST_CHECKED all of them are checked, and end the program when they are used wrongly.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
-#include <type_traits>
+#include <utility>
 
 #include "lido/checked.hpp"
-#include "lido/freelist/boost_stack.hpp"
 #include "lido/object_pool.hpp"
-#include "support/sanitizers.hpp"
 
 namespace lido::test {
 
-template <class... Policies>
-struct kind {
-  template <class T, class... More>
-  using pool = object_pool<T, Policies..., More...>;
+enum class pool_kind : std::uint8_t { revocable, locked, uncached };
 
-  template <class Policy>
-  static constexpr bool has = (... || std::is_same_v<Policy, Policies>);
-};
+inline const auto pool_kinds =
+    ::testing::Values(pool_kind::revocable, pool_kind::locked, pool_kind::uncached);
 
-template <class... Kinds>
-struct kind_list {
-  using types = ::testing::Types<Kinds...>;
-  template <class... More>
-  using and_also = ::testing::Types<Kinds..., More...>;
-};
-
-/// The links of Boost's stack race by the letter of the standard, so ThreadSanitizer must not see
-/// it.
-#if LIDO_TEST_TSAN
-using unchecked_kind_list = kind_list<kind<>, kind<policy::locked_cache>, kind<policy::no_cache>>;
-#elif defined(LIDO_TEST_ALL_TYPES)
-using unchecked_kind_list =
-    kind_list<kind<>, kind<policy::locked_cache>, kind<policy::no_cache>, kind<policy::boost_list>,
-              kind<policy::boost_list, policy::locked_cache>,
-              kind<policy::no_cache, policy::boost_list>>;
-#else
-using unchecked_kind_list =
-    kind_list<kind<>, kind<policy::boost_list, policy::locked_cache>, kind<policy::no_cache>>;
-#endif
-using unchecked_pool_kinds = unchecked_kind_list::types;
-/// And one that reports wrong use, by ending the program: there must be none.
-using pool_kinds = unchecked_kind_list::and_also<kind<policy::checked>>;
-
-struct pool_kind_names {
-  template <class Kind>
-  static std::string GetName(int /*index*/) {
-    if (Kind::template has<policy::checked>) {
-      return "checked";
-    }
-    const std::string list = Kind::template has<policy::boost_list> ? "boost_" : "";
-    if (Kind::template has<policy::no_cache>) {
-      return list + "uncached";
-    }
-    return list + (Kind::template has<policy::locked_cache> ? "locked" : "revocable");
+inline std::string pool_kind_name(const ::testing::TestParamInfo<pool_kind>& info) {
+  switch (info.param) {
+    case pool_kind::revocable:
+      return "revocable";
+    case pool_kind::locked:
+      return "locked";
+    case pool_kind::uncached:
+      return "uncached";
   }
+  return "unknown";
+}
+
+/// Of the test that runs.
+inline pool_kind this_kind() {
+  return ::testing::WithParamInterface<pool_kind>::GetParam();
+}
+
+inline object_pool_options of_this_kind(object_pool_options options) {
+  options.caches = this_kind() == pool_kind::locked     ? cache_kind::locked
+                   : this_kind() == pool_kind::uncached ? cache_kind::none
+                                                        : cache_kind::revocable;
+  return options;
+}
+
+#ifdef LIDO_TEST_CHECKED
+template <class T>
+using kind_traits = checked_traits<T>;
+#else
+template <class T>
+using kind_traits = pool_traits<T>;
+#endif
+
+template <class T>
+struct tracking_traits : kind_traits<T> {
+  static constexpr bool track_in_use = true;
 };
+
+template <class T, class Hooks>
+struct keeping_traits : kind_traits<T> {
+  using hooks = Hooks;
+};
+
+/// A pool of the kind of the test that runs.
+template <class T, class Traits = kind_traits<T>>
+class kind_pool : public object_pool<T, Traits> {
+ public:
+  explicit kind_pool(std::size_t capacity) : kind_pool(object_pool_options{.capacity = capacity}) {}
+  explicit kind_pool(const object_pool_options& options,
+                     typename Traits::hooks hooks = typename Traits::hooks())
+      : object_pool<T, Traits>(of_this_kind(options), std::move(hooks)) {}
+};
+
+template <class T, class Hooks>
+using keeping_pool = kind_pool<T, keeping_traits<T, Hooks>>;
 
 }  // namespace lido::test

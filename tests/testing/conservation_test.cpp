@@ -22,12 +22,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-template <class Kind>
-class Conservation : public ::testing::Test {};
-TYPED_TEST_SUITE(Conservation, test::pool_kinds, test::pool_kind_names);
+class Conservation : public ::testing::Test,
+  public ::testing::WithParamInterface<test::pool_kind> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, Conservation, test::pool_kinds, test::pool_kind_name);
 
-TYPED_TEST(Conservation, HoldsForAPoolInUse) {
-  typename TypeParam::template pool<int> pool(100);
+TEST_P(Conservation, HoldsForAPoolInUse) {
+  test::kind_pool<int> pool(100);
   const auto held = pool.acquire();
   test::fill_own_cache(pool, 60);
   const test::parked_crew crew(3, [&](unsigned /*self*/) { test::fill_own_cache(pool, 20); });

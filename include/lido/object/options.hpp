@@ -24,10 +24,9 @@ struct object_pool_options {
   /// Copied; appears in errors.
   std::string_view name = "unnamed";
 
-  /// What `acquire` does when every slot is in use. fail: throws pool_exhausted. wait: waits in
-  /// FIFO order. grow: adds slots, in segments whose addresses never change, up to max_capacity and
-  /// max_bytes; then as fail.
-  lido::when_full when_full = lido::when_full::fail;
+  /// Most free slots one thread's cache may grow to, 0 to 1022. Free slots in the cache of an idle
+  /// thread are found when they are needed.
+  std::size_t max_cached = 512;
 
   /// `when_full::grow` only, and needed there: most slots, exactly. 1 to 2^32 - 2. Addresses are
   /// reserved for all of them, memory is not.
@@ -37,9 +36,10 @@ struct object_pool_options {
   /// 0: no bound. Bookkeeping comes on top.
   std::size_t max_bytes = 0;
 
-  /// Most free slots one thread's cache may grow to, 0 to 1022. Free slots in the cache of an idle
-  /// thread are found when they are needed.
-  std::size_t max_cached = 512;
+  /// What `acquire` does when every slot is in use. fail: throws pool_exhausted. wait: waits in
+  /// FIFO order. grow: adds slots, in segments whose addresses never change, up to max_capacity and
+  /// max_bytes; then as fail.
+  lido::when_full when_full = lido::when_full::fail;
 
   /// `revocable` caches cost no read-modify-write, `locked` ones one for each operation.
   cache_kind caches = cache_kind::revocable;
