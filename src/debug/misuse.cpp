@@ -1,5 +1,6 @@
 #include "lido/debug/misuse.hpp"
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 
@@ -22,23 +23,14 @@ constinit detail::atomic<misuse_handler> current_handler{nullptr};
 }  // namespace
 
 std::string_view to_string(misuse_kind kind) noexcept {
-  switch (kind) {
-    case misuse_kind::double_release:
-      return "double release";
-    case misuse_kind::foreign_pointer:
-      return "foreign pointer";
-    case misuse_kind::inside_slot:
-      return "pointer inside a slot";
-    case misuse_kind::wrong_pool:
-      return "wrong pool";
-    case misuse_kind::dead_pool:
-      return "dead pool";
-    case misuse_kind::write_after_release:
-      return "write after release";
-    case misuse_kind::leak:
-      return "leak";
-  }
-  return "unknown misuse";
+  constexpr std::array<std::string_view, 7> texts{"double release",
+                                                  "foreign pointer",
+                                                  "pointer inside a slot",
+                                                  "wrong pool",
+                                                  "dead pool",
+                                                  "write after release",
+                                                  "leak"};
+  return texts.at(static_cast<std::size_t>(kind));
 }
 
 misuse_handler set_misuse_handler(misuse_handler handler) noexcept {

@@ -15,7 +15,12 @@
 #include <limits>
 
 #include "../concurrency/uncancelled.hpp"
-#include "lido/debug/slot_shadow.hpp"
+
+#if defined(LIDO_VALGRIND) && LIDO_VALGRIND
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
 
 namespace lido::detail {
 
@@ -47,6 +52,10 @@ class module_path {
 };
 
 }  // namespace
+
+bool under_valgrind() noexcept {
+  return RUNNING_ON_VALGRIND != 0;
+}
 
 std::uint32_t learn_thread_id() noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): older C libraries have no function for it

@@ -2,8 +2,18 @@
 
 #include <algorithm>
 
-#include "lido/debug/slot_shadow.hpp"
 #include "report_text.hpp"
+
+#if defined(LIDO_VALGRIND) && LIDO_VALGRIND
+#include <valgrind/memcheck.h>
+#else
+#define VALGRIND_CREATE_MEMPOOL(pool, redzone, zeroed)
+#define VALGRIND_DESTROY_MEMPOOL(pool)
+#define VALGRIND_MEMPOOL_ALLOC(pool, slot, size)
+#define VALGRIND_MEMPOOL_FREE(pool, slot) (void)slot
+#define VALGRIND_MAKE_MEM_NOACCESS(first, size)
+#define VALGRIND_MAKE_MEM_DEFINED(first, size)
+#endif
 
 namespace lido::detail {
 
@@ -74,13 +84,15 @@ checked_slots::checked_slots(std::string_view name, std::byte* first, std::uint3
   name.copy(trace_.name.data(), trace_.name.size() - 1);
   register_checked(trace_);
   if (valgrind_) {
-    valgrind_create_pool(this, first, trace_.bytes);
+    VALGRIND_CREATE_MEMPOOL(this, 0, 0);
+    VALGRIND_MAKE_MEM_NOACCESS(first_, trace_.bytes);
   }
 }
 
 checked_slots::~checked_slots() {
   if (valgrind_) {
-    valgrind_destroy_pool(this, first_, trace_.bytes);
+    VALGRIND_DESTROY_MEMPOOL(this);
+    VALGRIND_MAKE_MEM_DEFINED(first_, trace_.bytes);
   }
   report_leaks();
   for (slot_index slot = 0; slot < capacity_; ++slot) {
@@ -111,20 +123,20 @@ bool checked_slots::try_end_slow(const void* object, place at, holding found) no
 
 std::uint32_t checked_slots::look_into(void* slot, place at) const noexcept {
   if (valgrind_) {
-    valgrind_peek(slot, stride_);
+    VALGRIND_MAKE_MEM_DEFINED(slot, stride_);
   }
   if (!is_intact(static_cast<slot_index>(distance_to(slot) / stride_))) {
     report(misuse_kind::write_after_release, slot, at);
   }
   if (valgrind_) {
-    valgrind_acquire(this, slot, stride_);
+    VALGRIND_MEMPOOL_ALLOC(this, slot, stride_);
   }
   return this_thread_id();
 }
 
 void checked_slots::tell_release(const void* slot) const noexcept {
   if (valgrind_) {
-    valgrind_release(this, slot);
+    VALGRIND_MEMPOOL_FREE(this, slot);
   }
 }
 

@@ -33,43 +33,14 @@ inline constexpr fill_block whole_fill_block{fill_word_pair, fill_word_pair};
 #endif
 }
 
-/// Visits the words that a part of a slot is filled with, from wide to narrow. The visitors are
-/// objects with inlined operators, not lambdas, which GCC calls where it should inline them.
-template <class Visitor>
-[[gnu::always_inline]] inline void visit_fill_words(std::size_t first, std::size_t size,
-                                                    Visitor& visit) noexcept {
-  const std::size_t end = first + size;
-#pragma GCC unroll 4
-  for (; first + sizeof(fill_block) <= end; first += sizeof(fill_block)) {
-    visit(first, whole_fill_block);
-  }
-  if ((size & 8U) != 0) {
-    visit(first, fill_word_pair);
-    first += 8;
-  }
-  if ((size & 4U) != 0) {
-    visit(first, fill_word);
-    first += 4;
-  }
-  if ((size & 2U) != 0) {
-    visit(first, static_cast<std::uint16_t>(fill_word));
-    first += 2;
-  }
-  if ((size & 1U) != 0) {
-    visit(first, static_cast<std::uint8_t>(fill_word >> ((size & 2U) != 0 ? 16U : 0U)));
-  }
-}
-
 /// Which bytes of a free slot are watched, and how. All of a slot of up to `whole` bytes. Of a
-/// larger one the first and the last sixteen, and a window of 32 that leaps through the slot from
-/// use to use. It does so by the golden ratio, and not by going round: a program that makes its
-/// mistake after every second use, or every eighth, would meet a window that goes round at the same
-/// few places for ever. Multiples of the golden ratio come everywhere whatever the step (Knuth, The
-/// Art of Computer Programming 3, 6.4, on Fibonacci hashing).
+/// larger one the first and the last sixteen, and a window of 32 that moves from use to use, by the
+/// golden ratio: a window that goes round would meet a mistake of a fixed rhythm at the same few
+/// places for ever, while multiples of the golden ratio come everywhere whatever the step (Knuth,
+/// The Art of Computer Programming 3, 6.4).
 ///
-/// A slot is read in the same widths as it was written in, since it often is soon after, and a
-/// processor passes a write on to a read of the same width only. Inlined, because sizes are
-/// constants where it is worth it.
+/// A slot is read in the widths it was written in, since it often is soon after, and a processor
+/// passes a write on to a read of the same width only.
 class fill_pattern {
  public:
   static constexpr std::size_t least_whole = 64;
@@ -81,24 +52,46 @@ class fill_pattern {
   [[nodiscard]] constexpr bool watches_all() const noexcept { return watches_all_; }
 
   [[gnu::always_inline]] void fill(void* slot, std::uint64_t use) const noexcept {
-    writer write{static_cast<std::byte*>(slot)};
-    visit_words(use, write);
+    auto* const bytes = static_cast<std::byte*>(slot);
+    visit_words(
+        use, [bytes](std::size_t at, auto word)
+                 __attribute__((always_inline)) { std::memcpy(bytes + at, &word, sizeof(word)); });
   }
 
   /// Whether all that is watched after that use is as `fill` left it.
   [[nodiscard, gnu::always_inline]] bool is_intact(const void* slot,
                                                    std::uint64_t use) const noexcept {
-    comparer compare{static_cast<const std::byte*>(slot)};
-    visit_words(use, compare);
-    return all_set(compare.equal) && compare.rest == 0;
+    const auto* const bytes = static_cast<const std::byte*>(slot);
+    fill_block equal = ~fill_block{};
+    std::uint64_t rest = 0;
+    visit_words(
+        use, [&](std::size_t at, auto word) __attribute__((always_inline)) {
+          decltype(word) found;
+          std::memcpy(&found, bytes + at, sizeof(word));
+          if constexpr (sizeof(word) == sizeof(fill_block)) {
+            using vector [[gnu::vector_size(16)]] = std::uint8_t;
+            equal &= std::bit_cast<fill_block>(std::bit_cast<vector>(found) ==
+                                               std::bit_cast<vector>(word));
+          } else {
+            rest |= static_cast<std::uint64_t>(found ^ word);
+          }
+        });
+    return all_set(equal) && rest == 0;
   }
 
-  /// Offset of the first watched byte that is not as `fill` left it; the slot's size if there is
-  /// none.
+  /// Offset of the first watched byte that is not as `fill` left it; the slot's size if all are.
   [[nodiscard]] std::size_t first_overwritten(const void* slot, std::uint64_t use) const noexcept {
-    finder find{static_cast<const std::byte*>(slot), size_};
-    visit_words(use, find);
-    return find.found;
+    const auto* const bytes = static_cast<const std::byte*>(slot);
+    std::size_t first = size_;
+    visit_words(use, [&](std::size_t at, auto word) {
+      std::array<std::byte, sizeof(word)> wanted;
+      std::memcpy(wanted.data(), &word, sizeof(word));
+      const auto differs = std::mismatch(wanted.begin(), wanted.end(), bytes + at);
+      if (differs.first != wanted.end()) {
+        first = std::min(first, static_cast<std::size_t>(differs.second - bytes));
+      }
+    });
+    return first;
   }
 
  private:
@@ -107,68 +100,50 @@ class fill_pattern {
   /// Its fraction, as one of 2^64.
   static constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15;
 
-  struct writer {
-    std::byte* slot;
-
-    template <class Word>
-    [[gnu::always_inline]] void operator()(std::size_t at, Word word) noexcept {
-      std::memcpy(slot + at, &word, sizeof(word));
+  /// Of a part of a slot, from wide to narrow.
+  template <class Visitor>
+  [[gnu::always_inline]] static void visit_part(std::size_t first, std::size_t size,
+                                                const Visitor& visit) noexcept {
+    const std::size_t end = first + size;
+#pragma GCC unroll 4
+    for (; first + sizeof(fill_block) <= end; first += sizeof(fill_block)) {
+      visit(first, whole_fill_block);
     }
-  };
-
-  struct comparer {
-    const std::byte* slot;
-    fill_block equal = ~fill_block{};
-    std::uint64_t rest = 0;
-
-    [[gnu::always_inline]] void operator()(std::size_t at, fill_block word) noexcept {
-      using bytes [[gnu::vector_size(16)]] = std::uint8_t;
-      fill_block found{};
-      std::memcpy(&found, slot + at, sizeof(found));
-      equal &= std::bit_cast<fill_block>(std::bit_cast<bytes>(found) == std::bit_cast<bytes>(word));
+    if ((size & 8U) != 0) {
+      visit(first, fill_word_pair);
+      first += 8;
     }
-    template <class Word>
-    [[gnu::always_inline]] void operator()(std::size_t at, Word word) noexcept {
-      Word found{};
-      std::memcpy(&found, slot + at, sizeof(found));
-      rest |= static_cast<std::uint64_t>(found ^ word);
+    if ((size & 4U) != 0) {
+      visit(first, fill_word);
+      first += 4;
     }
-  };
-
-  struct finder {
-    const std::byte* slot;
-    std::size_t found;
-
-    template <class Word>
-    void operator()(std::size_t at, Word word) noexcept {
-      std::array<std::byte, sizeof(word)> wanted;
-      std::memcpy(wanted.data(), &word, sizeof(word));
-      for (std::size_t i = 0; i < sizeof(word); ++i) {
-        if (slot[at + i] != wanted[i]) {
-          found = std::min(found, at + i);
-        }
-      }
+    if ((size & 2U) != 0) {
+      visit(first, static_cast<std::uint16_t>(fill_word));
+      first += 2;
     }
-  };
+    if ((size & 1U) != 0) {
+      visit(first, static_cast<std::uint8_t>(fill_word >> ((size & 2U) != 0 ? 16U : 0U)));
+    }
+  }
 
   template <class Visitor>
-  [[gnu::always_inline]] void visit_words(std::uint64_t use, Visitor& visit) const noexcept {
+  [[gnu::always_inline]] void visit_words(std::uint64_t use, const Visitor& visit) const noexcept {
     if (watches_all_) {
-      visit_fill_words(0, size_, visit);
-    } else {
-      // All masks and shifts, because it is done for each acquire and each release. Of a size that
-      // is no power of two the windows too many are the last one once more.
-      const std::size_t mask = std::bit_ceil(size_) - window;
-      const auto shift = static_cast<unsigned>(std::countl_zero(mask));
-      // Behind the last word the pattern is out of step with the last sixteen bytes.
-      const std::size_t last = size_ - window - (size_ % sizeof(fill_word) == 0 ? 0 : edge);
-      const std::size_t start = std::min(use * golden_ratio >> shift & mask, last);
-      visit_fill_words(0, edge, visit);
-      // Written out: of a loop whose beginning is no constant GCC keeps the branches.
-      visit(start, whole_fill_block);
-      visit(start + window / 2, whole_fill_block);
-      visit_fill_words(size_ - edge, edge, visit);
+      visit_part(0, size_, visit);
+      return;
     }
+    // All masks and shifts, because it is done for each acquire and each release. Of a size that
+    // is no power of two the windows too many are the last one once more.
+    const std::size_t mask = std::bit_ceil(size_) - window;
+    const auto shift = static_cast<unsigned>(std::countl_zero(mask));
+    // Behind the last word the pattern is out of step with the last sixteen bytes.
+    const std::size_t last = size_ - window - (size_ % sizeof(fill_word) == 0 ? 0 : edge);
+    const std::size_t start = std::min(use * golden_ratio >> shift & mask, last);
+    visit_part(0, edge, visit);
+    // Written out: of a loop whose beginning is no constant GCC keeps the branches.
+    visit(start, whole_fill_block);
+    visit(start + window / 2, whole_fill_block);
+    visit_part(size_ - edge, edge, visit);
   }
 
   std::size_t size_;

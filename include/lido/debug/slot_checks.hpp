@@ -65,7 +65,7 @@ class checked_slots {
   };
 
   /// After `try_end`, with what that found. False: wrong use, and the handler knows.
-  [[nodiscard, gnu::cold]] bool try_end_slow(const void* object, place at, holding found) noexcept;
+  [[nodiscard]] bool try_end_slow(const void* object, place at, holding found) noexcept;
 
  protected:
   [[nodiscard]] std::uintptr_t distance_to(const void* object) const noexcept {
@@ -212,3 +212,22 @@ struct pool_checks<Traits, Size, true> {
 };
 
 }  // namespace lido::detail
+
+namespace lido::policy {
+
+/// As `checked`, with more of large objects watched for writes after their release: all of an
+/// object of up to `Bytes` bytes. An acquire and a release go through what is watched.
+template <std::size_t Bytes>
+struct checked_up_to {
+  static_assert(Bytes >= detail::fill_pattern::least_whole,
+                "lido: at least 64 bytes of a checked object are watched");
+  template <std::size_t Size>
+  using checks = detail::slot_checks<Size, Bytes>;
+};
+
+/// Every release is checked, free slots are watched, and the end of the pool reports what is still
+/// in use; see set_misuse_handler. The same in every build type. Of a free slot of more than 64
+/// bytes the first and last sixteen are watched, and a window of 32 that moves from use to use.
+struct checked : checked_up_to<detail::fill_pattern::least_whole> {};
+
+}  // namespace lido::policy

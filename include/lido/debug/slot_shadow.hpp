@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Tells AddressSanitizer and Valgrind which slots are free, where there are such tools.
+/// Internal. Tells AddressSanitizer which slots are free. Nothing in builds without it.
 #pragma once
 
 #include <bit>
@@ -123,15 +123,5 @@ class block_shadow {
   std::size_t bytes_;
   bool active_;
 };
-
-/// Whether this process runs under Valgrind and Lido was built to talk to it. The others below may
-/// only be called if so. `pool` is any address that names the pool.
-[[nodiscard]] bool under_valgrind() noexcept;
-void valgrind_create_pool(const void* pool, const void* first, std::size_t bytes) noexcept;
-void valgrind_destroy_pool(const void* pool, const void* first, std::size_t bytes) noexcept;
-/// From here until `valgrind_acquire` the checks may read the free slot.
-void valgrind_peek(const void* slot, std::size_t size) noexcept;
-void valgrind_acquire(const void* pool, const void* slot, std::size_t size) noexcept;
-void valgrind_release(const void* pool, const void* slot) noexcept;
 
 }  // namespace lido::detail

@@ -33,7 +33,7 @@ struct lease_info {
   bool exempt = false;            ///< from reports, by `lease.expect_long_use()`
   std::string key;                ///< as text, where a keyed pool tells of all keys; else empty
 
-  /// Function, file and line of `address` as well as they can be had; slow.
+  /// Module and offset of `address`, and the command that names function, file and line.
   [[nodiscard]] std::string where() const;
 };
 
