@@ -10,6 +10,7 @@ LAYERS = [
     "base",
     "concurrency",
     "freelist",
+    "allocator",
     "magazine",
     "memory",
     "debug",
