@@ -320,7 +320,9 @@ class concurrent_slot_map {
   /// Destroys the value. Requires: it is erased and the caller is the last thread with it.
   void end_value(std::uint32_t slot) const noexcept {
     T& value = value_at(slot);
-    detail::tell_of_erase(hooks_, value, [&] { return handle_at(slot); });
+    if constexpr (detail::has_on_erase<Hooks, T>) {
+      hooks_.on_erase(value, handle_at(slot));
+    }
     value.~T();
     detail::slot_shadow<sizeof(T)>::close(values_.address_of(slot));
     free_slot(slot);

@@ -460,11 +460,15 @@ class slot_map {
     return handle;
   }
 
-  void announce_erase(std::uint32_t place) noexcept {
-    detail::tell_of_erase(hooks_, value_at(place), [&] { return handle_at(place); });
+  void announce_erase([[maybe_unused]] std::uint32_t place) noexcept {
+    if constexpr (detail::has_on_erase<Hooks, T>) {
+      hooks_.on_erase(value_at(place), handle_at(place));
+    }
   }
-  void announce_move(std::uint32_t place) noexcept {
-    detail::tell_of_move(hooks_, value_at(place), [&] { return handle_at(place); });
+  void announce_move([[maybe_unused]] std::uint32_t place) noexcept {
+    if constexpr (detail::has_on_move<Hooks, T>) {
+      hooks_.on_move(value_at(place), handle_at(place));
+    }
   }
 
   void announce_move_of_all(std::uint32_t but = detail::null_slot) noexcept {

@@ -1,5 +1,5 @@
 /// @file
-/// Public: what the hooks of a slot map may have. Internal: how they are called.
+/// Public: what the hooks of a slot map may have. Internal: what is asked of them and of T.
 #pragma once
 
 #include <concepts>
@@ -86,23 +86,6 @@ constexpr bool values_fit() noexcept {
   static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");
   static_assert(hooks_fit<Hooks, T>());
   return true;
-}
-
-/// Calls the hook, if there is one. `handle_of()` is asked only then.
-template <class Hooks, class T, class HandleOf>
-void tell_of_erase([[maybe_unused]] Hooks& hooks, [[maybe_unused]] T& value,
-                   [[maybe_unused]] HandleOf handle_of) noexcept {
-  if constexpr (has_on_erase<Hooks, T>) {
-    hooks.on_erase(value, handle_of());
-  }
-}
-
-template <class Hooks, class T, class HandleOf>
-void tell_of_move([[maybe_unused]] Hooks& hooks, [[maybe_unused]] T& value,
-                  [[maybe_unused]] HandleOf handle_of) noexcept {
-  if constexpr (has_on_move<Hooks, T>) {
-    hooks.on_move(value, handle_of());
-  }
 }
 
 }  // namespace lido::detail

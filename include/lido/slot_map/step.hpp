@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <type_traits>
+#include <utility>
 
 namespace lido {
 
@@ -43,55 +44,45 @@ namespace detail {
   return verdict == step::erase || verdict == step::erase_and_stop;
 }
 
-/// Calls and translates what comes back.
-template <bool MayErase, class F, class... Args>
-step call_for_step(F& f, Args&&... args) {
-  using result = std::invoke_result_t<F&, Args...>;
-  static_assert(MayErase || !std::is_same_v<result, step>,
+/// Calls `f` with what it takes: the value, its handle, the map.
+template <class Map, class F, class T, class HandleOf>
+decltype(auto) call_visitor([[maybe_unused]] Map& map, F& f, T& value,
+                            [[maybe_unused]] const HandleOf& handle_of) {
+  using handle = std::invoke_result_t<const HandleOf&>;
+  if constexpr (std::is_invocable_v<F&, T&>) {
+    return std::invoke(f, value);
+  } else if constexpr (std::is_invocable_v<F&, T&, handle>) {
+    return std::invoke(f, value, handle_of());
+  } else {
+    static_assert(std::is_invocable_v<F&, T&, handle, Map&>,
+                  "lido: the callback of a walk takes (T&), (T&, handle) or (T&, handle, map&)");
+    return std::invoke(f, value, handle_of(), map);
+  }
+}
+
+/// Whether `f` may say that a value is to be erased.
+template <class Map, class F>
+using may_erase =
+    std::is_same<decltype(call_visitor(std::declval<Map&>(), std::declval<F&>(),
+                                       std::declval<typename Map::value_type&>(),
+                                       std::declval<typename Map::handle_type (&)()>())),
+                 step>;
+
+/// Calls `f` and translates what comes back. Where the map is const, the walk erases nothing.
+template <class Map, class F, class T, class HandleOf>
+step visit_with(Map& map, F& f, T& value, const HandleOf& handle_of) {
+  using result = decltype(call_visitor(map, f, value, handle_of));
+  static_assert(!std::is_const_v<Map> || !std::is_same_v<result, step>,
                 "lido: the callback of a walk that is const or parallel returns nothing or bool");
   if constexpr (std::is_void_v<result>) {
-    std::invoke(f, static_cast<Args&&>(args)...);
+    call_visitor(map, f, value, handle_of);
     return step::next;
   } else if constexpr (std::is_same_v<result, bool>) {
-    return std::invoke(f, static_cast<Args&&>(args)...) ? step::next : step::stop;
+    return call_visitor(map, f, value, handle_of) ? step::next : step::stop;
   } else {
     static_assert(std::is_same_v<result, step>,
                   "lido: the callback of a walk returns nothing, bool or lido::step");
-    return std::invoke(f, static_cast<Args&&>(args)...);
-  }
-}
-
-/// Whether `f`, called as visit_with does, may say that a value is to be erased.
-template <class Map, class F, class T, class Handle>
-constexpr bool returns_step() noexcept {
-  if constexpr (std::is_invocable_v<F&, T&>) {
-    return std::is_same_v<std::invoke_result_t<F&, T&>, step>;
-  } else if constexpr (std::is_invocable_v<F&, T&, Handle>) {
-    return std::is_same_v<std::invoke_result_t<F&, T&, Handle>, step>;
-  } else if constexpr (std::is_invocable_v<F&, T&, Handle, Map&>) {
-    return std::is_same_v<std::invoke_result_t<F&, T&, Handle, Map&>, step>;
-  } else {
-    return false;
-  }
-}
-
-template <class Map, class F>
-using may_erase =
-    std::bool_constant<returns_step<Map, std::remove_reference_t<F>, typename Map::value_type,
-                                    typename Map::handle_type>()>;
-
-/// Calls `f` with what it takes: the value, its handle, the map. Where the map is const, the walk
-/// erases nothing.
-template <class Map, class F, class T, class HandleOf>
-step visit_with(Map& map, F& f, T& value, HandleOf handle_of) {
-  if constexpr (std::is_invocable_v<F&, T&>) {
-    return call_for_step<!std::is_const_v<Map>>(f, value);
-  } else if constexpr (std::is_invocable_v<F&, T&, decltype(handle_of())>) {
-    return call_for_step<!std::is_const_v<Map>>(f, value, handle_of());
-  } else {
-    static_assert(std::is_invocable_v<F&, T&, decltype(handle_of()), Map&>,
-                  "lido: the callback of a walk takes (T&), (T&, handle) or (T&, handle, map&)");
-    return call_for_step<!std::is_const_v<Map>>(f, value, handle_of(), map);
+    return call_visitor(map, f, value, handle_of);
   }
 }
 
