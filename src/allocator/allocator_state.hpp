@@ -33,9 +33,9 @@ inline constexpr std::size_t cache_table_bytes =
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays): never written as a whole
 extern constinit std::byte unused_caches[cache_table_bytes];
 
-/// The members are in the files of their side: acquire.cpp has the owner of a cache and the shared
-/// lists, theft.cpp others' caches and the proof that a pool is exhausted, waiting.cpp the queue,
-/// slot_allocator.cpp the table of caches, its ends, and the statistics.
+/// The owner of a cache, and the shared lists, are in acquire.cpp. Others' caches, and the proof
+/// that a pool is exhausted, are in theft.cpp, the queue in waiting.cpp, the table of caches in
+/// slot_allocator.cpp.
 class allocator_state final : public thread_exit_listener {
  public:
   /// `table`: what the hit path reads.

@@ -6,9 +6,9 @@
 #include <iterator>
 #include <utility>
 
+#include "../platform/platform.hpp"
 #include "allocator_state.hpp"
 #include "growth.hpp"
-#include "lido/base/zero_pages.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 
 namespace lido::detail {
@@ -130,7 +130,7 @@ allocator_state::~allocator_state() {
     std::free(std::exchange(block, block->next));  // NOLINT(cppcoreguidelines-no-malloc)
   }
   if (std::byte* const table = table_.load(std::memory_order_relaxed); table != unused_caches) {
-    unmap_zero_pages(table, cache_table_bytes);
+    platform::unmap_zeros(table, cache_table_bytes);
   }
 }
 
@@ -152,16 +152,16 @@ owned_cache* allocator_state::own_cache() noexcept {
 }
 
 /// The table of this pool alone, which the first thread maps. Null: there is no memory for it.
+// relaxed (whole function): the memory of a table is zeros, which no thread has written
 std::byte* allocator_state::own_table() noexcept {
-  // relaxed (whole function): the memory of a table is zeros, which no thread has written
   std::byte* table = table_.load(std::memory_order_relaxed);
   if (table != unused_caches) {
     return table;
   }
-  std::byte* const mine = map_zero_pages(cache_table_bytes);
+  auto* const mine = static_cast<std::byte*>(platform::map_zeros(cache_table_bytes));
   if (mine != nullptr && !table_.compare_exchange_strong(table, mine, std::memory_order_relaxed,
                                                          std::memory_order_relaxed)) {
-    unmap_zero_pages(mine, cache_table_bytes);
+    platform::unmap_zeros(mine, cache_table_bytes);
     return table;
   }
   return mine;
@@ -205,7 +205,7 @@ void allocator_state::on_thread_exit(std::uint32_t number) noexcept {
 
 /// Leaves a cache as for the first thread of its number.
 void allocator_state::empty_and_close(owned_cache& cache) noexcept {
-  // A busy cache is one whose owner a fork has left behind, and what is in it, nobody knows.
+  // A busy cache is one whose owner a fork has left behind; what is in it is not known.
   if (cache.state().now() != slot_cache::phase::busy) {
     (void)flush(cache, cache.settle(kind_).count, 0);
   }
@@ -216,8 +216,8 @@ void allocator_state::empty_and_close(owned_cache& cache) noexcept {
 }
 
 /// Ends what the missing threads had begun. The slots that they were moving are lost to this
-/// process, whether they count as in use or as free. All others are where anybody finds them, and
-/// nobody waits for the missing.
+/// process, whether they count as in use or as free. All others are where any thread finds
+/// them, and no thread waits for the missing.
 // relaxed (whole function): there is one thread
 void allocator_state::on_fork(std::uint32_t survivor) noexcept {
   for (std::uint32_t number = 1; number <= highest(); ++number) {
