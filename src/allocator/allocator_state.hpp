@@ -65,8 +65,9 @@ class allocator_state final : public thread_exit_listener {
   /// no memory for a table.
   [[nodiscard]] owned_cache* own_cache() noexcept;
 
-  /// After a miss whose cache the caller has not kept, and may have been in `unused_caches`.
-  static void forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept;
+  /// After a miss whose cache the caller has not kept, and may have been in the table of unused
+  /// pools.
+  void forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept;
 
   // ---- the shared side. `self`: the caller's cache, only to count in; may be null ---------------
 
@@ -193,6 +194,7 @@ class allocator_state final : public thread_exit_listener {
 
   slot_geometry slots_;
   atomic<std::byte*>& table_;
+  std::byte* unused_;  ///< `unused_caches` of the copy of the library that made the pool
   std::unique_ptr<segment_table> segments_;
   atomic<std::uint32_t> capacity_;
   std::uint32_t max_cached_;

@@ -46,7 +46,7 @@ void* slot_allocator::acquire_after_miss() noexcept {
     return acquire_without_number();
   }
   slot_cache& cache = at(offset);
-  allocator_state::forget_miss_before_first_use(offset, cache);
+  state_->forget_miss_before_first_use(offset, cache);
   return acquire_slow(cache);
 }
 
@@ -110,6 +110,7 @@ lido::cache_kind usable_kind(const allocator_options& options) noexcept {
 allocator_state::allocator_state(const allocator_options& options, atomic<std::byte*>& table)
     : slots_(options.slots),
       table_(table),
+      unused_(std::begin(unused_caches)),
       capacity_(options.segments == nullptr ? options.capacity : 0),
       max_cached_(std::min(options.max_cached, slot_cache::most_items)),
       kind_(usable_kind(options)),
@@ -129,7 +130,7 @@ allocator_state::~allocator_state() {
   for (cell_block* block = blocks_.load(std::memory_order_relaxed); block != nullptr;) {
     std::free(std::exchange(block, block->next));  // NOLINT(cppcoreguidelines-no-malloc)
   }
-  if (std::byte* const table = table_.load(std::memory_order_relaxed); table != unused_caches) {
+  if (std::byte* const table = table_.load(std::memory_order_relaxed); table != unused_) {
     platform::unmap_zeros(table, cache_table_bytes);
   }
 }
@@ -155,7 +156,7 @@ owned_cache* allocator_state::own_cache() noexcept {
 // relaxed (whole function): the memory of a table is zeros, which no thread has written
 std::byte* allocator_state::own_table() noexcept {
   std::byte* table = table_.load(std::memory_order_relaxed);
-  if (table != unused_caches) {
+  if (table != unused_) {
     return table;
   }
   auto* const mine = static_cast<std::byte*>(platform::map_zeros(cache_table_bytes));
@@ -168,7 +169,7 @@ std::byte* allocator_state::own_table() noexcept {
 }
 
 void allocator_state::forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept {
-  if (owned_cache& unused = entry_in(std::begin(unused_caches), offset); &unused != &own) {
+  if (owned_cache& unused = entry_in(unused_, offset); &unused != &own) {
     unused.forget_operation();
   }
 }
