@@ -15,7 +15,7 @@ namespace lido::detail {
 
 class allocator_state;
 
-/// leaving: its slots are out of the allocator, its memory is still there, and the thread that
+/// leaving: its slots are out of the allocator, and its memory is still there. The thread that
 /// changes the capacity may take it into service again. apart: belongs to the thread that ends or
 /// makes what is in it.
 enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };

@@ -28,6 +28,11 @@ void unreserve(void* place, std::size_t bytes) noexcept;
 /// error number. generic: only the zeros.
 int discard(void* place, std::size_t bytes) noexcept;
 
+/// Zeros at the start of a line of the cache; null if there is no memory. Never on huge pages: what
+/// is not touched costs nothing. generic: where calloc is as good.
+[[nodiscard]] void* map_zeros(std::size_t bytes) noexcept;
+void unmap_zeros(void* place, std::size_t bytes) noexcept;
+
 /// Asks for huge pages. The system may refuse.
 void advise_huge_pages(void* place, std::size_t bytes) noexcept;
 

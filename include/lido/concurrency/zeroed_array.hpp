@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <new>
 
+#include "lido/base/fail.hpp"
 #include "lido/concurrency/mapped_array.hpp"
 
 namespace lido::detail {
@@ -35,7 +35,7 @@ class zeroed_array {
     // One item more: room to align the first one.
     fixed_.reset(std::calloc(most + 1, sizeof(T)));  // NOLINT(*-no-malloc): new would write zeros
     if (fixed_ == nullptr) {
-      throw std::bad_alloc();
+      throw_bad_alloc();
     }
     const auto start = std::bit_cast<std::uintptr_t>(fixed_.get());
     const std::size_t skipped = (alignof(T) - start % alignof(T)) % alignof(T);

@@ -1,3 +1,4 @@
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -24,6 +25,24 @@ int commit(void* /*place*/, std::size_t /*bytes*/) noexcept {
 int discard(void* place, std::size_t bytes) noexcept {
   std::memset(place, 0, bytes);
   return 0;
+}
+
+void* map_zeros(std::size_t bytes) noexcept {
+  constexpr std::size_t line = 64;
+  // NOLINTNEXTLINE(*-no-malloc,*-owning-memory): see unmap_zeros
+  auto* const block = static_cast<std::byte*>(std::calloc(bytes + 2 * line, 1));
+  if (block == nullptr) {
+    return nullptr;
+  }
+  std::byte* const place = block + 2 * line - std::bit_cast<std::uintptr_t>(block) % line;
+  std::memcpy(place - sizeof(block), &block, sizeof(block));
+  return place;
+}
+
+void unmap_zeros(void* place, std::size_t /*bytes*/) noexcept {
+  void* block = nullptr;
+  std::memcpy(&block, static_cast<std::byte*>(place) - sizeof(block), sizeof(block));
+  std::free(block);  // NOLINT(*-no-malloc,*-owning-memory): see map_zeros
 }
 
 void advise_huge_pages(void* /*place*/, std::size_t /*bytes*/) noexcept {}

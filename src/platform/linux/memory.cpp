@@ -59,6 +59,20 @@ int discard(void* place, std::size_t bytes) noexcept {
   return errno;
 }
 
+void* map_zeros(std::size_t bytes) noexcept {
+  void* const place = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, /*fd=*/-1, 0);
+  if (place == MAP_FAILED) {  // NOLINT(performance-no-int-to-ptr): a macro of the system
+    return nullptr;
+  }
+  (void)::madvise(place, bytes, MADV_NOHUGEPAGE);
+  return place;
+}
+
+void unmap_zeros(void* place, std::size_t bytes) noexcept {
+  (void)::munmap(place, bytes);
+}
+
 void advise_huge_pages(void* place, std::size_t bytes) noexcept {
   (void)::madvise(place, bytes, MADV_HUGEPAGE);
 }
