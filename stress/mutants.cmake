@@ -5,7 +5,7 @@
 # Rules whose fault may show as a run without end, which says nothing of other rules. A list without its tag, or with
 # links in memory that was given back, may go round in circles. The slot of a value that two threads have ended may stay
 # locked. Two owners of a cache may destroy anything, and a child may look for a segment that is not there.
-set(endless_mutants no_tag early_retirement erase_beside_visit trust_moving survivor_forgotten)
+set(endless_mutants no_tag early_retirement erase_beside_visit survivor_forgotten)
 
 function(lido_mutant_test name rule program) # further arguments: of the driver
   add_test(NAME mutant.${name} COMMAND ${program} --seconds ${LIDO_MUTANT_SECONDS} ${ARGN})
@@ -89,7 +89,6 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   lido_mutant(keep_waiters "" fault/forked_child_has_what_was_free --pool block)
   # The windows of this driver are its own. A child that looks for slots without end is ended by an alarm.
   lido_mutant_test(lose_missing lose_missing fault_stalled_thread_holds_nobody_up --pool revocable)
-  lido_mutant_test(trust_moving trust_moving fault_stalled_thread_holds_nobody_up --pool grow)
 
   # The control of the controls: such a build that breaks nothing is as good as any.
   foreach(driver IN ITEMS magazine.no_slot_is_lost resource.no_waiter_is_forgotten slot_map.history_is_linearizable)

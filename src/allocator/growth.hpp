@@ -15,9 +15,9 @@ namespace lido::detail {
 
 class allocator_state;
 
-/// leaving: its slots are out of the allocator, and its memory is still there. The thread that
-/// changes the capacity may take it into service again. apart: belongs to the thread that ends or
-/// makes what is in it.
+/// A segment that is leaving still has its memory, but no slot in the allocator; the thread that
+/// changes the capacity may take it into service again. One that is apart belongs to the thread
+/// that ends or makes what is in it.
 enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };
 
 /// Adds slots to an allocator that has none left, and takes slots from it when it is told to.

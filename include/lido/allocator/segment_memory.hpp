@@ -12,10 +12,12 @@ namespace lido::detail {
 /// Moves while a thread gets on with something long, for the threads that wait for it.
 class work_progress {
  public:
-  // relaxed (whole function): only that it moves is of interest
-  void note() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+  void note() noexcept {
+    // relaxed: only that it moves is of interest
+    count_.fetch_add(1, std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint32_t count() const noexcept {
-    // relaxed: as in note
+    // relaxed: as above
     return count_.load(std::memory_order_relaxed);
   }
 
