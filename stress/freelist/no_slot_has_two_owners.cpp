@@ -8,7 +8,7 @@
 
 #include "harness/ledger.hpp"
 #include "harness/run.hpp"
-#include "lido/freelist/treiber_stack.hpp"
+#include "lido/freelist/treiber_list.hpp"
 
 namespace {
 
@@ -18,9 +18,9 @@ constexpr std::uint64_t operations_per_round = 20'000;
 /// One thread's turn at the list, with up to two indices held.
 class worker {
  public:
-  worker(stress::run& run, lido::detail::treiber_stack<>& stack,
+  worker(stress::run& run, lido::detail::treiber_list& list,
          std::array<stress::owned, nodes>& slots, unsigned me)
-      : run_(run), stack_(stack), slots_(slots), me_(me) {}
+      : run_(run), list_(list), slots_(slots), me_(me) {}
 
   void work(stress::random random) {
     for (std::uint64_t operation = 0; operation < operations_per_round; ++operation) {
@@ -39,7 +39,7 @@ class worker {
 
  private:
   void pop() {
-    if (const auto slot = stack_.pop(); slot != lido::detail::null_slot) {
+    if (const auto slot = list_.pop(); slot != lido::detail::null_slot) {
       stress::take(run_, slots_[slot], me_);
       held_.push_back(slot);
     }
@@ -47,12 +47,12 @@ class worker {
 
   void push() {
     stress::leave(run_, slots_[held_.back()], me_);
-    stack_.push(held_.back());
+    list_.push(held_.back());
     held_.pop_back();
   }
 
   stress::run& run_;
-  lido::detail::treiber_stack<>& stack_;
+  lido::detail::treiber_list& list_;
   std::array<stress::owned, nodes>& slots_;
   unsigned me_;
   std::vector<lido::detail::slot_index> held_;
@@ -68,16 +68,13 @@ int main(int argc, char** argv) {
   stress::run run(options);
   // Rounds, because a list that has lost its indices breaks no more.
   for (unsigned round = 0; !run.over(); ++round) {
-    lido::detail::treiber_stack<> stack(nodes);
+    lido::detail::treiber_list list(nodes, /*first=*/0, lido::detail::room::fixed);
     std::array<stress::owned, nodes> slots{};
-    for (std::uint32_t slot = 0; slot < nodes; ++slot) {
-      stack.push(slot);
-    }
     run.in_threads(options.threads, [&](unsigned thread) {
-      worker(run, stack, slots, thread + 1).work(run.generator(thread + 1, round));
+      worker(run, list, slots, thread + 1).work(run.generator(thread + 1, round));
     });
     std::array<lido::detail::slot_index, nodes + 1> left{};
-    if (const std::uint32_t count = stack.pop_chain(left); count != nodes) {
+    if (const std::uint32_t count = list.pop_chain(left); count != nodes) {
       run.broken(std::to_string(count) + " of " + std::to_string(nodes) + " indices are left");
     }
   }

@@ -7,12 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "src/allocator/depot.hpp"
 #include "fuzz/byte_reader.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/target.hpp"
 #include "fuzz/windows.hpp"
-#include "lido/freelist/treiber_stack.hpp"
-#include "lido/magazine/depot.hpp"
 
 namespace {
 
@@ -25,7 +24,7 @@ using lido::detail::slot_index;
 class depot_session {
  public:
   depot_session(fuzz::byte_reader& input, std::uint32_t capacity)
-      : input_(input), depot_(capacity), out_(capacity, false) {
+      : input_(input), depot_(capacity, lido::detail::room::fixed), out_(capacity, false) {
     fuzz::on_window([this] { come_between(); });
   }
   depot_session(const depot_session&) = delete;
@@ -144,7 +143,7 @@ class depot_session {
   }
 
   fuzz::byte_reader& input_;
-  depot<lido::detail::treiber_stack<>> depot_;
+  depot depot_;
   std::vector<bool> out_;
   std::vector<slot_index> held_;
   unsigned depth_ = 0;    ///< calls that have begun and not ended

@@ -60,7 +60,7 @@ class Names(unittest.TestCase):
 class Margin(unittest.TestCase):
     """An order that dies after some ninety executions."""
 
-    ORDER = ("treiber_stack.hpp (1) load acquire", "--within", "freelist.aba", "--executions", "300")
+    ORDER = ("treiber_list.hpp (1) load acquire", "--within", "freelist.aba", "--executions", "300")
 
     def test_early_death_is_none_by_luck(self) -> None:
         run = mutants(*self.ORDER, "--margin", "2")
@@ -85,7 +85,7 @@ class FaultsThatNobodyMeets(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
 
     def test_order_at_a_line_without_one(self) -> None:
-        run = self.run_with("--weaken", "include/lido/freelist/treiber_stack.hpp:1 load acquire")
+        run = self.run_with("--weaken", "include/lido/freelist/treiber_list.hpp:1 load acquire")
         self.assertIn("VACUOUS", run.stdout)
         self.assertEqual(run.returncode, 1)
 

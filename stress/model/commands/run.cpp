@@ -177,7 +177,7 @@ void add_run_command(CLI::App& app, int& status) {
   command->add_option("--replay", chosen->replay, "a schedule: run it again and print its trace");
   command->add_option("--mutation", chosen->rule, "a rule to break, see stress/mutants/");
   command->add_option("--weaken", chosen->weaken,
-                      "an order to weaken, as 'treiber_stack.hpp:70 load acquire'");
+                      "an order to weaken, as 'treiber_list.hpp:70 load acquire'");
   command->callback([chosen, &status] { status = run(*chosen); });
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "lido/freelist/treiber_stack.hpp"
+#include "lido/freelist/treiber_list.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -14,19 +14,15 @@ namespace {
 using lido::detail::null_slot;
 using lido::detail::slot_index;
 
-/// A stack with all indices in it, and the books.
-template <unsigned TagBits = 64>
+/// A list with all indices in it, and the books.
 class listed {
  public:
-  explicit listed(std::uint32_t nodes) : stack_(nodes), books_(nodes) {
-    for (slot_index node = nodes; node > 0; --node) {
-      stack_.push(node - 1);
-    }
-  }
+  explicit listed(std::uint32_t nodes, unsigned tag_bits = 64)
+      : list_(nodes, /*first=*/0, lido::detail::room::fixed, tag_bits), books_(nodes) {}
 
   slot_index pop() {
     const auto began = books_.begin();
-    const slot_index found = stack_.pop();
+    const slot_index found = list_.pop();
     if (found == null_slot) {
       books_.refused(began);
     } else {
@@ -38,7 +34,7 @@ class listed {
   void push(slot_index node) {
     if (node != null_slot) {
       books_.gives(node);
-      stack_.push(node);
+      list_.push(node);
       books_.gave(node);
     }
   }
@@ -49,14 +45,14 @@ class listed {
   void move_chain() {
     std::array<slot_index, 2> chain{};
     const auto began = books_.begin();
-    const std::uint32_t count = stack_.pop_chain(chain);
+    const std::uint32_t count = list_.pop_chain(chain);
     for (std::uint32_t i = 0; i < count; ++i) {
       books_.got(chain.at(i), began);
     }
     for (std::uint32_t i = 0; i < count; ++i) {
       books_.gives(chain.at(i));
     }
-    stack_.push_chain(std::span(chain).first(count));
+    list_.push_chain(std::span(chain).first(count));
     for (std::uint32_t i = 0; i < count; ++i) {
       books_.gave(chain.at(i));
     }
@@ -73,13 +69,13 @@ class listed {
   }
 
  private:
-  lido::detail::treiber_stack<TagBits> stack_;
+  lido::detail::treiber_list list_;
   ledger books_;
 };
 
 template <unsigned TagBits>
 void aba() {
-  listed<TagBits> list(3);
+  listed list(3, TagBits);
   in_threads([&] { list.pop_and_push(); },
              [&] {
                const slot_index first = list.pop();
@@ -91,7 +87,7 @@ void aba() {
 }
 
 void pop_against_push() {
-  listed<> list(2);
+  listed list(2);
   const slot_index held = list.pop();
   in_threads([&] { list.push(held); },
              [&] {
@@ -102,7 +98,7 @@ void pop_against_push() {
 }
 
 void three_threads() {
-  listed<> list(2);
+  listed list(2);
   const auto body = [&] { list.pop_and_push(); };
   in_threads(body, body, [&] {
     list.pop_and_push();
@@ -114,7 +110,7 @@ void three_threads() {
 // A push that takes its tag from its first attempt turns the tag back, and the pushes after it lead
 // to a head that a pop has seen before (iceoryx had this bug for five years).
 void tag_of_each_attempt() {
-  listed<> list(3);
+  listed list(3);
   const slot_index late = list.pop();
   const slot_index first = list.pop();
   const slot_index second = list.pop();
@@ -134,7 +130,7 @@ void tag_of_each_attempt() {
 }
 
 void chain_against_chain() {
-  listed<> list(4);
+  listed list(4);
   in_threads([&] { list.move_chain(); },
              [&] {
                list.move_chain();
@@ -144,7 +140,7 @@ void chain_against_chain() {
 }
 
 void chain_against_single() {
-  listed<> list(3);
+  listed list(3);
   in_threads([&] { list.move_chain(); },
              [&] {
                const slot_index first = list.pop();
