@@ -1,15 +1,14 @@
 #include "lido/concurrency/thread_number.hpp"
 
-#include <pthread.h>
-#include <unistd.h>
-
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <type_traits>
 
+#include "../platform/platform.hpp"
 #include "thread_system.hpp"
 
 namespace lido::detail {
@@ -17,6 +16,7 @@ namespace lido::detail {
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 
 constinit thread_local std::size_t thread_offset = 0;
+constinit thread_local std::size_t magazine_offset = 0;
 
 namespace {
 
@@ -41,6 +41,7 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   bool assign() noexcept;
   void add(thread_exit_listener& listener) noexcept;
   void remove(thread_exit_listener& listener) noexcept;
+  [[nodiscard]] bool note(thread_use& use, thread_exit_listener& listener) noexcept;
 
   /// Registers the fork handlers once; tries again if the system has refused.
   void watch_forks() noexcept;
@@ -48,34 +49,44 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   /// False if this process was made from one with pools, but not by fork.
   [[nodiscard]] bool is_of_this_process() const noexcept {
     // relaxed: in one process only one value is ever stored
-    const pid_t process = process_.load(std::memory_order_relaxed);
-    return process == 0 || process == ::getpid();
+    const std::uint32_t process = process_.load(std::memory_order_relaxed);
+    return process == 0 || process == platform::process_id();
   }
 
  private:
   [[nodiscard]] std::unique_lock<registry_mutex> lock_unless_forking() noexcept;
   bool prepare() noexcept;
-  void leave() noexcept;
+  void leave(std::uint32_t number) noexcept;
+  static void erase(thread_use& use) noexcept;
   void before_fork() noexcept;
   void after_fork() noexcept;
   void after_fork_in_child() noexcept;
 
   [[nodiscard]] std::uint32_t lowest_free() const noexcept {
-    for (std::uint32_t number = 1; number <= max_thread_number; ++number) {
-      if (!used_[number]) {
-        return number;
+    for (std::uint32_t word = 0; word < used_.size(); ++word) {
+      if (const int used = std::countr_one(used_[word]); used != word_bits) {
+        const std::uint32_t number = word * word_bits + static_cast<std::uint32_t>(used) + 1;
+        return number <= max_thread_number ? number : 0;
       }
     }
     return 0;
   }
+  void set_used(std::uint32_t number, bool is_used) noexcept {
+    const std::uint64_t bit = std::uint64_t{1} << (number - 1) % word_bits;
+    std::uint64_t& word = used_[(number - 1) / word_bits];
+    word = is_used ? word | bit : word & ~bit;
+  }
+
+  static constexpr std::uint32_t word_bits = 64;
 
   registry_mutex mutex_;
   thread_exit_listener* first_ = nullptr;
-  std::array<bool, max_thread_number + 1> used_{};
+  std::array<std::uint64_t, (max_thread_number + word_bits - 1) / word_bits> used_{};
+  std::array<thread_use*, max_thread_number + 1> uses_{};  ///< the first of each number
   registry_word<bool> full_{false};
   thread_exit_hook exit_hook_;
   bool has_fork_handlers_ = false;
-  registry_word<pid_t> process_{0};
+  registry_word<std::uint32_t> process_{0};
 };
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the one registry
@@ -101,11 +112,12 @@ bool thread_registry::assign() noexcept {
     full_.store(true, std::memory_order_relaxed);
     return false;
   }
-  if (!prepare() || !exit_hook_.arm(this)) {
+  if (!prepare() || !exit_hook_.arm(&uses_[number])) {
     return false;
   }
-  used_[number] = true;
+  set_used(number, true);
   thread_offset = number * thread_stride;
+  magazine_offset = number <= magazine_numbers ? number * magazine_stride : 0;
   return true;
 }
 
@@ -121,10 +133,44 @@ void thread_registry::add(thread_exit_listener& listener) noexcept {
 
 void thread_registry::remove(thread_exit_listener& listener) noexcept {
   const std::unique_lock lock = lock_unless_forking();
+  listener.visit_uses(erase);
   (listener.previous_ != nullptr ? listener.previous_->next_ : first_) = listener.next_;
   if (listener.next_ != nullptr) {
     listener.next_->previous_ = listener.previous_;
   }
+}
+
+bool thread_registry::note(thread_use& use, thread_exit_listener& listener) noexcept {
+  if (use.listener_ != nullptr) {
+    return true;  // only this thread, and the end of the listener, change it
+  }
+  if (thread_is_forking) {
+    return false;
+  }
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    return false;
+  }
+  thread_use*& first = uses_[thread_offset / thread_stride];
+  use.listener_ = &listener;
+  use.next_ = first;
+  use.link_ = &first;
+  if (first != nullptr) {
+    first->link_ = &use.next_;
+  }
+  first = &use;
+  return true;
+}
+
+void thread_registry::erase(thread_use& use) noexcept {
+  if (use.listener_ == nullptr) {
+    return;
+  }
+  *use.link_ = use.next_;
+  if (use.next_ != nullptr) {
+    use.next_->link_ = use.link_;
+  }
+  use = thread_use();
 }
 
 std::unique_lock<registry_mutex> thread_registry::lock_unless_forking() noexcept {
@@ -138,13 +184,17 @@ std::unique_lock<registry_mutex> thread_registry::lock_unless_forking() noexcept
 /// Asks the system once for what the registry needs; tries again if it has refused. Returns whether
 /// threads can have numbers.
 bool thread_registry::prepare() noexcept {
-  const bool has_hook =
-      exit_hook_.prepare([](void* registry) { static_cast<thread_registry*>(registry)->leave(); });
+  // The number comes with the call: where the compiler emulates thread-local words, they may be
+  // gone by then.
+  const bool has_hook = exit_hook_.prepare([](void* uses) {
+    const auto number = static_cast<thread_use**>(uses) - thread_numbers.uses_.data();
+    thread_numbers.leave(static_cast<std::uint32_t>(number));
+  });
   // relaxed: see is_of_this_process
   if (!has_fork_handlers_ || process_.load(std::memory_order_relaxed) == 0) {
     watch_forks();
     // relaxed: as above
-    process_.store(::getpid(), std::memory_order_relaxed);
+    process_.store(platform::process_id(), std::memory_order_relaxed);
   }
   return has_hook;
 }
@@ -152,8 +202,8 @@ bool thread_registry::prepare() noexcept {
 void thread_registry::watch_forks() noexcept {
   if (!has_fork_handlers_) {
     has_fork_handlers_ =
-        pthread_atfork([] { thread_numbers.before_fork(); }, [] { thread_numbers.after_fork(); },
-                       [] { thread_numbers.after_fork_in_child(); }) == 0;
+        platform::on_fork([] { thread_numbers.before_fork(); }, [] { thread_numbers.after_fork(); },
+                          [] { thread_numbers.after_fork_in_child(); });
   }
 }
 
@@ -164,15 +214,22 @@ void thread_registry::watch_forks() noexcept {
   thread_numbers.watch_forks();
 }
 
-void thread_registry::leave() noexcept {
-  const auto number = static_cast<std::uint32_t>(thread_offset / thread_stride);
+void thread_registry::leave(std::uint32_t number) noexcept {
   mark_thread_ending();
   thread_offset = 0;
+  magazine_offset = 0;
   const std::lock_guard lock(mutex_);
-  for (thread_exit_listener* listener = first_; listener != nullptr; listener = listener->next_) {
+  while (thread_use* const use = uses_[number]) {
+    thread_exit_listener* const listener = use->listener_;
+    erase(*use);
     listener->on_thread_exit(number);
   }
-  used_[number] = false;
+  for (thread_exit_listener* listener = first_; listener != nullptr; listener = listener->next_) {
+    if (number <= magazine_numbers && listener->hears_every_exit()) {
+      listener->on_thread_exit(number);
+    }
+  }
+  set_used(number, false);
   // relaxed: written under the mutex
   full_.store(false, std::memory_order_relaxed);
 }
@@ -192,14 +249,21 @@ void thread_registry::after_fork_in_child() noexcept {
   // relaxed: there is one thread
   if (process_.load(std::memory_order_relaxed) != 0) {
     // relaxed: as above
-    process_.store(::getpid(), std::memory_order_relaxed);
+    process_.store(platform::process_id(), std::memory_order_relaxed);
   }
   const auto survivor = static_cast<std::uint32_t>(thread_offset / thread_stride);
+  for (std::uint32_t number = 1; number <= max_thread_number; ++number) {
+    while (number != survivor && uses_[number] != nullptr) {
+      erase(*uses_[number]);
+    }
+  }
   for (thread_exit_listener* listener = first_; listener != nullptr; listener = listener->next_) {
     listener->on_fork(survivor);
   }
-  used_.fill(false);
-  used_[survivor] = true;  // number 0 is never given out
+  used_.fill(0);
+  if (survivor != 0) {
+    set_used(survivor, true);
+  }
   // relaxed: there is one thread
   full_.store(false, std::memory_order_relaxed);
   after_fork();
@@ -225,6 +289,10 @@ void thread_exit_listener::register_listener() noexcept {
 
 void thread_exit_listener::unregister_listener() noexcept {
   thread_numbers.remove(*this);
+}
+
+bool thread_exit_listener::try_note_use(thread_use& use) noexcept {
+  return thread_numbers.note(use, *this);
 }
 
 }  // namespace lido::detail

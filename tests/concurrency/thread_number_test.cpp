@@ -6,9 +6,13 @@
 #include <barrier>
 #include <cstdint>
 #include <optional>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/crew.hpp"
+#include "support/ending_thread.hpp"
+#include "support/sanitizers.hpp"
 #include "support/take_number.hpp"
 
 namespace lido::detail {
@@ -31,9 +35,26 @@ class listener final : public thread_exit_listener {
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
   ~listener() { unregister_listener(); }
+
+  /// Has the calling thread noted. Waits, unlike the library.
+  void use() {
+    ASSERT_TRUE(test::take_thread_number());
+    while (!try_note_use(uses_[own_number()])) {
+      std::this_thread::yield();
+    }
+  }
   void on_thread_exit(std::uint32_t number) noexcept override { heard.push_back(number); }
 
   std::vector<std::uint32_t> heard;  // written under the registry's mutex
+
+ private:
+  void visit_uses(void (*visit)(thread_use&)) noexcept override {
+    for (thread_use& use : uses_) {
+      visit(use);
+    }
+  }
+
+  std::vector<thread_use> uses_ = std::vector<thread_use>(max_thread_number + 1);
 };
 
 TEST(ThreadNumber, NewThreadHasNone) {
@@ -88,6 +109,8 @@ TEST(ThreadNumber, ThreadsThatLiveAtOnceHaveDifferentNumbers) {
   EXPECT_EQ(std::adjacent_find(numbers.begin(), numbers.end()), numbers.end());
 }
 
+#if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN  // which need much memory for each thread
+
 TEST(ThreadNumber, ThreadsPastTheTableGetNone) {
   constexpr unsigned crowd = max_thread_number + 40;
   std::vector<int> has_number(crowd);
@@ -113,11 +136,65 @@ TEST(ThreadNumber, RefusedThreadGetsANumberOnceOneIsGivenBack) {
   });
 }
 
+#endif
+
+TEST(ThreadNumber, EndingThreadLosesItsNumberAndGetsNoOther) {
+  test::run_in_ending_thread([] {
+    EXPECT_EQ(thread_offset, 0U);
+    EXPECT_FALSE(test::take_thread_number());
+  });
+}
+
 TEST(ThreadExitListener, HearsTheNumberOfAThreadThatEnds) {
   listener ear;
   std::uint32_t number = 0;
-  test::run_in_new_thread([&] { number = assigned_number(); });
+  test::run_in_new_thread([&] {
+    number = assigned_number();
+    ear.use();
+  });
   EXPECT_EQ(ear.heard, std::vector<std::uint32_t>{number});
+}
+
+TEST(ThreadExitListener, HearsNothingOfThreadsThatHaveNotUsedIt) {
+  listener ear;
+  listener other;
+  test::run_in_new_thread([&] { other.use(); });
+  EXPECT_TRUE(ear.heard.empty());
+  EXPECT_EQ(other.heard.size(), 1U);
+}
+
+TEST(ThreadExitListener, HearsAThreadOnceThatNotesItsUseTwice) {
+  listener ear;
+  test::run_in_new_thread([&] {
+    ear.use();
+    ear.use();
+  });
+  EXPECT_EQ(ear.heard.size(), 1U);
+}
+
+TEST(ThreadExitListener, HearsTheNextThreadOfANumberOnlyIfThatUsesItToo) {
+  listener ear;
+  test::run_in_new_thread([&] { ear.use(); });
+  test::run_in_new_thread([] { (void)test::take_thread_number(); });
+  EXPECT_EQ(ear.heard.size(), 1U);
+  test::run_in_new_thread([&] { ear.use(); });
+  EXPECT_EQ(ear.heard.size(), 2U);
+}
+
+TEST(ThreadExitListener, MayEndWhileThreadsThatHaveUsedItLive) {
+  listener first;
+  std::optional<listener> second(std::in_place);
+  listener third;
+  {
+    test::parked_crew crew(3, [&](unsigned /*index*/) {
+      first.use();
+      second->use();
+      third.use();
+    });
+    second.reset();
+  }
+  EXPECT_EQ(first.heard.size(), 3U);
+  EXPECT_EQ(third.heard.size(), 3U);
 }
 
 TEST(ThreadExitListener, HearsNothingOfThreadsWithoutNumber) {
@@ -128,7 +205,7 @@ TEST(ThreadExitListener, HearsNothingOfThreadsWithoutNumber) {
 
 TEST(ThreadExitListener, HearsEveryThreadOnce) {
   listener ear;
-  test::run_crew(32, [](unsigned /*index*/) { (void)test::take_thread_number(); });
+  test::run_crew(32, [&](unsigned /*index*/) { ear.use(); });
   EXPECT_EQ(ear.heard.size(), 32U);
 }
 
@@ -140,7 +217,11 @@ TEST(ThreadExitListener, OthersGoOnHearingWhenOneLeavesTheList) {
     listener third;
   }
   listener fourth;
-  test::run_in_new_thread([&] { number = assigned_number(); });
+  test::run_in_new_thread([&] {
+    number = assigned_number();
+    first.use();
+    fourth.use();
+  });
   EXPECT_EQ(first.heard, std::vector<std::uint32_t>{number});
   EXPECT_EQ(fourth.heard, std::vector<std::uint32_t>{number});
 }
@@ -149,7 +230,8 @@ TEST(ThreadExitListener, MayRegisterBesideEndingThreads) {
   test::run_crew(4, [](unsigned i) {
     for (int round = 0; round < 50; ++round) {
       if (i % 2 == 0) {
-        const listener ear;
+        listener ear;
+        test::run_in_new_thread([&] { ear.use(); });
       } else {
         test::run_in_new_thread([] { (void)test::take_thread_number(); });
       }

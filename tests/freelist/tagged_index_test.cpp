@@ -21,13 +21,13 @@ constexpr std::array sizes{size_and_tag_bits{1, 63},         size_and_tag_bits{2
 
 TEST(TaggedIndexFormat, EveryBitThatTheIndexLeavesIsTag) {
   for (const auto [nodes, tag_bits] : sizes) {
-    EXPECT_EQ(tagged_index_format<>(nodes).tag_bits(), tag_bits) << nodes << " nodes";
+    EXPECT_EQ(tagged_index_format(nodes).tag_bits(), tag_bits) << nodes << " nodes";
   }
 }
 
 TEST(TaggedIndexFormat, LargestTagAndIndexComeBackUnchanged) {
   for (const auto [nodes, tag_bits] : sizes) {
-    const tagged_index_format<> format(nodes);
+    const tagged_index_format format(nodes);
     const std::uint64_t largest_tag = (std::uint64_t{1} << tag_bits) - 1;
     const std::uint64_t word = format.make(nodes - 1, largest_tag);
     EXPECT_EQ(format.index_of(word), nodes - 1) << nodes << " nodes";
@@ -35,55 +35,55 @@ TEST(TaggedIndexFormat, LargestTagAndIndexComeBackUnchanged) {
   }
 }
 
-TEST(TaggedIndexFormat, IndexZeroIsNotNull) {
+TEST(TaggedIndexFormat, IndexZeroIsNotTheEnd) {
   for (const auto [nodes, tag_bits] : sizes) {
-    const tagged_index_format<> format(nodes);
+    const tagged_index_format format(nodes);
     EXPECT_EQ(format.index_of(format.make(0, 5)), 0U) << nodes << " nodes";
   }
 }
 
-TEST(TaggedIndexFormat, NullComesBackAsNullWithItsTag) {
+TEST(TaggedIndexFormat, EndComesBackAsTheEndWithItsTag) {
   for (const auto [nodes, tag_bits] : sizes) {
-    const tagged_index_format<> format(nodes);
-    const std::uint64_t word = format.make(null_slot, 5);
-    EXPECT_EQ(format.index_of(word), null_slot) << nodes << " nodes";
+    const tagged_index_format format(nodes);
+    const std::uint64_t word = format.make(format.end(), 5);
+    EXPECT_EQ(format.index_of(word), nodes) << nodes << " nodes";
     EXPECT_EQ(format.tag_of(word), 5U) << nodes << " nodes";
   }
 }
 
 TEST(TaggedIndexFormat, TagAfterTheLargestIsZero) {
   for (const auto [nodes, tag_bits] : sizes) {
-    const tagged_index_format<> format(nodes);
+    const tagged_index_format format(nodes);
     const std::uint64_t largest_tag = (std::uint64_t{1} << tag_bits) - 1;
     EXPECT_EQ(format.make(0, largest_tag + 1), format.make(0, 0)) << nodes << " nodes";
   }
 }
 
-TEST(TaggedIndexFormat, FormatForNoNodesHoldsNull) {
-  const tagged_index_format<> format(0);
-  EXPECT_EQ(format.index_of(format.make(null_slot, 0)), null_slot);
+TEST(TaggedIndexFormat, FormatForNoNodesHoldsTheEnd) {
+  const tagged_index_format format(0);
+  EXPECT_EQ(format.index_of(format.make(format.end(), 0)), 0U);
 }
 
 TEST(TaggedIndexFormat, NarrowTagHasItsOwnWidth) {
-  EXPECT_EQ(tagged_index_format<1>(1000).tag_bits(), 1U);
-  EXPECT_EQ(tagged_index_format<16>(1000).tag_bits(), 16U);
+  EXPECT_EQ(tagged_index_format(1000, 1).tag_bits(), 1U);
+  EXPECT_EQ(tagged_index_format(1000, 16).tag_bits(), 16U);
 }
 
 TEST(TaggedIndexFormat, NarrowTagWrapsToZero) {
-  const tagged_index_format<1> format(1000);
+  const tagged_index_format format(1000, 1);
   EXPECT_EQ(format.tag_of(format.make(7, 2)), 0U);
 }
 
 TEST(TaggedIndexFormat, WidthIsNeverMoreThanTheIndexLeaves) {
-  EXPECT_EQ(tagged_index_format<40>(max_capacity).tag_bits(), 32U);
+  EXPECT_EQ(tagged_index_format(max_capacity, 40).tag_bits(), 32U);
 }
 
-/// A free list driven by hand, one step at a time, by the same rules as treiber_stack.
+/// A free list driven by hand, one step at a time, by the same rules as treiber_list.
 template <unsigned MaxTagBits>
 class slow_stack {
  public:
   explicit slow_stack(std::uint32_t nodes)
-      : format_(nodes), links_(nodes), head_(format_.make(null_slot, 0)) {}
+      : format_(nodes, MaxTagBits), links_(nodes), head_(format_.make(nodes, 0)) {}
 
   [[nodiscard]] std::uint64_t head() const { return head_; }
   [[nodiscard]] slot_index top() const { return format_.index_of(head_); }
@@ -109,7 +109,7 @@ class slow_stack {
   }
 
  private:
-  tagged_index_format<MaxTagBits> format_;
+  tagged_index_format format_;
   std::vector<slot_index> links_;
   std::uint64_t head_;
 };

@@ -10,6 +10,7 @@
 
 #include "support/bare_slots.hpp"
 #include "support/crew.hpp"
+#include "support/ending_thread.hpp"
 #include "support/drain.hpp"
 #include "support/take_number.hpp"
 
@@ -279,9 +280,7 @@ TEST(SlotSourceCaches, BurstsMakeACacheGrow) {
 
 TEST(SlotSourceThreads, BulkAcquireWorksWithoutAThreadNumber) {
   bare_slots source(256, cache_choice::automatic);
-  const test::parked_crew numbered(max_thread_number,
-                                   [](unsigned /*index*/) { (void)test::take_thread_number(); });
-  test::run_in_new_thread([&source] {
+  test::run_in_ending_thread([&source] {
     slots all(256);
     ASSERT_FALSE(test::take_thread_number());
     EXPECT_EQ(source.source().acquire_n(all), all.size());

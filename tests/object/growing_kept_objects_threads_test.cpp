@@ -18,6 +18,7 @@
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
+#include "support/ending_thread.hpp"
 #include "support/sanitizers.hpp"
 #include "support/take_number.hpp"
 
@@ -194,18 +195,14 @@ TEST_F(HookOfAShrinkInAFork, HoldsNothingUpInTheChild) {
 
 // Nor where neither thread has a number to be known by.
 TEST_F(HookOfAShrinkInAFork, HoldsNothingUpInTheChildOfAThreadWithoutANumber) {
-  const test::parked_crew crew(detail::max_thread_number,
-                               [](unsigned /*index*/) { (void)test::take_thread_number(); });
-  std::jthread([this] {
+  test::run_in_ending_thread([this] {
     fork_beside_the_hook();
     EXPECT_EQ(detail::thread_offset, 0U);
-  }).join();
+  });
 }
 
 // The hook itself has forked: in the child it has its segment still.
 TEST_F(HookOfAShrinkInAFork, KeepsItsSegmentWhereItHasForked) {
-  const test::parked_crew crew(detail::max_thread_number,
-                               [](unsigned /*index*/) { (void)test::take_thread_number(); });
   make_all();
   int status = 1;
   in_first_hook([&] {
@@ -219,7 +216,7 @@ TEST_F(HookOfAShrinkInAFork, KeepsItsSegmentWhereItHasForked) {
     }
     EXPECT_EQ(::waitpid(child, &status, 0), child);
   });
-  std::jthread([this] { EXPECT_EQ(pool_.shrink_to(one_), one_); }).join();
+  test::run_in_ending_thread([this] { EXPECT_EQ(pool_.shrink_to(one_), one_); });
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), all_is_well);
 }

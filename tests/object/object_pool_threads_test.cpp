@@ -151,7 +151,7 @@ TYPED_TEST(ObjectPoolThreads, ObjectsMayBeReleasedInAnotherThread) {
 
 TYPED_TEST(ObjectPoolThreads, MoreThreadsThanTheTableHasNumbersShareThePool) {
   constexpr unsigned crowd = 200;
-  static_assert(crowd > detail::max_thread_number);
+  static_assert(crowd > detail::magazine_numbers);
   constexpr std::size_t hold = 3;
   typename TestFixture::pool_type pool(crowd * hold);
   this->disown_all(pool);

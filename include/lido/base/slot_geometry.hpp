@@ -23,6 +23,8 @@ class slot_geometry {
         shift_(static_cast<unsigned>(std::countr_zero(stride))),
         inverse_(inverse_of(static_cast<std::uint32_t>(stride >> shift_))) {}
 
+  [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
+
   [[nodiscard]] void* address_of(slot_index index) const noexcept {
     return base_ + stride_ * index;
   }

@@ -15,7 +15,7 @@
 namespace lido::detail {
 
 struct tuning {
-  static constexpr std::uint32_t thread_numbers = 128;    ///< threads that can have a cache
+  static constexpr std::uint32_t thread_numbers = 4096;   ///< threads that can have a cache
   static constexpr std::uint32_t magazine_size = 32;      ///< slots: two cache lines of indices
   static constexpr std::uint32_t magazines_per_trip = 8;  ///< most that one head update moves
   static constexpr std::uint32_t smallest_cache = 4;      ///< a smaller one is not worth stealing

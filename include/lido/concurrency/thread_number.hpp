@@ -6,6 +6,7 @@
 /// past the table, and one that is already ending, has number 0 and uses the shared path.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,13 +18,21 @@ namespace lido::detail {
 /// Numbers run from 1 to this.
 inline constexpr std::uint32_t max_thread_number = tuning::thread_numbers;
 
-/// Distance in bytes between the table entries of two neighbouring numbers.
-inline constexpr std::size_t thread_stride = no_false_sharing;
+/// Distance in bytes between the table entries of two neighbouring numbers: a cache and its first
+/// cells.
+inline constexpr std::size_t thread_stride = 1024;
+
+/// The same for the tables that are part of a pool.
+inline constexpr std::uint32_t magazine_numbers = std::min(max_thread_number, 128U);
+inline constexpr std::size_t magazine_stride = no_false_sharing;
 
 // How code finds the number. In an executable that contains the compiled library, its place is
 // known when it is linked. A shared object must look it up, and does so only once, when it is
 // loaded. Eight bytes fit into the static TLS block even of a process that loads the object late.
-#if defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
+// Other C libraries refuse such objects, so there it is what the compiler takes by itself.
+#if !defined(__GLIBC__)
+#define LIDO_TLS_MODEL
+#elif defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
 #define LIDO_TLS_MODEL [[gnu::tls_model("initial-exec")]]
 #else
 #define LIDO_TLS_MODEL [[gnu::tls_model("local-exec")]]
@@ -38,6 +47,10 @@ inline constexpr std::size_t thread_stride = no_false_sharing;
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 LIDO_TLS_MODEL
 [[gnu::visibility("default")]] extern constinit thread_local std::size_t thread_offset;
+
+/// The number times `magazine_stride`; 0 for numbers above `magazine_numbers`, too.
+LIDO_TLS_MODEL
+[[gnu::visibility("default")]] extern constinit thread_local std::size_t magazine_offset;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Gives the calling thread a number if one is free and the thread is not ending; sets
@@ -55,6 +68,15 @@ void require_own_process() noexcept;
 
 class thread_exit_listener;
 
+/// Says that one thread uses what one listener has for it; a link in the list of that thread. All
+/// bytes zero: the thread does not.
+class thread_use {
+  friend class thread_registry;
+  thread_exit_listener* listener_ = nullptr;
+  thread_use* next_ = nullptr;
+  thread_use** link_ = nullptr;  ///< what points to this
+};
+
 /// A listener's place among the others. A class of its own because of the friend: users' compilers
 /// would take the friend for a class that may delete a listener, and ask for a virtual destructor.
 class listener_links {
@@ -70,21 +92,37 @@ class thread_exit_listener : public listener_links {
   thread_exit_listener(const thread_exit_listener&) = delete;
   thread_exit_listener& operator=(const thread_exit_listener&) = delete;
 
-  /// Called in the ending thread, before its number can be given to another thread. Never runs
-  /// beside `unregister_listener`. Must not throw, register or unregister.
-  virtual void on_thread_exit(std::uint32_t number) noexcept = 0;
+  /// Called in an ending thread that has noted its use, before its number can be given to another
+  /// thread. The note is erased first. Never runs beside `unregister_listener`. Must not throw,
+  /// register, unregister or note.
+  virtual void on_thread_exit(std::uint32_t /*number*/) noexcept {}
 
   /// Called in a process that fork has just made. Its only thread is the caller and has number
-  /// `survivor` (0: none); all other numbers are free afterwards. Must not throw, register or
-  /// unregister.
+  /// `survivor` (0: none); all other numbers are free afterwards, and their notes erased. Must not
+  /// throw, register, unregister or note.
   virtual void on_fork(std::uint32_t /*survivor*/) noexcept {}
 
-  /// Blocking; safe beside ending threads. After `unregister_listener` no more calls come.
+  /// Blocking; safe beside ending threads. After `unregister_listener` no more calls come, and all
+  /// notes are erased.
   void register_listener() noexcept;
   void unregister_listener() noexcept;
 
+  /// Notes that the calling thread, which has a number, uses its cache; no effect if it is noted.
+  /// `use` stays until it is erased. Never waits; false: the registry is busy, so the thread's end
+  /// would pass the cache by.
+  [[nodiscard]] bool try_note_use(thread_use& use) noexcept;
+
  protected:
   ~thread_exit_listener() = default;
+
+ private:
+  friend class thread_registry;
+
+  /// Calls `visit` for every use that may be noted.
+  virtual void visit_uses(void (* /*visit*/)(thread_use&)) noexcept {}
+
+  /// Whether every exit of a thread with a number concerns it, without notes.
+  [[nodiscard]] virtual bool hears_every_exit() const noexcept { return false; }
 };
 
 }  // namespace lido::detail

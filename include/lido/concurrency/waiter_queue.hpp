@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lido/base/tuning.hpp"
+#include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/cache_line.hpp"
@@ -31,20 +32,23 @@ namespace lido::detail {
 /// Memory ordering: the gate orders what is done inside it (3 to 6); see `any_after_change`.
 /// Progress: `enter` is blocking. The rest is wait-free, except `serve_and_leave`, which goes on as
 ///   long as other threads ask.
-class alignas(no_false_sharing) waiter_queue {
+class alignas(cache_line) waiter_queue {
  public:
-  /// `used`: threads may wait. Otherwise the queue needs no fence.
-  explicit waiter_queue(bool used) noexcept : used_(used) {}
+  /// `used`: threads are going to wait. Otherwise the queue needs no fence before the first does.
+  explicit waiter_queue(bool used) noexcept : use_(used ? use::known : use::none) {}
 
   /// Whether a thread waits, as far as the caller happens to know.
   [[nodiscard]] bool any() const noexcept {
     // relaxed: a hint; a caller that relies on it uses any_after_change
-    return used_ && length_.load(std::memory_order_relaxed) != 0;
+    return length_.load(std::memory_order_relaxed) != 0;
   }
 
   /// Whether a thread waits that might have missed what the caller did before.
   [[nodiscard]] bool any_after_change() noexcept {
-    if (!used_) {
+    light_fence();
+    // relaxed: the light fence keeps the order, the heavy fence of begin_use does the rest: either
+    // the waiter sees the caller's change, or the caller sees that the queue is in use
+    if (use_.load(std::memory_order_relaxed) == use::none) {
       return false;
     }
     // (1) - this seq_cst-fence is in one total order with the seq_cst-fence (2). If it comes first,
@@ -52,6 +56,24 @@ class alignas(no_false_sharing) waiter_queue {
     full_fence();
     // relaxed: (1) keeps the order
     return length_.load(std::memory_order_relaxed) != 0;
+  }
+
+  /// After `append`, before `announce`: from now on, threads that make items available look for
+  /// waiters. False: the system refused the heavy fence, so some may not for a while.
+  [[nodiscard]] bool begin_use() noexcept {
+    // (7) - this acquire-load synchronizes-with the release-store (8), so the caller sees what the
+    // fence of that thread has shown
+    if (use_.load(std::memory_order_acquire) == use::known) {
+      return true;
+    }
+    // relaxed: the heavy fence makes it visible. Over `known`, it costs one more fence
+    use_.store(use::begun, std::memory_order_relaxed);
+    if (!heavy_fence()) {
+      return false;
+    }
+    // (8) - this release-store synchronizes-with the acquire-load (7)
+    use_.store(use::known, std::memory_order_release);
+    return true;
   }
 
   /// After `append`: a thread that makes an item available from now on sees the waiter. The caller
@@ -217,7 +239,10 @@ class alignas(no_false_sharing) waiter_queue {
     return length_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
   }
 
-  bool used_;
+  /// begun: threads that make items available see it soon. known: all of them do.
+  enum class use : std::uint8_t { none, begun, known };
+
+  atomic<use> use_;
   shared_atomic<std::uint32_t> length_{0};
   shared_atomic<std::uint32_t> gate_{nobody};
   // Inside the gate.

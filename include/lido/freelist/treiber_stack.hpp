@@ -37,7 +37,7 @@ class treiber_stack {
  public:
   /// Throws std::bad_alloc. Requires: 0 <= nodes <= max_capacity.
   explicit treiber_stack(std::uint32_t nodes)
-      : format_(nodes), links_(nodes), head_(format_.make(null_slot, 0)) {}
+      : format_(nodes, MaxTagBits), links_(nodes), head_(format_.make(nodes, 0)) {}
 
   void push(slot_index index) noexcept { push_linked(index, index); }
 
@@ -80,7 +80,7 @@ class treiber_stack {
     }
   }
 
-  [[nodiscard]] bool empty() const noexcept { return format_.index_of(head()) == null_slot; }
+  [[nodiscard]] bool empty() const noexcept { return format_.index_of(head()) == format_.end(); }
 
   /// The tag: only a push moves it, and only upwards.
   [[nodiscard]] std::uint64_t version() const noexcept { return format_.tag_of(head()); }
@@ -111,7 +111,7 @@ class treiber_stack {
   [[nodiscard]] walked walk(std::uint64_t head, std::span<slot_index> out) const noexcept {
     std::uint32_t count = 0;
     slot_index index = format_.index_of(head);
-    while (index != null_slot && count < out.size()) {
+    while (index != format_.end() && count < out.size()) {
       out[count++] = index;
       // relaxed: ordered by (1, 2); if another thread popped this index meanwhile the link may be
       // stale, but then the head has moved and the CAS (2) fails
@@ -139,7 +139,7 @@ class treiber_stack {
     }
   }
 
-  tagged_index_format<MaxTagBits> format_;
+  tagged_index_format format_;
   Array<atomic<slot_index>> links_;
   alignas(no_false_sharing) Head head_;
 };

@@ -142,7 +142,7 @@ class growing_source final : private thread_exit_listener {
 
   /// Of threads that live at a time no two have the same; a fork leaves it as it is. Not all have a
   /// number.
-  [[nodiscard]] static const void* this_thread() noexcept { return &thread_offset; }
+  [[nodiscard]] static const void* this_thread() noexcept { return &magazine_offset; }
 
   // All of these by the holder of `resize_`.
   [[nodiscard]] void* grow() noexcept;

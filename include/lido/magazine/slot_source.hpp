@@ -59,7 +59,7 @@ class slot_source final : private thread_exit_listener {
 
   /// Address of a free slot, now the caller's; null when the pool is exhausted (I2). Never throws.
   [[nodiscard, gnu::always_inline]] void* acquire() noexcept {
-    if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
+    if (const std::size_t offset = magazine_offset; offset != 0) [[likely]] {
       thread_cache& cache = at(offset);
       void* slot = nullptr;
       if (cache.pop(slot)) [[likely]] {
@@ -73,7 +73,7 @@ class slot_source final : private thread_exit_listener {
   /// The first half of `acquire`, for callers that want no code beside a hit. After false,
   /// `acquire_after_miss` must follow.
   [[nodiscard, gnu::always_inline]] bool try_hit(void*& slot) noexcept {
-    const std::size_t offset = thread_offset;
+    const std::size_t offset = magazine_offset;
     return offset != 0 && at(offset).pop(slot);
   }
   [[nodiscard]] void* acquire_after_miss() noexcept { return acquire_locked(); }
@@ -81,7 +81,7 @@ class slot_source final : private thread_exit_listener {
   /// Takes back what `acquire` gave, from any thread. Never throws or blocks, and allocates
   /// nothing itself; for the C library see assign_thread_number.
   [[gnu::always_inline]] void release(void* slot) noexcept {
-    if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
+    if (const std::size_t offset = magazine_offset; offset != 0) [[likely]] {
       thread_cache& cache = at(offset);
       if (cache.push(slot)) [[likely]] {
         return;
@@ -94,18 +94,18 @@ class slot_source final : private thread_exit_listener {
   /// The same two for pools whose caches are locked for certain: they do not try the other way
   /// first.
   [[nodiscard]] void* acquire_locked() noexcept {
-    const std::size_t offset = thread_offset;
+    const std::size_t offset = magazine_offset;
     return offset != 0 ? acquire_slow(at(offset)) : acquire_without_number();
   }
   void release_locked(void* slot) noexcept {
-    const std::size_t offset = thread_offset;
+    const std::size_t offset = magazine_offset;
     offset != 0 ? release_slow(at(offset), slot) : release_without_number(slot);
   }
 
   /// The same two past the caches, for pools that have none. A number is still of use: its thread
   /// counts in a line of its own.
   [[nodiscard]] void* acquire_shared() noexcept {
-    if (thread_offset == 0) [[unlikely]] {
+    if (magazine_offset == 0) [[unlikely]] {
       (void)assign_thread_number();
     }
     return acquire_past_cache(own_cache());
@@ -187,6 +187,7 @@ class slot_source final : private thread_exit_listener {
                                     std::uint32_t keep) noexcept;
   void enlarge(thread_cache& cache) noexcept;
   void on_thread_exit(std::uint32_t number) noexcept override;
+  [[nodiscard]] bool hears_every_exit() const noexcept override { return true; }
   void on_fork(std::uint32_t survivor) noexcept override;
   void empty_and_close(thread_cache& cache) noexcept;
 
@@ -224,7 +225,7 @@ class slot_source final : private thread_exit_listener {
 
   void count_drawn(thread_cache* self, std::int64_t slots) noexcept;
   [[nodiscard]] thread_cache* own_cache() noexcept {
-    const std::size_t offset = thread_offset;
+    const std::size_t offset = magazine_offset;
     return offset != 0 ? &at(offset) : nullptr;
   }
   [[nodiscard]] std::uint32_t scarcity() const noexcept {
@@ -245,7 +246,7 @@ class slot_source final : private thread_exit_listener {
   /// fills.
   static constexpr std::uint32_t spare_cells = 2;
 
-  std::array<thread_cache, max_thread_number + 1> caches_;
+  std::array<thread_cache, magazine_numbers + 1> caches_;
   slot_geometry slots_;
   std::conditional_t<grows, atomic<std::uint32_t>, std::uint32_t> capacity_;
   std::uint32_t max_cached_;

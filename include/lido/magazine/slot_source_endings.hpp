@@ -38,7 +38,7 @@ void slot_source<Stack>::empty_and_close(thread_cache& cache) noexcept {
 // relaxed (whole function): there is one thread
 template <index_stack Stack>
 void slot_source<Stack>::on_fork(std::uint32_t survivor) noexcept {
-  for (std::uint32_t number = 1; number <= max_thread_number; ++number) {
+  for (std::uint32_t number = 1; number <= magazine_numbers; ++number) {
     const bool left_behind =
         caches_[number].notes().active || caches_[number].control().state() != cache_state::frozen;
     if (number != survivor && left_behind) {

@@ -31,7 +31,7 @@ slot_source<Stack>::slot_source(slot_geometry slots, std::uint32_t capacity, cac
       has_caches_(caches != cache_choice::none && first_room_ > cache_sizing::smallest + 1),
       kind_(caches == cache_choice::automatic && heavy_fence_available() ? cache_kind::revocable
                                                                          : cache_kind::locked),
-      first_cells_(has_caches_ ? sizeof(cell) * first_room_ * max_thread_number : sizeof(cell),
+      first_cells_(has_caches_ ? sizeof(cell) * first_room_ * magazine_numbers : sizeof(cell),
                    no_false_sharing),
       depot_(capacity),
       waiters_(waiting == waiting_choice::allowed) {
@@ -92,13 +92,14 @@ void slot_source<Stack>::release_slow(thread_cache& cache, void* slot) noexcept 
 
 template <index_stack Stack>
 void* slot_source<Stack>::acquire_without_number() noexcept {
-  return assign_thread_number() ? acquire_slow(at(thread_offset)) : acquire_past_cache(nullptr);
+  return assign_thread_number() && magazine_offset != 0 ? acquire_slow(at(magazine_offset))
+                                                        : acquire_past_cache(nullptr);
 }
 
 template <index_stack Stack>
 void slot_source<Stack>::release_without_number(void* slot) noexcept {
-  if (assign_thread_number()) {
-    release_slow(at(thread_offset), slot);
+  if (assign_thread_number() && magazine_offset != 0) {
+    release_slow(at(magazine_offset), slot);
   } else {
     release_past_cache(nullptr, slot);
   }
@@ -322,7 +323,7 @@ std::size_t slot_source<Stack>::take_own(thread_cache& cache, std::span<void*> o
 
 template <index_stack Stack>
 std::size_t slot_source<Stack>::acquire_n(std::span<void*> out) noexcept {
-  if (thread_offset == 0) {
+  if (magazine_offset == 0) {
     (void)assign_thread_number();
   }
   thread_cache* const self = own_cache();

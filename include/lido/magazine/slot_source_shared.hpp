@@ -31,8 +31,8 @@ struct slot_source<Stack>::survey {
 
 template <index_stack Stack>
 struct slot_source<Stack>::announcements {
-  std::array<cache_control, max_thread_number + 1> made{};
-  std::array<bool, max_thread_number + 1> valid{};
+  std::array<cache_control, magazine_numbers + 1> made{};
+  std::array<bool, magazine_numbers + 1> valid{};
   std::uint32_t highest = 0;
 };
 

@@ -55,21 +55,29 @@ struct alignas(no_false_sharing) thread_state {
   atomic<std::uint32_t> leaving{0};
 };
 
+/// How many of them a pool has. Threads with higher numbers, and those without one, share the
+/// first.
+inline constexpr std::size_t thread_states = std::min(max_thread_number, 128U) + 1;
+
+/// Which of them is the calling thread's own; 0: none.
+[[nodiscard]] inline std::size_t own_thread_state() noexcept {
+  const std::size_t number = thread_offset / thread_stride;
+  return number < thread_states ? number : 0;
+}
+
 /// What all groups of a pool share: flags, time, limits, and the states of threads.
 class pool_gate {
  public:
   /// `max_total`: of a pool with keys; 0 without. Throws std::bad_alloc.
   pool_gate(const life_limits& limits, std::uint32_t max_total)
       : life(limits),
-        threads_(std::make_unique<thread_state[]>(max_thread_number + 1)),
+        threads_(std::make_unique<thread_state[]>(thread_states)),
         last_of_keys_(max_total == 0
                           ? nullptr
                           : std::make_unique<relaxed<pool_slot*>[]>(hints_of(max_total))),
         hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))) {}
 
-  [[nodiscard]] thread_state& mine() const noexcept {
-    return threads_[thread_offset / thread_stride];
-  }
+  [[nodiscard]] thread_state& mine() const noexcept { return threads_[own_thread_state()]; }
   /// What any thread had last of a key with that hash. Requires: a pool with keys.
   [[nodiscard]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
     constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
@@ -78,7 +86,7 @@ class pool_gate {
   [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }
   /// No thread is about to leave a release that began before this call.
   [[nodiscard]] bool is_quiet() const noexcept {
-    for (std::size_t i = 0; i <= max_thread_number; ++i) {
+    for (std::size_t i = 0; i < thread_states; ++i) {
       // (3) - this acquire-load synchronizes-with the release-store (4) and the release-fetch-sub
       // (5): the thread does not touch the pool any more
       if (threads_[i].leaving.load(std::memory_order_acquire) != 0) {
@@ -113,7 +121,7 @@ class leaving_mark {
  public:
   // relaxed (whole function): slot.hpp (2) publishes it before any thread can need it
   explicit leaving_mark(thread_state& mine) noexcept : mine_(&mine) {
-    if (thread_offset != 0) {
+    if (own_thread_state() != 0) {
       mine.leaving.store(1, std::memory_order_relaxed);
     } else {
       mine.leaving.fetch_add(1, std::memory_order_relaxed);
@@ -126,7 +134,7 @@ class leaving_mark {
     if (mine_ == nullptr) {
       return;
     }
-    if (thread_offset != 0) {
+    if (own_thread_state() != 0) {
       // (4) - this release-store synchronizes-with the acquire-load (3)
       mine_->leaving.store(0, std::memory_order_release);
     } else {
@@ -236,8 +244,8 @@ class idle_cache {
       serve(leaving);
       return;
     }
-    // A hint that threads without a number share would keep them without one.
-    if (thread_offset != 0) {
+    // A hint that threads without a state of their own share would keep them without one.
+    if (own_thread_state() != 0) {
       mine.last[slot.key_hash.get() % thread_state::hints].set(&slot);
     }
     if (gate_.has_keys()) {

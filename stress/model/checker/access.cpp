@@ -86,6 +86,10 @@ location_id create(std::uint64_t value) {
   return here.memory().create(here.self(), value);
 }
 
+location_id create_zeroed() {
+  return execution::now().memory().create_zeroed();
+}
+
 void destroy(location_id where) noexcept {
   execution::now().memory().destroy(where);
 }

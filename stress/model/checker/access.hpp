@@ -14,6 +14,8 @@ using std::memory_order;
 
 /// A new atomic, known to the calling thread alone until it is passed on.
 [[nodiscard]] location_id create(std::uint64_t value);
+/// Of memory that held zeros before the execution began.
+[[nodiscard]] location_id create_zeroed();
 void destroy(location_id where) noexcept;
 
 [[nodiscard]] std::uint64_t load(location_id where, memory_order order, place from);

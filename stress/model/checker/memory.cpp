@@ -56,6 +56,12 @@ location_id memory::create(thread_id by, std::uint64_t value) {
   return where;
 }
 
+location_id memory::create_zeroed() {
+  const location_id where = create(0, 0);
+  locations_[where].creation = 0;
+  return where;
+}
+
 knowledge memory::passed(std::int32_t index) noexcept {
   location_id& known = locations_of_rows_[index];
   std::fill(row(index) + most_threads + known, row(index) + most_threads + used_, 0);

@@ -47,6 +47,8 @@ class memory {
   void clear() noexcept;
 
   [[nodiscard]] location_id create(thread_id by, std::uint64_t value);
+  /// One that was there before all threads, with the value 0.
+  [[nodiscard]] location_id create_zeroed();
   void destroy(location_id where) noexcept { locations_[where].destroyed = true; }
   [[nodiscard]] bool destroyed(location_id where) const noexcept {
     return locations_[where].destroyed;

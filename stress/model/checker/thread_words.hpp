@@ -13,7 +13,7 @@ namespace model {
 class thread_words {
  public:
   /// What one thread has in them; at first zero.
-  using values = std::array<std::size_t, 2>;
+  using values = std::array<std::size_t, 3>;
 
   /// Once or several times for each word, before a thread of an execution uses it.
   template <class T>

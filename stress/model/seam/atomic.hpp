@@ -19,18 +19,22 @@ class atomic {
  public:
   atomic() noexcept : atomic(T{}) {}
   // NOLINTNEXTLINE(google-explicit-constructor): as std::atomic; it says explicit(false)
-  explicit(false) atomic(T value) noexcept : id_(model::create(encode(value))) {}
+  explicit(false) atomic(T value) noexcept : id_(model::create(encode(value)) + 1) {}
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
-  ~atomic() { model::destroy(id_); }
+  ~atomic() {
+    if (id_ != 0) {
+      model::destroy(location());
+    }
+  }
 
   [[nodiscard]] T load(std::memory_order order,
                        model::place from = model::place::here()) const noexcept {
-    return decode(model::load(id_, order, from));
+    return decode(model::load(location(), order, from));
   }
 
   void store(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
-    model::store(id_, encode(value), order, from);
+    model::store(location(), encode(value), order, from);
   }
 
   T exchange(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
@@ -62,7 +66,12 @@ class atomic {
   }
 
   /// For what the system does with a word, unseen by the library.
-  [[nodiscard]] model::location_id location() const noexcept { return id_; }
+  [[nodiscard]] model::location_id location() const noexcept {
+    if (id_ == 0) {
+      id_ = model::create_zeroed() + 1;
+    }
+    return id_ - 1;
+  }
 
  private:
   static std::uint64_t encode(T value) noexcept {
@@ -80,18 +89,20 @@ class atomic {
   template <class Change>
   T change(Change with, std::memory_order order, model::place from) noexcept {
     return decode(model::read_modify_write(
-        id_, [&](std::uint64_t bits) { return encode(with(decode(bits))); }, order, from));
+        location(), [&](std::uint64_t bits) { return encode(with(decode(bits))); }, order, from));
   }
 
   bool exchange_if(T& expected, T desired, model::cas_orders orders, bool weak,
                    model::place from) noexcept {
     std::uint64_t bits = encode(expected);
-    const bool stored = model::compare_exchange(id_, bits, encode(desired), orders, weak, from);
+    const bool stored =
+        model::compare_exchange(location(), bits, encode(desired), orders, weak, from);
     expected = decode(bits);
     return stored;
   }
 
-  alignas(T) alignas(model::location_id) model::location_id id_;
+  /// One more than the location; 0 in memory that was only filled with zeros.
+  alignas(T) alignas(model::location_id) mutable model::location_id id_;
 };
 
 template <class T>

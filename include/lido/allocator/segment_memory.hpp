@@ -1,0 +1,57 @@
+/// @file
+/// Internal. What lies behind the slots of a growing pool.
+#pragma once
+
+#include <cstdint>
+
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/atomic.hpp"
+
+namespace lido::detail {
+
+/// Moves while a thread gets on with something long, for the threads that wait for it.
+class work_progress {
+ public:
+  // relaxed (whole class): only that it moves is of interest
+  void note() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t count() const noexcept {
+    return count_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  atomic<std::uint32_t> count_{0};
+};
+
+/// The functions get whole segments. One thread at a time is in `commit`; beside it, and beside one
+/// another, threads are in the other two, with different segments. `commit` and `decommit` return
+/// 0, or an error number of the system and then have changed nothing.
+class segment_memory {
+ public:
+  segment_memory() = default;
+  segment_memory(const segment_memory&) = delete;
+  segment_memory& operator=(const segment_memory&) = delete;
+
+  [[nodiscard]] virtual int commit(slot_index first, std::uint32_t count) noexcept = 0;
+  /// Ends what free slots still hold, before `decommit`; notes progress after each.
+  virtual void vacate(slot_index first, std::uint32_t count, work_progress& progress) noexcept = 0;
+  [[nodiscard]] virtual int decommit(slot_index first, std::uint32_t count) noexcept = 0;
+
+ protected:
+  ~segment_memory() = default;
+};
+
+/// Makes objects in the slots of a new segment before any thread can have them.
+class segment_fill {
+ public:
+  segment_fill() = default;
+  segment_fill(const segment_fill&) = delete;
+  segment_fill& operator=(const segment_fill&) = delete;
+
+  /// Notes progress now and then. May throw.
+  virtual void fill(slot_index first, std::uint32_t count, work_progress& progress) = 0;
+
+ protected:
+  ~segment_fill() = default;
+};
+
+}  // namespace lido::detail

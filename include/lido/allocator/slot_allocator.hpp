@@ -1,0 +1,131 @@
+/// @file
+/// Internal. Where free slots come from and go to: the thread's cache, the depot, others' caches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "lido/allocator/options.hpp"
+#include "lido/allocator/segment_memory.hpp"
+#include "lido/allocator/slot_cache.hpp"
+#include "lido/base/pool_stats.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/concurrency/waiter.hpp"
+
+namespace lido::detail {
+
+class allocator_state;
+
+/// Addresses of free slots, for any number of threads.
+///
+/// Invariants
+///  I1 Each slot is in the depot, in one cache, in a caller's hands, or in transit in a thread
+///     whose cache is `busy` or that is counted in `carrying_`.
+///  I2 acquire fails only if at some moment during the call every slot was in callers' hands and no
+///     more could be added, if another thread did not run for a tenth of a second in the middle of
+///     a transit, or if the heavy fence fails although it was available.
+/// Memory ordering: see depot.hpp and slot_cache.hpp for the slots themselves, and the notes in
+///   theft.cpp for the decision that a pool is exhausted.
+/// Progress: hits wait-free; the rest lock-free, except that an acquire may wait for a thread that
+///   adds slots. release allocates nothing itself; acquire may try to, to grow a cache, and goes on
+///   without if that fails. The first of either maps the table of caches.
+class slot_allocator final {
+ public:
+  /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `slots` spans as many.
+  explicit slot_allocator(const allocator_options& options);
+  slot_allocator(const slot_allocator&) = delete;
+  slot_allocator& operator=(const slot_allocator&) = delete;
+  ~slot_allocator();
+
+  /// Address of a free slot, now the caller's; null when the pool is exhausted (I2). Never throws.
+  [[nodiscard, gnu::always_inline]] void* acquire() noexcept {
+    if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
+      slot_cache& cache = at(offset);
+      void* slot = nullptr;
+      if (cache.pop(slot)) [[likely]] {
+        return slot;
+      }
+      return acquire_slow(cache);
+    }
+    return acquire_without_number();
+  }
+
+  /// The first half of `acquire`, for callers that want no code beside a hit. After false,
+  /// `acquire_after_miss` must follow.
+  [[nodiscard, gnu::always_inline]] bool try_hit(void*& slot) noexcept {
+    const std::size_t offset = thread_offset;
+    return offset != 0 && at(offset).pop(slot);
+  }
+  [[nodiscard]] void* acquire_after_miss() noexcept;
+
+  /// Takes back what `acquire` gave, from any thread. Never throws or blocks, and allocates
+  /// nothing itself; for the C library see assign_thread_number.
+  [[gnu::always_inline]] void release(void* slot) noexcept {
+    if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
+      slot_cache& cache = at(offset);
+      if (cache.push(slot)) [[likely]] {
+        return;
+      }
+      return release_slow(cache, slot);
+    }
+    return release_without_number(slot);
+  }
+
+  /// Fills the front of `out`; returns how many. Fewer than asked only when exhausted (I2).
+  [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
+
+  /// The same, but adds no slots to the pool.
+  [[nodiscard]] std::size_t acquire_present_n(std::span<void*> out) noexcept;
+
+  /// As `release` of each.
+  void release_n(std::span<void* const> slots) noexcept;
+
+  /// A slot, when it is the caller's turn: after all that came before, and before all that come
+  /// later. Null: the wait of `me`, which is new, was cancelled, or the deadline passed. Progress:
+  /// blocking. Never throws; allocates as acquire does.
+  [[nodiscard]] void* wait_for_slot(waiter& me, const deadline& until) noexcept;
+
+  /// Threads in wait_for_slot, as far as this thread happens to know.
+  [[nodiscard]] std::size_t count_waiting() const noexcept;
+
+  /// Slots in the pool now.
+  [[nodiscard]] std::uint32_t capacity() const noexcept;
+
+  [[nodiscard]] pool_stats stats() const noexcept;
+
+  // ---- for pools that grow: `segments` was given ------------------------------------------------
+
+  /// Adds segments until there are `slots` slots at least; before any thread can have the slots of
+  /// a segment, calls `fill`. Returns 0, or the error number of the system, or EBUSY: others have
+  /// the segments apart that it needs. What came before stays, also when `fill` throws. Blocking.
+  /// Requires: slots is at most the capacity of the options.
+  [[nodiscard]] int reserve(std::uint32_t slots, segment_fill* fill = nullptr);
+
+  /// Gives back segments all of whose slots are free, the highest first, as long as `slots` slots
+  /// are left. Returns how many are. Blocking.
+  std::uint32_t shrink_to(std::uint32_t slots) noexcept;
+
+  /// Why the last attempt to add a segment failed; 0 if it did not.
+  [[nodiscard]] int growth_error() const noexcept;
+
+ private:
+  // Entry 0 is never used, since offset 0 means no number.
+  [[nodiscard, gnu::always_inline]] slot_cache& at(std::size_t offset) noexcept {
+    // relaxed: the memory of a table is zeros, which no thread has written
+    std::byte* const table = table_.load(std::memory_order_relaxed);
+    return *static_cast<slot_cache*>(static_cast<void*>(table + offset));
+  }
+
+  [[nodiscard, gnu::noinline]] void* acquire_slow(slot_cache& missed) noexcept;
+  [[gnu::noinline]] void release_slow(slot_cache& missed, void* slot) noexcept;
+  [[nodiscard, gnu::noinline]] void* acquire_without_number() noexcept;
+  [[gnu::noinline]] void release_without_number(void* slot) noexcept;
+
+  atomic<std::byte*> table_;  ///< of caches; at first one that all unused pools share
+  std::unique_ptr<allocator_state> state_;
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,214 @@
+/// @file
+/// Internal. One thread's stack of free slots, which others can empty without its help.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "lido/allocator/options.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/cache_line.hpp"
+
+namespace lido::detail {
+
+/// A revocable stack of slot addresses.
+///
+/// The owner pops and pushes with plain loads and stores, then looks at one bound (`low_` or
+/// `high_`) that says at once: empty or full, or revoked. A thief announces itself in `control_`,
+/// sets both bounds so that the next operation must fail, runs the heavy fence, copies the items
+/// and claims them by a compare-and-swap on `control_`. After the fence at most one operation of
+/// the owner can be in doubt, the one that straddles it; the owner finds in `control_` how many
+/// items were claimed and knows from the position of its own item who has it. Nobody waits for
+/// anybody. (Asymmetric fences after Dice, Huang, Yang 2001 and WG21 P1202; why not plain code:
+/// Attiya et al., Laws of Order, POPL 2011.)
+///
+/// Places are distances in bytes from the cache itself, so memory of zeros is a closed cache: at
+/// top 0 a push fills `guard_` and a pop reads the word before the cache, and both fail.
+///
+/// Invariants
+///  I1 Only the owner writes `top_` and the cells.
+///  I2 `control_` leaves `busy` and `frozen` only by the owner, `open` by the owner or a thief,
+///     `revoking` by the owner, its thief, or a thief that takes over. Each change is a new
+///     generation.
+///  I3 The bounds allow hits only while the cache is open; the owner sets them only while `busy`.
+///  I4 In `frozen` no item is in the cache and no operation completes as a hit.
+/// Memory ordering: items, top (4, 5, 6) -> thief (12); control: see the notes.
+/// Progress: hits wait-free without read-modify-write or fence; everything else lock-free, no
+///   allocation.
+class alignas(cache_line) slot_cache {
+ public:
+  /// Place for the address of one free slot.
+  using cell = atomic<void*>;
+
+  /// Most items a cache may ever hold; `taken` has room for more.
+  static constexpr std::uint32_t most_items = 1022;
+
+  /// frozen: the first `taken` items are no longer the owner's, and no operation completes before
+  /// the owner has seen it; also the phase of a cache that nobody uses. open: the owner pops and
+  /// pushes freely. revoking: a thief has announced itself. busy: the owner moves items in bulk.
+  enum class phase : std::uint8_t { frozen, open, revoking, busy };
+
+  /// A phase, the number of items taken, and a generation that moves with every change: the word
+  /// that decides between the owner and thieves.
+  ///
+  /// 46 bits of generation: at ten million changes a second it repeats after 81 days.
+  class control {
+   public:
+    constexpr control() = default;
+    explicit constexpr control(std::uint64_t word) noexcept : word_(word) {}
+
+    [[nodiscard]] constexpr phase now() const noexcept { return static_cast<phase>(word_ & 3U); }
+    [[nodiscard]] constexpr std::uint32_t taken() const noexcept { return (word_ >> 2U) & 0xFFFFU; }
+    [[nodiscard]] constexpr std::uint64_t generation() const noexcept { return word_ >> 18U; }
+    [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
+
+    /// The word that follows this one.
+    [[nodiscard]] constexpr control next(phase now, std::uint32_t taken = 0) const noexcept {
+      return control((generation() + 1) << 18U | std::uint64_t{taken} << 2U |
+                     static_cast<std::uint64_t>(now));
+    }
+
+   private:
+    std::uint64_t word_ = 0;
+  };
+
+  // ---- the owner's hit path -------------------------------------------------------------------
+
+  /// Pops into `item`; false: not settled, call settle_pop.
+  [[nodiscard, gnu::always_inline]] bool pop(void*& item) noexcept {
+    // relaxed (2x): written by this thread alone
+    const std::int64_t top = top_.load(std::memory_order_relaxed) - cell_bytes;
+    item = at(top).load(std::memory_order_relaxed);
+    // (4) - this release-store synchronizes-with the acquire-load (12): a pop too must publish, or
+    // the pushes before it would no longer be visible to a thief that reads this value
+    top_.store(top, std::memory_order_release);
+    light_fence();
+    // relaxed: the light fence keeps the order, the thief's heavy fence does the rest
+    return top >= low_.load(std::memory_order_relaxed);
+  }
+
+  /// Pushes `item`; false: not settled, call settle_push.
+  [[nodiscard, gnu::always_inline]] bool push(void* item) noexcept {
+    // relaxed: written by this thread alone
+    const std::int64_t top = top_.load(std::memory_order_relaxed);
+    // relaxed: published by (5)
+    at(top).store(item, std::memory_order_relaxed);
+    // (5) - this release-store synchronizes-with the acquire-load (12), so a thief sees the item
+    top_.store(top + cell_bytes, std::memory_order_release);
+    light_fence();
+    // relaxed: as in pop
+    return top + cell_bytes <= high_.load(std::memory_order_relaxed);
+  }
+
+  // ---- the owner's operations where the kind is locked ----------------------------------------
+
+  /// The newest item, or null where only settle_pop can tell.
+  [[nodiscard]] void* pop_locked() noexcept;
+
+  /// Pushes `item` if fewer than `limit` are there; false: only settle_push can tell.
+  [[nodiscard]] bool push_locked(void* item, std::uint32_t limit) noexcept;
+
+  // ---- the owner's slow path --------------------------------------------------------------------
+
+  /// What the owner finds when it takes its cache into its own hands; the cache is then `busy`.
+  struct settled {
+    void* item;  ///< pop: the popped item or null; push: the item if it still needs a place
+    std::uint32_t count;  ///< items in the cells
+    bool robbed;          ///< a thief has emptied the cache
+    bool contested;       ///< a theft was under way and is now cancelled
+  };
+
+  /// After a failed pop. Only the owner.
+  [[nodiscard]] settled settle_pop(lido::cache_kind kind) noexcept;
+
+  /// After a failed push of `item`. Only the owner.
+  [[nodiscard]] settled settle_push(lido::cache_kind kind, void* item) noexcept;
+
+  /// Between operations, e.g. when the thread ends. Only the owner.
+  [[nodiscard]] settled settle(lido::cache_kind kind) noexcept;
+
+  /// Ends `busy`: `count` items in the cells, at most `limit` may be. Only the owner.
+  void open(lido::cache_kind kind, std::uint32_t count, std::uint32_t limit) noexcept;
+
+  /// Ends `busy` with an empty cache that takes no hits. Only the owner.
+  void close() noexcept;
+
+  /// Only the owner, while `busy` or `frozen`. The first cell holds no item: a failing pop reads
+  /// it.
+  void use_cells(std::span<cell> cells) noexcept;
+  [[nodiscard]] std::span<cell> cells() const noexcept;
+
+  /// Whether the owner's own operations can only fail; then nobody else writes anything here. Only
+  /// the owner, after a failed pop or push; forgets that operation.
+  [[nodiscard]] bool forget_operation_if_idle() noexcept;
+
+  /// The same for a cache that is never opened.
+  // relaxed (whole function): for the owner alone
+  void forget_operation() noexcept { top_.store(0, std::memory_order_relaxed); }
+
+  // ---- thieves and spectators -----------------------------------------------------------------
+
+  [[nodiscard]] control state() const noexcept {
+    // (7) - this acquire-load synchronizes-with slot_cache.cpp (3, 9, 10, 14, 15)
+    return control(control_.load(std::memory_order_acquire));
+  }
+
+  /// Announces a theft from a cache seen `open` (or seen `revoking`: takes over from a thief that
+  /// does not go on). Null if the cache has changed meanwhile.
+  [[nodiscard]] std::optional<control> revoke(control seen) noexcept;
+
+  /// After the heavy fence: claims all items and freezes the cache. Null: the owner was faster.
+  [[nodiscard]] std::optional<std::uint32_t> harvest(lido::cache_kind kind, control announced,
+                                                     std::span<void*> out) noexcept;
+
+  /// Gives the theft up.
+  void withdraw(control announced) noexcept;
+
+  /// Items in the cells, as seen from outside. Approximate beside a working owner.
+  [[nodiscard]] std::uint32_t visible_count(lido::cache_kind kind) const noexcept;
+
+ private:
+  static constexpr std::int64_t cell_bytes = sizeof(cell);
+  static constexpr std::int64_t nowhere = -1;
+
+  // An address, since cells lie in other arrays, too.
+  [[nodiscard, gnu::always_inline]] cell& at(std::int64_t place) const noexcept {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
+    return *reinterpret_cast<cell*>(address() + static_cast<std::uintptr_t>(place));
+  }
+  [[nodiscard, gnu::always_inline]] std::uintptr_t address() const noexcept {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as above
+    return reinterpret_cast<std::uintptr_t>(this);
+  }
+
+  struct taken_hold {
+    control before;
+    bool robbed = false;
+    bool contested = false;
+  };
+
+  [[nodiscard]] taken_hold take_hold() noexcept;
+  [[nodiscard]] bool try_hold_open(control& held) noexcept;
+  void end_hold(control held, std::uint32_t count) noexcept;
+
+  [[nodiscard]] std::int64_t position_of(std::int64_t top, std::span<cell> cells) const noexcept;
+  [[nodiscard]] std::int64_t position_of_top() const noexcept;
+  [[nodiscard]] static std::uint32_t count_from(std::int64_t position) noexcept;
+  void close_bounds() noexcept;
+
+  cell guard_;                 ///< where a push goes that finds the cache closed
+  atomic<std::int64_t> top_;   ///< place after the last item
+  atomic<std::int64_t> low_;   ///< a pop below this has failed
+  atomic<std::int64_t> high_;  ///< a push above this has failed
+  atomic<std::uint64_t> control_;
+  atomic<std::int64_t> base_;    ///< the cells; room for one item more than any limit
+  atomic<std::uint32_t> room_;   ///< number of cells
+  atomic<std::uint32_t> count_;  ///< items, where the kind is locked
+};
+
+static_assert(sizeof(slot_cache) == cache_line);
+
+}  // namespace lido::detail

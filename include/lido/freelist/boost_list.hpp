@@ -1,0 +1,105 @@
+/// @file
+/// Public. `lido::boost_list()`: `boost::lockfree::stack` as the shared free list of a pool.
+///
+/// An alternative for users who trust Boost more, and a peer to measure against. By the letter of
+/// the standard its links race. Its tags have 16 bits, so a thread suspended for 65,536 pops (a
+/// time slice) can be fooled; Lido's own list has 32 to 63.
+#pragma once
+
+#include <boost/lockfree/policies.hpp>
+#include <boost/lockfree/stack.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "lido/base/words_free.hpp"
+
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/zeroed_array.hpp"
+#include "lido/freelist/index_list.hpp"
+
+namespace lido {
+namespace detail {
+
+/// An index_list over boost::lockfree::stack. A chain is pushed and popped one by one.
+///
+/// Progress: lock-free, except that a push waits while another thread's pop still holds a node.
+/// Never allocates after construction (bounded_push on preallocated nodes).
+class boost_index_list final : public index_list {
+ public:
+  /// Throws std::bad_alloc. Boost 1.74 then leaks the nodes it already had.
+  boost_index_list(std::uint32_t nodes, slot_index first) : stack_(nodes), nodes_(nodes) {
+    for (slot_index index = nodes; index > first; --index) {
+      push(index - 1);
+    }
+  }
+
+  void push(slot_index index) noexcept override {
+    // A spare node may be in another thread's hands for a moment: its pop has read the value but
+    // not yet returned the node. There is one node for each index, so it comes back.
+    while (!stack_.bounded_push(index)) {
+    }
+    // (1) - this release-fetch-add synchronizes-with the acquire-load (2)
+    pushes_.fetch_add(1, std::memory_order_release);
+  }
+
+  void push_chain(std::span<const slot_index> chain) noexcept override {
+    for (std::size_t i = chain.size(); i > 0; --i) {
+      push(chain[i - 1]);
+    }
+  }
+
+  [[nodiscard]] slot_index pop() noexcept override {
+    slot_index index = null_slot;
+    return stack_.pop(index) ? index : null_slot;
+  }
+
+  [[nodiscard]] std::uint32_t pop_chain(std::span<slot_index> out) noexcept override {
+    std::uint32_t count = 0;
+    while (count < out.size() && stack_.pop(out[count])) {
+      ++count;
+    }
+    return count;
+  }
+
+  [[nodiscard]] bool empty() const noexcept override { return stack_.empty(); }
+
+  [[nodiscard]] std::uint64_t version() const noexcept override {
+    // (2) - this acquire-load synchronizes-with the release-fetch-add (1)
+    return pushes_.load(std::memory_order_acquire);
+  }
+
+  [[nodiscard]] std::size_t memory() const noexcept override {
+    return nodes_ * cache_line;  // Boost pads its nodes
+  }
+
+ private:
+  boost::lockfree::stack<slot_index> stack_;
+  std::uint32_t nodes_;
+  alignas(no_false_sharing) atomic<std::uint64_t> pushes_{0};
+};
+
+class boost_shared_list final : public shared_list {
+ public:
+  [[nodiscard]] bool can_grow() const noexcept override { return false; }
+
+  [[nodiscard]] std::unique_ptr<index_list> make(std::uint32_t nodes, slot_index first,
+                                                 room /*kind*/) const override {
+    return std::make_unique<boost_index_list>(nodes, first);
+  }
+};
+
+}  // namespace detail
+
+/// For the option `list` of a pool that does not grow.
+[[nodiscard]] inline const shared_list* boost_list() noexcept {
+  static constexpr detail::boost_shared_list list;
+  return &list;
+}
+
+}  // namespace lido
+
+#include "lido/base/words_back.hpp"

@@ -1,0 +1,150 @@
+/// @file
+/// Internal. The lock-free LIFO of free indices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/zeroed_array.hpp"
+#include "lido/freelist/index_list.hpp"
+#include "lido/freelist/tagged_index.hpp"
+
+namespace lido::detail {
+
+/// A Treiber stack (IBM RJ 5118, 1986) over indices, with a tag against ABA in the head word.
+///
+/// Invariants
+///  I1 Each index is in the list at most once.
+///  I2 Links live in an array of atomics that is never freed while the list lives. An index that
+///     is not in the list keeps its stale link, which any thread may still read.
+///  I3 Every push stores a tag that is one more than the tag it observed, so a head word returns to
+///     an earlier value only after 2^tag_bits pushes.
+///  I4 A link is stored as its distance from the next index, so zero memory is the chain of all
+///     indices in their order. The index behind the last one ends it.
+/// Memory ordering: push (4) -> pop (1, 2). All changes of the head are read-modify-writes, so a
+///   pop that reads any later head is still in the release sequence of the push of its node.
+/// Progress: lock-free.
+///
+/// `Head` is the word of the head; that of lido/testing.hpp fails its compare-and-swaps more often.
+template <class Head>
+class basic_treiber_list final : public index_list {
+ public:
+  /// With the indices from `first` to nodes - 1 in it. Throws std::bad_alloc. Requires: nodes <=
+  /// max_capacity; a list that grows starts empty, so that `first` is `nodes`.
+  basic_treiber_list(std::uint32_t nodes, slot_index first, room kind, unsigned most_tag_bits = 64)
+      : format_(nodes, most_tag_bits), links_(nodes, kind), head_(format_.make(first, 0)) {}
+
+  void push(slot_index index) noexcept override { push_linked(index, index); }
+
+  void push_chain(std::span<const slot_index> chain) noexcept override {
+    if (chain.empty()) {
+      return;
+    }
+    for (std::size_t i = 1; i < chain.size(); ++i) {
+      link(chain[i - 1], chain[i]);
+    }
+    push_linked(chain.front(), chain.back());
+  }
+
+  [[nodiscard]] slot_index pop() noexcept override {
+    slot_index index = null_slot;
+    return pop_chain({&index, 1}) == 1 ? index : null_slot;
+  }
+
+  /// With one change of the head.
+  [[nodiscard]] std::uint32_t pop_chain(std::span<slot_index> out) noexcept override {
+    exponential_backoff backoff;
+    // (1) - this acquire-load synchronizes-with the release-CAS (4), so the links below are visible
+    std::uint64_t head = head_.load(std::memory_order_acquire);
+    for (;;) {
+      const walked chain = walk(head, out);
+      if (chain.count == 0) {
+        return 0;
+      }
+      // (2) - this acq_rel-CAS synchronizes-with the release-CAS (4), also when it fails, because
+      // it goes on with the head it then reads. Its release half shows the marks of slots in
+      // transit to a thread that sees the list shorter: it synchronizes-with the acquire-load (3).
+      if (head_.compare_exchange_weak(head, format_.make(chain.rest, format_.tag_of(head)),
+                                      std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return chain.count;
+      }
+      backoff.pause();
+    }
+  }
+
+  [[nodiscard]] bool empty() const noexcept override {
+    return format_.index_of(head()) == format_.end();
+  }
+
+  /// The tag: only a push moves it, and only upwards.
+  [[nodiscard]] std::uint64_t version() const noexcept override { return format_.tag_of(head()); }
+
+  [[nodiscard]] unsigned tag_bits() const noexcept { return format_.tag_bits(); }
+
+  [[nodiscard]] std::size_t memory() const noexcept override {
+    return links_.size() * sizeof(slot_index);
+  }
+
+  [[nodiscard]] int extend_to(std::uint32_t nodes) noexcept override {
+    return links_.extend_to(nodes);
+  }
+
+ private:
+  struct walked {
+    std::uint32_t count;
+    slot_index rest;
+  };
+
+  [[nodiscard]] std::uint64_t head() const noexcept {
+    // (3) - this acquire-load synchronizes-with the release-CAS (4) and the acq_rel-CAS (2)
+    return head_.load(std::memory_order_acquire);
+  }
+
+  [[nodiscard]] walked walk(std::uint64_t head, std::span<slot_index> out) const noexcept {
+    std::uint32_t count = 0;
+    slot_index index = format_.index_of(head);
+    while (index != format_.end() && count < out.size()) {
+      out[count++] = index;
+      // relaxed: ordered by (1, 2); if another thread popped this index meanwhile the link may be
+      // stale, but then the head has moved and the CAS (2) fails
+      index += 1 + links_[index].load(std::memory_order_relaxed);
+    }
+    return {count, index};
+  }
+
+  void link(slot_index index, slot_index next) noexcept {
+    // relaxed: published by (4)
+    links_[index].store(next - (index + 1), std::memory_order_relaxed);
+  }
+
+  void push_linked(slot_index first, slot_index last) noexcept {
+    exponential_backoff backoff;
+    // relaxed: only a guess, validated by (4); nothing is read through it
+    std::uint64_t head = head_.load(std::memory_order_relaxed);
+    for (;;) {
+      link(last, format_.index_of(head));
+      // (4) - this release-CAS synchronizes-with the acquire-load (1, 3) and the acq_rel-CAS (2),
+      // so a thread that pops sees the links and all that happened to the slots before. On failure
+      // relaxed: the new head is again only a guess. The tag comes from the head just observed
+      // (I3).
+      if (head_.compare_exchange_weak(head, format_.make(first, format_.tag_of(head) + 1),
+                                      std::memory_order_release, std::memory_order_relaxed)) {
+        return;
+      }
+      backoff.pause();
+    }
+  }
+
+  tagged_index_format format_;
+  zeroed_array<atomic<slot_index>> links_;
+  alignas(cache_line) Head head_;  // the line before it is only read
+};
+
+using treiber_list = basic_treiber_list<shared_atomic<std::uint64_t>>;
+
+}  // namespace lido::detail

@@ -1,0 +1,446 @@
+// An acquire and a release, from a miss in the thread's cache on: what the owner does with its
+// cache, and with the shared lists. theft.cpp goes on where these have no slot.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "allocator_state.hpp"
+#include "growth.hpp"
+#include "lido/base/tuning.hpp"
+
+namespace lido::detail {
+
+namespace {
+
+/// Counts in a counter that one thread alone writes.
+void bump(atomic<std::uint64_t>& counter) noexcept {
+  // relaxed (2x): a number for statistics
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+/// Cells beyond the limit of a cache: one that a failing pop reads, one that a failing push fills.
+constexpr std::uint32_t spare_cells = 2;
+
+/// The cells between two entries of a table, zeros until they are used.
+std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
+  return {static_cast<slot_cache::cell*>(static_cast<void*>(&cache + 1)),
+          (tuning::first_cache_bytes - sizeof(owned_cache)) / sizeof(slot_cache::cell)};
+}
+
+}  // namespace
+
+// ---- an operation that missed -------------------------------------------------------------------
+
+void* allocator_state::acquire_slow(slot_cache& missed) noexcept {
+  owned_cache* const own = own_cache();
+  if (own != &missed) {  // in the table that all unused pools share
+    missed.forget_operation();
+    void* slot = nullptr;
+    if (own == nullptr || own->pop(slot)) {
+      return own == nullptr ? acquire_past_cache(nullptr) : slot;
+    }
+  }
+  owned_cache& cache = *own;
+  if (kind_ == lido::cache_kind::locked) {
+    if (void* const slot = cache.pop_locked(); slot != nullptr) {
+      return slot;
+    }
+  }
+  if (forget_operation_if_closed(cache)) {
+    if (!try_open(cache)) {
+      return acquire_past_cache(&cache);
+    }
+  } else {
+    const slot_cache::settled found = cache.settle_pop(kind_);
+    if (found.item != nullptr) {
+      resume(cache, found);
+      close_for_waiters(cache);
+      return found.item;
+    }
+    size_for_refill(cache, found.robbed || found.contested);
+  }
+  void* const slot = refill(cache);
+  close_for_waiters(cache);
+  return slot != nullptr ? slot : acquire_past_cache(&cache);
+}
+
+void allocator_state::release_slow(slot_cache& missed, void* slot) noexcept {
+  owned_cache* const own = own_cache();
+  if (own != &missed) {  // as in acquire_slow
+    missed.forget_operation();
+    if (own == nullptr) {
+      return release_past_cache(nullptr, slot);
+    }
+    if (own->push(slot)) {
+      return;
+    }
+  }
+  owned_cache& cache = *own;
+  if (kind_ == lido::cache_kind::locked && cache.push_locked(slot, cache.limit.slots())) {
+    return;
+  }
+  slot_cache::settled found{slot, 0, /*robbed=*/false, /*contested=*/false};
+  if (forget_operation_if_closed(cache)) {
+    if (!try_open(cache)) {
+      release_past_cache(&cache, slot);
+      return;
+    }
+  } else {
+    found = cache.settle_push(kind_, slot);
+  }
+  if (found.item != nullptr) {
+    // relaxed: published when the cache opens
+    cache.cells()[found.count++].store(found.item, std::memory_order_relaxed);
+  }
+  resume(cache, found);
+  close_for_waiters(cache);
+}
+
+/// Whether the owner closed its cache; a frozen one that it did not close has been robbed.
+bool allocator_state::forget_operation_if_closed(owned_cache& cache) noexcept {
+  return cache.limit.closed() && cache.forget_operation_if_idle();
+}
+
+/// Makes a closed cache busy if it is time to use it.
+bool allocator_state::try_open(owned_cache& cache) noexcept {
+  if (kind_ == lido::cache_kind::none || waiters_.any() ||
+      !cache.limit.wants_to_open(scarcity(), ceiling())) {
+    return false;
+  }
+  if (!cache.active) {
+    if (!try_note_use(cache.use)) {
+      return false;
+    }
+    cache.active = true;
+    // relaxed: a number from which shares are computed
+    open_caches_.fetch_add(1, std::memory_order_relaxed);
+  }
+  (void)cache.settle(kind_);
+  if (cache.cells().empty()) {
+    cache.use_cells(first_cells(cache));
+  }
+  cache.limit.grow(limit_for(cache));
+  return true;
+}
+
+// ---- how much a cache may hold ------------------------------------------------------------------
+
+/// The fair share of one cache of half of the slots.
+std::uint32_t allocator_state::ceiling() const noexcept {
+  // relaxed: a number from which shares are computed
+  const std::uint32_t caches = std::max(open_caches_.load(std::memory_order_relaxed), 1U);
+  return std::min(max_cached_, capacity() / 2 / caches);
+}
+
+/// The fair share, as far as the cells go; one cell stays free for the push that fails.
+std::uint32_t allocator_state::limit_for(const owned_cache& cache) const noexcept {
+  return std::min(ceiling(), static_cast<std::uint32_t>(cache.cells().size()) - 1);
+}
+
+/// Adapts the size of a busy, empty cache before it is filled.
+void allocator_state::size_for_refill(owned_cache& cache, bool too_large) noexcept {
+  if (too_large) {
+    cache.limit.shrink(scarcity());
+  } else if (!cache.limit.closed()) {
+    // A flush followed by a refill: the thread's bursts are larger than its cache.
+    if (cache.last_was_flush) {
+      enlarge(cache);
+    }
+    cache.limit.grow(limit_for(cache));
+  }
+  cache.last_was_flush = false;
+}
+
+/// Doubles the cells of a busy, empty cache, if memory is to be had: from where nobody's code runs,
+/// which might use this cache.
+void allocator_state::enlarge(owned_cache& cache) noexcept {
+  const std::size_t room = cache.cells().size() + 1;
+  const std::size_t wanted =
+      std::min<std::size_t>(room * 2, std::min(max_cached_, capacity() / 2) + spare_cells);
+  if (wanted <= room || ceiling() < room) {
+    return;
+  }
+  const std::size_t bytes = wanted * sizeof(slot_cache::cell);
+  // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): a new handler of the user may use this pool
+  auto* const block = static_cast<cell_block*>(std::calloc(1, sizeof(cell_block) + bytes));
+  if (block == nullptr) {
+    return;
+  }
+  cache.use_cells({static_cast<slot_cache::cell*>(static_cast<void*>(block + 1)), wanted});
+  // relaxed (3x): read by the destructor alone
+  block->next = blocks_.load(std::memory_order_relaxed);
+  while (!blocks_.compare_exchange_weak(block->next, block, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
+  }
+  // relaxed: a number for statistics
+  grown_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+// ---- between the cache and the depot ------------------------------------------------------------
+
+/// Fills a busy, empty cache and opens it; returns one slot, or null and the cache closed.
+void* allocator_state::refill(owned_cache& cache) noexcept {
+  const std::uint32_t limit = cache.limit.slots();
+  std::array<slot_index, most_per_trip> slots;
+  std::uint32_t count =
+      limit == 0 ? 0 : depot_.take(slots, std::min(limit - limit / 8, most_per_trip));
+  if (count == 0) {
+    cache.limit.close();
+    cache.close();
+    return nullptr;
+  }
+  bump(cache.refills);
+  if (count - 1 > limit) {  // a whole magazine for a small cache
+    depot_.give(std::span(slots).subspan(limit + 1, count - limit - 1));
+    count = limit + 1;
+  }
+  count_drawn(&cache, count);
+  const std::span<slot_cache::cell> cells = cache.cells();
+  for (std::uint32_t i = 0; i + 1 < count; ++i) {
+    // relaxed: published when the cache opens
+    cells[i].store(slots_.address_of(slots[i]), std::memory_order_relaxed);
+  }
+  cache.open(kind_, count - 1, limit);
+  return slots_.address_of(slots[count - 1]);
+}
+
+/// After an operation that is settled: adapts the size, hands back what is too much, opens again.
+void allocator_state::resume(owned_cache& cache, const slot_cache::settled& found) noexcept {
+  std::uint32_t count = found.count;
+  if (found.contested) {
+    // The thief would come again at once; it finds half of the slots in the depot instead.
+    count = flush(cache, count, count / 2);
+  }
+  if ((found.contested || found.robbed) && !cache.limit.closed()) {
+    cache.limit.shrink(scarcity());
+  } else if (count > cache.limit.slots() && !cache.limit.closed()) {
+    cache.limit.grow(limit_for(cache));
+    if (count > cache.limit.slots()) {
+      cache.last_was_flush = true;
+    }
+  }
+  reopen(cache, count);
+}
+
+void allocator_state::reopen(owned_cache& cache, std::uint32_t count) noexcept {
+  const std::uint32_t limit = cache.limit.slots();
+  if (count > limit) {
+    count = flush(cache, count, limit / 8);
+  }
+  if (limit == 0) {
+    cache.close();
+  } else {
+    cache.open(kind_, count, limit);
+  }
+}
+
+/// Gives the oldest items of a busy cache to the depot, in whole magazines where there are enough;
+/// keeps at least `keep`. Returns how many are left. The newest stay: their memory is still warm.
+std::uint32_t allocator_state::flush(owned_cache& cache, std::uint32_t count,
+                                     std::uint32_t keep) noexcept {
+  std::uint32_t surplus = count - keep;
+  if (surplus > magazine_size && keep > 0) {
+    surplus -= surplus % magazine_size;
+  }
+  const std::span<slot_cache::cell> cells = cache.cells();
+  std::array<void*, most_per_trip> chunk;
+  for (std::uint32_t done = 0; done < surplus;) {
+    const std::uint32_t size = std::min(surplus - done, most_per_trip);
+    for (std::uint32_t i = 0; i < size; ++i) {
+      // relaxed: written by this thread alone
+      chunk[i] = cells[done + i].load(std::memory_order_relaxed);
+    }
+    give(&cache, std::span<void* const>(chunk).first(size));
+    done += size;
+  }
+  for (std::uint32_t i = surplus; i < count; ++i) {
+    // relaxed (2x): published when the cache opens
+    cells[i - surplus].store(cells[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+  if (surplus > 0) {
+    bump(cache.flushes);
+  }
+  return count - surplus;
+}
+
+// ---- past the cache -----------------------------------------------------------------------------
+
+void* allocator_state::acquire_past_cache(owned_cache* self) noexcept {
+  void* const slot = find_present(self);
+  return slot == nullptr && segments_ != nullptr ? segments_->acquire_more() : slot;
+}
+
+/// In the depot, or in others' caches.
+void* allocator_state::find_present(owned_cache* self) noexcept {
+  void* const slot = take_one(self);
+  return slot != nullptr ? slot : scavenge(self);
+}
+
+/// A slot of the depot, or null.
+void* allocator_state::take_one(owned_cache* self) noexcept {
+  if (const slot_index single = depot_.pop_single(); single != null_slot) {
+    count_drawn(self, 1);
+    return slots_.address_of(single);
+  }
+  void* slot = nullptr;
+  (void)take_shared(self, {&slot, 1});
+  return slot;
+}
+
+void* allocator_state::acquire_from_depot() noexcept {
+  return take_one(own_cache());
+}
+
+void allocator_state::release_past_cache(owned_cache* self, void* slot) noexcept {
+  if (hand_over(self, slot)) {
+    return;
+  }
+  count_drawn(self, -1);
+  depot_.push_single(slots_.index_of(slot));
+  serve_waiters(self);
+}
+
+/// Takes up to out.size() slots from the depot in one trip.
+std::size_t allocator_state::take_shared(owned_cache* self, std::span<void*> out) noexcept {
+  if (depot_.empty()) {
+    return 0;  // without a mark that would make others wait for nothing
+  }
+  std::array<slot_index, most_per_trip> slots;
+  const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
+  // relaxed: shown to others by the pop's release half before the slots are missed
+  carrying_.fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t count = depot_.take(slots, want);
+  const std::uint32_t kept = std::min(count, want);
+  depot_.give(std::span(slots).subspan(kept, count - kept));
+  // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2), so a thread that
+  // sees nobody carrying sees in the depot what was carried
+  carrying_.fetch_sub(1, std::memory_order_release);
+  count_drawn(self, kept);
+  for (std::uint32_t i = 0; i < kept; ++i) {
+    out[i] = slots_.address_of(slots[i]);
+  }
+  if (count > kept) {
+    serve_waiters(self);
+  }
+  return kept;
+}
+
+/// Stores any number of slots in the depot.
+void allocator_state::give(owned_cache* self, std::span<void* const> slots) noexcept {
+  count_drawn(self, -static_cast<std::int64_t>(slots.size()));
+  std::array<slot_index, most_per_trip> indices;
+  while (!slots.empty()) {
+    const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
+    std::transform(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(size),
+                   indices.begin(), [this](const void* slot) { return slots_.index_of(slot); });
+    depot_.give(std::span(indices).first(size));
+    slots = slots.subspan(size);
+  }
+}
+
+// relaxed (whole function): counters that nobody orders by
+void allocator_state::count_drawn(owned_cache* self, std::int64_t slots) noexcept {
+  if (self == nullptr) {
+    drawn_uncached_.fetch_add(slots, std::memory_order_relaxed);
+  } else {
+    self->drawn.store(self->drawn.load(std::memory_order_relaxed) + slots,
+                      std::memory_order_relaxed);
+  }
+}
+
+// ---- many at once -------------------------------------------------------------------------------
+
+std::size_t allocator_state::acquire_n(std::span<void*> out) noexcept {
+  std::size_t count = acquire_present_n(out);
+  while (count < out.size() && segments_ != nullptr) {
+    out[count] = segments_->acquire_more();
+    if (out[count] == nullptr) {
+      break;
+    }
+    ++count;
+    count += acquire_present_n(out.subspan(count));
+  }
+  return count;
+}
+
+std::size_t allocator_state::acquire_present_n(std::span<void*> out) noexcept {
+  (void)assign_thread_number();
+  owned_cache* const self = own_cache();
+  std::size_t count = self != nullptr && kind_ != lido::cache_kind::none ? take_own(*self, out) : 0;
+  while (count < out.size()) {
+    if (const std::size_t taken = take_shared(self, out.subspan(count)); taken > 0) {
+      count += taken;
+    } else if (void* const slot = scavenge(self); slot != nullptr) {
+      out[count++] = slot;
+    } else {
+      break;
+    }
+  }
+  return count;
+}
+
+/// Pops up to out.size() slots of the caller's own cache in one go.
+std::size_t allocator_state::take_own(owned_cache& cache, std::span<void*> out) noexcept {
+  if (forget_operation_if_closed(cache)) {
+    return 0;
+  }
+  slot_cache::settled found = cache.settle(kind_);
+  const std::span<slot_cache::cell> cells = cache.cells();
+  std::size_t count = 0;
+  while (count < out.size() && found.count > 0) {
+    // relaxed: written by this thread alone
+    out[count++] = cells[--found.count].load(std::memory_order_relaxed);
+  }
+  resume(cache, found);
+  close_for_waiters(cache);
+  return count;
+}
+
+void allocator_state::release_n(std::span<void* const> slots) noexcept {
+  owned_cache* const self = own_cache();
+  const bool cached = self != nullptr && kind_ != lido::cache_kind::none && !self->limit.closed();
+  // Whole trips go to the depot at once; the rest keeps the cache warm.
+  while (slots.size() >= (cached ? most_per_trip : 1)) {
+    const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
+    give(self, slots.first(size));
+    serve_waiters(self);
+    slots = slots.subspan(size);
+  }
+  for (void* const slot : slots) {  // only with a cache
+    if (!self->push(slot)) {
+      release_slow(*self, slot);
+    }
+  }
+}
+
+// ---- slots that join and leave the pool ---------------------------------------------------------
+
+/// Before the slots themselves, so that never more are out than the numbers tell of.
+void* allocator_state::add_keeping_first(slot_index first, slot_index last) noexcept {
+  owned_cache* const self = own_cache();
+  // (2) - this release-fetch-add synchronizes-with the acquire-load allocator_state.hpp (1), so a
+  // thread that sees the new capacity also sees that it is being changed
+  capacity_.fetch_add(last - first, std::memory_order_release);
+  count_drawn(self, 1);
+  depot_.add(first + 1, last);
+  serve_waiters(self);
+  return slots_.address_of(first);
+}
+
+void allocator_state::add(slot_index first, slot_index last) noexcept {
+  void* const kept = add_keeping_first(first, last);
+  release_past_cache(own_cache(), kept);
+}
+
+void allocator_state::give_back(std::span<const slot_index> slots) noexcept {
+  depot_.give(slots);
+  serve_waiters(own_cache());
+}
+
+void allocator_state::remove(std::uint32_t slots) noexcept {
+  // relaxed: nobody concludes anything from a capacity that is not the largest; a thread that adds
+  // to it takes hold of `resize_` of segment_table first
+  capacity_.fetch_sub(slots, std::memory_order_relaxed);
+}
+
+}  // namespace lido::detail

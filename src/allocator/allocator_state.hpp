@@ -1,0 +1,215 @@
+/// @file
+/// Internal. What only the slow path of a slot_allocator needs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "depot.hpp"
+#include "lido/allocator/options.hpp"
+#include "lido/base/pool_stats.hpp"
+#include "lido/base/slot_geometry.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
+#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/concurrency/waiter_queue.hpp"
+#include "owned_cache.hpp"
+
+namespace lido::detail {
+
+class segment_table;
+
+/// Bytes of a table of caches. Thread n has entry n; entry 0 is never used.
+inline constexpr std::size_t cache_table_bytes =
+    (std::size_t{max_thread_number} + 1) * thread_stride;
+
+/// The table of every pool that no thread has used, so that a new pool maps none. Its caches are
+/// never opened: a thread writes only the guard and the top of its own one.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays): never written as a whole
+extern constinit std::byte unused_caches[cache_table_bytes];
+
+/// The members are in the files of their side: acquire.cpp has the owner of a cache and the shared
+/// lists, theft.cpp others' caches and the proof that a pool is exhausted, waiting.cpp the queue,
+/// slot_allocator.cpp the table of caches, its ends, and the statistics.
+class allocator_state final : public thread_exit_listener {
+ public:
+  /// `table`: what the hit path reads.
+  allocator_state(const allocator_options& options, atomic<std::byte*>& table);
+  allocator_state(const allocator_state&) = delete;
+  allocator_state& operator=(const allocator_state&) = delete;
+  ~allocator_state();
+
+  // ---- what slot_allocator offers ---------------------------------------------------------------
+
+  [[nodiscard]] void* acquire_slow(slot_cache& missed) noexcept;
+  void release_slow(slot_cache& missed, void* slot) noexcept;
+  [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
+  [[nodiscard]] std::size_t acquire_present_n(std::span<void*> out) noexcept;
+  void release_n(std::span<void* const> slots) noexcept;
+  [[nodiscard]] void* wait_for_slot(waiter& me, const deadline& until) noexcept;
+  [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
+  [[nodiscard]] pool_stats stats() const noexcept;
+  [[nodiscard]] segment_table* segments() const noexcept { return segments_.get(); }
+
+  [[nodiscard]] std::uint32_t capacity() const noexcept {
+    // (1) - this acquire-load synchronizes-with the release-fetch-add acquire.cpp (2)
+    return capacity_.load(std::memory_order_acquire);
+  }
+
+  /// The calling thread's entry, in a table of this pool's own; null: it has no number, or there is
+  /// no memory for a table.
+  [[nodiscard]] owned_cache* own_cache() noexcept;
+
+  /// After a miss whose cache the caller has not kept, and may have been in `unused_caches`.
+  static void forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept;
+
+  // ---- the shared side. `self`: the caller's cache, only to count in; may be null ---------------
+
+  [[nodiscard]] void* acquire_past_cache(owned_cache* self) noexcept;
+  void release_past_cache(owned_cache* self, void* slot) noexcept;
+
+  // ---- for segment_table, which calls them one thread at a time ---------------------------------
+
+  /// As a failed `acquire` goes on: looks everywhere but into the own cache; adds no segment.
+  [[nodiscard]] void* acquire_again() noexcept { return find_present(own_cache()); }
+  /// Looks into the depot alone.
+  [[nodiscard]] void* acquire_from_depot() noexcept;
+  void count_exhausted() noexcept;
+  /// `waits` waits of this kind came before.
+  static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
+
+  /// Makes room in the lists; returns 0 or the error number of the system.
+  [[nodiscard]] int extend_to(std::uint32_t slots) noexcept { return depot_.extend_to(slots); }
+  [[nodiscard]] void* add_keeping_first(slot_index first, slot_index last) noexcept;
+  void add(slot_index first, slot_index last) noexcept;
+
+  /// Takes all free slots out of the depot and out of every open cache, and tells `sink` of them,
+  /// in several spans. Two passes over the depot with a theft between them. A cache that is busy
+  /// now, or opens later, keeps what it has.
+  template <class Sink>
+  void collect(Sink sink) noexcept {
+    const auto empty_depot = [&] {
+      std::array<slot_index, most_per_trip> slots;
+      while (const std::uint32_t count = depot_.take(slots, most_per_trip)) {
+        sink(std::span<const slot_index>(slots).first(count));
+      }
+    };
+    empty_depot();
+    steal_for_collection();
+    empty_depot();
+  }
+  void give_back(std::span<const slot_index> slots) noexcept;
+  /// Whether a thread waits that might have missed what the caller did before.
+  [[nodiscard]] bool any_waiting() noexcept { return waiters_.any_after_change(); }
+  /// Slots that were collected are no longer part of the pool.
+  void remove(std::uint32_t slots) noexcept;
+
+ private:
+  // The table of caches.
+  [[nodiscard]] static owned_cache& entry_in(std::byte* table, std::size_t offset) noexcept {
+    return *static_cast<owned_cache*>(static_cast<void*>(table + offset));
+  }
+  [[nodiscard]] owned_cache& entry(std::uint32_t number) const noexcept {
+    // relaxed: as in slot_allocator::at
+    return entry_in(table_.load(std::memory_order_relaxed), number * thread_stride);
+  }
+  [[nodiscard]] std::byte* own_table() noexcept;
+  void raise_highest(std::uint32_t number) noexcept;
+  [[nodiscard]] std::uint32_t highest() const noexcept {
+    // relaxed: if it is too low, the cache that is missed got nothing that the depot's words tell
+    // of
+    return highest_.load(std::memory_order_relaxed);
+  }
+  void on_thread_exit(std::uint32_t number) noexcept override;
+  void on_fork(std::uint32_t survivor) noexcept override;
+  void visit_uses(void (*visit)(thread_use&)) noexcept override;
+  void empty_and_close(owned_cache& cache) noexcept;
+
+  // The owner's side. All but the first need a busy cache and leave it open or closed.
+  [[nodiscard]] bool try_open(owned_cache& cache) noexcept;
+  [[nodiscard]] static bool forget_operation_if_closed(owned_cache& cache) noexcept;
+  [[nodiscard]] std::size_t take_own(owned_cache& cache, std::span<void*> out) noexcept;
+  [[nodiscard]] void* refill(owned_cache& cache) noexcept;
+  void size_for_refill(owned_cache& cache, bool too_large) noexcept;
+  void resume(owned_cache& cache, const slot_cache::settled& found) noexcept;
+  void reopen(owned_cache& cache, std::uint32_t count) noexcept;
+  [[nodiscard]] std::uint32_t flush(owned_cache& cache, std::uint32_t count,
+                                    std::uint32_t keep) noexcept;
+  void enlarge(owned_cache& cache) noexcept;
+  [[nodiscard]] std::uint32_t ceiling() const noexcept;
+  [[nodiscard]] std::uint32_t limit_for(const owned_cache& cache) const noexcept;
+  [[nodiscard]] std::uint32_t scarcity() const noexcept {
+    // relaxed: a hint that slots are short
+    return static_cast<std::uint32_t>(exhausted_.load(std::memory_order_relaxed));
+  }
+
+  // The shared lists.
+  // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
+  [[nodiscard]] std::size_t take_shared(owned_cache* self, std::span<void*> out) noexcept;
+  void give(owned_cache* self, std::span<void* const> slots) noexcept;
+  void count_drawn(owned_cache* self, std::int64_t slots) noexcept;
+  [[nodiscard]] void* find_present(owned_cache* self) noexcept;
+
+  // Others' caches.
+  /// uncertain: a thread stood still in transit, or the kernel refused the heavy fence.
+  enum class finding : std::uint8_t { free_slot, exhausted, uncertain };
+  struct survey;
+  struct announcements;
+  [[nodiscard]] void* scavenge(owned_cache* self) noexcept;
+  [[nodiscard]] finding search(owned_cache* self, void** slot) noexcept;
+  [[nodiscard]] survey look_around() const noexcept;
+  [[nodiscard]] bool steal(owned_cache* self, void** slot, bool take_over) noexcept;
+  void steal_for_collection() noexcept;
+  void revoke_some(announcements& made, std::uint32_t highest, bool take_over) const noexcept;
+  [[nodiscard]] bool fence_for(const announcements& made) noexcept;
+  [[nodiscard]] bool harvest_all(owned_cache* self, void** slot,
+                                 const announcements& made) noexcept;
+  void give_loot(owned_cache* self, std::span<void* const> rest) noexcept;
+
+  // Threads that wait. A thread that has put slots where others find them calls one of the first
+  // two.
+  // NOLINTBEGIN(misc-no-recursion): as above
+  void serve_waiters(owned_cache* self) noexcept;
+  /// After which kind of operation an owner may have opened its cache.
+  void close_for_waiters(owned_cache& cache) noexcept;
+  [[nodiscard]] bool hand_over(owned_cache* self, void* slot) noexcept;
+  void serve_and_leave(owned_cache* self, void* slot) noexcept;
+  [[nodiscard]] void* take_one(owned_cache* self) noexcept;
+  // NOLINTEND(misc-no-recursion)
+  [[nodiscard]] finding find_for_waiters(owned_cache* self) noexcept;
+  [[nodiscard]] bool look_again(owned_cache* self, const waiter& me) noexcept;
+  void* leave_queue(owned_cache* self, waiter& me) noexcept;
+
+  /// Cells that a cache grew into, followed by these. All live as long as the pool, since a slow
+  /// thief may read them.
+  struct cell_block {
+    cell_block* next = nullptr;
+  };
+
+  slot_geometry slots_;
+  atomic<std::byte*>& table_;
+  std::unique_ptr<segment_table> segments_;
+  atomic<std::uint32_t> capacity_;
+  std::uint32_t max_cached_;
+  lido::cache_kind kind_;
+  atomic<cell_block*> blocks_{nullptr};
+  atomic<std::size_t> grown_bytes_{0};
+  atomic<std::uint32_t> highest_{0};  ///< number of a thread that ever used its cache
+  depot depot_;
+  alignas(cache_line) shared_atomic<std::uint32_t> carrying_{
+      0};  ///< threads in transit without a busy cache
+  atomic<std::uint32_t> open_caches_{0};
+  shared_atomic<std::uint64_t> exhausted_{0};
+  shared_atomic<std::uint64_t> thefts_{0};
+  shared_atomic<std::uint64_t> heavy_fences_{0};
+  shared_atomic<std::uint64_t> handed_over_{0};
+  shared_atomic<std::int64_t> drawn_uncached_{0};  ///< as owned_cache::drawn, without a cache
+  waiter_queue waiters_;
+};
+
+}  // namespace lido::detail

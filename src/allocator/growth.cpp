@@ -1,0 +1,375 @@
+#include "growth.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <span>
+
+#include "allocator_state.hpp"
+#include "lido/base/address_space.hpp"
+#include "lido/base/scope_exit.hpp"
+#include "lido/base/tuning.hpp"
+#include "lido/base/unhooked_array.hpp"
+#include "lido/concurrency/backoff.hpp"
+
+namespace lido::detail {
+
+segment_table::segment_table(allocator_state& slots, segment_memory& memory, std::size_t stride,
+                             std::uint32_t capacity)
+    : slots_(slots),
+      memory_(memory),
+      plan_(stride, capacity, page_size()),
+      stride_(stride),
+      states_(std::make_unique<segment_state[]>(plan_.segments())) {}
+
+// ---- which thread may change the capacity -------------------------------------------------------
+
+/// Waits for the threads that change the capacity, as long as these get on.
+class segment_table::patience {
+ public:
+  /// Waits a little. False: `progress` has not moved for a tenth of a second.
+  [[nodiscard]] bool wait(const work_progress& progress) noexcept {
+    const std::uint32_t now = progress.count();
+    waits_ = now == seen_ ? std::min(waits_ + 1, tuning::most_waits) : 0;
+    seen_ = now;
+    allocator_state::wait_for_transit(waits_, backoff_);
+    return waits_ < tuning::most_waits;
+  }
+
+ private:
+  exponential_backoff backoff_;
+  std::uint32_t seen_ = 0;
+  int waits_ = 0;
+};
+
+bool segment_table::try_hold(word seen) noexcept {
+  // (1) - this acquire-CAS synchronizes-with the release-store (2), so the segments are as the last
+  // holder left them. On failure relaxed: nothing is read that it could tell of.
+  return !is_held(seen) &&
+         resize_.compare_exchange_strong(seen, seen | held, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+}
+
+void segment_table::hold() noexcept {
+  patience holder;
+  // relaxed: only a guess, validated by (1)
+  while (!try_hold(resize_.load(std::memory_order_relaxed))) {
+    (void)holder.wait(progress_);
+  }
+}
+
+void segment_table::let_go() noexcept {
+  // relaxed: no other thread writes it while it is held
+  const word now = resize_.load(std::memory_order_relaxed);
+  // (2) - this release-store synchronizes-with the acquire-CAS (1) and the acquire-load (3)
+  resize_.store(now + held, std::memory_order_release);
+}
+
+/// No thread began to change the capacity since `seen` was read. Requires: the capacity, or a slot
+/// that was not there, was read in between.
+bool segment_table::unchanged_since(word seen) const noexcept {
+  // relaxed: a thread that has seen a capacity sees what its writer saw before, the word among it
+  return resize_.load(std::memory_order_relaxed) == seen;
+}
+
+// ---- an acquire that found nothing --------------------------------------------------------------
+
+/// Looks again between two looks at `resize_`. If it has not changed, all slots were out at once,
+/// at a moment when no thread was changing the capacity. So the pool is exhausted if that was the
+/// most there may be. Otherwise this thread adds a segment if it gets hold of the word as it was,
+/// or waits where all other segments are apart.
+void* segment_table::acquire_more() noexcept {
+  patience others;
+  bool patient = true;
+  for (;;) {
+    // (3) - this acquire-load synchronizes-with the release-store (2), so the slots of the last
+    // change are seen
+    const word seen = resize_.load(std::memory_order_acquire);
+    const bool waits = is_held(seen) && patient;
+    void* slot = waits ? slots_.acquire_from_depot() : slots_.acquire_again();
+    if (slot != nullptr) {
+      return slot;
+    }
+    const outcome now = is_held(seen) ? outcome::others_change : try_grow(seen, slot);
+    if (now == outcome::over || (now == outcome::others_change && !patient)) {
+      if (slot == nullptr) {
+        slots_.count_exhausted();
+      }
+      return slot;
+    }
+    if (now == outcome::others_change) {
+      patient = others.wait(progress_);
+    }
+  }
+}
+
+bool segment_table::is_whole() const noexcept {
+  return slots_.capacity() == plan_.capacity();
+}
+
+/// After a look that found nothing since `seen` was read. over: there is no sense in another look.
+auto segment_table::try_grow(word seen, void*& slot) noexcept -> outcome {
+  if (is_whole()) {
+    return unchanged_since(seen) ? outcome::over : outcome::look_again;
+  }
+  if (!try_hold(seen)) {
+    return outcome::look_again;
+  }
+  const bool any_spare = lowest_spare() < plan_.segments();
+  slot = any_spare ? grow() : nullptr;
+  let_go();
+  return any_spare ? outcome::over : outcome::others_change;
+}
+
+/// A slot of a new segment; null if there is no memory. Adds a fixed part of the capacity, so that
+/// a pool that grows slot by slot does this seldom. Requires: a segment is spare.
+void* segment_table::grow() noexcept {
+  const std::uint32_t wanted = slots_.capacity() / plan_.slots_of(0) / tuning::growth_divisor;
+  void* kept = nullptr;
+  int error = add_segment(lowest_spare(), &kept, nullptr);
+  for (std::uint32_t more = 1; error == 0 && more < wanted && lowest_spare() < plan_.segments();
+       ++more) {
+    error = add_segment(lowest_spare(), nullptr, nullptr);
+  }
+  return kept;
+}
+
+// ---- segments that come -------------------------------------------------------------------------
+
+/// The lowest segment that can be taken into service; if there is none, the number of segments.
+std::uint32_t segment_table::lowest_spare() noexcept {
+  const auto is_spare = [this](std::uint32_t segment) {
+    return states_[segment] == segment_state::retired || states_[segment] == segment_state::leaving;
+  };
+  while (first_spare_ < plan_.segments() && !is_spare(first_spare_)) {
+    ++first_spare_;
+  }
+  return first_spare_;
+}
+
+/// While the user makes or ends what slots of a segment hold, which may take its time, use the
+/// pool, or throw, no thread holds the word for it. Requires: the segment is not in service, and
+/// has memory.
+class segment_table::apart {
+ public:
+  apart(segment_table& table, std::uint32_t segment) noexcept : table_(table) {
+    table_.states_[segment] = segment_state::apart;
+    table_.let_go();
+  }
+  apart(const apart&) = delete;
+  apart& operator=(const apart&) = delete;
+  ~apart() { table_.hold(); }
+
+ private:
+  segment_table& table_;
+};
+
+/// Takes a spare segment into service; its first slot into `kept`, if that is not null. The memory
+/// of one that is leaving is still there.
+int segment_table::add_segment(std::uint32_t segment, void** kept, segment_fill* fill) {
+  if (states_[segment] == segment_state::retired) {
+    const int error = back_segment(segment);
+    // relaxed: for the text of an error
+    growth_error_.store(error, std::memory_order_relaxed);
+    if (error != 0) {
+      return error;
+    }
+    // relaxed: a number for statistics
+    growths_.fetch_add(1, std::memory_order_relaxed);
+  }
+  // Nothing is caught: a thread that is cancelled in `fill` must not stop unwinding its stack.
+  const scope_exit join([this, segment, kept] { put_in_service(segment, kept); });
+  if (fill != nullptr) {
+    const apart filling(*this, segment);
+    fill->fill(plan_.first_of(segment), plan_.slots_of(segment), progress_);
+  }
+  return 0;
+}
+
+/// Puts memory behind a segment and makes room for its slots.
+int segment_table::back_segment(std::uint32_t segment) noexcept {
+  const slot_index first = plan_.first_of(segment);
+  const std::uint32_t count = plan_.slots_of(segment);
+  const int error = slots_.extend_to(first + count);
+  return error != 0 ? error : memory_.commit(first, count);
+}
+
+void segment_table::put_in_service(std::uint32_t segment, void** kept) noexcept {
+  const slot_index first = plan_.first_of(segment);
+  const slot_index last = first + plan_.slots_of(segment);
+  states_[segment] = segment_state::in_service;
+  if (kept != nullptr) {
+    *kept = slots_.add_keeping_first(first, last);
+  } else {
+    slots_.add(first, last);
+  }
+  progress_.note();
+}
+
+int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
+  patience others;
+  int error = 0;
+  hold();
+  const scope_exit end([this] { let_go(); });
+  while (error == 0 && slots_.capacity() < slots) {
+    if (const std::uint32_t segment = lowest_spare(); segment < plan_.segments()) {
+      error = add_segment(segment, nullptr, fill);
+    } else {
+      let_go();  // the thread that has a segment apart must take hold of the word
+      error = others.wait(progress_) ? 0 : EBUSY;
+      hold();
+    }
+  }
+  return error;
+}
+
+// ---- segments that go ---------------------------------------------------------------------------
+
+/// Free slots in the hands of a thread that shrinks: a bit for each slot, a count for each segment.
+class segment_table::found_slots {
+ public:
+  static constexpr std::uint32_t most_at_once = 64;
+
+  /// Room for the slots of the first `segments` segments.
+  found_slots(const segment_plan& plan, std::uint32_t segments) noexcept
+      : plan_(plan),
+        words_((std::size_t{segments} * plan.slots_of(0) + most_at_once - 1) / most_at_once),
+        bits_(make_unhooked<std::uint64_t>(words_)),
+        counts_(make_unhooked<std::uint32_t>(segments)) {}
+
+  /// False: there was no memory.
+  [[nodiscard]] bool is_valid() const noexcept { return bits_ != nullptr && counts_ != nullptr; }
+
+  void insert(std::span<const slot_index> slots) noexcept {
+    for (const slot_index slot : slots) {
+      bits_[slot / most_at_once] |= std::uint64_t{1} << slot % most_at_once;
+      ++counts_[slot / plan_.slots_of(0)];
+    }
+  }
+
+  [[nodiscard]] bool holds_all_of(std::uint32_t segment) const noexcept {
+    return counts_[segment] == plan_.slots_of(segment);
+  }
+
+  /// The highest slots that `wanted` is true for, in descending order; removes them and all above.
+  /// Returns how many; none: there are no more.
+  template <class Wanted>
+  [[nodiscard]] std::uint32_t take_highest(std::array<slot_index, most_at_once>& out,
+                                           const Wanted& wanted) noexcept {
+    std::uint32_t count = 0;
+    while (words_ > 0 && count == 0) {
+      --words_;
+      for (std::uint64_t left = bits_[words_]; left != 0;) {
+        const auto bit = static_cast<unsigned>(std::bit_width(left)) - 1;
+        left -= std::uint64_t{1} << bit;
+        const auto slot = static_cast<slot_index>(words_ * most_at_once + bit);
+        if (wanted(slot / plan_.slots_of(0))) {
+          out[count++] = slot;
+        }
+      }
+    }
+    return count;
+  }
+
+ private:
+  const segment_plan& plan_;
+  std::size_t words_;
+  unhooked_array<std::uint64_t> bits_;
+  unhooked_array<std::uint32_t> counts_;
+};
+
+std::uint32_t segment_table::shrink_to(std::uint32_t slots) noexcept {
+  hold();
+  const scope_exit end([this] { let_go(); });
+  std::uint32_t segments = slots_.capacity() > slots ? plan_.segments() : 0;
+  while (segments > 0 && states_[segments - 1] != segment_state::in_service) {
+    --segments;
+  }
+  if (found_slots found(plan_, segments); segments > 0 && found.is_valid()) {
+    slots_.collect([this, &found](std::span<const slot_index> some) {
+      found.insert(some);
+      progress_.note();
+    });
+    take_out_free_segments(found, segments, slots);
+    put_back(found);
+    serve_waiters();
+  }
+  for (; segments > 0; --segments) {
+    if (states_[segments - 1] == segment_state::leaving) {
+      end_segment(segments - 1);
+    }
+  }
+  return slots_.capacity();
+}
+
+void segment_table::take_out_free_segments(const found_slots& found, std::uint32_t segments,
+                                           std::uint32_t slots) noexcept {
+  while (segments-- > 0) {
+    const std::uint32_t count = plan_.slots_of(segments);
+    if (slots_.capacity() - slots >= count && found.holds_all_of(segments)) {
+      slots_.remove(count);
+      make_spare(segments, segment_state::leaving);
+      progress_.note();
+    }
+  }
+}
+
+/// Low slots end on top, so that they are used first and high segments become free.
+void segment_table::put_back(found_slots& found) noexcept {
+  const auto is_in_service = [this](std::uint32_t segment) {
+    return states_[segment] == segment_state::in_service;
+  };
+  std::array<slot_index, found_slots::most_at_once> chunk;
+  while (const std::uint32_t count = found.take_highest(chunk, is_in_service)) {
+    slots_.give_back(std::span(chunk).first(count));
+    progress_.note();
+  }
+}
+
+/// What waiters need goes into service again: a release that would have served them may have come
+/// while this thread had the slot. One that begins to wait from now on sees that the capacity
+/// changes.
+void segment_table::serve_waiters() noexcept {
+  int error = 0;
+  while (error == 0 && slots_.any_waiting() && lowest_spare() < plan_.segments()) {
+    error = add_segment(lowest_spare(), nullptr, nullptr);
+  }
+}
+
+/// Gives back the memory of a segment that is leaving.
+void segment_table::end_segment(std::uint32_t segment) noexcept {
+  const slot_index first = plan_.first_of(segment);
+  const std::uint32_t count = plan_.slots_of(segment);
+  int error = 0;
+  {
+    const apart ending(*this, segment);
+    memory_.vacate(first, count, progress_);
+    error = memory_.decommit(first, count);
+  }
+  if (error != 0) {
+    put_in_service(segment, nullptr);
+    return;
+  }
+  make_spare(segment, segment_state::retired);
+  // relaxed: a number for statistics
+  shrinks_.fetch_add(1, std::memory_order_relaxed);
+  progress_.note();
+}
+
+void segment_table::make_spare(std::uint32_t segment, segment_state state) noexcept {
+  states_[segment] = state;
+  first_spare_ = std::min(first_spare_, segment);
+}
+
+// relaxed (whole function): numbers for statistics
+void segment_table::add_to(pool_stats& stats) const noexcept {
+  stats.max_capacity = plan_.capacity();
+  stats.segments = (stats.capacity + plan_.slots_of(0) - 1) / plan_.slots_of(0);
+  stats.slot_bytes = stats.capacity * stride_;
+  stats.growths = growths_.load(std::memory_order_relaxed);
+  stats.shrinks = shrinks_.load(std::memory_order_relaxed);
+  stats.bookkeeping_bytes += sizeof(*this) + plan_.segments() * sizeof(segment_state);
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,116 @@
+/// @file
+/// Internal. How the slots of a growing pool come and go, in segments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "lido/allocator/segment_memory.hpp"
+#include "lido/base/pool_stats.hpp"
+#include "lido/base/segment_plan.hpp"
+#include "lido/concurrency/atomic.hpp"
+
+namespace lido::detail {
+
+class allocator_state;
+
+/// leaving: its slots are out of the allocator, its memory is still there, and the thread that
+/// changes the capacity may take it into service again. apart: belongs to the thread that ends or
+/// makes what is in it.
+enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };
+
+/// Adds slots to an allocator that has none left, and takes slots from it when it is told to.
+///
+/// Invariants
+///  I1 The thread that changes the capacity holds `resize_`, a word with one bit for that and a
+///     number that moves with each change. A change is announced before it begins.
+///  I2 A slot of a segment that is not in service is nowhere in the allocator. A segment leaves
+///     only while the thread that holds `resize_` has all of its slots in its hands.
+///  I3 acquire_more fails only if at some moment during the call every slot was in callers' hands
+///     and the capacity was the most that is allowed, if the memory of a new segment was refused,
+///     if the thread that held `resize_`, or had the one segment apart that was left to add, did
+///     nothing for a tenth of a second, or for the reasons of the allocator.
+///  I4 No thread holds `resize_` while what a slot holds is made or ended: that is the user's to
+///     do, and may take its time, use the pool, or fork. Free slots of other segments are in the
+///     allocator then.
+/// Memory ordering: `resize_` (2) -> (1, 3) hands the segments from one holder to the next. That
+///   nothing changed during a look is told by its number, and by the order of the capacity behind
+///   it.
+/// Progress: an acquire that needs a segment adds one, or waits for the thread that does, as I3
+///   says. `reserve` and `shrink_to` are blocking among one another.
+class segment_table {
+ public:
+  /// Throws std::bad_alloc. Requires: 1 <= capacity, the most slots there may be, of `stride` bytes
+  /// each; `slots`, which has none yet, and `memory` outlive this.
+  segment_table(allocator_state& slots, segment_memory& memory, std::size_t stride,
+                std::uint32_t capacity);
+
+  /// As an acquire that found nothing goes on: looks again, and adds a segment if there is no free
+  /// slot. Null only as I3 says.
+  [[nodiscard]] void* acquire_more() noexcept;
+
+  /// Adds segments until there are `slots` slots at least; before any thread can have the slots of
+  /// a segment, calls `fill`. Returns 0, or the error number of the system, or EBUSY: other threads
+  /// have the segments apart that it needs. What came before stays, also when `fill` throws; then
+  /// its segment stays, too. Blocking. Requires: slots is at most the most there may be.
+  [[nodiscard]] int reserve(std::uint32_t slots, segment_fill* fill = nullptr);
+
+  /// Gives back segments all of whose slots are free, the highest first, as long as `slots` slots
+  /// are left. Returns how many are. No effect without memory for a bit for each slot. Blocking.
+  std::uint32_t shrink_to(std::uint32_t slots) noexcept;
+
+  /// Why the last attempt to add a segment failed; 0 if it did not.
+  [[nodiscard]] int growth_error() const noexcept {
+    // relaxed: for the text of an error
+    return growth_error_.load(std::memory_order_relaxed);
+  }
+
+  /// Whether there are as many slots as there may be.
+  [[nodiscard]] bool is_whole() const noexcept;
+
+  void add_to(pool_stats& stats) const noexcept;
+
+ private:
+  using word = std::uint64_t;
+  static constexpr word held = 1;
+  [[nodiscard]] static bool is_held(word seen) noexcept { return (seen & held) != 0; }
+
+  class apart;
+  class patience;
+  class found_slots;
+
+  [[nodiscard]] bool try_hold(word seen) noexcept;
+  void hold() noexcept;
+  void let_go() noexcept;
+  [[nodiscard]] bool unchanged_since(word seen) const noexcept;
+  enum class outcome : std::uint8_t { over, look_again, others_change };
+  [[nodiscard]] outcome try_grow(word seen, void*& slot) noexcept;
+
+  // All of these by the holder of `resize_`.
+  [[nodiscard]] void* grow() noexcept;
+  [[nodiscard]] std::uint32_t lowest_spare() noexcept;
+  [[nodiscard]] int add_segment(std::uint32_t segment, void** kept, segment_fill* fill);
+  [[nodiscard]] int back_segment(std::uint32_t segment) noexcept;
+  void put_in_service(std::uint32_t segment, void** kept) noexcept;
+  void take_out_free_segments(const found_slots& found, std::uint32_t segments,
+                              std::uint32_t slots) noexcept;
+  void put_back(found_slots& found) noexcept;
+  void serve_waiters() noexcept;
+  void end_segment(std::uint32_t segment) noexcept;
+  void make_spare(std::uint32_t segment, segment_state state) noexcept;
+
+  allocator_state& slots_;
+  segment_memory& memory_;
+  segment_plan plan_;
+  std::size_t stride_;
+  std::unique_ptr<segment_state[]> states_;  ///< of each segment
+  std::uint32_t first_spare_ = 0;            ///< none below it is retired or leaving
+  atomic<int> growth_error_{0};
+  atomic<word> resize_{0};
+  work_progress progress_;  ///< of the holder, and of each thread that has a segment apart
+  atomic<std::uint64_t> growths_{0};
+  atomic<std::uint64_t> shrinks_{0};
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,103 @@
+/// @file
+/// Internal. A cache together with what its owner notes about it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "lido/allocator/slot_cache.hpp"
+#include "lido/base/tuning.hpp"
+#include "lido/concurrency/thread_number.hpp"
+
+namespace lido::detail {
+
+/// How many slots a cache may hold: it finds its own size, and yields when slots are scarce. Pure
+/// arithmetic, used by the owner only. Zero memory is one that is closed, and may open at once.
+///
+/// Slow start and additive-increase-free doubling as in tcmalloc: every trip to the shared lists
+/// says that the cache is too small. Being robbed says that it is too large: half; and none at all
+/// if the pool was exhausted since, for then whoever is refused must empty it again. Below
+/// `smallest` a cache is not worth its theft, so it closes; it opens again after some operations
+/// during which no thread found the pool exhausted: `patience` of them, twice as many with each
+/// exhaustion, fewer again with each trip of an open cache.
+class cache_limit {
+ public:
+  static constexpr std::uint32_t smallest = tuning::smallest_cache;
+  static constexpr std::uint32_t patience = tuning::patience;
+  static constexpr std::uint32_t most_patience = tuning::most_patience;
+
+  [[nodiscard]] std::uint32_t slots() const noexcept { return slots_; }
+  [[nodiscard]] bool closed() const noexcept { return slots_ == 0; }
+
+  /// A refill or a flush happened. `ceiling`: the fair share of this cache now.
+  void grow(std::uint32_t ceiling) noexcept {
+    slots_ = ceiling < smallest ? 0 : std::clamp(slots_ * 2, smallest, ceiling);
+    const std::uint32_t now = patience + more_patience_;
+    more_patience_ = std::max(now - now / 16, patience) - patience;
+  }
+
+  /// A thief came. `scarcity`: as in wants_to_open. Closes when little is left, or ought to be.
+  void shrink(std::uint32_t scarcity) noexcept {
+    slots_ /= 2;
+    if (note(scarcity) || slots_ < smallest) {
+      close();
+    }
+  }
+
+  void close() noexcept {
+    slots_ = 0;
+    calm_needed_ = patience + more_patience_;
+  }
+
+  /// One operation on a closed cache. `scarcity` counts how often the pool was found exhausted.
+  /// Returns whether the cache should open.
+  [[nodiscard]] bool wants_to_open(std::uint32_t scarcity, std::uint32_t ceiling) noexcept {
+    if (note(scarcity)) {
+      calm_needed_ = patience + more_patience_;
+    }
+    if (calm_needed_ > 0) {
+      --calm_needed_;
+      return false;
+    }
+    return ceiling >= smallest;
+  }
+
+  /// For each thread that inherits a number.
+  void reset(std::uint32_t scarcity) noexcept {
+    *this = cache_limit();
+    scarcity_ = scarcity;
+  }
+
+ private:
+  /// Returns whether the pool was found exhausted since this was asked last.
+  bool note(std::uint32_t scarcity) noexcept {
+    const bool exhausted = scarcity != scarcity_;
+    if (exhausted) {
+      scarcity_ = scarcity;
+      more_patience_ = std::min((patience + more_patience_) * 2, most_patience) - patience;
+    }
+    return exhausted;
+  }
+
+  std::uint32_t slots_ = 0;
+  std::uint32_t more_patience_ = 0;  ///< beyond `patience`
+  std::uint32_t calm_needed_ = 0;    ///< operations before it opens
+  std::uint32_t scarcity_ = 0;
+};
+
+/// An entry of a table of caches. Zero memory is one that no thread has used.
+struct owned_cache : slot_cache {
+  bool known = false;   ///< covered by allocator_state::highest_
+  bool active = false;  ///< counted as one of the pool's open caches
+  bool last_was_flush = false;
+  cache_limit limit;
+  atomic<std::uint64_t> refills;
+  atomic<std::uint64_t> flushes;
+  atomic<std::int64_t> drawn;  ///< slots taken from the depot less slots given to it
+  thread_use use;
+};
+
+static_assert(sizeof(owned_cache) == 2 * cache_line);
+
+}  // namespace lido::detail

@@ -1,0 +1,274 @@
+// The table of caches: when a pool gets one, and what becomes of caches whose threads are gone.
+#include "lido/allocator/slot_allocator.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+#include "allocator_state.hpp"
+#include "growth.hpp"
+#include "lido/base/zero_pages.hpp"
+#include "lido/concurrency/asymmetric_fence.hpp"
+
+namespace lido::detail {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays)
+alignas(thread_stride) constinit std::byte unused_caches[cache_table_bytes] = {};
+
+// ---- slot_allocator -----------------------------------------------------------------------------
+
+slot_allocator::slot_allocator(const allocator_options& options)
+    : table_(std::begin(unused_caches)),
+      state_(std::make_unique<allocator_state>(options, table_)) {}
+
+slot_allocator::~slot_allocator() = default;
+
+void* slot_allocator::acquire_slow(slot_cache& missed) noexcept {
+  return state_->acquire_slow(missed);
+}
+
+void slot_allocator::release_slow(slot_cache& missed, void* slot) noexcept {
+  state_->release_slow(missed, slot);
+}
+
+void* slot_allocator::acquire_without_number() noexcept {
+  return assign_thread_number() ? acquire() : state_->acquire_past_cache(nullptr);
+}
+
+void slot_allocator::release_without_number(void* slot) noexcept {
+  assign_thread_number() ? release(slot) : state_->release_past_cache(nullptr, slot);
+}
+
+void* slot_allocator::acquire_after_miss() noexcept {
+  const std::size_t offset = thread_offset;
+  if (offset == 0) {
+    return acquire_without_number();
+  }
+  slot_cache& cache = at(offset);
+  allocator_state::forget_miss_before_first_use(offset, cache);
+  return acquire_slow(cache);
+}
+
+std::size_t slot_allocator::acquire_n(std::span<void*> out) noexcept {
+  return state_->acquire_n(out);
+}
+
+std::size_t slot_allocator::acquire_present_n(std::span<void*> out) noexcept {
+  return state_->acquire_present_n(out);
+}
+
+void slot_allocator::release_n(std::span<void* const> slots) noexcept {
+  state_->release_n(slots);
+}
+
+void* slot_allocator::wait_for_slot(waiter& me, const deadline& until) noexcept {
+  return state_->wait_for_slot(me, until);
+}
+
+std::size_t slot_allocator::count_waiting() const noexcept {
+  return state_->count_waiting();
+}
+
+std::uint32_t slot_allocator::capacity() const noexcept {
+  return state_->capacity();
+}
+
+pool_stats slot_allocator::stats() const noexcept {
+  pool_stats stats = state_->stats();
+  stats.bookkeeping_bytes += sizeof(*this);
+  return stats;
+}
+
+int slot_allocator::reserve(std::uint32_t slots, segment_fill* fill) {
+  return state_->segments()->reserve(slots, fill);
+}
+
+std::uint32_t slot_allocator::shrink_to(std::uint32_t slots) noexcept {
+  return state_->segments()->shrink_to(slots);
+}
+
+int slot_allocator::growth_error() const noexcept {
+  return state_->segments()->growth_error();
+}
+
+// ---- allocator_state: beginning and end ---------------------------------------------------------
+
+namespace {
+
+lido::cache_kind usable_kind(const allocator_options& options) noexcept {
+  if (std::min(options.capacity / 2, options.max_cached) < cache_limit::smallest) {
+    return lido::cache_kind::none;
+  }
+  return options.caches == lido::cache_kind::revocable && !heavy_fence_available()
+             ? lido::cache_kind::locked
+             : options.caches;
+}
+
+}  // namespace
+
+allocator_state::allocator_state(const allocator_options& options, atomic<std::byte*>& table)
+    : slots_(options.slots),
+      table_(table),
+      capacity_(options.segments == nullptr ? options.capacity : 0),
+      max_cached_(std::min(options.max_cached, slot_cache::most_items)),
+      kind_(usable_kind(options)),
+      depot_(options.capacity, options.segments == nullptr ? room::fixed : room::grows,
+             options.list),
+      waiters_(options.may_wait || !heavy_fence_available()) {
+  if (options.segments != nullptr) {
+    segments_ = std::make_unique<segment_table>(*this, *options.segments, options.slots.stride(),
+                                                options.capacity);
+  }
+  register_listener();
+}
+
+allocator_state::~allocator_state() {
+  unregister_listener();
+  // relaxed (2x): no thread uses the pool any more
+  for (cell_block* block = blocks_.load(std::memory_order_relaxed); block != nullptr;) {
+    std::free(std::exchange(block, block->next));  // NOLINT(cppcoreguidelines-no-malloc)
+  }
+  if (std::byte* const table = table_.load(std::memory_order_relaxed); table != unused_caches) {
+    unmap_zero_pages(table, cache_table_bytes);
+  }
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+owned_cache* allocator_state::own_cache() noexcept {
+  const std::size_t offset = thread_offset;
+  std::byte* const table = offset != 0 ? own_table() : nullptr;
+  if (table == nullptr) {
+    return nullptr;
+  }
+  owned_cache& cache = entry_in(table, offset);
+  if (!cache.known) {
+    raise_highest(static_cast<std::uint32_t>(offset / thread_stride));
+    light_fence();  // for the child of a fork that happens now
+    cache.known = true;
+  }
+  return &cache;
+}
+
+/// The table of this pool alone, which the first thread maps. Null: there is no memory for it.
+std::byte* allocator_state::own_table() noexcept {
+  // relaxed (whole function): the memory of a table is zeros, which no thread has written
+  std::byte* table = table_.load(std::memory_order_relaxed);
+  if (table != unused_caches) {
+    return table;
+  }
+  std::byte* const mine = map_zero_pages(cache_table_bytes);
+  if (mine != nullptr && !table_.compare_exchange_strong(table, mine, std::memory_order_relaxed,
+                                                         std::memory_order_relaxed)) {
+    unmap_zero_pages(mine, cache_table_bytes);
+    return table;
+  }
+  return mine;
+}
+
+void allocator_state::forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept {
+  if (owned_cache& unused = entry_in(std::begin(unused_caches), offset); &unused != &own) {
+    unused.forget_operation();
+  }
+}
+
+// relaxed (whole function): a thread that sees a slot in this cache missing from the depot has read
+// a word that the owner wrote after it
+void allocator_state::raise_highest(std::uint32_t number) noexcept {
+  std::uint32_t highest = highest_.load(std::memory_order_relaxed);
+  while (highest < number) {
+    if (highest_.compare_exchange_weak(highest, number, std::memory_order_relaxed,
+                                       std::memory_order_relaxed)) {
+      return;
+    }
+  }
+}
+
+// ---- threads that end, or are left behind by a fork ---------------------------------------------
+
+void allocator_state::visit_uses(void (*visit)(thread_use&)) noexcept {
+  for (std::uint32_t number = 1; number <= highest(); ++number) {
+    visit(entry(number).use);
+  }
+}
+
+void allocator_state::on_thread_exit(std::uint32_t number) noexcept {
+  owned_cache& cache = entry(number);
+  if (!cache.active) {
+    return;
+  }
+  empty_and_close(cache);
+  // relaxed: a number from which shares are computed
+  open_caches_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Leaves a cache as for the first thread of its number.
+void allocator_state::empty_and_close(owned_cache& cache) noexcept {
+  // A busy cache is one whose owner a fork has left behind, and what is in it, nobody knows.
+  if (cache.state().now() != slot_cache::phase::busy) {
+    (void)flush(cache, cache.settle(kind_).count, 0);
+  }
+  cache.close();
+  cache.active = false;
+  cache.last_was_flush = false;
+  cache.limit.reset(scarcity());
+}
+
+/// Ends what the missing threads had begun. The slots that they were moving are lost to this
+/// process, whether they count as in use or as free. All others are where anybody finds them, and
+/// nobody waits for the missing.
+// relaxed (whole function): there is one thread
+void allocator_state::on_fork(std::uint32_t survivor) noexcept {
+  for (std::uint32_t number = 1; number <= highest(); ++number) {
+    owned_cache& cache = entry(number);
+    const bool left_behind = cache.active || cache.state().now() != slot_cache::phase::frozen;
+    if (number != survivor && left_behind) {
+      empty_and_close(cache);
+    }
+  }
+  carrying_.store(0, std::memory_order_relaxed);
+  waiters_.forget_all();
+  open_caches_.store(entry(survivor).active ? 1 : 0, std::memory_order_relaxed);
+}
+
+// ---- statistics ---------------------------------------------------------------------------------
+
+// relaxed (whole function): numbers for statistics
+pool_stats allocator_state::stats() const noexcept {
+  pool_stats stats;
+  std::int64_t drawn = drawn_uncached_.load(std::memory_order_relaxed);
+  for (std::uint32_t number = 1; number <= highest(); ++number) {
+    const owned_cache& cache = entry(number);
+    drawn += cache.drawn.load(std::memory_order_relaxed);
+    stats.refills += cache.refills.load(std::memory_order_relaxed);
+    stats.flushes += cache.flushes.load(std::memory_order_relaxed);
+    const bool holds = cache.state().now() != slot_cache::phase::frozen;
+    stats.cached += holds ? cache.visible_count(kind_) : 0;
+    stats.bookkeeping_bytes += cache.cells().empty() ? 0 : thread_stride;
+  }
+  stats.capacity = this->capacity();
+  const auto capacity = static_cast<std::int64_t>(stats.capacity);
+  drawn = std::clamp<std::int64_t>(drawn, 0, capacity);
+  stats.cached = std::min(stats.cached, static_cast<std::size_t>(drawn));
+  stats.in_use = static_cast<std::size_t>(drawn) - stats.cached;
+  stats.shared = static_cast<std::size_t>(capacity - drawn);
+  if (kind_ != lido::cache_kind::none) {
+    stats.caches =
+        kind_ == lido::cache_kind::revocable ? cache_mode::revocable : cache_mode::locked;
+  }
+  stats.open_caches = open_caches_.load(std::memory_order_relaxed);
+  stats.thefts = thefts_.load(std::memory_order_relaxed);
+  stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);
+  stats.exhausted = exhausted_.load(std::memory_order_relaxed);
+  stats.waiting = count_waiting();
+  stats.handed_over = handed_over_.load(std::memory_order_relaxed);
+  stats.bookkeeping_bytes +=
+      sizeof(*this) + depot_.memory() + grown_bytes_.load(std::memory_order_relaxed);
+  if (segments_ != nullptr) {
+    segments_->add_to(stats);
+  }
+  return stats;
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,269 @@
+#include "lido/allocator/slot_cache.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lido::detail {
+
+// ---- where the top is ---------------------------------------------------------------------------
+
+// relaxed (whole function): for the owner alone, or repaired by it when a thief's late store shows
+void slot_cache::close_bounds() noexcept {
+  low_.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_relaxed);
+  high_.store(std::numeric_limits<std::int64_t>::min(), std::memory_order_relaxed);
+  top_.store(0, std::memory_order_relaxed);
+}
+
+std::int64_t slot_cache::position_of(std::int64_t top, std::span<cell> cells) const noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a place is an address
+  const auto first = reinterpret_cast<std::uintptr_t>(cells.data());
+  const std::uintptr_t distance = address() + static_cast<std::uintptr_t>(top) - first;
+  // The guard, and the place before the first cell, are far away in unsigned arithmetic.
+  return distance <= cells.size_bytes() ? static_cast<std::int64_t>(distance / sizeof(cell))
+                                        : nowhere;
+}
+
+std::int64_t slot_cache::position_of_top() const noexcept {
+  // relaxed: for the owner, which wrote it, and for spectators that may be wrong
+  return position_of(top_.load(std::memory_order_relaxed), cells());
+}
+
+std::uint32_t slot_cache::count_from(std::int64_t position) noexcept {
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(position, 0));
+}
+
+// Owners only ever change to more cells, and say so last. A thief asks for the room first, so it
+// never believes old cells to be as many as the new ones.
+
+void slot_cache::use_cells(std::span<cell> cells) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a place is an address
+  const auto first = reinterpret_cast<std::uintptr_t>(cells.data() + 1);
+  // (16) - this release-store synchronizes-with the acquire-load (19): a thief that sees new cells
+  // sees them initialised
+  base_.store(static_cast<std::int64_t>(first - address()), std::memory_order_release);
+  // (17) - this release-store synchronizes-with the acquire-load (18)
+  room_.store(static_cast<std::uint32_t>(cells.size() - 1), std::memory_order_release);
+}
+
+std::span<slot_cache::cell> slot_cache::cells() const noexcept {
+  // (18) - this acquire-load synchronizes-with the release-store (17)
+  const std::uint32_t room = room_.load(std::memory_order_acquire);
+  // (19) - this acquire-load synchronizes-with the release-store (16)
+  return {&at(base_.load(std::memory_order_acquire)), room};
+}
+
+// ---- the owner's operations where the kind is locked --------------------------------------------
+
+/// Open to busy, for one operation; false: a thief is here, or the cache is not open.
+bool slot_cache::try_hold_open(control& held) noexcept {
+  forget_operation();
+  // relaxed: only a guess, validated by (14)
+  std::uint64_t word = control_.load(std::memory_order_relaxed);
+  const control seen(word);
+  held = seen.next(phase::busy);
+  // (14) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (11, 13) and the acquire-load
+  // slot_cache.hpp (7), as (3) does. relaxed on failure: a thief is here, and (3) will see it
+  return seen.now() == phase::open &&
+         control_.compare_exchange_strong(word, held.word(), std::memory_order_acq_rel,
+                                          std::memory_order_relaxed);
+}
+
+/// `held` again and not a load: to read back what a read-modify-write has just written is slow.
+void slot_cache::end_hold(control held, std::uint32_t count) noexcept {
+  // relaxed: published by (15)
+  count_.store(count, std::memory_order_relaxed);
+  // (15) - this release-store synchronizes-with the acquire-load slot_cache.hpp (7) and the
+  // acq_rel-CAS (11), so a thief sees the cells and their number
+  control_.store(held.next(phase::open).word(), std::memory_order_release);
+}
+
+void* slot_cache::pop_locked() noexcept {
+  // relaxed (2x): written by the owner alone
+  const std::uint32_t count = count_.load(std::memory_order_relaxed);
+  control held;
+  if (count == 0 || !try_hold_open(held)) {
+    return nullptr;
+  }
+  void* const item = cells()[count - 1].load(std::memory_order_relaxed);
+  end_hold(held, count - 1);
+  return item;
+}
+
+bool slot_cache::push_locked(void* item, std::uint32_t limit) noexcept {
+  // relaxed: written by the owner alone
+  const std::uint32_t count = count_.load(std::memory_order_relaxed);
+  control held;
+  if (count >= limit || !try_hold_open(held)) {
+    return false;
+  }
+  // relaxed: published by (15)
+  cells()[count].store(item, std::memory_order_relaxed);
+  end_hold(held, count + 1);
+  return true;
+}
+
+// ---- the owner's slow path ----------------------------------------------------------------------
+
+slot_cache::taken_hold slot_cache::take_hold() noexcept {
+  // relaxed: only a guess, validated by (3); in phase frozen nobody but the owner changes it
+  std::uint64_t word = control_.load(std::memory_order_relaxed);
+  for (;;) {
+    const control seen(word);
+    // (3) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (11, 13): the thief's reads of the
+    // cells are over before the owner writes them again. It synchronizes-with the acquire-load
+    // slot_cache.hpp (7), so a thread that sees a cache busy sees it before the slots it takes are
+    // missed elsewhere. relaxed on failure: the word is again only a guess
+    if (control_.compare_exchange_weak(word, seen.next(phase::busy).word(),
+                                       std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      return {seen, seen.now() == phase::frozen, seen.now() == phase::revoking};
+    }
+  }
+}
+
+slot_cache::settled slot_cache::settle_pop(lido::cache_kind kind) noexcept {
+  const taken_hold hold = take_hold();
+  if (kind == lido::cache_kind::locked) {
+    // relaxed: written by the owner alone
+    const std::uint32_t count = hold.robbed ? 0 : count_.load(std::memory_order_relaxed);
+    if (count == 0) {
+      return {nullptr, 0, hold.robbed, hold.contested};
+    }
+    // relaxed: written by the owner alone
+    return {cells()[count - 1].load(std::memory_order_relaxed), count - 1, hold.robbed,
+            hold.contested};
+  }
+  const std::int64_t position = position_of_top();
+  // The item is this thread's unless the thief saw the cache before the pop.
+  const bool lost = hold.robbed && position < hold.before.taken();
+  if (position == nowhere || lost) {
+    return {nullptr, 0, hold.robbed, hold.contested};
+  }
+  // relaxed: written by the owner alone
+  void* const item = cells()[static_cast<std::size_t>(position)].load(std::memory_order_relaxed);
+  return {item, hold.robbed ? 0 : count_from(position), hold.robbed, hold.contested};
+}
+
+slot_cache::settled slot_cache::settle_push(lido::cache_kind kind, void* item) noexcept {
+  const taken_hold hold = take_hold();
+  if (kind == lido::cache_kind::locked) {
+    // relaxed: written by the owner alone
+    const std::uint32_t count = hold.robbed ? 0 : count_.load(std::memory_order_relaxed);
+    return {item, count, hold.robbed, hold.contested};
+  }
+  const std::int64_t end = position_of_top();
+  if (!hold.robbed) {
+    return {nullptr, count_from(end), /*robbed=*/false, hold.contested};
+  }
+  // The top is one past the item. The thief has it if it saw the cache after the push.
+  const bool lost = end != nowhere && end <= hold.before.taken();
+  return {lost ? nullptr : item, 0, /*robbed=*/true, hold.contested};
+}
+
+slot_cache::settled slot_cache::settle(lido::cache_kind kind) noexcept {
+  const taken_hold hold = take_hold();
+  return {nullptr, hold.robbed ? 0 : visible_count(kind), hold.robbed, hold.contested};
+}
+
+void slot_cache::open(lido::cache_kind kind, std::uint32_t count, std::uint32_t limit) noexcept {
+  // relaxed: written by the owner alone
+  const std::uint64_t word = control_.load(std::memory_order_relaxed);
+  if (kind == lido::cache_kind::locked) {
+    close_bounds();
+    // relaxed: published by (9)
+    count_.store(count, std::memory_order_relaxed);
+  } else {
+    // relaxed: written by the owner alone
+    const std::int64_t base = base_.load(std::memory_order_relaxed);
+    // relaxed (2x): a thief sets the bounds only after it has seen (9); one that comes too late
+    // costs the owner one trip through the slow path
+    low_.store(base, std::memory_order_relaxed);
+    high_.store(base + limit * cell_bytes, std::memory_order_relaxed);
+    // (6) - this release-store synchronizes-with the acquire-load (12)
+    top_.store(base + count * cell_bytes, std::memory_order_release);
+  }
+  // (9) - this release-store synchronizes-with the acquire-load slot_cache.hpp (7) and the
+  // acq_rel-CAS (11), so a thief sees cells, bounds and count
+  control_.store(control(word).next(phase::open).word(), std::memory_order_release);
+}
+
+void slot_cache::close() noexcept {
+  close_bounds();
+  // relaxed (2x): written by the owner alone; published by (10)
+  count_.store(0, std::memory_order_relaxed);
+  const std::uint64_t word = control_.load(std::memory_order_relaxed);
+  // (10) - this release-store synchronizes-with the acquire-load slot_cache.hpp (7), so a thread
+  // that sees the cache frozen sees in the depot what it held
+  control_.store(control(word).next(phase::frozen).word(), std::memory_order_release);
+}
+
+bool slot_cache::forget_operation_if_idle() noexcept {
+  // relaxed: in phase frozen only the owner changes the word
+  const control now(control_.load(std::memory_order_relaxed));
+  if (now.now() != phase::frozen || position_of_top() != nowhere) {
+    return false;
+  }
+  forget_operation();
+  return true;
+}
+
+// ---- thieves and spectators ---------------------------------------------------------------------
+
+std::optional<slot_cache::control> slot_cache::revoke(control seen) noexcept {
+  const control announced = seen.next(phase::revoking);
+  std::uint64_t expected = seen.word();
+  // (11) - this acq_rel-CAS synchronizes-with the release-store (9, 15), so the bounds below are
+  // stored after the owner's, and with the acq_rel-CAS (3, 14)
+  // relaxed on failure: nothing is read
+  if (!control_.compare_exchange_strong(expected, announced.word(), std::memory_order_acq_rel,
+                                        std::memory_order_relaxed)) {
+    return std::nullopt;
+  }
+  // relaxed: the heavy fence that follows makes it visible to the owner
+  low_.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_relaxed);
+  // relaxed: as low_
+  high_.store(std::numeric_limits<std::int64_t>::min(), std::memory_order_relaxed);
+  return announced;
+}
+
+std::optional<std::uint32_t> slot_cache::harvest(lido::cache_kind kind, control announced,
+                                                 std::span<void*> out) noexcept {
+  // (12) - this acquire-load synchronizes-with slot_cache.hpp (4, 5) and the release-store (6), so
+  // the items below the top and all that happened to them are visible
+  const std::int64_t top = top_.load(std::memory_order_acquire);
+  const std::span<cell> from = cells();
+  // relaxed: where the kind is locked, ordered by the owner's (9, 15), which (11) has read
+  const std::uint32_t count = kind == lido::cache_kind::locked
+                                  ? count_.load(std::memory_order_relaxed)
+                                  : count_from(position_of(top, from));
+  if (count > std::min(from.size(), out.size())) {
+    return std::nullopt;  // the owner is replacing its cells
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    // relaxed: ordered by (12); worthless unless (13) succeeds
+    out[i] = from[i].load(std::memory_order_relaxed);
+  }
+  std::uint64_t expected = announced.word();
+  // (13) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (3, 14), by which the owner learns
+  // what was taken. relaxed on failure: the copy is thrown away
+  if (!control_.compare_exchange_strong(expected, announced.next(phase::frozen, count).word(),
+                                        std::memory_order_acq_rel, std::memory_order_relaxed)) {
+    return std::nullopt;
+  }
+  return count;
+}
+
+void slot_cache::withdraw(control announced) noexcept {
+  std::uint64_t expected = announced.word();
+  // relaxed (2x): nothing was read or written under the announcement; if it fails, the owner has
+  // cancelled it
+  control_.compare_exchange_strong(expected, announced.next(phase::open).word(),
+                                   std::memory_order_relaxed, std::memory_order_relaxed);
+}
+
+std::uint32_t slot_cache::visible_count(lido::cache_kind kind) const noexcept {
+  // relaxed: a number for statistics
+  return kind == lido::cache_kind::locked ? count_.load(std::memory_order_relaxed)
+                                          : count_from(position_of_top());
+}
+
+}  // namespace lido::detail

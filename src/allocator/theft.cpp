@@ -1,0 +1,209 @@
+// A theft: how a thread that has no slot finds those in others' caches, and the proof that a pool
+// is exhausted.
+#include <array>
+
+#include "allocator_state.hpp"
+#include "growth.hpp"
+#include "lido/base/tuning.hpp"
+#include "lido/concurrency/asymmetric_fence.hpp"
+#include "lido/concurrency/backoff.hpp"
+
+namespace lido::detail {
+
+/// What a thread that found no slot sees around it.
+struct allocator_state::survey {
+  std::uint64_t depot_version = 0;
+  std::uint64_t generations = 0;  ///< of all caches: they only grow, so equal sums are equal terms
+  bool depot_empty = false;
+  bool open = false;      ///< a cache can be emptied
+  bool revoking = false;  ///< another thread is about to empty one
+  bool transit = false;   ///< slots are on their way
+
+  /// Nothing is free and nothing on its way, as far as one look tells.
+  [[nodiscard]] bool bare() const noexcept { return depot_empty && !open && !revoking && !transit; }
+  [[nodiscard]] bool unchanged_since(const survey& first) const noexcept {
+    return depot_version == first.depot_version && generations == first.generations;
+  }
+};
+
+/// What one heavy fence is for. A thief goes through the table in steps, so that its stack is small
+/// however many caches there are.
+struct allocator_state::announcements {
+  static constexpr std::uint32_t most = 128;
+  struct one {
+    owned_cache* cache;
+    slot_cache::control word;
+  };
+
+  [[nodiscard]] std::span<const one> all() const noexcept { return std::span(made).first(count); }
+
+  std::array<one, most> made;
+  std::uint32_t count = 0;
+  std::uint32_t next = 1;  ///< number of the next cache
+};
+
+void* allocator_state::scavenge(owned_cache* self) noexcept {
+  void* slot = nullptr;
+  const bool found = search(self, &slot) == finding::free_slot;
+  if (!found && segments_ == nullptr) {  // or only after it could not grow
+    count_exhausted();
+  }
+  return slot;
+}
+
+void allocator_state::count_exhausted() noexcept {
+  // relaxed: a number for statistics, and a hint to keep caches closed
+  exhausted_.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Finds a slot anywhere, or proves that there is none. What it finds it takes for `slot`; if that
+/// is null, leaves it in the depot.
+///
+/// The proof: two equal looks in which the depot is empty and every cache frozen. Between them no
+/// push changed the depot and no operation settled on any cache (each is a new generation), nothing
+/// was in transit, so at that moment every slot was in a caller's hands. To get there, all open
+/// caches are emptied, those that look empty too.
+allocator_state::finding allocator_state::search(owned_cache* self, void** slot) noexcept {
+  exponential_backoff backoff;
+  for (int waits = 0; waits < tuning::most_waits;) {
+    const survey first = look_around();
+    const bool take_over = first.revoking && waits >= tuning::waits_before_take_over;
+    bool found = false;
+    if (!first.depot_empty) {
+      found = slot == nullptr || take_shared(self, {slot, 1}) != 0;
+    } else if (first.open || take_over) {
+      found = steal(self, slot, take_over);
+      waits += found ? 0 : 1;  // bounded even where the kernel refuses the fence
+    } else if (!first.bare()) {
+      wait_for_transit(waits++, backoff);
+    } else if (look_around().unchanged_since(first)) {
+      return finding::exhausted;
+    }
+    if (found) {
+      return finding::free_slot;
+    }
+  }
+  return finding::uncertain;
+}
+
+/// The order of the looks matters: the depot first, then the caches, then the carriers. A slot
+/// leaves the depot only by a thread that marked itself before (busy or carrying), and reaches a
+/// cache or the depot before the mark goes.
+allocator_state::survey allocator_state::look_around() const noexcept {
+  survey seen;
+  seen.depot_version = depot_.version();
+  seen.depot_empty = depot_.empty();
+  const std::uint32_t last = highest();
+  for (std::uint32_t number = 1; number <= last; ++number) {
+    const slot_cache::control control = entry(number).state();
+    seen.generations += control.generation();
+    seen.open |= control.now() == slot_cache::phase::open;
+    seen.revoking |= control.now() == slot_cache::phase::revoking;
+    seen.transit |= control.now() == slot_cache::phase::busy;
+  }
+  // (2) - this acquire-load synchronizes-with the release-fetch-sub (3), acquire.cpp (1) and
+  // waiting.cpp (1)
+  seen.transit |= carrying_.load(std::memory_order_acquire) != 0;
+  return seen;
+}
+
+/// Pauses, then gives the processor away, then sleeps: a thread in transit may have lost its own.
+void allocator_state::wait_for_transit(int waits, exponential_backoff& backoff) noexcept {
+  if (waits < tuning::waits_before_yield) {
+    backoff.pause();
+  } else if (waits < tuning::waits_before_nap) {
+    yield_thread();
+  } else {
+    if (waits == tuning::waits_before_nap) {
+      require_own_process();  // or it would wait for a thread of another one
+    }
+    nap_thread();
+  }
+}
+
+/// Empties every open cache. Keeps one slot for `slot`, unless that is null, and puts the others
+/// into the depot. Returns whether there were any.
+bool allocator_state::steal(owned_cache* self, void** slot, bool take_over) noexcept {
+  const std::uint32_t last = highest();
+  bool any = false;
+  announcements made;
+  while (made.next <= last) {
+    revoke_some(made, last, take_over);
+    if (made.count == 0 || !fence_for(made)) {
+      break;
+    }
+    any |= harvest_all(self, any ? nullptr : slot, made);
+  }
+  return any;
+}
+
+void allocator_state::steal_for_collection() noexcept {
+  if (look_around().open) {
+    (void)steal(own_cache(), nullptr, /*take_over=*/false);
+  }
+}
+
+/// Announces the theft of caches up to number `last`, as many as one fence is for.
+void allocator_state::revoke_some(announcements& made, std::uint32_t last,
+                                  bool take_over) const noexcept {
+  made.count = 0;
+  for (; made.next <= last && made.count < announcements::most; ++made.next) {
+    owned_cache& cache = entry(made.next);
+    const slot_cache::control seen = cache.state();
+    if (seen.now() != slot_cache::phase::open &&
+        !(take_over && seen.now() == slot_cache::phase::revoking)) {
+      continue;
+    }
+    if (const auto announced = cache.revoke(seen)) {
+      made.made[made.count++] = {&cache, *announced};
+    }
+  }
+}
+
+/// False: the kernel refused, and the announcements are withdrawn.
+bool allocator_state::fence_for(const announcements& made) noexcept {
+  if (kind_ != lido::cache_kind::revocable) {
+    return true;
+  }
+  // relaxed: a number for statistics
+  heavy_fences_.fetch_add(1, std::memory_order_relaxed);
+  const bool done = heavy_fence();
+  for (const auto& [cache, word] : done ? std::span<const announcements::one>() : made.all()) {
+    cache->withdraw(word);
+  }
+  return done;
+}
+
+bool allocator_state::harvest_all(owned_cache* self, void** slot,
+                                  const announcements& made) noexcept {
+  bool any = false;
+  std::array<void*, slot_cache::most_items + 1> loot;
+  // relaxed: shown to others by the claim, before the slots are missed
+  carrying_.fetch_add(1, std::memory_order_relaxed);
+  for (const auto& [cache, word] : made.all()) {
+    const auto count = cache->harvest(kind_, word, loot);
+    if (!count.has_value() || *count == 0) {
+      continue;
+    }
+    std::span<void* const> rest = std::span<void* const>(loot).first(*count);
+    if (slot != nullptr && !any) {
+      *slot = rest.back();
+      rest = rest.first(rest.size() - 1);
+    }
+    any = true;
+    give_loot(self, rest);
+  }
+  // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as acquire.cpp (1) does
+  carrying_.fetch_sub(1, std::memory_order_release);
+  serve_waiters(self);
+  return any;
+}
+
+/// What a thief does not keep of one cache.
+void allocator_state::give_loot(owned_cache* self, std::span<void* const> rest) noexcept {
+  // relaxed: a number for statistics
+  thefts_.fetch_add(1, std::memory_order_relaxed);
+  give(self, rest);
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,139 @@
+// Threads that wait for a slot, and how slots get to them. While a thread waits, no cache is open
+// for longer than its owner needs to notice, so every release comes by here.
+#include <utility>
+
+#include "allocator_state.hpp"
+#include "growth.hpp"
+#include "lido/base/tuning.hpp"
+
+namespace lido::detail {
+
+/// After slots were put into the depot.
+void allocator_state::serve_waiters(owned_cache* self) noexcept {
+  if (waiters_.any_after_change() && waiters_.enter_or_ask()) {
+    serve_and_leave(self, nullptr);
+  }
+}
+
+/// After an owner may have opened its cache, or refused to. Either it sees that a thread waits, or
+/// that thread sees the cache open and empties it.
+void allocator_state::close_for_waiters(owned_cache& cache) noexcept {
+  if (!waiters_.any_after_change()) {
+    return;
+  }
+  if (!cache.limit.closed()) {
+    const slot_cache::settled found = cache.settle(kind_);
+    (void)flush(cache, found.count, 0);
+    cache.limit.close();
+    cache.close();
+  }
+  if (waiters_.enter_or_ask()) {
+    serve_and_leave(&cache, nullptr);
+  }
+}
+
+/// Gives a slot to a thread that waits, without a detour through the depot; false: none does, or
+/// another thread is at the queue.
+bool allocator_state::hand_over(owned_cache* self, void* slot) noexcept {
+  const bool can = waiters_.any() && waiters_.try_enter();
+  if (can) {
+    serve_and_leave(self, slot);
+  }
+  return can;
+}
+
+/// Inside the gate: gives `slot`, if there is one, and what is in the depot, to those who wait.
+void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
+  bool carries = false;
+  // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
+  const auto take = [this, self, &carries] {
+    if (!std::exchange(carries, true)) {
+      // relaxed: as in take_shared; nobody may want what is taken here any more
+      carrying_.fetch_add(1, std::memory_order_relaxed);
+    }
+    return take_one(self);
+  };
+  const std::uint32_t given = waiters_.serve_and_leave(slot, take, [this, self](void* left_over) {
+    give(self, {&left_over, 1});
+  });
+  if (carries) {
+    // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2)
+    carrying_.fetch_sub(1, std::memory_order_release);
+  }
+  if (given > 0) {
+    // relaxed: a number for statistics
+    handed_over_.fetch_add(given, std::memory_order_relaxed);
+  }
+}
+
+/// Looks everywhere, and adds slots where there are none. What it finds is in the depot, or given
+/// to the first waiter.
+allocator_state::finding allocator_state::find_for_waiters(owned_cache* self) noexcept {
+  const finding found = search(self, nullptr);
+  if (found == finding::free_slot || segments_ == nullptr) {
+    return found;
+  }
+  void* const slot = segments_->acquire_more();
+  if (slot == nullptr) {  // uncertain: it might grow later, of which no release tells
+    return segments_->is_whole() ? found : finding::uncertain;
+  }
+  waiters_.enter();
+  serve_and_leave(self, slot);
+  return finding::free_slot;
+}
+
+/// Looks everywhere for slots, and gives them to those who wait, in their order, until `me` has one
+/// or there is none. Returns whether it is certain that slots that are released from now on will be
+/// given to those who wait.
+bool allocator_state::look_again(owned_cache* self, const waiter& me) noexcept {
+  const bool seen = waiters_.begin_use();
+  waiter_queue::announce();
+  finding found = finding::free_slot;
+  while (found == finding::free_slot && !me.ended()) {
+    found = find_for_waiters(self);
+    if (found == finding::free_slot) {
+      waiters_.enter();
+      serve_and_leave(self, nullptr);
+    }
+  }
+  const bool certain = seen && found == finding::exhausted;
+  if (certain) {
+    waiters_.enter();
+    waiters_.keep_watch(me);
+    serve_and_leave(self, nullptr);
+  }
+  return certain;
+}
+
+void* allocator_state::wait_for_slot(waiter& me, const deadline& until) noexcept {
+  owned_cache* const self = own_cache();
+  waiters_.enter();
+  bool certain = waiters_.append(me);
+  serve_and_leave(self, nullptr);
+  certain = certain || look_again(self, me);
+  // Where it is not certain, for the kernel refuses the heavy fence or a thread stands still, it
+  // does not rely on being woken.
+  bool late = false;
+  while (!late && !me.wait(certain ? until : until.but_within(tuning::nanoseconds_between_looks))) {
+    late = certain || until.passed();
+    if (!late) {
+      certain = look_again(self, me);
+    }
+  }
+  // The word decides: what was given in this very moment is taken.
+  if (late && me.cancel()) {
+    return leave_queue(self, me);
+  }
+  void* const slot = me.item();
+  return slot != nullptr ? slot : leave_queue(self, me);
+}
+
+/// After a wait that was cancelled. Returns null.
+void* allocator_state::leave_queue(owned_cache* self, waiter& me) noexcept {
+  waiters_.enter();
+  waiters_.remove(me);
+  serve_and_leave(self, nullptr);
+  return nullptr;
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,253 @@
+#include "allocator/depot.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+#include "support/list_kinds.hpp"
+#include "support/resident.hpp"
+#include "support/sanitizers.hpp"
+
+namespace lido::detail {
+namespace {
+
+using indices = std::vector<slot_index>;
+constexpr std::array<std::uint32_t, 12> capacities{1,  2,  31,  32,   33,   34,
+                                                   35, 64, 100, 1000, 1024, 5000};
+
+/// With Lido's own lists, and with those of others.
+class Depot : public ::testing::TestWithParam<test::list_kind> {
+ protected:
+  /// With every slot in it.
+  static std::unique_ptr<depot> make(std::uint32_t capacity) {
+    const auto [name, lists, kind] = GetParam();
+    auto store = std::make_unique<depot>(capacity, kind, lists);
+    if (kind == room::grows) {
+      EXPECT_EQ(store->extend_to(capacity), 0);
+      store->add(0, capacity);
+    }
+    return store;
+  }
+
+  /// Takes once; returns what was taken.
+  static indices take(depot& from, std::uint32_t want) {
+    std::array<slot_index, most_per_trip> out{};
+    const std::uint32_t count = from.take(out, want);
+    return {out.begin(), out.begin() + count};
+  }
+
+  /// Takes everything, asking for another amount each time.
+  static indices take_all(depot& from) {
+    constexpr std::array<std::uint32_t, 8> wants{1, 31, 32, 5, 33, 100, most_per_trip, 2};
+    indices all;
+    for (std::size_t round = 0;; ++round) {
+      const indices some = take(from, wants.at(round % wants.size()));
+      if (some.empty()) {
+        return all;
+      }
+      all.insert(all.end(), some.begin(), some.end());
+    }
+  }
+
+  /// Gives everything, another amount each time.
+  static void give_all(depot& to, const indices& slots) {
+    constexpr std::array<std::size_t, 8> sizes{31, 1, 64, 33, most_per_trip, 32, 2, 100};
+    std::span<const slot_index> left = slots;
+    for (std::size_t round = 0; !left.empty(); ++round) {
+      const std::size_t size = std::min(left.size(), sizes.at(round % sizes.size()));
+      to.give(left.first(size));
+      left = left.subspan(size);
+    }
+  }
+};
+
+std::vector<test::list_kind> depot_kinds() {
+  std::vector<test::list_kind> kinds = test::shared_lists();
+  kinds.push_back({"direct", nullptr});
+  kinds.push_back({"direct_growing", nullptr, room::grows});
+  return kinds;
+}
+INSTANTIATE_TEST_SUITE_P(Each, Depot, ::testing::ValuesIn(depot_kinds()), test::list_name);
+
+TEST_P(Depot, StartsWithEverySlotOnce) {
+  for (const std::uint32_t capacity : capacities) {
+    const auto store = make(capacity);
+    const indices all = take_all(*store);
+    EXPECT_EQ(all.size(), capacity);
+    EXPECT_EQ(test::count_distinct(all), capacity);
+    EXPECT_EQ(*std::max_element(all.begin(), all.end()), capacity - 1);
+  }
+}
+
+TEST_P(Depot, EverySlotComesBackOnceWhateverTheSizes) {
+  for (const std::uint32_t capacity : capacities) {
+    const auto store = make(capacity);
+    for (int round = 0; round < 5; ++round) {
+      const indices all = take_all(*store);
+      EXPECT_EQ(test::count_distinct(all), capacity) << "round " << round;
+      EXPECT_EQ(all.size(), capacity) << "round " << round;
+      give_all(*store, all);
+    }
+  }
+}
+
+TEST_P(Depot, SinglesComeBackInTrips) {
+  const auto store = make(1000);
+  for (const slot_index slot : take_all(*store)) {
+    store->push_single(slot);
+  }
+  EXPECT_EQ(test::count_distinct(take_all(*store)), 1000U);
+}
+
+TEST_P(Depot, PopSingleLeavesMagazinesAlone) {
+  const auto store = make(1000);
+  indices singles;
+  for (slot_index slot = store->pop_single(); slot != null_slot; slot = store->pop_single()) {
+    singles.push_back(slot);
+  }
+  EXPECT_FALSE(store->empty());
+  EXPECT_EQ(singles.size() + take_all(*store).size(), 1000U);
+}
+
+TEST_P(Depot, SmallRequestIsServedFromSinglesFirst) {
+  const auto store = make(64);  // one magazine and 32 singles
+  EXPECT_EQ(take(*store, 5).size(), 5U);
+}
+
+TEST_P(Depot, SmallRequestGetsAWholeMagazineWhenThereIsNothingElse) {
+  const auto store = make(64);
+  while (store->pop_single() != null_slot) {
+  }
+  EXPECT_EQ(take(*store, 5).size(), magazine_size);
+}
+
+TEST_P(Depot, LargeRequestIsServedInMagazines) {
+  const auto store = make(1000);
+  EXPECT_EQ(take(*store, 70).size(), 2 * magazine_size);
+}
+
+TEST_P(Depot, LargeRequestFallsBackToSingles) {
+  const auto store = make(33);  // no magazine
+  EXPECT_EQ(take(*store, most_per_trip).size(), 33U);
+}
+
+TEST_P(Depot, RequestIsNeverServedWithMoreThanATrip) {
+  const auto store = make(5000);
+  EXPECT_EQ(take(*store, most_per_trip).size(), most_per_trip);
+}
+
+TEST_P(Depot, IsEmptyWhenAllIsTaken) {
+  const auto store = make(100);
+  EXPECT_FALSE(store->empty());
+  (void)take_all(*store);
+  EXPECT_TRUE(store->empty());
+  EXPECT_EQ(store->pop_single(), null_slot);
+}
+
+TEST_P(Depot, GivingNothingChangesNothing) {
+  const auto store = make(100);
+  const std::uint64_t before = store->version();
+  store->give({});
+  EXPECT_EQ(store->version(), before);
+}
+
+TEST_P(Depot, VersionMovesWithEverythingGiven) {
+  const auto store = make(1000);
+  const indices all = take_all(*store);
+  const std::uint64_t empty = store->version();
+  store->push_single(all[0]);
+  const std::uint64_t after_single = store->version();
+  store->give(std::span(all).subspan(1, magazine_size));
+  EXPECT_NE(after_single, empty);
+  EXPECT_NE(store->version(), after_single);
+}
+
+TEST_P(Depot, VersionOfAnEmptyDepotTellsWhatWasThereInBetween) {
+  const auto store = make(1000);
+  const indices all = take_all(*store);
+  std::vector<std::uint64_t> versions{store->version()};
+  for (const std::size_t size : {std::size_t{1}, std::size_t{magazine_size}, std::size_t{40}}) {
+    store->give(std::span(all).first(size));
+    (void)take_all(*store);
+    versions.push_back(store->version());
+  }
+  EXPECT_EQ(test::count_distinct(versions), versions.size());
+}
+
+TEST_P(Depot, SlotsBelongToOneThreadAtATime) {
+  constexpr std::uint32_t capacity = 500;
+  const auto store = make(capacity);
+  std::vector<int> touched(capacity);
+  test::run_crew(4, [&](unsigned crew_index) {
+    for (unsigned round = 0; round < 5000; ++round) {
+      const indices some = take(*store, 1 + (round * 13 + crew_index * 50) % most_per_trip);
+      for (const slot_index slot : some) {
+        ++touched[slot];
+      }
+      store->give(some);
+    }
+  });
+  EXPECT_EQ(test::count_distinct(take_all(*store)), capacity);
+}
+
+TEST(DepotOfOwnLists, HandsOutLowIndicesFirst) {
+  depot small(10, room::fixed);
+  EXPECT_EQ(small.pop_single(), 0U);
+  EXPECT_EQ(small.pop_single(), 1U);
+  depot large(1000, room::fixed);
+  std::array<slot_index, magazine_size> out{};
+  ASSERT_EQ(large.take(out, magazine_size), magazine_size);
+  EXPECT_EQ(out.front(), magazine_size - 1);
+  EXPECT_EQ(out.back(), 0U);
+}
+
+TEST(DepotOfOwnLists, OwnsAtMostEightBytesASlot) {
+  for (std::uint32_t capacity = 1; capacity <= 3000; ++capacity) {
+    ASSERT_LE(depot(capacity, room::fixed).memory(), std::size_t{8} * capacity);
+  }
+  EXPECT_LE(depot(1'000'003, room::fixed).memory(), std::size_t{8} * 1'000'003);
+}
+
+TEST(DepotOfOwnLists, TwentyMillionSlotsAreNotInMemoryBeforeTheirUse) {
+#if LIDO_TEST_TSAN || LIDO_TEST_ASAN
+  GTEST_SKIP() << "a sanitizer keeps books on all memory";
+#endif
+  const std::size_t before = test::resident_bytes();
+  depot store(20'000'000, room::fixed);
+  std::array<slot_index, most_per_trip> out{};
+  EXPECT_EQ(store.take(out, most_per_trip), most_per_trip);
+  EXPECT_LT(test::resident_bytes() - before, std::size_t{8} << 20U);
+}
+
+TEST(DepotOfOwnLists, GrowingOneIsEmptyAtFirst) {
+  depot store(1000, room::grows);
+  EXPECT_TRUE(store.empty());
+  EXPECT_EQ(store.memory(), 0U);
+}
+
+TEST(DepotOfOwnLists, GrowsBesideWhatItHas) {
+  depot store(5000, room::grows);
+  std::vector<slot_index> all;
+  for (std::uint32_t slots = 0; slots < 5000; slots += 500) {
+    ASSERT_EQ(store.extend_to(slots + 500), 0);
+    store.add(slots, slots + 500);
+    all.push_back(store.pop_single());
+  }
+  std::array<slot_index, most_per_trip> out{};
+  while (const std::uint32_t count = store.take(out, most_per_trip)) {
+    all.insert(all.end(), out.begin(), out.begin() + count);
+  }
+  std::erase(all, null_slot);
+  EXPECT_EQ(all.size(), 5000U);
+  EXPECT_EQ(test::count_distinct(all), 5000U);
+}
+
+}  // namespace
+}  // namespace lido::detail

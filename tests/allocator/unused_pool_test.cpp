@@ -1,0 +1,129 @@
+// What a pool costs before a thread uses it, and the table of caches that unused pools share.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/allocated_slots.hpp"
+#include "support/crew.hpp"
+#include "support/sanitizers.hpp"
+#include "support/take_number.hpp"
+
+namespace lido::detail {
+namespace {
+
+using test::allocated_slots;
+using slots = allocated_slots::list;
+
+std::size_t count_mappings() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);) {
+    ++count;
+  }
+  return count;
+}
+
+std::unique_ptr<slot_allocator> make_pool(std::byte* memory, std::uint32_t capacity) {
+  return std::make_unique<slot_allocator>(
+      allocator_options{.slots = slot_geometry(memory, 64), .capacity = capacity});
+}
+
+TEST(UnusedPool, OfSixteenSlotsCostsAtMostOneKibibyte) {
+  if (LIDO_TEST_TSAN == 1 || LIDO_TEST_ASAN == 1) {
+    GTEST_SKIP() << "a sanitizer counts its own memory";
+  }
+  aligned_buffer memory(1024, 64);
+  constexpr std::size_t pools = 100;
+  std::vector<std::unique_ptr<slot_allocator>> all;
+  all.reserve(pools);
+  const std::size_t before = mallinfo2().uordblks;
+  for (std::size_t i = 0; i < pools; ++i) {
+    all.push_back(make_pool(memory.data(), 16));
+  }
+  EXPECT_LE((mallinfo2().uordblks - before) / pools, 1024U);
+}
+
+TEST(UnusedPool, MapsNothing) {
+  aligned_buffer memory(1024, 64);
+  std::vector<std::unique_ptr<slot_allocator>> all;
+  all.reserve(100);
+  all.push_back(make_pool(memory.data(), 16));
+  const std::size_t before = count_mappings();
+  for (int i = 0; i < 50; ++i) {
+    all.push_back(make_pool(memory.data(), 16));
+  }
+  EXPECT_LE(count_mappings(), before + 1);  // of malloc
+}
+
+TEST(UnusedPool, FirstUseOfEachOfManyPoolsIsAMissInTheSharedTable) {
+  std::vector<std::unique_ptr<allocated_slots>> pools;
+  for (int i = 0; i < 20; ++i) {
+    pools.push_back(std::make_unique<allocated_slots>(64, lido::cache_kind::revocable));
+  }
+  test::run_crew(4, [&](unsigned /*index*/) {
+    for (const auto& pool : pools) {
+      void* const slot = pool->pool().acquire();
+      ASSERT_TRUE(pool->owns(slot));
+      pool->pool().release(slot);
+    }
+  });
+  for (const auto& pool : pools) {
+    EXPECT_EQ(pool->acquire_all().size(), 64U);
+  }
+}
+
+/// A miss in the shared table leaves no trace that the next unused pool could meet.
+TEST(UnusedPool, MissesOfEveryKindLeaveNoTrace) {
+  for (int i = 0; i < 4; ++i) {
+    allocated_slots first(64, lido::cache_kind::revocable);
+    allocated_slots second(64, lido::cache_kind::revocable);
+    allocated_slots third(64, lido::cache_kind::revocable);
+    const slots all = first.acquire_n(3);
+    void* taken = nullptr;
+    EXPECT_FALSE(third.pool().try_hit(taken));
+    taken = third.pool().acquire_after_miss();
+    test::run_in_new_thread([&] { second.pool().release_n(second.acquire_n(5)); });
+    second.release_all(second.acquire_n(3));
+    third.pool().release(taken);
+    first.release_all(all);
+    EXPECT_EQ(second.acquire_all().size(), 64U);
+    EXPECT_EQ(third.acquire_all().size(), 64U);
+    EXPECT_EQ(first.acquire_all().size(), 64U);
+  }
+}
+
+TEST(UnusedPool, BulkOperationsAloneMakeItAUsedOne) {
+  allocated_slots pool(64, lido::cache_kind::revocable);
+  slots some(10);
+  ASSERT_EQ(pool.pool().acquire_n(some), 10U);
+  pool.pool().release_n(some);
+  EXPECT_EQ(pool.acquire_all().size(), 64U);
+}
+
+TEST(UnusedPool, ReleaseMayBeAThreadsFirstCall) {
+  allocated_slots pool(64, lido::cache_kind::revocable);
+  const slots all = pool.acquire_all();
+  test::run_in_new_thread([&] { pool.release_all(all); });
+  EXPECT_EQ(pool.acquire_all().size(), 64U);
+}
+
+TEST(ManyThreads, OneTheftEmptiesMoreCachesThanOneFenceIsFor) {
+  constexpr unsigned threads = 150;
+  allocated_slots pool(threads * 64, lido::cache_kind::revocable);
+  const test::parked_crew crew(threads, [&](unsigned /*index*/) {
+    if (test::take_thread_number()) {
+      pool.release_all(pool.acquire_n(4));
+    }
+  });
+  EXPECT_GT(pool.pool().stats().open_caches, 128U);
+  EXPECT_EQ(pool.acquire_all().size(), std::size_t{threads} * 64);
+}
+
+}  // namespace
+}  // namespace lido::detail

@@ -1,0 +1,76 @@
+/// @file
+/// The free lists that a build can run, for suites with a parameter.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "lido/freelist/boost_list.hpp"
+#include "lido/freelist/treiber_list.hpp"
+#include "support/sanitizers.hpp"
+
+namespace lido::test {
+
+/// A free list of tests: Lido's own with tags of `tag_bits`.
+class own_list final : public shared_list {
+ public:
+  explicit own_list(unsigned tag_bits) : tag_bits_(tag_bits) {}
+
+  [[nodiscard]] bool can_grow() const noexcept override { return true; }
+
+  [[nodiscard]] std::unique_ptr<detail::index_list> make(std::uint32_t nodes,
+                                                         detail::slot_index first,
+                                                         detail::room kind) const override {
+    return std::make_unique<detail::treiber_list>(nodes, first, kind, tag_bits_);
+  }
+
+ private:
+  unsigned tag_bits_;
+};
+
+struct list_kind {
+  const char* name;
+  const shared_list* lists;
+  detail::room kind = detail::room::fixed;
+
+  /// An empty list with room for `nodes` indices.
+  [[nodiscard]] std::unique_ptr<detail::index_list> make_empty(std::uint32_t nodes) const {
+    auto list = lists->make(nodes, nodes, kind);
+    if (kind == detail::room::grows) {
+      EXPECT_EQ(list->extend_to(nodes), 0);
+    }
+    return list;
+  }
+
+  friend void PrintTo(const list_kind& kind, std::ostream* out) { *out << kind.name; }
+};
+
+/// Those that several threads may use. The links of Boost's stack race by the letter of the
+/// standard, so ThreadSanitizer must not see it.
+inline std::vector<list_kind> shared_lists() {
+  static const own_list own(64);
+  std::vector<list_kind> kinds{{"treiber", &own}, {"growing", &own, detail::room::grows}};
+#if !LIDO_TEST_TSAN
+  kinds.push_back({"boost", boost_list()});
+#endif
+  return kinds;
+}
+
+/// With the narrow tag, which only one thread may use.
+inline std::vector<list_kind> all_lists() {
+  static const own_list narrow(1);
+  std::vector<list_kind> kinds = shared_lists();
+  kinds.push_back({"narrow", &narrow});
+  return kinds;
+}
+
+inline std::string list_name(const ::testing::TestParamInfo<list_kind>& info) {
+  return info.param.name;
+}
+
+}  // namespace lido::test
