@@ -4,7 +4,6 @@
 
 #include "lido/base/words_free.hpp"
 
-#include "lido/pmr/block_allocator.hpp"
 #include "lido/pmr/block_resource.hpp"
 
 #include "lido/base/words_back.hpp"

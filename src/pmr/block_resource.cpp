@@ -16,8 +16,6 @@ namespace detail {
 namespace {
 
 constexpr std::size_t most_alignment = 4096;
-/// Blocks then share no byte of a sanitizer's shadow; also the step of sizes in a table.
-constexpr std::size_t granule = 8;
 
 void require(bool right, const block_resource_options& options, const std::string& problem) {
   if (!right) {
@@ -96,55 +94,42 @@ block_store& block_store::add_larger(const block_resource_options& options, bloc
 
 namespace {
 
-/// The first of the chain with blocks of so many bytes; null if there is none.
-[[nodiscard]] block_store* search(block_store* store, std::size_t bytes) noexcept {
-  while (store != nullptr && store->block_bytes() < bytes) {
+/// The first of a chain that fits; null if there is none.
+template <class Fits>
+[[nodiscard]] block_store* first(block_store* store, const Fits& fits) noexcept {
+  while (store != nullptr && !fits(*store)) {
     store = store->larger();
   }
   return store;
+}
+
+[[nodiscard]] block_store* first_for(block_store* store, std::size_t bytes) noexcept {
+  return first(store, [&](const block_store& one) { return bytes <= one.block_bytes(); });
 }
 
 [[nodiscard]] block_store* owner_of(const void* address, block_store* store) noexcept {
-  while (store != nullptr && !store->owns(address)) {
-    store = store->larger();
-  }
-  return store;
+  return first(store, [&](const block_store& one) { return one.owns(address); });
 }
 
 }  // namespace
-
-/// The smallest blocks for each number of granules. Sizes are multiples of one, so requests of as
-/// many granules share a size.
-struct block_table {
-  static constexpr std::size_t most_bytes = 4096;
-
-  explicit block_table(block_store& smallest) noexcept {
-    for (std::size_t granules = 0; granules < stores.size(); ++granules) {
-      stores[granules] = search(&smallest, granules * granule);
-    }
-  }
-
-  std::array<block_store*, most_bytes / granule + 1> stores{};
-};
-
 }  // namespace detail
 
 block_resource::block_resource(const block_resource_options& options)
-    : block_resource(options, detail::sorted_sizes(options)) {}
-
-block_resource::block_resource(const block_resource_options& options,
-                               const std::vector<block_size>& sorted)
     : alignment_(options.alignment),
-      smallest_(options, sorted.front()),
+      smallest_(options, detail::sorted_sizes(options).front()),
       upstream_(options.upstream != nullptr ? options.upstream : std::pmr::get_default_resource()),
       overflow_to_upstream_(options.overflow_to_upstream),
       name_(options.name) {
+  const std::vector<block_size> sorted = detail::sorted_sizes(options);
   detail::block_store* largest = &smallest_;
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     largest = &largest->add_larger(options, sorted[i]);
   }
   if (largest != &smallest_) {
-    table_ = std::make_unique<detail::block_table>(smallest_);
+    table_ = std::make_unique<table>();
+    for (std::size_t i = 0; i < table_->size(); ++i) {
+      (*table_)[i] = detail::first_for(&smallest_, i * detail::granule);
+    }
   }
 }
 
@@ -189,9 +174,8 @@ std::uint64_t block_resource::upstream_requests() const noexcept {
 
 /// The smallest blocks for a request; null if there are none. Requires: several sizes.
 inline detail::block_store* block_resource::find(std::size_t bytes) noexcept {
-  return bytes <= detail::block_table::most_bytes
-             ? table_->stores[(bytes + detail::granule - 1) / detail::granule]
-             : detail::search(&smallest_, bytes);
+  return bytes <= most_tabled ? (*table_)[(bytes + detail::granule - 1) / detail::granule]
+                              : detail::first_for(&smallest_, bytes);
 }
 
 /// For what does not fit into the smallest blocks.
@@ -224,21 +208,15 @@ void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
   return upstream_->allocate(bytes, alignment);
 }
 
-/// The size is a hint of where the address is from.
+/// The size is a hint of where the address is from. The address decides, so that a wrong size does
+/// no harm.
 void block_resource::give_larger(void* address, std::size_t bytes, std::size_t alignment) {
-  detail::block_store* const store = table_ != nullptr ? find(bytes) : nullptr;
-  if (store != nullptr && store->owns(address)) [[likely]] {
-    store->release(address);
-  } else {
-    give_by_address(address, bytes, alignment);
+  detail::block_store* store = table_ != nullptr ? find(bytes) : nullptr;
+  if (store == nullptr || !store->owns(address)) [[unlikely]] {
+    store = detail::owner_of(address, smallest_.larger());
   }
-}
-
-/// The address decides, so that a wrong size does no harm.
-void block_resource::give_by_address(void* address, std::size_t bytes, std::size_t alignment) {
-  detail::block_store* const owner = detail::owner_of(address, smallest_.larger());
-  if (owner != nullptr) {
-    owner->release(address);
+  if (store != nullptr) [[likely]] {
+    store->release(address);
   } else {
     upstream_->deallocate(address, bytes, alignment);
   }

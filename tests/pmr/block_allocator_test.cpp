@@ -1,4 +1,4 @@
-#include "lido/pmr/block_allocator.hpp"
+#include "lido/pmr/block_resource.hpp"
 
 #include <gtest/gtest.h>
 

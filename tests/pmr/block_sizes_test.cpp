@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <list>
 #include <memory_resource>
@@ -93,6 +94,14 @@ TEST(BlockSizes, OverflowsToUpstreamWhereItMay) {
   EXPECT_EQ(upstream.requests(), 5U);
   EXPECT_EQ(blocks.upstream_requests(), 5U);
   EXPECT_EQ(upstream.out(), 0U);
+}
+
+TEST(BlockSizes, RequestOfAllMemoryFitsNoBlock) {
+  block_resource blocks(
+      {.sizes = {{64, 2}, {256, 2}}, .upstream = std::pmr::null_memory_resource()});
+  const volatile std::size_t all = SIZE_MAX;  // the compiler warns of a size that it knows
+  EXPECT_THROW((void)blocks.allocate(all, 1), std::bad_alloc);
+  EXPECT_EQ(blocks.stats().blocks.in_use, 0U);
 }
 
 TEST(BlockSizes, OverAlignedRequestsGoUpstream) {

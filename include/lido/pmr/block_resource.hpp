@@ -1,13 +1,17 @@
 /// @file
-/// Public. `block_resource`: blocks of one or several sizes as a std::pmr::memory_resource.
+/// Public. `block_resource`: blocks of one or several sizes as a std::pmr::memory_resource, and
+/// `block_allocator<T>`: the same as an allocator of containers.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
+#include <new>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "lido/base/aligned_buffer.hpp"
@@ -68,7 +72,8 @@ struct block_stats {
 
 namespace detail {
 
-struct block_table;
+/// Sizes of blocks are multiples of it, so that none share a byte of a sanitizer's shadow.
+inline constexpr std::size_t granule = 8;
 
 /// Blocks of one size side by side, and the next larger ones. Thread-safe; progress as of
 /// `slot_source`.
@@ -166,7 +171,9 @@ class block_resource final : public std::pmr::memory_resource {
   template <class T>
   friend class block_allocator;
 
-  block_resource(const block_resource_options& options, const std::vector<block_size>& sorted);
+  /// The smallest blocks for each number of granules: requests of as many share a size.
+  static constexpr std::size_t most_tabled = 4096;
+  using table = std::array<detail::block_store*, most_tabled / detail::granule + 1>;
 
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
   void do_deallocate(void* address, std::size_t bytes, std::size_t alignment) override;
@@ -195,16 +202,62 @@ class block_resource final : public std::pmr::memory_resource {
                                                      std::size_t alignment);
   [[nodiscard, gnu::noinline]] void* take_upstream(std::size_t bytes, std::size_t alignment);
   [[gnu::noinline]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
-  [[gnu::noinline]] void give_by_address(void* address, std::size_t bytes, std::size_t alignment);
   [[nodiscard]] detail::block_store* find(std::size_t bytes) noexcept;
 
   std::size_t alignment_;
   detail::block_store smallest_;
-  std::unique_ptr<detail::block_table> table_;  ///< null where all blocks have one size
+  std::unique_ptr<table> table_;  ///< null where all blocks have one size
   std::pmr::memory_resource* upstream_;
   bool overflow_to_upstream_;
   std::string name_;
   detail::shared_atomic<std::uint64_t> upstream_requests_{0};
 };
+
+/// Allocator of a `std::list`, `std::map`, `std::unordered_map` or another container of nodes, with
+/// its nodes in the blocks of one resource. As `std::pmr::polymorphic_allocator`, but without a
+/// virtual call, and it moves along when a container is moved or swapped.
+///
+/// A pointer to the resource, which must outlive the container. Two are equal if they share it.
+/// Thread-safe as far as the resource is.
+template <class T>
+class block_allocator {
+ public:
+  using value_type = T;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+  using is_always_equal = std::false_type;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): as containers take it: `list{resource}`
+  block_allocator(block_resource& resource) noexcept : resource_(&resource) {}
+  template <class U>
+  // NOLINTNEXTLINE(google-explicit-constructor): containers rebind
+  block_allocator(const block_allocator<U>& other) noexcept : resource_(other.resource()) {}
+
+  /// Memory for `count` objects. Throws std::bad_array_new_length when that is too many for any
+  /// memory, std::bad_alloc, and what upstream does.
+  [[nodiscard]] T* allocate(std::size_t count) {
+    if (count > PTRDIFF_MAX / sizeof(T)) [[unlikely]] {
+      throw std::bad_array_new_length();
+    }
+    return static_cast<T*>(resource_->take(count * sizeof(T), alignof(T)));
+  }
+
+  /// Takes back what `allocate(count)` of an equal allocator gave, from any thread; ends no object.
+  /// Progress: a block as release of an object_pool, what came from upstream as upstream.
+  void deallocate(T* objects, std::size_t count) noexcept {
+    resource_->give(objects, count * sizeof(T), alignof(T));
+  }
+
+  [[nodiscard]] block_resource* resource() const noexcept { return resource_; }
+
+ private:
+  block_resource* resource_;
+};
+
+template <class T, class U>
+[[nodiscard]] bool operator==(const block_allocator<T>& left,
+                              const block_allocator<U>& right) noexcept {
+  return left.resource() == right.resource();
+}
 
 }  // namespace lido
