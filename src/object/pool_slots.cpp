@@ -166,7 +166,8 @@ void* pool_slots::acquire_blocking() {
   if (when_full_ == when_full::wait) {
     return wait_for_slot(deadline(), nullptr);
   }
-  if (const int error = allocator_.growth_error(); error != 0 && capacity() < max_capacity_) {
+  const int error = grows() ? allocator_.growth_error() : 0;
+  if (error != 0 && capacity() < max_capacity_) {
     throw_growth_failed(error);
   }
   throw pool_exhausted(name_, capacity(), stats().in_use);
