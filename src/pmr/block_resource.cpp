@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <new>
 
-#include "lido/base/error.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/slot_geometry.hpp"
 #include "lido/concurrency/cache_line.hpp"
 
@@ -32,12 +31,12 @@ std::size_t rounded_bytes(const block_resource_options& options, const block_siz
   require(size.blocks > 0 && size.blocks <= max_capacity, options,
           "blocks " + std::to_string(size.blocks) + " is not between 1 and " +
               std::to_string(max_capacity));
-  require(options.max_cached <= most_cached, options,
+  require(options.max_cached <= slot_cache::most_items, options,
           "max_cached " + std::to_string(options.max_cached) + " is more than " +
-              std::to_string(most_cached));
+              std::to_string(slot_cache::most_items));
   const std::size_t unit = std::max(options.alignment, granule);
   if (size.bytes > PTRDIFF_MAX / size.blocks - unit) {
-    throw std::bad_array_new_length();
+    throw_bad_array_length();
   }
   return (size.bytes + unit - 1) / unit * unit;
 }
@@ -61,11 +60,12 @@ block_store::block_store(const block_resource_options& options, block_size size)
       memory_(block_bytes_ * size.blocks, std::max(options.alignment, cache_line)),
       first_(std::bit_cast<std::uintptr_t>(memory_.data())),
       shadow_(memory_.data(), block_bytes_, memory_.size()),
-      source_(slot_geometry(memory_.data(), block_bytes_), static_cast<std::uint32_t>(size.blocks),
-              cache_choice::automatic, static_cast<std::uint32_t>(options.max_cached)) {}
+      slots_({.slots = slot_geometry(memory_.data(), block_bytes_),
+              .capacity = static_cast<std::uint32_t>(size.blocks),
+              .max_cached = static_cast<std::uint32_t>(options.max_cached)}) {}
 
 void* block_store::acquire_after_miss(std::size_t wanted) noexcept {
-  void* const block = source_.acquire_after_miss();
+  void* const block = slots_.acquire_after_miss();
   if (block != nullptr) {
     shadow_.open(block, wanted);
   } else {
@@ -78,7 +78,7 @@ void* block_store::acquire_after_miss(std::size_t wanted) noexcept {
 block_stats block_store::stats() const noexcept {
   block_stats stats;
   stats.block_bytes = block_bytes_;
-  stats.blocks = source_.stats();
+  stats.blocks = slots_.stats();
   stats.blocks.created = stats.blocks.in_use;
   // relaxed: a number for statistics
   stats.overflowed = overflowed_.load(std::memory_order_relaxed);
@@ -197,7 +197,7 @@ void* block_resource::take_after_miss(detail::block_store& store, std::size_t by
     return block;
   }
   if (!overflow_to_upstream_) {
-    throw std::bad_alloc();
+    detail::throw_bad_alloc();
   }
   return take_upstream(bytes, alignment);
 }

@@ -8,17 +8,17 @@
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
-#include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/aligned_buffer.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/slot_shadow.hpp"
-#include "lido/magazine/slot_source.hpp"
 
 namespace lido {
 
@@ -76,7 +76,7 @@ namespace detail {
 inline constexpr std::size_t granule = 8;
 
 /// Blocks of one size side by side, and the next larger ones. Thread-safe; progress as of
-/// `slot_source`.
+/// `slot_allocator`.
 class block_store {
  public:
   /// Throws std::invalid_argument, std::bad_array_new_length or std::bad_alloc.
@@ -93,7 +93,7 @@ class block_store {
   /// A free block of the thread's cache. After false, `acquire_after_miss` must follow.
   /// Requires: wanted <= block_bytes().
   [[nodiscard, gnu::always_inline]] bool try_hit(void*& block, std::size_t wanted) noexcept {
-    const bool hit = source_.try_hit(block);
+    const bool hit = slots_.try_hit(block);
     if (hit) [[likely]] {
       shadow_.open(block, wanted);
     }
@@ -106,7 +106,7 @@ class block_store {
   /// Requires: `block` is from here.
   [[gnu::always_inline]] void release(void* block) noexcept {
     shadow_.close(block);
-    source_.release(block);
+    slots_.release(block);
   }
 
   [[nodiscard, gnu::always_inline]] bool owns(const void* address) const noexcept {
@@ -121,7 +121,7 @@ class block_store {
   aligned_buffer memory_;
   std::uintptr_t first_;  ///< address of the memory
   block_shadow shadow_;
-  slot_source<> source_;
+  slot_allocator slots_;
   std::unique_ptr<block_store> larger_;
   shared_atomic<std::uint64_t> overflowed_{0};
 };
@@ -237,7 +237,7 @@ class block_allocator {
   /// memory, std::bad_alloc, and what upstream does.
   [[nodiscard]] T* allocate(std::size_t count) {
     if (count > PTRDIFF_MAX / sizeof(T)) [[unlikely]] {
-      throw std::bad_array_new_length();
+      detail::throw_bad_array_length();
     }
     return static_cast<T*>(resource_->take(count * sizeof(T), alignof(T)));
   }
