@@ -1,15 +1,15 @@
-// The library's own stack, compiled as the depot compiles it, and a hit in a locked cache, for
+// The library's own list, compiled as the depot compiles it, and a hit in a locked cache, for
 // arm64.py to look at.
-#include "lido/freelist/treiber_stack.hpp"
+#include "lido/freelist/treiber_list.hpp"
 #include "lido/magazine/thread_cache.hpp"
 
-using stack = lido::detail::treiber_stack<>;
+using list = lido::detail::treiber_list;
 
-extern "C" lido::detail::slot_index probe_pop(stack& from) {
+extern "C" lido::detail::slot_index probe_pop(list& from) {
   return from.pop();
 }
 
-extern "C" void probe_push(stack& to, lido::detail::slot_index index) {
+extern "C" void probe_push(list& to, lido::detail::slot_index index) {
   to.push(index);
 }
 

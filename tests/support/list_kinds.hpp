@@ -11,27 +11,10 @@
 #include <vector>
 
 #include "lido/freelist/boost_list.hpp"
-#include "lido/freelist/treiber_list.hpp"
+#include "lido/testing/lists.hpp"
 #include "support/sanitizers.hpp"
 
 namespace lido::test {
-
-/// A free list of tests: Lido's own with tags of `tag_bits`.
-class own_list final : public shared_list {
- public:
-  explicit own_list(unsigned tag_bits) : tag_bits_(tag_bits) {}
-
-  [[nodiscard]] bool can_grow() const noexcept override { return true; }
-
-  [[nodiscard]] std::unique_ptr<detail::index_list> make(std::uint32_t nodes,
-                                                         detail::slot_index first,
-                                                         detail::room kind) const override {
-    return std::make_unique<detail::treiber_list>(nodes, first, kind, tag_bits_);
-  }
-
- private:
-  unsigned tag_bits_;
-};
 
 struct list_kind {
   const char* name;
@@ -53,8 +36,10 @@ struct list_kind {
 /// Those that several threads may use. The links of Boost's stack race by the letter of the
 /// standard, so ThreadSanitizer must not see it.
 inline std::vector<list_kind> shared_lists() {
-  static const own_list own(64);
-  std::vector<list_kind> kinds{{"treiber", &own}, {"growing", &own, detail::room::grows}};
+  static const testing::narrow_tags own(64);
+  static const testing::flaky_list flaky;
+  std::vector<list_kind> kinds{
+      {"treiber", &own}, {"growing", &own, detail::room::grows}, {"flaky", &flaky}};
 #if !LIDO_TEST_TSAN
   kinds.push_back({"boost", boost_list()});
 #endif
@@ -63,7 +48,7 @@ inline std::vector<list_kind> shared_lists() {
 
 /// With the narrow tag, which only one thread may use.
 inline std::vector<list_kind> all_lists() {
-  static const own_list narrow(1);
+  static const testing::narrow_tags narrow(1);
   std::vector<list_kind> kinds = shared_lists();
   kinds.push_back({"narrow", &narrow});
   return kinds;
