@@ -12,7 +12,6 @@ LAYERS = [
     "freelist",
     "allocator",
     "magazine",
-    "allocator",
     "memory",
     "debug",
     "object",
