@@ -13,7 +13,6 @@ LAYERS = [
     "freelist",
     "allocator",
     "magazine",
-    "allocator",
     "memory",
     "debug",
     "object",

@@ -7,7 +7,6 @@
 
 #include "lido/object_pool.hpp"
 #include "lido/testing/conservation.hpp"
-#include "lido/testing/policies.hpp"
 #include "lido/testing/torture.hpp"
 
 #include "lido/base/words_back.hpp"

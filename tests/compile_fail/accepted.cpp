@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "lido/boost_list.hpp"
 #include "lido/concurrent_slot_map.hpp"
-#include "lido/freelist/boost_stack.hpp"
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/lido.hpp"
 #include "lido/resource_pool.hpp"
@@ -53,9 +53,19 @@ struct naming_hooks {
   void activate(from_a_name& object, const std::string& name);
 };
 
+struct naming_traits : lido::pool_traits<from_a_name> {
+  using hooks = naming_hooks;
+};
+struct keeping_traits : lido::pool_traits<int> {
+  using hooks = lido::keep;
+};
+struct tracking_traits : lido::pool_traits<int> {
+  static constexpr bool track_in_use = true;
+};
+
 void accepted() {
-  using namespace lido::policy;
-  lido::object_pool<int, no_cache, boost_list, fail, track_in_use> pool(4);
+  lido::object_pool<int, tracking_traits> pool(
+      {.capacity = 4, .caches = lido::cache_kind::none, .list = lido::boost_list()});
   auto held = pool.acquire(1);
   const auto moved = std::move(held);
   pool.for_each_in_use([](int& object) { ++object; });
@@ -69,13 +79,12 @@ void accepted() {
   resources.async_acquire([own = std::make_unique<int>()](lido::acquire_result<int>) {});
 }
 
-template class lido::object_pool<std::string, lido::policy::checked>;
-template class lido::object_pool<int, lido::policy::block, lido::policy::track_in_use>;
-template class lido::object_pool<int, lido::policy::grow, lido::policy::keep_constructed<>>;
+template class lido::object_pool<std::string, lido::checked_traits<std::string>>;
+template class lido::object_pool<int, tracking_traits>;
+template class lido::object_pool<int, keeping_traits>;
 template class lido::object_pool<from_a_name>;
-template class lido::object_pool<from_a_name, lido::policy::checked>;
-template class lido::object_pool<from_a_name, lido::policy::grow>;
-template class lido::object_pool<from_a_name, lido::policy::keep_constructed<naming_hooks>>;
+template class lido::object_pool<from_a_name, lido::checked_traits<from_a_name>>;
+template class lido::object_pool<from_a_name, naming_traits>;
 template class lido::slot_map<std::string>;
 template class lido::concurrent_slot_map<std::string>;
 template class lido::resource_pool<std::string>;

@@ -1,8 +1,11 @@
 #include "lido/lido.hpp"
 
-struct hooks {
+struct own_hooks {
   void activate(int& object, int value);
 };
-void use(lido::object_pool<int, lido::policy::keep_constructed<hooks>>& pool) {
+struct traits : lido::pool_traits<int> {
+  using hooks = own_hooks;
+};
+void use(lido::object_pool<int, traits>& pool) {
   (void)pool.try_acquire("one");
 }

@@ -1,5 +1,8 @@
 #include "lido/lido.hpp"
 
-void use(lido::object_pool<int, lido::policy::keep_constructed<>>& pool) {
+struct traits : lido::pool_traits<int> {
+  using hooks = lido::keep;
+};
+void use(lido::object_pool<int, traits>& pool) {
   (void)pool.try_acquire(1);
 }

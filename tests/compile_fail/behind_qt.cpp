@@ -5,7 +5,7 @@
 #define foreach(each, all) for (each : all)
 #define forever for (;;)
 
-#include "lido/freelist/boost_stack.hpp"
+#include "lido/freelist/boost_list.hpp"
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/lido.hpp"
 #include "lido/testing.hpp"
@@ -28,7 +28,7 @@ class widget {
   void changed();
  public slots:
   void change() {
-    lido::object_pool<int, lido::policy::grow> pool({.max_capacity = 10});
+    lido::object_pool<int> pool({.max_capacity = 10, .when_full = lido::when_full::grow});
     pool.reserve(5);
     const int numbers[] = {1, 2};
     foreach (const int number, numbers) {

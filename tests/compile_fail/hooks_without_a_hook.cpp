@@ -1,6 +1,9 @@
 #include "lido/lido.hpp"
 
-struct hooks {
+struct own_hooks {
   void on_activate(int& object);
 };
-lido::object_pool<int, lido::policy::keep_constructed<hooks>> pool(4);
+struct traits : lido::pool_traits<int> {
+  using hooks = own_hooks;
+};
+lido::object_pool<int, traits> pool(4);

@@ -3,4 +3,7 @@
 struct needs_a_port {
   explicit needs_a_port(int port);
 };
-lido::object_pool<needs_a_port, lido::policy::keep_constructed<>> pool(4);
+struct traits : lido::pool_traits<needs_a_port> {
+  using hooks = lido::keep;
+};
+lido::object_pool<needs_a_port, traits> pool(4);

@@ -9,8 +9,8 @@
 namespace lido {
 
 /// Which thread caches a pool has. `revocable`: its operations cost no read-modify-write. `locked`:
-/// one for each operation, by `policy::locked_cache` or because the system lacks membarrier(2).
-/// `none`: by policy, or because the pool is too small.
+/// one for each operation, by option or because the system lacks membarrier(2).
+/// `none`: by option, or because the pool is too small.
 enum class cache_mode : std::uint8_t { none, locked, revocable };
 
 [[nodiscard]] constexpr std::string_view to_string(cache_mode mode) noexcept {
@@ -43,13 +43,13 @@ struct pool_stats {
   std::uint64_t thefts = 0;              ///< caches that another thread emptied
   std::uint64_t heavy_fences = 0;        ///< process-wide fences that thieves issued
   std::uint64_t exhausted = 0;           ///< acquires that found no slot
-  std::size_t waiting = 0;               ///< threads waiting for a slot (policy::block)
+  std::size_t waiting = 0;               ///< threads waiting for a slot
   std::uint64_t handed_over = 0;         ///< slots handed to a waiting thread
   cache_mode caches = cache_mode::none;  ///< decided when the pool is made
   std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots, without that of checks
   std::size_t total_bytes = 0;           ///< slots, bookkeeping and checks; object pools only
 
-  // For pools with `policy::grow`; 0 in others. Like `capacity`, they may change during the call.
+  // For pools that grow; 0 in others. Like `capacity`, they may change during the call.
   std::size_t max_capacity = 0;  ///< most slots the pool may have
   std::size_t segments = 0;      ///< segments in service
   std::size_t slot_bytes = 0;    ///< bytes of all slots, which `max_bytes` bounds

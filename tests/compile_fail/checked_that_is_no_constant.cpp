@@ -1,0 +1,6 @@
+#include "lido/lido.hpp"
+
+struct traits : lido::pool_traits<int> {
+  static bool checked;
+};
+lido::object_pool<int, traits> pool(4);

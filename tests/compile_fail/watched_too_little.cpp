@@ -1,0 +1,3 @@
+#include "lido/lido.hpp"
+
+lido::object_pool<int, lido::checked_traits<int, 63>> pool(4);
