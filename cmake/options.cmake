@@ -16,6 +16,13 @@ option(LIDO_INSTALL "Generate install rules and the CMake package" ${PROJECT_IS_
 # presets turn it on.
 option(LIDO_WERROR "Treat warnings in Lido's own targets as errors" OFF)
 
+if(CMAKE_SYSTEM_NAME STREQUAL Linux)
+  set(platform linux)
+else()
+  set(platform generic)
+endif()
+set(LIDO_PLATFORM ${platform} CACHE STRING "Of src/platform, the folder to build: linux, or generic for any system")
+
 set(LIDO_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. 'thread' or 'address,undefined'")
 if(LIDO_SANITIZE)
   add_compile_options(-fsanitize=${LIDO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -7,6 +7,7 @@ from pathlib import Path
 from check_common import files_below, is_cpp, line_of, mask, run
 
 LAYERS = [
+    "platform",
     "base",
     "concurrency",
     "freelist",
@@ -25,6 +26,14 @@ LAYERS = [
 HEADERS = Path("include/lido")
 SOURCES = Path("src")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+SYSTEM = re.compile(
+    r"(?:sys|linux|net|netinet|arpa|mach|machine)/.+"
+    r"|(?:dlfcn|elf|execinfo|fcntl|link|netdb|poll|pthread|sched|semaphore|signal|spawn|unistd|windows)\.h")
+THROW = re.compile(r"\bthrow\b(?!\s*;)")
+THROWS = Path("include/lido/base/fail.hpp")
+INTEGRATIONS = ["connect"]  # they know a library, and with it the system and exceptions
+SYSTEM_ELSEWHERE = [*INTEGRATIONS, "debug"]
+THROW_ELSEWHERE = [*INTEGRATIONS, "memory", "object", "slot_map", "pmr"]
 ENTRY = "entry"  # the public headers directly in include/lido: above every layer
 
 
@@ -78,6 +87,20 @@ def check_includes(root: Path, file: Path) -> list[str]:
             errors.append(f"{file}:{line}: {own}/ must not include {other}/{target.name}, a higher layer")
         elif other not in LAYERS:
             errors.append(f"{file}:{line}: {target} is in no layer")
+    return errors
+
+
+def check_system(root: Path, file: Path) -> list[str]:
+    """One folder knows the system, and one header throws."""
+    text = mask((root / file).read_text(encoding="utf-8"), strings=False)
+    errors = []
+    if not file.is_relative_to(SOURCES / LAYERS[0]) and layer_of(file) not in SYSTEM_ELSEWHERE:
+        errors += [f"{file}:{line_of(text, match.start())}: only src/{LAYERS[0]}/ includes <{match[2]}> of the system"
+                   for match in INCLUDE.finditer(text) if SYSTEM.fullmatch(match[2])]
+    if file != THROWS and layer_of(file) not in THROW_ELSEWHERE:
+        code = mask(text)
+        errors += [f"{file}:{line_of(code, match.start())}: only {THROWS} throws"
+                   for match in THROW.finditer(code)]
     return errors
 
 
@@ -150,7 +173,7 @@ def check(root: Path) -> tuple[int, list[str]]:
     files = [f.relative_to(root) for f in files_below(root, ["include", "src"], is_cpp)]
     errors = check_folders(root) + check_architecture(root) + check_installed(root, files)
     for file in files:
-        errors += check_includes(root, file)
+        errors += check_includes(root, file) + check_system(root, file)
         if layer_of(file) == ENTRY and file.is_relative_to(HEADERS):
             errors += check_entry(root, file)
     ring = find_cycle({file: [target for _, target in included(root, file)] for file in files})

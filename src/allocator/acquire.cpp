@@ -1,5 +1,5 @@
-// An acquire and a release, from a miss in the thread's cache on: what the owner does with its
-// cache, and with the shared lists. theft.cpp goes on where these have no slot.
+// An acquire and a release after a miss in the thread's cache. The owner refills or flushes it from
+// the shared lists. Where these have no slot, theft.cpp goes on.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -151,7 +151,7 @@ void allocator_state::size_for_refill(owned_cache& cache, bool too_large) noexce
   cache.last_was_flush = false;
 }
 
-/// Doubles the cells of a busy, empty cache, if memory is to be had: from where nobody's code runs,
+/// Doubles the cells of a busy, empty cache, if there is memory. No code of users runs for it,
 /// which might use this cache.
 void allocator_state::enlarge(owned_cache& cache) noexcept {
   const std::size_t room = cache.cells().size() + 1;
@@ -313,7 +313,7 @@ std::size_t allocator_state::take_shared(owned_cache* self, std::span<void*> out
   const std::uint32_t kept = std::min(count, want);
   depot_.give(std::span(slots).subspan(kept, count - kept));
   // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2), so a thread that
-  // sees nobody carrying sees in the depot what was carried
+  // sees no thread carrying sees in the depot what was carried
   carrying_.fetch_sub(1, std::memory_order_release);
   count_drawn(self, kept);
   for (std::uint32_t i = 0; i < kept; ++i) {
@@ -338,7 +338,7 @@ void allocator_state::give(owned_cache* self, std::span<void* const> slots) noex
   }
 }
 
-// relaxed (whole function): counters that nobody orders by
+// relaxed (whole function): counters that order nothing
 void allocator_state::count_drawn(owned_cache* self, std::int64_t slots) noexcept {
   if (self == nullptr) {
     drawn_uncached_.fetch_add(slots, std::memory_order_relaxed);
@@ -438,8 +438,8 @@ void allocator_state::give_back(std::span<const slot_index> slots) noexcept {
 }
 
 void allocator_state::remove(std::uint32_t slots) noexcept {
-  // relaxed: nobody concludes anything from a capacity that is not the largest; a thread that adds
-  // to it takes hold of `resize_` of segment_table first
+  // relaxed: no thread concludes anything from a capacity that is not the largest. One that adds to
+  // it takes hold of `resize_` of segment_table first
   capacity_.fetch_sub(slots, std::memory_order_relaxed);
 }
 

@@ -33,9 +33,9 @@ inline constexpr std::size_t cache_table_bytes =
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays): never written as a whole
 extern constinit std::byte unused_caches[cache_table_bytes];
 
-/// The members are in the files of their side: acquire.cpp has the owner of a cache and the shared
-/// lists, theft.cpp others' caches and the proof that a pool is exhausted, waiting.cpp the queue,
-/// slot_allocator.cpp the table of caches, its ends, and the statistics.
+/// The owner of a cache, and the shared lists, are in acquire.cpp. Others' caches, and the proof
+/// that a pool is exhausted, are in theft.cpp, the queue in waiting.cpp, the table of caches in
+/// slot_allocator.cpp.
 class allocator_state final : public thread_exit_listener {
  public:
   /// `table`: what the hit path reads.
@@ -65,8 +65,9 @@ class allocator_state final : public thread_exit_listener {
   /// no memory for a table.
   [[nodiscard]] owned_cache* own_cache() noexcept;
 
-  /// After a miss whose cache the caller has not kept, and may have been in `unused_caches`.
-  static void forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept;
+  /// After a miss whose cache the caller has not kept, and may have been in the table of unused
+  /// pools.
+  void forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept;
 
   // ---- the shared side. `self`: the caller's cache, only to count in; may be null ---------------
 
@@ -104,6 +105,8 @@ class allocator_state final : public thread_exit_listener {
     empty_depot();
   }
   void give_back(std::span<const slot_index> slots) noexcept;
+  /// Whether a thread waits that might have missed what the caller did before.
+  [[nodiscard]] bool any_waiting() noexcept { return waiters_.any_after_change(); }
   /// Slots that were collected are no longer part of the pool.
   void remove(std::uint32_t slots) noexcept;
 
@@ -191,6 +194,7 @@ class allocator_state final : public thread_exit_listener {
 
   slot_geometry slots_;
   atomic<std::byte*>& table_;
+  std::byte* unused_;  ///< `unused_caches` of the copy of the library that made the pool
   std::unique_ptr<segment_table> segments_;
   atomic<std::uint32_t> capacity_;
   std::uint32_t max_cached_;

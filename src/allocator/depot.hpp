@@ -37,8 +37,8 @@ class depot_list {
  public:
   /// See shared_list::make. `others` is null for Lido's own.
   depot_list(const shared_list* others, std::uint32_t nodes, slot_index first, room kind)
-      : other_(others == nullptr ? nullptr : others->make(nodes, first, kind)),
-        own_(other_ == nullptr ? nodes : 0, other_ == nullptr ? first : 0, kind) {}
+      : own_(others == nullptr ? nodes : 0, others == nullptr ? first : 0, kind),
+        other_(others == nullptr ? nullptr : others->make(nodes, first, kind)) {}
 
   void push(slot_index index) noexcept {
     return other_ == nullptr ? own_.push(index) : other_->push(index);
@@ -65,9 +65,12 @@ class depot_list {
     return *other_;
   }
 
+  // In one line with the head of `own_`, which is used at once after a look here.
+  [[no_unique_address]] treiber_list own_;
   std::unique_ptr<index_list> other_;
-  treiber_list own_;
 };
+
+static_assert(sizeof(depot_list) == sizeof(treiber_list));
 
 /// All free slots that no cache holds.
 ///

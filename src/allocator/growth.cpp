@@ -7,7 +7,6 @@
 #include <span>
 
 #include "allocator_state.hpp"
-
 #include "lido/base/address_space.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/tuning.hpp"
@@ -16,7 +15,7 @@
 
 namespace lido::detail {
 
-segment_table::segment_table(allocator& slots, segment_memory& memory, std::size_t stride,
+segment_table::segment_table(allocator_state& slots, segment_memory& memory, std::size_t stride,
                              std::uint32_t capacity)
     : slots_(slots),
       memory_(memory),
@@ -34,7 +33,7 @@ class segment_table::patience {
     const std::uint32_t now = progress.count();
     waits_ = now == seen_ ? std::min(waits_ + 1, tuning::most_waits) : 0;
     seen_ = now;
-    allocator::wait_for_transit(waits_, backoff_);
+    allocator_state::wait_for_transit(waits_, backoff_);
     return waits_ < tuning::most_waits;
   }
 
@@ -105,9 +104,13 @@ void* segment_table::acquire_more() noexcept {
   }
 }
 
+bool segment_table::is_whole() const noexcept {
+  return slots_.capacity() == plan_.capacity();
+}
+
 /// After a look that found nothing since `seen` was read. over: there is no sense in another look.
 auto segment_table::try_grow(word seen, void*& slot) noexcept -> outcome {
-  if (slots_.capacity() == plan_.capacity()) {
+  if (is_whole()) {
     return unchanged_since(seen) ? outcome::over : outcome::look_again;
   }
   if (!try_hold(seen)) {
@@ -290,6 +293,7 @@ std::uint32_t segment_table::shrink_to(std::uint32_t slots) noexcept {
     });
     take_out_free_segments(found, segments, slots);
     put_back(found);
+    serve_waiters();
   }
   for (; segments > 0; --segments) {
     if (states_[segments - 1] == segment_state::leaving) {
@@ -320,6 +324,16 @@ void segment_table::put_back(found_slots& found) noexcept {
   while (const std::uint32_t count = found.take_highest(chunk, is_in_service)) {
     slots_.give_back(std::span(chunk).first(count));
     progress_.note();
+  }
+}
+
+/// What waiters need goes into service again: a release that would have served them may have come
+/// while this thread had the slot. One that begins to wait from now on sees that the capacity
+/// changes.
+void segment_table::serve_waiters() noexcept {
+  int error = 0;
+  while (error == 0 && slots_.any_waiting() && lowest_spare() < plan_.segments()) {
+    error = add_segment(lowest_spare(), nullptr, nullptr);
   }
 }
 

@@ -14,9 +14,8 @@
 namespace lido::detail {
 
 class allocator_state;
-using allocator = allocator_state;
 
-/// leaving: its slots are out of the allocator, its memory is still there, and the thread that
+/// leaving: its slots are out of the allocator, and its memory is still there. The thread that
 /// changes the capacity may take it into service again. apart: belongs to the thread that ends or
 /// makes what is in it.
 enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };
@@ -44,7 +43,7 @@ class segment_table {
  public:
   /// Throws std::bad_alloc. Requires: 1 <= capacity, the most slots there may be, of `stride` bytes
   /// each; `slots`, which has none yet, and `memory` outlive this.
-  segment_table(allocator& slots, segment_memory& memory, std::size_t stride,
+  segment_table(allocator_state& slots, segment_memory& memory, std::size_t stride,
                 std::uint32_t capacity);
 
   /// As an acquire that found nothing goes on: looks again, and adds a segment if there is no free
@@ -66,6 +65,9 @@ class segment_table {
     // relaxed: for the text of an error
     return growth_error_.load(std::memory_order_relaxed);
   }
+
+  /// Whether there are as many slots as there may be.
+  [[nodiscard]] bool is_whole() const noexcept;
 
   void add_to(pool_stats& stats) const noexcept;
 
@@ -94,10 +96,11 @@ class segment_table {
   void take_out_free_segments(const found_slots& found, std::uint32_t segments,
                               std::uint32_t slots) noexcept;
   void put_back(found_slots& found) noexcept;
+  void serve_waiters() noexcept;
   void end_segment(std::uint32_t segment) noexcept;
   void make_spare(std::uint32_t segment, segment_state state) noexcept;
 
-  allocator& slots_;
+  allocator_state& slots_;
   segment_memory& memory_;
   segment_plan plan_;
   std::size_t stride_;

@@ -17,10 +17,10 @@ namespace lido::detail {
 ///
 /// Slow start and additive-increase-free doubling as in tcmalloc: every trip to the shared lists
 /// says that the cache is too small. Being robbed says that it is too large: half; and none at all
-/// if the pool was exhausted since, for then whoever is refused must empty it again. Below
-/// `smallest` a cache is not worth its theft, so it closes; it opens again after some operations
-/// during which no thread found the pool exhausted: `patience` of them, twice as many with each
-/// exhaustion, fewer again with each trip of an open cache.
+/// if the pool was exhausted since, for then each refused thread must empty it again. Below
+/// `smallest` a cache is not worth its theft, so it closes. It opens again after `patience`
+/// operations during which no thread found the pool exhausted: twice as many with each exhaustion,
+/// fewer again with each trip of an open cache.
 class cache_limit {
  public:
   static constexpr std::uint32_t smallest = tuning::smallest_cache;

@@ -6,9 +6,9 @@
 #include <iterator>
 #include <utility>
 
+#include "../platform/platform.hpp"
 #include "allocator_state.hpp"
 #include "growth.hpp"
-#include "lido/base/zero_pages.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
 
 namespace lido::detail {
@@ -46,7 +46,7 @@ void* slot_allocator::acquire_after_miss() noexcept {
     return acquire_without_number();
   }
   slot_cache& cache = at(offset);
-  allocator_state::forget_miss_before_first_use(offset, cache);
+  state_->forget_miss_before_first_use(offset, cache);
   return acquire_slow(cache);
 }
 
@@ -110,6 +110,7 @@ lido::cache_kind usable_kind(const allocator_options& options) noexcept {
 allocator_state::allocator_state(const allocator_options& options, atomic<std::byte*>& table)
     : slots_(options.slots),
       table_(table),
+      unused_(std::begin(unused_caches)),
       capacity_(options.segments == nullptr ? options.capacity : 0),
       max_cached_(std::min(options.max_cached, slot_cache::most_items)),
       kind_(usable_kind(options)),
@@ -129,8 +130,8 @@ allocator_state::~allocator_state() {
   for (cell_block* block = blocks_.load(std::memory_order_relaxed); block != nullptr;) {
     std::free(std::exchange(block, block->next));  // NOLINT(cppcoreguidelines-no-malloc)
   }
-  if (std::byte* const table = table_.load(std::memory_order_relaxed); table != unused_caches) {
-    unmap_zero_pages(table, cache_table_bytes);
+  if (std::byte* const table = table_.load(std::memory_order_relaxed); table != unused_) {
+    platform::unmap_zeros(table, cache_table_bytes);
   }
 }
 
@@ -152,23 +153,23 @@ owned_cache* allocator_state::own_cache() noexcept {
 }
 
 /// The table of this pool alone, which the first thread maps. Null: there is no memory for it.
+// relaxed (whole function): the memory of a table is zeros, which no thread has written
 std::byte* allocator_state::own_table() noexcept {
-  // relaxed (whole function): the memory of a table is zeros, which no thread has written
   std::byte* table = table_.load(std::memory_order_relaxed);
-  if (table != unused_caches) {
+  if (table != unused_) {
     return table;
   }
-  std::byte* const mine = map_zero_pages(cache_table_bytes);
+  auto* const mine = static_cast<std::byte*>(platform::map_zeros(cache_table_bytes));
   if (mine != nullptr && !table_.compare_exchange_strong(table, mine, std::memory_order_relaxed,
                                                          std::memory_order_relaxed)) {
-    unmap_zero_pages(mine, cache_table_bytes);
+    platform::unmap_zeros(mine, cache_table_bytes);
     return table;
   }
   return mine;
 }
 
 void allocator_state::forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept {
-  if (owned_cache& unused = entry_in(std::begin(unused_caches), offset); &unused != &own) {
+  if (owned_cache& unused = entry_in(unused_, offset); &unused != &own) {
     unused.forget_operation();
   }
 }
@@ -205,7 +206,7 @@ void allocator_state::on_thread_exit(std::uint32_t number) noexcept {
 
 /// Leaves a cache as for the first thread of its number.
 void allocator_state::empty_and_close(owned_cache& cache) noexcept {
-  // A busy cache is one whose owner a fork has left behind, and what is in it, nobody knows.
+  // A busy cache is one whose owner a fork has left behind; what is in it is not known.
   if (cache.state().now() != slot_cache::phase::busy) {
     (void)flush(cache, cache.settle(kind_).count, 0);
   }
@@ -216,8 +217,8 @@ void allocator_state::empty_and_close(owned_cache& cache) noexcept {
 }
 
 /// Ends what the missing threads had begun. The slots that they were moving are lost to this
-/// process, whether they count as in use or as free. All others are where anybody finds them, and
-/// nobody waits for the missing.
+/// process, whether they count as in use or as free. All others are where any thread finds
+/// them, and no thread waits for the missing.
 // relaxed (whole function): there is one thread
 void allocator_state::on_fork(std::uint32_t survivor) noexcept {
   for (std::uint32_t number = 1; number <= highest(); ++number) {
@@ -245,7 +246,7 @@ pool_stats allocator_state::stats() const noexcept {
     stats.flushes += cache.flushes.load(std::memory_order_relaxed);
     const bool holds = cache.state().now() != slot_cache::phase::frozen;
     stats.cached += holds ? cache.visible_count(kind_) : 0;
-    stats.bookkeeping_bytes += cache.cells().empty() ? sizeof(cache) : thread_stride;
+    stats.bookkeeping_bytes += cache.cells().empty() ? 0 : thread_stride;
   }
   stats.capacity = this->capacity();
   const auto capacity = static_cast<std::int64_t>(stats.capacity);

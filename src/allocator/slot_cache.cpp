@@ -38,17 +38,17 @@ std::uint32_t slot_cache::count_from(std::int64_t position) noexcept {
 void slot_cache::use_cells(std::span<cell> cells) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a place is an address
   const auto first = reinterpret_cast<std::uintptr_t>(cells.data() + 1);
-  // (16) - this release-store synchronizes-with the acquire-load (19): a thief that sees new cells
+  // (4) - this release-store synchronizes-with the acquire-load (7): a thief that sees new cells
   // sees them initialised
   base_.store(static_cast<std::int64_t>(first - address()), std::memory_order_release);
-  // (17) - this release-store synchronizes-with the acquire-load (18)
+  // (5) - this release-store synchronizes-with the acquire-load (6)
   room_.store(static_cast<std::uint32_t>(cells.size() - 1), std::memory_order_release);
 }
 
 std::span<slot_cache::cell> slot_cache::cells() const noexcept {
-  // (18) - this acquire-load synchronizes-with the release-store (17)
+  // (6) - this acquire-load synchronizes-with the release-store (5)
   const std::uint32_t room = room_.load(std::memory_order_acquire);
-  // (19) - this acquire-load synchronizes-with the release-store (16)
+  // (7) - this acquire-load synchronizes-with the release-store (4)
   return {&at(base_.load(std::memory_order_acquire)), room};
 }
 
@@ -57,12 +57,12 @@ std::span<slot_cache::cell> slot_cache::cells() const noexcept {
 /// Open to busy, for one operation; false: a thief is here, or the cache is not open.
 bool slot_cache::try_hold_open(control& held) noexcept {
   forget_operation();
-  // relaxed: only a guess, validated by (14)
+  // relaxed: only a guess, validated by (8)
   std::uint64_t word = control_.load(std::memory_order_relaxed);
   const control seen(word);
   held = seen.next(phase::busy);
-  // (14) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (11, 13) and the acquire-load
-  // slot_cache.hpp (7), as (3) does. relaxed on failure: a thief is here, and (3) will see it
+  // (8) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (14, 16) and the acquire-load
+  // (3), as (10) does. relaxed on failure: a thief is here, and (10) will see it
   return seen.now() == phase::open &&
          control_.compare_exchange_strong(word, held.word(), std::memory_order_acq_rel,
                                           std::memory_order_relaxed);
@@ -70,10 +70,10 @@ bool slot_cache::try_hold_open(control& held) noexcept {
 
 /// `held` again and not a load: to read back what a read-modify-write has just written is slow.
 void slot_cache::end_hold(control held, std::uint32_t count) noexcept {
-  // relaxed: published by (15)
+  // relaxed: published by (9)
   count_.store(count, std::memory_order_relaxed);
-  // (15) - this release-store synchronizes-with the acquire-load slot_cache.hpp (7) and the
-  // acq_rel-CAS (11), so a thief sees the cells and their number
+  // (9) - this release-store synchronizes-with the acquire-load (3) and the
+  // acq_rel-CAS (14), so a thief sees the cells and their number
   control_.store(held.next(phase::open).word(), std::memory_order_release);
 }
 
@@ -96,7 +96,7 @@ bool slot_cache::push_locked(void* item, std::uint32_t limit) noexcept {
   if (count >= limit || !try_hold_open(held)) {
     return false;
   }
-  // relaxed: published by (15)
+  // relaxed: published by (9)
   cells()[count].store(item, std::memory_order_relaxed);
   end_hold(held, count + 1);
   return true;
@@ -105,14 +105,14 @@ bool slot_cache::push_locked(void* item, std::uint32_t limit) noexcept {
 // ---- the owner's slow path ----------------------------------------------------------------------
 
 slot_cache::taken_hold slot_cache::take_hold() noexcept {
-  // relaxed: only a guess, validated by (3); in phase frozen nobody but the owner changes it
+  // relaxed: only a guess, validated by (10); in phase frozen only the owner changes it
   std::uint64_t word = control_.load(std::memory_order_relaxed);
   for (;;) {
     const control seen(word);
-    // (3) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (11, 13): the thief's reads of the
+    // (10) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (14, 16): the thief's reads of the
     // cells are over before the owner writes them again. It synchronizes-with the acquire-load
-    // slot_cache.hpp (7), so a thread that sees a cache busy sees it before the slots it takes are
-    // missed elsewhere. relaxed on failure: the word is again only a guess
+    // (3). A thread that sees a cache busy sees it before the slots it takes are missed elsewhere.
+    // relaxed on failure: the word is again only a guess
     if (control_.compare_exchange_weak(word, seen.next(phase::busy).word(),
                                        std::memory_order_acq_rel, std::memory_order_relaxed)) {
       return {seen, seen.now() == phase::frozen, seen.now() == phase::revoking};
@@ -169,29 +169,29 @@ void slot_cache::open(lido::cache_kind kind, std::uint32_t count, std::uint32_t 
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
   if (kind == lido::cache_kind::locked) {
     close_bounds();
-    // relaxed: published by (9)
+    // relaxed: published by (12)
     count_.store(count, std::memory_order_relaxed);
   } else {
     // relaxed: written by the owner alone
     const std::int64_t base = base_.load(std::memory_order_relaxed);
-    // relaxed (2x): a thief sets the bounds only after it has seen (9); one that comes too late
+    // relaxed (2x): a thief sets the bounds only after it has seen (12); one that comes too late
     // costs the owner one trip through the slow path
     low_.store(base, std::memory_order_relaxed);
     high_.store(base + limit * cell_bytes, std::memory_order_relaxed);
-    // (6) - this release-store synchronizes-with the acquire-load (12)
+    // (11) - this release-store synchronizes-with the acquire-load (15)
     top_.store(base + count * cell_bytes, std::memory_order_release);
   }
-  // (9) - this release-store synchronizes-with the acquire-load slot_cache.hpp (7) and the
-  // acq_rel-CAS (11), so a thief sees cells, bounds and count
+  // (12) - this release-store synchronizes-with the acquire-load (3) and the
+  // acq_rel-CAS (14), so a thief sees cells, bounds and count
   control_.store(control(word).next(phase::open).word(), std::memory_order_release);
 }
 
 void slot_cache::close() noexcept {
   close_bounds();
-  // relaxed (2x): written by the owner alone; published by (10)
+  // relaxed (2x): written by the owner alone; published by (13)
   count_.store(0, std::memory_order_relaxed);
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
-  // (10) - this release-store synchronizes-with the acquire-load slot_cache.hpp (7), so a thread
+  // (13) - this release-store synchronizes-with the acquire-load (3), so a thread
   // that sees the cache frozen sees in the depot what it held
   control_.store(control(word).next(phase::frozen).word(), std::memory_order_release);
 }
@@ -211,8 +211,8 @@ bool slot_cache::forget_operation_if_idle() noexcept {
 std::optional<slot_cache::control> slot_cache::revoke(control seen) noexcept {
   const control announced = seen.next(phase::revoking);
   std::uint64_t expected = seen.word();
-  // (11) - this acq_rel-CAS synchronizes-with the release-store (9, 15), so the bounds below are
-  // stored after the owner's, and with the acq_rel-CAS (3, 14)
+  // (14) - this acq_rel-CAS synchronizes-with the release-store (9, 12), so the bounds below are
+  // stored after the owner's, and with the acq_rel-CAS (8, 10)
   // relaxed on failure: nothing is read
   if (!control_.compare_exchange_strong(expected, announced.word(), std::memory_order_acq_rel,
                                         std::memory_order_relaxed)) {
@@ -227,11 +227,11 @@ std::optional<slot_cache::control> slot_cache::revoke(control seen) noexcept {
 
 std::optional<std::uint32_t> slot_cache::harvest(lido::cache_kind kind, control announced,
                                                  std::span<void*> out) noexcept {
-  // (12) - this acquire-load synchronizes-with slot_cache.hpp (4, 5) and the release-store (6), so
+  // (15) - this acquire-load synchronizes-with the release-store (1, 2, 11), so
   // the items below the top and all that happened to them are visible
   const std::int64_t top = top_.load(std::memory_order_acquire);
   const std::span<cell> from = cells();
-  // relaxed: where the kind is locked, ordered by the owner's (9, 15), which (11) has read
+  // relaxed: where the kind is locked, ordered by the owner's (9, 12), which (14) has read
   const std::uint32_t count = kind == lido::cache_kind::locked
                                   ? count_.load(std::memory_order_relaxed)
                                   : count_from(position_of(top, from));
@@ -239,11 +239,11 @@ std::optional<std::uint32_t> slot_cache::harvest(lido::cache_kind kind, control 
     return std::nullopt;  // the owner is replacing its cells
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    // relaxed: ordered by (12); worthless unless (13) succeeds
+    // relaxed: ordered by (15); worthless unless (16) succeeds
     out[i] = from[i].load(std::memory_order_relaxed);
   }
   std::uint64_t expected = announced.word();
-  // (13) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (3, 14), by which the owner learns
+  // (16) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (8, 10), by which the owner learns
   // what was taken. relaxed on failure: the copy is thrown away
   if (!control_.compare_exchange_strong(expected, announced.next(phase::frozen, count).word(),
                                         std::memory_order_acq_rel, std::memory_order_relaxed)) {

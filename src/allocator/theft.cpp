@@ -60,7 +60,7 @@ void allocator_state::count_exhausted() noexcept {
 /// is null, leaves it in the depot.
 ///
 /// The proof: two equal looks in which the depot is empty and every cache frozen. Between them no
-/// push changed the depot and no operation settled on any cache (each is a new generation), nothing
+/// push changed the depot, and no operation settled on any cache: each is a new generation. Nothing
 /// was in transit, so at that moment every slot was in a caller's hands. To get there, all open
 /// caches are emptied, those that look empty too.
 allocator_state::finding allocator_state::search(owned_cache* self, void** slot) noexcept {
@@ -101,8 +101,8 @@ allocator_state::survey allocator_state::look_around() const noexcept {
     seen.revoking |= control.now() == slot_cache::phase::revoking;
     seen.transit |= control.now() == slot_cache::phase::busy;
   }
-  // (2) - this acquire-load synchronizes-with the release-fetch-sub (3), acquire.cpp (1) and
-  // waiting.cpp (1)
+  // (2) - this acquire-load synchronizes-with the release-fetch-sub (3), acquire.cpp (1),
+  // allocator/waiting.cpp (1)
   seen.transit |= carrying_.load(std::memory_order_acquire) != 0;
   return seen;
 }

@@ -42,13 +42,13 @@ bool allocator_state::hand_over(owned_cache* self, void* slot) noexcept {
   return can;
 }
 
-/// Inside the gate: gives `slot`, if there is one, and what is in the depot, to those who wait.
+/// Inside the gate: gives `slot`, if there is one, and what is in the depot, to waiters.
 void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   bool carries = false;
   // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   const auto take = [this, self, &carries] {
     if (!std::exchange(carries, true)) {
-      // relaxed: as in take_shared; nobody may want what is taken here any more
+      // relaxed: as in take_shared; all waiters may be gone by then
       carrying_.fetch_add(1, std::memory_order_relaxed);
     }
     return take_one(self);
@@ -74,17 +74,17 @@ allocator_state::finding allocator_state::find_for_waiters(owned_cache* self) no
     return found;
   }
   void* const slot = segments_->acquire_more();
-  if (slot == nullptr) {
-    return found;
+  if (slot == nullptr) {  // uncertain: it might grow later, of which no release tells
+    return segments_->is_whole() ? found : finding::uncertain;
   }
   waiters_.enter();
   serve_and_leave(self, slot);
   return finding::free_slot;
 }
 
-/// Looks everywhere for slots, and gives them to those who wait, in their order, until `me` has one
-/// or there is none. Returns whether it is certain that slots that are released from now on will be
-/// given to those who wait.
+/// Looks everywhere for slots, and gives them to waiters, in their order, until `me` has one or
+/// there is none. Returns whether it is certain that slots released from now on will be given to
+/// waiters.
 bool allocator_state::look_again(owned_cache* self, const waiter& me) noexcept {
   const bool seen = waiters_.begin_use();
   waiter_queue::announce();

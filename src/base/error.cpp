@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <system_error>
 
 namespace lido {
@@ -34,8 +35,31 @@ growth_failed::growth_failed(std::string_view pool_name, std::size_t capacity, s
                      pool_name, capacity, in_use),
       error_number_(error_number) {}
 
-void detail::throw_invalid_option(std::string_view pool_name, const std::string& problem) {
-  throw std::invalid_argument("lido: pool '" + std::string(pool_name) + "': " + problem);
+void detail::throw_bad_alloc() {
+  throw_error(std::bad_alloc());
+}
+
+void detail::throw_bad_array_length() {
+  throw_error(std::bad_array_new_length());
+}
+
+void detail::throw_length_error(const char* problem) {
+  throw_error(std::length_error(problem));
+}
+
+void detail::throw_invalid_option(std::string_view pool_name, std::string_view problem) {
+  throw_error(std::invalid_argument("lido: pool '" + std::string(pool_name) +
+                                    "': " + std::string(problem)));
+}
+
+void detail::throw_pool_exhausted(std::string_view pool_name, std::size_t capacity,
+                                  std::size_t in_use) {
+  throw_error(pool_exhausted(pool_name, capacity, in_use));
+}
+
+void detail::throw_growth_failed(std::string_view pool_name, std::size_t capacity,
+                                 std::size_t in_use, int error_number) {
+  throw_error(growth_failed(pool_name, capacity, in_use, error_number));
 }
 
 void detail::end_for_waiters(std::string_view pool_name, std::size_t waiting) noexcept {

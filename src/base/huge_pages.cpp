@@ -1,9 +1,9 @@
 #include "lido/base/huge_pages.hpp"
 
-#include <sys/mman.h>
-
 #include <bit>
 #include <cstdint>
+
+#include "../platform/platform.hpp"
 
 namespace lido::detail {
 
@@ -12,7 +12,7 @@ void advise_huge_pages(void* data, std::size_t bytes) noexcept {
   const std::uintptr_t first = (begin + huge_page - 1) / huge_page * huge_page;
   const std::uintptr_t last = (begin + bytes) / huge_page * huge_page;
   if (first < last) {
-    (void)::madvise(static_cast<std::byte*>(data) + (first - begin), last - first, MADV_HUGEPAGE);
+    platform::advise_huge_pages(static_cast<std::byte*>(data) + (first - begin), last - first);
   }
 }
 

@@ -1,11 +1,10 @@
 #include "lido/concurrency/backoff.hpp"
 
-#include <pthread.h>
-
 #include <chrono>
 #include <thread>
 
 #include "lido/concurrency/asked_once.hpp"
+#include "uncancelled.hpp"
 
 namespace lido::detail {
 
@@ -15,10 +14,8 @@ void yield_thread() noexcept {
 
 void nap_thread() noexcept {
   // To be cancelled in a sleep, within noexcept functions, would end the program.
-  int before = PTHREAD_CANCEL_ENABLE;
-  (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  const uncancelled guard;
   std::this_thread::sleep_for(std::chrono::microseconds(1));
-  (void)pthread_setcancelstate(before, nullptr);
 }
 
 bool several_processors() noexcept {

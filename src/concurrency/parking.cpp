@@ -1,16 +1,6 @@
 #include "lido/concurrency/parking.hpp"
 
-#include <ctime>
-
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <cerrno>
-#else
-#include "lido/concurrency/backoff.hpp"
-#endif
+#include "../platform/platform.hpp"
 
 namespace lido::detail {
 
@@ -33,39 +23,14 @@ deadline deadline::in_nanoseconds(std::int64_t wait) noexcept {
   return wait < never - now ? deadline(now + wait) : deadline();
 }
 
-#ifdef __linux__
-
 bool park(const atomic<std::uint32_t>& word, std::uint32_t expected,
           const deadline& until) noexcept {
   static_assert(sizeof(word) == sizeof(std::uint32_t));
-  constexpr std::int64_t second = 1'000'000'000;
-  timespec moment{};
-  moment.tv_sec = static_cast<std::time_t>(until.nanoseconds() / second);
-  moment.tv_nsec = static_cast<long>(until.nanoseconds() % second);
-  // An absolute time of CLOCK_MONOTONIC, which is what libstdc++'s steady_clock reads.
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the C library has no function for it
-  const long result =
-      ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected,
-                until.is_never() ? nullptr : &moment, nullptr, FUTEX_BITSET_MATCH_ANY);
-  // NOLINTEND(cppcoreguidelines-pro-type-vararg)
-  return result == 0 || errno != ETIMEDOUT;
+  return platform::park(&word, expected, until.nanoseconds());
 }
 
 void unpark(const atomic<std::uint32_t>* word) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the C library has no function for it
-  (void)::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  platform::unpark(word);
 }
-
-#else
-
-bool park(const atomic<std::uint32_t>& /*word*/, std::uint32_t /*expected*/,
-          const deadline& until) noexcept {
-  nap_thread();
-  return !until.passed();
-}
-
-void unpark(const atomic<std::uint32_t>* /*word*/) noexcept {}
-
-#endif
 
 }  // namespace lido::detail

@@ -1,8 +1,5 @@
 #include "lido/concurrency/thread_number.hpp"
 
-#include <pthread.h>
-#include <unistd.h>
-
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -11,6 +8,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include "../platform/platform.hpp"
 #include "thread_system.hpp"
 
 namespace lido::detail {
@@ -51,8 +49,8 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   /// False if this process was made from one with pools, but not by fork.
   [[nodiscard]] bool is_of_this_process() const noexcept {
     // relaxed: in one process only one value is ever stored
-    const pid_t process = process_.load(std::memory_order_relaxed);
-    return process == 0 || process == ::getpid();
+    const std::uint32_t process = process_.load(std::memory_order_relaxed);
+    return process == 0 || process == platform::process_id();
   }
 
  private:
@@ -88,7 +86,7 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   registry_word<bool> full_{false};
   thread_exit_hook exit_hook_;
   bool has_fork_handlers_ = false;
-  registry_word<pid_t> process_{0};
+  registry_word<std::uint32_t> process_{0};
 };
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the one registry
@@ -196,7 +194,7 @@ bool thread_registry::prepare() noexcept {
   if (!has_fork_handlers_ || process_.load(std::memory_order_relaxed) == 0) {
     watch_forks();
     // relaxed: as above
-    process_.store(::getpid(), std::memory_order_relaxed);
+    process_.store(platform::process_id(), std::memory_order_relaxed);
   }
   return has_hook;
 }
@@ -204,8 +202,8 @@ bool thread_registry::prepare() noexcept {
 void thread_registry::watch_forks() noexcept {
   if (!has_fork_handlers_) {
     has_fork_handlers_ =
-        pthread_atfork([] { thread_numbers.before_fork(); }, [] { thread_numbers.after_fork(); },
-                       [] { thread_numbers.after_fork_in_child(); }) == 0;
+        platform::on_fork([] { thread_numbers.before_fork(); }, [] { thread_numbers.after_fork(); },
+                          [] { thread_numbers.after_fork_in_child(); });
   }
 }
 
@@ -251,7 +249,7 @@ void thread_registry::after_fork_in_child() noexcept {
   // relaxed: there is one thread
   if (process_.load(std::memory_order_relaxed) != 0) {
     // relaxed: as above
-    process_.store(::getpid(), std::memory_order_relaxed);
+    process_.store(platform::process_id(), std::memory_order_relaxed);
   }
   const auto survivor = static_cast<std::uint32_t>(thread_offset / thread_stride);
   for (std::uint32_t number = 1; number <= max_thread_number; ++number) {

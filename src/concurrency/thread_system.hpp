@@ -7,10 +7,9 @@
 #include LIDO_THREAD_SYSTEM_SEAM
 #else
 
-#include <pthread.h>
-
 #include <mutex>
 
+#include "../platform/platform.hpp"
 #include "lido/concurrency/atomic.hpp"
 
 namespace lido::detail {
@@ -21,27 +20,7 @@ using registry_mutex = std::mutex;
 template <class T>
 using registry_word = atomic<T>;
 
-/// Calls a function when a thread ends, by the destructor of a key instead of a thread_local
-/// object. The first keys of a process need no allocation. Their destructors run after those of all
-/// thread_local objects, so these may still use pools at full speed.
-class thread_exit_hook {
- public:
-  /// Asks for a key once; tries again if it was refused. Returns whether there is one.
-  bool prepare(void (*function)(void*)) noexcept {
-    has_key_ = has_key_ || pthread_key_create(&key_, function) == 0;
-    return has_key_;
-  }
-
-  /// Arms the hook of the calling thread; the function is called with `argument`. Returns whether
-  /// the call will come.
-  [[nodiscard]] bool arm(void* argument) const noexcept {
-    return pthread_setspecific(key_, argument) == 0;
-  }
-
- private:
-  pthread_key_t key_{};
-  bool has_key_ = false;
-};
+using platform::thread_exit_hook;
 
 // One file includes this, so each copy of the library has its own of what follows.
 // NOLINTBEGIN(google-build-namespaces,cert-dcl59-cpp,misc-definitions-in-headers)

@@ -2,7 +2,7 @@
 /// Internal. Keeps a thread from being cancelled where that would end the program.
 #pragma once
 
-#include <pthread.h>
+#include "../platform/platform.hpp"
 
 namespace lido::detail {
 
@@ -12,13 +12,13 @@ namespace lido::detail {
 /// next such point afterwards.
 class uncancelled {
  public:
-  uncancelled() noexcept { (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  uncancelled() noexcept = default;
   uncancelled(const uncancelled&) = delete;
   uncancelled& operator=(const uncancelled&) = delete;
-  ~uncancelled() { (void)pthread_setcancelstate(before_, nullptr); }
+  ~uncancelled() { platform::allow_cancel(before_); }
 
  private:
-  int before_ = PTHREAD_CANCEL_ENABLE;
+  int before_ = platform::forbid_cancel();
 };
 
 }  // namespace lido::detail

@@ -223,7 +223,7 @@ TEST(DepotOfOwnLists, TwentyMillionSlotsAreNotInMemoryBeforeTheirUse) {
   depot store(20'000'000, room::fixed);
   std::array<slot_index, most_per_trip> out{};
   EXPECT_EQ(store.take(out, most_per_trip), most_per_trip);
-  EXPECT_LT(test::resident_bytes() - before, std::size_t{1} << 20U);
+  EXPECT_LT(test::resident_bytes() - before, std::size_t{8} << 20U);
 }
 
 TEST(DepotOfOwnLists, GrowingOneIsEmptyAtFirst) {

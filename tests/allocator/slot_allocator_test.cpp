@@ -295,10 +295,10 @@ TEST(SlotAllocatorCaches, SourceWithoutCachesNeverFillsOne) {
   EXPECT_EQ(bare.pool().stats().refills, 0U);
 }
 
-// The table of caches, whatever the capacity and however few threads.
-constexpr std::size_t fixed_bytes = 18 * 1024;
+// Whatever the capacity.
+constexpr std::size_t fixed_bytes = 1024;
 
-TEST(SlotAllocatorBookkeeping, CostsAtMostEightBytesASlotBesideTheTable) {
+TEST(SlotAllocatorBookkeeping, CostsAtMostEightBytesASlotBesideOneKibibyte) {
   for (const std::uint32_t capacity : {1U, 100U, 4096U, 100'000U}) {
     allocated_slots bare(capacity, lido::cache_kind::revocable);
     EXPECT_LE(bare.pool().stats().bookkeeping_bytes, fixed_bytes + std::size_t{8} * capacity)

@@ -72,6 +72,6 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
     rejected_light_fence rejected_acquire_fence rejected_fence_at_times rejected_plain_accesses)
   lido_arm64_test(${processor}.hold $<TARGET_OBJECTS:lido_thread_cache_${processor}> ${hold}
     _ZN4lido6detail12thread_cache9take_holdEv)
-  lido_arm64_test(${processor}.heavy_fence $<TARGET_OBJECTS:lido_asymmetric_fence_${processor}> --need "syscall"
-    _ZN4lido6detail11heavy_fenceEv)
+  lido_arm64_test(${processor}.heavy_fence $<TARGET_OBJECTS:lido_waiting_${processor}> --need "syscall"
+    _ZN4lido6detail8platform11heavy_fenceEv)
 endforeach()

@@ -58,6 +58,25 @@ class Layers(TreeTest):
         self.edit("include/lido/base/words.hpp", "#include <vector>", '// #include "lido/object/pool.hpp"')
         self.assert_clean(self.errors())
 
+    def test_header_of_the_system_outside_its_folder_is_rejected(self) -> None:
+        self.write("src/base/words.cpp", "#include <sys/mman.h>\n")
+        self.assert_fault(self.errors(), "src/base/words.cpp:1", "sys/mman.h")
+
+    def test_header_of_the_system_in_its_folder_passes(self) -> None:
+        self.write("src/platform/linux/memory.cpp", "#include <sys/mman.h>\n#include <unistd.h>\n")
+        self.edit("ARCHITECTURE.md", "| `base/`", "| `platform/` | the system |\n| `base/`")
+        self.assert_clean(self.errors())
+
+    def test_throw_outside_its_header_is_rejected(self) -> None:
+        self.write("src/base/words.cpp", "void f() {\n  throw 1;\n}\n")
+        self.assert_fault(self.errors(), "src/base/words.cpp:2", "base/fail.hpp")
+
+    def test_throw_in_its_header_and_rethrow_pass(self) -> None:
+        self.write("include/lido/base/fail.hpp", "inline void f() { throw 1; }\n")
+        self.edit("src/CMakeLists.txt", "base/more.hpp", "base/fail.hpp")
+        self.write("src/base/words.cpp", "// throw 1\nvoid g() { throw; }\n")
+        self.assert_clean(self.errors())
+
     def test_higher_layer_is_rejected(self) -> None:
         self.write("include/lido/base/words.hpp", '#include "lido/memory/slot.hpp"\n')
         self.assert_fault(self.errors(), "base/words.hpp:1", "memory/slot.hpp")

@@ -8,8 +8,8 @@
 
 namespace lido {
 
-/// How threads keep free slots at hand. revocable: in caches that cost no read-modify-write; locked
-/// ones where the system lacks the heavy fence. locked: one private read-modify-write an operation.
+/// How threads keep free slots at hand. revocable: in caches that cost no read-modify-write. Where
+/// the system lacks the heavy fence, they are locked. locked: in caches that cost a private one.
 /// none: every operation goes to the shared lists.
 enum class cache_kind : std::uint8_t { revocable, locked, none };
 

@@ -12,9 +12,10 @@ namespace lido::detail {
 /// Moves while a thread gets on with something long, for the threads that wait for it.
 class work_progress {
  public:
-  // relaxed (whole class): only that it moves is of interest
+  // relaxed (whole function): only that it moves is of interest
   void note() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t count() const noexcept {
+    // relaxed: as in note
     return count_.load(std::memory_order_relaxed);
   }
 

@@ -18,15 +18,15 @@ namespace lido::detail {
 ///
 /// The owner pops and pushes with plain loads and stores, then looks at one bound (`low_` or
 /// `high_`) that says at once: empty or full, or revoked. A thief announces itself in `control_`,
-/// sets both bounds so that the next operation must fail, runs the heavy fence, copies the items
-/// and claims them by a compare-and-swap on `control_`. After the fence at most one operation of
-/// the owner can be in doubt, the one that straddles it; the owner finds in `control_` how many
-/// items were claimed and knows from the position of its own item who has it. Nobody waits for
-/// anybody. (Asymmetric fences after Dice, Huang, Yang 2001 and WG21 P1202; why not plain code:
-/// Attiya et al., Laws of Order, POPL 2011.)
+/// and sets both bounds so that the next operation must fail. It runs the heavy fence, copies the
+/// items, and claims them by a compare-and-swap on `control_`. After the fence at most one
+/// operation of the owner can be in doubt, the one that straddles it. The owner finds in `control_`
+/// how many items were claimed, and knows from the position of its own item whether it is among
+/// them. No thread waits for another. (Asymmetric fences after Dice, Huang, Yang 2001 and WG21
+/// P1202; why not plain code: Attiya et al., Laws of Order, POPL 2011.)
 ///
-/// Places are distances in bytes from the cache itself, so memory of zeros is a closed cache: at
-/// top 0 a push fills `guard_` and a pop reads the word before the cache, and both fail.
+/// Places are distances in bytes from the cache itself, so memory of zeros is a closed cache. At
+/// top 0 a push fills `guard_`, a pop reads the word before the cache, and both fail.
 ///
 /// Invariants
 ///  I1 Only the owner writes `top_` and the cells.
@@ -35,7 +35,7 @@ namespace lido::detail {
 ///     generation.
 ///  I3 The bounds allow hits only while the cache is open; the owner sets them only while `busy`.
 ///  I4 In `frozen` no item is in the cache and no operation completes as a hit.
-/// Memory ordering: items, top (4, 5, 6) -> thief (12); control: see the notes.
+/// Memory ordering: items and top -> thief, control in all directions: see the notes.
 /// Progress: hits wait-free without read-modify-write or fence; everything else lock-free, no
 ///   allocation.
 class alignas(cache_line) slot_cache {
@@ -47,7 +47,7 @@ class alignas(cache_line) slot_cache {
   static constexpr std::uint32_t most_items = 1022;
 
   /// frozen: the first `taken` items are no longer the owner's, and no operation completes before
-  /// the owner has seen it; also the phase of a cache that nobody uses. open: the owner pops and
+  /// the owner has seen it. A cache that is not used is frozen, too. open: the owner pops and
   /// pushes freely. revoking: a thief has announced itself. busy: the owner moves items in bulk.
   enum class phase : std::uint8_t { frozen, open, revoking, busy };
 
@@ -82,8 +82,9 @@ class alignas(cache_line) slot_cache {
     // relaxed (2x): written by this thread alone
     const std::int64_t top = top_.load(std::memory_order_relaxed) - cell_bytes;
     item = at(top).load(std::memory_order_relaxed);
-    // (4) - this release-store synchronizes-with the acquire-load (12): a pop too must publish, or
-    // the pushes before it would no longer be visible to a thief that reads this value
+    // (1) - this release-store synchronizes-with the acquire-load (15): a pop too
+    // must publish, or the pushes before it would no longer be visible to a thief that reads this
+    // value
     top_.store(top, std::memory_order_release);
     light_fence();
     // relaxed: the light fence keeps the order, the thief's heavy fence does the rest
@@ -94,9 +95,10 @@ class alignas(cache_line) slot_cache {
   [[nodiscard, gnu::always_inline]] bool push(void* item) noexcept {
     // relaxed: written by this thread alone
     const std::int64_t top = top_.load(std::memory_order_relaxed);
-    // relaxed: published by (5)
+    // relaxed: published by (2)
     at(top).store(item, std::memory_order_relaxed);
-    // (5) - this release-store synchronizes-with the acquire-load (12), so a thief sees the item
+    // (2) - this release-store synchronizes-with the acquire-load (15), so a thief
+    // sees the item
     top_.store(top + cell_bytes, std::memory_order_release);
     light_fence();
     // relaxed: as in pop
@@ -141,7 +143,7 @@ class alignas(cache_line) slot_cache {
   void use_cells(std::span<cell> cells) noexcept;
   [[nodiscard]] std::span<cell> cells() const noexcept;
 
-  /// Whether the owner's own operations can only fail; then nobody else writes anything here. Only
+  /// Whether the owner's own operations can only fail; then no other thread writes here. Only
   /// the owner, after a failed pop or push; forgets that operation.
   [[nodiscard]] bool forget_operation_if_idle() noexcept;
 
@@ -152,7 +154,8 @@ class alignas(cache_line) slot_cache {
   // ---- thieves and spectators -----------------------------------------------------------------
 
   [[nodiscard]] control state() const noexcept {
-    // (7) - this acquire-load synchronizes-with slot_cache.cpp (3, 9, 10, 14, 15)
+    // (3) - this acquire-load synchronizes-with the acq_rel-CAS (8, 10) and the release-store
+    // (9, 12, 13)
     return control(control_.load(std::memory_order_acquire));
   }
 

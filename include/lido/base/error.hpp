@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "lido/base/fail.hpp"  // IWYU pragma: export
+
 namespace lido {
 
 /// Thrown by `acquire` when every slot is in use and the pool neither waits nor can grow, and by
@@ -57,9 +59,6 @@ class growth_failed : public pool_exhausted {
 };
 
 namespace detail {
-
-/// Throws std::invalid_argument that names the pool. Kept out of line so that templates stay small.
-[[noreturn]] void throw_invalid_option(std::string_view pool_name, const std::string& problem);
 
 /// Ends the program with a message: the pool of that name ends while threads wait for it.
 [[noreturn]] void end_for_waiters(std::string_view pool_name, std::size_t waiting) noexcept;

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "lido/base/aligned_buffer.hpp"
+#include "lido/base/fail.hpp"
 
 namespace lido::detail {
 
@@ -60,7 +61,7 @@ class array_allocator {
 
   [[nodiscard]] T* allocate(std::size_t count) {
     if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) {
-      throw std::bad_array_new_length();
+      throw_bad_array_length();
     }
     const std::size_t bytes = count * sizeof(T);
     void* const memory =

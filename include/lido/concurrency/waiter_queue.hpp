@@ -46,7 +46,7 @@ class alignas(cache_line) waiter_queue {
   /// Whether a thread waits that might have missed what the caller did before.
   [[nodiscard]] bool any_after_change() noexcept {
     light_fence();
-    // relaxed: the light fence keeps the order, the heavy fence of begin_use does the rest: either
+    // relaxed: the light fence keeps the order, the heavy fence of begin_use does the rest. Either
     // the waiter sees the caller's change, or the caller sees that the queue is in use
     if (use_.load(std::memory_order_relaxed) == use::none) {
       return false;
@@ -60,21 +60,7 @@ class alignas(cache_line) waiter_queue {
 
   /// After `append`, before `announce`: from now on, threads that make items available look for
   /// waiters. False: the system refused the heavy fence, so some may not for a while.
-  [[nodiscard]] bool begin_use() noexcept {
-    // (7) - this acquire-load synchronizes-with the release-store (8), so the caller sees what the
-    // fence of that thread has shown
-    if (use_.load(std::memory_order_acquire) == use::known) {
-      return true;
-    }
-    // relaxed: the heavy fence makes it visible. Over `known`, it costs one more fence
-    use_.store(use::begun, std::memory_order_relaxed);
-    if (!heavy_fence()) {
-      return false;
-    }
-    // (8) - this release-store synchronizes-with the acquire-load (7)
-    use_.store(use::known, std::memory_order_release);
-    return true;
-  }
+  [[nodiscard]] bool begin_use() noexcept;
 
   /// After `append`: a thread that makes an item available from now on sees the waiter. The caller
   /// sees every item that was made available before.
@@ -284,6 +270,22 @@ inline void waiter_queue::keep_watch(const waiter& who) noexcept {
   if (who.linked_.load(std::memory_order_relaxed)) {
     watched_.store(true, std::memory_order_relaxed);
   }
+}
+
+inline bool waiter_queue::begin_use() noexcept {
+  // (7) - this acquire-load synchronizes-with the release-store (8), so the caller sees what the
+  // fence of that thread has shown
+  if (use_.load(std::memory_order_acquire) == use::known) {
+    return true;
+  }
+  // relaxed: the heavy fence makes it visible. Over `known`, it costs one more fence
+  use_.store(use::begun, std::memory_order_relaxed);
+  if (!heavy_fence()) {
+    return false;
+  }
+  // (8) - this release-store synchronizes-with the acquire-load (7)
+  use_.store(use::known, std::memory_order_release);
+  return true;
 }
 
 inline waiter* waiter_queue::first_open() noexcept {

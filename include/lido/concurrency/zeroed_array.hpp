@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <new>
 
+#include "lido/base/fail.hpp"
 #include "lido/concurrency/mapped_array.hpp"
 
 namespace lido::detail {
@@ -29,10 +29,13 @@ class zeroed_array {
       items_ = &(*growing_)[0];
       return;
     }
+    if (most == 0) {
+      return;
+    }
     // One item more: room to align the first one.
     fixed_.reset(std::calloc(most + 1, sizeof(T)));  // NOLINT(*-no-malloc): new would write zeros
     if (fixed_ == nullptr) {
-      throw std::bad_alloc();
+      throw_bad_alloc();
     }
     const auto start = std::bit_cast<std::uintptr_t>(fixed_.get());
     const std::size_t skipped = (alignof(T) - start % alignof(T)) % alignof(T);

@@ -143,7 +143,7 @@ class [[nodiscard]] acquire_result {
   /// The lease, which the result has no more; throws `error()` if there is none.
   [[nodiscard]] lease_type value() {
     if (!lease_) {
-      throw error();
+      detail::throw_error(error());
     }
     return lease_type(std::exchange(lease_.grant_, {}));
   }

@@ -1,0 +1,50 @@
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+#include "../platform.hpp"
+
+namespace lido::detail::platform {
+
+std::size_t page_size() noexcept {
+  return alignof(std::max_align_t);  // so that all memory begins at the start of a page
+}
+
+void* reserve(std::size_t bytes) noexcept {
+  return std::calloc(bytes, 1);  // NOLINT(*-no-malloc,*-owning-memory): see unreserve
+}
+
+void unreserve(void* place, std::size_t /*bytes*/) noexcept {
+  std::free(place);  // NOLINT(*-no-malloc,*-owning-memory): see reserve
+}
+
+int commit(void* /*place*/, std::size_t /*bytes*/) noexcept {
+  return 0;
+}
+
+int discard(void* place, std::size_t bytes) noexcept {
+  std::memset(place, 0, bytes);
+  return 0;
+}
+
+void* map_zeros(std::size_t bytes) noexcept {
+  constexpr std::size_t line = 64;
+  // NOLINTNEXTLINE(*-no-malloc,*-owning-memory): see unmap_zeros
+  auto* const block = static_cast<std::byte*>(std::calloc(bytes + 2 * line, 1));
+  if (block == nullptr) {
+    return nullptr;
+  }
+  std::byte* const place = block + 2 * line - std::bit_cast<std::uintptr_t>(block) % line;
+  std::memcpy(place - sizeof(block), &block, sizeof(block));
+  return place;
+}
+
+void unmap_zeros(void* place, std::size_t /*bytes*/) noexcept {
+  void* block = nullptr;
+  std::memcpy(&block, static_cast<std::byte*>(place) - sizeof(block), sizeof(block));
+  std::free(block);  // NOLINT(*-no-malloc,*-owning-memory): see map_zeros
+}
+
+void advise_huge_pages(void* /*place*/, std::size_t /*bytes*/) noexcept {}
+
+}  // namespace lido::detail::platform

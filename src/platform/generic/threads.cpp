@@ -1,0 +1,51 @@
+#include "../platform.hpp"
+
+namespace lido::detail::platform {
+
+namespace {
+
+/// Calls the function in its destructor.
+struct last_call {
+  last_call() = default;
+  last_call(const last_call&) = delete;
+  last_call& operator=(const last_call&) = delete;
+  ~last_call() {
+    if (function != nullptr) {
+      function(argument);
+    }
+  }
+  void (*function)(void*) = nullptr;
+  void* argument = nullptr;
+};
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+thread_local last_call at_exit;
+
+}  // namespace
+
+bool thread_exit_hook::prepare(void (*function)(void*)) noexcept {
+  function_ = function;
+  return true;
+}
+
+bool thread_exit_hook::arm(void* argument) const noexcept {
+  at_exit.function = function_;
+  at_exit.argument = argument;
+  return true;
+}
+
+int forbid_cancel() noexcept {
+  return 0;
+}
+
+void allow_cancel(int /*before*/) noexcept {}
+
+bool on_fork(void (* /*before*/)(), void (* /*parent*/)(), void (* /*child*/)()) noexcept {
+  return true;
+}
+
+std::uint32_t process_id() noexcept {
+  return 1;
+}
+
+}  // namespace lido::detail::platform

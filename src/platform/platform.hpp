@@ -1,0 +1,90 @@
+/// @file
+/// Internal. What Lido asks the operating system for. Only the folders beside this file know one.
+///
+/// Each folder defines all of it. `generic` builds wherever there is a standard library; what that
+/// lacks is refused there or done in another way, as said below.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lido::detail::platform {
+
+// ---- memory
+// ---------------------------------------------------------------------------------------
+
+/// Bytes in a page: a power of two. generic: the least unit of memory.
+[[nodiscard]] std::size_t page_size() noexcept;
+
+/// Addresses without memory, at the start of a page; null if there are none. Leak checkers look at
+/// what will be there. generic: memory of zeros.
+[[nodiscard]] void* reserve(std::size_t bytes) noexcept;
+void unreserve(void* place, std::size_t bytes) noexcept;
+
+/// Puts memory behind pages; those that had none read as zeros. Returns 0, or the error number.
+[[nodiscard]] int commit(void* place, std::size_t bytes) noexcept;
+
+/// Gives the memory of pages back; they read as zeros, and can be used at once. Returns 0, or the
+/// error number. generic: only the zeros.
+int discard(void* place, std::size_t bytes) noexcept;
+
+/// Zeros at the start of a line of the cache; null if there is no memory. Never on huge pages: what
+/// is not touched costs nothing. generic: where calloc is as good.
+[[nodiscard]] void* map_zeros(std::size_t bytes) noexcept;
+void unmap_zeros(void* place, std::size_t bytes) noexcept;
+
+/// Asks for huge pages. The system may refuse.
+void advise_huge_pages(void* place, std::size_t bytes) noexcept;
+
+// ---- waiting
+// --------------------------------------------------------------------------------------
+
+/// Asks the kernel for `heavy_fence`, once in a process. generic: false.
+[[nodiscard]] bool register_heavy_fence() noexcept;
+
+/// Every thread of this process executes a full fence during the call. False: it has not.
+[[nodiscard]] bool heavy_fence() noexcept;
+
+/// Sleeps while `*word`, an atomic word of 32 bits, is `expected`, until `unpark(word)`. May return
+/// for no reason. Returns false if it is past `end`, in nanoseconds of the steady clock; the
+/// largest number is never. generic: a nap.
+[[nodiscard]] bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept;
+
+/// Wakes one thread. Uses only the address.
+void unpark(const void* word) noexcept;
+
+// ---- threads
+// --------------------------------------------------------------------------------------
+
+/// Calls a function when a thread ends. Where the system can, after the destructors of all
+/// thread_local objects, so that these may still use pools at full speed.
+class thread_exit_hook {
+ public:
+  /// Once; again if it was refused. Returns whether `arm` can succeed.
+  [[nodiscard]] bool prepare(void (*function)(void*)) noexcept;
+
+  /// The function will be called with `argument`, not null, in the calling thread. Returns whether
+  /// the call will come.
+  [[nodiscard]] bool arm(void* argument) const noexcept;
+
+ private:
+  void (*function_)(void*) = nullptr;
+  std::uintptr_t key_ = 0;  ///< of the system
+};
+
+/// No thread is cancelled between the two, if the system can do that at all. Returns what
+/// `allow_cancel` needs.
+[[nodiscard]] int forbid_cancel() noexcept;
+void allow_cancel(int before) noexcept;
+
+// ---- processes
+// ------------------------------------------------------------------------------------
+
+/// Calls `before` and `parent` around each fork, and `child` in the child. Returns false if the
+/// system refuses. generic: no process forks.
+[[nodiscard]] bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept;
+
+/// Not 0. generic: the same in all processes.
+[[nodiscard]] std::uint32_t process_id() noexcept;
+
+}  // namespace lido::detail::platform
