@@ -96,6 +96,10 @@ class slot_allocator final {
 
   [[nodiscard]] pool_stats stats() const noexcept;
 
+  /// From now on low slots are handed out first, whatever the size of caches: walks of a map with
+  /// few values are then short. Requires: all slots are free, and no other thread is in a call.
+  void put_low_slots_first() noexcept;
+
   // ---- for pools that grow: `segments` was given ------------------------------------------------
 
   /// Adds segments until there are `slots` slots at least; before any thread can have the slots of

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -11,22 +10,21 @@
 #include <limits>
 #include <memory>
 #include <new>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/base/error.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/debug/slot_shadow.hpp"
-#include "lido/magazine/cache_control.hpp"
-#include "lido/magazine/slot_source_impl.hpp"
 #include "lido/memory/slot_array.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/slot_handle.hpp"
@@ -57,9 +55,10 @@ inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
     throw_invalid_option(options.name, "max_size " + std::to_string(options.max_size) +
                                            " is not between 1 and " + std::to_string(max_capacity));
   }
-  if (options.max_cached > most_cached) {
+  if (options.max_cached > slot_cache::most_items) {
     throw_invalid_option(options.name, "max_cached " + std::to_string(options.max_cached) +
-                                           " is more than " + std::to_string(most_cached));
+                                           " is more than " +
+                                           std::to_string(slot_cache::most_items));
   }
   return static_cast<std::uint32_t>(options.max_size);
 }
@@ -108,14 +107,15 @@ class concurrent_slot_map {
         last_generation_(std::min(LastGeneration, all_ones >> index_bits_)),
         values_(max_size_),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
-        slots_(values_.geometry(), max_size_, detail::cache_choice::automatic,
-               static_cast<std::uint32_t>(options.max_cached)),
+        slots_({.slots = values_.geometry(),
+                .capacity = max_size_,
+                .max_cached = static_cast<std::uint32_t>(options.max_cached)}),
         hooks_(std::move(hooks)) {
     static_assert(detail::values_fit<T, Hooks>());
     if (values_.storage().commit(0, values_.storage().size()) != 0) {
-      throw std::bad_alloc();
+      detail::throw_bad_alloc();
     }
-    put_low_slots_first();
+    slots_.put_low_slots_first();
   }
 
   /// With this `max_size` and the defaults of the other options. Throws as above.
@@ -140,7 +140,7 @@ class concurrent_slot_map {
   handle_type emplace(Args&&... args) {
     void* const slot = slots_.acquire();
     if (slot == nullptr) [[unlikely]] {
-      throw pool_exhausted(name_, max_size_, size());
+      detail::throw_pool_exhausted(name_, max_size_, size());
     }
     return construct(slot, std::forward<Args>(args)...);
   }
@@ -395,21 +395,6 @@ class concurrent_slot_map {
     return verdict;
   }
 
-  /// Low slots are used first, so walks of a map with few values are short. A thread that takes few
-  /// slots takes single ones, others take magazines, and both are to begin low. So in the lowest
-  /// eighth every other magazine is given back in halves, which stay single. Requires: all slots
-  /// are free.
-  void put_low_slots_first() noexcept {
-    slots_.collect([](std::span<const detail::slot_index> /*free*/) noexcept {});
-    std::array<detail::slot_index, detail::magazine_size> chunk;
-    for (std::uint32_t end = max_size_; end != 0;) {
-      const bool single = end < max_size_ / 8 && end / detail::magazine_size % 2 == 0;
-      const auto count = std::min(end, single ? detail::magazine_size / 2 : detail::magazine_size);
-      std::generate_n(chunk.begin(), count, [&end] { return --end; });
-      slots_.give_back(std::span(chunk).first(count));
-    }
-  }
-
   std::string name_;
   std::uint32_t max_size_;
   unsigned index_bits_;  ///< of a handle, the low ones
@@ -417,7 +402,7 @@ class concurrent_slot_map {
   detail::slot_array<T, detail::address_space> values_;
   std::unique_ptr<detail::slot_state[]> states_;
   // mutable, since a reader may have to destroy a value and give its slot back.
-  mutable detail::slot_source<> slots_;
+  mutable detail::slot_allocator slots_;
   detail::walk_end end_;
   [[no_unique_address]] mutable Hooks hooks_;
   alignas(detail::no_false_sharing) mutable detail::atomic<std::size_t> used_up_{0};

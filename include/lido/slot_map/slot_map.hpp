@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/object/construction.hpp"
@@ -154,7 +155,7 @@ class slot_map {
   template <class... Args>
   handle_type emplace(Args&&... args) {
     if (size() >= max_size_) [[unlikely]] {
-      throw pool_exhausted(name_, max_size_, size());
+      detail::throw_pool_exhausted(name_, max_size_, size());
     }
     return add(std::forward<Args>(args)...);
   }

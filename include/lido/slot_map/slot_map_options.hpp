@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "lido/base/error.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/slot_index.hpp"
 
 namespace lido {
@@ -61,7 +61,7 @@ inline constexpr std::size_t fewest_spare = first_capacity;
                                                   const std::string& name) {
   const std::size_t most = std::min<std::size_t>(max_size, max_capacity);
   if (capacity >= most) {
-    throw pool_exhausted(name, most, capacity);
+    throw_pool_exhausted(name, most, capacity);
   }
   return static_cast<std::uint32_t>(
       std::min(std::max<std::size_t>(capacity * 2, first_capacity), most));

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <vector>
 
+#include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/slot_index.hpp"
 
@@ -203,7 +203,7 @@ class slot_table {
 
   [[gnu::noinline]] void add_slot() {
     if (words_.size() >= max_capacity) {
-      throw std::length_error("lido: the indices of a slot map are used up");
+      throw_length_error("lido: the indices of a slot map are used up");
     }
     words_.push_back(word_without_value(first_generation_, null_slot));
     first_free_ = static_cast<slot_index>(words_.size() - 1);

@@ -9,11 +9,11 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <new>
 #include <type_traits>
 #include <utility>
 
 #include "lido/base/aligned_buffer.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
@@ -121,7 +121,7 @@ class place_array {
   static std::size_t bytes_of(std::uint32_t capacity) {
     constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
     if (capacity > most / (sizeof(T) + 2 * sizeof(slot_index) + 1)) {
-      throw std::bad_array_new_length();
+      throw_bad_array_length();
     }
     return slots_at(capacity) + 2 * std::size_t{capacity} * sizeof(slot_index);
   }
