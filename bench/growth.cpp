@@ -19,7 +19,7 @@ using object = block<64>;
 struct growing {
   using pool = lido::object_pool<object>;
   explicit growing(std::size_t count)
-      : slots{{.when_full = lido::when_full::grow, .max_capacity = count}} {}
+      : slots{{.max_capacity = count, .when_full = lido::when_full::grow}} {}
   object* acquire() { return slots.try_acquire_ptr(lido::default_init); }
   void release(object* done) { slots.release(done); }
   pool slots;

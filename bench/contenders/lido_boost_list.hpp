@@ -2,7 +2,7 @@
 /// Lido's caches over boost::lockfree::stack.
 #pragma once
 
-#include <lido/boost_list.hpp>
+#include <lido/freelist/boost_list.hpp>
 
 #include "lido_pool.hpp"
 

@@ -12,8 +12,8 @@ class lido_grow : public lido_pool<Bytes> {
   static constexpr std::string_view name{"lido_grow"};
   explicit lido_grow(const sizing& size)
       : lido_pool<Bytes>{lido::object_pool_options{.capacity = size.capacity,
-                                                   .when_full = lido::when_full::grow,
-                                                   .max_capacity = size.capacity}} {}
+                                                   .max_capacity = size.capacity,
+                                                   .when_full = lido::when_full::grow}} {}
 };
 
 }  // namespace lido_bench

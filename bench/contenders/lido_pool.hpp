@@ -14,7 +14,8 @@ class lido_pool : public contender_defaults {
  public:
   static constexpr bool fixed_capacity{true};
 
-  explicit lido_pool(const sizing& size) : lido_pool{{.capacity = size.capacity}} {}
+  explicit lido_pool(const sizing& size)
+      : lido_pool{lido::object_pool_options{.capacity = size.capacity}} {}
 
   class session {
    public:

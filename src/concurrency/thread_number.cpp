@@ -16,7 +16,6 @@ namespace lido::detail {
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 
 constinit thread_local std::size_t thread_offset = 0;
-constinit thread_local std::size_t magazine_offset = 0;
 
 namespace {
 
@@ -117,7 +116,6 @@ bool thread_registry::assign() noexcept {
   }
   set_used(number, true);
   thread_offset = number * thread_stride;
-  magazine_offset = number <= magazine_numbers ? number * magazine_stride : 0;
   return true;
 }
 
@@ -217,17 +215,11 @@ void thread_registry::watch_forks() noexcept {
 void thread_registry::leave(std::uint32_t number) noexcept {
   mark_thread_ending();
   thread_offset = 0;
-  magazine_offset = 0;
   const std::lock_guard lock(mutex_);
   while (thread_use* const use = uses_[number]) {
     thread_exit_listener* const listener = use->listener_;
     erase(*use);
     listener->on_thread_exit(number);
-  }
-  for (thread_exit_listener* listener = first_; listener != nullptr; listener = listener->next_) {
-    if (number <= magazine_numbers && listener->hears_every_exit()) {
-      listener->on_thread_exit(number);
-    }
   }
   set_used(number, false);
   // relaxed: written under the mutex

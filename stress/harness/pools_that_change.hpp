@@ -22,7 +22,7 @@ struct page : owned {
 class growing : public lido::object_pool<page> {
  public:
   explicit growing(std::size_t slots)
-      : object_pool({.when_full = lido::when_full::grow, .max_capacity = slots}) {}
+      : object_pool({.max_capacity = slots, .when_full = lido::when_full::grow}) {}
 };
 
 using blocking = lido::test::preset_pool<owned, lido::pool_traits<owned>, lido::test::waits>;

@@ -124,8 +124,8 @@ int drive(const settings& settings, lido::cache_kind caches) {
   using pool_type = lido::object_pool<page>;
   constexpr int steps = 2000;
   stress::run run(settings.run);
-  pool_type pool({.when_full = lido::when_full::grow,
-                  .max_capacity = std::size_t{settings.run.threads} * settings.hold,
+  pool_type pool({.max_capacity = std::size_t{settings.run.threads} * settings.hold,
+                  .when_full = lido::when_full::grow,
                   .caches = caches});
   const auto both_ways = [&] {
     const lido::pool_stats now = pool.stats();

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "lido/boost_list.hpp"
+#include "lido/freelist/boost_list.hpp"
 #include "lido/concurrent_slot_map.hpp"
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/lido.hpp"

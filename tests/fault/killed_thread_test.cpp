@@ -89,8 +89,8 @@ class KilledThreadInACreate : public ::testing::Test {
   std::atomic<int> left_{-1};  // none
   std::atomic<bool> stays_{false};
   kept_pool pool_{{.capacity = 1,
-                   .when_full = when_full::grow,
                    .max_capacity = 1'000'000,
+                   .when_full = when_full::grow,
                    .caches = cache_kind::none,
                    .creation = creation::eager},
                   staying_create{&left_, &stays_}};

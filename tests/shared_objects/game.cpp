@@ -51,7 +51,7 @@ bool objects_come_back() {
   lido::object_pool<particle> waited_for({.capacity = 16, .when_full = lido::when_full::wait});
   lido::object_pool<particle, lido::checked_traits<particle>> checked(64);
   lido::object_pool<particle, keeping_traits> growing(
-      {.capacity = 1, .when_full = lido::when_full::grow, .max_capacity = 1000});
+      {.capacity = 1, .max_capacity = 1000, .when_full = lido::when_full::grow});
   return all_come_back(plain) && all_come_back(waited_for) && all_come_back(checked) &&
          all_come_back(growing);
 }

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "lido/boost_list.hpp"
+#include "lido/freelist/boost_list.hpp"
 #include "lido/object_pool.hpp"
 
 namespace lido::test {

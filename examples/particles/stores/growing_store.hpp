@@ -18,8 +18,8 @@ class growing_store : public leased {
   growing_store(std::size_t capacity, std::size_t max_capacity)
       : leased({.capacity = capacity,
                 .name = "growing particles",
-                .when_full = lido::when_full::grow,
-                .max_capacity = max_capacity}) {}
+                .max_capacity = max_capacity,
+                .when_full = lido::when_full::grow}) {}
 
   bool emit(nursery& from) {
     members().add(pool().acquire(from));

@@ -39,7 +39,7 @@ class pool_exhausted : public std::runtime_error {
   std::size_t in_use_;
 };
 
-/// Thrown by a pool with `policy::grow` that may have more slots but gets no memory for them: by
+/// Thrown by a pool with `when_full::grow` that may have more slots but gets no memory for them: by
 /// `acquire`, by `reserve` and by the constructor. Nothing is lost, and the next attempt may
 /// succeed.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): as above

@@ -6,7 +6,6 @@
 /// past the table, and one that is already ending, has number 0 and uses the shared path.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,10 +20,6 @@ inline constexpr std::uint32_t max_thread_number = tuning::thread_numbers;
 /// Distance in bytes between the table entries of two neighbouring numbers: a cache and its first
 /// cells.
 inline constexpr std::size_t thread_stride = 1024;
-
-/// The same for the tables that are part of a pool.
-inline constexpr std::uint32_t magazine_numbers = std::min(max_thread_number, 128U);
-inline constexpr std::size_t magazine_stride = no_false_sharing;
 
 // How code finds the number. In an executable that contains the compiled library, its place is
 // known when it is linked. A shared object must look it up, and does so only once, when it is
@@ -47,10 +42,6 @@ inline constexpr std::size_t magazine_stride = no_false_sharing;
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 LIDO_TLS_MODEL
 [[gnu::visibility("default")]] extern constinit thread_local std::size_t thread_offset;
-
-/// The number times `magazine_stride`; 0 for numbers above `magazine_numbers`, too.
-LIDO_TLS_MODEL
-[[gnu::visibility("default")]] extern constinit thread_local std::size_t magazine_offset;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Gives the calling thread a number if one is free and the thread is not ending; sets
@@ -120,9 +111,6 @@ class thread_exit_listener : public listener_links {
 
   /// Calls `visit` for every use that may be noted.
   virtual void visit_uses(void (* /*visit*/)(thread_use&)) noexcept {}
-
-  /// Whether every exit of a thread with a number concerns it, without notes.
-  [[nodiscard]] virtual bool hears_every_exit() const noexcept { return false; }
 };
 
 }  // namespace lido::detail

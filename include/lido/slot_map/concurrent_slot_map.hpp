@@ -25,7 +25,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/debug/slot_shadow.hpp"
-#include "lido/memory/slot_array.hpp"
+#include "lido/slot_map/slot_array.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_map_hooks.hpp"

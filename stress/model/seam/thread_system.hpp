@@ -29,7 +29,6 @@ class thread_exit_hook {
   bool prepare(void (*function)(void*)) noexcept {
     function_ = function;
     model::execution::now().keep_for_each_thread(thread_offset);
-    model::execution::now().keep_for_each_thread(magazine_offset);
     return true;
   }
   [[nodiscard]] bool arm(void* argument) const noexcept {
