@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "checker/plain.hpp"
+#include "lido/base/address_space.hpp"
 #include "lido/debug/slot_record.hpp"
 #include "lido/object/pool_slots.hpp"
 #include "scenarios/scenario.hpp"
@@ -115,15 +116,20 @@ void walk_beside_acquire() {
       });
 }
 
+/// Of a pool whose objects are walked.
+lido::detail::slot_layout walked_layout() {
+  constexpr auto nothing = [](const std::byte* /*first*/, std::uint32_t /*count*/) noexcept {};
+  return {.size = lido::detail::page_size(),
+          .alignment = 1,
+          .keeps = false,
+          .has_states = true,
+          .checked = false,
+          .close_all = nothing,
+          .open_all = nothing};
+}
+
 void walk_beside_mark() {
-  constexpr lido::detail::slot_layout layout{.size = 1,
-                                             .alignment = 1,
-                                             .keeps = false,
-                                             .has_states = true,
-                                             .checked = false,
-                                             .close_all = nullptr,
-                                             .open_all = nullptr};
-  lido::detail::slot_memory marks(layout, 1, /*grows=*/false);
+  lido::detail::slot_memory marks(walked_layout(), 1, /*grows=*/false);
   plain<int> object;
   in_threads(
       [&] {
@@ -131,6 +137,22 @@ void walk_beside_mark() {
         marks.set_used(0);
       },
       [&] { require(!marks.is_used(0) || object.read() == 1, "an object is not made yet"); });
+}
+
+// The same as the slot comes.
+void walk_beside_growth() {
+  lido::detail::slot_memory marks(walked_layout(), 1, /*grows=*/true);
+  plain<int> object;
+  in_threads(
+      [&] {
+        require(marks.commit(0, 1) == 0, "no memory");
+        object.write(1);
+        marks.set_used(0);
+      },
+      [&] {
+        require(marks.backed() == 0 || !marks.is_used(0) || object.read() == 1,
+                "an object is not made yet");
+      });
 }
 
 constexpr std::array scenarios{
@@ -147,6 +169,8 @@ constexpr std::array scenarios{
              &walk_beside_acquire},
     scenario{"checked.walk_beside_mark", "a walk over a pool meets a new object",
              &walk_beside_mark},
+    scenario{"checked.walk_beside_growth", "a walk over a pool meets a slot that comes",
+             &walk_beside_growth},
 };
 
 }  // namespace
