@@ -8,8 +8,10 @@
 
 #include "lido/base/address_space.hpp"
 #include "lido/base/error.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/segment_plan.hpp"
 #include "lido/concurrency/waiter.hpp"
+#include "lido/freelist/index_list.hpp"
 
 namespace lido::detail {
 
@@ -41,8 +43,8 @@ void check_growing(const object_pool_options& options, const slot_layout& layout
                          "when_full::grow does not go with Traits::checked, which has a record of "
                          "every slot from the start");
   }
-  if (options.list != nullptr) {
-    throw_invalid_option(options.name, "list is another library's, but only Lido's own can grow");
+  if (options.list != nullptr && !options.list->can_grow()) {
+    throw_invalid_option(options.name, "list is one that cannot grow");
   }
 }
 
@@ -93,7 +95,7 @@ std::uint32_t most_slots(const object_pool_options& options, const slot_layout& 
   const std::uint32_t most = grows ? most_growing_slots(options, layout.size)
                                    : static_cast<std::uint32_t>(options.capacity);
   if (most > PTRDIFF_MAX / layout.size) {
-    throw std::bad_array_new_length();
+    throw_bad_array_length();
   }
   check_most(options.name, "capacity", options.capacity, most);
   return most;
@@ -170,7 +172,7 @@ void* pool_slots::acquire_blocking() {
   if (error != 0 && capacity() < max_capacity_) {
     throw_growth_failed(error);
   }
-  throw pool_exhausted(name_, capacity(), stats().in_use);
+  throw_pool_exhausted(name_, capacity(), stats().in_use);
 }
 
 void* pool_slots::wait_for_slot(const deadline& until, const std::stop_token* stop) {
@@ -223,7 +225,7 @@ std::size_t pool_slots::shrink_to(std::size_t slots) noexcept {
 }
 
 void pool_slots::throw_growth_failed(int error) const {
-  throw growth_failed(name_, capacity(), stats().in_use, error);
+  detail::throw_growth_failed(name_, capacity(), stats().in_use, error);
 }
 
 pool_stats pool_slots::stats() const noexcept {

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "lido/base/address_space.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/object/pool_slots.hpp"
 
@@ -51,7 +52,7 @@ void slot_memory::allocate_all(std::size_t alignment) {
     // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): the system's pages need no clearing
     states_ = static_cast<state*>(std::calloc(capacity_, sizeof(state)));
     if (states_ == nullptr) {
-      throw std::bad_alloc();
+      throw_bad_alloc();
     }
     all_states_.reset(states_);
   }
