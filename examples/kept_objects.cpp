@@ -18,16 +18,14 @@ class session {
   std::string peer_;
   bool broken_ = false;
 };
-
 // [snippet]
 struct session_hooks {  // each is optional
   std::size_t buffer_size = 4096;
 
   session create() { return session(buffer_size); }
   static void activate(session& object, const std::string& peer) { object.open(peer); }
-  static bool deactivate(session& object) {
-    return !object.is_broken();  // false: the next acquire makes another
-  }
+  // false: the next acquire makes another
+  static bool deactivate(session& object) { return !object.is_broken(); }
   static void destroy(session& /*object*/) noexcept { std::cout << "a session ends\n"; }
 };
 
@@ -38,8 +36,7 @@ using session_pool = lido::object_pool<session, session_traits>;
 // [/snippet]
 
 int main() try {
-  session_pool sessions({.capacity = 4, .name = "sessions", .creation = lido::creation::eager},
-                        session_hooks{.buffer_size = 1 << 16});
+  session_pool sessions({.capacity = 4, .creation = lido::creation::eager}, {.buffer_size = 65536});
   {
     auto one = sessions.acquire("alpha");  // arguments go to activate
     auto two = sessions.acquire("beta");
