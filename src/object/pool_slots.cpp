@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <new>
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "lido/base/address_space.hpp"
 #include "lido/base/error.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/segment_plan.hpp"
+#include "lido/concurrency/thread_number.hpp"
 #include "lido/concurrency/waiter.hpp"
 
 namespace lido::detail {
@@ -93,7 +95,7 @@ std::uint32_t most_slots(const object_pool_options& options, const slot_layout& 
   const std::uint32_t most = grows ? most_growing_slots(options, layout.size)
                                    : static_cast<std::uint32_t>(options.capacity);
   if (most > PTRDIFF_MAX / layout.size) {
-    throw std::bad_array_new_length();
+    throw_bad_array_length();
   }
   check_most(options.name, "capacity", options.capacity, most);
   return most;
@@ -102,7 +104,7 @@ std::uint32_t most_slots(const object_pool_options& options, const slot_layout& 
 allocator_options to_allocator(const object_pool_options& options, std::uint32_t capacity,
                                slot_memory& memory, std::size_t slot_size) {
   const std::size_t most = options.warm ? most_cached_when_warm : most_cached;
-  return {.slots = slot_geometry(memory.first(), slot_size),
+  return {.geometry = slot_geometry(memory.first(), slot_size),
           .capacity = capacity,
           .caches = options.caches,
           .max_cached = static_cast<std::uint32_t>(std::min(options.max_cached, most)),
@@ -116,10 +118,15 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
 pool_slots::pool_slots(const object_pool_options& options, const slot_layout& layout)
     : max_capacity_(most_slots(options, layout)),
       memory_(layout, max_capacity_, options.when_full == when_full::grow),
-      allocator_(to_allocator(options, max_capacity_, memory_, layout.size)),
       name_(options.name),
       when_full_(options.when_full),
-      slot_size_(layout.size) {}
+      slot_size_(layout.size) {
+  std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_, layout.size));
+}
+
+pool_slots::~pool_slots() {
+  std::destroy_at(&allocator_);
+}
 
 void pool_slots::begin(const object_pool_options& options, object_keeper* keeper) {
   keeper_ = keeper;
@@ -168,9 +175,9 @@ void* pool_slots::acquire_blocking() {
   }
   const int error = grows() ? allocator_.growth_error() : 0;
   if (error != 0 && capacity() < max_capacity_) {
-    throw_growth_failed(error);
+    fail_to_grow(error);
   }
-  throw pool_exhausted(name_, capacity(), stats().in_use);
+  throw_pool_exhausted(name_, capacity(), stats().in_use);
 }
 
 void* pool_slots::wait_for_slot(const deadline& until, const std::stop_token* stop) {
@@ -213,7 +220,7 @@ void pool_slots::reserve(std::size_t slots) {
 void pool_slots::add(std::uint32_t slots) {
   fill_new_segments fill(*this);
   if (const int error = allocator_.reserve(slots, eager_ ? &fill : nullptr); error != 0) {
-    throw_growth_failed(error);
+    fail_to_grow(error);
   }
 }
 
@@ -222,8 +229,8 @@ std::size_t pool_slots::shrink_to(std::size_t slots) noexcept {
   return grows() ? allocator_.shrink_to(static_cast<std::uint32_t>(least)) : max_capacity_;
 }
 
-void pool_slots::throw_growth_failed(int error) const {
-  throw growth_failed(name_, capacity(), stats().in_use, error);
+void pool_slots::fail_to_grow(int error) const {
+  throw_growth_failed(name_, capacity(), stats().in_use, error);
 }
 
 pool_stats pool_slots::stats() const noexcept {
@@ -235,3 +242,7 @@ pool_stats pool_slots::stats() const noexcept {
 }
 
 }  // namespace lido::detail
+
+void lido::prepare_thread() noexcept {
+  (void)detail::wait_for_thread_number();
+}

@@ -102,7 +102,7 @@ class alignas(cache_line) slot_cache {
     top_.store(top + cell_bytes, std::memory_order_release);
     light_fence();
     // relaxed: as in pop
-    return top + cell_bytes <= high_.load(std::memory_order_relaxed);
+    return top < high_.load(std::memory_order_relaxed);
   }
 
   // ---- the owner's operations where the kind is locked ----------------------------------------
@@ -205,7 +205,7 @@ class alignas(cache_line) slot_cache {
   cell guard_;                 ///< where a push goes that finds the cache closed
   atomic<std::int64_t> top_;   ///< place after the last item
   atomic<std::int64_t> low_;   ///< a pop below this has failed
-  atomic<std::int64_t> high_;  ///< a push above this has failed
+  atomic<std::int64_t> high_;  ///< a push of a cell from here on has failed
   atomic<std::uint64_t> control_;
   atomic<std::int64_t> base_;    ///< the cells; room for one item more than any limit
   atomic<std::uint32_t> room_;   ///< number of cells
