@@ -1,5 +1,5 @@
-/// What pools cost beside their slots: memory and time of a pool that no thread uses, and of one
-/// that a thread has used, and how long a thread that used one pool takes to end.
+/// What pools cost beside their slots: memory and time of pools that no thread uses, and of pools
+/// that a thread has used. Also the time that the end of a thread takes after its use of one.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 

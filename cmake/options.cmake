@@ -1,8 +1,7 @@
 # Every build option of Lido. A project that embeds Lido gets the library and nothing else.
 option(LIDO_BUILD_TESTS "Build the unit tests, stress drivers and house checks" ${PROJECT_IS_TOP_LEVEL})
 option(LIDO_BUILD_STRESS "With the tests, build the stress drivers and fuzz targets" ON)
-set(LIDO_UNIT_LAYERS all CACHE STRING "Of the unit tests, the layers to build: all, none, or a list such as 'freelist;magazine'")
-option(LIDO_TEST_ALL_TYPES "Typed unit tests run with every combination of policies, not with each policy once" OFF)
+set(LIDO_UNIT_LAYERS all CACHE STRING "Of the unit tests, the layers to build: all, none, or a list such as 'freelist;allocator'")
 set(LIDO_GTEST_SOURCE "" CACHE PATH "Build GoogleTest from these sources instead of looking for it, e.g. for another processor")
 # Most of the time to compile a unit test goes into headers, which several tests in one translation unit parse once.
 # Without it, an edit of one test compiles fewer of them.

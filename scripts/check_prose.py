@@ -21,12 +21,7 @@ from check_common import TOKENS, files_below, is_cpp, line_of, run
 MOST_WORDS = 30
 
 # Comments and test names of folders that are about to be replaced. Documents are read wherever they are.
-REPLACED_SOON = (
-    "include/lido/magazine", "src/magazine", "tests/magazine",
-    "include/lido/object", "tests/object",
-    "include/lido/debug", "src/debug", "tests/debug",
-    "stress/model/scenarios",
-)
+REPLACED_SOON = ("include/lido/object", "tests/object", "stress/model/scenarios")
 
 PERSON = (r"(?:people|persons?|users?|programmers?|readers?|newcomers?|developers?|engineers?|authors?|maintainers?|"
           r"reviewers?|contributors?|strangers?)")

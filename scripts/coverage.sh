@@ -33,7 +33,7 @@ run_tests() {
 }
 run_tests >build/coverage/test.log 2>&1 || { tail -n 40 build/coverage/test.log; exit 1; }
 
-layers=(freelist magazine concurrency object)
+layers=(freelist allocator concurrency object)
 python3 -B scripts/coverage_branches.py "${list[@]}" --build build/coverage --output build/coverage "${layers[@]}"
 failed=0
 for layer in "${layers[@]}"; do

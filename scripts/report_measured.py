@@ -4,7 +4,7 @@ import json
 
 from report_runs import ROOT, git, table
 
-LAYERS = ["freelist", "magazine", "concurrency", "object"]
+LAYERS = ["freelist", "allocator", "concurrency", "object"]
 
 
 def layer_branches(layer):

@@ -35,9 +35,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-all_types=OFF
 if [ $scope = all ]; then
-  all_types=ON
   [ "$stress_seconds" != 0.5 ] || stress_seconds=1
   [ $executions -gt 30000 ] || executions=300000
 fi
@@ -101,7 +99,7 @@ run_preset() { # preset, its tests as arguments of select_tests.py; definitions 
   done
   begin_step "$preset: build"
   cmake --preset "$preset" -Wno-dev --no-warn-unused-cli -DLIDO_STRESS_SECONDS="$stress_seconds" \
-    -DLIDO_FUZZ_SECONDS="$fuzz_seconds" -DLIDO_MODEL_EXECUTIONS="$executions" -DLIDO_TEST_ALL_TYPES=$all_types \
+    -DLIDO_FUZZ_SECONDS="$fuzz_seconds" -DLIDO_MODEL_EXECUTIONS="$executions" \
     "${definitions[@]}" >/dev/null
   chosen=$(scripts/select_tests.py "build/$preset" "${selection[@]}")
   # shellcheck disable=SC2046  # a word for each target
@@ -129,7 +127,7 @@ if [ $scope = share ]; then
     'mutant[.](use_unmarked|swallow_resource)$' 'mutant[.]none[.]'
     '(fuzz|mutant)[.].*(pool_windows|cache_operations)')
   run_preset gcc --label 'unit|death|docs|house|package' "${share[@]}" -DLIDO_BUILD_BENCH=OFF
-  run_preset tsan 'unit[.](base|concurrency|rmw_counter|freelist|magazine)$' 'stress[.](?!fuzzed)'
+  run_preset tsan 'unit[.](base|concurrency|rmw_counter|freelist|allocator)$' 'stress[.](?!fuzzed)'
   run_preset asan --label 'unit|death'
   exit
 fi
@@ -145,7 +143,7 @@ else
 fi
 # The library for arm64: its instructions, and its unit tests under an emulator; the layers that processors differ in,
 # or all. What of them is not run there is said as the commands themselves have it.
-layers='base;concurrency;rmw_counter;freelist;magazine;memory'
+layers='base;concurrency;rmw_counter;freelist;allocator'
 [ $soak = no ] || layers=all
 if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64-static >/dev/null; then
   run_preset arm64 . "-DLIDO_UNIT_LAYERS=$layers"

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <optional>
 #include <span>
 
 #include "allocator_state.hpp"
@@ -37,10 +38,18 @@ class segment_table::patience {
     return waits_ < tuning::most_waits;
   }
 
+  /// Called by the holder of `resize_` that finds no segment spare. Until `progress` moves there is
+  /// none, and to take hold again would only keep off the thread that has one apart.
+  void note_none_spare(const work_progress& progress) noexcept { none_at_ = progress.count(); }
+  [[nodiscard]] bool knows_none_spare(const work_progress& progress) const noexcept {
+    return none_at_ == progress.count();
+  }
+
  private:
   exponential_backoff backoff_;
   std::uint32_t seen_ = 0;
   int waits_ = 0;
+  std::optional<std::uint32_t> none_at_;
 };
 
 bool segment_table::try_hold(word seen) noexcept {
@@ -91,7 +100,9 @@ void* segment_table::acquire_more() noexcept {
     if (slot != nullptr) {
       return slot;
     }
-    const outcome now = is_held(seen) ? outcome::others_change : try_grow(seen, slot);
+    const bool rest_is_apart = patient && others.knows_none_spare(progress_);
+    const outcome now =
+        is_held(seen) || rest_is_apart ? outcome::others_change : try_grow(seen, slot, others);
     if (now == outcome::over || (now == outcome::others_change && !patient)) {
       if (slot == nullptr) {
         slots_.count_exhausted();
@@ -109,7 +120,7 @@ bool segment_table::is_whole() const noexcept {
 }
 
 /// After a look that found nothing since `seen` was read. over: there is no sense in another look.
-auto segment_table::try_grow(word seen, void*& slot) noexcept -> outcome {
+auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept -> outcome {
   if (is_whole()) {
     return unchanged_since(seen) ? outcome::over : outcome::look_again;
   }
@@ -117,7 +128,11 @@ auto segment_table::try_grow(word seen, void*& slot) noexcept -> outcome {
     return outcome::look_again;
   }
   const bool any_spare = lowest_spare() < plan_.segments();
-  slot = any_spare ? grow() : nullptr;
+  if (any_spare) {
+    slot = grow();
+  } else {
+    others.note_none_spare(progress_);
+  }
   let_go();
   return any_spare ? outcome::over : outcome::others_change;
 }
@@ -216,8 +231,11 @@ int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
     if (const std::uint32_t segment = lowest_spare(); segment < plan_.segments()) {
       error = add_segment(segment, nullptr, fill);
     } else {
+      others.note_none_spare(progress_);
       let_go();  // the thread that has a segment apart must take hold of the word
-      error = others.wait(progress_) ? 0 : EBUSY;
+      while (error == 0 && others.knows_none_spare(progress_)) {
+        error = others.wait(progress_) ? 0 : EBUSY;
+      }
       hold();
     }
   }

@@ -85,7 +85,7 @@ class segment_table {
   void let_go() noexcept;
   [[nodiscard]] bool unchanged_since(word seen) const noexcept;
   enum class outcome : std::uint8_t { over, look_again, others_change };
-  [[nodiscard]] outcome try_grow(word seen, void*& slot) noexcept;
+  [[nodiscard]] outcome try_grow(word seen, void*& slot, patience& others) noexcept;
 
   // All of these by the holder of `resize_`.
   [[nodiscard]] void* grow() noexcept;

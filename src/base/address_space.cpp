@@ -52,13 +52,4 @@ int address_space::decommit(std::size_t offset, std::size_t size) const noexcept
   return platform::discard(data_ + offset, round_up(size, page_size()));
 }
 
-void address_space::discard(std::size_t offset, std::size_t size) const noexcept {
-  const std::size_t page = page_size();
-  const std::size_t first = round_up(offset, page);
-  const std::size_t last = (offset + size) / page * page;
-  if (first < last) {
-    (void)platform::discard(data_ + first, last - first);
-  }
-}
-
 }  // namespace lido::detail

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <type_traits>
 
 #include "../platform/platform.hpp"
 #include "thread_system.hpp"
@@ -95,7 +94,6 @@ class thread_registry {  // trivial, and a global that outlives all others must 
 extern constinit thread_registry thread_numbers;
 constinit thread_registry thread_numbers;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
-static_assert(std::is_trivially_destructible_v<thread_registry>);
 
 #pragma GCC visibility pop
 

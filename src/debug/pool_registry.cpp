@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <bit>
 #include <mutex>
-#include <type_traits>
 
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/slot_checks.hpp"
@@ -70,7 +69,6 @@ class pool_registry {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
 constinit pool_registry checked_pools;
-static_assert(std::is_trivially_destructible_v<pool_registry>);
 
 }  // namespace
 

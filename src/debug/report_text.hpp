@@ -36,7 +36,7 @@ class report_text {
  private:
   struct module_offset {
     const void* address;
-    const void* base;
+    const void* module;
     std::uintptr_t offset;
   };
 

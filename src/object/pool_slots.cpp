@@ -12,6 +12,7 @@
 #include "lido/base/segment_plan.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/concurrency/waiter.hpp"
+#include "lido/freelist/index_list.hpp"
 
 namespace lido::detail {
 
@@ -43,8 +44,8 @@ void check_growing(const object_pool_options& options, const slot_layout& layout
                          "when_full::grow does not go with Traits::checked, which has a record of "
                          "every slot from the start");
   }
-  if (options.list != nullptr) {
-    throw_invalid_option(options.name, "list is another library's, but only Lido's own can grow");
+  if (options.list != nullptr && !options.list->can_grow()) {
+    throw_invalid_option(options.name, "list is one that cannot grow");
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace lido::detail::platform {
 
@@ -80,11 +81,33 @@ void allow_cancel(int before) noexcept;
 // ---- processes
 // ------------------------------------------------------------------------------------
 
-/// Calls `before` and `parent` around each fork, and `child` in the child. Returns false if the
-/// system refuses. generic: no process forks.
+/// Calls `before` and `parent` around each fork, and `child` in the child; each may be null.
+/// Returns false if the system refuses. generic: no process forks.
 [[nodiscard]] bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept;
 
 /// Not 0. generic: the same in all processes.
 [[nodiscard]] std::uint32_t process_id() noexcept;
+
+// ---- reports
+// --------------------------------------------------------------------------------------
+
+/// The number that debuggers know the calling thread by. Not 0. generic: one of its own.
+[[nodiscard]] std::uint32_t thread_id() noexcept;
+
+/// Writes the name of a thread of this process, and returns its length; 0 if it has none. A
+/// cancellation point. generic: 0.
+[[nodiscard]] std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept;
+
+/// What an address in the program's code is to tools that read the file with that code.
+struct code_position {
+  const void* module = nullptr;  ///< tells files apart; null: not known
+  std::uintptr_t offset = 0;     ///< the address as the file has it
+};
+
+/// generic: not known.
+[[nodiscard]] code_position find_code(const void* address) noexcept;
+
+/// Writes the path of the file with that code, and returns its length; 0 if it is not known.
+[[nodiscard]] std::size_t module_path(const void* address, std::span<char> path) noexcept;
 
 }  // namespace lido::detail::platform

@@ -12,14 +12,13 @@
 #include "fuzz/check.hpp"
 #include "fuzz/target.hpp"
 #include "fuzz/windows.hpp"
-#include "support/driven_cache.hpp"
+#include "support/driven_slot_cache.hpp"
 
 namespace {
 
-using lido::detail::cache_control;
-using lido::detail::cache_kind;
-using lido::detail::cache_state;
-using lido::test::driven_cache;
+using lido::cache_kind;
+using lido::detail::slot_cache;
+using lido::test::driven_slot_cache;
 
 constexpr std::size_t item_count = 12;  // more than fit
 
@@ -94,10 +93,10 @@ class cache_session {
   /// One step of one of two thieves: announce, take over, claim or give up.
   void rob() {
     const std::size_t choice = input_.below(6);
-    std::optional<cache_control>& announced = announced_[choice % 2];
+    std::optional<slot_cache::control>& announced = announced_[choice % 2];
     if (!announced.has_value()) {
-      const cache_control seen = cache_.cache().control();  // once: another thief may come between
-      if (seen.state() == cache_state::open || seen.state() == cache_state::revoking) {
+      const slot_cache::control seen = cache_.cache().state();  // once: another thief may come between
+      if (seen.now() == slot_cache::phase::open || seen.now() == slot_cache::phase::revoking) {
         announced = cache_.cache().revoke(seen);
       }
     } else if (choice / 2 == 0) {
@@ -108,7 +107,7 @@ class cache_session {
     }
   }
 
-  void claim(cache_control announced) {
+  void claim(slot_cache::control announced) {
     // A claim has a window of its own; what the owner does in it is no business of a thief.
     if (const auto loot = cache_.harvest(announced)) {
       for (const void* const item : *loot) {
@@ -135,9 +134,9 @@ class cache_session {
   }
 
   fuzz::byte_reader& input_;
-  driven_cache cache_;
+  driven_slot_cache cache_;
   std::array<bool, item_count> inside_{};
-  std::array<std::optional<cache_control>, 2> announced_;
+  std::array<std::optional<slot_cache::control>, 2> announced_;
   std::size_t last_ = 0;  ///< the item that was given out last
 };
 

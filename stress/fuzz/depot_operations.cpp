@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "src/allocator/depot.hpp"
 #include "fuzz/byte_reader.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/target.hpp"
 #include "fuzz/windows.hpp"
+#include "src/allocator/depot.hpp"
 
 namespace {
 

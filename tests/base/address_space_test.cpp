@@ -78,21 +78,6 @@ TEST(AddressSpace, WhatGoesBackBetweenWhatStaysCostsNoMappings) {
   EXPECT_LT(mappings(), before + 100);
 }
 
-TEST(AddressSpace, DiscardedPagesGoBackToTheSystemAndCanBeUsedAtOnce) {
-  const address_space space(100 * page_size(), 8);
-  ASSERT_EQ(space.commit(0, space.size()), 0);
-  for (std::size_t at = 0; at < space.size(); at += page_size()) {
-    space.data()[at] = std::byte{1};
-  }
-  space.discard(20 * page_size() - 1, 30 * page_size() + 2);
-  EXPECT_EQ(resident_pages(space), 70U) << "only whole pages";
-  EXPECT_EQ(space.data()[19 * page_size()], std::byte{1});
-  EXPECT_EQ(space.data()[20 * page_size()], std::byte{0});
-  EXPECT_EQ(space.data()[50 * page_size()], std::byte{1});
-  space.discard(60 * page_size() + 1, page_size());
-  EXPECT_EQ(space.data()[60 * page_size()], std::byte{1}) << "no page lies within";
-}
-
 // As with mlockall, which programs for real time call.
 TEST(AddressSpace, LockedPagesGoBack) {
   const address_space space(4 * page_size(), 8);

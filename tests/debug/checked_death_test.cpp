@@ -19,7 +19,11 @@ namespace {
 struct wide {
   std::array<long, 8> words;
 };
-using checked_pool = object_pool<wide, policy::checked>;
+using checked_pool = object_pool<wide, checked_traits<wide>>;
+
+struct kept_checked : checked_traits<wide> {
+  using hooks = keep;
+};
 
 TEST(CheckedDeathTest, DoubleRelease) {
   checked_pool pool({.capacity = 4, .name = "jobs"});
@@ -97,11 +101,10 @@ TEST(CheckedDeathTest, Leak) {
       "pool 'jobs' ends with 1 of 4 objects in use");
 }
 
-/// Lets a pool end with an object that was kept in the cache of another thread, where nobody may
+/// Lets a pool end with an object that was kept in the cache of another thread, where it must not
 /// look. Returns whether it was there.
 bool leave_a_kept_object_behind() {
-  using kept_pool = object_pool<wide, policy::checked, policy::keep_constructed<>>;
-  auto pool = std::make_unique<kept_pool>(100);
+  auto pool = std::make_unique<object_pool<wide, kept_checked>>(100);
   const test::parked_crew crew(1, [&](unsigned /*index*/) { pool->acquire()->words[0] = 7; });
   test::forbid_membarrier({MEMBARRIER_CMD_PRIVATE_EXPEDITED});
   const bool was_there = pool->stats().created == 1;

@@ -23,7 +23,7 @@ bool is_refused() noexcept {
 }  // namespace
 }  // namespace lido
 
-// Names of the C library, but for the parameters.
+// Names of the C library, except for the parameters.
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 extern "C" {
@@ -47,7 +47,7 @@ void* realloc(void* place, std::size_t size) noexcept {
 namespace lido {
 namespace {
 
-using checked_pool = object_pool<int, policy::checked>;
+using checked_pool = object_pool<int, checked_traits<int>>;
 
 /// Releases what another thread acquired, in a new thread without memory; returns how many
 /// allocations were refused meanwhile.

@@ -34,153 +34,151 @@ struct wide {
 };
 
 /// Each wrong use once, for every kind of pool, with a handler that returns.
-template <class Kind>
-class CheckedMisuse : public ::testing::Test {
+class CheckedMisuse : public ::testing::TestWithParam<test::pool_kind> {
  protected:
-  using pool_type = typename Kind::template pool<wide, policy::checked>;
+  using pool_type = test::kind_pool<wide, checked_traits<wide>>;
 
   test::misuse_log log_;
 };
-TYPED_TEST_SUITE(CheckedMisuse, test::unchecked_pool_kinds, test::pool_kind_names);
+INSTANTIATE_TEST_SUITE_P(Kinds, CheckedMisuse, test::pool_kinds, test::pool_kind_name);
 
-TYPED_TEST(CheckedMisuse, DoubleReleaseIsReportedAndWithoutEffect) {
-  typename TestFixture::pool_type pool({.capacity = 32, .name = "jobs"});
+TEST_P(CheckedMisuse, DoubleReleaseIsReportedAndWithoutEffect) {
+  pool_type pool({.capacity = 32, .name = "jobs"});
   wide* const object = pool.try_acquire_ptr();
   pool.release(object);
   pool.release(object);
-  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::double_release));
-  EXPECT_EQ(this->log_.entries()[0].pool_name, "jobs");
-  EXPECT_EQ(this->log_.entries()[0].object, object);
+  ASSERT_THAT(log_.kinds(), ElementsAre(misuse_kind::double_release));
+  EXPECT_EQ(log_.entries()[0].pool_name, "jobs");
+  EXPECT_EQ(log_.entries()[0].object, object);
   EXPECT_EQ(test::count_acquirable(pool), 32U);
 }
 
-TYPED_TEST(CheckedMisuse, PointerIntoASlotIsReportedAndWithoutEffect) {
-  typename TestFixture::pool_type pool(32);
+TEST_P(CheckedMisuse, PointerIntoASlotIsReportedAndWithoutEffect) {
+  pool_type pool(32);
   wide* const object = pool.try_acquire_ptr();
   void* const inside = reinterpret_cast<std::byte*>(object) + 8;
   pool.release(static_cast<wide*>(inside));
-  EXPECT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::inside_slot));
+  EXPECT_THAT(log_.kinds(), ElementsAre(misuse_kind::inside_slot));
   EXPECT_EQ(pool.stats().in_use, 1U);
   pool.release(object);
   EXPECT_EQ(test::count_acquirable(pool), 32U);
 }
 
-TYPED_TEST(CheckedMisuse, ForeignPointerIsReportedAndWithoutEffect) {
-  typename TestFixture::pool_type pool(32);
+TEST_P(CheckedMisuse, ForeignPointerIsReportedAndWithoutEffect) {
+  pool_type pool(32);
   wide stranger{};
   pool.release(&stranger);
-  EXPECT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::foreign_pointer));
+  EXPECT_THAT(log_.kinds(), ElementsAre(misuse_kind::foreign_pointer));
   EXPECT_EQ(test::count_acquirable(pool), 32U);
 }
 
-TYPED_TEST(CheckedMisuse, TheHandlerIsToldTheWholeNameOfAPoolThatIsAlive) {
+TEST_P(CheckedMisuse, TheHandlerIsToldTheWholeNameOfAPoolThatIsAlive) {
   const std::string name(200, 'p');
-  typename TestFixture::pool_type pool({.capacity = 32, .name = name});
+  pool_type pool({.capacity = 32, .name = name});
   wide stranger{};
   pool.release(&stranger);
-  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::foreign_pointer));
-  EXPECT_EQ(this->log_.entries()[0].pool_name, name);
-  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("pool '" + name + "'"));
+  ASSERT_THAT(log_.kinds(), ElementsAre(misuse_kind::foreign_pointer));
+  EXPECT_EQ(log_.entries()[0].pool_name, name);
+  EXPECT_THAT(log_.entries()[0].report, HasSubstr("pool '" + name + "'"));
 }
 
-TYPED_TEST(CheckedMisuse, WrongPoolIsReportedWithTheNameOfTheRightOne) {
-  typename TestFixture::pool_type pool({.capacity = 32, .name = "jobs"});
-  typename TestFixture::pool_type other({.capacity = 32, .name = "particles"});
+TEST_P(CheckedMisuse, WrongPoolIsReportedWithTheNameOfTheRightOne) {
+  pool_type pool({.capacity = 32, .name = "jobs"});
+  pool_type other({.capacity = 32, .name = "particles"});
   wide* const object = other.try_acquire_ptr();
   pool.release(object);
-  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::wrong_pool));
-  EXPECT_EQ(this->log_.entries()[0].pool_name, "jobs");
-  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("pool 'particles'"));
+  ASSERT_THAT(log_.kinds(), ElementsAre(misuse_kind::wrong_pool));
+  EXPECT_EQ(log_.entries()[0].pool_name, "jobs");
+  EXPECT_THAT(log_.entries()[0].report, HasSubstr("pool 'particles'"));
   EXPECT_EQ(other.stats().in_use, 1U);
   other.release(object);
   EXPECT_EQ(test::count_acquirable(pool), 32U);
   EXPECT_EQ(test::count_acquirable(other), 32U);
 }
 
-TYPED_TEST(CheckedMisuse, ReleaseToADeadPoolIsReportedWithItsName) {
-  using short_lived = typename TestFixture::pool_type;
-  alignas(short_lived) std::array<std::byte, sizeof(short_lived)> place;
-  auto* const pool = ::new (place.data()) short_lived({.capacity = 4, .name = "gone"});
+TEST_P(CheckedMisuse, ReleaseToADeadPoolIsReportedWithItsName) {
+  alignas(pool_type) std::array<std::byte, sizeof(pool_type)> place;
+  auto* const pool = ::new (place.data()) pool_type({.capacity = 4, .name = "gone"});
   wide* const object = pool->try_acquire_ptr();
   pool->release(object);
   std::destroy_at(pool);
   pool->release(object);  // NOLINT: that is the misuse
-  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::dead_pool));
-  EXPECT_EQ(this->log_.entries()[0].pool_name, "gone");
+  ASSERT_THAT(log_.kinds(), ElementsAre(misuse_kind::dead_pool));
+  EXPECT_EQ(log_.entries()[0].pool_name, "gone");
 }
 
-TYPED_TEST(CheckedMisuse, ObjectOfADeadPoolIsReportedWithItsName) {
-  typename TestFixture::pool_type pool({.capacity = 1, .name = "jobs"});
+TEST_P(CheckedMisuse, ObjectOfADeadPoolIsReportedWithItsName) {
+  pool_type pool({.capacity = 1, .name = "jobs"});
   wide* object = nullptr;
   {
-    typename TestFixture::pool_type dead({.capacity = 5000, .name = "gone"});
+    pool_type dead({.capacity = 5000, .name = "gone"});
     object = dead.try_acquire_ptr();
     dead.release(object);
   }
   pool.release(object);
-  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::dead_pool));
-  EXPECT_EQ(this->log_.entries()[0].pool_name, "jobs");
-  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("pool 'gone'"));
+  ASSERT_THAT(log_.kinds(), ElementsAre(misuse_kind::dead_pool));
+  EXPECT_EQ(log_.entries()[0].pool_name, "jobs");
+  EXPECT_THAT(log_.entries()[0].report, HasSubstr("pool 'gone'"));
 }
 
 #if !LIDO_TEST_ASAN  // which ends the program at the write itself; see the death tests
 
-TYPED_TEST(CheckedMisuse, WriteAfterReleaseIsFoundByTheNextAcquire) {
-  typename TestFixture::pool_type pool(1);
+TEST_P(CheckedMisuse, WriteAfterReleaseIsFoundByTheNextAcquire) {
+  pool_type pool(1);
   wide* const object = pool.try_acquire_ptr();
   pool.release(object);
   object->words[3] = 7;
   wide* const again = pool.try_acquire_ptr();
   ASSERT_EQ(again, object);
-  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::write_after_release));
-  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("from byte 24: 0x7 0x0"));
+  ASSERT_THAT(log_.kinds(), ElementsAre(misuse_kind::write_after_release));
+  EXPECT_THAT(log_.entries()[0].report, HasSubstr("from byte 24: 0x7 0x0"));
   EXPECT_EQ(again->words[3], 0);
   pool.release(again);
 }
 
-TYPED_TEST(CheckedMisuse, WriteAfterReleaseIsFoundAtTheEnd) {
+TEST_P(CheckedMisuse, WriteAfterReleaseIsFoundAtTheEnd) {
   {
-    typename TestFixture::pool_type pool({.capacity = 4, .name = "jobs"});
+    pool_type pool({.capacity = 4, .name = "jobs"});
     wide* const object = pool.try_acquire_ptr();
     pool.release(object);
     object->words[7] = 7;
-    EXPECT_THAT(this->log_.kinds(), IsEmpty());
+    EXPECT_THAT(log_.kinds(), IsEmpty());
   }
-  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::write_after_release));
-  EXPECT_EQ(this->log_.entries()[0].pool_name, "jobs");
+  ASSERT_THAT(log_.kinds(), ElementsAre(misuse_kind::write_after_release));
+  EXPECT_EQ(log_.entries()[0].pool_name, "jobs");
 }
 
-TYPED_TEST(CheckedMisuse, WriteToASlotThatWasNeverAcquiredIsFound) {
-  typename TestFixture::pool_type pool(2);
+TEST_P(CheckedMisuse, WriteToASlotThatWasNeverAcquiredIsFound) {
+  pool_type pool(2);
   wide* const object = pool.try_acquire_ptr();
   wide* const neighbour = pool.owns(object + 1) ? object + 1 : object - 1;
   neighbour->words[0] = 1;
   wide* const second = pool.try_acquire_ptr();
   EXPECT_EQ(second, neighbour);
-  EXPECT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::write_after_release));
+  EXPECT_THAT(log_.kinds(), ElementsAre(misuse_kind::write_after_release));
   pool.release(object);
   pool.release(second);
 }
 
 #endif
 
-TYPED_TEST(CheckedMisuse, LeaksAreReportedWithTheThreadThatAcquired) {
+TEST_P(CheckedMisuse, LeaksAreReportedWithTheThreadThatAcquired) {
   {
-    typename TestFixture::pool_type pool({.capacity = 32, .name = "jobs"});
+    pool_type pool({.capacity = 32, .name = "jobs"});
     for (int i = 0; i < 10; ++i) {
       (void)pool.try_acquire_ptr();
     }
   }
-  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::leak));
-  EXPECT_EQ(this->log_.entries()[0].pool_name, "jobs");
-  EXPECT_EQ(this->log_.entries()[0].count, 10U);
-  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("ends with 10 of 32 objects in use"));
-  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("acquired by thread "));
-  EXPECT_THAT(this->log_.entries()[0].report, HasSubstr("and 2 more"));
+  ASSERT_THAT(log_.kinds(), ElementsAre(misuse_kind::leak));
+  EXPECT_EQ(log_.entries()[0].pool_name, "jobs");
+  EXPECT_EQ(log_.entries()[0].count, 10U);
+  EXPECT_THAT(log_.entries()[0].report, HasSubstr("ends with 10 of 32 objects in use"));
+  EXPECT_THAT(log_.entries()[0].report, HasSubstr("acquired by thread "));
+  EXPECT_THAT(log_.entries()[0].report, HasSubstr("and 2 more"));
 }
 
-TYPED_TEST(CheckedMisuse, BulkReleaseRefusesWhatIsWrongAndTakesTheRest) {
-  typename TestFixture::pool_type pool(300);
+TEST_P(CheckedMisuse, BulkReleaseRefusesWhatIsWrongAndTakesTheRest) {
+  pool_type pool(300);
   std::array<wide*, 300> all{};
   ASSERT_EQ(pool.try_acquire_n(all), 300U);
   wide stranger{};
@@ -189,35 +187,34 @@ TYPED_TEST(CheckedMisuse, BulkReleaseRefusesWhatIsWrongAndTakesTheRest) {
   given[300] = all[5];
   given[301] = &stranger;
   pool.release_n(given);
-  EXPECT_THAT(this->log_.kinds(),
-              ElementsAre(misuse_kind::double_release, misuse_kind::foreign_pointer));
+  EXPECT_THAT(log_.kinds(), ElementsAre(misuse_kind::double_release, misuse_kind::foreign_pointer));
   EXPECT_EQ(pool.stats().in_use, 0U);
   EXPECT_EQ(test::count_acquirable(pool), 300U);
 }
 
-TYPED_TEST(CheckedMisuse, BulkReleaseBesideReleasesByOtherThreadsTakesEachOnce) {
-  typename TestFixture::pool_type pool(32);
+TEST_P(CheckedMisuse, BulkReleaseBesideReleasesByOtherThreadsTakesEachOnce) {
+  pool_type pool(32);
   wide* const passed_on = pool.try_acquire_ptr();
   std::thread([&] { pool.release(passed_on); }).join();  // from now on releases are shared
   wide* const first = pool.try_acquire_ptr();
   wide* const second = pool.try_acquire_ptr();
   const std::array given{first, second, first};
   pool.release_n(given);
-  ASSERT_THAT(this->log_.kinds(), ElementsAre(misuse_kind::double_release));
-  EXPECT_EQ(this->log_.entries()[0].object, first);
+  ASSERT_THAT(log_.kinds(), ElementsAre(misuse_kind::double_release));
+  EXPECT_EQ(log_.entries()[0].object, first);
   EXPECT_EQ(pool.stats().in_use, 0U);
   EXPECT_EQ(test::count_acquirable(pool), 32U);
 }
 
-TYPED_TEST(CheckedMisuse, OfTwoThreadsThatReleaseTheSameOneIsReported) {
+TEST_P(CheckedMisuse, OfTwoThreadsThatReleaseTheSameOneIsReported) {
   constexpr int rounds = 300;
-  typename TestFixture::pool_type pool(8);
+  pool_type pool(8);
   for (int round = 0; round < rounds; ++round) {
     wide* const object = pool.try_acquire_ptr();
     test::run_crew(2, [&](unsigned /*self*/) { pool.release(object); });
   }
-  EXPECT_EQ(this->log_.entries().size(), std::size_t{rounds});
-  for (const auto& entry : this->log_.entries()) {
+  EXPECT_EQ(log_.entries().size(), std::size_t{rounds});
+  for (const auto& entry : log_.entries()) {
     ASSERT_EQ(entry.kind, misuse_kind::double_release);
   }
   EXPECT_EQ(test::count_acquirable(pool), 8U);
@@ -225,10 +222,10 @@ TYPED_TEST(CheckedMisuse, OfTwoThreadsThatReleaseTheSameOneIsReported) {
 
 /// The holder by its plain store, the other for the first time in the life of the pool: the one
 /// race that the heavy fence is for. A new pool for each round, since it is run once in a pool.
-TYPED_TEST(CheckedMisuse, OfTheHolderAndTheFirstOtherOneIsReported) {
+TEST_P(CheckedMisuse, OfTheHolderAndTheFirstOtherOneIsReported) {
   constexpr int rounds = 3000;
   std::atomic<wide*> handed{nullptr};
-  std::atomic<typename TestFixture::pool_type*> current{nullptr};
+  std::atomic<pool_type*> current{nullptr};
   std::barrier both(2);
   std::jthread other([&] {
     for (int round = 0; round < rounds; ++round) {
@@ -238,7 +235,7 @@ TYPED_TEST(CheckedMisuse, OfTheHolderAndTheFirstOtherOneIsReported) {
     }
   });
   for (int round = 0; round < rounds; ++round) {
-    typename TestFixture::pool_type pool(2);
+    pool_type pool(2);
     wide* const object = pool.try_acquire_ptr();
     handed.store(object);
     current.store(&pool);
@@ -251,7 +248,7 @@ TYPED_TEST(CheckedMisuse, OfTheHolderAndTheFirstOtherOneIsReported) {
     ASSERT_EQ(pool.stats().in_use, 0U);
     ASSERT_EQ(test::count_acquirable(pool), 2U) << "round " << round;
   }
-  EXPECT_EQ(this->log_.entries().size(), std::size_t{rounds});
+  EXPECT_EQ(log_.entries().size(), std::size_t{rounds});
 }
 
 // ---- what does not depend on the kind of pool ---------------------------------------------------
@@ -262,8 +259,8 @@ class CheckedRelease : public test::tracked_test {
 };
 
 TEST_F(CheckedRelease, RefusedDestroysNothing) {
-  object_pool<tracked, policy::checked> pool(4);
-  object_pool<tracked, policy::checked> other(4);
+  object_pool<tracked, checked_traits<tracked>> pool(4);
+  object_pool<tracked, checked_traits<tracked>> other(4);
   tracked* const object = pool.try_acquire_ptr(1);
   other.release(object);
   EXPECT_EQ(tracked::counts().destroyed, 0);
@@ -274,7 +271,7 @@ TEST_F(CheckedRelease, RefusedDestroysNothing) {
 }
 
 TEST_F(CheckedRelease, OfALeaseWhoseObjectWasReleasedIsReported) {
-  object_pool<int, policy::checked> pool(4);
+  object_pool<int, checked_traits<int>> pool(4);
   {
     const auto lease = pool.acquire();
     pool.release(lease.get());
@@ -283,7 +280,7 @@ TEST_F(CheckedRelease, OfALeaseWhoseObjectWasReleasedIsReported) {
 }
 
 TEST_F(CheckedRelease, AfterThePoolsMemoryServesAnotherPoolIsReported) {
-  std::optional<object_pool<int, policy::checked>> pool;
+  std::optional<object_pool<int, checked_traits<int>>> pool;
   pool.emplace(object_pool_options{.capacity = 9000, .name = "first"});
   int* const object = pool->try_acquire_ptr();
   pool->release(object);

@@ -20,6 +20,10 @@ using test::tracked;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+struct tracked_and_checked : checked_traits<int> {
+  static constexpr bool track_in_use = true;
+};
+
 /// Correct use of a checked pool: whatever it does, nothing is reported.
 class CheckedPool : public test::tracked_test {
  protected:
@@ -32,18 +36,18 @@ class CheckedPool : public test::tracked_test {
 };
 
 TEST_F(CheckedPool, FreshObjectsAreMadeAsEver) {
-  object_pool<std::array<int, 20>, policy::checked> pool(4);
+  object_pool<std::array<int, 20>, checked_traits<std::array<int, 20>>> pool(4);
   const auto lease = pool.acquire();
   EXPECT_EQ(lease->at(19), 0);
 }
 
 TEST_F(CheckedPool, ReleaseOfNullDoesNothing) {
-  object_pool<int, policy::checked> pool(4);
+  object_pool<int, checked_traits<int>> pool(4);
   pool.release(nullptr);
 }
 
 TEST_F(CheckedPool, ConstructorsThatThrowLeaveTheirSlotFilled) {
-  object_pool<tracked, policy::checked> pool(1);
+  object_pool<tracked, checked_traits<tracked>> pool(1);
   for (int round = 0; round < 10; ++round) {
     tracked::counts().refuse_at = 1;
     EXPECT_THROW((void)pool.try_acquire_ptr(1), test::refused);
@@ -52,7 +56,7 @@ TEST_F(CheckedPool, ConstructorsThatThrowLeaveTheirSlotFilled) {
 }
 
 TEST_F(CheckedPool, BulkConstructorsThatThrowLeaveTheirSlotsFilled) {
-  object_pool<tracked, policy::checked> pool(40);
+  object_pool<tracked, checked_traits<tracked>> pool(40);
   std::array<tracked*, 40> all{};
   for (int at = 1; at <= 40; ++at) {
     tracked::counts().refuse_at = at;
@@ -63,8 +67,8 @@ TEST_F(CheckedPool, BulkConstructorsThatThrowLeaveTheirSlotsFilled) {
   pool.release_n(all);
 }
 
-TEST_F(CheckedPool, WalkSeesWhatIsInUseWithoutFurtherPolicies) {
-  object_pool<int, policy::checked> pool(8);
+TEST_F(CheckedPool, WalkSeesWhatIsInUseWithoutFurtherTraits) {
+  object_pool<int, checked_traits<int>> pool(8);
   const auto first = pool.acquire(1);
   const auto second = pool.acquire(2);
   pool.release(pool.try_acquire_ptr(3));
@@ -74,7 +78,7 @@ TEST_F(CheckedPool, WalkSeesWhatIsInUseWithoutFurtherPolicies) {
 }
 
 TEST_F(CheckedPool, GoesWithTracking) {
-  object_pool<int, policy::checked, policy::track_in_use> pool(8);
+  object_pool<int, tracked_and_checked> pool(8);
   const auto held = pool.acquire(1);
   int seen = 0;
   pool.for_each_in_use([&seen](int& value) { seen += value; });
@@ -82,7 +86,7 @@ TEST_F(CheckedPool, GoesWithTracking) {
 }
 
 TEST_F(CheckedPool, ObjectsMayBeReleasedInAnotherThread) {
-  object_pool<std::array<long, 9>, policy::checked> pool(64);
+  object_pool<std::array<long, 9>, checked_traits<std::array<long, 9>>> pool(64);
   for (int round = 0; round < 50; ++round) {
     auto held = test::drain(pool);
     test::run_in_new_thread([&] { test::release_all(pool, held); });
@@ -90,7 +94,7 @@ TEST_F(CheckedPool, ObjectsMayBeReleasedInAnotherThread) {
 }
 
 TEST_F(CheckedPool, SurvivesThreadsThatCompeteForEverySlot) {
-  object_pool<std::array<long, 3>, policy::checked> pool(6);
+  object_pool<std::array<long, 3>, checked_traits<std::array<long, 3>>> pool(6);
   test::run_crew(4, [&](unsigned self) {
     for (int round = 0; round < 20'000; ++round) {
       if (auto* const object = pool.try_acquire_ptr()) {
@@ -104,7 +108,7 @@ TEST_F(CheckedPool, SurvivesThreadsThatCompeteForEverySlot) {
 
 TEST_F(CheckedPool, DestructorMayReleaseToItsOwnPool) {
   struct node {
-    object_pool<node, policy::checked>* home = nullptr;
+    object_pool<node, checked_traits<node>>* home = nullptr;
     node* next = nullptr;
     ~node() {
       if (next != nullptr) {
@@ -112,7 +116,7 @@ TEST_F(CheckedPool, DestructorMayReleaseToItsOwnPool) {
       }
     }
   };
-  object_pool<node, policy::checked> pool(8);
+  object_pool<node, checked_traits<node>> pool(8);
   node* const inner = pool.try_acquire_ptr();
   node* const outer = pool.try_acquire_ptr();
   outer->home = &pool;
@@ -124,8 +128,7 @@ TEST_F(CheckedPool, DestructorMayReleaseToItsOwnPool) {
 // What a pool costs that asks for no checks: nothing.
 TEST(UncheckedPool, HasRoomForNoChecks) {
   EXPECT_TRUE(std::is_empty_v<detail::no_checks>);
-  EXPECT_LT(sizeof(object_pool<int>), sizeof(object_pool<int, policy::checked>));
-  EXPECT_EQ(sizeof(object_pool<int>), sizeof(object_pool<int, policy::unchecked>));
+  EXPECT_LT(sizeof(object_pool<int>), sizeof(object_pool<int, checked_traits<int>>));
 }
 
 }  // namespace

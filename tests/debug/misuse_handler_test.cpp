@@ -20,7 +20,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-using checked_pool = object_pool<long, policy::checked>;
+using checked_pool = object_pool<long, checked_traits<long>>;
 
 /// As addr2line writes it.
 std::string in_line(int line) {

@@ -11,7 +11,7 @@
 namespace lido::detail {
 namespace {
 
-TEST(SlotRecord, WhatWasNeverAcquiredIsHeldByNobody) {
+TEST(SlotRecord, WhatWasNeverAcquiredIsHeldByNoThread) {
   const slot_record record;
   EXPECT_FALSE(record.is_used());
   EXPECT_FALSE(record.is_held_by(0, record.last_use()));

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class Conservation : public ::testing::Test,
-  public ::testing::WithParamInterface<test::pool_kind> {};
+                     public ::testing::WithParamInterface<test::pool_kind> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, Conservation, test::pool_kinds, test::pool_kind_name);
 
 TEST_P(Conservation, HoldsForAPoolInUse) {
@@ -55,12 +55,6 @@ TEST(ConservationArguments, CostNothingWhenTheyThrow) {
   int made = 0;
   EXPECT_THROW((void)conserved(pool, &made), std::runtime_error);
   EXPECT_EQ(pool.stats().in_use, 0U);
-}
-
-TEST(ConservationUnderTorture, IsLeftInPeace) {
-  const torture_scope scope({.refusals = 900});
-  object_pool<int, torture<>> pool(100);
-  EXPECT_TRUE(conserved(pool)) << conserved(pool);
 }
 
 /// A pool that says what it is told to: what a broken one would look like.

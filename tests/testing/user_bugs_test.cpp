@@ -2,15 +2,8 @@
 // once, as a template over the pool, and run twice: missed without, found with.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <thread>
-#include <vector>
-
 #include "lido/checked.hpp"
 #include "lido/testing.hpp"
-#include "support/crew.hpp"
 #include "support/sanitizers.hpp"
 
 namespace lido::testing {
@@ -21,67 +14,11 @@ struct message {
 };
 
 using plain = object_pool<message>;
-using tortured = object_pool<message, torture<>>;
-
-// ---- "there is always one left"
-// ------------------------------------------------------------------
-
-/// The mistake: what finds no slot is dropped without a word.
-template <class Pool>
-long delivered(Pool& pool, long count) {
-  long arrived = 0;
-  for (long number = 1; number <= count; ++number) {
-    if (const auto slot = pool.try_acquire(number)) {
-      ++arrived;
-    }
-  }
-  return arrived;
-}
-
-TEST(AlwaysOneLeft, IsMissedWithout) {
-  plain pool(1000);
-  EXPECT_EQ(delivered(pool, 1000), 1000);
-}
-
-TEST(AlwaysOneLeft, IsFoundByRefusals) {
-  const torture_scope scope({.refusals = 50});
-  tortured pool(1000);
-  EXPECT_LT(delivered(pool, 1000), 1000);
-}
-
-// ---- "what I released I get back"
-// -----------------------------------------------------------------
-
-/// The mistake: a pointer is kept across a release, because the pool has always given it back.
-template <class Pool>
-bool keeps_its_object(Pool& pool, int rounds) {
-  message* const mine = pool.try_acquire_ptr();
-  bool same = true;
-  message* object = mine;
-  for (int round = 0; round < rounds; ++round) {
-    pool.release(object);
-    object = pool.try_acquire_ptr();
-    same = same && object == mine;
-  }
-  pool.release(object);
-  return same;
-}
-
-TEST(StalePointer, IsMissedWithout) {
-  plain pool(1000);
-  EXPECT_TRUE(keeps_its_object(pool, 1000));
-}
-
-TEST(StalePointer, IsFoundByCacheMisses) {
-  const torture_scope scope;
-  tortured pool(1000);
-  EXPECT_FALSE(keeps_its_object(pool, 1000));
-}
 
 // ---- "it is still there when I look"
 // --------------------------------------------------------------
 
-#if !LIDO_TEST_ASAN  // which needs no kit for this one
+#if !LIDO_TEST_ASAN  // which finds it by itself
 
 /// The mistake: the object is read after its release.
 template <class Pool>
@@ -105,52 +42,6 @@ TEST(ReadAfterRelease, IsFoundByChecks) {
 }
 
 #endif
-
-// ---- "it is free as soon as I say so"
-// --------------------------------------------------------------
-
-/// The mistake: `done` is set before the object is released, and the other thread, which needs its
-/// slot, does not ask twice. Returns how often it got none.
-template <class Pool>
-int hand_over_too_early(Pool& pool, int rounds) {
-  std::atomic<int> done{0};
-  std::atomic<int> taken{0};
-  int failures = 0;
-  const auto wait_for = [](std::atomic<int>& turn, int round) {
-    while (turn.load() < round) {
-      std::this_thread::yield();
-    }
-  };
-  message* object = pool.try_acquire_ptr();
-  std::jthread other([&] {
-    for (int round = 1; round <= rounds; ++round) {
-      wait_for(done, round);
-      message* found = pool.try_acquire_ptr();
-      failures += found == nullptr ? 1 : 0;
-      while (found == nullptr) {
-        found = pool.try_acquire_ptr();
-      }
-      pool.release(found);
-      taken.store(round);
-    }
-  });
-  for (int round = 1; round <= rounds; ++round) {
-    done.store(round);
-    pool.release(object);
-    wait_for(taken, round);
-    object = pool.try_acquire_ptr();
-  }
-  pool.release(object);
-  other.join();
-  return failures;
-}
-
-// Without the kit it depends on the machine how often this fails, so nothing is asserted about it.
-TEST(EarlySignal, IsFoundByDelays) {
-  const torture_scope scope({.delays = 500});
-  tortured pool(1);
-  EXPECT_GT(hand_over_too_early(pool, 200), 0);
-}
 
 // ---- "somebody will release it"
 // ----------------------------------------------------------------------

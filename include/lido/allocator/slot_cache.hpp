@@ -205,7 +205,7 @@ class alignas(cache_line) slot_cache {
   cell guard_;                 ///< where a push goes that finds the cache closed
   atomic<std::int64_t> top_;   ///< place after the last item
   atomic<std::int64_t> low_;   ///< a pop below this has failed
-  atomic<std::int64_t> high_;  ///< a push of a cell from here on has failed
+  atomic<std::int64_t> high_;  ///< a push from here on has failed
   atomic<std::uint64_t> control_;
   atomic<std::int64_t> base_;    ///< the cells; room for one item more than any limit
   atomic<std::uint32_t> room_;   ///< number of cells

@@ -2,7 +2,6 @@
 /// Internal. A reserved range of addresses, with memory behind parts of it.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
 namespace lido::detail {
@@ -34,27 +33,7 @@ class address_space {
   /// such a multiple, or at the end of the reserved range.
   [[nodiscard]] int decommit(std::size_t offset, std::size_t size) const noexcept;
 
-  /// Gives the memory of all pages that lie entirely within the range back to the system, which
-  /// supplies zeros when they are used again. No effect where the system refuses.
-  void discard(std::size_t offset, std::size_t size) const noexcept;
-
-  /// The same in pieces, each of which takes a few milliseconds at most. Calls `after_each()` after
-  /// each piece; it must not throw.
-  template <class Note>
-  void discard(std::size_t offset, std::size_t size, const Note& after_each) const noexcept {
-    const std::size_t end = offset + size;
-    while (offset < end) {
-      // Pieces end at multiples of `piece`, so no page lies across two of them.
-      const std::size_t next = std::min((offset / piece + 1) * piece, end);
-      discard(offset, next - offset);
-      after_each();
-      offset = next;
-    }
-  }
-
  private:
-  static constexpr std::size_t piece = std::size_t{32} << 20U;  ///< a multiple of any page size
-
   std::byte* mapping_;
   std::size_t mapped_;
   std::byte* data_;

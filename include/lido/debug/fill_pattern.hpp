@@ -34,13 +34,10 @@ inline constexpr fill_block whole_fill_block{fill_word_pair, fill_word_pair};
 }
 
 /// Which bytes of a free slot are watched, and how. All of a slot of up to `whole` bytes. Of a
-/// larger one the first and the last sixteen, and a window of 32 that moves from use to use, by the
-/// golden ratio: a window that goes round would meet a mistake of a fixed rhythm at the same few
-/// places for ever, while multiples of the golden ratio come everywhere whatever the step (Knuth,
-/// The Art of Computer Programming 3, 6.4).
-///
-/// A slot is read in the widths it was written in, since it often is soon after, and a processor
-/// passes a write on to a read of the same width only.
+/// larger one the first and the last sixteen, and a window of 32 that moves by the golden ratio
+/// from use to use. Its multiples come everywhere, whatever the rhythm of a mistake (Knuth, The Art
+/// of Computer Programming 3, 6.4).
+/// A slot is read in the widths it was written in, which a processor passes on from recent writes.
 class fill_pattern {
  public:
   static constexpr std::size_t least_whole = 64;

@@ -1,5 +1,5 @@
 /// @file
-/// Public. What a checked pool says about wrong use, and who hears it.
+/// Public. What a checked pool says about wrong use, and to which handler.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +24,22 @@ enum class misuse_kind : std::uint8_t {
 
 /// One finding. All of it, the text too, ends with the call of the handler.
 ///
-/// `object` is the pointer that was passed to a release; of a write the object whose slot was
-/// written to; of a leak the object in use that has the lowest address, or nullptr from
+/// `object` is the pointer that was passed to a release. Of a write it is the object whose slot was
+/// written to. Of a leak it is the object in use that has the lowest address, or nullptr from
 /// `testing::leak_check`, which only counts.
 struct misuse {
   misuse_kind kind;
   std::string_view pool_name;  ///< of the pool that was called, as far as it is known
   const void* object;          ///< see above
   std::size_t count;           ///< how many objects it is about
-  std::string_view report;     ///< lines of text: what, who, where, the slot's last events
+  std::string_view report;     ///< lines of text: what, which thread, where, the slot's last events
 };
 
 /// Hears of every misuse, in the thread that found it, and with no lock of the library held.
 ///
 /// Must be thread-safe and must not throw, since release is noexcept. It may end the program, or
-/// return: then a release has no effect (the object is not destroyed, no slot is lost or twice in
-/// the pool), an acquire goes on with a slot that is whole again, and a destructor goes on.
+/// return. Then a release has no effect: the object is not destroyed, no slot is lost or twice in
+/// the pool. An acquire goes on with a slot that is whole again, and a destructor goes on.
 /// It may use pools; a misuse in there calls it again. A thread is not cancelled in there.
 using misuse_handler = void (*)(const misuse&) noexcept;
 

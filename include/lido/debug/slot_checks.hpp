@@ -177,9 +177,9 @@ class slot_checks : public checked_slots {
     return records_[exact_quotient(distance_to(object))];
   }
 
-  /// distance / Size if there is no rest, and otherwise more than any quotient: an exact division
-  /// is a multiplication by the inverse of the odd part, and a rest turns up in the high bits
-  /// (Warren, Hacker's Delight, 10-17).
+  /// distance / Size if there is no rest, and otherwise more than any quotient. An exact division
+  /// is a multiplication by the inverse of the odd part. A rest turns up in the high bits (Warren,
+  /// Hacker's Delight, 10-17).
   [[nodiscard, gnu::always_inline]] static std::uint64_t exact_quotient(
       std::uint64_t distance) noexcept {
     constexpr int shift = std::countr_zero(Size);

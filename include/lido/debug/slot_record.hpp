@@ -186,8 +186,8 @@ class release_bias {
   }
 
  private:
-  /// none: each object was released by the thread that acquired it, so far. announced: a thread is
-  /// about to make all others see that this has ended. complete: they have seen it.
+  /// none: each object was released by the thread that acquired it. announced: a thread is about to
+  /// make all others see that this has ended. complete: they have seen it.
   enum class sharing : std::uint32_t { none, announced, complete };
 
   void share() noexcept {

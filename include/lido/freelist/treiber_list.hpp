@@ -24,8 +24,8 @@ namespace lido::detail {
 ///     is not in the list keeps its stale link, which any thread may still read.
 ///  I3 Every push stores a tag that is one more than the tag it observed, so a head word returns to
 ///     an earlier value only after 2^tag_bits pushes.
-///  I4 A link is stored as its distance from the next index, so zero memory is the chain of all
-///     indices in their order. The index behind the last one ends it.
+///  I4 A link is stored as its difference (xor, which costs a walk one cycle) from the index that
+///     follows, so zero memory is the chain of all indices in order. Index `nodes` ends it.
 /// Memory ordering: push (4) -> pop (1, 2). All changes of the head are read-modify-writes, so a
 ///   pop that reads any later head is still in the release sequence of the push of its node.
 /// Progress: lock-free.
@@ -112,14 +112,14 @@ class basic_treiber_list final : public index_list {
       out[count++] = index;
       // relaxed: ordered by (1, 2); if another thread popped this index meanwhile the link may be
       // stale, but then the head has moved and the CAS (2) fails
-      index += 1 + links_[index].load(std::memory_order_relaxed);
+      index = (index + 1) ^ links_[index].load(std::memory_order_relaxed);
     }
     return {count, index};
   }
 
   void link(slot_index index, slot_index next) noexcept {
     // relaxed: published by (4)
-    links_[index].store(next - (index + 1), std::memory_order_relaxed);
+    links_[index].store((index + 1) ^ next, std::memory_order_relaxed);
   }
 
   void push_linked(slot_index first, slot_index last) noexcept {

@@ -44,7 +44,7 @@ struct object_pool_options {
   /// `revocable` caches cost no read-modify-write, `locked` ones one for each operation.
   cache_kind caches = cache_kind::revocable;
 
-  /// The shared list of free slots; null: Lido's own, the only one that can grow.
+  /// The shared list of free slots; null: Lido's own. Boost's cannot grow.
   const shared_list* list = nullptr;
 
   /// `creation::eager` is for pools that keep their objects.

@@ -6,9 +6,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 
 #include "lido/base/aligned_buffer.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/slot_geometry.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/cache_line.hpp"
@@ -49,7 +49,7 @@ class slot_array {
  private:
   static std::size_t bytes(std::uint32_t capacity) {
     if (capacity > PTRDIFF_MAX / sizeof(T)) {
-      throw std::bad_array_new_length();
+      throw_bad_array_length();
     }
     return capacity * sizeof(T);
   }

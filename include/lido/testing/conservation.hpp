@@ -12,7 +12,6 @@
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/debug/misuse.hpp"
-#include "lido/testing/torture.hpp"
 
 namespace lido::testing {
 
@@ -131,7 +130,6 @@ namespace lido::testing {
 /// constructor throws.
 template <class Pool, class... Args>
 verdict conserved(Pool& pool, const Args&... args) {
-  const detail::torture_pause in_peace;
   const pool_stats before = pool.stats();
   std::string problem = detail::look_at_free(pool, before, args...);
   const pool_stats after = pool.stats();

@@ -41,7 +41,7 @@ namespace testing {
 /// Lido's own list, with narrow tags. It must outlive the pools that use it.
 using narrow_tags = detail::list_for_tests<detail::shared_atomic<std::uint64_t>>;
 
-/// The same, whose compare-and-swaps fail (`cas_failures`) and are late (`delays`).
+/// The same, whose compare-and-swaps fail and are late far more often than by chance.
 using flaky_list = detail::list_for_tests<detail::flaky_atomic<std::uint64_t>>;
 
 }  // namespace testing

@@ -25,7 +25,7 @@ struct site {
 
   auto operator<=>(const site&) const = default;
 
-  /// "src/magazine/thread_cache.cpp:122 CAS release".
+  /// "src/allocator/slot_cache.cpp:122 CAS release".
   [[nodiscard]] std::string text() const;
   /// Throws std::invalid_argument.
   [[nodiscard]] static site parse(std::string_view text);

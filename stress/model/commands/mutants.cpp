@@ -42,7 +42,7 @@ std::map<std::string, std::string> known_equivalent() {
   return known;
 }
 
-/// "thread_cache.cpp (13) CAS release": what does not change when lines move.
+/// "slot_cache.cpp (16) CAS release": what does not change when lines move.
 std::string lasting_name(const mutant& fault) {
   return fault.is_order ? fault.breaks + fault.name.substr(fault.name.find(' ')) : fault.name;
 }

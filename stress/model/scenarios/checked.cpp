@@ -5,7 +5,7 @@
 
 #include "checker/plain.hpp"
 #include "lido/debug/slot_record.hpp"
-#include "lido/object/use_tracking.hpp"
+#include "lido/object/pool_slots.hpp"
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"
 
@@ -116,12 +116,19 @@ void walk_beside_acquire() {
 }
 
 void walk_beside_mark() {
-  lido::detail::use_tracking<true> marks(1);
+  constexpr lido::detail::slot_layout layout{.size = 1,
+                                             .alignment = 1,
+                                             .keeps = false,
+                                             .has_states = true,
+                                             .checked = false,
+                                             .close_all = nullptr,
+                                             .open_all = nullptr};
+  lido::detail::slot_memory marks(layout, 1, /*grows=*/false);
   plain<int> object;
   in_threads(
       [&] {
         object.write(1);
-        marks.mark_used(0);
+        marks.set_used(0);
       },
       [&] { require(!marks.is_used(0) || object.read() == 1, "an object is not made yet"); });
 }

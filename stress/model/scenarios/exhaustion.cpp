@@ -10,12 +10,12 @@ namespace {
 
 using lido::detail::atomic;
 
-constexpr auto automatic = cache_choice::automatic;
-constexpr auto locked = cache_choice::locked;
-constexpr auto none = cache_choice::none;
+constexpr auto revocable = cache_kind::revocable;
+constexpr auto locked = cache_kind::locked;
+constexpr auto none = cache_kind::none;
 
 // As many threads as slots, each with at most one: none may ever be refused.
-template <cache_choice Caches>
+template <cache_kind Caches>
 void demand_equals_capacity() {
   pooled pool(2, Caches);
   const auto body = [&] {
@@ -26,7 +26,7 @@ void demand_equals_capacity() {
   pool.check();
 }
 
-template <cache_choice Caches>
+template <cache_kind Caches>
 void three_at_capacity() {
   pooled pool(3, Caches);
   const auto body = [&] { pool.release(pool.must_acquire()); };
@@ -158,7 +158,7 @@ void slots_change_caches() {
 }
 
 // A slot moves from behind the look to before it: released there, acquired here.
-template <cache_choice Caches>
+template <cache_kind Caches>
 void moving_slot() {
   pooled pool(2, Caches);
   const std::size_t held = pool.acquire();
@@ -172,7 +172,7 @@ void moving_slot() {
 }
 
 // Slots go around among caches while somebody looks for one.
-template <cache_choice Caches>
+template <cache_kind Caches>
 void slots_in_transit() {
   pooled pool(4, Caches, 2);
   in_threads(
@@ -241,7 +241,7 @@ void truly_exhausted() {
 // Nothing but a magazine is left, and an owner fills its closed cache with it: the rest of it is on
 // its way.
 void magazine_for_cache() {
-  pooled pool(6, automatic, 1);
+  pooled pool(6, revocable, 1);
   std::vector<std::size_t> held;
   while (held.size() < 6) {
     held.push_back(pool.acquire_past_caches());
@@ -285,9 +285,9 @@ constexpr bounds narrow{2, 1, 1};
 
 constexpr std::array scenarios{
     scenario{"exhaustion.demand_equals_capacity", "two threads, two slots",
-             &demand_equals_capacity<automatic>},
+             &demand_equals_capacity<revocable>},
     scenario{"exhaustion.three_at_capacity", "three threads, three slots",
-             &three_at_capacity<automatic>, false, narrow},
+             &three_at_capacity<revocable>, false, narrow},
     scenario{"exhaustion.two_thieves_at_capacity", "two thieves, one cache, a slot for each",
              &two_thieves_at_capacity, false, narrow},
     scenario{"exhaustion.robbed_for_two", "two need what one cache has", &robbed_for_two, false,
@@ -297,9 +297,9 @@ constexpr std::array scenarios{
     scenario{"exhaustion.slots_change_caches", "free slots on their way from cache to cache",
              &slots_change_caches, false, narrow, /*waits=*/true},
     scenario{"exhaustion.moving_slot", "a slot that moves while somebody looks",
-             &moving_slot<automatic>, false, narrow},
+             &moving_slot<revocable>, false, narrow},
     scenario{"exhaustion.slots_in_transit", "caches that refill and flush while somebody looks",
-             &slots_in_transit<automatic>, false, narrow},
+             &slots_in_transit<revocable>, false, narrow},
     scenario{"exhaustion.magazine_in_transit", "a magazine in the hands of one who wants a slot",
              &magazine_in_transit, false, narrow},
     scenario{"exhaustion.bulk_in_transit", "many at once while somebody looks", &bulk_in_transit,

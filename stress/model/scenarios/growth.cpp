@@ -3,7 +3,8 @@
 #include <vector>
 
 #include "checker/plain.hpp"
-#include "lido/magazine/growing_source_impl.hpp"
+#include "lido/allocator/slot_allocator.hpp"
+#include "lido/base/address_space.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"
@@ -12,8 +13,8 @@ namespace model {
 
 namespace {
 
+using lido::cache_kind;
 using lido::detail::atomic;
-using lido::detail::cache_choice;
 using lido::detail::slot_index;
 
 constexpr std::size_t most_slots = 4;
@@ -26,17 +27,16 @@ std::size_t stride() {
 alignas(64) std::array<std::byte, 64> storage;  // NOLINT: an address, never written
 
 /// What lies behind the slots: plain variables, so that a race for them shows.
-class ground {
+class ground final : public lido::detail::segment_memory {
  public:
-  [[nodiscard]] int commit(slot_index first, std::uint32_t count) noexcept {
+  int commit(slot_index first, std::uint32_t count) noexcept override {
     commits_.write(commits_.read() + 1);  // one thread at a time
     change(first, count, true);
     return 0;
   }
-  template <class Note>
-  static void vacate(slot_index /*first*/, std::uint32_t /*count*/,
-                     const Note& /*after_each*/) noexcept {}
-  [[nodiscard]] int decommit(slot_index first, std::uint32_t count) noexcept {
+  void vacate(slot_index /*first*/, std::uint32_t /*count*/,
+              lido::detail::work_progress& /*progress*/) noexcept override {}
+  int decommit(slot_index first, std::uint32_t count) noexcept override {
     change(first, count, false);
     return 0;
   }
@@ -60,17 +60,19 @@ class ground {
 /// As `pooled`, of slots that come and go.
 class grown {
  public:
-  explicit grown(cache_choice caches, std::uint32_t present)
-      : caches_(caches != cache_choice::none),
-        source_(lido::detail::slot_geometry(storage.data(), stride()), stride(), most_slots, caches,
-                /*max_cached=*/2, memory_),
+  explicit grown(cache_kind caches, std::uint32_t present)
+      : allocator_({.slots = geometry(),
+                    .capacity = most_slots,
+                    .caches = caches,
+                    .max_cached = 2,
+                    .segments = &memory_}),
         books_(most_slots) {
-    require(source_.reserve(present) == 0, "no memory");
+    require(allocator_.reserve(present) == 0, "no memory");
   }
 
   std::size_t acquire() {
     const auto began = books_.begin();
-    const void* const place = caches_ ? source_.acquire() : source_.acquire_shared();
+    const void* const place = allocator_.acquire();
     if (place == nullptr) {
       books_.refused(began);
       return nothing;
@@ -91,11 +93,7 @@ class grown {
     books_.gives(slot);
     memory_.use(slot);
     void* const place = geometry().address_of(static_cast<slot_index>(slot));
-    if (caches_) {
-      source_.release(place);
-    } else {
-      source_.release_shared(place);
-    }
+    allocator_.release(place);
     books_.gave(slot);
   }
 
@@ -109,39 +107,50 @@ class grown {
     }
   }
 
-  void reserve(std::uint32_t slots) { require(source_.reserve(slots) == 0, "no memory"); }
-  void shrink_to(std::uint32_t slots) { (void)source_.shrink_to(slots); }
+  /// Waits until it has one.
+  std::size_t wait() {
+    const auto began = books_.begin();
+    lido::detail::waiter me;
+    const void* const place = allocator_.wait_for_slot(me, lido::detail::deadline());
+    require(place != nullptr, "a wait without an end has ended without a slot");
+    const std::size_t slot = geometry().index_of(place);
+    memory_.use(slot);
+    books_.got(slot, began);
+    return slot;
+  }
 
-  [[nodiscard]] std::uint32_t capacity() const { return source_.capacity(); }
+  void reserve(std::uint32_t slots) { require(allocator_.reserve(slots) == 0, "no memory"); }
+  void shrink_to(std::uint32_t slots) { (void)allocator_.shrink_to(slots); }
+
+  [[nodiscard]] std::uint32_t capacity() const { return allocator_.capacity(); }
 
   /// After all threads: everything there may be can be acquired, and then all of it goes.
   void check() {
     books_.check_refusals();
-    const lido::pool_stats quiet = source_.stats();
+    const lido::pool_stats quiet = allocator_.stats();
     require(quiet.in_use == 0, "the numbers of the pool do not say what is in use");
     require(quiet.cached + quiet.shared == quiet.capacity,
             "the numbers of the pool do not add up: a slot is lost, or there twice");
     in_threads([&] {
       use(most_slots);
-      require(source_.capacity() == most_slots, "the pool has not grown to its maximum");
-      require(source_.shrink_to(0) == 0, "a free slot was not found");
+      require(allocator_.capacity() == most_slots, "the pool has not grown to its maximum");
+      require(allocator_.shrink_to(0) == 0, "a free slot was not found");
     });
   }
 
  private:
   static lido::detail::slot_geometry geometry() { return {storage.data(), stride()}; }
 
-  bool caches_;
   ground memory_;
-  lido::detail::growing_source<lido::detail::growing_treiber_stack<>, ground> source_;
+  lido::detail::slot_allocator allocator_;
   ledger books_;
 };
 
-constexpr auto automatic = cache_choice::automatic;
-constexpr auto none = cache_choice::none;
+constexpr auto revocable = cache_kind::revocable;
+constexpr auto none = cache_kind::none;
 
 // Segments go and come back while another acquires: it has no reason to be refused.
-template <cache_choice Caches>
+template <cache_kind Caches>
 void shrink_against_acquire() {
   grown pool(Caches, most_slots);
   in_threads([&] { pool.use(2); },
@@ -153,7 +162,7 @@ void shrink_against_acquire() {
 }
 
 // The same with all slots in use in the end: one that a shrink forgets is missed.
-template <cache_choice Caches>
+template <cache_kind Caches>
 void shrink_against_release() {
   grown pool(Caches, most_slots);
   in_threads(
@@ -171,7 +180,7 @@ void shrink_against_release() {
 }
 
 // As many are wanted as there may be, while a segment joins: its slots are not out.
-template <cache_choice Caches>
+template <cache_kind Caches>
 void reserve_against_refusal() {
   grown pool(Caches, 2);
   in_threads([&] { pool.use(3); }, [&] { pool.reserve(most_slots); }, [&] { pool.use(1); });
@@ -179,7 +188,7 @@ void reserve_against_refusal() {
 }
 
 // Both find nothing at once, and one adds what both need.
-template <cache_choice Caches>
+template <cache_kind Caches>
 void two_grow() {
   grown pool(Caches, 0);
   in_threads([&] { pool.use(2); }, [&] { pool.use(2); });
@@ -241,7 +250,7 @@ void capacity_before_slots() {
 // The kernel refuses the heavy fence to a shrink, which takes its announcement back: what the cache
 // of a thread that does nothing holds is there for the next.
 void shrink_with_refused_fence() {
-  grown pool(automatic, most_slots);
+  grown pool(revocable, most_slots);
   atomic<int> turn(0);
   const auto await = [&](int value) {
     while (turn.load(std::memory_order_acquire) != value) {
@@ -265,6 +274,26 @@ void shrink_with_refused_fence() {
   pool.check();
 }
 
+// Slots that are released for a waiter may be in the hands of the shrink, which takes their segment
+// out of service.
+void shrink_against_waiter() {
+  grown pool(none, 2);
+  std::vector<std::size_t> held;
+  in_threads([&] {
+    while (held.size() < most_slots) {
+      held.push_back(pool.must_acquire());
+    }
+  });
+  in_threads(
+      [&] {
+        for (const std::size_t slot : held) {
+          pool.release(slot);
+        }
+      },
+      [&] { pool.shrink_to(0); }, [&] { pool.release(pool.wait()); });
+  pool.check();
+}
+
 constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
 
 // Who changes the capacity is waited for.
@@ -276,21 +305,22 @@ constexpr std::array scenarios{
     grows("growth.shrink_against_acquire", "a shrink beside an acquire",
           &shrink_against_acquire<none>),
     grows("growth.cached_shrink_against_acquire", "the same with caches",
-          &shrink_against_acquire<automatic>),
+          &shrink_against_acquire<revocable>),
     grows("growth.shrink_against_release", "shrinks beside releases",
           &shrink_against_release<none>),
     grows("growth.cached_shrink_against_release", "the same with caches",
-          &shrink_against_release<automatic>),
+          &shrink_against_release<revocable>),
     grows("growth.reserve_against_refusal", "slots that join beside those who find none (S10)",
           &reserve_against_refusal<none>),
     grows("growth.cached_reserve_against_refusal", "the same with caches",
-          &reserve_against_refusal<automatic>),
+          &reserve_against_refusal<revocable>),
     grows("growth.two_grow", "two who add slots at once", &two_grow<none>),
     grows("growth.two_change_capacity", "a shrink beside a reserve", &two_change_capacity),
     grows("growth.capacity_before_slots", "slots that join beside one who takes them",
           &capacity_before_slots),
     grows("growth.shrink_with_refused_fence", "a shrink whose heavy fence is refused",
           &shrink_with_refused_fence),
+    grows("growth.shrink_against_waiter", "a shrink beside a waiter", &shrink_against_waiter),
     grows("growth.exhausted_beside_shrink", "a refusal beside a shrink", &exhausted_beside_shrink),
 };
 

@@ -9,11 +9,12 @@ alignas(64) std::array<std::byte, 64 * pooled::most_slots> storage;
 
 }  // namespace
 
-pooled::pooled(std::uint32_t capacity, cache_choice caches, std::uint32_t max_cached,
-               lido::detail::waiting_choice waiting)
-    : caches_(caches),
-      source_(lido::detail::slot_geometry(storage.data(), stride), capacity, caches, max_cached,
-              waiting),
+pooled::pooled(std::uint32_t capacity, cache_kind caches, std::uint32_t max_cached, bool may_wait)
+    : allocator_({.slots = lido::detail::slot_geometry(storage.data(), stride),
+                  .capacity = capacity,
+                  .caches = caches,
+                  .max_cached = max_cached,
+                  .may_wait = may_wait}),
       books_(capacity) {}
 
 std::size_t pooled::number(const void* slot) {
@@ -24,31 +25,9 @@ void* pooled::address(std::size_t number) {
   return storage.data() + number * stride;
 }
 
-void* pooled::take() {
-  void* slot = nullptr;
-  if (caches_ == cache_choice::none) {
-    slot = source_.acquire_shared();
-  } else if (caches_ == cache_choice::locked) {
-    slot = source_.acquire_locked();
-  } else {
-    slot = source_.acquire();
-  }
-  return slot;
-}
-
-void pooled::put(void* slot) {
-  if (caches_ == cache_choice::none) {
-    source_.release_shared(slot);
-  } else if (caches_ == cache_choice::locked) {
-    source_.release_locked(slot);
-  } else {
-    source_.release(slot);
-  }
-}
-
 std::size_t pooled::acquire() {
   const auto began = books_.begin();
-  const void* const slot = take();
+  const void* const slot = allocator_.acquire();
   if (slot == nullptr) {
     books_.refused(began);
     return nothing;
@@ -59,8 +38,8 @@ std::size_t pooled::acquire() {
 
 std::size_t pooled::acquire_past_caches() {
   const auto began = books_.begin();
-  const void* const slot = source_.acquire_shared();
-  if (slot == nullptr) {
+  void* slot = nullptr;
+  if (allocator_.acquire_n({&slot, 1}) == 0) {
     books_.refused(began);
     return nothing;
   }
@@ -78,9 +57,9 @@ std::size_t pooled::must_acquire() {
 
 std::size_t pooled::wait(lido::detail::waiter& me, const lido::detail::deadline& until) {
   const auto began = books_.begin();
-  const void* slot = take();
+  const void* slot = allocator_.acquire();
   if (slot == nullptr) {
-    slot = source_.wait_for_slot(me, until);
+    slot = allocator_.wait_for_slot(me, until);
   }
   if (slot == nullptr) {
     return nothing;
@@ -105,7 +84,7 @@ std::size_t pooled::wait_in_line() {
 
 std::size_t pooled::wait_in_line(lido::detail::waiter& me) {
   const auto began = books_.begin();
-  const void* const slot = source_.wait_for_slot(me, {});
+  const void* const slot = allocator_.wait_for_slot(me, {});
   if (slot == nullptr) {
     return nothing;
   }
@@ -118,14 +97,14 @@ void pooled::release(std::size_t slot) {
     return;
   }
   books_.gives(slot);
-  put(address(slot));
+  allocator_.release(address(slot));
   books_.gave(slot);
 }
 
 std::vector<std::size_t> pooled::acquire_n(std::size_t count) {
   std::array<void*, most_slots> slots{};
   const auto began = books_.begin();
-  const std::size_t taken = source_.acquire_n(std::span(slots).first(count));
+  const std::size_t taken = allocator_.acquire_n(std::span(slots).first(count));
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < taken; ++i) {
     numbers.push_back(number(slots.at(i)));
@@ -143,7 +122,7 @@ void pooled::release_n(const std::vector<std::size_t>& numbers) {
     books_.gives(numbers[i]);
     slots.at(i) = address(numbers[i]);
   }
-  source_.release_n(std::span<void* const>(slots).first(numbers.size()));
+  allocator_.release_n(std::span<void* const>(slots).first(numbers.size()));
   for (const std::size_t slot : numbers) {
     books_.gave(slot);
   }

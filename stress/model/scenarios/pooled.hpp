@@ -1,19 +1,19 @@
 /// @file
-/// A slot source with the books kept: what scenarios call instead of acquire and release.
+/// An allocator with the books kept: what scenarios call instead of acquire and release.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <vector>
 
-#include "lido/magazine/slot_source_impl.hpp"
+#include "lido/allocator/slot_allocator.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"
 
 namespace model {
 
-using lido::detail::cache_choice;
+using lido::cache_kind;
 
 /// While it lives, pools find no heavy fence.
 class without_heavy_fence {
@@ -30,15 +30,14 @@ class pooled {
   static constexpr std::size_t nothing = ~std::size_t{0};
   static constexpr std::size_t most_slots = 16;
 
-  explicit pooled(std::uint32_t capacity, cache_choice caches = cache_choice::automatic,
-                  std::uint32_t max_cached = 8,
-                  lido::detail::waiting_choice waiting = lido::detail::waiting_choice::forbidden);
+  explicit pooled(std::uint32_t capacity, cache_kind caches = cache_kind::revocable,
+                  std::uint32_t max_cached = 8, bool may_wait = false);
 
   /// A slot's number, or nothing.
   std::size_t acquire();
   void release(std::size_t slot);
   void acquire_and_release() { release(acquire()); }
-  /// The same without a cache of one's own, which would change the shares of others.
+  /// The same without opening a cache, which would change the shares of others.
   std::size_t acquire_past_caches();
   /// Acquires or says what is wrong: where demand never exceeds the capacity.
   std::size_t must_acquire();
@@ -59,19 +58,14 @@ class pooled {
   void check(std::size_t held = 0);
 
   [[nodiscard]] ledger& books() { return books_; }
-  [[nodiscard]] lido::pool_stats stats() const { return source_.stats(); }
+  [[nodiscard]] lido::pool_stats stats() const { return allocator_.stats(); }
 
  private:
   static constexpr std::size_t stride = 64;
   [[nodiscard]] static std::size_t number(const void* slot);
   [[nodiscard]] static void* address(std::size_t number);
 
-  /// As an object pool with such caches does.
-  [[nodiscard]] void* take();
-  void put(void* slot);
-
-  cache_choice caches_;
-  lido::detail::slot_source<> source_;
+  lido::detail::slot_allocator allocator_;
   ledger books_;
 };
 

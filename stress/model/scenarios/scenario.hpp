@@ -32,8 +32,8 @@ struct scenario {
 // One list a file.
 [[nodiscard]] std::span<const scenario> meeting_scenarios();
 [[nodiscard]] std::span<const scenario> freelist_scenarios();
-[[nodiscard]] std::span<const scenario> thread_cache_scenarios();
-[[nodiscard]] std::span<const scenario> source_scenarios();
+[[nodiscard]] std::span<const scenario> slot_cache_scenarios();
+[[nodiscard]] std::span<const scenario> allocator_scenarios();
 [[nodiscard]] std::span<const scenario> exhaustion_scenarios();
 [[nodiscard]] std::span<const scenario> evasion_scenarios();
 [[nodiscard]] std::span<const scenario> lifetime_scenarios();
@@ -41,6 +41,7 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> checked_scenarios();
 [[nodiscard]] std::span<const scenario> waiting_scenarios();
 [[nodiscard]] std::span<const scenario> waiting_for_loot_scenarios();
+[[nodiscard]] std::span<const scenario> first_use_scenarios();
 [[nodiscard]] std::span<const scenario> growth_scenarios();
 [[nodiscard]] std::span<const scenario> slot_state_scenarios();
 [[nodiscard]] std::span<const scenario> pool_parts_scenarios();

@@ -1,5 +1,5 @@
 /// @file
-/// A slot source that may be waited for, and scenarios of threads that do.
+/// An allocator that is made to be waited for, and scenarios of threads that do.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ namespace model {
 
 class waited_for : public pooled {
  public:
-  explicit waited_for(std::uint32_t capacity, cache_choice caches = cache_choice::automatic,
+  explicit waited_for(std::uint32_t capacity, cache_kind caches = cache_kind::revocable,
                       std::uint32_t max_cached = 8)
-      : pooled(capacity, caches, max_cached, lido::detail::waiting_choice::allowed) {}
+      : pooled(capacity, caches, max_cached, /*may_wait=*/true) {}
 
   void wait_and_release() { release(wait()); }
 };

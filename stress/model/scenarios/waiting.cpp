@@ -12,18 +12,17 @@ namespace {
 using lido::detail::atomic;
 using lido::detail::deadline;
 using lido::detail::waiter;
-using lido::detail::waiting_choice;
 
-constexpr auto automatic = cache_choice::automatic;
-constexpr auto locked = cache_choice::locked;
-constexpr auto none = cache_choice::none;
+constexpr auto revocable = cache_kind::revocable;
+constexpr auto locked = cache_kind::locked;
+constexpr auto none = cache_kind::none;
 
 deadline some_time() {
   return deadline::after(std::chrono::microseconds(1));
 }
 
 // One slot, or two and a thread that wants both, against whoever releases them.
-template <cache_choice Caches>
+template <cache_kind Caches>
 void register_against_release() {
   waited_for pool(1, Caches);
   in_threads([&] { pool.acquire_and_release(); }, [&] { pool.wait_and_release(); });
@@ -32,11 +31,11 @@ void register_against_release() {
 
 void without_fence_register_against_release() {
   const without_heavy_fence none_there;
-  register_against_release<automatic>();
+  register_against_release<revocable>();
 }
 
 // The owner opens its cache, uses it and opens it again while another waits for the last slot.
-template <cache_choice Caches>
+template <cache_kind Caches>
 void reopened_cache() {
   waited_for pool(2, Caches);
   in_threads(
@@ -56,12 +55,12 @@ void reopened_cache() {
 
 void without_fence_reopened_cache() {
   const without_heavy_fence none_there;
-  reopened_cache<automatic>();
+  reopened_cache<revocable>();
 }
 
 // The owner does not move any more once it has put slots into its cache: who waits must come and
 // get them.
-template <cache_choice Caches>
+template <cache_kind Caches>
 void idle_owner() {
   waited_for pool(2, Caches);
   atomic<int> served(0);
@@ -137,7 +136,7 @@ void two_waiters_one_release() {
 }
 
 // Time is up in the moment of the hand-off.
-template <cache_choice Caches>
+template <cache_kind Caches>
 void late_waiter() {
   waited_for pool(1, Caches);
   const std::size_t held = pool.acquire();
@@ -292,12 +291,12 @@ constexpr std::array scenarios{
     waits("waiting.without_fence_register_against_release", "the same without a heavy fence",
           &without_fence_register_against_release),
     waits("waiting.reopened_cache", "a cache opens again beside one who begins to wait",
-          &reopened_cache<automatic>),
+          &reopened_cache<revocable>),
     waits("waiting.locked_reopened_cache", "a locked cache does", &reopened_cache<locked>),
     waits("waiting.without_fence_reopened_cache", "the same without a heavy fence",
           &without_fence_reopened_cache),
     waits("waiting.idle_owner", "slots in the cache of a thread that does nothing",
-          &idle_owner<automatic>),
+          &idle_owner<revocable>),
     waits("waiting.locked_idle_owner", "the same in a locked cache", &idle_owner<locked>),
     scenario{"waiting.served_before_it_looked", "of two who wait only one looks",
              &served_before_it_looked, false, narrow, /*waits=*/true, /*interrupted=*/1},

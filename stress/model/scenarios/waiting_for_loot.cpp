@@ -12,7 +12,7 @@ namespace {
 
 using lido::detail::atomic;
 
-constexpr auto none = cache_choice::none;
+constexpr auto none = cache_kind::none;
 
 // One that does not wait overtakes, takes a whole magazine, and gives back what it does not need.
 void surplus_for_waiter() {

@@ -1,7 +1,9 @@
 /// What the library asks of the system, in the model: the heavy fence, and ways to wait.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "checker/access.hpp"
@@ -9,6 +11,7 @@
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "seam/system.hpp"
+#include "src/allocator/allocator_state.hpp"
 
 namespace model {
 
@@ -92,6 +95,14 @@ void begin_sleep() noexcept {
 
 void take_heavy_fence_away(bool yes) noexcept {
   taken_away = yes;
+}
+
+void forget_unused_caches() noexcept {
+  static std::uint64_t last = 0;
+  if (const std::uint64_t now = execution::now().number(); std::exchange(last, now) != now) {
+    std::fill(std::begin(lido::detail::unused_caches), std::end(lido::detail::unused_caches),
+              std::byte{0});
+  }
 }
 
 }  // namespace model

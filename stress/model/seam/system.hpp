@@ -29,4 +29,7 @@ class slow_heavy_fence {
 /// The system has no heavy fence, as pools find that are made from now on.
 void take_heavy_fence_away(bool yes) noexcept;
 
+/// The table that unused pools share outlives executions: empties it in the first call of each.
+void forget_unused_caches() noexcept;
+
 }  // namespace model

@@ -6,6 +6,7 @@
 
 #include "checker/sync.hpp"
 #include "lido/concurrency/thread_number.hpp"
+#include "seam/system.hpp"
 
 namespace lido::detail {
 
@@ -29,6 +30,7 @@ class thread_exit_hook {
   bool prepare(void (*function)(void*)) noexcept {
     function_ = function;
     model::execution::now().keep_for_each_thread(thread_offset);
+    model::forget_unused_caches();
     return true;
   }
   [[nodiscard]] bool arm(void* argument) const noexcept {

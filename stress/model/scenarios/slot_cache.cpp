@@ -1,4 +1,4 @@
-/// One cache, its owner and its thieves, without the slot source around them: so short that every
+/// One cache, its owner and its thieves, without the allocator around them: so short that every
 /// order of events can be tried. Hard cases 1 to 6.
 #include <array>
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "lido/allocator/slot_cache.hpp"
 #include "lido/concurrency/asymmetric_fence.hpp"
-#include "lido/magazine/thread_cache.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -15,13 +15,18 @@ namespace model {
 
 namespace {
 
-using lido::detail::cache_kind;
-using lido::detail::cache_state;
-using lido::detail::cell;
-using lido::detail::thread_cache;
+using lido::cache_kind;
+using lido::detail::slot_cache;
+using cell = slot_cache::cell;
+using phase = slot_cache::phase;
 
 constexpr std::size_t nothing = ~std::size_t{0};
 constexpr std::uint32_t limit = 4;
+
+/// Cells in front of a cache, of which a pop that fails reads the last.
+struct alignas(lido::detail::cache_line) read_at_top_0 {
+  std::array<cell, lido::detail::cache_line / sizeof(cell)> cells;
+};
 
 /// A cache with some items in it; the rest are in the owner's hands.
 class driven {
@@ -44,7 +49,7 @@ class driven {
     cache_.open(kind_, 0, limit_);
   }
 
-  /// The owner's: what slot_source does around the cache, with no depot to turn to.
+  /// The owner's: what the allocator does around the cache, with no depot to turn to.
   std::size_t pop() {
     const auto began = books_.begin();
     void* item = nullptr;
@@ -71,7 +76,7 @@ class driven {
   /// Ends the owner's use, as when its thread ends; returns how many items it takes home.
   std::size_t leave() {
     const auto began = books_.begin();
-    const thread_cache::settled found = cache_.settle(kind_);
+    const slot_cache::settled found = cache_.settle(kind_);
     for (std::uint32_t i = 0; i < found.count; ++i) {
       books_.got(number(cache_.cells()[i].load(std::memory_order_relaxed)), began);
     }
@@ -82,9 +87,8 @@ class driven {
   /// A thief's: everything in one go. Returns whether the claim succeeded.
   bool rob(bool take_over = false) {
     const auto began = books_.begin();
-    const auto seen = cache_.control();
-    if (seen.state() != cache_state::open &&
-        !(take_over && seen.state() == cache_state::revoking)) {
+    const auto seen = cache_.state();
+    if (seen.now() != phase::open && !(take_over && seen.now() == phase::revoking)) {
       return false;
     }
     const auto announced = cache_.revoke(seen);
@@ -105,8 +109,8 @@ class driven {
 
   /// A thief's that finds out that it may not look.
   void announce_and_withdraw() {
-    const auto seen = cache_.control();
-    if (seen.state() == cache_state::open) {
+    const auto seen = cache_.state();
+    if (seen.now() == phase::open) {
       if (const auto announced = cache_.revoke(seen)) {
         cache_.withdraw(*announced);
       }
@@ -132,13 +136,13 @@ class driven {
     if (cache_.forget_operation_if_idle()) {
       return nullptr;
     }
-    const thread_cache::settled found = cache_.settle_pop(kind_);
+    const slot_cache::settled found = cache_.settle_pop(kind_);
     cache_.open(kind_, found.count, limit_);
     return found.item;
   }
 
   void finish_push(void* item) {
-    thread_cache::settled found{item, 0, /*robbed=*/false, /*contested=*/false};
+    slot_cache::settled found{item, 0, /*robbed=*/false, /*contested=*/false};
     if (cache_.forget_operation_if_idle()) {
       (void)cache_.settle(kind_);
     } else {
@@ -153,7 +157,8 @@ class driven {
   cache_kind kind_;
   std::uint32_t limit_ = limit;
   std::array<cell, limit + 2> cells_;
-  thread_cache cache_;
+  read_at_top_0 before_;
+  slot_cache cache_;
   ledger books_;
   std::size_t stolen_ = 0;
 };
@@ -320,12 +325,13 @@ void cells_replaced() {
 void closed_takes_no_hits() {
   constexpr auto kind = cache_kind::revocable;
   struct {
-    std::array<cell, limit> below;
-    thread_cache cache;
+    read_at_top_0 below;
+    slot_cache cache;
     std::array<cell, limit> above;
   } line;
   int item = 0;
-  for (const std::span<cell> cells : {std::span(line.below), std::span(line.above)}) {
+  for (const std::span<cell> cells :
+       {std::span<cell>(line.below.cells), std::span<cell>(line.above)}) {
     (void)line.cache.settle(kind);
     line.cache.use_cells(cells);
     line.cache.open(kind, 0, limit - 2);
@@ -343,44 +349,44 @@ constexpr auto revocable = cache_kind::revocable;
 constexpr auto locked = cache_kind::locked;
 
 constexpr std::array scenarios{
-    scenario{"thread_cache.theft_against_pop", "a pop that straddles a theft",
+    scenario{"slot_cache.theft_against_pop", "a pop that straddles a theft",
              &theft_against_pop<revocable>},
-    scenario{"thread_cache.theft_against_push", "a push that straddles a theft",
+    scenario{"slot_cache.theft_against_push", "a push that straddles a theft",
              &theft_against_push<revocable>},
-    scenario{"thread_cache.theft_against_both", "pops and pushes beside a theft",
+    scenario{"slot_cache.theft_against_both", "pops and pushes beside a theft",
              &theft_against_both<revocable>},
-    scenario{"thread_cache.two_thieves", "two thieves at one cache", &two_thieves<revocable>},
-    scenario{"thread_cache.cancelled_thief", "a thief too late, and the next one", &cancelled_thief,
+    scenario{"slot_cache.two_thieves", "two thieves at one cache", &two_thieves<revocable>},
+    scenario{"slot_cache.cancelled_thief", "a thief too late, and the next one", &cancelled_thief,
              false, bounds{3, 0, 0}},
-    scenario{"thread_cache.withdrawn_beside_theft", "a thief gives up when another has been there",
+    scenario{"slot_cache.withdrawn_beside_theft", "a thief gives up when another has been there",
              &withdrawn_beside_theft},
-    scenario{"thread_cache.taken_over", "a thief takes over from one that is slow",
+    scenario{"slot_cache.taken_over", "a thief takes over from one that is slow",
              &taken_over<revocable>},
-    scenario{"thread_cache.robbed_and_reopened", "a cache is robbed, opened, robbed again",
+    scenario{"slot_cache.robbed_and_reopened", "a cache is robbed, opened, robbed again",
              &robbed_and_reopened<revocable>},
-    scenario{"thread_cache.left_stolen", "an owner comes back to a robbed cache",
+    scenario{"slot_cache.left_stolen", "an owner comes back to a robbed cache",
              &left_stolen<revocable>},
-    scenario{"thread_cache.exit_against_theft", "an owner leaves while it is robbed",
+    scenario{"slot_cache.exit_against_theft", "an owner leaves while it is robbed",
              &exit_against_theft<revocable>},
-    scenario{"thread_cache.cells_replaced", "a cache grows while it is robbed",
+    scenario{"slot_cache.cells_replaced", "a cache grows while it is robbed",
              &cells_replaced<revocable>},
-    scenario{"thread_cache.locked_cells_replaced", "a locked cache grows while it is robbed",
+    scenario{"slot_cache.locked_cells_replaced", "a locked cache grows while it is robbed",
              &cells_replaced<locked>},
-    scenario{"thread_cache.closed_takes_no_hits", "cells below a closed cache, and above",
+    scenario{"slot_cache.closed_takes_no_hits", "cells below a closed cache, and above",
              &closed_takes_no_hits},
-    scenario{"thread_cache.locked_theft", "theft from a cache of the locked kind",
+    scenario{"slot_cache.locked_theft", "theft from a cache of the locked kind",
              &theft_against_both<locked>},
-    scenario{"thread_cache.locked_two_thieves", "two thieves at a locked cache",
+    scenario{"slot_cache.locked_two_thieves", "two thieves at a locked cache",
              &two_thieves<locked>},
-    scenario{"thread_cache.locked_reopened", "a locked cache is robbed, opened, robbed again",
+    scenario{"slot_cache.locked_reopened", "a locked cache is robbed, opened, robbed again",
              &robbed_and_reopened<locked>},
-    scenario{"thread_cache.locked_left_stolen", "an owner comes back to a robbed locked cache",
+    scenario{"slot_cache.locked_left_stolen", "an owner comes back to a robbed locked cache",
              &left_stolen<locked>},
 };
 
 }  // namespace
 
-std::span<const scenario> thread_cache_scenarios() {
+std::span<const scenario> slot_cache_scenarios() {
   return scenarios;
 }
 

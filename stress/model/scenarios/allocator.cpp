@@ -1,17 +1,20 @@
-/// The slot source: caches, depot and theft together. Nothing is lost, nothing is there twice.
+/// The allocator: caches, depot and theft together. Nothing is lost, nothing is there twice.
 /// S6, S7, S9; hard cases 1, 2, 4, 6, 9, 18 to 20.
 #include <array>
 
 #include "scenarios/pooled.hpp"
 #include "seam/system.hpp"
+#include "src/allocator/owned_cache.hpp"
 
 namespace model {
 
 namespace {
 
-constexpr auto automatic = cache_choice::automatic;
-constexpr auto locked = cache_choice::locked;
-constexpr auto none = cache_choice::none;
+using cell = lido::detail::slot_cache::cell;
+
+constexpr auto revocable = cache_kind::revocable;
+constexpr auto locked = cache_kind::locked;
+constexpr auto none = cache_kind::none;
 
 /// Takes `count` slots if they are to be had, then puts them back.
 void raid(pooled& pool, std::size_t count) {
@@ -40,7 +43,7 @@ std::vector<std::size_t> take_past_caches(pooled& pool, std::size_t most) {
   return taken;
 }
 
-template <cache_choice Caches>
+template <cache_kind Caches>
 void theft_against_owner() {
   pooled pool(2, Caches);
   in_threads(
@@ -74,7 +77,7 @@ void theft_of_several() {
   pool.check();
 }
 
-template <cache_choice Caches>
+template <cache_kind Caches>
 void two_thieves() {
   pooled pool(2, Caches);
   in_threads([&] { pool.acquire_and_release(); }, [&] { pool.acquire_and_release(); },
@@ -82,7 +85,7 @@ void two_thieves() {
   pool.check();
 }
 
-template <cache_choice Caches>
+template <cache_kind Caches>
 void refill_against_flush() {
   pooled pool(8, Caches, 2);
   const auto body = [&] {
@@ -97,7 +100,7 @@ void refill_against_flush() {
   pool.check();
 }
 
-template <cache_choice Caches>
+template <cache_kind Caches>
 void release_elsewhere() {
   pooled pool(4, Caches);
   lido::detail::atomic<std::size_t> handed(pooled::nothing);
@@ -116,7 +119,7 @@ void release_elsewhere() {
 
 // Nothing but a magazine is left for a cache that holds one slot.
 void magazine_for_small_cache() {
-  pooled pool(6, automatic, 1);
+  pooled pool(6, revocable, 1);
   const std::size_t first = pool.acquire();
   const std::size_t second = pool.acquire();
   const auto body = [&] {
@@ -165,7 +168,7 @@ void bulk_against_bulk() {
 class few_first_cells {
  public:
   few_first_cells() {
-    tuning::first_cache_bytes = sizeof(lido::detail::thread_cache) + 3 * sizeof(lido::detail::cell);
+    tuning::first_cache_bytes = sizeof(lido::detail::owned_cache) + 3 * sizeof(cell);
   }
   few_first_cells(const few_first_cells&) = delete;
   few_first_cells& operator=(const few_first_cells&) = delete;
@@ -197,7 +200,8 @@ class growing_cache {
   void rob() { pool_.release_n(take_past_caches(pool_, 6)); }
 
   [[nodiscard]] bool has_grown_twice() const {
-    return pool_.stats().bookkeeping_bytes - before_ == (3 + 6 + 10) * sizeof(lido::detail::cell);
+    return pool_.stats().bookkeeping_bytes - before_ ==
+           lido::detail::thread_stride + (6 + 10) * sizeof(cell);
   }
   void check() {
     pool_.release_n(kept_);
@@ -294,52 +298,54 @@ void left_stolen() {
 constexpr bounds narrow{2, 1, 1};
 
 constexpr std::array scenarios{
-    scenario{"source.theft_against_owner", "an owner at work beside a thief",
-             &theft_against_owner<automatic>},
-    scenario{"source.without_fence_theft_against_owner", "the same where there is no heavy fence",
-             &without_fence<&theft_against_owner<automatic>>},
-    scenario{"source.without_fence_bursts", "several cached items where there is no heavy fence",
+    scenario{"allocator.theft_against_owner", "an owner at work beside a thief",
+             &theft_against_owner<revocable>},
+    scenario{"allocator.without_fence_theft_against_owner",
+             "the same where there is no heavy fence",
+             &without_fence<&theft_against_owner<revocable>>},
+    scenario{"allocator.without_fence_bursts", "several cached items where there is no heavy fence",
              &without_fence<&bursts_against_theft>, false, narrow},
-    scenario{"source.theft_of_several", "a thief takes several and gives back all but one",
+    scenario{"allocator.theft_of_several", "a thief takes several and gives back all but one",
              &theft_of_several, false, narrow},
-    scenario{"source.two_thieves", "three threads, slots for two", &two_thieves<automatic>, false,
-             narrow},
-    scenario{"source.refill_against_flush", "two caches at the depot (S6)",
-             &refill_against_flush<automatic>, false, narrow},
-    scenario{"source.release_elsewhere", "acquired here, released there (S9)",
-             &release_elsewhere<automatic>},
-    scenario{"source.bulk_against_owner", "many at once beside an owner", &bulk_against_owner,
+    scenario{"allocator.two_thieves", "three threads, slots for two", &two_thieves<revocable>,
              false, narrow},
-    scenario{"source.bulk_against_bulk", "many at once beside many at once", &bulk_against_bulk,
+    scenario{"allocator.refill_against_flush", "two caches at the depot (S6)",
+             &refill_against_flush<revocable>, false, narrow},
+    scenario{"allocator.release_elsewhere", "acquired here, released there (S9)",
+             &release_elsewhere<revocable>},
+    scenario{"allocator.bulk_against_owner", "many at once beside an owner", &bulk_against_owner,
              false, narrow},
-    scenario{"source.magazine_for_small_cache", "what is too much for a cache goes back",
+    scenario{"allocator.bulk_against_bulk", "many at once beside many at once", &bulk_against_bulk,
+             false, narrow},
+    scenario{"allocator.magazine_for_small_cache", "what is too much for a cache goes back",
              &magazine_for_small_cache, false, narrow},
-    scenario{"source.magazines_in_turn", "magazines filled here, emptied there", &magazines_in_turn,
-             false, narrow},
-    scenario{"source.bursts_against_theft", "more than a cache may hold, beside a thief",
+    scenario{"allocator.magazines_in_turn", "magazines filled here, emptied there",
+             &magazines_in_turn, false, narrow},
+    scenario{"allocator.bursts_against_theft", "more than a cache may hold, beside a thief",
              &bursts_against_theft, false, narrow},
-    scenario{"source.cells_added_beside_theft", "a cache grows twice while it is robbed",
+    scenario{"allocator.cells_added_beside_theft", "a cache grows twice while it is robbed",
              &cells_added_beside_theft, false, narrow, /*waits=*/false, /*interrupted=*/2},
-    scenario{"source.refused_fence", "the kernel refuses the heavy fence", &refused_fence, false,
+    scenario{"allocator.refused_fence", "the kernel refuses the heavy fence", &refused_fence, false,
              narrow},
-    scenario{"source.more_threads_than_numbers", "a thread without a number",
+    scenario{"allocator.more_threads_than_numbers", "a thread without a number",
              &more_threads_than_numbers, false, narrow},
-    scenario{"source.left_stolen", "a cache that is robbed while its owner is away", &left_stolen,
-             false, narrow, /*waits=*/true},
-    scenario{"source.locked_theft", "an owner of a locked cache beside a thief",
+    scenario{"allocator.left_stolen", "a cache that is robbed while its owner is away",
+             &left_stolen, false, narrow, /*waits=*/true},
+    scenario{"allocator.locked_theft", "an owner of a locked cache beside a thief",
              &theft_against_owner<locked>},
-    scenario{"source.locked_two_thieves", "three threads with locked caches, slots for two",
+    scenario{"allocator.locked_two_thieves", "three threads with locked caches, slots for two",
              &two_thieves<locked>, false, narrow},
-    scenario{"source.locked_refill_against_flush", "two locked caches at the depot",
+    scenario{"allocator.locked_refill_against_flush", "two locked caches at the depot",
              &refill_against_flush<locked>, false, narrow},
-    scenario{"source.locked_release_elsewhere", "acquired here, released there, locked",
+    scenario{"allocator.locked_release_elsewhere", "acquired here, released there, locked",
              &release_elsewhere<locked>},
-    scenario{"source.uncached", "three threads without caches", &two_thieves<none>, false, narrow},
+    scenario{"allocator.uncached", "three threads without caches", &two_thieves<none>, false,
+             narrow},
 };
 
 }  // namespace
 
-std::span<const scenario> source_scenarios() {
+std::span<const scenario> allocator_scenarios() {
   return scenarios;
 }
 

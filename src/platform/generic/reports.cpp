@@ -1,0 +1,37 @@
+#include <mutex>
+
+#include "../platform.hpp"
+
+namespace lido::detail::platform {
+
+namespace {
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one count of threads
+constinit std::mutex counting;
+constinit std::uint32_t counted = 0;
+constinit thread_local std::uint32_t own_number = 0;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+}  // namespace
+
+std::uint32_t thread_id() noexcept {
+  if (own_number == 0) {
+    const std::lock_guard lock(counting);
+    own_number = ++counted;
+  }
+  return own_number;
+}
+
+std::size_t thread_name(std::uint32_t /*id*/, std::span<char> /*name*/) noexcept {
+  return 0;
+}
+
+code_position find_code(const void* /*address*/) noexcept {
+  return {};
+}
+
+std::size_t module_path(const void* /*address*/, std::span<char> /*path*/) noexcept {
+  return 0;
+}
+
+}  // namespace lido::detail::platform
