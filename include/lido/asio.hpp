@@ -4,9 +4,5 @@
 /// Not part of lido.hpp.
 #pragma once
 
-#include "lido/base/words_free.hpp"
-
 #include "lido/resource/asio_acquire.hpp"
 #include "lido/resource/resource_pool.hpp"
-
-#include "lido/base/words_back.hpp"

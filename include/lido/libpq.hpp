@@ -3,9 +3,5 @@
 /// lido::libpq. Not part of lido.hpp.
 #pragma once
 
-#include "lido/base/words_free.hpp"
-
 #include "lido/connect/postgres_factory.hpp"
 #include "lido/resource_pool.hpp"
-
-#include "lido/base/words_back.hpp"

@@ -2,8 +2,6 @@
 /// Public entry: all of Lido except lido/testing.hpp and what needs another library.
 #pragma once
 
-#include "lido/base/words_free.hpp"
-
 #include "lido/block_resource.hpp"
 #include "lido/checked.hpp"
 #include "lido/concurrent_slot_map.hpp"
@@ -11,5 +9,3 @@
 #include "lido/object_pool.hpp"
 #include "lido/resource_pool.hpp"
 #include "lido/slot_map.hpp"
-
-#include "lido/base/words_back.hpp"

@@ -3,12 +3,8 @@
 /// and statistics.
 #pragma once
 
-#include "lido/base/words_free.hpp"
-
 #include "lido/resource/factory.hpp"
 #include "lido/resource/lease.hpp"
 #include "lido/resource/options.hpp"
 #include "lido/resource/resource_pool.hpp"
 #include "lido/resource/stats.hpp"
-
-#include "lido/base/words_back.hpp"

@@ -2,8 +2,4 @@
 /// Public entry for users of oneTBB: `lido::par`. Needs the target lido::tbb. Not part of lido.hpp.
 #pragma once
 
-#include "lido/base/words_free.hpp"
-
 #include "lido/slot_map/par.hpp"
-
-#include "lido/base/words_back.hpp"

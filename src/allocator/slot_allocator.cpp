@@ -21,10 +21,11 @@ alignas(thread_stride) constinit std::byte unused_caches[cache_table_bytes] = {}
 // ---- slot_allocator -----------------------------------------------------------------------------
 
 slot_allocator::slot_allocator(const allocator_options& options)
-    : table_(std::begin(unused_caches)),
-      state_(std::make_unique<allocator_state>(options, table_)) {}
+    : table_(std::begin(unused_caches)), state_(new allocator_state(options, table_)) {}
 
-slot_allocator::~slot_allocator() = default;
+slot_allocator::~slot_allocator() {
+  delete state_;
+}
 
 void* slot_allocator::acquire_slow(slot_cache& missed) noexcept {
   return state_->acquire_slow(missed);
@@ -125,7 +126,7 @@ lido::cache_kind usable_kind(const allocator_options& options) noexcept {
 }  // namespace
 
 allocator_state::allocator_state(const allocator_options& options, atomic<std::byte*>& table)
-    : slots_(options.slots),
+    : slots_(options.geometry),
       table_(table),
       unused_(std::begin(unused_caches)),
       capacity_(options.segments == nullptr ? options.capacity : 0),
@@ -135,7 +136,7 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
              options.list),
       waiters_(options.may_wait || !heavy_fence_available()) {
   if (options.segments != nullptr) {
-    segments_ = std::make_unique<segment_table>(*this, *options.segments, options.slots.stride(),
+    segments_ = std::make_unique<segment_table>(*this, *options.segments, options.geometry.stride(),
                                                 options.capacity);
   }
   register_listener();

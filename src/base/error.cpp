@@ -5,6 +5,8 @@
 #include <new>
 #include <system_error>
 
+#include "lido/base/fail.hpp"
+
 namespace lido {
 
 namespace {
@@ -23,7 +25,7 @@ pool_exhausted::pool_exhausted(std::string_view pool_name, std::size_t capacity,
 pool_exhausted::pool_exhausted(const std::string& text, std::string_view pool_name,
                                std::size_t capacity, std::size_t in_use)
     : std::runtime_error(text),
-      name_(std::make_shared<const std::string>(pool_name)),
+      name_(std::string(pool_name)),
       capacity_(capacity),
       in_use_(in_use) {}
 

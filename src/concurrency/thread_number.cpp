@@ -36,7 +36,10 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   thread_registry(const thread_registry&) = delete;
   thread_registry& operator=(const thread_registry&) = delete;
 
-  bool assign() noexcept;
+  /// `lock`: of the registry, taken or not.
+  bool assign(const std::unique_lock<registry_mutex>& lock) noexcept;
+  bool try_assign() noexcept;
+  bool wait_and_assign() noexcept;
   void add(thread_exit_listener& listener) noexcept;
   void remove(thread_exit_listener& listener) noexcept;
   [[nodiscard]] bool note(thread_use& use, thread_exit_listener& listener) noexcept;
@@ -94,12 +97,19 @@ constinit thread_registry thread_numbers;
 
 #pragma GCC visibility pop
 
-bool thread_registry::assign() noexcept {
+bool thread_registry::try_assign() noexcept {
   // relaxed: a number that is given back just now is found on the next call
   if (thread_is_forking || full_.load(std::memory_order_relaxed)) {
     return false;  // without the mutex, which all threads past the table would meet at
   }
-  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return assign(std::unique_lock(mutex_, std::try_to_lock));
+}
+
+bool thread_registry::wait_and_assign() noexcept {
+  return assign(lock_unless_forking());
+}
+
+bool thread_registry::assign(const std::unique_lock<registry_mutex>& lock) noexcept {
   if (!lock.owns_lock()) {
     return false;
   }
@@ -270,7 +280,11 @@ void require_own_process() noexcept {
 }
 
 bool assign_thread_number() noexcept {
-  return thread_offset != 0 || (!thread_is_ending() && thread_numbers.assign());
+  return thread_offset != 0 || (!thread_is_ending() && thread_numbers.try_assign());
+}
+
+bool wait_for_thread_number() noexcept {
+  return thread_offset != 0 || (!thread_is_ending() && thread_numbers.wait_and_assign());
 }
 
 void thread_exit_listener::register_listener() noexcept {

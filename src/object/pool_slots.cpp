@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <new>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -10,6 +10,7 @@
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/segment_plan.hpp"
+#include "lido/concurrency/thread_number.hpp"
 #include "lido/concurrency/waiter.hpp"
 #include "lido/freelist/index_list.hpp"
 
@@ -104,7 +105,7 @@ std::uint32_t most_slots(const object_pool_options& options, const slot_layout& 
 allocator_options to_allocator(const object_pool_options& options, std::uint32_t capacity,
                                slot_memory& memory, std::size_t slot_size) {
   const std::size_t most = options.warm ? most_cached_when_warm : most_cached;
-  return {.slots = slot_geometry(memory.first(), slot_size),
+  return {.geometry = slot_geometry(memory.first(), slot_size),
           .capacity = capacity,
           .caches = options.caches,
           .max_cached = static_cast<std::uint32_t>(std::min(options.max_cached, most)),
@@ -118,10 +119,15 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
 pool_slots::pool_slots(const object_pool_options& options, const slot_layout& layout)
     : max_capacity_(most_slots(options, layout)),
       memory_(layout, max_capacity_, options.when_full == when_full::grow),
-      allocator_(to_allocator(options, max_capacity_, memory_, layout.size)),
       name_(options.name),
       when_full_(options.when_full),
-      slot_size_(layout.size) {}
+      slot_size_(layout.size) {
+  std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_, layout.size));
+}
+
+pool_slots::~pool_slots() {
+  std::destroy_at(&allocator_);
+}
 
 void pool_slots::begin(const object_pool_options& options, object_keeper* keeper) {
   keeper_ = keeper;
@@ -170,7 +176,7 @@ void* pool_slots::acquire_blocking() {
   }
   const int error = grows() ? allocator_.growth_error() : 0;
   if (error != 0 && capacity() < max_capacity_) {
-    throw_growth_failed(error);
+    fail_to_grow(error);
   }
   throw_pool_exhausted(name_, capacity(), stats().in_use);
 }
@@ -215,7 +221,7 @@ void pool_slots::reserve(std::size_t slots) {
 void pool_slots::add(std::uint32_t slots) {
   fill_new_segments fill(*this);
   if (const int error = allocator_.reserve(slots, eager_ ? &fill : nullptr); error != 0) {
-    throw_growth_failed(error);
+    fail_to_grow(error);
   }
 }
 
@@ -224,8 +230,8 @@ std::size_t pool_slots::shrink_to(std::size_t slots) noexcept {
   return grows() ? allocator_.shrink_to(static_cast<std::uint32_t>(least)) : max_capacity_;
 }
 
-void pool_slots::throw_growth_failed(int error) const {
-  detail::throw_growth_failed(name_, capacity(), stats().in_use, error);
+void pool_slots::fail_to_grow(int error) const {
+  throw_growth_failed(name_, capacity(), stats().in_use, error);
 }
 
 pool_stats pool_slots::stats() const noexcept {
@@ -237,3 +243,7 @@ pool_stats pool_slots::stats() const noexcept {
 }
 
 }  // namespace lido::detail
+
+void lido::prepare_thread() noexcept {
+  (void)detail::wait_for_thread_number();
+}

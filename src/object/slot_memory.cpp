@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 #include <type_traits>
 
 #include "lido/base/address_space.hpp"
@@ -10,63 +11,65 @@
 namespace lido::detail {
 
 slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows)
-    : layout_(layout), capacity_(capacity) {
-  const std::size_t alignment = std::max(layout.alignment, cache_line);
+    : slot_memory(layout, capacity) {
+  // From here on the destructor runs, whatever throws.
   if (grows) {
-    reserve_addresses(alignment);
+    reserve_addresses();
   } else {
-    allocate_all(alignment);
+    allocate_all();
   }
 }
+
+slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity) noexcept
+    : layout_(layout), capacity_(capacity) {}
 
 slot_memory::~slot_memory() {
   if (slot_addresses_ != nullptr) {
     // What gets these addresses next must find them usable.
     layout_.open_all(first_, backed());
+    delete slot_addresses_;
+    delete state_addresses_;
+  } else {
+    ::operator delete (first_, std::align_val_t{alignment()});
+    std::free(states_);  // NOLINT(cppcoreguidelines-no-malloc): as below
   }
 }
 
-void slot_memory::free_slots::operator()(std::byte* slots) const noexcept {
-  ::operator delete(slots, alignment);
+std::size_t slot_memory::alignment() const noexcept {
+  return std::max(layout_.alignment, cache_line);
 }
 
-void slot_memory::free_states::operator()(state* states) const noexcept {
-  std::free(states);  // NOLINT(cppcoreguidelines-no-malloc): as below
-}
-
-void slot_memory::reserve_addresses(std::size_t alignment) {
-  slot_addresses_ = std::make_unique<address_space>(layout_.size * capacity_, alignment);
+void slot_memory::reserve_addresses() {
+  slot_addresses_ = new address_space(layout_.size * capacity_, alignment());
   first_ = slot_addresses_->data();
   if (layout_.has_states) {
-    state_addresses_ = std::make_unique<address_space>(capacity_ * sizeof(state), alignof(state));
+    state_addresses_ = new address_space(capacity_ * sizeof(state), alignof(state));
     states_ = static_cast<state*>(static_cast<void*>(state_addresses_->data()));
   }
 }
 
 /// Zero bytes are the state of an empty slot, so no state is touched before its slot is used.
-void slot_memory::allocate_all(std::size_t alignment) {
-  const std::align_val_t aligned{alignment};
+void slot_memory::allocate_all() {
+  const std::align_val_t aligned{alignment()};
   first_ = static_cast<std::byte*>(::operator new(layout_.size* capacity_, aligned));
-  slots_ = {first_, free_slots{aligned}};
   if (layout_.has_states) {
     // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): the system's pages need no clearing
     states_ = static_cast<state*>(std::calloc(capacity_, sizeof(state)));
     if (states_ == nullptr) {
       throw_bad_alloc();
     }
-    all_states_.reset(states_);
   }
   // relaxed: the constructor of the pool
   backed_.store(capacity_, std::memory_order_relaxed);
 }
 
-void slot_memory::touch(std::uint32_t slots) noexcept {
+void slot_memory::touch(std::uint32_t count) noexcept {
   // The pool is new: no thread has a slot.
   const std::size_t page = page_size();
-  for (std::size_t at = 0; at < layout_.size * slots; at += page) {
+  for (std::size_t at = 0; at < layout_.size * count; at += page) {
     *const_cast<volatile std::byte*>(first_ + at) = std::byte{0};
   }
-  for (slot_index slot = 0; layout_.has_states && slot < slots; ++slot) {
+  for (slot_index slot = 0; layout_.has_states && slot < count; ++slot) {
     set_unused(slot, slot_content::empty);
   }
 }

@@ -60,7 +60,7 @@ block_store::block_store(const block_resource_options& options, block_size size)
       memory_(block_bytes_ * size.blocks, std::max(options.alignment, cache_line)),
       first_(std::bit_cast<std::uintptr_t>(memory_.data())),
       shadow_(memory_.data(), block_bytes_, memory_.size()),
-      slots_({.slots = slot_geometry(memory_.data(), block_bytes_),
+      slots_({.geometry = slot_geometry(memory_.data(), block_bytes_),
               .capacity = static_cast<std::uint32_t>(size.blocks),
               .max_cached = static_cast<std::uint32_t>(options.max_cached)}) {}
 

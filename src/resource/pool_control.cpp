@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
+#include "lido/base/fail.hpp"
 #include "pool_apply.hpp"
 
 namespace lido::detail {

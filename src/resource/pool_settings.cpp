@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "lido/base/error.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/resource/options.hpp"
 
 namespace lido::detail {

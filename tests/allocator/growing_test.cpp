@@ -73,7 +73,7 @@ class grown {
   explicit grown(std::uint32_t most, std::uint32_t present = 0,
                  cache_kind caches = cache_kind::revocable, std::size_t slot_bytes = stride)
       : memory(most, slot_bytes),
-        allocator_({.slots = slot_geometry(memory.data(), slot_bytes),
+        allocator_({.geometry = slot_geometry(memory.data(), slot_bytes),
                     .capacity = most,
                     .caches = caches,
                     .segments = &memory}) {

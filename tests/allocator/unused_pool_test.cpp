@@ -31,7 +31,7 @@ std::size_t count_mappings() {
 
 std::unique_ptr<slot_allocator> make_pool(std::byte* memory, std::uint32_t capacity) {
   return std::make_unique<slot_allocator>(
-      allocator_options{.slots = slot_geometry(memory, 64), .capacity = capacity});
+      allocator_options{.geometry = slot_geometry(memory, 64), .capacity = capacity});
 }
 
 TEST(UnusedPool, OfSixteenSlotsCostsAtMostOneKibibyte) {

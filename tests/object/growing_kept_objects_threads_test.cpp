@@ -1,14 +1,10 @@
 // What a destroy hook may do while a pool shrinks: take its time, and use the pool.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <functional>
 #include <latch>
 #include <thread>
@@ -136,92 +132,6 @@ TEST_F(HookOfAShrink, IsWaitedForAsLongAsObjectAfterObjectEnds) {
   }
   EXPECT_EQ(taken, 2 * one_);
 }
-
-#if !LIDO_TEST_TSAN  // which does not follow a fork of a process with threads
-class HookOfAShrinkInAFork : public HookOfAShrink {
- protected:
-  enum : int { all_is_well, slots_are_missing, takes_it_for_kept, waits_for_nobody };
-
-  /// How often this thread has gone to sleep.
-  static long naps() {
-    rusage usage{};
-    (void)::getrusage(RUSAGE_THREAD, &usage);
-    return usage.ru_nvcsw;
-  }
-
-  /// What the child finds, which has no thread that ends the first object.
-  int look_around() {
-    if (pool_.stats().created != 2 * one_ - 1) {
-      return takes_it_for_kept;
-    }
-    const long naps_before = naps();
-    std::size_t count = 0;
-    while (pool_.try_acquire_ptr(default_init) != nullptr) {
-      ++count;
-    }
-    if (naps() - naps_before > 100) {  // who waits does it a thousand times before giving up
-      return waits_for_nobody;
-    }
-    return count == 2 * one_ ? all_is_well : slots_are_missing;
-  }
-
-  /// Forks while a hook runs in another thread, which never brings the segment back to the child.
-  void fork_beside_the_hook() {
-    make_all();
-    std::latch begun(1);
-    std::latch over(1);
-    in_first_hook([&] {
-      begun.count_down();
-      over.wait();
-    });
-    std::jthread shrinker([&] { EXPECT_EQ(pool_.shrink_to(one_), one_); });
-    begun.wait();
-    const pid_t child = ::fork();
-    if (child == 0) {
-      std::_Exit(look_around());
-    }
-    int status = 1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), all_is_well);
-    over.count_down();
-    shrinker.join();
-    EXPECT_EQ(pool_.capacity(), one_);
-  }
-};
-
-TEST_F(HookOfAShrinkInAFork, HoldsNothingUpInTheChild) {
-  fork_beside_the_hook();
-}
-
-// Nor where neither thread has a number to be known by.
-TEST_F(HookOfAShrinkInAFork, HoldsNothingUpInTheChildOfAThreadWithoutANumber) {
-  test::run_in_ending_thread([this] {
-    fork_beside_the_hook();
-    EXPECT_EQ(detail::thread_offset, 0U);
-  });
-}
-
-// The hook itself has forked: in the child it has its segment still.
-TEST_F(HookOfAShrinkInAFork, KeepsItsSegmentWhereItHasForked) {
-  make_all();
-  int status = 1;
-  in_first_hook([&] {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      std::size_t count = 0;
-      while (count < 2 * one_ && pool_.try_acquire_ptr(default_init) != nullptr) {
-        ++count;
-      }
-      std::_Exit(count == one_ ? all_is_well : slots_are_missing);
-    }
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-  });
-  test::run_in_ending_thread([this] { EXPECT_EQ(pool_.shrink_to(one_), one_); });
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), all_is_well);
-}
-#endif
 
 TEST_F(HookOfAShrink, MayUseThePool) {
   make_all();

@@ -43,8 +43,8 @@ struct address_hider {
 };
 
 /// Holds another of its kind, as the nodes of a list do.
-struct node {
-  lease<node> next;
+struct list_node {
+  lease<list_node> next;
 };
 
 TEST(ObjectPoolOf, OverAlignedTypesAlignsEachObject) {
@@ -121,8 +121,8 @@ TEST(ObjectPoolOf, TypesThatHideTheirAddressWorks) {
 }
 
 TEST(ObjectPoolOf, NodesReleasesAWholeChain) {
-  object_pool<node> pool(100);
-  lease<node> head;
+  object_pool<list_node> pool(100);
+  lease<list_node> head;
   while (auto next = pool.try_acquire()) {
     next->next = std::move(head);
     head = std::move(next);
@@ -134,8 +134,8 @@ TEST(ObjectPoolOf, NodesReleasesAWholeChain) {
 
 // Each pop assigns to the lease of an object from a lease within that object.
 TEST(ObjectPoolOf, NodesPopsTheFirstOfAChain) {
-  object_pool<node> pool(100);
-  lease<node> head;
+  object_pool<list_node> pool(100);
+  lease<list_node> head;
   while (auto next = pool.try_acquire()) {
     next->next = std::move(head);
     head = std::move(next);

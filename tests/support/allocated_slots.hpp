@@ -19,7 +19,7 @@ class allocated_slots {
   allocated_slots(std::uint32_t capacity, cache_kind caches, std::uint32_t max_cached = 512)
       : memory_(stride * capacity, 64),
         capacity_(capacity),
-        pool_({.slots = detail::slot_geometry(memory_.data(), stride),
+        pool_({.geometry = detail::slot_geometry(memory_.data(), stride),
                .capacity = capacity,
                .caches = caches,
                .max_cached = max_cached}) {}

@@ -12,14 +12,22 @@
 #include <utility>
 
 #include "lido/checked.hpp"
+#include "lido/freelist/boost_list.hpp"
 #include "lido/object_pool.hpp"
+#include "support/sanitizers.hpp"
 
 namespace lido::test {
 
-enum class pool_kind : std::uint8_t { revocable, locked, uncached };
+/// boost: over the list of another library, except in pools that grow.
+enum class pool_kind : std::uint8_t { revocable, locked, uncached, boost };
 
+#if LIDO_TEST_TSAN  // which reports what Boost's list does
 inline const auto pool_kinds =
     ::testing::Values(pool_kind::revocable, pool_kind::locked, pool_kind::uncached);
+#else
+inline const auto pool_kinds = ::testing::Values(pool_kind::revocable, pool_kind::locked,
+                                                 pool_kind::uncached, pool_kind::boost);
+#endif
 
 inline std::string pool_kind_name(const ::testing::TestParamInfo<pool_kind>& info) {
   switch (info.param) {
@@ -29,6 +37,8 @@ inline std::string pool_kind_name(const ::testing::TestParamInfo<pool_kind>& inf
       return "locked";
     case pool_kind::uncached:
       return "uncached";
+    case pool_kind::boost:
+      return "boost";
   }
   return "unknown";
 }
@@ -42,6 +52,9 @@ inline object_pool_options of_this_kind(object_pool_options options) {
   options.caches = this_kind() == pool_kind::locked     ? cache_kind::locked
                    : this_kind() == pool_kind::uncached ? cache_kind::none
                                                         : cache_kind::revocable;
+  if (this_kind() == pool_kind::boost && options.when_full != when_full::grow) {
+    options.list = boost_list();
+  }
   return options;
 }
 

@@ -24,7 +24,7 @@ namespace detail {
 class segment_memory;
 
 struct allocator_options {
-  slot_geometry slots;         ///< address of slot 0, and the distance of slots
+  slot_geometry geometry;      ///< address of slot 0, and the distance of slots
   std::uint32_t capacity = 0;  ///< most slots there can be
   lido::cache_kind caches = lido::cache_kind::revocable;
   std::uint32_t max_cached = 512;      ///< most slots that one thread keeps

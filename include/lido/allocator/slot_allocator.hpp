@@ -4,20 +4,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "lido/allocator/options.hpp"
-#include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_cache.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
-#include "lido/concurrency/waiter.hpp"
 
 namespace lido::detail {
 
 class allocator_state;
+class deadline;
+class segment_fill;
+class waiter;
 
 /// Addresses of free slots, for any number of threads.
 ///
@@ -34,7 +34,7 @@ class allocator_state;
 ///   without if that fails. The first of either maps the table of caches.
 class slot_allocator final {
  public:
-  /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `slots` spans as many.
+  /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `geometry` spans as many.
   explicit slot_allocator(const allocator_options& options);
   slot_allocator(const slot_allocator&) = delete;
   slot_allocator& operator=(const slot_allocator&) = delete;
@@ -81,7 +81,7 @@ class slot_allocator final {
   [[nodiscard]] std::size_t acquire_present_n(std::span<void*> out) noexcept;
 
   /// As `release` of each.
-  void release_n(std::span<void* const> slots) noexcept;
+  void release_n(std::span<void* const> given) noexcept;
 
   /// A slot, when it is the caller's turn: after all that came before, and before all that come
   /// later. Null: the wait of `me`, which is new, was cancelled, or the deadline passed. Progress:
@@ -102,15 +102,15 @@ class slot_allocator final {
 
   // ---- for pools that grow: `segments` was given ------------------------------------------------
 
-  /// Adds segments until there are `slots` slots at least; before any thread can have the slots of
+  /// Adds segments until there are `count` slots at least; before any thread can have the slots of
   /// a segment, calls `fill`. Returns 0, or the error number of the system, or EBUSY: others have
   /// the segments apart that it needs. What came before stays, also when `fill` throws. Blocking.
-  /// Requires: slots is at most the capacity of the options.
-  [[nodiscard]] int reserve(std::uint32_t slots, segment_fill* fill = nullptr);
+  /// Requires: count is at most the capacity of the options.
+  [[nodiscard]] int reserve(std::uint32_t count, segment_fill* fill = nullptr);
 
-  /// Gives back segments all of whose slots are free, the highest first, as long as `slots` slots
+  /// Gives back segments all of whose slots are free, the highest first, as long as `count` slots
   /// are left. Returns how many are. Blocking.
-  std::uint32_t shrink_to(std::uint32_t slots) noexcept;
+  std::uint32_t shrink_to(std::uint32_t count) noexcept;
 
   /// Why the last attempt to add a segment failed; 0 if it did not.
   [[nodiscard]] int growth_error() const noexcept;
@@ -128,8 +128,8 @@ class slot_allocator final {
   [[nodiscard, gnu::noinline]] void* acquire_without_number() noexcept;
   [[gnu::noinline]] void release_without_number(void* slot) noexcept;
 
-  atomic<std::byte*> table_;  ///< of caches; at first one that all unused pools share
-  std::unique_ptr<allocator_state> state_;
+  atomic<std::byte*> table_;      ///< of caches; at first one that all unused pools share
+  allocator_state* const state_;  ///< owned
 };
 
 }  // namespace lido::detail

@@ -3,12 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include "lido/base/fail.hpp"  // IWYU pragma: export
 
 namespace lido {
 
@@ -24,7 +21,7 @@ class pool_exhausted : public std::runtime_error {
   pool_exhausted& operator=(const pool_exhausted&) noexcept = default;
   ~pool_exhausted() override = default;
 
-  [[nodiscard]] const std::string& pool_name() const noexcept { return *name_; }
+  [[nodiscard]] std::string_view pool_name() const noexcept { return name_.what(); }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 
@@ -34,7 +31,7 @@ class pool_exhausted : public std::runtime_error {
                  std::size_t in_use);
 
  private:
-  std::shared_ptr<const std::string> name_;  // shared: copying an exception must not throw
+  std::runtime_error name_;  // a string whose copy does not throw
   std::size_t capacity_;
   std::size_t in_use_;
 };

@@ -4,9 +4,16 @@
 /// A model-checking build supplies the four functions that ask the system.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <limits>
+
+// Of <chrono> the clocks and durations alone, where the library has them apart: a fifth of the time
+// to include all that object_pool.hpp needs.
+#if __has_include(<bits/chrono.h>)
+#include <bits/chrono.h>
+#else
+#include <chrono>
+#endif
 
 #include "lido/concurrency/atomic.hpp"
 

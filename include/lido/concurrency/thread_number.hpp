@@ -52,6 +52,9 @@ LIDO_TLS_MODEL
 /// thread-specific keys were created before the first pool; without memory there is no number.
 bool assign_thread_number() noexcept;
 
+/// The same, but waits for the registry.
+bool wait_for_thread_number() noexcept;
+
 /// Ends the program with a message if this process was made from one with pools, but not by fork.
 /// Then fork handlers have not run, and what other threads were doing in the pools never ends. One
 /// system call.

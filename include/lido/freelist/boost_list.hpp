@@ -13,8 +13,6 @@
 #include <memory>
 #include <span>
 
-#include "lido/base/words_free.hpp"
-
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
@@ -101,5 +99,3 @@ class boost_shared_list final : public shared_list {
 }
 
 }  // namespace lido
-
-#include "lido/base/words_back.hpp"

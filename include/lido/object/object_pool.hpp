@@ -2,9 +2,7 @@
 /// Public. `object_pool<T>`: objects at stable addresses, for any number of threads.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <new>
 #include <span>
@@ -204,25 +202,25 @@ class object_pool : private detail::complete_traits<Traits> {
   void for_each_in_use(F&& f) {
     static_assert(tracks || checks::active,
                   "lido: for_each_in_use needs Traits::track_in_use = true");
-    const std::uint32_t slots = slots_.memory().backed();
-    for (detail::slot_index slot = 0; slot < slots; ++slot) {
+    const std::uint32_t count = slots_.memory().backed();
+    for (detail::slot_index slot = 0; slot < count; ++slot) {
       if (uses().is_used(slot)) {
         f(*std::launder(static_cast<T*>(slots_.memory().address_of(slot))));
       }
     }
   }
 
-  /// Adds segments until there are `slots` slots at least; with `creation::eager` makes an object
+  /// Adds segments until there are `count` slots at least; with `creation::eager` makes an object
   /// in each of theirs first. What was added stays if this throws: std::invalid_argument for more
   /// than max_capacity(); growth_failed without memory, or when hooks of other calls keep the
   /// missing segments for a tenth of a second; and what `create` throws. Blocking.
-  void reserve(std::size_t slots) { slots_.reserve(slots); }
+  void reserve(std::size_t count) { slots_.reserve(count); }
 
   /// Gives the memory of segments whose slots are all free back to the system, highest addresses
-  /// first, as long as `slots` slots are left; returns how many are. A slot that a thread is moving
+  /// first, as long as `count` slots are left; returns how many are. A slot that a thread is moving
   /// at that moment keeps its segment. Other threads go on meanwhile; an acquire that finds no slot
   /// waits until all free slots have been looked at, or a hook has ended. Blocking.
-  std::size_t shrink_to(std::size_t slots) noexcept { return slots_.shrink_to(slots); }
+  std::size_t shrink_to(std::size_t count) noexcept { return slots_.shrink_to(count); }
 
  private:
   static constexpr std::size_t chunk =
@@ -296,10 +294,10 @@ class object_pool : private detail::complete_traits<Traits> {
     std::size_t count = 0;
     detail::scope_exit undo([&] { release_many(at, out.first(count)); });
     while (count < out.size()) {
-      std::array<void*, chunk> slots;
-      const std::size_t wanted = std::min(out.size() - count, slots.size());
-      const std::size_t taken = slots_.allocator().acquire_n(std::span(slots).first(wanted));
-      construct_many(at, std::span<void* const>(slots).first(taken), out, count);
+      std::array<void*, chunk> batch;
+      const std::size_t wanted = out.size() - count < chunk ? out.size() - count : chunk;
+      const std::size_t taken = slots_.allocator().acquire_n(std::span(batch).first(wanted));
+      construct_many(at, std::span<void* const>(batch).first(taken), out, count);
       if (taken < wanted) {
         break;
       }
@@ -309,12 +307,12 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   template <class = void>
-  void construct_many(place at, std::span<void* const> slots, std::span<T*> out,
+  void construct_many(place at, std::span<void* const> batch, std::span<T*> out,
                       std::size_t& count) {
-    for (std::size_t i = 0; i < slots.size(); ++i) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
       // What is in `out` is the caller's to undo; the slots not yet used are this function's.
-      detail::scope_exit give_back([&] { slots_.allocator().release_n(slots.subspan(i + 1)); });
-      out[count] = construct(at, slots[i]);
+      detail::scope_exit give_back([&] { slots_.allocator().release_n(batch.subspan(i + 1)); });
+      out[count] = construct(at, batch[i]);
       ++count;
       give_back.dismiss();
     }
@@ -322,13 +320,13 @@ class object_pool : private detail::complete_traits<Traits> {
 
   void release_many(place at, std::span<T* const> objects) noexcept {
     while (!objects.empty()) {
-      std::array<void*, chunk> slots;
+      std::array<void*, chunk> batch;
       std::size_t admitted = 0;
-      for (; admitted < slots.size() && !objects.empty(); objects = objects.subspan(1)) {
-        slots[admitted] = objects.front();
+      for (; admitted < batch.size() && !objects.empty(); objects = objects.subspan(1)) {
+        batch[admitted] = objects.front();
         admitted += destroy_if_admitted(objects.front(), at) ? 1U : 0U;
       }
-      slots_.allocator().release_n(std::span<void* const>(slots).first(admitted));
+      slots_.allocator().release_n(std::span<void* const>(batch).first(admitted));
     }
   }
 

@@ -56,4 +56,9 @@ struct object_pool_options {
   bool warm = false;
 };
 
+/// Gives the calling thread now what a thread otherwise gets in its first calls, for which the C
+/// library may allocate; see `warm`. Waits while other threads begin or end. No effect in a thread
+/// that is ending, or that comes after 4,096 others which live.
+void prepare_thread() noexcept;
+
 }  // namespace lido

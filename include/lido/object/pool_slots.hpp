@@ -5,8 +5,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <stop_token>
 #include <string>
 
@@ -112,7 +110,7 @@ class slot_memory final : public segment_memory {
     return layout_.has_states ? backed() : 0;
   }
   /// Writes to each page, so that none has to be found later. Requires: no slot holds an object.
-  void touch(std::uint32_t slots) noexcept;
+  void touch(std::uint32_t count) noexcept;
 
   /// Ends what a slot keeps when its segment goes.
   void use(object_keeper* keeper) noexcept { keeper_ = keeper; }
@@ -124,21 +122,16 @@ class slot_memory final : public segment_memory {
  private:
   using state = atomic<slot_content>;
 
-  struct free_slots {
-    std::align_val_t alignment;
-    void operator()(std::byte* slots) const noexcept;
-  };
-  struct free_states {
-    void operator()(state* states) const noexcept;
-  };
+  slot_memory(const slot_layout& layout, std::uint32_t capacity) noexcept;
 
   [[nodiscard]] std::uintptr_t distance_to(const void* object) const noexcept {
     // As numbers, since a foreign pointer must not be subtracted.
     return std::bit_cast<std::uintptr_t>(object) - std::bit_cast<std::uintptr_t>(first_);
   }
-  void reserve_addresses(std::size_t alignment);
-  void allocate_all(std::size_t alignment);
-  [[nodiscard]] int commit_states(std::uint32_t slots) noexcept;
+  [[nodiscard]] std::size_t alignment() const noexcept;
+  void reserve_addresses();
+  void allocate_all();
+  [[nodiscard]] int commit_states(std::uint32_t count) noexcept;
 
   std::byte* first_ = nullptr;
   state* states_ = nullptr;
@@ -147,11 +140,9 @@ class slot_memory final : public segment_memory {
   atomic<std::uint32_t> backed_{0};
   std::size_t committed_states_ = 0;  ///< bytes
   object_keeper* keeper_ = nullptr;
-  // All slots from the start, or addresses for them.
-  std::unique_ptr<std::byte, free_slots> slots_;
-  std::unique_ptr<state, free_states> all_states_;
-  std::unique_ptr<address_space> slot_addresses_;
-  std::unique_ptr<address_space> state_addresses_;
+  // Owned, of a pool that grows; in others `first_` and `states_` are.
+  address_space* slot_addresses_ = nullptr;
+  address_space* state_addresses_ = nullptr;
 };
 
 /// The slots of one pool: where they lie, which of them are free, and the words for what is wrong.
@@ -162,6 +153,7 @@ class pool_slots {
   pool_slots(const object_pool_options& options, const slot_layout& layout);
   pool_slots(const pool_slots&) = delete;
   pool_slots& operator=(const pool_slots&) = delete;
+  ~pool_slots();
 
   /// The slots and objects that `options` say a pool begins with; `keeper` is null if it keeps
   /// none. Throws growth_failed and what `keeper` does; `end` is then still to be called.
@@ -179,8 +171,8 @@ class pool_slots {
   /// Null: it was told to stop, or its time was up, first. `stop` may be null.
   [[nodiscard]] void* wait_for_slot(const deadline& until, const std::stop_token* stop);
 
-  void reserve(std::size_t slots);
-  std::size_t shrink_to(std::size_t slots) noexcept;
+  void reserve(std::size_t count);
+  std::size_t shrink_to(std::size_t count) noexcept;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return allocator_.capacity(); }
@@ -192,12 +184,16 @@ class pool_slots {
   class fill_new_segments;
 
   void create_all();
-  void add(std::uint32_t slots);
-  [[noreturn]] void throw_growth_failed(int error) const;
+  void add(std::uint32_t count);
+  [[noreturn]] void fail_to_grow(int error) const;
 
-  std::uint32_t max_capacity_;  ///< first: checks the options
+  // First, so that a hit finds it at the address of the pool; but made after the memory, and ended
+  // before it.
+  union {
+    slot_allocator allocator_;
+  };
+  std::uint32_t max_capacity_;  ///< before the memory: checks the options
   slot_memory memory_;
-  slot_allocator allocator_;
   std::string name_;
   when_full when_full_;
   std::size_t slot_size_;

@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "lido/base/error.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/nothing_to_call.hpp"
 
 namespace lido {

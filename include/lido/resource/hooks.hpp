@@ -76,10 +76,10 @@ class typed_pool_slot : public pool_slot {
 /// A slot_maker.
 template <class R>
 std::unique_ptr<pool_slot_block> make_slots(std::uint32_t size) {
-  const std::shared_ptr<typed_pool_slot<R>[]> slots(new typed_pool_slot<R>[size]);
-  pool_slot* const first = slots.get();
+  const std::shared_ptr<typed_pool_slot<R>[]> block(new typed_pool_slot<R>[size]);
+  pool_slot* const first = block.get();
   return std::unique_ptr<pool_slot_block>(
-      new pool_slot_block{slots, first, sizeof(typed_pool_slot<R>), size});
+      new pool_slot_block{block, first, sizeof(typed_pool_slot<R>), size});
 }
 
 /// The hooks of a pool, or of one key: keys share their factory.

@@ -15,7 +15,6 @@
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
-#include "lido/debug/place.hpp"
 #include "lido/resource/slot.hpp"
 
 namespace lido::detail {
@@ -153,7 +152,7 @@ class leaving_mark {
 struct position_chunk {
   atomic<std::uint64_t> maybe_idle{0};
   std::uint64_t taken = 0;  ///< positions with a slot; under the mutex
-  std::array<relaxed<pool_slot*>, 64> slots{};
+  std::array<relaxed<pool_slot*>, 64> places{};
   atomic<position_chunk*> next{nullptr};
   std::unique_ptr<position_chunk> owned;
 };
@@ -297,7 +296,7 @@ class idle_cache {
       }
     }
     const auto place = static_cast<std::size_t>(std::countr_one(chunk->taken));
-    chunk->slots[place].set(&slot);  // (8) publishes it
+    chunk->places[place].set(&slot);  // (8) publishes it
     slot.record.cache = this;
     slot.record.chunk = chunk;
     slot.record.bit = std::uint64_t{1} << place;
@@ -309,7 +308,7 @@ class idle_cache {
     position_chunk& chunk = *slot.record.chunk;
     chunk.taken &= ~slot.record.bit;
     // A thread that still sees the slot finds that it is not idle.
-    chunk.slots[static_cast<std::size_t>(std::countr_zero(slot.record.bit))].set(nullptr);
+    chunk.places[static_cast<std::size_t>(std::countr_zero(slot.record.bit))].set(nullptr);
     slot.record.cache = nullptr;
   }
   static void set_maybe_idle(const pool_slot& slot, bool on) noexcept {
@@ -335,7 +334,7 @@ class idle_cache {
     for (std::uint64_t bits = chunk.maybe_idle.load(std::memory_order_acquire); bits != 0;
          bits &= bits - 1) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
-      pool_slot* const slot = chunk.slots[bit].get();
+      pool_slot* const slot = chunk.places[bit].get();
       if (slot != nullptr && f(*slot)) {
         return slot;
       }

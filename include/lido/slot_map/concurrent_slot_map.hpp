@@ -25,8 +25,8 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/debug/slot_shadow.hpp"
-#include "lido/slot_map/slot_array.hpp"
 #include "lido/object/construction.hpp"
+#include "lido/slot_map/slot_array.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_map_hooks.hpp"
 #include "lido/slot_map/slot_state.hpp"
@@ -107,7 +107,7 @@ class concurrent_slot_map {
         last_generation_(std::min(LastGeneration, all_ones >> index_bits_)),
         values_(max_size_),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
-        slots_({.slots = values_.geometry(),
+        slots_({.geometry = values_.geometry(),
                 .capacity = max_size_,
                 .max_cached = static_cast<std::uint32_t>(options.max_cached)}),
         hooks_(std::move(hooks)) {

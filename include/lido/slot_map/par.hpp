@@ -2,9 +2,13 @@
 /// Public. `lido::par`: walks of slot maps on the threads of oneTBB.
 #pragma once
 
+// Qt makes a macro of a word that oneTBB uses.
+#pragma push_macro("emit")
+#undef emit
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#pragma pop_macro("emit")
 
 #include <cstdint>
 

@@ -125,15 +125,15 @@ class slot_table {
     put_in_list(slot, static_cast<std::uint32_t>(words_[slot] >> 32U));
   }
 
-  void reserve(std::size_t slots) { words_.reserve(slots + used_up_); }
+  void reserve(std::size_t count) { words_.reserve(count + used_up_); }
 
   /// Drops the free slots behind the last one that is taken, used up or old, and their memory
-  /// except what `reserve(slots)` asks for. New slots begin with the highest generation that was
+  /// except what `reserve(count)` asks for. New slots begin with the highest generation that was
   /// dropped. So a slot that has given half of its own stays, or each new slot would be used up at
   /// once. Throws std::bad_alloc without effect. `taken(slot)`: it has a value. Requires: none is
   /// vacant.
   template <class Taken>
-  void shrink(std::size_t slots, Taken taken) {
+  void shrink(std::size_t count, Taken taken) {
     std::size_t keep = words_.size();
     std::uint32_t least = first_generation_;
     while (keep > 0 && !taken(static_cast<slot_index>(keep - 1)) &&
@@ -142,7 +142,7 @@ class slot_table {
     }
     const auto middle = words_.begin() + static_cast<std::ptrdiff_t>(keep);
     words kept;
-    kept.reserve(std::max(keep, slots + used_up_));
+    kept.reserve(std::max(keep, count + used_up_));
     kept.assign(words_.begin(), middle);
     words_.swap(kept);
     first_generation_ = least;
