@@ -10,7 +10,7 @@ namespace lido::detail {
 // relaxed (whole function): for the owner alone, or repaired by it when a thief's late store shows
 void slot_cache::close_bounds() noexcept {
   low_.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_relaxed);
-  high_.store(std::numeric_limits<std::int64_t>::min(), std::memory_order_relaxed);
+  high_.store(0, std::memory_order_relaxed);
   top_.store(0, std::memory_order_relaxed);
 }
 
@@ -19,8 +19,8 @@ std::int64_t slot_cache::position_of(std::int64_t top, std::span<cell> cells) co
   const auto first = reinterpret_cast<std::uintptr_t>(cells.data());
   const std::uintptr_t distance = address() + static_cast<std::uintptr_t>(top) - first;
   // The guard, and the place before the first cell, are far away in unsigned arithmetic.
-  return distance <= cells.size_bytes() ? static_cast<std::int64_t>(distance / sizeof(cell))
-                                        : nowhere;
+  const bool inside = !cells.empty() && distance <= cells.size_bytes();
+  return inside ? static_cast<std::int64_t>(distance / sizeof(cell)) : nowhere;
 }
 
 std::int64_t slot_cache::position_of_top() const noexcept {
@@ -176,8 +176,8 @@ void slot_cache::open(lido::cache_kind kind, std::uint32_t count, std::uint32_t 
     const std::int64_t base = base_.load(std::memory_order_relaxed);
     // relaxed (2x): a thief sets the bounds only after it has seen (12); one that comes too late
     // costs the owner one trip through the slow path
-    low_.store(base, std::memory_order_relaxed);
-    high_.store(base + limit * cell_bytes, std::memory_order_relaxed);
+    low_.store(base - cell_bytes, std::memory_order_relaxed);
+    high_.store(static_cast<std::uint64_t>(base + limit * cell_bytes), std::memory_order_relaxed);
     // (11) - this release-store synchronizes-with the acquire-load (15)
     top_.store(base + count * cell_bytes, std::memory_order_release);
   }
@@ -221,7 +221,7 @@ std::optional<slot_cache::control> slot_cache::revoke(control seen) noexcept {
   // relaxed: the heavy fence that follows makes it visible to the owner
   low_.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_relaxed);
   // relaxed: as low_
-  high_.store(std::numeric_limits<std::int64_t>::min(), std::memory_order_relaxed);
+  high_.store(0, std::memory_order_relaxed);
   return announced;
 }
 

@@ -73,9 +73,13 @@ void live_as_child(run& run, std::unique_ptr<Pool>& pool, std::size_t capacity,
   }
   pool->release_n(all);
   run.in_threads(4, [&](unsigned /*thread*/) { (void)count_acquirable(*pool); });
-  if (count_acquirable(*pool) != all.size()) {
-    run.broken("the child has lost slots");
+  const std::vector<Element*> again = take_all(run, *pool, capacity, victims);
+  if (again.size() != all.size()) {
+    run.broken("the child has " + std::to_string(again.size()) + " slots of " +
+               std::to_string(all.size()) + "; parent " + std::to_string(found) + ", victim " +
+               std::to_string(victims.size()));
   }
+  pool->release_n(again);
   // What the victim held, or was just putting back, has no owner in the child. A checked pool
   // reports that when it ends; any other report aborts.
   (void)lido::set_misuse_handler([](const lido::misuse& what) noexcept {

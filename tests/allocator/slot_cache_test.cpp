@@ -225,6 +225,19 @@ TEST_P(SlotCache, ZeroMemoryIsAClosedCache) {
   cache.close();
 }
 
+/// As a thread leaves it in the child of a fork that stopped it on its slow path.
+TEST_P(SlotCache, ZeroMemoryRefusesWhatFollowsAnOperationThatWasNotForgotten) {
+  alignas(test::lone_cache) std::array<std::byte, sizeof(test::lone_cache)> zeros{};
+  auto& pushed = static_cast<test::lone_cache*>(static_cast<void*>(zeros.data()))->cache;
+  void* found = nullptr;
+  EXPECT_FALSE(pushed.push(item(1)));
+  EXPECT_FALSE(pushed.pop(found));
+  EXPECT_EQ(pushed.settle_pop(GetParam()).item, nullptr);
+  zeros.fill(std::byte{0});
+  EXPECT_FALSE(pushed.pop(found));
+  EXPECT_FALSE(pushed.push(item(2)));
+}
+
 /// Cells below the cache are at negative places.
 TEST_P(SlotCache, CellsMayLieBelowTheCacheAndAboveIt) {
   struct {

@@ -27,6 +27,8 @@ namespace lido::detail {
 ///
 /// Places are distances in bytes from the cache itself, so memory of zeros is a closed cache. At
 /// top 0 a push fills `guard_`, a pop reads the word before the cache, and both fail.
+/// So do a pop at top 8 and a push at top -8, which a fork can leave: hence signed pops and
+/// unsigned pushes.
 ///
 /// Invariants
 ///  I1 Only the owner writes `top_` and the cells.
@@ -88,7 +90,7 @@ class alignas(cache_line) slot_cache {
     top_.store(top, std::memory_order_release);
     light_fence();
     // relaxed: the light fence keeps the order, the thief's heavy fence does the rest
-    return top >= low_.load(std::memory_order_relaxed);
+    return top > low_.load(std::memory_order_relaxed);
   }
 
   /// Pushes `item`; false: not settled, call settle_push.
@@ -102,7 +104,7 @@ class alignas(cache_line) slot_cache {
     top_.store(top + cell_bytes, std::memory_order_release);
     light_fence();
     // relaxed: as in pop
-    return top < high_.load(std::memory_order_relaxed);
+    return static_cast<std::uint64_t>(top) < high_.load(std::memory_order_relaxed);
   }
 
   // ---- the owner's operations where the kind is locked ----------------------------------------
@@ -202,10 +204,10 @@ class alignas(cache_line) slot_cache {
   [[nodiscard]] static std::uint32_t count_from(std::int64_t position) noexcept;
   void close_bounds() noexcept;
 
-  cell guard_;                 ///< where a push goes that finds the cache closed
-  atomic<std::int64_t> top_;   ///< place after the last item
-  atomic<std::int64_t> low_;   ///< a pop below this has failed
-  atomic<std::int64_t> high_;  ///< a push from here on has failed
+  cell guard_;                  ///< where a push goes that finds the cache closed
+  atomic<std::int64_t> top_;    ///< place after the last item
+  atomic<std::int64_t> low_;    ///< a pop that gets here has failed
+  atomic<std::uint64_t> high_;  ///< a push from here on has failed
   atomic<std::uint64_t> control_;
   atomic<std::int64_t> base_;    ///< the cells; room for one item more than any limit
   atomic<std::uint32_t> room_;   ///< number of cells
