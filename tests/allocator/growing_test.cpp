@@ -17,6 +17,7 @@
 
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
+#include "lido/concurrency/waiter.hpp"
 #include "support/crew.hpp"
 
 namespace lido::detail {
