@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/concurrency/waiter.hpp"
