@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "lido/concurrency/waiter.hpp"
 #include "support/allocated_slots.hpp"
 #include "support/crew.hpp"
 
