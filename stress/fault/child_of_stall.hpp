@@ -73,8 +73,9 @@ void live_as_child(run& run, std::unique_ptr<Pool>& pool, std::size_t capacity,
   }
   pool->release_n(all);
   run.in_threads(4, [&](unsigned /*thread*/) { (void)count_acquirable(*pool); });
-  if (count_acquirable(*pool) != all.size()) {
-    run.broken("the child has lost slots");
+  if (const std::size_t left = count_acquirable(*pool); left != all.size()) {
+    run.broken("the child has lost slots: " + std::to_string(left) + " of " +
+               std::to_string(all.size()) + " are left");
   }
   // What the victim held, or was just putting back, has no owner in the child. A checked pool
   // reports that when it ends; any other report aborts.
