@@ -2,8 +2,7 @@
 /// slots and waits for no thread. It can end its pools and make new ones, and the parent notices
 /// nothing.
 ///
-/// `--pool grow`: beside a thread that gives segments back and takes new ones. `--pool block`:
-/// while threads wait for slots, which the child must not give to them.
+/// `--pool block`: while threads wait for slots, which the child must not give to them.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,8 +38,6 @@ pid_t (*const volatile fork_process)() = &::fork;
 using stress::blocking;
 using stress::blocks;
 using stress::element;
-using stress::growing;
-using stress::grows;
 
 /// What children tell their parent.
 struct told {
@@ -120,16 +117,11 @@ std::vector<element<Pool>*> drain(stress::run& run, Pool& pool) {
   return all;
 }
 
-/// How many objects an owner has, of all slots. Not of a pool that grows, whose slots may have no
-/// memory.
+/// How many objects an owner has, of all slots.
 template <class Pool>
 std::size_t count_owned(const element<Pool>* first) {
-  if constexpr (grows<Pool>) {
-    return 0;
-  } else {
-    return static_cast<std::size_t>(std::count_if(
-        first, first + capacity, [](const stress::owned& object) { return object.owner != 0; }));
-  }
+  return static_cast<std::size_t>(std::count_if(
+      first, first + capacity, [](const stress::owned& object) { return object.owner != 0; }));
 }
 
 /// Uses the pool beside others in the same process.
@@ -176,15 +168,12 @@ void tell(told& told, unsigned missing) {
   }
 }
 
-template <class Pool>
 void judge_missing(stress::run& run, std::size_t missing, told& told) {
-  if constexpr (!grows<Pool>) {
-    // At most half of the slots are in caches, and a thread moves as many as a trip has.
-    if (missing > capacity / 2 + (run.options().threads + waiters) * 33) {
-      run.broken(std::to_string(missing) + " slots are missing in the child");
-    }
-    tell(told, static_cast<unsigned>(missing));
+  // At most half of the slots are in caches, and a thread moves as many as a trip has.
+  if (missing > capacity / 2 + (run.options().threads + waiters) * 33) {
+    run.broken(std::to_string(missing) + " slots are missing in the child");
   }
+  tell(told, static_cast<unsigned>(missing));
 }
 
 /// Takes slots until others wait, or a moment has passed.
@@ -259,7 +248,7 @@ void live_as_child(stress::run& run, std::unique_ptr<Pool>& pool, const element<
   if (all.size() < hoarded.size()) {
     run.broken("the child has lost what it released");
   }
-  judge_missing<Pool>(run, capacity - owned - all.size(), told);
+  judge_missing(run, capacity - owned - all.size(), told);
   if (!all.empty()) {
     wait_as_child(run, *pool, all);
   }
@@ -287,22 +276,6 @@ const element<Pool>* lowest_address(Pool& pool) {
   return *std::min_element(all.begin(), all.end());
 }
 
-/// Gives segments back and takes new ones.
-template <class Pool>
-void resize(stress::random random, Pool& pool, const std::atomic<bool>& over) {
-  while (!over) {
-    if constexpr (grows<Pool>) {
-      if (random() % 4 == 0) {
-        pool.reserve(random() % capacity);
-      } else {
-        (void)pool.shrink_to(random() % capacity);
-      }
-    } else {
-      return;
-    }
-  }
-}
-
 struct fork_counts {
   unsigned all = 0;
   unsigned beside_waiters = 0;
@@ -326,7 +299,6 @@ fork_counts fork_until_over(stress::run& run, std::unique_ptr<Pool>& pool, told&
       }
     });
   });
-  std::thread resizer([&] { resize(run.generator(1000), *pool, over); });
   begun.wait();
   for (; run.goes_on(!blocks<Pool> || counts.beside_waiters > 0); ++counts.all) {
     const std::vector<element<Pool>*> hoarded = hoard(run, *pool);
@@ -344,7 +316,6 @@ fork_counts fork_until_over(stress::run& run, std::unique_ptr<Pool>& pool, told&
   }
   over = true;
   workers.join();
-  resizer.join();
   return counts;
 }
 
@@ -377,12 +348,9 @@ int main(int argc, char** argv) {
   stress::run_options options;
   std::string name = "revocable";
   stress::command_line line("A forked child has what was free", options);
-  line.add_pool(name, {"grow", "block"});
+  line.add_pool(name, {"block"});
   line.parse(argc, argv);
 
-  if (name == "grow") {
-    return drive<growing>(options, name);
-  }
   if (name == "block") {
     return drive<blocking>(options, name);
   }

@@ -21,6 +21,7 @@
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
+#include "support/preset_pool.hpp"
 #include "support/sanitizers.hpp"
 #include "support/take_number.hpp"
 

@@ -194,7 +194,8 @@ void use(Pool& pool) {
     const std::size_t left = pool.shrink_to(0);
     require(left == pool.capacity(), "not what is left");
     // All others are free, and memory that the system does not take back is not to be lost.
-    const auto refused = static_cast<std::size_t>(plan.injected - refused_before);
+    const bool of_memory = plan.what == call::advise;
+    const auto refused = static_cast<std::size_t>(of_memory ? plan.injected - refused_before : 0);
     require(pool.stats().segments == refused + (kept != nullptr ? 1 : 0), "not the segments left");
     require(kept == nullptr || kept->numbers[0] == number, "an object in use has changed");
     pool.release(kept);
