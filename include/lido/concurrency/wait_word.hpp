@@ -30,6 +30,11 @@ class wait_word {
 
   [[nodiscard]] bool open() const noexcept { return is_open(bits()); }
   [[nodiscard]] bool given() const noexcept { return (bits() & state_mask) == given_state; }
+  /// Whether the waiter sleeps, as far as the caller happens to know.
+  // relaxed (whole function): a hint
+  [[nodiscard]] bool asleep() const noexcept {
+    return word_.load(std::memory_order_relaxed) == asleep_state;
+  }
   /// Requires: cancelled.
   [[nodiscard]] std::uint32_t cause() const noexcept { return bits() >> cause_shift; }
 

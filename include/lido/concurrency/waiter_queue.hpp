@@ -289,9 +289,9 @@ inline bool waiter_queue::begin_use() noexcept {
 }
 
 inline waiter* waiter_queue::first_open() noexcept {
-  // relaxed (2x): inside the gate
+  // relaxed: inside the gate
   while (waiter* const first = head_.load(std::memory_order_relaxed)) {
-    if (waiter::is_open(static_cast<waiter_state>(first->state_.load(std::memory_order_relaxed)))) {
+    if (!first->ended()) {
       return first;
     }
     remove(*first);
@@ -307,27 +307,27 @@ inline void waiter_queue::call_next(wake_up_call& call) noexcept {
   }
   next->called_ = true;
   next->is_next_.store(true, std::memory_order_relaxed);
-  if (next->state_.load(std::memory_order_relaxed) ==
-      static_cast<std::uint32_t>(waiter_state::asleep)) {
-    call.next(&next->state_);
+  if (next->word_.asleep()) {
+    call.next(next->word_.address());
   }
 }
 
 inline bool waiter_queue::give(waiter& first, void* item, wake_up_call& call) noexcept {
   remove(first);  // before the waiter may return
-  // relaxed: published by (2) of waiter.hpp
+  // relaxed: published by (2) of wait_word.hpp
   first.item_.store(item, std::memory_order_relaxed);
   // Whether it has noticed the call: a waiter that is still without a processor has not.
   // relaxed: a hint
   const bool heard = first.called_ && !first.is_next_.load(std::memory_order_relaxed);
-  const waiter_state before = first.end(waiter_state::given);
-  if (heard && waiter::is_open(before)) {
-    early_.has_come_for(before == waiter_state::waiting);
+  const wait_word::ending before = first.word_.give();
+  const bool given = before != wait_word::ending::too_late;
+  if (heard && given) {
+    early_.has_come_for(before == wait_word::ending::awake);
   }
-  if (before == waiter_state::asleep) {
-    call.next(&first.state_);
+  if (before == wait_word::ending::asleep) {
+    call.next(first.word_.address());
   }
-  return waiter::is_open(before);
+  return given;
 }
 
 }  // namespace lido::detail
