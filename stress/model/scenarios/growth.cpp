@@ -3,8 +3,10 @@
 #include <vector>
 
 #include "checker/plain.hpp"
+#include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
+#include "lido/concurrency/waiter.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"
@@ -61,7 +63,7 @@ class ground final : public lido::detail::segment_memory {
 class grown {
  public:
   explicit grown(cache_kind caches, std::uint32_t present)
-      : allocator_({.slots = geometry(),
+      : allocator_({.geometry = geometry(),
                     .capacity = most_slots,
                     .caches = caches,
                     .max_cached = 2,

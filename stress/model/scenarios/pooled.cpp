@@ -10,7 +10,7 @@ alignas(64) std::array<std::byte, 64 * pooled::most_slots> storage;
 }  // namespace
 
 pooled::pooled(std::uint32_t capacity, cache_kind caches, std::uint32_t max_cached, bool may_wait)
-    : allocator_({.slots = lido::detail::slot_geometry(storage.data(), stride),
+    : allocator_({.geometry = lido::detail::slot_geometry(storage.data(), stride),
                   .capacity = capacity,
                   .caches = caches,
                   .max_cached = max_cached,

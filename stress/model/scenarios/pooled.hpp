@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
+#include "lido/concurrency/waiter.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"
