@@ -120,7 +120,7 @@ scripts/setup.sh "${setup[@]}"
 
 if [ $scope = share ]; then
   # Four drivers and two fuzz targets, in threads that lose their processor at any access, and mutants that they notice.
-  share=('model[.](?!spin|complete)' 'disassembly[.]' 'stress[.]fuzzed[.]magazine[.]no_slot_is_lost'
+  share=('model[.](?!spin|complete)' 'disassembly[.]' 'stress[.]fuzzed[.]allocator[.]no_slot_is_lost'
     'stress[.]fuzzed[.]object[.]history' 'stress[.]fuzzed[.]slot_map[.]history'
     'stress[.]fuzzed[.]resource[.]no_waiter_is_forgotten' 'mutant[.](no_heavy_fence|item_after_top|no_arbitration)$'
     'mutant[.].*[.]history' 'mutant[.](same_state_generation|leave_doomed)$'
