@@ -106,14 +106,11 @@ class thread_exit_listener : public listener_links {
   /// would pass the cache by.
   [[nodiscard]] bool try_note_use(thread_use& use) noexcept;
 
+  /// Calls `visit` for every use that may be noted. For `unregister_listener`.
+  virtual void visit_uses(void (* /*visit*/)(thread_use&)) noexcept {}
+
  protected:
   ~thread_exit_listener() = default;
-
- private:
-  friend class thread_registry;
-
-  /// Calls `visit` for every use that may be noted.
-  virtual void visit_uses(void (* /*visit*/)(thread_use&)) noexcept {}
 };
 
 }  // namespace lido::detail

@@ -273,9 +273,9 @@ inline void waiter_queue::keep_watch(const waiter& who) noexcept {
 }
 
 inline bool waiter_queue::begin_use() noexcept {
-  // (7) - this acquire-load synchronizes-with the release-store (8), so the caller sees what the
-  // fence of that thread has shown
-  if (use_.load(std::memory_order_acquire) == use::known) {
+  // relaxed (2x): the heavy fence before the store and `announce` behind the load are in one total
+  // order, so the caller, too, sees what that heavy fence has shown
+  if (use_.load(std::memory_order_relaxed) == use::known) {
     return true;
   }
   // relaxed: the heavy fence makes it visible. Over `known`, it costs one more fence
@@ -283,8 +283,7 @@ inline bool waiter_queue::begin_use() noexcept {
   if (!heavy_fence()) {
     return false;
   }
-  // (8) - this release-store synchronizes-with the acquire-load (7)
-  use_.store(use::known, std::memory_order_release);
+  use_.store(use::known, std::memory_order_relaxed);
   return true;
 }
 
