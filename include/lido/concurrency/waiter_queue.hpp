@@ -283,6 +283,7 @@ inline bool waiter_queue::begin_use() noexcept {
   if (!heavy_fence()) {
     return false;
   }
+  // relaxed: as said above
   use_.store(use::known, std::memory_order_relaxed);
   return true;
 }
