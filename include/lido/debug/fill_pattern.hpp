@@ -102,7 +102,9 @@ class fill_pattern {
   [[gnu::always_inline]] static void visit_part(std::size_t first, std::size_t size,
                                                 const Visitor& visit) noexcept {
     const std::size_t end = first + size;
+#ifndef __clang__  // which warns where it does not
 #pragma GCC unroll 4
+#endif
     for (; first + sizeof(fill_block) <= end; first += sizeof(fill_block)) {
       visit(first, whole_fill_block);
     }
