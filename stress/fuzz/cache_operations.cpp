@@ -95,7 +95,8 @@ class cache_session {
     const std::size_t choice = input_.below(6);
     std::optional<slot_cache::control>& announced = announced_[choice % 2];
     if (!announced.has_value()) {
-      const slot_cache::control seen = cache_.cache().state();  // once: another thief may come between
+      const slot_cache::control seen =
+          cache_.cache().state();  // once: another thief may come between
       if (seen.now() == slot_cache::phase::open || seen.now() == slot_cache::phase::revoking) {
         announced = cache_.cache().revoke(seen);
       }

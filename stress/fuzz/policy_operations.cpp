@@ -2,7 +2,8 @@
 // are checked. It also tries what only these have: segments that come and go, and misuse on
 // purpose.
 //
-// The first three bytes choose the kind of pool, capacity and the largest cache, the rest are operations.
+// The first three bytes choose the kind of pool, capacity and the largest cache, the rest are
+// operations.
 #include <algorithm>
 #include <array>
 #include <span>

@@ -1,6 +1,7 @@
 // Fuzz target: sequences of operations on a whole pool, by threads that take turns.
 //
-// The first three bytes choose the kind of pool, capacity and the largest cache, the rest are operations.
+// The first three bytes choose the kind of pool, capacity and the largest cache, the rest are
+// operations.
 #include <span>
 
 #include "fuzz/pool_kind.hpp"

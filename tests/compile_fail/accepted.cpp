@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "lido/freelist/boost_list.hpp"
 #include "lido/concurrent_slot_map.hpp"
+#include "lido/freelist/boost_list.hpp"
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/lido.hpp"
 #include "lido/resource_pool.hpp"

@@ -38,7 +38,8 @@ class preset_pool : public object_pool<T, Traits> {
 
   explicit preset_pool(std::size_t capacity)
       : preset_pool(object_pool_options{.capacity = capacity}) {}
-  explicit preset_pool(const object_pool_options& options) : object_pool<T, Traits>(with(options)) {}
+  explicit preset_pool(const object_pool_options& options)
+      : object_pool<T, Traits>(with(options)) {}
   preset_pool(const object_pool_options& options, hooks given)
       : object_pool<T, Traits>(with(options), std::move(given)) {}
 
