@@ -14,6 +14,7 @@ namespace lido {
 namespace detail {
 
 template <class Head>
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class list_for_tests final : public shared_list {
  public:
   /// Tags have at most so many bits, and wrap after 2^bits releases that reach the list.
