@@ -122,11 +122,12 @@ pool_slots::pool_slots(const object_pool_options& options, const slot_layout& la
       name_(options.name),
       when_full_(options.when_full),
       slot_size_(layout.size) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): begins here
   std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_, layout.size));
 }
 
 pool_slots::~pool_slots() {
-  std::destroy_at(&allocator_);
+  std::destroy_at(&allocator());
 }
 
 void pool_slots::begin(const object_pool_options& options, object_keeper* keeper) {
@@ -152,7 +153,7 @@ void pool_slots::create_all() {
 }
 
 void pool_slots::end() noexcept {
-  if (const std::size_t count = allocator_.count_waiting(); count != 0) {
+  if (const std::size_t count = allocator().count_waiting(); count != 0) {
     end_for_waiters(name_, count);
   }
   if (keeper_ == nullptr) {
@@ -161,7 +162,7 @@ void pool_slots::end() noexcept {
   // Only of a slot out of the free list it is known that no thread uses it.
   std::array<void*, 64> taken;
   const slot_geometry slots(memory_.first(), slot_size_);
-  while (const std::size_t count = allocator_.acquire_present_n(taken)) {
+  while (const std::size_t count = allocator().acquire_present_n(taken)) {
     for (void* const slot : std::span(taken).first(count)) {
       if (const slot_index index = slots.index_of(slot); memory_.holds(index)) {
         keeper_->destroy_in(memory_, index);
@@ -174,7 +175,7 @@ void* pool_slots::acquire_blocking() {
   if (when_full_ == when_full::wait) {
     return wait_for_slot(deadline(), nullptr);
   }
-  const int error = grows() ? allocator_.growth_error() : 0;
+  const int error = grows() ? allocator().growth_error() : 0;
   if (error != 0 && capacity() < max_capacity_) {
     fail_to_grow(error);
   }
@@ -184,13 +185,13 @@ void* pool_slots::acquire_blocking() {
 void* pool_slots::wait_for_slot(const deadline& until, const std::stop_token* stop) {
   waiter me;
   if (stop == nullptr) {
-    return until.passed() ? nullptr : allocator_.wait_for_slot(me, until);
+    return until.passed() ? nullptr : allocator().wait_for_slot(me, until);
   }
   if (stop->stop_requested()) {
     return nullptr;
   }
   const std::stop_callback end_wait(*stop, [&me]() noexcept { me.cancel(); });
-  return allocator_.wait_for_slot(me, until);
+  return allocator().wait_for_slot(me, until);
 }
 
 /// Creates an object in each slot of new segments.
@@ -220,14 +221,14 @@ void pool_slots::reserve(std::size_t slots) {
 
 void pool_slots::add(std::uint32_t slots) {
   fill_new_segments fill(*this);
-  if (const int error = allocator_.reserve(slots, eager_ ? &fill : nullptr); error != 0) {
+  if (const int error = allocator().reserve(slots, eager_ ? &fill : nullptr); error != 0) {
     fail_to_grow(error);
   }
 }
 
 std::size_t pool_slots::shrink_to(std::size_t slots) noexcept {
   const std::size_t least = std::min<std::size_t>(slots, max_capacity_);
-  return grows() ? allocator_.shrink_to(static_cast<std::uint32_t>(least)) : max_capacity_;
+  return grows() ? allocator().shrink_to(static_cast<std::uint32_t>(least)) : max_capacity_;
 }
 
 void pool_slots::fail_to_grow(int error) const {
@@ -235,7 +236,7 @@ void pool_slots::fail_to_grow(int error) const {
 }
 
 pool_stats pool_slots::stats() const noexcept {
-  pool_stats stats = allocator_.stats();
+  pool_stats stats = allocator().stats();
   stats.created = stats.in_use;
   stats.bookkeeping_bytes += memory_.bookkeeping();
   stats.total_bytes = stats.capacity * slot_size_ + stats.bookkeeping_bytes;

@@ -82,9 +82,11 @@ class checked_slots {
   /// To Valgrind, where it runs.
   void tell_release(const void* slot) const noexcept;
 
+  // NOLINTBEGIN(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
   std::byte* const first_;
   std::unique_ptr<slot_record[]> records_;
   release_bias bias_;
+  // NOLINTEND(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
 
  private:
   void refuse(const void* object, place at) const noexcept;

@@ -244,11 +244,16 @@ class object_pool : private detail::complete_traits<Traits> {
   void end() noexcept {
     slots_.end();
     if constexpr (keeps && checks::active) {
-      // An object left in the cache of another thread is no write to a free slot.
-      for (detail::slot_index slot = 0; slot < slots_.max_capacity(); ++slot) {
-        if (slots_.memory().holds(slot) && !checks_.is_used(slot)) {
-          checks_.after_destruction(slots_.memory().address_of(slot), {});
-        }
+      disregard_kept();
+    }
+  }
+
+  /// An object left in the cache of another thread is no write to a free slot.
+  template <class = void>
+  void disregard_kept() noexcept {
+    for (detail::slot_index slot = 0; slot < slots_.max_capacity(); ++slot) {
+      if (slots_.memory().holds(slot) && !checks_.is_used(slot)) {
+        checks_.after_destruction(slots_.memory().address_of(slot), {});
       }
     }
   }

@@ -19,6 +19,7 @@
 namespace lido::detail {
 
 class address_space;
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and so is nobody's base
 class slot_memory;
 
 /// What a pool knows about T when it is compiled.
@@ -57,11 +58,12 @@ enum class slot_content : std::uint8_t { empty, kept, in_use };
 ///
 /// A state belongs to the slot: only the thread that has taken the slot out of the free list writes
 /// it, and the free list orders one owner after the other.
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and so is nobody's base
 class slot_memory final : public segment_memory {
  public:
   /// Throws std::bad_array_new_length when the size overflows, std::bad_alloc.
   slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows);
+  slot_memory(const slot_memory&) = delete;
+  slot_memory& operator=(const slot_memory&) = delete;
   ~slot_memory();
 
   [[nodiscard]] std::byte* first() const noexcept { return first_; }
@@ -164,7 +166,10 @@ class pool_slots {
 
   [[nodiscard]] slot_memory& memory() noexcept { return memory_; }
   [[nodiscard]] const slot_memory& memory() const noexcept { return memory_; }
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-union-access): the union is for its time of life alone
   [[nodiscard]] slot_allocator& allocator() noexcept { return allocator_; }
+  [[nodiscard]] const slot_allocator& allocator() const noexcept { return allocator_; }
+  // NOLINTEND(cppcoreguidelines-pro-type-union-access)
 
   /// As `when_full` says, once there is no free slot: waits, or throws.
   [[nodiscard]] void* acquire_blocking();
@@ -175,7 +180,7 @@ class pool_slots {
   std::size_t shrink_to(std::size_t count) noexcept;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] std::uint32_t capacity() const noexcept { return allocator_.capacity(); }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return allocator().capacity(); }
   [[nodiscard]] std::uint32_t max_capacity() const noexcept { return max_capacity_; }
   [[nodiscard]] bool grows() const noexcept { return when_full_ == when_full::grow; }
   [[nodiscard]] pool_stats stats() const noexcept;

@@ -372,11 +372,14 @@ class concurrent_slot_map {
   bool walk(F& f, std::uint32_t first, std::uint32_t last) const {
     return each_value(first, last, [&](std::uint32_t /*slot*/, handle_type handle) {
       step verdict = step::next;
-      (void)read(handle, [&](const T& value) {
-        verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
-      });
+      (void)read(handle, [&](const T& value) { verdict = show(f, value, handle); });
       return verdict;
     });
+  }
+
+  template <class F>
+  step show(F& f, const T& value, handle_type handle) const {
+    return detail::visit_with(*this, f, value, [handle] { return handle; });
   }
 
   template <class F>

@@ -61,6 +61,7 @@ inline constexpr std::size_t fewest_spare = first_capacity;
                                                   const std::string& name) {
   const std::size_t most = std::min<std::size_t>(max_size, max_capacity);
   if (capacity >= most) {
+    // NOLINTNEXTLINE(readability-suspicious-call-argument): a full map has as many values as places
     throw_pool_exhausted(name, most, capacity);
   }
   return static_cast<std::uint32_t>(
