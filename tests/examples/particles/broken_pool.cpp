@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 
@@ -34,7 +35,10 @@ bool goes_well(unsigned seed) {
   for (const std::string& line : books.found_wrong().first()) {
     std::cout << "BROKEN: " << line << std::endl;
   }
-  return books.found_wrong().count() == 0;
+  if (books.found_wrong().count() != 0) {
+    std::_Exit(1);  // leases of one slot end twice in destructors
+  }
+  return true;
 }
 
 }  // namespace
