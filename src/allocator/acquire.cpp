@@ -31,6 +31,7 @@ std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
 
 // ---- an operation that missed -------------------------------------------------------------------
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): the ways of a miss, in their order
 void* allocator_state::acquire_slow(slot_cache& missed) noexcept {
   owned_cache* const own = own_cache();
   if (own != &missed) {  // in the table that all unused pools share

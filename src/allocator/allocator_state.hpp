@@ -36,6 +36,7 @@ extern constinit std::byte unused_caches[cache_table_bytes];
 /// The owner of a cache, and the shared lists, are in acquire.cpp. Others' caches, and the proof
 /// that a pool is exhausted, are in theft.cpp, the queue in waiting.cpp, the table of caches in
 /// slot_allocator.cpp.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class allocator_state final : public thread_exit_listener {
  public:
   /// `table`: what the hit path reads.
@@ -166,7 +167,7 @@ class allocator_state final : public thread_exit_listener {
   [[nodiscard]] survey look_around() const noexcept;
   [[nodiscard]] bool steal(owned_cache* self, void** slot, bool take_over) noexcept;
   void steal_for_collection() noexcept;
-  void revoke_some(announcements& made, std::uint32_t highest, bool take_over) const noexcept;
+  void revoke_some(announcements& made, std::uint32_t last, bool take_over) const noexcept;
   [[nodiscard]] bool fence_for(const announcements& made) noexcept;
   [[nodiscard]] bool harvest_all(owned_cache* self, void** slot,
                                  const announcements& made) noexcept;

@@ -88,6 +88,8 @@ bool segment_table::unchanged_since(word seen) const noexcept {
 /// at a moment when no thread was changing the capacity. So the pool is exhausted if that was the
 /// most there may be. Otherwise this thread adds a segment if it gets hold of the word as it was,
 /// or waits where all other segments are apart.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity,readability-function-size): one loop,
+// step by step
 void* segment_table::acquire_more() noexcept {
   patience others;
   bool patient = true;
@@ -222,6 +224,7 @@ void segment_table::put_in_service(std::uint32_t segment, void** kept) noexcept 
   progress_.note();
 }
 
+// NOLINTNEXTLINE(readability-function-size): a wait within a loop
 int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
   patience others;
   int error = 0;
@@ -273,6 +276,7 @@ class segment_table::found_slots {
   /// The highest slots that `wanted` is true for, in descending order; removes them and all above.
   /// Returns how many; none: there are no more.
   template <class Wanted>
+  // NOLINTNEXTLINE(readability-function-size): bits within words
   [[nodiscard]] std::uint32_t take_highest(std::array<slot_index, most_at_once>& out,
                                            const Wanted& wanted) noexcept {
     std::uint32_t count = 0;

@@ -13,6 +13,7 @@
 
 namespace lido::detail {
 
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class allocator_state;
 
 /// A segment that is leaving still has its memory, but no slot in the allocator; the thread that

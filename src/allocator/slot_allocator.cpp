@@ -35,10 +35,12 @@ void slot_allocator::release_slow(slot_cache& missed, void* slot) noexcept {
   state_->release_slow(missed, slot);
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
 void* slot_allocator::acquire_without_number() noexcept {
   return assign_thread_number() ? acquire() : state_->acquire_past_cache(nullptr);
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): as above
 void slot_allocator::release_without_number(void* slot) noexcept {
   assign_thread_number() ? release(slot) : state_->release_past_cache(nullptr, slot);
 }
@@ -61,8 +63,8 @@ std::size_t slot_allocator::acquire_present_n(std::span<void*> out) noexcept {
   return state_->acquire_present_n(out);
 }
 
-void slot_allocator::release_n(std::span<void* const> slots) noexcept {
-  state_->release_n(slots);
+void slot_allocator::release_n(std::span<void* const> given) noexcept {
+  state_->release_n(given);
 }
 
 void* slot_allocator::wait_for_slot(waiter& me, const deadline& until) noexcept {
@@ -98,12 +100,12 @@ void slot_allocator::put_low_slots_first() noexcept {
   }
 }
 
-int slot_allocator::reserve(std::uint32_t slots, segment_fill* fill) {
-  return state_->segments()->reserve(slots, fill);
+int slot_allocator::reserve(std::uint32_t count, segment_fill* fill) {
+  return state_->segments()->reserve(count, fill);
 }
 
-std::uint32_t slot_allocator::shrink_to(std::uint32_t slots) noexcept {
-  return state_->segments()->shrink_to(slots);
+std::uint32_t slot_allocator::shrink_to(std::uint32_t count) noexcept {
+  return state_->segments()->shrink_to(count);
 }
 
 int slot_allocator::growth_error() const noexcept {

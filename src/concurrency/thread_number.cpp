@@ -122,7 +122,7 @@ bool thread_registry::assign(const std::unique_lock<registry_mutex>& lock) noexc
   if (!prepare() || !exit_hook_.arm(&uses_[number])) {
     return false;
   }
-  set_used(number, true);
+  set_used(number, /*is_used=*/true);
   thread_offset = number * thread_stride;
   return true;
 }
@@ -229,7 +229,7 @@ void thread_registry::leave(std::uint32_t number) noexcept {
     erase(*use);
     listener->on_thread_exit(number);
   }
-  set_used(number, false);
+  set_used(number, /*is_used=*/false);
   // relaxed: written under the mutex
   full_.store(false, std::memory_order_relaxed);
 }
@@ -262,7 +262,7 @@ void thread_registry::after_fork_in_child() noexcept {
   }
   used_.fill(0);
   if (survivor != 0) {
-    set_used(survivor, true);
+    set_used(survivor, /*is_used=*/true);
   }
   // relaxed: there is one thread
   full_.store(false, std::memory_order_relaxed);

@@ -90,6 +90,7 @@ report_text& report_text::thread(std::uint32_t id) noexcept {
   return *this;
 }
 
+// NOLINTNEXTLINE(readability-function-size): places within modules
 report_text& report_text::commands() noexcept {
   const auto* const end = places_.begin() + places_noted_;
   for (const auto* first = places_.begin(); first != end; ++first) {

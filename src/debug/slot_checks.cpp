@@ -67,6 +67,7 @@ void append_written(report_text& text, const std::byte* slot, std::size_t from,
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): macros of Valgrind
 checked_slots::checked_slots(std::string_view name, std::byte* first, std::uint32_t capacity,
                              std::size_t stride, fill_pattern pattern)
     : first_(first),
@@ -89,6 +90,7 @@ checked_slots::checked_slots(std::string_view name, std::byte* first, std::uint3
   }
 }
 
+// NOLINTNEXTLINE(readability-function-size): macros of Valgrind
 checked_slots::~checked_slots() {
   if (valgrind_) {
     VALGRIND_DESTROY_MEMPOOL(this);
@@ -121,6 +123,7 @@ bool checked_slots::try_end_slow(const void* object, place at, holding found) no
   return ended;
 }
 
+// NOLINTNEXTLINE(readability-function-size): macros of Valgrind
 std::uint32_t checked_slots::look_into(void* slot, place at) const noexcept {
   if (valgrind_) {
     VALGRIND_MAKE_MEM_DEFINED(slot, stride_);
@@ -134,6 +137,7 @@ std::uint32_t checked_slots::look_into(void* slot, place at) const noexcept {
   return this_thread_id();
 }
 
+// NOLINTNEXTLINE(readability-function-size): macros of Valgrind
 void checked_slots::tell_release(const void* slot) const noexcept {
   if (valgrind_) {
     VALGRIND_MEMPOOL_FREE(this, slot);

@@ -195,6 +195,7 @@ void* pool_slots::wait_for_slot(const deadline& until, const std::stop_token* st
 }
 
 /// Creates an object in each slot of new segments.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class pool_slots::fill_new_segments final : public segment_fill {
  public:
   explicit fill_new_segments(pool_slots& pool) : pool_(pool) {}

@@ -67,7 +67,8 @@ void slot_memory::touch(std::uint32_t count) noexcept {
   // The pool is new: no thread has a slot.
   const std::size_t page = page_size();
   for (std::size_t at = 0; at < layout_.size * count; at += page) {
-    *const_cast<volatile std::byte*>(first_ + at) = std::byte{0};
+    volatile std::byte* const start = first_ + at;
+    *start = std::byte{0};
   }
   for (slot_index slot = 0; layout_.has_states && slot < count; ++slot) {
     set_unused(slot, slot_content::empty);

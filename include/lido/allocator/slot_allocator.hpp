@@ -14,6 +14,7 @@
 
 namespace lido::detail {
 
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class allocator_state;
 class deadline;
 class segment_fill;
@@ -41,6 +42,7 @@ class slot_allocator final {
   ~slot_allocator();
 
   /// Address of a free slot, now the caller's; null when the pool is exhausted (I2). Never throws.
+  // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
   [[nodiscard, gnu::always_inline]] void* acquire() noexcept {
     if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
       slot_cache& cache = at(offset);
@@ -63,6 +65,7 @@ class slot_allocator final {
 
   /// Takes back what `acquire` gave, from any thread. Never throws or blocks, and allocates
   /// nothing itself; for the C library see assign_thread_number.
+  // NOLINTNEXTLINE(misc-no-recursion): as acquire
   [[gnu::always_inline]] void release(void* slot) noexcept {
     if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
       slot_cache& cache = at(offset);
