@@ -44,7 +44,8 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
   # An owner's hold on its cache: what it does then must not begin before a thief's reads are over. The model checker
   # has no execution that shows it (load buffering), so the instruction is looked for.
   set(hold --need "casal|__aarch64_cas8_acq_rel")
-  lido_arm64_test(${processor}.hold_locked $<TARGET_OBJECTS:lido_stack_probe_${processor}> ${hold} probe_pop_locked)
+  lido_arm64_test(${processor}.hold_locked $<TARGET_OBJECTS:lido_allocator_slot_cache_${processor}> ${hold}
+    _ZN4lido6detail10slot_cache13try_hold_openERNS1_7controlE)
   lido_arm64_test(${processor}.rejects_hold ${rejected} ${hold} rejected_relaxed_pop rejected_acquire_pop)
   lido_arm64_test(${processor}.rejects_push ${rejected} ${push} rejected_relaxed_push rejected_fenced_push)
   # Not rejected_exchange: a sequentially consistent store is a plain stlr here.
@@ -58,20 +59,22 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
   # The only barrier of the library is in full_fence, which slow paths of waiting pools call. The heavy fence is
   # the kernel's, the light one the compiler's.
   foreach(source IN LISTS library_sources)
-    cmake_path(GET source STEM name)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src OUTPUT_VARIABLE name)
+    string(REGEX REPLACE "[.]cpp$" "" name ${name})
+    string(REPLACE "/" "_" name ${name})
     lido_arm64_object(lido_${name}_${processor} ${processor} ${source})
-    if(NOT name STREQUAL full_fence)
+    if(NOT name STREQUAL concurrency_full_fence)
       lido_arm64_test(${processor}.no_barrier.${name} $<TARGET_OBJECTS:lido_${name}_${processor}>)
     endif()
   endforeach()
   lido_arm64_object(lido_barrier_rejected_${processor} ${processor} rejected_barriers.cpp)
   lido_arm64_barrier_test(
-    ${processor}.full_fence $<TARGET_OBJECTS:lido_full_fence_${processor}> _ZN4lido6detail10full_fenceEv)
+    ${processor}.full_fence $<TARGET_OBJECTS:lido_concurrency_full_fence_${processor}> _ZN4lido6detail10full_fenceEv)
   lido_arm64_barrier_test(
     ${processor}.rejects_no_barrier $<TARGET_OBJECTS:lido_barrier_rejected_${processor}> --expect-rejected
     rejected_light_fence rejected_acquire_fence rejected_fence_at_times rejected_plain_accesses)
-  lido_arm64_test(${processor}.hold $<TARGET_OBJECTS:lido_thread_cache_${processor}> ${hold}
-    _ZN4lido6detail12thread_cache9take_holdEv)
-  lido_arm64_test(${processor}.heavy_fence $<TARGET_OBJECTS:lido_waiting_${processor}> --need "syscall"
+  lido_arm64_test(${processor}.hold $<TARGET_OBJECTS:lido_allocator_slot_cache_${processor}> ${hold}
+    _ZN4lido6detail10slot_cache9take_holdEv)
+  lido_arm64_test(${processor}.heavy_fence $<TARGET_OBJECTS:lido_platform_linux_waiting_${processor}> --need "syscall"
     _ZN4lido6detail8platform11heavy_fenceEv)
 endforeach()

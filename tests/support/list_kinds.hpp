@@ -30,7 +30,7 @@ struct list_kind {
     return list;
   }
 
-  friend void PrintTo(const list_kind& kind, std::ostream* out) { *out << kind.name; }
+  friend void PrintTo(const list_kind& printed, std::ostream* out) { *out << printed.name; }
 };
 
 /// Those that several threads may use. The links of Boost's stack race by the letter of the

@@ -58,6 +58,7 @@ enum class slot_content : std::uint8_t { empty, kept, in_use };
 ///
 /// A state belongs to the slot: only the thread that has taken the slot out of the free list writes
 /// it, and the free list orders one owner after the other.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): as above
 class slot_memory final : public segment_memory {
  public:
   /// Throws std::bad_array_new_length when the size overflows, std::bad_alloc.
