@@ -88,8 +88,7 @@ bool segment_table::unchanged_since(word seen) const noexcept {
 /// at a moment when no thread was changing the capacity. So the pool is exhausted if that was the
 /// most there may be. Otherwise this thread adds a segment if it gets hold of the word as it was,
 /// or waits where all other segments are apart.
-// NOLINTNEXTLINE(readability-function-cognitive-complexity,readability-function-size): one loop,
-// step by step
+// NOLINTNEXTLINE(readability-function-cognitive-complexity,readability-function-size): one loop
 void* segment_table::acquire_more() noexcept {
   patience others;
   bool patient = true;

@@ -152,6 +152,7 @@ void pool_slots::create_all() {
   }
 }
 
+// NOLINTNEXTLINE(readability-function-size): slots within batches
 void pool_slots::end() noexcept {
   if (const std::size_t count = allocator().count_waiting(); count != 0) {
     end_for_waiters(name_, count);
@@ -213,22 +214,22 @@ class pool_slots::fill_new_segments final : public segment_fill {
   pool_slots& pool_;
 };
 
-void pool_slots::reserve(std::size_t slots) {
-  check_most(name_, "reserve of", slots, max_capacity_);
+void pool_slots::reserve(std::size_t count) {
+  check_most(name_, "reserve of", count, max_capacity_);
   if (grows()) {
-    add(static_cast<std::uint32_t>(slots));
+    add(static_cast<std::uint32_t>(count));
   }
 }
 
-void pool_slots::add(std::uint32_t slots) {
+void pool_slots::add(std::uint32_t count) {
   fill_new_segments fill(*this);
-  if (const int error = allocator().reserve(slots, eager_ ? &fill : nullptr); error != 0) {
+  if (const int error = allocator().reserve(count, eager_ ? &fill : nullptr); error != 0) {
     fail_to_grow(error);
   }
 }
 
-std::size_t pool_slots::shrink_to(std::size_t slots) noexcept {
-  const std::size_t least = std::min<std::size_t>(slots, max_capacity_);
+std::size_t pool_slots::shrink_to(std::size_t count) noexcept {
+  const std::size_t least = std::min<std::size_t>(count, max_capacity_);
   return grows() ? allocator().shrink_to(static_cast<std::uint32_t>(least)) : max_capacity_;
 }
 

@@ -134,7 +134,7 @@ class slot_memory final : public segment_memory {
   [[nodiscard]] std::size_t alignment() const noexcept;
   void reserve_addresses();
   void allocate_all();
-  [[nodiscard]] int commit_states(std::uint32_t count) noexcept;
+  [[nodiscard]] int commit_states(std::uint32_t slots) noexcept;
 
   std::byte* first_ = nullptr;
   state* states_ = nullptr;
@@ -187,6 +187,7 @@ class pool_slots {
   [[nodiscard]] pool_stats stats() const noexcept;
 
  private:
+  // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
   class fill_new_segments;
 
   void create_all();
