@@ -302,7 +302,10 @@ class segment_table::found_slots {
 
 std::uint32_t segment_table::shrink_to(std::uint32_t slots) noexcept {
   hold();
-  const scope_exit end([this] { let_go(); });
+  const scope_exit end([this] {
+    progress_.note();  // a pass that finds nothing is one, too
+    let_go();
+  });
   std::uint32_t segments = slots_.capacity() > slots ? plan_.segments() : 0;
   while (segments > 0 && states_[segments - 1] != segment_state::in_service) {
     --segments;
