@@ -141,7 +141,7 @@ void stopped_first_wait() {
   pool.check();
 }
 
-// The kernel refuses the fence of the first wait: who waits looks again, and the next one asks for
+// The kernel refuses the fence of the first wait: the waiter looks again, and the next one asks for
 // the fence again.
 void refused_wait() {
   refuse_next_heavy_fence();

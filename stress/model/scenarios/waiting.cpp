@@ -58,7 +58,7 @@ void without_fence_reopened_cache() {
   reopened_cache<revocable>();
 }
 
-// The owner does not move any more once it has put slots into its cache: who waits must come and
+// The owner does not move any more once it has put slots into its cache: a waiter must come and
 // get them.
 template <cache_kind Caches>
 void idle_owner() {
