@@ -74,7 +74,7 @@ class asker {
       lease.discard();
       return;
     }
-    if (random_() % 64 == 0) {
+    if (random_() % 16 == 0) {
       all_.kills += pool.kill(lease.handle()) ? 1 : 0;
     }
   }
@@ -160,6 +160,15 @@ void pause(chaos::pool_type& pool, record& all) {
   pool.resume();
 }
 
+/// Where a connect takes long, a thread that meddles at its own pace lets no request through.
+void wait_for_service(const record& all, clock::duration patience) {
+  const auto end = clock::now() + patience;
+  const std::uint64_t served = all.served;
+  while (all.served < served + 16 && clock::now() < end) {
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
 void meddle(stress::run& run, subject& of, record& all) {
   stress::random random = run.generator(1001);
   while (!run.over()) {
@@ -197,6 +206,7 @@ void meddle(stress::run& run, subject& of, record& all) {
         (*pool)->resize(random() % (2UL * of.size()));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 20));
+    wait_for_service(all, 100ms);
   }
 }
 
