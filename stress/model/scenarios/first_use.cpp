@@ -144,7 +144,7 @@ void stopped_first_wait() {
 // The kernel refuses the fence of the first wait: the waiter looks again, and the next one asks for
 // the fence again.
 void refused_wait() {
-  refuse_next_heavy_fence();
+  const refused_heavy_fences refused(refusals::next);
   wait_beside_release<none>();
 }
 

@@ -267,8 +267,10 @@ void shrink_with_refused_fence() {
       },
       [&] {
         await(1);
-        refuse_next_heavy_fence();
-        pool.shrink_to(0);
+        {
+          const refused_heavy_fences refused(refusals::next);
+          pool.shrink_to(0);
+        }
         pool.shrink_to(0);
         require(pool.capacity() == 0, "a shrink has left free slots in a cache");
         turn.store(2, std::memory_order_release);

@@ -255,18 +255,15 @@ void first_come_first_served() {
 
 // The kernel refuses the heavy fence: who waits looks again from time to time.
 void refused_fence() {
-  let_heavy_fence_fail(/*yes=*/true);
-  {
-    waited_for pool(2);
-    in_threads(
-        [&] {
-          pool.acquire_and_release();
-          pool.acquire_and_release();
-        },
-        [&] { pool.wait_and_release(); });
-    pool.check();
-  }
-  let_heavy_fence_fail(/*yes=*/false);
+  const refused_heavy_fences refused(refusals::any);
+  waited_for pool(2);
+  in_threads(
+      [&] {
+        pool.acquire_and_release();
+        pool.acquire_and_release();
+      },
+      [&] { pool.wait_and_release(); });
+  pool.check();
 }
 
 // It refuses until who waits has given up looking for the first time: such a one looks again later.
@@ -275,7 +272,7 @@ void refused_for_long() {
   const std::size_t held = pool.acquire();
   pool.acquire_and_release();
   require(pool.stats().cached == 1, "the slot is not where it is to be looked for");
-  refuse_heavy_fences_until_sleep();
+  const refused_heavy_fences refused(refusals::until_sleep);
   in_threads([&] { pool.release(pool.wait_in_line()); });
   pool.release(held);
   pool.check();

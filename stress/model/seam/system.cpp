@@ -18,10 +18,8 @@ namespace model {
 namespace {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): switches of a scenario
-bool may_fail = false;
+refusals refused = refusals::none;
 bool taken_away = false;
-bool refused_once = false;
-bool refused_until_sleep = false;
 bool slow = false;
 bool reached = false;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
@@ -47,16 +45,12 @@ class time_outs {
 
 }  // namespace
 
-void let_heavy_fence_fail(bool yes) noexcept {
-  may_fail = yes;
+refused_heavy_fences::refused_heavy_fences(refusals which) noexcept {
+  refused = which;
 }
 
-void refuse_next_heavy_fence() noexcept {
-  refused_once = true;
-}
-
-void refuse_heavy_fences_until_sleep() noexcept {
-  refused_until_sleep = true;
+refused_heavy_fences::~refused_heavy_fences() {
+  refused = refusals::none;
 }
 
 slow_heavy_fence::slow_heavy_fence() noexcept {
@@ -85,12 +79,20 @@ void pass_slow_heavy_fence() {
 }
 
 bool heavy_fence_is_refused() {
-  return refused_until_sleep || std::exchange(refused_once, false) ||
-         (may_fail && execution::now().choose(question::failure, 2) == 1);
+  if (refused == refusals::any) {
+    return execution::now().choose(question::failure, 2) == 1;
+  }
+  const bool is_refused = refused != refusals::none;
+  if (refused == refusals::next) {
+    refused = refusals::none;
+  }
+  return is_refused;
 }
 
 void begin_sleep() noexcept {
-  refused_until_sleep = false;
+  if (refused == refusals::until_sleep) {
+    refused = refusals::none;
+  }
 }
 
 void take_heavy_fence_away(bool yes) noexcept {

@@ -4,14 +4,21 @@
 
 namespace model {
 
-/// The kernel may refuse the heavy fence, each time anew.
-void let_heavy_fence_fail(bool yes) noexcept;
+enum class refusals {
+  none,
+  any,          ///< each heavy fence may be refused or not
+  next,         ///< the next one is, and no other
+  until_sleep,  ///< all are, until a thread goes to sleep
+};
 
-/// The next heavy fence is refused, and no other.
-void refuse_next_heavy_fence() noexcept;
-
-/// Heavy fences are refused until a thread goes to sleep.
-void refuse_heavy_fences_until_sleep() noexcept;
+/// The heavy fences that the kernel refuses while it lives.
+class refused_heavy_fences {
+ public:
+  explicit refused_heavy_fences(refusals which) noexcept;
+  refused_heavy_fences(const refused_heavy_fences&) = delete;
+  refused_heavy_fences& operator=(const refused_heavy_fences&) = delete;
+  ~refused_heavy_fences();
+};
 
 /// While it lives, the first thread that asks for a heavy fence stands still there until `go_on`.
 class slow_heavy_fence {
