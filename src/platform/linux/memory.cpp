@@ -5,11 +5,13 @@
 
 #include "../platform.hpp"
 
-// Functions of LeakSanitizer; null in a program without it.
+// Functions of LeakSanitizer and ThreadSanitizer; null in a program without them.
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 [[gnu::weak]] void __lsan_register_root_region(const void* place, std::size_t size);
 [[gnu::weak]] void __lsan_unregister_root_region(const void* place, std::size_t size);
+[[gnu::weak]] void AnnotateIgnoreWritesBegin(const char* file, int line);
+[[gnu::weak]] void AnnotateIgnoreWritesEnd(const char* file, int line);
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 }
 
@@ -60,8 +62,16 @@ int discard(void* place, std::size_t bytes) noexcept {
 }
 
 void* map_zeros(std::size_t bytes) noexcept {
+  // ThreadSanitizer takes the call for a write of each byte. No thread writes these zeros, and a
+  // thread that is told of the place without any order may read them.
+  if (AnnotateIgnoreWritesBegin != nullptr) {
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  }
   void* const place = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, /*fd=*/-1, 0);
+  if (AnnotateIgnoreWritesEnd != nullptr) {
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+  }
   if (place == MAP_FAILED) {  // NOLINT(performance-no-int-to-ptr): a macro of the system
     return nullptr;
   }
