@@ -38,35 +38,6 @@ class [[nodiscard]] verdict {
 
 namespace lido::detail {
 
-/// Says how large it may become.
-template <class Pool>
-concept bounded_pool = requires(const Pool& pool) {
-  pool.max_capacity();
-};
-
-template <class Pool>
-[[nodiscard]] bool can_grow([[maybe_unused]] const Pool& pool,
-                            [[maybe_unused]] std::size_t capacity) {
-  if constexpr (bounded_pool<Pool>) {
-    return pool.max_capacity() > capacity;
-  } else {
-    return false;
-  }
-}
-
-template <class Pool, class... Args>
-void take_up_to(std::size_t most, Pool& pool, std::vector<typename Pool::value_type*>& all,
-                const Args&... args) {
-  all.reserve(most);
-  while (all.size() < most) {
-    auto* const object = pool.try_acquire_ptr(args...);
-    if (object == nullptr) {
-      break;
-    }
-    all.push_back(object);
-  }
-}
-
 [[nodiscard]] inline std::string numbers_of(const pool_stats& stats) {
   return std::to_string(stats.in_use) + " in use, " + std::to_string(stats.cached) +
          " in caches, " + std::to_string(stats.shared) + " in the shared lists, capacity " +
@@ -105,14 +76,24 @@ template <class Pool, class... Args>
   const std::size_t free = before.capacity - before.in_use;
   // Takes at most one more than can be there, so that a pool with too many slots does not keep this
   // going. A pool that can grow would grow for that one, so it is asked only for what it has.
-  const std::size_t most = free + (can_grow(pool, before.capacity) ? 0 : 1);
+  std::size_t most = free + 1;
+  if constexpr (requires { pool.max_capacity(); }) {
+    most = pool.max_capacity() > before.capacity ? free : most;
+  }
   std::vector<typename Pool::value_type*> all;
   const scope_exit give_back([&]() noexcept {
     for (auto* const object : all) {
       pool.release(object);
     }
   });
-  take_up_to(most, pool, all, args...);
+  all.reserve(most);
+  while (all.size() < most) {
+    auto* const object = pool.try_acquire_ptr(args...);
+    if (object == nullptr) {
+      break;
+    }
+    all.push_back(object);
+  }
   std::string problem = judge(pool, all, free);
   if (problem.empty() && pool.stats().capacity != before.capacity) {
     problem = "it grew although " + std::to_string(free) + " slots should be free";
