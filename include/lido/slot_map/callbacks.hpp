@@ -24,20 +24,11 @@ enum class step : std::uint8_t {
   erase_and_stop  ///< erase this value, end the walk
 };
 
-namespace detail {
-
-/// Stands for whatever a map hands to an executor.
-struct any_range_body {
-  void operator()(std::uint32_t first, std::uint32_t last) const;
-};
-
-}  // namespace detail
-
 /// Calls `body(first, last)` for ranges that together are 0 to `count`, none twice, from any
 /// threads, and returns when all calls have. `lido::par` in lido/tbb.hpp is one.
 template <class E>
 concept parallel_executor = requires(const E& executor, std::uint32_t count,
-                                     const detail::any_range_body& body) {
+                                     void (*body)(std::uint32_t, std::uint32_t)) {
   executor(count, body);
 };
 

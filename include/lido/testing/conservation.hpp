@@ -76,10 +76,7 @@ template <class Pool, class... Args>
   const std::size_t free = before.capacity - before.in_use;
   // Takes at most one more than can be there, so that a pool with too many slots does not keep this
   // going. A pool that can grow would grow for that one, so it is asked only for what it has.
-  std::size_t most = free + 1;
-  if constexpr (requires { pool.max_capacity(); }) {
-    most = pool.max_capacity() > before.capacity ? free : most;
-  }
+  const std::size_t most = pool.max_capacity() > before.capacity ? free : free + 1;
   std::vector<typename Pool::value_type*> all;
   const scope_exit give_back([&]() noexcept {
     for (auto* const object : all) {
@@ -137,7 +134,9 @@ class [[nodiscard]] leak_check {
   leak_check& operator=(const leak_check&) = delete;
   ~leak_check() {
     if (const std::size_t count = leaked(); count > 0) {
-      report(count);
+      const std::string text = "lido: pool '" + pool_.name() + "': " + std::to_string(count) +
+                               " more objects are in use than when the leak check began\n";
+      detail::hand_over({misuse_kind::leak, pool_.name(), nullptr, count, text});
     }
   }
 
@@ -151,12 +150,6 @@ class [[nodiscard]] leak_check {
   void reset() noexcept { before_ = pool_.stats().in_use; }
 
  private:
-  void report(std::size_t count) const noexcept {
-    const std::string text = "lido: pool '" + pool_.name() + "': " + std::to_string(count) +
-                             " more objects are in use than when the leak check began\n";
-    detail::hand_over({misuse_kind::leak, pool_.name(), nullptr, count, text});
-  }
-
   const Pool& pool_;  // NOLINT(cppcoreguidelines-avoid-const-or-ref-data-members): a guard
   std::size_t before_;
 };
