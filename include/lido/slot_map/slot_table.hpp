@@ -86,7 +86,8 @@ class slot_table {
 
   /// Frees the slot of a handle, which is stale from now on. Requires: the handle is valid.
   void give_back(std::uint64_t handle) noexcept {
-    put_in_list(static_cast<slot_index>(handle), generation_after(handle));
+    vacate(handle, 0);
+    give_up_place(static_cast<slot_index>(handle));
   }
 
   /// Makes a slot vacant; its handle is stale from now on. Requires: the handle leads to `place`.
@@ -117,7 +118,10 @@ class slot_table {
 
   /// Frees a vacant slot.
   void give_up_place(slot_index slot) noexcept {
-    put_in_list(slot, static_cast<std::uint32_t>(words_[slot] >> 32U));
+    words_[slot] = (words_[slot] & generation_bits) | first_free_;
+    if (!is_used_up(slot)) [[likely]] {
+      first_free_ = slot;
+    }
   }
 
   void reserve(std::size_t count) { words_.reserve(count + used_up_); }
@@ -144,8 +148,8 @@ class slot_table {
     first_free_ = null_slot;
     for (std::size_t i = keep; i > 0; --i) {
       const auto slot = static_cast<slot_index>(i - 1);
-      if (!taken(slot) && !is_used_up(slot)) {
-        put_in_list(slot, generation(slot));
+      if (!taken(slot)) {
+        give_up_place(slot);
       }
     }
   }
@@ -179,13 +183,6 @@ class slot_table {
       return no_generation;
     }
     return generation + 1;
-  }
-
-  void put_in_list(slot_index slot, std::uint32_t generation) noexcept {
-    words_[slot] = word_without_value(generation, first_free_);
-    if (!is_used_up(slot)) [[likely]] {
-      first_free_ = slot;
-    }
   }
 
   /// The next generation that a slot without a value gives.
