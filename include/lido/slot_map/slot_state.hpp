@@ -70,23 +70,24 @@ class slot_state {
     // relaxed: validated by (2)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
     while (has_value(before, generation)) {
-      if ((before & visitors) > most_others) {
-        if (waits < tuning::waits_before_yield) {
-          ++waits;
-          backoff.pause();
-        } else {
-          yield_thread();
-        }
-        // relaxed: validated by (2)
-        before = word_.load(std::memory_order_relaxed);
-        continue;
-      }
+      const bool free = (before & visitors) <= most_others;
       // (2) - this acquire-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
       // (3), so all that was done with the value is visible. On failure relaxed: looked at again
-      if (word_.compare_exchange_weak(before, before + bits(how), std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
+      if (free && word_.compare_exchange_weak(before, before + bits(how), std::memory_order_acquire,
+                                              std::memory_order_relaxed)) {
         return true;
       }
+      if (free) {
+        continue;
+      }
+      if (waits < tuning::waits_before_yield) {
+        ++waits;
+        backoff.pause();
+      } else {
+        yield_thread();
+      }
+      // relaxed: validated by (2)
+      before = word_.load(std::memory_order_relaxed);
     }
     return false;
   }
