@@ -53,7 +53,7 @@ TEST(SlotMapAllocation, AHoleOfAFullMapIsFilledWithoutAny) {
 
 // Its own slot is used up, and there is no memory for another.
 TEST(SlotMapAllocation, WhereNoSlotCanBeHadAHoleStaysAndNothingIsMade) {
-  slot_map<std::shared_ptr<int>, no_hooks, detail::generations<1>> map({.reserve = 2});
+  slot_map<std::shared_ptr<int>, no_hooks, 1> map({.reserve = 2});
   const auto shared = std::make_shared<int>(0);
   const auto first = map.emplace(shared);
   (void)map.emplace(shared);
@@ -71,7 +71,7 @@ TEST(SlotMapAllocation, WhereNoSlotCanBeHadAHoleStaysAndNothingIsMade) {
 
 // The slot of the value that would go is used up.
 TEST(SlotMapAllocation, AnEvictionThatFindsNoSlotChangesNothing) {
-  slot_map<int, no_hooks, detail::generations<1>> map({.max_size = 2, .reserve = 2});
+  slot_map<int, no_hooks, 1> map({.max_size = 2, .reserve = 2});
   const auto first = map.emplace(1);
   const auto second = map.emplace(2);
   {

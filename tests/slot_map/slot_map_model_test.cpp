@@ -14,7 +14,7 @@ namespace lido {
 namespace {
 
 // Few generations, so that slots are used up all the time.
-using tested_map = slot_map<int, no_hooks, detail::generations<5>>;
+using tested_map = slot_map<int, no_hooks, 5>;
 using number_handle = tested_map::handle_type;
 
 class session {

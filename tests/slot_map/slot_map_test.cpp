@@ -285,7 +285,7 @@ TEST(SlotMap, EvictionStepsOverHoles) {
 }
 
 TEST(SlotMap, SlotWithoutGenerationsLeftIsNotUsedAgain) {
-  slot_map<int, no_hooks, detail::generations<2>> numbers({.max_size = 1});
+  slot_map<int, no_hooks, 2> numbers({.max_size = 1});
   std::vector<slot_handle<int>> stale;
   for (int i = 0; i < 10; ++i) {
     const auto given = numbers.insert(i);
@@ -300,7 +300,7 @@ TEST(SlotMap, SlotWithoutGenerationsLeftIsNotUsedAgain) {
 // The oldest slot's age becomes that of new ones, so that one goes on to its own end.
 TEST(SlotMap, ShrinkingUsesNoSlotsUp) {
   constexpr std::uint32_t generations = 100;
-  slot_map<int, no_hooks, detail::generations<generations>> numbers;
+  slot_map<int, no_hooks, generations> numbers;
   constexpr std::size_t rounds = 1000;
   for (std::size_t round = 0; round < rounds; ++round) {
     numbers.erase(numbers.insert(1));

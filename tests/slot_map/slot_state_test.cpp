@@ -9,13 +9,14 @@
 namespace lido::detail {
 namespace {
 
+using access = slot_state::access;
 using fate = slot_state::fate;
 
 TEST(SlotState, NoThreadEntersBeforeThereIsAValue) {
   slot_state state;
   EXPECT_EQ(state.generation(), 1U);
   EXPECT_FALSE(state.is_live() || state.is_live(1));
-  EXPECT_FALSE(state.enter_alone(1) || state.enter_shared(1));
+  EXPECT_FALSE(state.enter(1, access::alone) || state.enter(1, access::shared));
   EXPECT_EQ(state.erase(1), fate::stale);
 }
 
@@ -24,10 +25,10 @@ TEST(SlotState, OnlyTheRightGenerationEnters) {
   state.publish();
   EXPECT_TRUE(state.is_live(1));
   EXPECT_FALSE(state.is_live(0) || state.is_live(2));
-  EXPECT_FALSE(state.enter_alone(2) || state.enter_shared(0));
+  EXPECT_FALSE(state.enter(2, access::alone) || state.enter(0, access::shared));
   EXPECT_EQ(state.erase(2), fate::stale);
-  EXPECT_TRUE(state.enter_alone(1));
-  EXPECT_FALSE(state.leave_alone());
+  EXPECT_TRUE(state.enter(1, access::alone));
+  EXPECT_FALSE(state.leave(access::alone));
 }
 
 TEST(SlotState, OneReaderTooManyWaits) {
@@ -35,33 +36,33 @@ TEST(SlotState, OneReaderTooManyWaits) {
   slot_state state;
   state.publish();
   for (int i = 0; i < most; ++i) {
-    ASSERT_TRUE(state.enter_shared(1));
+    ASSERT_TRUE(state.enter(1, access::shared));
   }
   std::atomic<bool> entered = false;
   std::thread late([&] {
-    EXPECT_TRUE(state.enter_shared(1));
+    EXPECT_TRUE(state.enter(1, access::shared));
     entered = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_FALSE(entered);
-  EXPECT_FALSE(state.leave_shared());
+  EXPECT_FALSE(state.leave(access::shared));
   late.join();
   EXPECT_EQ(state.erase(1), fate::theirs);
   for (int i = 1; i < most; ++i) {
-    ASSERT_FALSE(state.leave_shared());
+    ASSERT_FALSE(state.leave(access::shared));
   }
-  EXPECT_TRUE(state.leave_shared());
+  EXPECT_TRUE(state.leave(access::shared));
 }
 
 TEST(SlotState, ManyReadAtOnce) {
   slot_state state;
   state.publish();
-  EXPECT_TRUE(state.enter_shared(1));
-  EXPECT_TRUE(state.enter_shared(1));
-  EXPECT_FALSE(state.leave_shared());
-  EXPECT_FALSE(state.leave_shared());
-  EXPECT_TRUE(state.enter_alone(1));
-  EXPECT_FALSE(state.leave_alone());
+  EXPECT_TRUE(state.enter(1, access::shared));
+  EXPECT_TRUE(state.enter(1, access::shared));
+  EXPECT_FALSE(state.leave(access::shared));
+  EXPECT_FALSE(state.leave(access::shared));
+  EXPECT_TRUE(state.enter(1, access::alone));
+  EXPECT_FALSE(state.leave(access::alone));
 }
 
 TEST(SlotState, EraserEndsAValueWithoutVisitors) {
@@ -77,22 +78,22 @@ TEST(SlotState, EraserEndsAValueWithoutVisitors) {
 TEST(SlotState, VisitorEndsAValueThatIsErasedMeanwhile) {
   slot_state state;
   state.publish();
-  EXPECT_TRUE(state.enter_alone(1));
+  EXPECT_TRUE(state.enter(1, access::alone));
   EXPECT_EQ(state.erase(1), fate::theirs);
   EXPECT_EQ(state.erase(1), fate::stale);
-  EXPECT_FALSE(state.is_live(1) || state.enter_alone(1));
-  EXPECT_TRUE(state.leave_alone());
+  EXPECT_FALSE(state.is_live(1) || state.enter(1, access::alone));
+  EXPECT_TRUE(state.leave(access::alone));
 }
 
 TEST(SlotState, LastReaderEndsAValueThatIsErasedMeanwhile) {
   slot_state state;
   state.publish();
-  EXPECT_TRUE(state.enter_shared(1));
-  EXPECT_TRUE(state.enter_shared(1));
+  EXPECT_TRUE(state.enter(1, access::shared));
+  EXPECT_TRUE(state.enter(1, access::shared));
   EXPECT_EQ(state.erase(1), fate::theirs);
-  EXPECT_FALSE(state.enter_shared(1));
-  EXPECT_FALSE(state.leave_shared());
-  EXPECT_TRUE(state.leave_shared());
+  EXPECT_FALSE(state.enter(1, access::shared));
+  EXPECT_FALSE(state.leave(access::shared));
+  EXPECT_TRUE(state.leave(access::shared));
 }
 
 TEST(SlotState, LastGenerationIsNotFollowedByAnother) {

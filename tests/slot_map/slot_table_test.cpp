@@ -8,7 +8,7 @@
 namespace lido::detail {
 namespace {
 
-using few = slot_table<generations<3>>;
+using few = slot_table<3>;
 
 std::uint32_t find(const few& table, slot_index slot, std::uint32_t generation) {
   return table.find(std::uint64_t{generation} << 32U | slot);

@@ -66,6 +66,7 @@ class false_pool {
   void release(int* object) { released.push_back(object); }
   [[nodiscard]] bool owns(const int* object) const { return object != &stranger; }
   [[nodiscard]] pool_stats stats() const { return numbers; }
+  [[nodiscard]] std::size_t max_capacity() const { return numbers.capacity; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
   std::vector<int*> script;

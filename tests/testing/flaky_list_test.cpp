@@ -20,7 +20,7 @@ namespace {
 using words = std::array<long, 4>;
 
 TEST(FlakyAtomic, FailsOnceInFive) {
-  detail::flaky_atomic<std::uint64_t> word(0);
+  detail::flaky_atomic word(0);
   std::uint64_t seen = 0;
   int failures = 0;
   for (int i = 0; i < 100'000; ++i) {

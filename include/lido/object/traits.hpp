@@ -49,13 +49,16 @@ struct checked_traits : pool_traits<T> {
 
 namespace detail {
 
-// A hook is looked up by its name alone, so that one with wrong parameters is an error and not
-// ignored: a name that a class inherits from two bases is ambiguous.
+// Hooks of pools and slot maps are looked up by name alone, so that one with wrong parameters is an
+// error and not ignored. A name that a class inherits from two bases is ambiguous.
 struct hook_names {
   void create();
   void activate();
   void deactivate();
   void destroy();
+  void on_insert();
+  void on_erase();
+  void on_move();
 };
 template <class Hooks>
 struct hook_probe : Hooks, hook_names {};

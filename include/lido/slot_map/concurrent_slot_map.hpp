@@ -19,18 +19,18 @@
 #include "lido/base/address_space.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
+#include "lido/base/no_hooks.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
+#include "lido/base/slot_geometry.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/cache_line.hpp"
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
-#include "lido/slot_map/slot_array.hpp"
+#include "lido/slot_map/callbacks.hpp"
 #include "lido/slot_map/slot_handle.hpp"
-#include "lido/slot_map/slot_map_hooks.hpp"
 #include "lido/slot_map/slot_state.hpp"
-#include "lido/slot_map/step.hpp"
 
 namespace lido {
 
@@ -65,29 +65,27 @@ inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
 
 }  // namespace detail
 
-/// Values that never move, in one array with holes. All functions are thread-safe, and run beside
-/// one another, unless they say otherwise.
+/// Values that never move, in one array with holes. All functions are thread-safe, unless they say
+/// otherwise.
 ///
 /// A value is touched only inside a callback: `visit` is alone with it, `read` among readers.
-/// Entering waits while other threads are with the same value (spins, then yields), in no order. As
-/// long as readers of one value overlap, a `visit` of it and a walk that is not const wait.
-/// Otherwise functions wait only where `object_pool` does.
+/// Entering waits while other threads are with the same value (spins, then yields), in no order:
+/// readers that overlap without end keep a `visit` out. Otherwise functions wait only where
+/// `object_pool` does.
 ///
 /// `erase` never waits: from its return on no thread can enter, and the last thread with the value
 /// destroys it. Hence a callback may insert, and erase any value, also its own. It must not enter
-/// the value it is with, which a walk would; nor may two callbacks enter each other's. (Nor may it
-/// run tasks of a scheduler that enter values: a thread that waits for its own tasks may be given
-/// one of those.)
+/// the value it is with, which a walk would; nor may two callbacks enter each other's. The same
+/// holds for tasks that a scheduler runs on a thread whose callback waits for others.
 ///
-/// insert, erase, visit, read and contains are linearizable for each handle: they take effect at
-/// one moment between call and return, in one order for all threads. Not linearizable: `size`, that
-/// a map is full (see object_pool), and a walk. A walk enters each value that is there from its
+/// insert, erase, visit, read and contains are linearizable for each handle. `size`, that a map is
+/// full (see object_pool), and a walk are not. A walk enters each value that is there from its
 /// begin to its end exactly once, and may or may not meet others.
 ///
-/// A slot that has had all its generations is not used again, and the map has room for one value
-/// less. That comes after 2^48 values in one slot, or 2^(64 - n) when indices need n > 16 bits.
-/// `Hooks` as of a slot_map, from any thread; on_insert is called before others can reach the
-/// value; on_move is not called. Requires on destruction: no thread is in a call.
+/// A slot that has had all its generations (2^48, or 2^(64 - n) when indices need n > 16 bits) is
+/// not used again: the map has room for one value less. `Hooks` as of a slot_map, from any thread;
+/// on_insert is called before others can reach the value; on_move is not called. Requires on
+/// destruction: no thread is in a call.
 template <class T, class Hooks = no_hooks,
           std::uint64_t LastGeneration = detail::slot_state::last_generation>
 class concurrent_slot_map {
@@ -105,14 +103,15 @@ class concurrent_slot_map {
         max_size_(detail::checked_size(options)),
         index_bits_(static_cast<unsigned>(std::bit_width(std::uint64_t{max_size_}))),
         last_generation_(std::min(LastGeneration, all_ones >> index_bits_)),
-        values_(max_size_),
+        values_(bytes_of_values(max_size_), std::max(alignof(T), detail::cache_line)),
+        places_(values_.data(), sizeof(T)),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
-        slots_({.geometry = values_.geometry(),
+        slots_({.geometry = places_,
                 .capacity = max_size_,
                 .max_cached = static_cast<std::uint32_t>(options.max_cached)}),
         hooks_(std::move(hooks)) {
-    static_assert(detail::values_fit<T, Hooks>());
-    if (values_.storage().commit(0, values_.storage().size()) != 0) {
+    (void)detail::fitting_map<T, Hooks>();
+    if (values_.commit(0, values_.size()) != 0) {
       detail::throw_bad_alloc();
     }
     slots_.put_low_slots_first();
@@ -131,7 +130,7 @@ class concurrent_slot_map {
         value_at(i).~T();
       }
     }
-    detail::slot_shadow<sizeof(T)>::open_all(values_.first(), end_.get());
+    detail::slot_shadow<sizeof(T)>::open_all(values_.data(), end_.get());
   }
 
   /// Constructs a value from `args`. Throws pool_exhausted when all slots are taken, and what T's
@@ -182,26 +181,14 @@ class concurrent_slot_map {
   template <class F>
   bool visit(handle_type handle, F&& f) {
     static_assert(std::is_invocable_v<F&, T&>, "lido: the callback of visit takes (T&)");
-    const std::uint32_t slot = slot_of(handle);
-    if (slot >= max_size_ || !states_[slot].enter_alone(generation_of(handle))) {
-      return false;
-    }
-    const detail::scope_exit leave([&]() noexcept { leave_alone(slot); });
-    std::invoke(f, value_at(slot));
-    return true;
+    return enter(handle, access::alone, [&](T& value) { std::invoke(f, value); });
   }
 
   /// As visit, with `f(const T&)` and beside other readers.
   template <class F>
   bool read(handle_type handle, F&& f) const {
     static_assert(std::is_invocable_v<F&, const T&>, "lido: the callback of read takes (const T&)");
-    const std::uint32_t slot = slot_of(handle);
-    if (slot >= max_size_ || !states_[slot].enter_shared(generation_of(handle))) {
-      return false;
-    }
-    const detail::scope_exit leave([&]() noexcept { leave_shared(slot); });
-    std::invoke(f, std::as_const(value_at(slot)));
-    return true;
+    return enter(handle, access::shared, [&](const T& value) { std::invoke(f, value); });
   }
 
   /// Wait-free. Another thread may erase the value right away; `visit` and `read` check and enter.
@@ -212,38 +199,36 @@ class concurrent_slot_map {
 
   /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, map&)` alone with each value, in the order of
   /// memory; what f may return says `step`. True: the walk came to its end. Waits at each value as
-  /// `visit`, never between values. If f throws, the walk ends and rethrows; what was done stays,
-  /// and the value that f was with is not erased.
+  /// `visit`. If f throws, the walk ends, and the value that f was with is not erased.
   template <class F>
   bool for_each(F&& f) {
-    return walk(f, 0, end_.get());
+    return walk(*this, f, 0, end_.get());
   }
 
-  /// As above with `f(const T&)`, beside other readers; f returns nothing or bool. Waits at each
-  /// value as `read`.
+  /// As above with `f(const T&)`, which returns nothing or bool. Waits at each value as `read`.
   template <class F>
   bool for_each(F&& f) const {
-    return walk(f, 0, end_.get());
+    return walk(*this, f, 0, end_.get());
   }
 
   /// As these two, on as many threads as `executor` likes (lido/tbb.hpp has `lido::par`), which
   /// call `f` perhaps at once. A stop ends only the range that an executor is at. Throws what the
-  /// executor throws; `lido::par` passes on what `f` threw, and the rest may or may not be done.
+  /// executor throws; `lido::par` passes on what `f` threw.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
     executor(end_.get(),
-             [&](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
+             [&](std::uint32_t first, std::uint32_t last) { (void)walk(*this, f, first, last); });
   }
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) const {
     executor(end_.get(),
-             [&](std::uint32_t first, std::uint32_t last) { (void)walk(f, first, last); });
+             [&](std::uint32_t first, std::uint32_t last) { (void)walk(*this, f, first, last); });
   }
 
-  /// As the first, for a time when no other thread is there, such as between two frames. It enters
-  /// no value, so it costs little more than a look at each, and never waits. `f` may insert and
-  /// erase; its own value only by what it returns. Requires: no other thread is in a call; what
-  /// they did before happens before this, and this before what they do next.
+  /// As the first, for a time when no other thread is there, such as between two frames: it enters
+  /// no value and never waits. `f` may insert and erase; its own value only by what it returns.
+  /// Requires: no other thread is in a call; what they did before happens before this, and this
+  /// before what they do next.
   template <class F>
   bool for_each_alone(F&& f) {
     return walk_alone(f, 0, end_.get());
@@ -265,7 +250,6 @@ class concurrent_slot_map {
     const std::size_t in_use = slots_.stats().in_use;
     return in_use - std::min(in_use, used_up_slots());
   }
-  /// As size().
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] std::size_t used_up_slots() const noexcept {
     // relaxed: a number for statistics
@@ -274,13 +258,21 @@ class concurrent_slot_map {
   /// Of the slots; see pool_stats.
   [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Wait-free. What the caller does with them must be thread-safe beside the calls of other
-  /// threads.
+  /// What the caller does with them must be thread-safe beside the calls of other threads.
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
  private:
+  using access = detail::slot_state::access;
+
   static constexpr std::uint64_t all_ones = std::numeric_limits<std::uint64_t>::max();
+
+  static std::size_t bytes_of_values(std::uint32_t count) {
+    if (count > PTRDIFF_MAX / sizeof(T)) {
+      detail::throw_bad_array_length();
+    }
+    return count * sizeof(T);
+  }
 
   [[nodiscard]] std::uint32_t slot_of(handle_type handle) const noexcept {
     return static_cast<std::uint32_t>(handle.to_bits() & ~(all_ones << index_bits_));
@@ -292,18 +284,18 @@ class concurrent_slot_map {
     return handle_type::from_bits(states_[slot].generation() << index_bits_ | slot);
   }
   [[nodiscard]] T& value_at(std::uint32_t slot) const noexcept {
-    return *std::launder(static_cast<T*>(values_.address_of(slot)));
+    return *std::launder(static_cast<T*>(places_.address_of(slot)));
   }
 
   template <class... Args>
   handle_type construct(void* place, Args&&... args) {
     detail::scope_exit give_back([&]() noexcept { slots_.release(place); });
-    const std::uint32_t slot = values_.geometry().index_of(place);
+    const std::uint32_t slot = places_.index_of(place);
     const handle_type handle = handle_at(slot);
     detail::slot_shadow<sizeof(T)>::open(place);
     T* const value = detail::make<T>(place, std::forward<Args>(args)...);
     give_back.dismiss();
-    if constexpr (detail::has_on_insert<Hooks, T>) {
+    if constexpr (detail::names_on_insert<Hooks>) {
       // The hook has seen the handle, so no other value may have it.
       detail::scope_exit take_back([&]() noexcept {
         value->~T();
@@ -320,32 +312,37 @@ class concurrent_slot_map {
   /// Destroys the value. Requires: it is erased and the caller is the last thread with it.
   void end_value(std::uint32_t slot) const noexcept {
     T& value = value_at(slot);
-    if constexpr (detail::has_on_erase<Hooks, T>) {
+    if constexpr (detail::names_on_erase<Hooks>) {
       hooks_.on_erase(value, handle_at(slot));
     }
     value.~T();
-    detail::slot_shadow<sizeof(T)>::close(values_.address_of(slot));
+    detail::slot_shadow<sizeof(T)>::close(places_.address_of(slot));
     free_slot(slot);
   }
   void free_slot(std::uint32_t slot) const noexcept {
     if (states_[slot].retire_value(last_generation_)) {
-      slots_.release(values_.address_of(slot));
+      slots_.release(places_.address_of(slot));
     } else {
       // relaxed: a number for statistics
       used_up_.fetch_add(1, std::memory_order_relaxed);
     }
   }
 
-  void leave_alone(std::uint32_t slot) noexcept {
-    if (states_[slot].leave_alone()) {
-      end_value(slot);
+  /// Calls `f` with the value, unless the handle is stale. const, although the last reader of an
+  /// erased value destroys it.
+  template <class F>
+  bool enter(handle_type handle, access how, F f) const {
+    const std::uint32_t slot = slot_of(handle);
+    if (slot >= max_size_ || !states_[slot].enter(generation_of(handle), how)) {
+      return false;
     }
-  }
-  // const, although the last reader of an erased value destroys it.
-  void leave_shared(std::uint32_t slot) const noexcept {
-    if (states_[slot].leave_shared()) {
-      end_value(slot);
-    }
+    const detail::scope_exit leave([&]() noexcept {
+      if (states_[slot].leave(how)) {
+        end_value(slot);
+      }
+    });
+    f(value_at(slot));
+    return true;
   }
 
   /// Calls `meet(slot, handle)` for each slot with a value until that says stop.
@@ -359,41 +356,33 @@ class concurrent_slot_map {
     return true;
   }
 
-  template <class F>
-  bool walk(F& f, std::uint32_t first, std::uint32_t last) {
-    return each_value(first, last, [&](std::uint32_t /*slot*/, handle_type handle) {
+  /// Of a const map: reads the values.
+  template <class Map, class F>
+  static bool walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) {
+    constexpr bool reads = std::is_const_v<Map>;
+    using value_reference = std::conditional_t<reads, const T&, T&>;
+    return map.each_value(first, last, [&](std::uint32_t /*slot*/, handle_type handle) {
       step verdict = step::next;
-      (void)visit(handle, [&](T& value) { verdict = call(f, value, handle); });
+      (void)map.enter(handle, reads ? access::shared : access::alone,
+                      [&](value_reference value) { verdict = call(map, f, value, handle); });
       return verdict;
     });
-  }
-
-  template <class F>
-  bool walk(F& f, std::uint32_t first, std::uint32_t last) const {
-    return each_value(first, last, [&](std::uint32_t /*slot*/, handle_type handle) {
-      step verdict = step::next;
-      (void)read(handle, [&](const T& value) { verdict = show(f, value, handle); });
-      return verdict;
-    });
-  }
-
-  template <class F>
-  step show(F& f, const T& value, handle_type handle) const {
-    return detail::visit_with(*this, f, value, [handle] { return handle; });
   }
 
   template <class F>
   bool walk_alone(F& f, std::uint32_t first, std::uint32_t last) {
     return each_value(first, last, [&](std::uint32_t slot, handle_type handle) {
-      return call(f, value_at(slot), handle);
+      return call(*this, f, value_at(slot), handle);
     });
   }
 
-  template <class F>
-  step call(F& f, T& value, handle_type handle) {
-    const step verdict = detail::visit_with(*this, f, value, [handle] { return handle; });
-    if (detail::erases(verdict)) {
-      (void)erase(handle);
+  template <class Map, class F, class Value>
+  static step call(Map& map, F& f, Value& value, handle_type handle) {
+    const step verdict = detail::visit_with(map, f, value, [handle] { return handle; });
+    if constexpr (!std::is_const_v<Map>) {
+      if (detail::erases(verdict)) {
+        (void)map.erase(handle);
+      }
     }
     return verdict;
   }
@@ -402,7 +391,8 @@ class concurrent_slot_map {
   std::uint32_t max_size_;
   unsigned index_bits_;  ///< of a handle, the low ones
   std::uint64_t last_generation_;
-  detail::slot_array<T, detail::address_space> values_;
+  detail::address_space values_;
+  detail::slot_geometry places_;
   std::unique_ptr<detail::slot_state[]> states_;
   // mutable, since a reader may have to destroy a value and give its slot back.
   mutable detail::slot_allocator slots_;

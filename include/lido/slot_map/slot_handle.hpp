@@ -11,10 +11,8 @@
 namespace lido {
 
 /// Names one value of a slot map for ever. Its 64 bits say which slot, and which of the values that
-/// were there one after another: its generation. A `slot_map` takes 32 bits for each; a
-/// `concurrent_slot_map`, whose slots are counted from the start, has more generations. When the
-/// value is gone the handle is stale, and no later value gets an equal one: a slot that has no
-/// generation left is not used again.
+/// were there one after another: its generation. When the value is gone the handle is stale, and no
+/// later value gets an equal one.
 ///
 /// A plain number, to be copied, compared, stored and sent. The map it came from is not in it: in
 /// another map of the same type it is stale, or names a value of that one.
@@ -24,7 +22,7 @@ class slot_handle {
   /// The null handle: names nothing, in every map.
   constexpr slot_handle() noexcept = default;
 
-  /// Requires: both are of one handle. Another one may lead anywhere.
+  /// Requires: both are of one handle.
   constexpr slot_handle(std::uint32_t index, std::uint32_t generation) noexcept
       : bits_(std::uint64_t{generation} << 32U | index) {}
 
@@ -44,7 +42,7 @@ class slot_handle {
     return static_cast<std::uint32_t>(bits_ >> 32U);
   }
 
-  /// Whether it is another than the null handle. Only the map knows whether it is stale.
+  /// False for the null handle only. Only the map knows whether a handle is stale.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return to_bits() != 0; }
 
   friend constexpr bool operator==(slot_handle, slot_handle) noexcept = default;
@@ -55,8 +53,7 @@ class slot_handle {
 };
 
 /// Looks its value up with every use, so it stays good when values move, and is null when its value
-/// is gone. Half as fast as a pointer, and twice as large. Values may have some that lead into
-/// their own map. Requires: the map is at its place.
+/// is gone. Requires: the map is at its place.
 template <class Map>
 class slot_pointer {
  public:

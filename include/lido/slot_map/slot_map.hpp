@@ -6,32 +6,88 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
+#include "lido/base/no_hooks.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/object/construction.hpp"
+#include "lido/slot_map/callbacks.hpp"
 #include "lido/slot_map/slot_handle.hpp"
-#include "lido/slot_map/slot_map_hooks.hpp"
-#include "lido/slot_map/slot_map_options.hpp"
 #include "lido/slot_map/slot_table.hpp"
-#include "lido/slot_map/step.hpp"
 #include "lido/slot_map/value_store.hpp"
 #include "lido/slot_map/walk.hpp"
 
 namespace lido {
 
-/// Goes over the values of a `slot_map` in the order of memory and steps over holes.
-///
-/// Every call that changes the map makes its iterators invalid. An exception is an erase of another
-/// value while `compaction_mode` is not immediate; `end()` stays valid then, too. Iterators do not
-/// move values and do not close holes.
+/// When a slot map closes the holes that erased values leave, by moving values from the end there.
+enum class compaction_mode : std::uint8_t {
+  /// In each erase, by one move. There are holes only during walks, which close theirs at their
+  /// end, and after a move that threw. An erase that makes the map sparse moves all values (see
+  /// shrink_threshold).
+  immediate,
+  deferred,  ///< when the next walk begins, as far as values inserted meanwhile left any open
+  manual     ///< in `compact()` and `shrink_to_fit()` only; walks step over holes
+};
+
+/// No limit, as far as indices reach: 2^32 - 2 values.
+inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+/// Options of a `slot_map`. Use designated initialisers: `{.max_size = 200'000, .name = "sparks"}`.
+struct slot_map_options {
+  /// Most values at once, 1 or more.
+  std::size_t max_size = unlimited;
+
+  /// Room from the start, and always: the map never gives this much back. With `reserve` equal to
+  /// `max_size`, all memory is allocated at the start, places and table apart. As long as no slot
+  /// is used up, only `shrink_to_fit` allocates then: another table.
+  std::size_t reserve = 0;
+
+  /// The map gives memory back when it closes holes, which mode immediate does at each erase. More
+  /// than this many places must be free then and fewer than a quarter used; half of what stays is
+  /// free. After a `clear` or erases at the end, which leave no holes, the next compaction does it.
+  /// Where moving a T may throw, only `shrink_to_fit` does. `unlimited`: never by itself.
+  std::size_t shrink_threshold = 1024;
+
+  compaction_mode compaction = compaction_mode::deferred;
+
+  /// Copied; appears in errors.
+  std::string_view name = "unnamed";
+};
+
+namespace detail {
+
+/// What a map gets that grows from nothing, and keeps, so that one that alternates between no value
+/// and one does not allocate each time.
+inline constexpr std::size_t first_capacity = 16;
+
+/// Most values that there can be. Refuses wrong options before any memory is allocated.
+inline std::size_t checked_size(const slot_map_options& options) {
+  if (options.max_size == 0) {
+    throw_invalid_option(options.name, "max_size is 0");
+  }
+  const std::size_t most = std::min<std::size_t>(options.max_size, max_capacity);
+  if (options.reserve > most) {
+    throw_invalid_option(options.name, "reserve " + std::to_string(options.reserve) +
+                                           " is more than the " + std::to_string(most) +
+                                           " values that there can be");
+  }
+  return options.max_size;
+}
+
+}  // namespace detail
+
+/// Goes over the values of a `slot_map` in the order of memory, steps over holes and closes none.
+/// Every call that changes the map makes its iterators invalid, except for an erase of another
+/// value while `compaction_mode` is not immediate; `end()` stays valid then, too.
 template <class Map>
 class slot_map_iterator {
  public:
@@ -44,7 +100,6 @@ class slot_map_iterator {
   slot_map_iterator() noexcept = default;
   slot_map_iterator(Map* map, std::uint32_t place) noexcept : map_(map), place_(known(place)) {}
 
-  /// One that only reads, from one that may write.
   // NOLINTNEXTLINE(google-explicit-constructor): that is what it is for
   explicit(false) operator slot_map_iterator<const Map>() const noexcept
       requires(!std::is_const_v<Map>) {
@@ -59,7 +114,6 @@ class slot_map_iterator {
     return std::addressof(map_->value_at(place_));
   }
 
-  /// Of the value the iterator points at.
   [[nodiscard]] typename std::remove_const_t<Map>::handle_type handle() const noexcept {
     return map_->handle_at(place_);
   }
@@ -74,10 +128,7 @@ class slot_map_iterator {
     return before;
   }
 
-  /// Requires: iterators of one map.
-  friend bool operator==(const slot_map_iterator& a, const slot_map_iterator& b) noexcept {
-    return a.place_ == b.place_;
-  }
+  friend bool operator==(const slot_map_iterator&, const slot_map_iterator&) noexcept = default;
 
  private:
   template <class>
@@ -92,20 +143,19 @@ class slot_map_iterator {
   std::uint32_t place_ = 0;
 };
 
-/// Values in one array, without order. Insert, erase and find take constant time (an insert that
-/// grows the array takes as long as the array is); a walk is as fast as one over an array.
+/// Values in one array, without order. Insert, erase and find take constant time, except an insert
+/// that grows the array; a walk is as fast as one over an array. A value moves when the array grows
+/// or shrinks and when a hole is closed. Its handle is valid until it is erased, and is refused for
+/// ever after.
 ///
-/// A value moves when the array grows or shrinks and when a hole is closed. Its handle is valid
-/// until it is erased, and is refused for ever after. Holes are closed as `compaction_mode` says,
-/// by at most one move for each.
-///
-/// T must be movable; if moving may throw, see the functions. An insert that throws has no effect,
-/// unless the array grows. If on_insert throws then, the values have moved. If a move of a T
-/// without a copy constructor throws then, some values are moved from.
+/// T must be movable. An insert that throws has no effect, unless the array grows. If on_insert
+/// throws then, the values have moved. If a move of a T without a copy constructor throws then,
+/// some values are moved from.
 ///
 /// For one thread at a time, as std::vector: several may call const functions beside one another.
-/// T's own functions must not use the map; hooks: see slot_map_hooks.hpp.
-template <class T, class Hooks = no_hooks, class Generations = detail::all_generations>
+/// T's own functions must not use the map; hooks: see callbacks.hpp.
+template <class T, class Hooks = no_hooks,
+          std::uint32_t LastGeneration = detail::last_table_generation>
 class slot_map {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a slot map holds objects: no references, arrays or const types");
@@ -122,13 +172,13 @@ class slot_map {
   explicit slot_map(const slot_map_options& options = {}, Hooks hooks = Hooks())
       : hooks_(std::move(hooks)),
         name_(options.name),
-        max_size_(detail::checked(options).max_size),
+        max_size_(detail::checked_size(options)),
         reserve_(static_cast<std::uint32_t>(options.reserve)),
         shrink_threshold_(options.shrink_threshold),
         mode_(options.compaction) {
     static_assert(std::is_move_constructible_v<T>,
                   "lido: slot_map moves its values; concurrent_slot_map does not");
-    static_assert(detail::values_fit<T, Hooks>());
+    (void)detail::fitting_map<T, Hooks>();
     reserve(reserve_);
   }
 
@@ -180,26 +230,33 @@ class slot_map {
     }
     T value = detail::make_value<T>(std::forward<Args>(args)...);
     const std::uint32_t place = store_.least(less);
-    store_.prepare_replacement(place);
+    const std::uint64_t victim = store_.handle_at(place);
+    store_.prepare_replacement(victim);
     announce_erase(place);
-    return announce_insert(store_.replace(place, std::move(value)));
+    store_.erase(place, victim);
+    return announce_insert(store_.emplace(std::move(value)));
   }
 
   /// Destroys the value; false when the handle is stale. Leaves a hole during a walk, in a
   /// `compaction_mode` other than immediate, and when a move that closes it throws.
   bool erase(handle_type handle) noexcept {
     const std::uint32_t place = store_.find(handle.to_bits());
-    if (place != detail::null_slot) {
-      erase_at(place, handle.to_bits());
+    if (place == detail::null_slot) {
+      return false;
     }
-    return place != detail::null_slot;
+    announce_erase(place);
+    if (!erase_and_fill(place, handle.to_bits())) {
+      store_.erase(place, handle.to_bits());
+      settle();
+    }
+    return true;
   }
 
   /// Erases all values: no handle of one is good afterwards. During a walk they leave holes.
   void clear() noexcept {
     for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
       announce_erase(p);
-      store_.erase(p);
+      store_.erase(p, store_.handle_at(p));
     }
     if (walks_ == 0) {
       store_.forget_holes();
@@ -222,22 +279,22 @@ class slot_map {
   [[nodiscard]] T& operator[](handle_type handle) noexcept { return *find(handle); }
   [[nodiscard]] const T& operator[](handle_type handle) const noexcept { return *find(handle); }
 
-  /// What finds the value anew with each use. It does not follow when the map is moved.
+  /// Finds the value anew with each use. Does not follow when the map is moved.
   [[nodiscard]] pointer_type pointer(handle_type handle) noexcept { return {*this, handle}; }
 
   /// Requires: `value` is in this map.
   [[nodiscard]] handle_type handle_of(const T& value) const noexcept {
-    return handle_at(store_.place_of(value));
+    return handle_at(static_cast<std::uint32_t>(std::addressof(value) - store_.values()));
   }
 
   /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, slot_map&)` for each value in the order of
   /// memory; what f may return says `step`. True: the walk came to its end.
   ///
-  /// f may erase any value, insert, and walk itself. Until the outermost walk ends, no hole is
-  /// closed and no memory given back. A value that is there from begin to end is visited once; a
-  /// value that is inserted meanwhile, not or once. An insert that finds no room moves all values,
-  /// so f's own reference is invalid afterwards. With `compaction_mode` deferred it closes holes
-  /// first, and throws what moving throws. If f throws, the walk ends.
+  /// f may erase any value, insert, and walk itself; no hole is closed until the outermost walk
+  /// ends. A value that is there from begin to end is visited once; one that is inserted meanwhile,
+  /// not or once. An insert that finds no room moves all values, so f's own reference is invalid
+  /// afterwards. With `compaction_mode` deferred, a walk closes holes first, and throws what moving
+  /// throws. If f throws, the walk ends.
   template <class F>
   bool for_each(F&& f) {
     close_holes_before_walk();
@@ -246,39 +303,30 @@ class slot_map {
       --walks_;
       settle();
     });
-    auto visit = [this, &f](T& value, std::uint32_t place) {
-      return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
-    };
-    auto erase = [this](std::uint32_t p, std::uint64_t handle) noexcept { erase_at(p, handle); };
-    return detail::walk(store_, visit, erase, detail::may_erase<slot_map, F>()).run();
+    return detail::walk<T, slot_map, F>(*this, f, 0, store_.end()).run();
   }
 
   /// As above with `const T&`; f does not change the map. Steps over holes.
   template <class F>
   bool for_each(F&& f) const {
-    auto visit = [this, &f](const T& value, std::uint32_t place) {
-      return visit_at(f, value, place);
-    };
-    return detail::walk(store_, visit, detail::erase_nothing, std::false_type()).run();
+    return detail::walk<const T, const slot_map, F>(*this, f, 0, store_.end()).run();
   }
 
-  /// As the first, from as many threads as `executor` likes (step.hpp; lido/tbb.hpp has
+  /// As the first, from as many threads as `executor` likes (lido/tbb.hpp has
   /// `lido::par`). f erases nothing, and a false ends only the range that an executor is at.
   /// Requires: f only calls functions of the map that are const.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
     close_holes_before_walk();
-    walk_on(executor, [this, &f](std::uint32_t p) { return visit_at(f, value_at(p), p); });
+    walk_on<T>(executor, f);
   }
 
   /// As above with `const T&`. Steps over holes, and may run beside other const functions.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) const {
-    walk_on(executor,
-            [this, &f](std::uint32_t p) { return visit_at(f, std::as_const(value_at(p)), p); });
+    walk_on<const T>(executor, f);
   }
 
-  /// Over the values in the order of memory, around holes; what makes them invalid: see iterator.
   [[nodiscard]] iterator begin() noexcept { return {this, store_.next_value(0)}; }
   [[nodiscard]] iterator end() noexcept { return {this, detail::null_slot}; }
   [[nodiscard]] const_iterator begin() const noexcept { return {this, store_.next_value(0)}; }
@@ -314,7 +362,7 @@ class slot_map {
     store_.reserve_slots(wanted);
     if (wanted > store_.capacity()) {
       store_.relocate(static_cast<std::uint32_t>(wanted));
-      announce_move_of_all();
+      announce_moves(store_.end());
     }
     kept_ = std::max(kept_, static_cast<std::uint32_t>(wanted));
   }
@@ -352,6 +400,8 @@ class slot_map {
  private:
   friend iterator;
   friend const_iterator;
+  template <class, class, class>
+  friend class detail::walk;
   [[nodiscard]] T& value_at(std::uint32_t place) const noexcept { return store_.values()[place]; }
   [[nodiscard]] handle_type handle_at(std::uint32_t place) const noexcept {
     return handle_type::from_bits(store_.handle_at(place));
@@ -363,18 +413,10 @@ class slot_map {
     }
   }
 
-  template <class F, class Value>
-  step visit_at(F& f, Value& value, std::uint32_t place) const {
-    return detail::visit_with(*this, f, value, [this, place] { return handle_at(place); });
-  }
-
-  template <class Executor, class Visit>
-  void walk_on(const Executor& executor, const Visit& visit) const {
+  template <class Value, class Executor, class F>
+  void walk_on(const Executor& executor, F& f) const {
     executor(store_.end(), [&](std::uint32_t first, std::uint32_t last) {
-      std::uint32_t place = store_.next_value(first);
-      while (place < last && !detail::stops(visit(place))) {
-        place = store_.next_value(place + 1);
-      }
+      (void)detail::walk<Value, const slot_map, F>(*this, f, first, last).run();
     });
   }
 
@@ -389,32 +431,27 @@ class slot_map {
   // Not inlined, so that the frequent path is.
   template <class... Args>
   [[gnu::noinline]] handle_type grow_and_add(Args&&... args) {
-    const std::uint32_t more = detail::grown_capacity(store_.capacity(), max_size_, name_);
-    const auto made = store_.relocate_and_emplace(more, std::forward<Args>(args)...);
-    announce_move_of_all(made.place);
-    return announce_insert(made);
-  }
-
-  void erase_at(std::uint32_t place, std::uint64_t handle) noexcept {
-    announce_erase(place);
-    if (!erase_and_fill(place, handle)) {
-      store_.erase(place, handle);
-      settle();
+    const std::size_t most = std::min<std::size_t>(max_size_, detail::max_capacity);
+    if (capacity() >= most) {
+      detail::throw_pool_exhausted(name_, most, capacity());
     }
+    const std::size_t more = std::min(std::max(capacity() * 2, detail::first_capacity), most);
+    const std::uint64_t made =
+        store_.relocate_and_emplace(static_cast<std::uint32_t>(more), std::forward<Args>(args)...);
+    announce_moves(store_.end() - 1);
+    return announce_insert(made);
   }
 
   /// With holes closed at once and none open: moves the last value there. False: nothing done.
   bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
-    if constexpr (std::is_nothrow_move_constructible_v<T>) {
-      if (mode_ != compaction_mode::immediate || walks_ != 0 || store_.holes() != 0) {
-        return false;
-      }
-      if (store_.erase_and_fill(place, handle)) {
-        announce_move(place);
-      }
-      shrink_if_sparse();
+    if (!std::is_nothrow_move_constructible_v<T> || mode_ != compaction_mode::immediate ||
+        walks_ != 0 || store_.holes() != 0 || place + 1 == store_.end()) {
+      return false;
     }
-    return std::is_nothrow_move_constructible_v<T>;
+    store_.erase_and_fill(place, handle);
+    announce_move(place);
+    shrink_if_sparse();
+    return true;
   }
 
   /// After a change, and when a walk ends: what `compaction_mode` says, unless a walk is running.
@@ -433,7 +470,7 @@ class slot_map {
   void shrink_if_sparse() noexcept {
     const std::size_t used = store_.end();
     if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
-        capacity() - used > std::max(shrink_threshold_, detail::fewest_spare)) [[unlikely]] {
+        capacity() - used > std::max(shrink_threshold_, detail::first_capacity)) [[unlikely]] {
       try {
         shrink_places_to(static_cast<std::uint32_t>(std::max<std::size_t>(2 * used, kept_)));
       } catch (...) {  // NOLINT(bugprone-empty-catch): then the memory stays
@@ -444,38 +481,40 @@ class slot_map {
   void shrink_places_to(std::uint32_t places) {
     if (places < store_.capacity()) {
       store_.relocate(places);
-      announce_move_of_all();
+      announce_moves(store_.end());
     }
   }
 
-  handle_type announce_insert(const detail::made_value& made) {
-    const auto handle = handle_type::from_bits(made.handle);
-    if constexpr (detail::has_on_insert<Hooks, T>) {
+  /// Takes the bits of the handle of a new value.
+  handle_type announce_insert(std::uint64_t made) {
+    const auto handle = handle_type::from_bits(made);
+    if constexpr (detail::names_on_insert<Hooks>) {
+      const std::uint32_t place = store_.find(made);
       detail::scope_exit take_back([&]() noexcept {
-        store_.erase(made.place);
+        store_.erase(place, made);
         settle();
       });
-      hooks_.on_insert(value_at(made.place), handle);
+      hooks_.on_insert(value_at(place), handle);
       take_back.dismiss();
     }
     return handle;
   }
 
   void announce_erase([[maybe_unused]] std::uint32_t place) noexcept {
-    if constexpr (detail::has_on_erase<Hooks, T>) {
+    if constexpr (detail::names_on_erase<Hooks>) {
       hooks_.on_erase(value_at(place), handle_at(place));
     }
   }
   void announce_move([[maybe_unused]] std::uint32_t place) noexcept {
-    if constexpr (detail::has_on_move<Hooks, T>) {
+    if constexpr (detail::names_on_move<Hooks>) {
       hooks_.on_move(value_at(place), handle_at(place));
     }
   }
 
-  void announce_move_of_all(std::uint32_t but = detail::null_slot) noexcept {
-    std::uint32_t p = detail::has_on_move<Hooks, T> ? store_.next_value(0) : store_.end();
-    for (; p < store_.end(); p = store_.next_value(p + 1)) {
-      if (p != but) {
+  /// Of all values at the places below `end`.
+  void announce_moves(std::uint32_t end) noexcept {
+    if constexpr (detail::names_on_move<Hooks>) {
+      for (std::uint32_t p = store_.next_value(0); p < end; p = store_.next_value(p + 1)) {
         announce_move(p);
       }
     }
@@ -490,7 +529,7 @@ class slot_map {
   compaction_mode mode_;
   bool compact_later_ = false;
   std::uint32_t walks_ = 0;  ///< one within another
-  detail::value_store<T, Generations> store_;
+  detail::value_store<T, LastGeneration> store_;
 };
 
 }  // namespace lido

@@ -20,7 +20,7 @@ namespace lido::detail {
 /// Invariants
 ///  I1 The generation only grows, and only while the slot has no value. A slot whose generations
 ///     are used up has generation 0 for ever, which no value has.
-///  I2 `alone` excludes readers. Both count the threads that are with the value, live or not.
+///  I2 A thread that is alone with the value excludes readers. Both are noted, live or not.
 /// Memory ordering: one atomic word decides which thread may touch the value, so what one thread
 ///   does with it is visible to the next; see the notes. Between a value and the next one in the
 ///   slot the free list orders.
@@ -34,6 +34,9 @@ class slot_state {
     ours,    ///< no thread is with it: the caller has to destroy it
     theirs,  ///< the last thread with it will
   };
+
+  /// How a thread is with a value. The numbers are what it adds to the word.
+  enum class access : std::uint64_t { shared = 1, alone = 1U << 14U };
 
   static constexpr std::uint64_t first_generation = 1;
   static constexpr std::uint64_t last_generation = (std::uint64_t{1} << 48U) - 1;
@@ -53,89 +56,70 @@ class slot_state {
   void publish() noexcept {
     // relaxed: the caller owns the slot, from the free list
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
-    // (1) - this release-store synchronizes-with the acquire-CAS (2, 3), the acq_rel-CAS (6) and
-    // the acquire-load (7): a thread that enters sees the value
+    // (1) - this release-store synchronizes-with the acquire-CAS (2), the acq_rel-CAS (4) and the
+    // acquire-load (5): a thread that enters sees the value
     word_.store(before | live, std::memory_order_release);
   }
 
-  /// Waits until no other thread is with the value. False: there is another value, or none.
-  [[nodiscard]] bool enter_alone(std::uint64_t generation) noexcept {
-    patience waiting;
+  /// Waits until no thread is alone with the value; with `access::alone` until no thread is with
+  /// it. False: there is another value, or none.
+  [[nodiscard]] bool enter(std::uint64_t generation, access how) noexcept {
+    const std::uint64_t most_others = how == access::alone ? 0 : readers - 1;
+    exponential_backoff backoff;
+    int waits = 0;
     // relaxed: validated by (2)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
     while (has_value(before, generation)) {
-      if ((before & (alone | readers)) != 0) {
-        waiting.wait();
-        // relaxed: validated by (2)
-        before = word_.load(std::memory_order_relaxed);
-        continue;
-      }
+      const bool free = (before & visitors) <= most_others;
       // (2) - this acquire-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
-      // (4, 5), so all that was done with the value is visible. On failure relaxed: looked at again
-      if (word_.compare_exchange_weak(before, before | alone, std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
+      // (3), so all that was done with the value is visible. On failure relaxed: looked at again
+      if (free && word_.compare_exchange_weak(before, before + bits(how), std::memory_order_acquire,
+                                              std::memory_order_relaxed)) {
         return true;
       }
-    }
-    return false;
-  }
-
-  /// Waits until no thread is alone with the value. False as above.
-  [[nodiscard]] bool enter_shared(std::uint64_t generation) noexcept {
-    patience waiting;
-    // relaxed: validated by (3)
-    std::uint64_t before = word_.load(std::memory_order_relaxed);
-    while (has_value(before, generation)) {
-      if ((before & alone) != 0 || (before & readers) == readers) {
-        waiting.wait();
-        // relaxed: validated by (3)
-        before = word_.load(std::memory_order_relaxed);
+      if (free) {
         continue;
       }
-      // (3) - this acquire-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
-      // (4), so the value is visible as the last one left it. On failure relaxed: looked at again
-      if (word_.compare_exchange_weak(before, before + one_reader, std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
-        return true;
+      if (waits < tuning::waits_before_yield) {
+        ++waits;
+        backoff.pause();
+      } else {
+        yield_thread();
       }
+      // relaxed: validated by (2)
+      before = word_.load(std::memory_order_relaxed);
     }
     return false;
   }
 
   /// True: the value was erased meanwhile and the caller, the last thread with it, has to destroy
   /// it.
-  [[nodiscard]] bool leave_alone() noexcept {
-    // (4) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2, 3) and the acq_rel-CAS
-    // (6). The next thread sees what was done; the one that destroys the value sees what its eraser
-    // did before
-    const std::uint64_t before = word_.fetch_sub(alone, std::memory_order_acq_rel);
-    return (before & live) == 0;
-  }
-  [[nodiscard]] bool leave_shared() noexcept {
-    // (5) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2), the acq_rel-fetch-sub (5)
-    // and the acq_rel-CAS (6): reading is over before the value is changed or ended
-    const std::uint64_t before = word_.fetch_sub(one_reader, std::memory_order_acq_rel);
-    return (before & (live | readers)) == one_reader;
+  [[nodiscard]] bool leave(access how) noexcept {
+    // (3) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2), the acq_rel-fetch-sub (3)
+    // and the acq_rel-CAS (4). The next thread sees what was done; the one that destroys the value
+    // sees what its eraser and other readers did before
+    const std::uint64_t before = word_.fetch_sub(bits(how), std::memory_order_acq_rel);
+    return (before & (live | visitors)) == bits(how);
   }
 
   /// From now on no thread can enter.
   [[nodiscard]] fate erase(std::uint64_t generation) noexcept {
-    // relaxed: validated by (6)
+    // relaxed: validated by (4)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
     while (has_value(before, generation)) {
-      // (6) - this acq_rel-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
-      // (4, 5): the thread that destroys the value sees what all did. On failure relaxed: looked at
+      // (4) - this acq_rel-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
+      // (3): the thread that destroys the value sees what all did. On failure relaxed: looked at
       // again
       if (word_.compare_exchange_weak(before, before & ~live, std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
-        return (before & (alone | readers)) != 0 ? fate::theirs : fate::ours;
+        return (before & visitors) != 0 ? fate::theirs : fate::ours;
       }
     }
     return fate::stale;
   }
 
   /// The value is destroyed. False: the generations up to `last` are used up, and the slot with
-  /// them. Requires: `erase` or `leave_...` said so, or the caller owns the slot and did not
+  /// them. Requires: `erase` or `leave` said so, or the caller owns the slot and did not
   /// publish it.
   [[nodiscard]] bool retire_value(std::uint64_t last) noexcept {
     // relaxed (2x): no thread enters, and the next owner gets the slot from the free list
@@ -145,7 +129,7 @@ class slot_state {
   }
 
   [[nodiscard]] bool is_live(std::uint64_t generation) const noexcept {
-    // (7) - this acquire-load synchronizes-with the release-store (1): a thread that learns of the
+    // (5) - this acquire-load synchronizes-with the release-store (1): a thread that learns of the
     // value here sees the end raised before, so its walks reach the value
     return has_value(word_.load(std::memory_order_acquire), generation);
   }
@@ -153,30 +137,16 @@ class slot_state {
  private:
   static constexpr unsigned generation_shift = 16;
   static constexpr std::uint64_t live = 1U << 15U;
-  static constexpr std::uint64_t alone = 1U << 14U;
-  static constexpr std::uint64_t readers = alone - 1;
-  static constexpr std::uint64_t one_reader = 1;
+  static constexpr std::uint64_t visitors = live - 1;
+  static constexpr std::uint64_t readers = visitors >> 1U;
+
+  static constexpr std::uint64_t bits(access how) noexcept {
+    return static_cast<std::uint64_t>(how);
+  }
 
   static bool has_value(std::uint64_t word, std::uint64_t generation) noexcept {
     return (word & live) != 0 && word >> generation_shift == generation;
   }
-
-  /// Between two looks at a value that other threads are with: pauses, and yields after a while.
-  class patience {
-   public:
-    void wait() noexcept {
-      if (waits_ < tuning::waits_before_yield) {
-        ++waits_;
-        backoff_.pause();
-      } else {
-        yield_thread();
-      }
-    }
-
-   private:
-    exponential_backoff backoff_;
-    int waits_ = 0;
-  };
 
   atomic<std::uint64_t> word_{first_generation << generation_shift};
 };

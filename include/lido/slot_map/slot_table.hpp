@@ -13,19 +13,12 @@
 
 namespace lido::detail {
 
-/// Generations of a slot: 1 to `last`. After the last one the slot is used up.
-template <std::uint32_t Last>
-struct generations {
-  static_assert(Last >= 1 && Last < 0x7FFF'FFFF, "lido: generations are 1 to 2^31 - 2");
-  static constexpr std::uint32_t first = 1;
-  static constexpr std::uint32_t last = Last;
-  static constexpr std::uint32_t used_up = 0xFFFF'FFFF;  ///< of a slot; no handle has it
-};
+/// The last generation that a handle can have: the next one, marked, says that a slot is used up.
+inline constexpr std::uint32_t last_table_generation = 0x7FFF'FFFE;
 
-using all_generations = generations<0x7FFF'FFFE>;  // the next one, marked, is `used_up`
-
-/// Slots for one thread. A slot without a value is free or vacant. Free slots form a list through
-/// the table itself. A vacant slot still has a place, and its next value is made there.
+/// Slots for one thread, with generations from 1 to `Last`. A slot without a value is free or
+/// vacant. Free slots form a list through the table itself. A vacant slot still has a place, and
+/// its next value is made there.
 ///
 /// For each slot the table keeps one word: the handle that is valid now, exclusive or the place of
 /// its value. So a look-up is one operation on the bits of a handle. Its result is the place if the
@@ -37,8 +30,10 @@ using all_generations = generations<0x7FFF'FFFE>;  // the next one, marked, is `
 ///  I2 A slot whose generation is used up is in no list. It may be vacant, and never has a value.
 ///  I3 The generation of a free or vacant slot carries a mark that no handle has. So a handle of
 ///     another map, which may name a generation that this slot has yet to give, leads nowhere.
-template <class Generations>
+template <std::uint32_t Last>
 class slot_table {
+  static_assert(Last >= 1 && Last <= last_table_generation, "lido: generations are 1 to 2^31 - 2");
+
  public:
   /// The place of the value whose handle has these bits; null_slot when that is stale.
   [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
@@ -71,7 +66,7 @@ class slot_table {
 
   /// Makes sure that `take` finds a slot after `give_back(handle)`. Throws as above.
   void prepare_for(std::uint64_t handle) {
-    if (handle >> 32U == Generations::last) [[unlikely]] {
+    if (handle >> 32U == Last) [[unlikely]] {
       prepare();
     }
   }
@@ -91,7 +86,8 @@ class slot_table {
 
   /// Frees the slot of a handle, which is stale from now on. Requires: the handle is valid.
   void give_back(std::uint64_t handle) noexcept {
-    put_in_list(static_cast<slot_index>(handle), generation_after(handle));
+    vacate(handle, 0);
+    give_up_place(static_cast<slot_index>(handle));
   }
 
   /// Makes a slot vacant; its handle is stale from now on. Requires: the handle leads to `place`.
@@ -122,7 +118,10 @@ class slot_table {
 
   /// Frees a vacant slot.
   void give_up_place(slot_index slot) noexcept {
-    put_in_list(slot, static_cast<std::uint32_t>(words_[slot] >> 32U));
+    words_[slot] = (words_[slot] & generation_bits) | first_free_;
+    if (!is_used_up(slot)) [[likely]] {
+      first_free_ = slot;
+    }
   }
 
   void reserve(std::size_t count) { words_.reserve(count + used_up_); }
@@ -137,7 +136,7 @@ class slot_table {
     std::size_t keep = words_.size();
     std::uint32_t least = first_generation_;
     while (keep > 0 && !taken(static_cast<slot_index>(keep - 1)) &&
-           generation(static_cast<slot_index>(keep - 1)) <= Generations::last / 2 + 1) {
+           generation(static_cast<slot_index>(keep - 1)) <= Last / 2 + 1) {
       least = std::max(least, generation(static_cast<slot_index>(--keep)));
     }
     const auto middle = words_.begin() + static_cast<std::ptrdiff_t>(keep);
@@ -149,8 +148,8 @@ class slot_table {
     first_free_ = null_slot;
     for (std::size_t i = keep; i > 0; --i) {
       const auto slot = static_cast<slot_index>(i - 1);
-      if (!taken(slot) && !is_used_up(slot)) {
-        put_in_list(slot, generation(slot));
+      if (!taken(slot)) {
+        give_up_place(slot);
       }
     }
   }
@@ -167,6 +166,7 @@ class slot_table {
 
   static constexpr std::uint64_t generation_bits = 0xFFFF'FFFF'0000'0000;
   static constexpr std::uint64_t unused = 0x8000'0000'0000'0000;
+  static constexpr std::uint32_t no_generation = 0xFFFF'FFFF;  ///< of a slot that is used up
 
   /// The slot's next generation, marked. `low` of a free slot: the next one in the list. `low` of a
   /// vacant slot: its place, as in the word of a slot with a value.
@@ -178,18 +178,11 @@ class slot_table {
   /// What follows the generation of a valid handle. Counts a slot that has none left.
   [[nodiscard]] std::uint32_t generation_after(std::uint64_t handle) noexcept {
     const auto generation = static_cast<std::uint32_t>(handle >> 32U);
-    if (generation == Generations::last) [[unlikely]] {
+    if (generation == Last) [[unlikely]] {
       ++used_up_;
-      return Generations::used_up;
+      return no_generation;
     }
     return generation + 1;
-  }
-
-  void put_in_list(slot_index slot, std::uint32_t generation) noexcept {
-    words_[slot] = word_without_value(generation, first_free_);
-    if (!is_used_up(slot)) [[likely]] {
-      first_free_ = slot;
-    }
   }
 
   /// The next generation that a slot without a value gives.
@@ -198,7 +191,7 @@ class slot_table {
   }
 
   [[nodiscard]] bool is_used_up(slot_index slot) const noexcept {
-    return words_[slot] >> 32U == Generations::used_up;
+    return words_[slot] >> 32U == no_generation;
   }
 
   [[gnu::noinline]] void add_slot() {
@@ -211,7 +204,7 @@ class slot_table {
 
   words words_;
   std::size_t used_up_ = 0;
-  std::uint32_t first_generation_ = Generations::first;
+  std::uint32_t first_generation_ = 1;
   slot_index first_free_ = null_slot;
 };
 

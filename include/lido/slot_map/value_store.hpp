@@ -40,18 +40,16 @@ class place_array {
         // Once here, not with every access: this is what makes a walk as fast as one of an array.
         values_(static_cast<T*>(static_cast<void*>(memory_->data()))),
         slots_(static_cast<slot_index*>(at_byte(slots_at(capacity)))),
-        hole_slots_(slots_ + capacity),
         holes_(static_cast<std::uint64_t*>(at_byte(holes_at(capacity)))),
         capacity_(capacity) {
     std::fill_n(holes_, words_of(capacity), 0);
     slot_shadow<sizeof(T)>::close_all(memory_->data(), capacity);
   }
 
-  place_array(place_array&& other) noexcept { swap(other); }
-  place_array& operator=(place_array&& other) noexcept {
-    place_array(std::move(other)).swap(*this);
-    return *this;
-  }
+  // One that was moved from may be assigned to or destroyed. Requires of assignment: no memory
+  // here.
+  place_array(place_array&&) noexcept = default;
+  place_array& operator=(place_array&&) noexcept = default;
   place_array(const place_array&) = delete;
   place_array& operator=(const place_array&) = delete;
   ~place_array() {
@@ -60,23 +58,16 @@ class place_array {
     }
   }
 
-  void swap(place_array& other) noexcept {
-    std::swap(memory_, other.memory_);
-    std::swap(values_, other.values_);
-    std::swap(slots_, other.slots_);
-    std::swap(hole_slots_, other.hole_slots_);
-    std::swap(holes_, other.holes_);
-    std::swap(capacity_, other.capacity_);
-  }
-
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] T* values() const noexcept { return values_; }
 
-  /// The slot of the value at `place`; of a hole that of the value that was there.
+  /// Of the value at `place`; of a hole that of the value that was there.
   [[nodiscard]] slot_index& slot(std::uint32_t place) const noexcept { return slots_[place]; }
 
   /// The n-th of the slots of holes, as the owner has put them there.
-  [[nodiscard]] slot_index& hole_slot(std::uint32_t n) const noexcept { return hole_slots_[n]; }
+  [[nodiscard]] slot_index& hole_slot(std::uint32_t n) const noexcept {
+    return slots_[std::size_t{capacity_} + n];
+  }
 
   [[nodiscard]] bool is_hole(std::uint32_t place) const noexcept {
     return (holes_[place / places_per_word] >> (place % places_per_word) & 1U) != 0;
@@ -98,7 +89,7 @@ class place_array {
                   std::uint32_t holes) const noexcept {
     std::copy_n(from.slots_, count, slots_);
     std::copy_n(from.holes_, words_of(count), holes_);
-    std::copy_n(from.hole_slots_, holes, hole_slots_);
+    std::copy_n(from.slots_ + from.capacity_, holes, slots_ + capacity_);
   }
 
   [[nodiscard]] std::size_t memory() const noexcept { return memory_ ? memory_->size() : 0; }
@@ -109,8 +100,7 @@ class place_array {
   static constexpr std::size_t words_of(std::uint32_t places) noexcept {
     return (std::size_t{places} + places_per_word - 1) / places_per_word;
   }
-  // Values first, then the words of bits, then both arrays of slots: each begins where its type
-  // may.
+  // Values first, then the words of bits, then both arrays of slots.
   static constexpr std::size_t holes_at(std::uint32_t capacity) noexcept {
     return (std::size_t{capacity} * sizeof(T) + alignof(std::uint64_t) - 1) /
            alignof(std::uint64_t) * alignof(std::uint64_t);
@@ -132,25 +122,13 @@ class place_array {
   std::unique_ptr<aligned_buffer> memory_;
   T* values_ = nullptr;
   slot_index* slots_ = nullptr;
-  slot_index* hole_slots_ = nullptr;
   std::uint64_t* holes_ = nullptr;
   std::uint32_t capacity_ = 0;
-};
-
-/// Whether `less` can say which of two values is the lesser.
-template <class Less, class T>
-concept compares = requires(Less& less, const T& value) {
-  static_cast<bool>(std::invoke(less, value, value));
 };
 
 /// Counts erases and moves of values. A type of its own shows the compiler that a callback's writes
 /// to values do not change it, so the count stays out of the loop of a walk.
 enum class store_version : std::uint64_t {};
-
-struct made_value {
-  std::uint32_t place;
-  std::uint64_t handle;  ///< its bits
-};
 
 /// The mechanism of a slot map without its policies: knows no limit, hook or walk.
 ///
@@ -160,24 +138,19 @@ struct made_value {
 ///  I3 Each hole is marked. The slot of its last value stays vacant for the next one. The first
 ///     `holes_` of the slots of holes are those; the last one is filled first.
 /// A constructor of T that throws changes nothing, except for a move in `relocate`.
-template <class T, class Generations>
+template <class T, std::uint32_t LastGeneration>
 class value_store {
  public:
   value_store() noexcept = default;
-  value_store(value_store&& other) noexcept { swap(other); }
+  value_store(value_store&& other) noexcept
+      : places_(std::exchange(other.places_, {})),
+        table_(std::exchange(other.table_, {})),
+        end_(std::exchange(other.end_, 0)),
+        holes_(std::exchange(other.holes_, 0)) {}
   value_store& operator=(value_store&&) = delete;
   value_store(const value_store&) = delete;
   value_store& operator=(const value_store&) = delete;
   ~value_store() { destroy_all(); }
-
-  void swap(value_store& other) noexcept {
-    places_.swap(other.places_);
-    std::swap(table_, other.table_);
-    std::swap(end_, other.end_);
-    std::swap(holes_, other.holes_);
-    std::swap(holes_behind_end_, other.holes_behind_end_);
-    std::swap(version_, other.version_);
-  }
 
   [[nodiscard]] std::uint32_t end() const noexcept { return end_; }
   [[nodiscard]] std::uint32_t holes() const noexcept { return holes_ - holes_behind_end_; }
@@ -188,25 +161,16 @@ class value_store {
   [[nodiscard]] std::uint64_t holes_around(std::uint32_t place) const noexcept {
     return places_.holes_around(place);
   }
-  [[nodiscard]] bool is_hole(std::uint32_t place) const noexcept { return places_.is_hole(place); }
-  [[nodiscard]] slot_index slot_at(std::uint32_t place) const noexcept {
-    return places_.slot(place);
-  }
   [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
     return table_.find(handle);
   }
   /// The bits of the handle of the value at `place`.
   [[nodiscard]] std::uint64_t handle_at(std::uint32_t place) const noexcept {
-    return table_.handle(slot_at(place));
+    return table_.handle(places_.slot(place));
   }
   [[nodiscard]] std::size_t used_up() const noexcept { return table_.used_up(); }
   [[nodiscard]] std::size_t memory() const noexcept { return places_.memory() + table_.memory(); }
   void reserve_slots(std::size_t count) { table_.reserve(count); }
-
-  /// Requires: `value` is here.
-  [[nodiscard]] std::uint32_t place_of(const T& value) const noexcept {
-    return static_cast<std::uint32_t>(std::addressof(value) - values());
-  }
 
   /// The first place from `place` on that has a value, or end().
   [[nodiscard]] std::uint32_t next_value(std::uint32_t place) const noexcept {
@@ -220,10 +184,10 @@ class value_store {
     return std::min(place, end_);
   }
 
-  /// The place of the value that no other comes before. Requires: there is a value.
+  /// The place of the least value. Requires: there is one.
   template <class Less>
   [[nodiscard]] std::uint32_t least(Less& less) const {
-    static_assert(compares<Less, T>,
+    static_assert(std::is_invocable_v<Less&, const T&, const T&>,
                   "lido: emplace_or_evict of a slot_map compares by less(const T&, const T&)");
     std::uint32_t best = next_value(0);
     for (std::uint32_t p = next_value(best + 1); p < end_; p = next_value(p + 1)) {
@@ -234,9 +198,10 @@ class value_store {
     return best;
   }
 
-  /// Makes a value in a hole, or behind the last value. Requires: there is room.
+  /// Makes a value in a hole, or behind the last value, and returns the bits of its handle.
+  /// Requires: there is room.
   template <class... Args>
-  made_value emplace(Args&&... args) {
+  std::uint64_t emplace(Args&&... args) {
     if (holes_ != 0) {
       return emplace_in_hole(std::forward<Args>(args)...);
     }
@@ -247,40 +212,29 @@ class value_store {
 
   [[nodiscard]] bool has_room() const noexcept { return holes_ != 0 || end_ != capacity(); }
 
-  /// Destroys the value at `place` and leaves a hole there, except at the end.
-  void erase(std::uint32_t place) noexcept { erase(place, handle_at(place)); }
-
-  /// The same for a caller that knows the handle: nothing then waits until it is read.
+  /// Destroys the value at `place` and leaves a hole there, except at the end. Requires: `handle`
+  /// is of that value.
   void erase(std::uint32_t place, std::uint64_t handle) noexcept {
     // The next value is made here or moved here: its memory is loaded meanwhile.
     __builtin_prefetch(places_.values() + place, 1);
-    const bool is_last = place + 1 == end_;
-    if (is_last) {
+    if (place + 1 == end_) {
       table_.give_back(handle);
+      --end_;
     } else {
       table_.vacate(handle, place);
+      places_.mark_hole(place);
+      places_.hole_slot(holes_++) = static_cast<slot_index>(handle);
     }
     end_at(places_.values() + place);
     changed();
-    if (is_last) {
-      --end_;
-    } else {
-      add_hole(place, static_cast<slot_index>(handle));
-    }
   }
 
-  /// As erase, and moves the last value into the place. Requires: there are no holes, and moving
-  /// does not throw. Returns whether a value was moved.
-  bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
+  /// As erase, and moves the last value into the place. Requires: that is another one; there are no
+  /// holes; moving does not throw.
+  void erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
     table_.give_back(handle);
     end_at(places_.values() + place);
-    changed();
-    if (place + 1 == end_) {
-      --end_;
-      return false;
-    }
     move_last_to(place);
-    return true;
   }
 
   /// Requires: there is no value.
@@ -289,19 +243,9 @@ class value_store {
     drop_holes_behind_end();
   }
 
-  /// Makes sure that there is a slot for what replaces the value at `place`: its own unless that is
-  /// used up. Throws std::bad_alloc, std::length_error.
-  void prepare_replacement(std::uint32_t place) { table_.prepare_for(handle_at(place)); }
-
-  /// Destroys the value at `place` and puts another one there, with its own slot. Requires:
-  /// prepare_replacement(place); moving does not throw.
-  made_value replace(std::uint32_t place, T&& by) noexcept {
-    table_.give_back(handle_at(place));
-    end_at(places_.values() + place);
-    (void)make_at(places_.values() + place, std::move(by));
-    changed();
-    return take_slot(place);
-  }
+  /// Makes sure that an `emplace` after the erase of `handle` needs no memory. Throws
+  /// std::bad_alloc, std::length_error.
+  void prepare_replacement(std::uint64_t handle) { table_.prepare_for(handle); }
 
   /// Moves values from the end into all holes; `moved(place)` after each. If a move throws, the
   /// holes not yet closed stay.
@@ -309,9 +253,13 @@ class value_store {
   [[gnu::noinline]] void close_holes(Moved moved) {
     constexpr std::uint32_t word_ahead = 8;
     constexpr std::uint32_t place_ahead = 4;
-    scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
+    const scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
     while (holes_ != 0) {
-      drop_holes_at_end();
+      // These stay in the list until the loop comes to them.
+      while (end_ != 0 && places_.is_hole(end_ - 1)) {
+        --end_;
+        ++holes_behind_end_;
+      }
       // Prefetched, since slots lie anywhere, and only their words say where the places are. Not in
       // a function: GCC leaves out a call that does nothing else.
       if (holes_ > word_ahead) {
@@ -332,7 +280,6 @@ class value_store {
         moved(hole);
       }
     }
-    keep_the_rest.dismiss();
   }
 
   /// Moves all values, each to the same place of another block. Throws std::bad_alloc and
@@ -347,7 +294,7 @@ class value_store {
   /// As relocate, with one value more, made from `args` before any is moved, so that they may refer
   /// to a value. Requires: there are no holes; capacity > end().
   template <class... Args>
-  made_value relocate_and_emplace(std::uint32_t capacity, Args&&... args) {
+  std::uint64_t relocate_and_emplace(std::uint32_t capacity, Args&&... args) {
     table_.prepare();
     place_array<T> to(capacity);
     const std::uint32_t place = end_;
@@ -380,10 +327,10 @@ class value_store {
     slot_shadow<sizeof(T)>::close(place);
   }
 
-  made_value take_slot(std::uint32_t place) noexcept {
+  std::uint64_t take_slot(std::uint32_t place) noexcept {
     const std::uint64_t handle = table_.take(place);
     places_.slot(place) = static_cast<slot_index>(handle);
-    return {place, handle};
+    return handle;
   }
 
   void changed() noexcept {
@@ -391,7 +338,7 @@ class value_store {
   }
 
   template <class... Args>
-  made_value emplace_in_hole(Args&&... args) {
+  std::uint64_t emplace_in_hole(Args&&... args) {
     const slot_index slot = places_.hole_slot(holes_ - 1);
     const std::uint32_t place = table_.place_or_any(slot);
     table_.prepare_to_fill(slot);
@@ -402,25 +349,12 @@ class value_store {
     if (static_cast<slot_index>(handle) != slot) [[unlikely]] {
       places_.slot(place) = static_cast<slot_index>(handle);
     }
-    return {place, handle};
-  }
-
-  void add_hole(std::uint32_t place, slot_index slot) noexcept {
-    places_.mark_hole(place);
-    places_.hole_slot(holes_++) = slot;
+    return handle;
   }
 
   void drop_hole(std::uint32_t place, slot_index slot) noexcept {
     places_.unmark_hole(place);
     table_.give_up_place(slot);
-  }
-
-  // They stay in the list until close_holes comes to them.
-  void drop_holes_at_end() noexcept {
-    while (end_ != 0 && places_.is_hole(end_ - 1)) {
-      --end_;
-      ++holes_behind_end_;
-    }
   }
 
   // Drops the holes behind the end, which are none any more; the others stay open.
@@ -462,7 +396,7 @@ class value_store {
     undo.dismiss();
     destroy_all();
     to.copy_notes(places_, end_, holes_);
-    places_.swap(to);
+    std::swap(places_, to);
     changed();
   }
 
@@ -475,7 +409,7 @@ class value_store {
   }
 
   place_array<T> places_;
-  slot_table<Generations> table_;
+  slot_table<LastGeneration> table_;
   std::uint32_t end_ = 0;
   std::uint32_t holes_ = 0;
   std::uint32_t holes_behind_end_ = 0;  ///< of these, while holes are closed

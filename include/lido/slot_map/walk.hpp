@@ -6,46 +6,44 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
-#include "lido/base/slot_index.hpp"
-#include "lido/slot_map/step.hpp"
+#include "lido/slot_map/callbacks.hpp"
 
 namespace lido::detail {
 
-/// For walks that do not erase.
-inline constexpr auto erase_nothing = [](std::uint32_t /*place*/,
-                                         std::uint64_t /*handle*/) noexcept {};
-
-/// Calls `visit(value, place)` for each value; it returns a `step`. `erase(place, handle)` erases.
-/// Unless MayErase is std::true_type, no `step` asks for that.
+/// Calls `f` for the values at the places from `first` to `last`; see `visit_with`.
 ///
-/// While a walk runs, the owner of the store moves no value to another place, so each place below
-/// the end at the start is visited at most once. Without holes the walk goes over an array. With
-/// holes it goes over windows, the bits of 64 places each. Each erase and each move by the callback
-/// shows in the version, and the walk then looks at the store anew.
-template <class Store, class Visit, class Erase, class MayErase>
+/// While a walk runs, the map moves no value to another place, so each place below `last` is
+/// visited at most once. Without holes the walk goes over an array. With holes it goes over
+/// windows, the bits of 64 places each. Each erase and each move by the callback shows in the
+/// version, and the walk then looks at the store anew.
+template <class Value, class Map, class F>
 class walk {
  public:
-  walk(Store& store, Visit& visit, Erase& erase, MayErase /*unnamed*/) noexcept
-      : store_(store), visit_(visit), erase_(erase), stop_(store.end()), turns_(turns_for(store)) {}
+  /// Requires: last <= the end of the store.
+  walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) noexcept
+      : map_(map), f_(f), place_(first), stop_(last), turns_(turns_for(map.store_)) {}
 
   /// Whether the walk came to its end.
   [[nodiscard]] bool run() {
     bool on = true;
     while (on && place_ < stop_) {
-      if (store_.holes() == 0) {
+      if (store().holes() == 0) {
         on = over_array(stop_);
       } else if (const std::uint64_t left = window(); ~left == 0) {
         on = over_array(place_ + std::min(word, stop_ - place_));
       } else {
         on = over_window(left);
       }
-      stop_ = std::min(stop_, store_.end());
+      stop_ = std::min(stop_, store().end());
     }
     return on;
   }
 
  private:
+  static constexpr bool may_erase =
+      !std::is_const_v<Map> && std::is_same_v<visitor_result<Map, F, Value>, step>;
   static constexpr std::uint32_t word = 64;
   static constexpr std::uint32_t at_once = 2;
 
@@ -54,6 +52,7 @@ class walk {
   // If a quarter of the places, at random, are holes, 64 places have 48 values on average. They
   // nearly always have 38 or more: ten fewer are three standard deviations, of four at most. Where
   // few places have values, all values of a window are worth the misprediction.
+  template <class Store>
   static std::uint32_t turns_for(const Store& store) noexcept {
     constexpr std::uint32_t fewer = 10;
     const std::uint64_t places = std::max(store.end(), 1U);
@@ -61,16 +60,23 @@ class walk {
     return mean > word / 2 ? (mean - fewer) / at_once * at_once : word;
   }
 
+  [[nodiscard]] const auto& store() const noexcept { return map_.store_; }
+
   // `seen`: the version of the store that the caller has a view of. False: the view is outdated, or
   // the walk ends, which `on` tells.
-  template <class Value, class Version>
+  template <class Version>
   [[gnu::always_inline]] bool meet(Value& value, std::uint32_t place, Version& seen, bool& on) {
-    const std::uint64_t own = identity_at(place);
-    const step verdict = visit_(value, place);
-    const bool changed = store_.version() != seen;
-    if (erases(verdict)) {
-      erase_visited(own);
-      seen = store_.version();
+    // Before the callback, which may erase the value and insert another there.
+    [[maybe_unused]] const auto own =
+        may_erase ? map_.handle_at(place) : typename Map::handle_type();
+    const step verdict =
+        visit_with(map_, f_, value, [this, place] { return map_.handle_at(place); });
+    const bool changed = store().version() != seen;
+    if constexpr (may_erase) {
+      if (erases(verdict)) {
+        (void)map_.erase(own);
+        seen = store().version();
+      }
     }
     on = !stops(verdict);
     return on && !changed;
@@ -78,12 +84,12 @@ class walk {
 
   // Walks until the store changes under it. False: the callback wants it to stop.
   bool over_array(std::uint32_t end) {
-    auto seen = store_.version();
+    auto seen = store().version();
     bool on = true;
     std::uint32_t place = place_;
     // By pointer: computing each address from its place makes a loop half as slow again at some
     // addresses of its own.
-    for (auto* value = store_.values() + place; place != end; ++value, ++place) {
+    for (Value* value = store().values() + place; place != end; ++value, ++place) {
       if (!meet(*value, place, seen, on)) {
         place_ = place + 1;
         return on;
@@ -96,12 +102,11 @@ class walk {
   // As above, or to the end of the window, or until it has met `turns_` values. The next window
   // begins with the first value that is left.
   bool over_window(std::uint64_t left) {
-    auto seen = store_.version();
+    auto seen = store().version();
     bool on = true;
     const std::uint32_t first = place_;
     // Repeats the known alignment: GCC then keeps the sum and does not add `first` to each place.
-    auto* const values =
-        std::assume_aligned<alignof(decltype(*store_.values()))>(store_.values() + first);
+    Value* const values = std::assume_aligned<alignof(Value)>(store().values() + first);
     place_ = first + std::min(word, stop_ - first);
     for (std::uint32_t turn = 0; turn < turns_; turn += at_once) {
       if (!meet_next(values, first, left, seen, on)) {
@@ -115,8 +120,8 @@ class walk {
   }
 
   // One turn. False: this window is done.
-  template <class Values, class Version>
-  [[gnu::always_inline]] bool meet_next(Values values, std::uint32_t first, std::uint64_t& left,
+  template <class Version>
+  [[gnu::always_inline]] bool meet_next(Value* values, std::uint32_t first, std::uint64_t& left,
                                         Version& seen, bool& on) {
 #pragma GCC unroll 2  // or it takes half as long again at some addresses
     for (std::uint32_t i = 0; i < at_once; ++i) {
@@ -138,30 +143,14 @@ class walk {
     return static_cast<std::uint32_t>(std::countr_zero(bits)) % word;
   }
 
-  /// Names the value at a place before the callback, which may erase it and insert another there.
-  [[nodiscard]] std::uint64_t identity_at(std::uint32_t place) const noexcept {
-    if constexpr (MayErase::value) {
-      return store_.handle_at(place);
-    } else {
-      return 0;
-    }
-  }
-
-  void erase_visited(std::uint64_t handle) {
-    // The callback may have erased the value itself, and another one may be in its place.
-    if (const std::uint32_t place = store_.find(handle); place != null_slot) {
-      erase_(place, handle);
-    }
-  }
-
   // One bit for each value among the 64 places from `place_` on. Requires: place_ < stop_ <= the
   // end.
   [[nodiscard]] std::uint64_t window() const noexcept {
     const std::uint32_t shift = place_ % word;
     const std::uint32_t next_word = place_ - shift + word;
-    std::uint64_t bits = ~store_.holes_around(place_) >> shift;
+    std::uint64_t bits = ~store().holes_around(place_) >> shift;
     if (shift != 0 && next_word < stop_) {
-      bits |= ~store_.holes_around(next_word) << (word - shift);
+      bits |= ~store().holes_around(next_word) << (word - shift);
     }
     if (stop_ - place_ < word) {
       bits &= ~(~std::uint64_t{0} << (stop_ - place_));
@@ -169,12 +158,11 @@ class walk {
     return bits;
   }
 
-  Store& store_;
-  Visit& visit_;
-  Erase& erase_;
-  std::uint32_t stop_;  ///< values behind it were inserted during the walk
+  Map& map_;
+  F& f_;
+  std::uint32_t place_;
+  std::uint32_t stop_;
   std::uint32_t turns_;
-  std::uint32_t place_ = 0;
 };
 
 }  // namespace lido::detail

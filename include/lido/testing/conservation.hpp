@@ -38,35 +38,6 @@ class [[nodiscard]] verdict {
 
 namespace lido::detail {
 
-/// Says how large it may become.
-template <class Pool>
-concept bounded_pool = requires(const Pool& pool) {
-  pool.max_capacity();
-};
-
-template <class Pool>
-[[nodiscard]] bool can_grow([[maybe_unused]] const Pool& pool,
-                            [[maybe_unused]] std::size_t capacity) {
-  if constexpr (bounded_pool<Pool>) {
-    return pool.max_capacity() > capacity;
-  } else {
-    return false;
-  }
-}
-
-template <class Pool, class... Args>
-void take_up_to(std::size_t most, Pool& pool, std::vector<typename Pool::value_type*>& all,
-                const Args&... args) {
-  all.reserve(most);
-  while (all.size() < most) {
-    auto* const object = pool.try_acquire_ptr(args...);
-    if (object == nullptr) {
-      break;
-    }
-    all.push_back(object);
-  }
-}
-
 [[nodiscard]] inline std::string numbers_of(const pool_stats& stats) {
   return std::to_string(stats.in_use) + " in use, " + std::to_string(stats.cached) +
          " in caches, " + std::to_string(stats.shared) + " in the shared lists, capacity " +
@@ -105,14 +76,21 @@ template <class Pool, class... Args>
   const std::size_t free = before.capacity - before.in_use;
   // Takes at most one more than can be there, so that a pool with too many slots does not keep this
   // going. A pool that can grow would grow for that one, so it is asked only for what it has.
-  const std::size_t most = free + (can_grow(pool, before.capacity) ? 0 : 1);
+  const std::size_t most = pool.max_capacity() > before.capacity ? free : free + 1;
   std::vector<typename Pool::value_type*> all;
   const scope_exit give_back([&]() noexcept {
     for (auto* const object : all) {
       pool.release(object);
     }
   });
-  take_up_to(most, pool, all, args...);
+  all.reserve(most);
+  while (all.size() < most) {
+    auto* const object = pool.try_acquire_ptr(args...);
+    if (object == nullptr) {
+      break;
+    }
+    all.push_back(object);
+  }
   std::string problem = judge(pool, all, free);
   if (problem.empty() && pool.stats().capacity != before.capacity) {
     problem = "it grew although " + std::to_string(free) + " slots should be free";
@@ -156,7 +134,9 @@ class [[nodiscard]] leak_check {
   leak_check& operator=(const leak_check&) = delete;
   ~leak_check() {
     if (const std::size_t count = leaked(); count > 0) {
-      report(count);
+      const std::string text = "lido: pool '" + pool_.name() + "': " + std::to_string(count) +
+                               " more objects are in use than when the leak check began\n";
+      detail::hand_over({misuse_kind::leak, pool_.name(), nullptr, count, text});
     }
   }
 
@@ -170,12 +150,6 @@ class [[nodiscard]] leak_check {
   void reset() noexcept { before_ = pool_.stats().in_use; }
 
  private:
-  void report(std::size_t count) const noexcept {
-    const std::string text = "lido: pool '" + pool_.name() + "': " + std::to_string(count) +
-                             " more objects are in use than when the leak check began\n";
-    detail::hand_over({misuse_kind::leak, pool_.name(), nullptr, count, text});
-  }
-
   const Pool& pool_;  // NOLINT(cppcoreguidelines-avoid-const-or-ref-data-members): a guard
   std::size_t before_;
 };

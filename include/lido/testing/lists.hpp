@@ -6,12 +6,57 @@
 #include <memory>
 
 #include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
 #include "lido/freelist/index_list.hpp"
 #include "lido/freelist/treiber_list.hpp"
-#include "lido/testing/flaky_atomic.hpp"
 
 namespace lido {
 namespace detail {
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): generators of tests
+inline constinit atomic<std::uint64_t> flaky_threads{0};  ///< how many have thrown
+inline constinit thread_local std::uint64_t flaky_dice = 0;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+/// Number after number (Steele, Lea, Flood: SplitMix, OOPSLA 2014), the same ones in the n-th
+/// thread of each run.
+[[nodiscard]] inline std::uint64_t throw_flaky_dice() noexcept {
+  if (flaky_dice == 0) {
+    // relaxed: a count
+    flaky_dice = (flaky_threads.fetch_add(1, std::memory_order_relaxed) + 1) << 32U;
+  }
+  std::uint64_t mixed = flaky_dice += 0x9E3779B97F4A7C15U;
+  mixed = (mixed ^ (mixed >> 30U)) * 0xBF58476D1CE4E5B9U;
+  mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EBU;
+  return mixed ^ (mixed >> 31U);
+}
+
+/// As `atomic`, as far as a free list needs it. A weak compare-and-swap may always fail without a
+/// reason; one in five does so here. Before one in fifty the thread lets others in.
+class flaky_atomic {
+ public:
+  explicit constexpr flaky_atomic(std::uint64_t value) noexcept : value_(value) {}
+
+  [[nodiscard]] std::uint64_t load(std::memory_order order) const noexcept {
+    return value_.load(order);
+  }
+
+  bool compare_exchange_weak(std::uint64_t& expected, std::uint64_t desired,
+                             std::memory_order success_order,
+                             std::memory_order failure_order) noexcept {
+    if (throw_flaky_dice() % 50 == 0) {
+      throw_flaky_dice() % 4 == 0 ? nap_thread() : yield_thread();
+    }
+    if (throw_flaky_dice() % 5 == 0) {
+      expected = value_.load(failure_order);
+      return false;
+    }
+    return value_.compare_exchange_weak(expected, desired, success_order, failure_order);
+  }
+
+ private:
+  atomic<std::uint64_t> value_;
+};
 
 template <class Head>
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
@@ -43,7 +88,7 @@ namespace testing {
 using narrow_tags = detail::list_for_tests<detail::shared_atomic<std::uint64_t>>;
 
 /// The same, whose compare-and-swaps fail and are late far more often than by chance.
-using flaky_list = detail::list_for_tests<detail::flaky_atomic<std::uint64_t>>;
+using flaky_list = detail::list_for_tests<detail::flaky_atomic>;
 
 }  // namespace testing
 }  // namespace lido

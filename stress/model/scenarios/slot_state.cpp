@@ -12,6 +12,7 @@ namespace model {
 namespace {
 
 using lido::detail::slot_state;
+using access = slot_state::access;
 
 constexpr std::uint64_t first = slot_state::first_generation;
 
@@ -26,9 +27,9 @@ class lodged {
   }
 
   void read(std::uint64_t generation) {
-    if (state_.enter_shared(generation)) {
+    if (state_.enter(generation, access::shared)) {
       require(value_.read() == generation, "a reader is with another value than it asked for");
-      if (state_.leave_shared()) {
+      if (state_.leave(access::shared)) {
         end();
       }
     }
@@ -36,11 +37,11 @@ class lodged {
 
   /// Changes the value and changes it back.
   void change(std::uint64_t generation) {
-    if (state_.enter_alone(generation)) {
+    if (state_.enter(generation, access::alone)) {
       require(value_.read() == generation, "a visitor is with another value than it asked for");
       value_.write(0);
       value_.write(generation);
-      if (state_.leave_alone()) {
+      if (state_.leave(access::alone)) {
         end();
       }
     }

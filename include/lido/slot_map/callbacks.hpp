@@ -1,0 +1,142 @@
+/// @file
+/// Public: what users give to slot maps: callbacks of walks, executors, hooks. Internal: how maps
+/// call them, and what they ask of hooks and values.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "lido/base/no_hooks.hpp"
+#include "lido/object/traits.hpp"
+#include "lido/slot_map/slot_handle.hpp"
+
+namespace lido {
+
+/// What becomes of the value that a walk's callback was given, and of the walk. A callback that
+/// returns nothing means `next`; one that returns bool means `next` by true and `stop` by false.
+enum class step : std::uint8_t {
+  next,           ///< go on
+  stop,           ///< end the walk
+  erase,          ///< erase this value, go on
+  erase_and_stop  ///< erase this value, end the walk
+};
+
+/// Calls `body(first, last)` for ranges that together are 0 to `count`, none twice, from any
+/// threads, and returns when all calls have. `lido::par` in lido/tbb.hpp is one.
+template <class E>
+concept parallel_executor = requires(const E& executor, std::uint32_t count,
+                                     void (*body)(std::uint32_t, std::uint32_t)) {
+  executor(count, body);
+};
+
+namespace detail {
+
+[[nodiscard]] constexpr bool stops(step verdict) noexcept {
+  return verdict == step::stop || verdict == step::erase_and_stop;
+}
+[[nodiscard]] constexpr bool erases(step verdict) noexcept {
+  return verdict == step::erase || verdict == step::erase_and_stop;
+}
+
+/// Calls `f` with what it takes: the value, its handle, the map.
+template <class Map, class F, class T, class HandleOf>
+decltype(auto) call_visitor([[maybe_unused]] Map& map, F& f, T& value,
+                            [[maybe_unused]] const HandleOf& handle_of) {
+  using handle = typename Map::handle_type;
+  if constexpr (std::is_invocable_v<F&, T&>) {
+    return std::invoke(f, value);
+  } else if constexpr (std::is_invocable_v<F&, T&, handle>) {
+    return std::invoke(f, value, handle_of());
+  } else {
+    static_assert(std::is_invocable_v<F&, T&, handle, Map&>,
+                  "lido: the callback of a walk takes (T&), (T&, handle) or (T&, handle, map&)");
+    return std::invoke(f, value, handle_of(), map);
+  }
+}
+
+/// What `f` returns.
+template <class Map, class F, class T>
+using visitor_result =
+    decltype(call_visitor(std::declval<Map&>(), std::declval<F&>(), std::declval<T&>(),
+                          std::declval<typename Map::handle_type (&)()>()));
+
+/// Calls `f` and translates what comes back. Where the map is const, the walk erases nothing.
+template <class Map, class F, class T, class HandleOf>
+step visit_with(Map& map, F& f, T& value, const HandleOf& handle_of) {
+  using result = visitor_result<Map, F, T>;
+  static_assert(!std::is_const_v<Map> || !std::is_same_v<result, step>,
+                "lido: the callback of a walk that is const or parallel returns nothing or bool");
+  if constexpr (std::is_void_v<result>) {
+    call_visitor(map, f, value, handle_of);
+    return step::next;
+  } else if constexpr (std::is_same_v<result, bool>) {
+    return call_visitor(map, f, value, handle_of) ? step::next : step::stop;
+  } else {
+    static_assert(std::is_same_v<result, step>,
+                  "lido: the callback of a walk returns nothing, bool or lido::step");
+    return call_visitor(map, f, value, handle_of);
+  }
+}
+
+// Hooks of a slot map: any type that has some of
+//
+//     void on_insert(T& value, slot_handle<T> handle);           // a value was made
+//     void on_erase(T& value, slot_handle<T> handle) noexcept;   // it is about to be destroyed
+//     void on_move(T& value, slot_handle<T> handle) noexcept;    // it now has another address
+//
+// An on_insert that throws takes the insertion back: on_erase is not called for that value. None
+// of them may change the map. The values that a map still has when it ends are not announced.
+
+template <class Hooks>
+concept names_on_insert = !requires {
+  &hook_probe<Hooks>::on_insert;
+};
+template <class Hooks>
+concept names_on_erase = !requires {
+  &hook_probe<Hooks>::on_erase;
+};
+template <class Hooks>
+concept names_on_move = !requires {
+  &hook_probe<Hooks>::on_move;
+};
+
+template <class Hooks, class T>
+concept fitting_on_insert = requires(Hooks& hooks, T& value, slot_handle<T> handle) {
+  { hooks.on_insert(value, handle) } -> std::same_as<void>;
+};
+template <class Hooks, class T>
+concept fitting_on_erase = requires(Hooks& hooks, T& value, slot_handle<T> handle) {
+  { hooks.on_erase(value, handle) }
+  noexcept->std::same_as<void>;
+};
+template <class Hooks, class T>
+concept fitting_on_move = requires(Hooks& hooks, T& value, slot_handle<T> handle) {
+  { hooks.on_move(value, handle) }
+  noexcept->std::same_as<void>;
+};
+
+/// Refuses to be instantiated for values and hooks that do not fit a slot map. That happens where a
+/// map is constructed, not where its type is named: there T may be incomplete, since it may have
+/// maps of its own type for members.
+template <class T, class Hooks>
+struct fitting_map {
+  static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");
+  static_assert(hook_class<Hooks>, "lido: the Hooks of a slot map are a class, which is not final");
+  static_assert(std::same_as<Hooks, no_hooks> || names_on_insert<Hooks> || names_on_erase<Hooks> ||
+                    names_on_move<Hooks>,
+                "lido: Hooks has none of on_insert, on_erase and on_move");
+  static_assert(!names_on_insert<Hooks> || fitting_on_insert<Hooks, T>,
+                "lido: on_insert must take (T&, slot_handle<T>) and return void");
+  static_assert(!names_on_erase<Hooks> || fitting_on_erase<Hooks, T>,
+                "lido: on_erase must take (T&, slot_handle<T>), return void and be noexcept, since "
+                "erase is");
+  static_assert(!names_on_move<Hooks> || fitting_on_move<Hooks, T>,
+                "lido: on_move must take (T&, slot_handle<T>), return void and be noexcept, since "
+                "it is told of what has happened");
+};
+
+}  // namespace detail
+}  // namespace lido
