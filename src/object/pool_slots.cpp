@@ -18,7 +18,6 @@ namespace lido::detail {
 
 namespace {
 
-constexpr std::size_t most_cached = 1022;
 /// Fits beside a new cache, which then never grows.
 constexpr std::size_t most_cached_when_warm = 64;
 
@@ -66,9 +65,10 @@ void check(const object_pool_options& options, const slot_layout& layout) {
   } else {
     check_fixed(options);
   }
-  if (options.max_cached > most_cached) {
+  if (options.max_cached > slot_cache::most_items) {
     throw_invalid_option(options.name, "max_cached " + std::to_string(options.max_cached) +
-                                           " is more than " + std::to_string(most_cached));
+                                           " is more than " +
+                                           std::to_string(slot_cache::most_items));
   }
   if (options.creation == creation::eager && !layout.keeps) {
     throw_invalid_option(options.name, "creation is eager, but the pool keeps no objects");
@@ -104,7 +104,7 @@ std::uint32_t most_slots(const object_pool_options& options, const slot_layout& 
 
 allocator_options to_allocator(const object_pool_options& options, std::uint32_t capacity,
                                slot_memory& memory, std::size_t slot_size) {
-  const std::size_t most = options.warm ? most_cached_when_warm : most_cached;
+  const std::size_t most = options.warm ? most_cached_when_warm : slot_cache::most_items;
   return {.geometry = slot_geometry(memory.first(), slot_size),
           .capacity = capacity,
           .caches = options.caches,
@@ -133,21 +133,15 @@ pool_slots::~pool_slots() {
 void pool_slots::begin(const object_pool_options& options, object_keeper* keeper) {
   keeper_ = keeper;
   memory_.use(keeper);
+  memory_.close();
   if (grows()) {
     add(static_cast<std::uint32_t>(options.capacity));
   }
   if (options.warm) {
-    memory_.touch(capacity());
+    memory_.touch();
   }
-  if (options.creation == creation::eager) {
-    eager_ = true;
-    create_all();
-  }
-}
-
-void pool_slots::create_all() {
-  const std::uint32_t present = capacity();
-  for (slot_index slot = 0; slot < present; ++slot) {
+  eager_ = options.creation == creation::eager;
+  for (slot_index slot = 0; eager_ && slot < capacity(); ++slot) {
     keeper_->create_in(memory_, slot);
   }
 }
@@ -157,19 +151,17 @@ void pool_slots::end() noexcept {
   if (const std::size_t count = allocator().count_waiting(); count != 0) {
     end_for_waiters(name_, count);
   }
-  if (keeper_ == nullptr) {
-    return;
-  }
   // Only of a slot out of the free list it is known that no thread uses it.
   std::array<void*, 64> taken;
   const slot_geometry slots(memory_.first(), slot_size_);
-  while (const std::size_t count = allocator().acquire_present_n(taken)) {
+  while (const std::size_t count = keeper_ != nullptr ? allocator().acquire_present_n(taken) : 0) {
     for (void* const slot : std::span(taken).first(count)) {
       if (const slot_index index = slots.index_of(slot); memory_.holds(index)) {
         keeper_->destroy_in(memory_, index);
       }
     }
   }
+  memory_.open();
 }
 
 void* pool_slots::acquire_blocking() {

@@ -79,7 +79,6 @@ class object_pool : private detail::complete_traits<Traits> {
   explicit object_pool(const object_pool_options& options, hooks_type hooks = hooks_type())
       : slots_(options, layout()),
         checks_(slots_.name(), slots_.memory().first(), slots_.max_capacity()),
-        shadow_(slots_.memory().first(), slots_.grows() ? 0 : slots_.max_capacity()),
         life_(std::move(hooks), checks_) {
     detail::scope_exit undo([this] { end(); });
     slots_.begin(options, life_.keeper());
@@ -197,9 +196,16 @@ class object_pool : private detail::complete_traits<Traits> {
   void for_each_in_use(F&& f) {
     static_assert(tracks || checks::active,
                   "lido: for_each_in_use needs Traits::track_in_use = true");
+    const auto is_used = [this](detail::slot_index slot) {
+      if constexpr (checks::active) {
+        return checks_.is_used(slot);
+      } else {
+        return slots_.memory().is_used(slot);
+      }
+    };
     const std::uint32_t count = slots_.memory().backed();
     for (detail::slot_index slot = 0; slot < count; ++slot) {
-      if (uses().is_used(slot)) {
+      if (is_used(slot)) {
         f(*std::launder(static_cast<T*>(slots_.memory().address_of(slot))));
       }
     }
@@ -239,16 +245,11 @@ class object_pool : private detail::complete_traits<Traits> {
   void end() noexcept {
     slots_.end();
     if constexpr (keeps && checks::active) {
-      disregard_kept();
-    }
-  }
-
-  /// An object left in the cache of another thread is no write to a free slot.
-  template <class = void>
-  void disregard_kept() noexcept {
-    for (detail::slot_index slot = 0; slot < slots_.max_capacity(); ++slot) {
-      if (slots_.memory().holds(slot) && !checks_.is_used(slot)) {
-        checks_.after_destruction(slots_.memory().address_of(slot));
+      // An object left in the cache of another thread is no write to a free slot.
+      for (detail::slot_index slot = 0; slot < slots_.max_capacity(); ++slot) {
+        if (slots_.memory().holds(slot) && !checks_.is_used(slot)) {
+          checks_.after_destruction(slots_.memory().address_of(slot));
+        }
       }
     }
   }
@@ -374,19 +375,8 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
-  /// What knows which slots are in use.
-  [[nodiscard]] const auto& uses() const noexcept {
-    if constexpr (checks::active) {
-      return checks_;
-    } else {
-      return slots_.memory();
-    }
-  }
-
   detail::pool_slots slots_;
   [[no_unique_address]] checks checks_;
-  // After the checks, which look into the slots once more at their end.
-  [[no_unique_address]] shadow shadow_;
   [[no_unique_address]] life life_;
 };
 

@@ -113,7 +113,12 @@ class slot_memory final : public segment_memory {
     return layout_.has_states ? backed() : 0;
   }
   /// Writes to each page, so that none has to be found later. Requires: no slot holds an object.
-  void touch(std::uint32_t count) noexcept;
+  void touch() noexcept;
+
+  /// Lets AddressSanitizer refuse all slots, and allow them: what gets their addresses next must
+  /// find them usable.
+  void close() noexcept { layout_.close_all(first_, backed()); }
+  void open() noexcept { layout_.open_all(first_, backed()); }
 
   /// Ends what a slot keeps when its segment goes.
   void use(object_keeper* keeper) noexcept { keeper_ = keeper; }
@@ -159,7 +164,7 @@ class pool_slots {
   ~pool_slots();
 
   /// The slots and objects that `options` say a pool begins with; `keeper` is null if it keeps
-  /// none. Throws growth_failed and what `keeper` does; `end` is then still to be called.
+  /// none. Throws growth_failed and what `keeper` does. `end` is to be called in either case.
   void begin(const object_pool_options& options, object_keeper* keeper);
   /// Ends the program if threads wait. Destroys the objects that free slots hold, of which
   /// some may be in the caches of other threads where they cannot be looked into.
@@ -190,7 +195,6 @@ class pool_slots {
   // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
   class fill_new_segments;
 
-  void create_all();
   void add(std::uint32_t count);
   [[noreturn]] void fail_to_grow(int error) const;
 
