@@ -100,6 +100,15 @@ int slot_memory::commit(slot_index first, std::uint32_t count) noexcept {
   return error;
 }
 
+void slot_memory::fill(slot_index first, std::uint32_t count, work_progress& progress) {
+  for (slot_index slot = first; slot < first + count; ++slot) {
+    if (!holds(slot)) {
+      keeper_->create_in(*this, slot);
+      progress.note();
+    }
+  }
+}
+
 void slot_memory::vacate(slot_index first, std::uint32_t count, work_progress& progress) noexcept {
   for (slot_index slot = first; keeper_ != nullptr && slot < first + count; ++slot) {
     if (holds(slot)) {
