@@ -11,14 +11,14 @@ namespace lido {
 
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the handler of the process
-constinit detail::atomic<misuse_handler> current_handler{nullptr};
-
 [[noreturn]] void print_and_abort(const misuse& what) noexcept {
   (void)std::fwrite(what.report.data(), 1, what.report.size(), stderr);
   (void)std::fflush(stderr);
   std::abort();
 }
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the handler of the process
+constinit detail::atomic<misuse_handler> current_handler{&print_and_abort};
 
 }  // namespace
 
@@ -36,15 +36,15 @@ std::string_view to_string(misuse_kind kind) noexcept {
 misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
   // (1) - this acq_rel-exchange synchronizes-with the acquire-load (2) and itself, the
   // acq_rel-exchange (1), so a handler finds what was made ready for it
-  const misuse_handler before = current_handler.exchange(handler, std::memory_order_acq_rel);
-  return before != nullptr ? before : &print_and_abort;
+  return current_handler.exchange(handler != nullptr ? handler : &print_and_abort,
+                                  std::memory_order_acq_rel);
 }
 
 void detail::hand_over(const misuse& what) noexcept {
   // (2) - this acquire-load synchronizes-with the acq_rel-exchange (1)
   const misuse_handler handler = current_handler.load(std::memory_order_acquire);
   const uncancelled guard;  // a handler is noexcept, too
-  (handler != nullptr ? handler : &print_and_abort)(what);
+  handler(what);
 }
 
 }  // namespace lido

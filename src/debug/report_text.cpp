@@ -1,7 +1,6 @@
 #include "report_text.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <limits>
 
@@ -26,27 +25,18 @@ namespace {
   (void)platform::on_fork(nullptr, nullptr, [] { checked_thread_id = 0; });
 }
 
-/// The file with an address; empty if it is not known.
-class module_path {
- public:
-  explicit module_path(const void* address) noexcept
-      : size_(platform::module_path(address, path_)) {}
-  [[nodiscard]] std::string_view view() const noexcept { return {path_.data(), size_}; }
+using path_room = std::array<char, 1024>;
 
- private:
-  std::array<char, 1024> path_{};
-  std::size_t size_;
-};
+/// The file with an address; empty if it is not known.
+std::string_view module_path(const void* address, path_room& room) noexcept {
+  return {room.data(), platform::module_path(address, room)};
+}
 
 }  // namespace
 
-bool under_valgrind() noexcept {
-  return RUNNING_ON_VALGRIND != 0;
-}
-
 std::uint32_t learn_thread_id() noexcept {
   const std::uint32_t id = platform::thread_id();
-  checked_thread_id = under_valgrind() ? 0 : id;
+  checked_thread_id = RUNNING_ON_VALGRIND != 0 ? 0 : id;
   return id;
 }
 
@@ -64,10 +54,6 @@ report_text& report_text::append(std::uint64_t number, int base) noexcept {
   return *this << std::string_view(digits.data(), done.ptr);
 }
 
-report_text& report_text::address(const void* address) noexcept {
-  return hex(std::bit_cast<std::uintptr_t>(address));
-}
-
 report_text& report_text::where(place at) noexcept {
   const platform::code_position code = platform::find_code(at.address);
   if (code.module == nullptr) {
@@ -76,8 +62,9 @@ report_text& report_text::where(place at) noexcept {
   if (places_noted_ < places_.size()) {
     places_.at(places_noted_++) = {at.address, code.module, code.offset};
   }
-  const module_path path(at.address);
-  return (*this << path.view().substr(path.view().rfind('/') + 1) << "+").hex(code.offset);
+  path_room room;
+  const std::string_view path = module_path(at.address, room);
+  return (*this << path.substr(path.rfind('/') + 1) << "+").hex(code.offset);
 }
 
 report_text& report_text::thread(std::uint32_t id) noexcept {
@@ -92,6 +79,7 @@ report_text& report_text::thread(std::uint32_t id) noexcept {
 
 // NOLINTNEXTLINE(readability-function-size): places within modules
 report_text& report_text::commands() noexcept {
+  path_room room;
   const auto* const end = places_.begin() + places_noted_;
   for (const auto* first = places_.begin(); first != end; ++first) {
     const auto same_module = [first](const module_offset& one) {
@@ -100,7 +88,7 @@ report_text& report_text::commands() noexcept {
     if (std::find_if(places_.begin(), places_.end(), same_module) != first) {
       continue;
     }
-    *this << "  addr2line -Cfpie " << module_path(first->address).view();
+    *this << "  addr2line -Cfpie " << module_path(first->address, room);
     for (const auto* one = first; one != end; ++one) {
       if (same_module(*one)) {
         (*this << " ").hex(one->offset);

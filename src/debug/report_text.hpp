@@ -20,7 +20,6 @@ class report_text {
     return append(number, 10);
   }
   report_text& hex(std::uintptr_t number) noexcept { return (*this << "0x").append(number, 16); }
-  report_text& address(const void* address) noexcept;
 
   /// `server+0x1a2b`: the module that has the code, and the address in its own terms.
   report_text& where(place at) noexcept;

@@ -44,15 +44,15 @@ void append_history(report_text& text, const slot_record& record) noexcept {
 
 /// `pointer 0x7f12: byte 8 of slot 3 of 16 in pool 'jobs', 64 bytes each`
 void append_pointer(report_text& text, const void* object, const pool_trace& owner) noexcept {
-  (text << "  pointer ").address(object);
+  const auto address = std::bit_cast<std::uintptr_t>(object);
+  (text << "  pointer ").hex(address);
   if (owner.pool == nullptr) {
     text << ": no checked pool has or had it\n";
     return;
   }
-  const std::uintptr_t distance =
-      std::bit_cast<std::uintptr_t>(object) - std::bit_cast<std::uintptr_t>(owner.first);
+  const std::uintptr_t distance = address - std::bit_cast<std::uintptr_t>(owner.first);
   text << ": byte " << distance % owner.stride << " of slot " << distance / owner.stride << " of "
-       << owner.bytes / owner.stride << " in pool '" << owner.name.data() << "', " << owner.stride
+       << owner.capacity << " in pool '" << owner.name.data() << "', " << owner.stride
        << " bytes each" << (owner.alive ? "\n" : "; that pool has ended\n");
 }
 
@@ -74,32 +74,26 @@ checked_slots::checked_slots(std::string_view name, std::byte* first, std::uint3
       records_(std::make_unique<slot_record[]>(capacity)),
       admitted_(capacity),
       pattern_(pattern),
-      stride_(stride),
-      capacity_(capacity),
-      valgrind_(under_valgrind()),
       name_(name),
-      trace_{.pool = this, .first = first, .bytes = stride * capacity, .stride = stride} {
+      trace_{.pool = this, .first = first, .stride = stride, .capacity = capacity} {
   for (slot_index slot = 0; slot < capacity; ++slot) {
     pattern_.fill(first + stride * slot, 0);
   }
   name.copy(trace_.name.data(), trace_.name.size() - 1);
   register_checked(trace_);
-  if (valgrind_) {
-    VALGRIND_CREATE_MEMPOOL(this, 0, 0);
-    VALGRIND_MAKE_MEM_NOACCESS(first_, trace_.bytes);
-  }
+  VALGRIND_CREATE_MEMPOOL(this, 0, 0);
+  VALGRIND_MAKE_MEM_NOACCESS(first_, stride * capacity);
 }
 
 // NOLINTNEXTLINE(readability-function-size): macros of Valgrind
 checked_slots::~checked_slots() {
-  if (valgrind_) {
-    VALGRIND_DESTROY_MEMPOOL(this);
-    VALGRIND_MAKE_MEM_DEFINED(first_, trace_.bytes);
-  }
+  VALGRIND_DESTROY_MEMPOOL(this);
+  VALGRIND_MAKE_MEM_DEFINED(first_, trace_.stride * trace_.capacity);
   report_leaks();
-  for (slot_index slot = 0; slot < capacity_; ++slot) {
-    if (!is_used(slot) && !is_intact(slot)) {
-      report(misuse_kind::write_after_release, first_ + stride_ * slot, place::here());
+  for (slot_index slot = 0; slot < trace_.capacity; ++slot) {
+    const void* const start = first_ + trace_.stride * slot;
+    if (!is_used(slot) && !is_intact(start)) {
+      report(misuse_kind::write_after_release, start, place::here());
     }
   }
   unregister_checked(trace_);
@@ -108,14 +102,14 @@ checked_slots::~checked_slots() {
   admitted_.store(0, std::memory_order_relaxed);
 }
 
-bool checked_slots::try_end_slow(const void* object, place at, holding found) noexcept {
+bool checked_slots::try_end_slow(const void* object, place at, std::uint64_t held_use) noexcept {
   const std::uintptr_t distance = distance_to(object);
   bool ended = false;
-  if (found.record != nullptr) {
-    ended = release_bias::settle(*found.record, found.use, at);
-  } else if (const std::uint64_t slots = admitted();
-             slots != 0 && distance % stride_ == 0 && distance / stride_ < slots) {
-    ended = bias_.end_as_other(records_[distance / stride_], at);
+  if (const std::uint64_t slots = admitted();
+      slots != 0 && distance % trace_.stride == 0 && distance / trace_.stride < slots) {
+    slot_record& record = records_[distance / trace_.stride];
+    ended =
+        held_use != 0 ? release_bias::settle(record, held_use, at) : bias_.end_as_other(record, at);
   }
   if (!ended) {
     refuse(object, at);
@@ -124,24 +118,17 @@ bool checked_slots::try_end_slow(const void* object, place at, holding found) no
 }
 
 // NOLINTNEXTLINE(readability-function-size): macros of Valgrind
-std::uint32_t checked_slots::look_into(void* slot, place at) const noexcept {
-  if (valgrind_) {
-    VALGRIND_MAKE_MEM_DEFINED(slot, stride_);
-  }
-  if (!is_intact(static_cast<slot_index>(distance_to(slot) / stride_))) {
+void checked_slots::look_into(void* slot, place at) const noexcept {
+  VALGRIND_MAKE_MEM_DEFINED(slot, trace_.stride);
+  if (!is_intact(slot)) {
     report(misuse_kind::write_after_release, slot, at);
   }
-  if (valgrind_) {
-    VALGRIND_MEMPOOL_ALLOC(this, slot, stride_);
-  }
-  return this_thread_id();
+  VALGRIND_MEMPOOL_ALLOC(this, slot, trace_.stride);
 }
 
 // NOLINTNEXTLINE(readability-function-size): macros of Valgrind
 void checked_slots::tell_release(const void* slot) const noexcept {
-  if (valgrind_) {
-    VALGRIND_MEMPOOL_FREE(this, slot);
-  }
+  VALGRIND_MEMPOOL_FREE(this, slot);
 }
 
 void checked_slots::refuse(const void* object, place at) const noexcept {
@@ -153,7 +140,7 @@ void checked_slots::refuse(const void* object, place at) const noexcept {
     kind = misuse_kind::foreign_pointer;
   } else if (owner.pool != this) {
     kind = misuse_kind::wrong_pool;
-  } else if (distance_to(object) % stride_ != 0) {
+  } else if (distance_to(object) % trace_.stride != 0) {
     kind = misuse_kind::inside_slot;
   }
   report(kind, object, at);
@@ -171,13 +158,12 @@ void checked_slots::report(misuse_kind kind, const void* object, place at) const
        << to_string(kind) << "\n";
   append_pointer(text, object, owner);
   if (is_write) {
-    const slot_record& record = records_[distance_to(object) / stride_];
     append_written(text, static_cast<const std::byte*>(object),
-                   pattern_.first_overwritten(object, record.last_use()), stride_);
+                   pattern_.first_overwritten(object, record_at(object).last_use()), trace_.stride);
   }
   append_event(text, is_write ? "  found" : "  released", {this_thread_id(), at});
   if (is_ours) {
-    append_history(text, records_[distance_to(object) / stride_]);
+    append_history(text, record_at(object));
   }
   hand_over({kind, name, object, 1, text.commands().view()});
 }
@@ -185,7 +171,7 @@ void checked_slots::report(misuse_kind kind, const void* object, place at) const
 void checked_slots::report_leaks() const noexcept {
   std::size_t count = 0;
   slot_index lowest = 0;
-  for (slot_index slot = capacity_; slot-- > 0;) {
+  for (slot_index slot = trace_.capacity; slot-- > 0;) {
     if (is_used(slot)) {
       ++count;
       lowest = slot;
@@ -195,20 +181,21 @@ void checked_slots::report_leaks() const noexcept {
     return;
   }
   report_text text;
-  text << "lido: pool '" << name_ << "' ends with " << count << " of " << capacity_
+  text << "lido: pool '" << name_ << "' ends with " << count << " of " << trace_.capacity
        << " objects in use\n";
   std::size_t described = 0;
-  for (slot_index slot = lowest; slot < capacity_ && described < described_leaks; ++slot) {
+  for (slot_index slot = lowest; slot < trace_.capacity && described < described_leaks; ++slot) {
     if (is_used(slot)) {
       ++described;
-      append_pointer(text, first_ + stride_ * slot, trace_);
+      append_pointer(text, first_ + trace_.stride * slot, trace_);
       append_event(text, "  acquired", records_[slot].acquire_of(records_[slot].last_use()));
     }
   }
   if (count > described) {
     text << "  and " << count - described << " more\n";
   }
-  hand_over({misuse_kind::leak, name_, first_ + stride_ * lowest, count, text.commands().view()});
+  hand_over(
+      {misuse_kind::leak, name_, first_ + trace_.stride * lowest, count, text.commands().view()});
 }
 
 }  // namespace lido::detail

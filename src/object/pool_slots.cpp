@@ -18,7 +18,6 @@ namespace lido::detail {
 
 namespace {
 
-constexpr std::size_t most_cached = 1022;
 /// Fits beside a new cache, which then never grows.
 constexpr std::size_t most_cached_when_warm = 64;
 
@@ -66,9 +65,10 @@ void check(const object_pool_options& options, const slot_layout& layout) {
   } else {
     check_fixed(options);
   }
-  if (options.max_cached > most_cached) {
+  if (options.max_cached > slot_cache::most_items) {
     throw_invalid_option(options.name, "max_cached " + std::to_string(options.max_cached) +
-                                           " is more than " + std::to_string(most_cached));
+                                           " is more than " +
+                                           std::to_string(slot_cache::most_items));
   }
   if (options.creation == creation::eager && !layout.keeps) {
     throw_invalid_option(options.name, "creation is eager, but the pool keeps no objects");
@@ -78,14 +78,15 @@ void check(const object_pool_options& options, const slot_layout& layout) {
 /// Most slots that `max_capacity` and `max_bytes` allow.
 std::uint32_t most_growing_slots(const object_pool_options& options, std::size_t stride) {
   const auto wanted = static_cast<std::uint32_t>(options.max_capacity);
-  std::uint32_t most = wanted;
-  if (options.max_bytes != 0) {
-    most = segment_plan::slots_within(options.max_bytes, stride, wanted, page_size());
-    if (most == 0) {
-      throw_invalid_option(options.name, "max_bytes " + std::to_string(options.max_bytes) +
-                                             " is less than one segment of slots of " +
-                                             std::to_string(stride) + " bytes");
-    }
+  if (options.max_bytes == 0) {
+    return wanted;
+  }
+  const std::uint32_t most =
+      segment_plan::slots_within(options.max_bytes, stride, wanted, page_size());
+  if (most == 0) {
+    throw_invalid_option(options.name, "max_bytes " + std::to_string(options.max_bytes) +
+                                           " is less than one segment of slots of " +
+                                           std::to_string(stride) + " bytes");
   }
   return most;
 }
@@ -103,9 +104,9 @@ std::uint32_t most_slots(const object_pool_options& options, const slot_layout& 
 }
 
 allocator_options to_allocator(const object_pool_options& options, std::uint32_t capacity,
-                               slot_memory& memory, std::size_t slot_size) {
-  const std::size_t most = options.warm ? most_cached_when_warm : most_cached;
-  return {.geometry = slot_geometry(memory.first(), slot_size),
+                               slot_memory& memory) {
+  const std::size_t most = options.warm ? most_cached_when_warm : slot_cache::most_items;
+  return {.geometry = memory.geometry(),
           .capacity = capacity,
           .caches = options.caches,
           .max_cached = static_cast<std::uint32_t>(std::min(options.max_cached, most)),
@@ -120,10 +121,9 @@ pool_slots::pool_slots(const object_pool_options& options, const slot_layout& la
     : max_capacity_(most_slots(options, layout)),
       memory_(layout, max_capacity_, options.when_full == when_full::grow),
       name_(options.name),
-      when_full_(options.when_full),
-      slot_size_(layout.size) {
+      when_full_(options.when_full) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): begins here
-  std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_, layout.size));
+  std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_));
 }
 
 pool_slots::~pool_slots() {
@@ -133,21 +133,15 @@ pool_slots::~pool_slots() {
 void pool_slots::begin(const object_pool_options& options, object_keeper* keeper) {
   keeper_ = keeper;
   memory_.use(keeper);
+  memory_.close();
   if (grows()) {
     add(static_cast<std::uint32_t>(options.capacity));
   }
   if (options.warm) {
-    memory_.touch(capacity());
+    memory_.touch();
   }
-  if (options.creation == creation::eager) {
-    eager_ = true;
-    create_all();
-  }
-}
-
-void pool_slots::create_all() {
-  const std::uint32_t present = capacity();
-  for (slot_index slot = 0; slot < present; ++slot) {
+  eager_ = options.creation == creation::eager;
+  for (slot_index slot = 0; eager_ && slot < capacity(); ++slot) {
     keeper_->create_in(memory_, slot);
   }
 }
@@ -157,19 +151,17 @@ void pool_slots::end() noexcept {
   if (const std::size_t count = allocator().count_waiting(); count != 0) {
     end_for_waiters(name_, count);
   }
-  if (keeper_ == nullptr) {
-    return;
-  }
   // Only of a slot out of the free list it is known that no thread uses it.
   std::array<void*, 64> taken;
-  const slot_geometry slots(memory_.first(), slot_size_);
-  while (const std::size_t count = allocator().acquire_present_n(taken)) {
+  const slot_geometry slots = memory_.geometry();
+  while (const std::size_t count = keeper_ != nullptr ? allocator().acquire_present_n(taken) : 0) {
     for (void* const slot : std::span(taken).first(count)) {
       if (const slot_index index = slots.index_of(slot); memory_.holds(index)) {
         keeper_->destroy_in(memory_, index);
       }
     }
   }
+  memory_.open();
 }
 
 void* pool_slots::acquire_blocking() {
@@ -195,25 +187,6 @@ void* pool_slots::wait_for_slot(const deadline& until, const std::stop_token* st
   return allocator().wait_for_slot(me, until);
 }
 
-/// Creates an object in each slot of new segments.
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
-class pool_slots::fill_new_segments final : public segment_fill {
- public:
-  explicit fill_new_segments(pool_slots& pool) : pool_(pool) {}
-
-  void fill(slot_index first, std::uint32_t count, work_progress& progress) override {
-    for (slot_index slot = first; slot < first + count; ++slot) {
-      if (!pool_.memory_.holds(slot)) {
-        pool_.keeper_->create_in(pool_.memory_, slot);
-        progress.note();
-      }
-    }
-  }
-
- private:
-  pool_slots& pool_;
-};
-
 void pool_slots::reserve(std::size_t count) {
   check_most(name_, "reserve of", count, max_capacity_);
   if (grows()) {
@@ -222,8 +195,7 @@ void pool_slots::reserve(std::size_t count) {
 }
 
 void pool_slots::add(std::uint32_t count) {
-  fill_new_segments fill(*this);
-  if (const int error = allocator().reserve(count, eager_ ? &fill : nullptr); error != 0) {
+  if (const int error = allocator().reserve(count, eager_ ? &memory_ : nullptr); error != 0) {
     fail_to_grow(error);
   }
 }
@@ -241,7 +213,7 @@ pool_stats pool_slots::stats() const noexcept {
   pool_stats stats = allocator().stats();
   stats.created = stats.in_use;
   stats.bookkeeping_bytes += memory_.bookkeeping();
-  stats.total_bytes = stats.capacity * slot_size_ + stats.bookkeeping_bytes;
+  stats.total_bytes = stats.capacity * memory_.geometry().stride() + stats.bookkeeping_bytes;
   return stats;
 }
 

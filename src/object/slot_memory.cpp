@@ -25,8 +25,6 @@ slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity) noex
 
 slot_memory::~slot_memory() {
   if (slot_addresses_ != nullptr) {
-    // What gets these addresses next must find them usable.
-    layout_.open_all(first_, backed());
     delete slot_addresses_;
     delete state_addresses_;
   } else {
@@ -63,14 +61,15 @@ void slot_memory::allocate_all() {
   backed_.store(capacity_, std::memory_order_relaxed);
 }
 
-void slot_memory::touch(std::uint32_t count) noexcept {
-  // The pool is new: no thread has a slot.
+// AddressSanitizer is told to refuse free slots.
+[[gnu::no_sanitize_address]] void slot_memory::touch() noexcept {
+  // The pool is new: no thread has a slot. Checks have filled all of theirs.
   const std::size_t page = page_size();
-  for (std::size_t at = 0; at < layout_.size * count; at += page) {
+  for (std::size_t at = 0; !layout_.checked && at < layout_.size * backed(); at += page) {
     volatile std::byte* const start = first_ + at;
     *start = std::byte{0};
   }
-  for (slot_index slot = 0; layout_.has_states && slot < count; ++slot) {
+  for (slot_index slot = 0; layout_.has_states && slot < backed(); ++slot) {
     set_unused(slot, slot_content::empty);
   }
 }
@@ -99,6 +98,15 @@ int slot_memory::commit(slot_index first, std::uint32_t count) noexcept {
     backed_.store(std::max(backed(), first + count), std::memory_order_release);
   }
   return error;
+}
+
+void slot_memory::fill(slot_index first, std::uint32_t count, work_progress& progress) {
+  for (slot_index slot = first; slot < first + count; ++slot) {
+    if (!holds(slot)) {
+      keeper_->create_in(*this, slot);
+      progress.note();
+    }
+  }
 }
 
 void slot_memory::vacate(slot_index first, std::uint32_t count, work_progress& progress) noexcept {

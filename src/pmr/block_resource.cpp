@@ -1,10 +1,8 @@
 #include "lido/pmr/block_resource.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
-#include "lido/base/fail.hpp"
 #include "lido/base/slot_geometry.hpp"
 #include "lido/concurrency/cache_line.hpp"
 
@@ -59,15 +57,21 @@ block_store::block_store(const block_resource_options& options, block_size size)
     : block_bytes_(rounded_bytes(options, size)),
       memory_(block_bytes_ * size.blocks, std::max(options.alignment, cache_line)),
       first_(std::bit_cast<std::uintptr_t>(memory_.data())),
-      shadow_(memory_.data(), block_bytes_, memory_.size()),
+      poisons_(LIDO_POISON_FREE_SLOTS != 0),
       slots_({.geometry = slot_geometry(memory_.data(), block_bytes_),
               .capacity = static_cast<std::uint32_t>(size.blocks),
-              .max_cached = static_cast<std::uint32_t>(options.max_cached)}) {}
+              .max_cached = static_cast<std::uint32_t>(options.max_cached)}) {
+  poison(memory_.data(), memory_.size());
+}
+
+block_store::~block_store() {
+  unpoison(memory_.data(), memory_.size());
+}
 
 void* block_store::acquire_after_miss(std::size_t wanted) noexcept {
   void* const block = slots_.acquire_after_miss();
   if (block != nullptr) {
-    shadow_.open(block, wanted);
+    open(block, wanted);
   } else {
     // relaxed: a number for statistics
     overflowed_.fetch_add(1, std::memory_order_relaxed);
@@ -133,8 +137,6 @@ block_resource::block_resource(const block_resource_options& options)
   }
 }
 
-block_resource::~block_resource() = default;
-
 void* block_resource::do_allocate(std::size_t bytes, std::size_t alignment) {
   return take(bytes, alignment);
 }
@@ -165,11 +167,6 @@ block_stats block_resource::stats(std::size_t size) const noexcept {
     store = store->larger();
   }
   return store->stats();
-}
-
-std::uint64_t block_resource::upstream_requests() const noexcept {
-  // relaxed: a number for statistics
-  return upstream_requests_.load(std::memory_order_relaxed);
 }
 
 /// The smallest blocks for a request; null if there are none. Requires: several sizes.

@@ -41,6 +41,13 @@ TEST_F(CheckedPool, FreshObjectsAreMadeAsEver) {
   EXPECT_EQ(lease->at(19), 0);
 }
 
+TEST_F(CheckedPool, MayBeWarm) {
+  object_pool<std::array<long, 8>, checked_traits<std::array<long, 8>>> pool(
+      {.capacity = 200, .warm = true});
+  auto held = test::drain(pool);
+  test::release_all(pool, held);
+}
+
 TEST_F(CheckedPool, ReleaseOfNullDoesNothing) {
   object_pool<int, checked_traits<int>> pool(4);
   pool.release(nullptr);

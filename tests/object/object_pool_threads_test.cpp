@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "lido/concurrency/thread_number.hpp"
-#include "lido/debug/fill_pattern.hpp"
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
@@ -26,7 +25,7 @@ struct owned {
 
 /// Takes possession; returns whether nobody else had it. A checked pool fills free slots.
 bool take(owned& object, unsigned me) {
-  const bool free = object.owner == 0 || object.owner == detail::fill_word;
+  const bool free = object.owner == 0 || object.owner == 0x1DEADB0B;
   object.owner = me;
   ++object.uses;
   return free;

@@ -15,27 +15,16 @@ struct no_checks {
   struct place {
     static constexpr place here() noexcept { return {}; }
   };
-  struct thread {};
-  struct holding {};
 
   constexpr no_checks(std::string_view /*name*/, std::byte* /*first*/,
                       std::uint32_t /*capacity*/) noexcept {}
   [[nodiscard]] static constexpr std::size_t memory() noexcept { return 0; }
-  [[nodiscard]] static constexpr thread this_thread() noexcept { return {}; }
-  [[nodiscard]] static constexpr thread before_construction(void* /*slot*/, place /*at*/) noexcept {
-    return {};
-  }
-  constexpr void after_construction(const void* /*object*/, place /*at*/,
-                                    thread /*me*/) const noexcept {}
-  [[nodiscard]] static constexpr bool try_end(const void* /*object*/, place /*at*/,
-                                              holding& /*found*/) noexcept {
+  constexpr void before_construction(void* /*slot*/, place /*at*/) const noexcept {}
+  constexpr void after_construction(const void* /*object*/, place /*at*/) const noexcept {}
+  [[nodiscard]] static constexpr bool try_end(const void* /*object*/, place /*at*/) noexcept {
     return true;
   }
-  [[nodiscard]] static constexpr bool try_end_slow(const void* /*object*/, place /*at*/,
-                                                   holding /*found*/) noexcept {
-    return true;
-  }
-  constexpr void after_destruction(void* /*slot*/, holding /*found*/) const noexcept {}
+  constexpr void after_destruction(void* /*slot*/) const noexcept {}
 };
 
 /// The checks of a pool with `Traits`; those of checked pools are in lido/checked.hpp.

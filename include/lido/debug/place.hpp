@@ -34,9 +34,6 @@ struct place {
   }
 };
 
-/// Whether this process runs under Valgrind and Lido was built to talk to it.
-[[nodiscard]] bool under_valgrind() noexcept;
-
 /// Asks the system for the calling thread's id and keeps it in `checked_thread_id`. Under Valgrind
 /// it is not kept: every acquire then takes the slow path, which tells Valgrind what it does.
 std::uint32_t learn_thread_id() noexcept;

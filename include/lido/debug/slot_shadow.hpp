@@ -42,21 +42,7 @@ inline void unpoison([[maybe_unused]] const void* first,
 template <std::size_t Size>
 class slot_shadow {
  public:
-#if LIDO_POISON_FREE_SLOTS
-  slot_shadow(const std::byte* first, std::uint32_t capacity) noexcept
-      : first_(first), capacity_(capacity) {
-    close_all(first, capacity);
-  }
-  slot_shadow(const slot_shadow&) = delete;
-  slot_shadow& operator=(const slot_shadow&) = delete;
-  ~slot_shadow() {
-    open_all(first_, capacity_);
-  }
-#else
-  slot_shadow(const std::byte* /*first*/, std::uint32_t /*capacity*/) noexcept {}
-#endif
-
-  /// Of slots that come and go: all that lie side by side from `first` on.
+  /// All that lie side by side from `first` on.
   static void close_all([[maybe_unused]] const std::byte* first,
                         [[maybe_unused]] std::uint32_t count) noexcept {
 #if LIDO_POISON_FREE_SLOTS
@@ -88,40 +74,6 @@ class slot_shadow {
     const std::size_t start = start_in(slot);
     return start < Size ? (Size - start) / granule * granule : 0;
   }
-
-#if LIDO_POISON_FREE_SLOTS
-  const std::byte* first_;
-  std::uint32_t capacity_;
-#endif
-};
-
-/// As slot_shadow, for blocks whose size is known at run time only; of a block in use also closes
-/// what was not asked for. The same in all builds, and the build of the library decides whether it
-/// does anything: a program with AddressSanitizer may use a library without.
-/// Requires: first and size of each block are multiples of 8, so that none share a byte of shadow.
-class block_shadow {
- public:
-  block_shadow(const std::byte* first, std::size_t size, std::size_t bytes) noexcept;
-  block_shadow(const block_shadow&) = delete;
-  block_shadow& operator=(const block_shadow&) = delete;
-  ~block_shadow();
-
-  void open(const void* block, std::size_t wanted) const noexcept {
-    if (active_) {
-      unpoison(block, wanted);
-    }
-  }
-  void close(const void* block) const noexcept {
-    if (active_) {
-      poison(block, size_);
-    }
-  }
-
- private:
-  const std::byte* first_;
-  std::size_t size_;
-  std::size_t bytes_;
-  bool active_;
 };
 
 }  // namespace lido::detail

@@ -137,7 +137,7 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
   void create_in(slot_memory& memory, slot_index index) override {
     void* const slot = memory.address_of(index);
     shadow::open(slot);
-    (void)checks_.before_construction(slot, Checks::place::here());
+    checks_.before_construction(slot, Checks::place::here());
     scope_exit undo([&] { leave(slot); });
     create(memory, index, slot);
     undo.dismiss();
@@ -148,7 +148,7 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
     leave(slot);
   }
   void leave(void* slot) noexcept {
-    checks_.after_destruction(slot, {});
+    checks_.after_destruction(slot);
     shadow::close(slot);
   }
 

@@ -79,7 +79,6 @@ class object_pool : private detail::complete_traits<Traits> {
   explicit object_pool(const object_pool_options& options, hooks_type hooks = hooks_type())
       : slots_(options, layout()),
         checks_(slots_.name(), slots_.memory().first(), slots_.max_capacity()),
-        shadow_(slots_.memory().first(), slots_.grows() ? 0 : slots_.max_capacity()),
         life_(std::move(hooks), checks_) {
     detail::scope_exit undo([this] { end(); });
     slots_.begin(options, life_.keeper());
@@ -148,15 +147,10 @@ class object_pool : private detail::complete_traits<Traits> {
   /// this pool and was not released since, or is nullptr (no effect).
   [[gnu::always_inline]] void release(T* object) noexcept {
     const place at = place::here();
-    typename checks::holding found;
-    if (object == nullptr) [[unlikely]] {
+    if (object == nullptr || !checks_.try_end(object, at)) [[unlikely]] {
       return;
     }
-    if (!checks_.try_end(object, at, found)) [[unlikely]] {
-      release_slow(object, at, found);
-      return;
-    }
-    destroy(object, found);
+    destroy(object);
     put_slot(object);
   }
 
@@ -202,9 +196,16 @@ class object_pool : private detail::complete_traits<Traits> {
   void for_each_in_use(F&& f) {
     static_assert(tracks || checks::active,
                   "lido: for_each_in_use needs Traits::track_in_use = true");
+    const auto is_used = [this](detail::slot_index slot) {
+      if constexpr (checks::active) {
+        return checks_.is_used(slot);
+      } else {
+        return slots_.memory().is_used(slot);
+      }
+    };
     const std::uint32_t count = slots_.memory().backed();
     for (detail::slot_index slot = 0; slot < count; ++slot) {
-      if (uses().is_used(slot)) {
+      if (is_used(slot)) {
         f(*std::launder(static_cast<T*>(slots_.memory().address_of(slot))));
       }
     }
@@ -244,16 +245,11 @@ class object_pool : private detail::complete_traits<Traits> {
   void end() noexcept {
     slots_.end();
     if constexpr (keeps && checks::active) {
-      disregard_kept();
-    }
-  }
-
-  /// An object left in the cache of another thread is no write to a free slot.
-  template <class = void>
-  void disregard_kept() noexcept {
-    for (detail::slot_index slot = 0; slot < slots_.max_capacity(); ++slot) {
-      if (slots_.memory().holds(slot) && !checks_.is_used(slot)) {
-        checks_.after_destruction(slots_.memory().address_of(slot), {});
+      // An object left in the cache of another thread is no write to a free slot.
+      for (detail::slot_index slot = 0; slot < slots_.max_capacity(); ++slot) {
+        if (slots_.memory().holds(slot) && !checks_.is_used(slot)) {
+          checks_.after_destruction(slots_.memory().address_of(slot));
+        }
       }
     }
   }
@@ -329,7 +325,10 @@ class object_pool : private detail::complete_traits<Traits> {
       std::size_t admitted = 0;
       for (; admitted < batch.size() && !objects.empty(); objects = objects.subspan(1)) {
         batch[admitted] = objects.front();
-        admitted += destroy_if_admitted(objects.front(), at) ? 1U : 0U;
+        if (batch[admitted] != nullptr && checks_.try_end(batch[admitted], at)) {
+          destroy(objects.front());
+          ++admitted;
+        }
       }
       slots_.allocator().release_n(std::span<void* const>(batch).first(admitted));
     }
@@ -337,7 +336,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
   /// After a constructor has thrown.
   void take_back(void* slot) noexcept {
-    checks_.after_destruction(slot, {});
+    checks_.after_destruction(slot);
     shadow::close(slot);
     put_slot(slot);
   }
@@ -345,13 +344,10 @@ class object_pool : private detail::complete_traits<Traits> {
   template <class... Args>
   [[gnu::always_inline]] T* construct(place at, void* slot, Args&&... args) noexcept(
       life::template makes_nothrow<Args...>) {
-    typename checks::thread me;
     const bool held = life_.holds(slots_.memory(), slot);
-    if (held) {
-      me = checks::this_thread();
-    } else {
+    if (!held) {
       shadow::open(slot);
-      me = checks_.before_construction(slot, at);
+      checks_.before_construction(slot, at);
     }
     T* object = nullptr;
     if constexpr (life::template makes_nothrow<Args...>) {
@@ -364,53 +360,23 @@ class object_pool : private detail::complete_traits<Traits> {
     if constexpr (tracks) {
       slots_.memory().set_used(slots_.memory().template index_of<sizeof(T)>(object));
     }
-    checks_.after_construction(object, at, me);
+    checks_.after_construction(object, at);
     return object;
   }
 
-  [[gnu::always_inline]] void destroy(T* object, typename checks::holding found) noexcept {
+  [[gnu::always_inline]] void destroy(T* object) noexcept {
     if constexpr (tracks) {
       slots_.memory().set_unused(slots_.memory().template index_of<sizeof(T)>(object),
                                  keeps ? detail::slot_content::kept : detail::slot_content::empty);
     }
     if (life_.finish(slots_.memory(), object)) {
-      checks_.after_destruction(object, found);
+      checks_.after_destruction(object);
       shadow::close(object);
-    }
-  }
-
-  /// Not inlined, so that the common path keeps its registers.
-  [[gnu::noinline]] void release_slow(T* object, place at,
-                                      typename checks::holding found) noexcept {
-    if (checks_.try_end_slow(object, at, found)) {
-      destroy(object, found);
-      put_slot(object);
-    }
-  }
-
-  bool destroy_if_admitted(T* object, place at) noexcept {
-    typename checks::holding found;
-    const bool admitted = object != nullptr && (checks_.try_end(object, at, found) ||
-                                                checks_.try_end_slow(object, at, found));
-    if (admitted) {
-      destroy(object, found);
-    }
-    return admitted;
-  }
-
-  /// What knows which slots are in use.
-  [[nodiscard]] const auto& uses() const noexcept {
-    if constexpr (checks::active) {
-      return checks_;
-    } else {
-      return slots_.memory();
     }
   }
 
   detail::pool_slots slots_;
   [[no_unique_address]] checks checks_;
-  // After the checks, which look into the slots once more at their end.
-  [[no_unique_address]] shadow shadow_;
   [[no_unique_address]] life life_;
 };
 

@@ -59,7 +59,7 @@ enum class slot_content : std::uint8_t { empty, kept, in_use };
 /// A state belongs to the slot: only the thread that has taken the slot out of the free list writes
 /// it, and the free list orders one owner after the other.
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): as above
-class slot_memory final : public segment_memory {
+class slot_memory final : public segment_memory, public segment_fill {
  public:
   /// Throws std::bad_array_new_length when the size overflows, std::bad_alloc.
   slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows);
@@ -68,6 +68,7 @@ class slot_memory final : public segment_memory {
   ~slot_memory();
 
   [[nodiscard]] std::byte* first() const noexcept { return first_; }
+  [[nodiscard]] slot_geometry geometry() const noexcept { return {first_, layout_.size}; }
   [[nodiscard]] void* address_of(slot_index slot) const noexcept {
     return first_ + layout_.size * slot;
   }
@@ -113,12 +114,18 @@ class slot_memory final : public segment_memory {
     return layout_.has_states ? backed() : 0;
   }
   /// Writes to each page, so that none has to be found later. Requires: no slot holds an object.
-  void touch(std::uint32_t count) noexcept;
+  void touch() noexcept;
 
-  /// Ends what a slot keeps when its segment goes.
+  /// Lets AddressSanitizer refuse all slots, and allow them: what gets their addresses next must
+  /// find them usable.
+  void close() noexcept { layout_.close_all(first_, backed()); }
+  void open() noexcept { layout_.open_all(first_, backed()); }
+
+  /// Makes what a slot keeps when its segment is filled, and ends it when the segment goes.
   void use(object_keeper* keeper) noexcept { keeper_ = keeper; }
 
   [[nodiscard]] int commit(slot_index first, std::uint32_t count) noexcept override;
+  void fill(slot_index first, std::uint32_t count, work_progress& progress) override;
   void vacate(slot_index first, std::uint32_t count, work_progress& progress) noexcept override;
   [[nodiscard]] int decommit(slot_index first, std::uint32_t count) noexcept override;
 
@@ -159,7 +166,7 @@ class pool_slots {
   ~pool_slots();
 
   /// The slots and objects that `options` say a pool begins with; `keeper` is null if it keeps
-  /// none. Throws growth_failed and what `keeper` does; `end` is then still to be called.
+  /// none. Throws growth_failed and what `keeper` does. `end` is to be called in either case.
   void begin(const object_pool_options& options, object_keeper* keeper);
   /// Ends the program if threads wait. Destroys the objects that free slots hold, of which
   /// some may be in the caches of other threads where they cannot be looked into.
@@ -187,10 +194,6 @@ class pool_slots {
   [[nodiscard]] pool_stats stats() const noexcept;
 
  private:
-  // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
-  class fill_new_segments;
-
-  void create_all();
   void add(std::uint32_t count);
   [[noreturn]] void fail_to_grow(int error) const;
 
@@ -203,7 +206,6 @@ class pool_slots {
   slot_memory memory_;
   std::string name_;
   when_full when_full_;
-  std::size_t slot_size_;
   object_keeper* keeper_ = nullptr;  ///< null: the pool keeps no objects
   bool eager_ = false;               ///< the slots that `reserve` adds get objects
 };

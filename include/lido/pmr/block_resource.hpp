@@ -81,6 +81,9 @@ class block_store {
  public:
   /// Throws std::invalid_argument, std::bad_array_new_length or std::bad_alloc.
   block_store(const block_resource_options& options, block_size size);
+  block_store(const block_store&) = delete;
+  block_store& operator=(const block_store&) = delete;
+  ~block_store();
 
   /// Adds the next larger ones. Throws as the constructor.
   block_store& add_larger(const block_resource_options& options, block_size size);
@@ -95,7 +98,7 @@ class block_store {
   [[nodiscard, gnu::always_inline]] bool try_hit(void*& block, std::size_t wanted) noexcept {
     const bool hit = slots_.try_hit(block);
     if (hit) [[likely]] {
-      shadow_.open(block, wanted);
+      open(block, wanted);
     }
     return hit;
   }
@@ -105,7 +108,9 @@ class block_store {
 
   /// Requires: `block` is from here.
   [[gnu::always_inline]] void release(void* block) noexcept {
-    shadow_.close(block);
+    if (poisons_) {
+      poison(block, block_bytes_);
+    }
     slots_.release(block);
   }
 
@@ -117,10 +122,16 @@ class block_store {
   [[nodiscard]] block_stats stats() const noexcept;
 
  private:
+  void open(const void* block, std::size_t wanted) const noexcept {
+    if (poisons_) {
+      unpoison(block, wanted);
+    }
+  }
+
   std::size_t block_bytes_;
   aligned_buffer memory_;
   std::uintptr_t first_;  ///< address of the memory
-  block_shadow shadow_;
+  bool poisons_;  ///< as the library was built: a program with AddressSanitizer may use one without
   slot_allocator slots_;
   std::unique_ptr<block_store> larger_;
   shared_atomic<std::uint64_t> overflowed_{0};
@@ -148,7 +159,6 @@ class block_resource final : public std::pmr::memory_resource {
   explicit block_resource(const block_resource_options& options);
   block_resource(const block_resource&) = delete;
   block_resource& operator=(const block_resource&) = delete;
-  ~block_resource() override;
 
   /// Whether `address` is within one of the blocks, in use or not. Wait-free.
   [[nodiscard]] bool owns(const void* address) const noexcept;
@@ -165,7 +175,10 @@ class block_resource final : public std::pmr::memory_resource {
   [[nodiscard]] block_stats stats(std::size_t size = 0) const noexcept;
 
   /// Requests that went upstream so far, for whatever reason. Wait-free.
-  [[nodiscard]] std::uint64_t upstream_requests() const noexcept;
+  [[nodiscard]] std::uint64_t upstream_requests() const noexcept {
+    // relaxed: a number for statistics
+    return upstream_requests_.load(std::memory_order_relaxed);
+  }
 
  private:
   template <class T>
