@@ -31,15 +31,11 @@ std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
 
 // ---- an operation that missed -------------------------------------------------------------------
 
-// NOLINTNEXTLINE(readability-function-cognitive-complexity): the ways of a miss, in their order
-void* allocator_state::acquire_slow(slot_cache& missed) noexcept {
+void* allocator_state::acquire_slow() noexcept {
+  entry_in(unused_, thread_offset).forget_operation();  // it may have missed there
   owned_cache* const own = own_cache();
-  if (own != &missed) {  // in the table that all unused pools share
-    missed.forget_operation();
-    void* slot = nullptr;
-    if (own == nullptr || own->pop(slot)) {
-      return own == nullptr ? acquire_past_cache(nullptr) : slot;
-    }
+  if (own == nullptr) {
+    return acquire_past_cache(nullptr);
   }
   owned_cache& cache = *own;
   if (kind_ == lido::cache_kind::locked) {
@@ -65,16 +61,11 @@ void* allocator_state::acquire_slow(slot_cache& missed) noexcept {
   return slot != nullptr ? slot : acquire_past_cache(&cache);
 }
 
-void allocator_state::release_slow(slot_cache& missed, void* slot) noexcept {
+void allocator_state::release_slow(void* slot) noexcept {
+  entry_in(unused_, thread_offset).forget_operation();  // as in acquire_slow
   owned_cache* const own = own_cache();
-  if (own != &missed) {  // as in acquire_slow
-    missed.forget_operation();
-    if (own == nullptr) {
-      return release_past_cache(nullptr, slot);
-    }
-    if (own->push(slot)) {
-      return;
-    }
+  if (own == nullptr) {
+    return release_past_cache(nullptr, slot);
   }
   owned_cache& cache = *own;
   if (kind_ == lido::cache_kind::locked && cache.push_locked(slot, cache.limit.slots())) {
@@ -83,8 +74,7 @@ void allocator_state::release_slow(slot_cache& missed, void* slot) noexcept {
   slot_cache::settled found{slot, 0, /*robbed=*/false, /*contested=*/false};
   if (forget_operation_if_closed(cache)) {
     if (!try_open(cache)) {
-      release_past_cache(&cache, slot);
-      return;
+      return release_past_cache(&cache, slot);
     }
   } else {
     found = cache.settle_push(kind_, slot);
@@ -271,13 +261,14 @@ void* allocator_state::acquire_past_cache(owned_cache* self) noexcept {
   return slot == nullptr && segments_ != nullptr ? segments_->acquire_more() : slot;
 }
 
-/// In the depot, or in others' caches.
 void* allocator_state::find_present(owned_cache* self) noexcept {
-  void* const slot = take_one(self);
-  return slot != nullptr ? slot : scavenge(self);
+  void* slot = take_one(self);
+  if (slot == nullptr && search(self, &slot) != finding::free_slot && segments_ == nullptr) {
+    count_exhausted();  // of a pool that grows only after it could not
+  }
+  return slot;
 }
 
-/// A slot of the depot, or null.
 void* allocator_state::take_one(owned_cache* self) noexcept {
   if (const slot_index single = depot_.pop_single(); single != null_slot) {
     count_drawn(self, 1);
@@ -286,10 +277,6 @@ void* allocator_state::take_one(owned_cache* self) noexcept {
   void* slot = nullptr;
   (void)take_shared(self, {&slot, 1});
   return slot;
-}
-
-void* allocator_state::acquire_from_depot() noexcept {
-  return take_one(own_cache());
 }
 
 void allocator_state::release_past_cache(owned_cache* self, void* slot) noexcept {
@@ -371,7 +358,7 @@ std::size_t allocator_state::acquire_present_n(std::span<void*> out) noexcept {
   while (count < out.size()) {
     if (const std::size_t taken = take_shared(self, out.subspan(count)); taken > 0) {
       count += taken;
-    } else if (void* const slot = scavenge(self); slot != nullptr) {
+    } else if (void* const slot = find_present(self); slot != nullptr) {
       out[count++] = slot;
     } else {
       break;
@@ -409,7 +396,7 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
   }
   for (void* const slot : slots) {  // only with a cache
     if (!self->push(slot)) {
-      release_slow(*self, slot);
+      release_slow(slot);
     }
   }
 }
@@ -426,11 +413,6 @@ void* allocator_state::add_keeping_first(slot_index first, slot_index last) noex
   depot_.add(first + 1, last);
   serve_waiters(self);
   return slots_.address_of(first);
-}
-
-void allocator_state::add(slot_index first, slot_index last) noexcept {
-  void* const kept = add_keeping_first(first, last);
-  release_past_cache(own_cache(), kept);
 }
 
 void allocator_state::give_back(std::span<const slot_index> slots) noexcept {

@@ -84,7 +84,6 @@ class segment_table {
   [[nodiscard]] bool try_hold(word seen) noexcept;
   void hold() noexcept;
   void let_go() noexcept;
-  [[nodiscard]] bool unchanged_since(word seen) const noexcept;
   enum class outcome : std::uint8_t { over, look_again, others_change };
   [[nodiscard]] outcome try_grow(word seen, void*& slot, patience& others) noexcept;
 
@@ -92,11 +91,10 @@ class segment_table {
   [[nodiscard]] void* grow() noexcept;
   [[nodiscard]] std::uint32_t lowest_spare() noexcept;
   [[nodiscard]] int add_segment(std::uint32_t segment, void** kept, segment_fill* fill);
-  [[nodiscard]] int back_segment(std::uint32_t segment) noexcept;
   void put_in_service(std::uint32_t segment, void** kept) noexcept;
   void take_out_free_segments(const found_slots& found, std::uint32_t segments,
                               std::uint32_t slots) noexcept;
-  void put_back(found_slots& found) noexcept;
+  void put_back(const found_slots& found) noexcept;
   void serve_waiters() noexcept;
   void end_segment(std::uint32_t segment) noexcept;
   void make_spare(std::uint32_t segment, segment_state state) noexcept;

@@ -11,7 +11,7 @@
 #include "../platform/platform.hpp"
 #include "allocator_state.hpp"
 #include "growth.hpp"
-#include "lido/concurrency/asymmetric_fence.hpp"
+#include "lido/concurrency/atomic.hpp"
 
 namespace lido::detail {
 
@@ -27,32 +27,14 @@ slot_allocator::~slot_allocator() {
   delete state_;
 }
 
-void* slot_allocator::acquire_slow(slot_cache& missed) noexcept {
-  return state_->acquire_slow(missed);
-}
-
-void slot_allocator::release_slow(slot_cache& missed, void* slot) noexcept {
-  state_->release_slow(missed, slot);
-}
-
-// NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
-void* slot_allocator::acquire_without_number() noexcept {
-  return assign_thread_number() ? acquire() : state_->acquire_past_cache(nullptr);
-}
-
-// NOLINTNEXTLINE(misc-no-recursion): as above
-void slot_allocator::release_without_number(void* slot) noexcept {
-  assign_thread_number() ? release(slot) : state_->release_past_cache(nullptr, slot);
-}
-
 void* slot_allocator::acquire_after_miss() noexcept {
-  const std::size_t offset = thread_offset;
-  if (offset == 0) {
-    return acquire_without_number();
-  }
-  slot_cache& cache = at(offset);
-  state_->forget_miss_before_first_use(offset, cache);
-  return acquire_slow(cache);
+  const bool numbered = thread_offset != 0 || assign_thread_number();
+  return numbered ? state_->acquire_slow() : state_->acquire_past_cache(nullptr);
+}
+
+void slot_allocator::release_after_miss(void* slot) noexcept {
+  const bool numbered = thread_offset != 0 || assign_thread_number();
+  numbered ? state_->release_slow(slot) : state_->release_past_cache(nullptr, slot);
 }
 
 std::size_t slot_allocator::acquire_n(std::span<void*> out) noexcept {
@@ -80,9 +62,7 @@ std::uint32_t slot_allocator::capacity() const noexcept {
 }
 
 pool_stats slot_allocator::stats() const noexcept {
-  pool_stats stats = state_->stats();
-  stats.bookkeeping_bytes += sizeof(*this);
-  return stats;
+  return state_->stats();
 }
 
 // A thread that takes few slots takes single ones, others take magazines, and both are to begin
@@ -188,12 +168,6 @@ std::byte* allocator_state::own_table() noexcept {
   return mine;
 }
 
-void allocator_state::forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept {
-  if (owned_cache& unused = entry_in(unused_, offset); &unused != &own) {
-    unused.forget_operation();
-  }
-}
-
 // relaxed (whole function): a thread that sees a slot in this cache missing from the depot has read
 // a word that the owner wrote after it
 void allocator_state::raise_highest(std::uint32_t number) noexcept {
@@ -284,8 +258,8 @@ pool_stats allocator_state::stats() const noexcept {
   stats.exhausted = exhausted_.load(std::memory_order_relaxed);
   stats.waiting = count_waiting();
   stats.handed_over = handed_over_.load(std::memory_order_relaxed);
-  stats.bookkeeping_bytes +=
-      sizeof(*this) + depot_.memory() + grown_bytes_.load(std::memory_order_relaxed);
+  stats.bookkeeping_bytes += sizeof(slot_allocator) + sizeof(*this) + depot_.memory() +
+                             grown_bytes_.load(std::memory_order_relaxed);
   if (segments_ != nullptr) {
     segments_->add_to(stats);
   }

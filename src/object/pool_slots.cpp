@@ -11,7 +11,7 @@
 #include "lido/base/fail.hpp"
 #include "lido/base/segment_plan.hpp"
 #include "lido/concurrency/thread_number.hpp"
-#include "lido/concurrency/waiter.hpp"
+#include "lido/concurrency/waiter_queue.hpp"
 #include "lido/freelist/index_list.hpp"
 
 namespace lido::detail {

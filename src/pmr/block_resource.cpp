@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "lido/base/fail.hpp"
-#include "lido/base/slot_geometry.hpp"
-#include "lido/concurrency/cache_line.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/atomic.hpp"
 
 namespace lido {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "lido/base/slot_geometry.hpp"
+#include "lido/base/slot_index.hpp"
 
 namespace lido {
 

@@ -10,7 +10,6 @@
 #include <cstdint>
 
 #include "lido/base/tuning.hpp"
-#include "lido/concurrency/cache_line.hpp"
 
 namespace lido::detail {
 

@@ -23,7 +23,6 @@
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/cache_line.hpp"
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/slot_array.hpp"

@@ -7,11 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lido/base/aligned_buffer.hpp"
 #include "lido/base/fail.hpp"
-#include "lido/base/slot_geometry.hpp"
+#include "lido/base/huge_pages.hpp"
 #include "lido/base/slot_index.hpp"
-#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/atomic.hpp"
 
 namespace lido::detail {
 
