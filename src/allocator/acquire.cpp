@@ -210,10 +210,6 @@ void allocator_state::resume(owned_cache& cache, const slot_cache::settled& foun
       cache.last_was_flush = true;
     }
   }
-  reopen(cache, count);
-}
-
-void allocator_state::reopen(owned_cache& cache, std::uint32_t count) noexcept {
   const std::uint32_t limit = cache.limit.slots();
   if (count > limit) {
     count = flush(cache, count, limit / 8);
@@ -388,13 +384,12 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
   owned_cache* const self = own_cache();
   const bool cached = self != nullptr && kind_ != lido::cache_kind::none && !self->limit.closed();
   // Whole trips go to the depot at once; the rest keeps the cache warm.
-  while (slots.size() >= (cached ? most_per_trip : 1)) {
-    const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
-    give(self, slots.first(size));
+  const std::size_t rest = cached ? slots.size() % most_per_trip : 0;
+  if (const std::span whole = slots.first(slots.size() - rest); !whole.empty()) {
+    give(self, whole);
     serve_waiters(self);
-    slots = slots.subspan(size);
   }
-  for (void* const slot : slots) {  // only with a cache
+  for (void* const slot : slots.last(rest)) {
     if (!self->push(slot)) {
       release_slow(slot);
     }

@@ -134,7 +134,6 @@ class allocator_state final : public thread_exit_listener {
   [[nodiscard]] void* refill(owned_cache& cache) noexcept;
   void size_for_refill(owned_cache& cache, bool too_large) noexcept;
   void resume(owned_cache& cache, const slot_cache::settled& found) noexcept;
-  void reopen(owned_cache& cache, std::uint32_t count) noexcept;
   [[nodiscard]] std::uint32_t flush(owned_cache& cache, std::uint32_t count,
                                     std::uint32_t keep) noexcept;
   void enlarge(owned_cache& cache) noexcept;

@@ -143,13 +143,8 @@ owned_cache* allocator_state::own_cache() noexcept {
   if (table == nullptr) {
     return nullptr;
   }
-  owned_cache& cache = entry_in(table, offset);
-  if (!cache.known) {
-    raise_highest(static_cast<std::uint32_t>(offset / thread_stride));
-    light_fence();  // for the child of a fork that happens now
-    cache.known = true;
-  }
-  return &cache;
+  raise_highest(static_cast<std::uint32_t>(offset / thread_stride));
+  return &entry_in(table, offset);
 }
 
 /// The table of this pool alone, which the first thread maps. Null: there is no memory for it.
@@ -248,10 +243,7 @@ pool_stats allocator_state::stats() const noexcept {
   stats.cached = std::min(stats.cached, static_cast<std::size_t>(drawn));
   stats.in_use = static_cast<std::size_t>(drawn) - stats.cached;
   stats.shared = static_cast<std::size_t>(capacity - drawn);
-  if (kind_ != lido::cache_kind::none) {
-    stats.caches =
-        kind_ == lido::cache_kind::revocable ? cache_mode::revocable : cache_mode::locked;
-  }
+  stats.caches = kind_;
   stats.open_caches = open_caches_.load(std::memory_order_relaxed);
   stats.thefts = thefts_.load(std::memory_order_relaxed);
   stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);

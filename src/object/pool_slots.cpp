@@ -248,5 +248,5 @@ pool_stats pool_slots::stats() const noexcept {
 }  // namespace lido::detail
 
 void lido::prepare_thread() noexcept {
-  (void)detail::wait_for_thread_number();
+  (void)detail::assign_thread_number(/*waits=*/true);
 }

@@ -159,11 +159,12 @@ class alignas(cache_line) waiter_queue {
   /// `used`: threads are going to wait. Otherwise the queue needs no fence before the first does.
   explicit waiter_queue(bool used) noexcept : use_(used ? use::known : use::none) {}
 
-  /// Whether a thread waits, as far as the caller happens to know.
-  [[nodiscard]] bool any() const noexcept {
-    // relaxed: a hint; a caller that relies on it uses any_after_change
-    return length_.load(std::memory_order_relaxed) != 0;
+  /// Threads that wait, as far as the caller happens to know.
+  [[nodiscard]] std::uint32_t length() const noexcept {
+    // relaxed: a hint, or a number for statistics; a caller that relies on it uses any_after_change
+    return length_.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] bool any() const noexcept { return length() != 0; }
 
   /// Whether a thread waits that might have missed what the caller did before.
   [[nodiscard]] bool any_after_change() noexcept {
@@ -176,24 +177,32 @@ class alignas(cache_line) waiter_queue {
     // (1) - this seq_cst-fence is in one total order with the seq_cst-fence (2). If it comes first,
     // the waiter sees the caller's change; if it comes second, the caller sees the waiter
     full_fence();
-    // relaxed: (1) keeps the order
-    return length_.load(std::memory_order_relaxed) != 0;
+    return any();
   }
 
   /// After `append`, before `announce`: from now on, threads that make items available look for
   /// waiters. False: the system refused the heavy fence, so some may not for a while.
-  [[nodiscard]] bool begin_use() noexcept;
+  [[nodiscard]] bool begin_use() noexcept {
+    // relaxed (2x): the heavy fence before the store and `announce` behind the load are in one
+    // total order, so the caller, too, sees what that heavy fence has shown
+    if (use_.load(std::memory_order_relaxed) == use::known) {
+      return true;
+    }
+    // relaxed: the heavy fence makes it visible. Over `known`, it costs one more fence
+    use_.store(use::begun, std::memory_order_relaxed);
+    if (!heavy_fence()) {
+      return false;
+    }
+    // relaxed: as said above
+    use_.store(use::known, std::memory_order_relaxed);
+    return true;
+  }
 
   /// After `append`: a thread that makes an item available from now on sees the waiter. The caller
   /// sees every item that was made available before.
   static void announce() noexcept {
     // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (1), as said there
     full_fence();
-  }
-
-  [[nodiscard]] std::uint32_t length() const noexcept {
-    // relaxed: a number for statistics
-    return length_.load(std::memory_order_relaxed);
   }
 
   // ---- the gate -------------------------------------------------------------------------------
@@ -232,13 +241,41 @@ class alignas(cache_line) waiter_queue {
   // ---- inside the gate --------------------------------------------------------------------------
 
   /// Links `last` at the end. Returns whether a waiter in front of it keeps watch already.
-  [[nodiscard]] bool append(waiter& last) noexcept;
+  // relaxed (whole function): inside the gate
+  [[nodiscard]] bool append(waiter& last) noexcept {
+    waiter* const before = tail_.load(std::memory_order_relaxed);
+    last.previous_.store(before, std::memory_order_relaxed);
+    last.linked_.store(true, std::memory_order_relaxed);
+    last.is_next_.store(before == nullptr && several_processors(), std::memory_order_relaxed);
+    (before != nullptr ? before->next_ : head_).store(&last, std::memory_order_relaxed);
+    tail_.store(&last, std::memory_order_relaxed);
+    (void)change_length(1);
+    return watched_.load(std::memory_order_relaxed);
+  }
 
   /// Unlinks a waiter; no effect if it is not linked.
-  void remove(waiter& who) noexcept;
+  // relaxed (whole function): inside the gate
+  void remove(waiter& who) noexcept {
+    if (!who.linked_.load(std::memory_order_relaxed)) {
+      return;
+    }
+    waiter* const next = who.next_.load(std::memory_order_relaxed);
+    waiter* const previous = who.previous_.load(std::memory_order_relaxed);
+    (previous != nullptr ? previous->next_ : head_).store(next, std::memory_order_relaxed);
+    (next != nullptr ? next->previous_ : tail_).store(previous, std::memory_order_relaxed);
+    who.linked_.store(false, std::memory_order_relaxed);
+    if (change_length(-1) == 1) {
+      watched_.store(false, std::memory_order_relaxed);
+    }
+  }
 
   /// `who` has looked for items and found none. Waiters behind it need not look from now on.
-  void keep_watch(const waiter& who) noexcept;
+  // relaxed (whole function): inside the gate
+  void keep_watch(const waiter& who) noexcept {
+    if (who.linked_.load(std::memory_order_relaxed)) {
+      watched_.store(true, std::memory_order_relaxed);
+    }
+  }
 
   /// Gives items to waiters as long as there are both, and leaves. The first item is `item` (or
   /// null), the next ones are what `take()` returns, until it is null. An item without a waiter
@@ -312,13 +349,49 @@ class alignas(cache_line) waiter_queue {
   }
 
   /// Wakes the next waiter early, if that has been of use lately.
-  void call_next(wake_up_call& call) noexcept;
+  // relaxed (whole function): inside the gate
+  void call_next(wake_up_call& call) noexcept {
+    waiter* const next = first_open();
+    if (next == nullptr || !several_processors() || !early_.is_due()) {
+      return;
+    }
+    next->called_ = true;
+    next->is_next_.store(true, std::memory_order_relaxed);
+    if (next->word_.asleep()) {
+      call.next(next->word_.address());
+    }
+  }
 
   /// The first waiter; cancelled ones in front of it are unlinked.
-  [[nodiscard]] waiter* first_open() noexcept;
+  [[nodiscard]] waiter* first_open() noexcept {
+    // relaxed: inside the gate
+    while (waiter* const first = head_.load(std::memory_order_relaxed)) {
+      if (!first->ended()) {
+        return first;
+      }
+      remove(*first);
+    }
+    return nullptr;
+  }
 
   /// False: the waiter was cancelled at this moment.
-  [[nodiscard]] bool give(waiter& first, void* item, wake_up_call& call) noexcept;
+  [[nodiscard]] bool give(waiter& first, void* item, wake_up_call& call) noexcept {
+    remove(first);  // before the waiter may return
+    // relaxed: published by (2) of wait_word.hpp
+    first.item_.store(item, std::memory_order_relaxed);
+    // Whether it has noticed the call: a waiter that is still without a processor has not.
+    // relaxed: a hint
+    const bool heard = first.called_ && !first.is_next_.load(std::memory_order_relaxed);
+    const wait_word::ending before = first.word_.give();
+    const bool given = before != wait_word::ending::too_late;
+    if (heard && given) {
+      early_.has_come_for(before == wait_word::ending::awake);
+    }
+    if (before == wait_word::ending::asleep) {
+      call.next(first.word_.address());
+    }
+    return given;
+  }
 
   /// False: another thread has asked, and the caller is still inside.
   [[nodiscard]] bool leave() noexcept {
@@ -353,97 +426,5 @@ class alignas(cache_line) waiter_queue {
   atomic<bool> watched_{false};
   early_call early_;
 };
-
-// relaxed (whole function): inside the gate
-inline bool waiter_queue::append(waiter& last) noexcept {
-  waiter* const before = tail_.load(std::memory_order_relaxed);
-  last.previous_.store(before, std::memory_order_relaxed);
-  last.linked_.store(true, std::memory_order_relaxed);
-  last.is_next_.store(before == nullptr && several_processors(), std::memory_order_relaxed);
-  (before != nullptr ? before->next_ : head_).store(&last, std::memory_order_relaxed);
-  tail_.store(&last, std::memory_order_relaxed);
-  (void)change_length(1);
-  return watched_.load(std::memory_order_relaxed);
-}
-
-// relaxed (whole function): inside the gate
-inline void waiter_queue::remove(waiter& who) noexcept {
-  if (!who.linked_.load(std::memory_order_relaxed)) {
-    return;
-  }
-  waiter* const next = who.next_.load(std::memory_order_relaxed);
-  waiter* const previous = who.previous_.load(std::memory_order_relaxed);
-  (previous != nullptr ? previous->next_ : head_).store(next, std::memory_order_relaxed);
-  (next != nullptr ? next->previous_ : tail_).store(previous, std::memory_order_relaxed);
-  who.linked_.store(false, std::memory_order_relaxed);
-  if (change_length(-1) == 1) {
-    watched_.store(false, std::memory_order_relaxed);
-  }
-}
-
-// relaxed (whole function): inside the gate
-inline void waiter_queue::keep_watch(const waiter& who) noexcept {
-  if (who.linked_.load(std::memory_order_relaxed)) {
-    watched_.store(true, std::memory_order_relaxed);
-  }
-}
-
-inline bool waiter_queue::begin_use() noexcept {
-  // relaxed (2x): the heavy fence before the store and `announce` behind the load are in one total
-  // order, so the caller, too, sees what that heavy fence has shown
-  if (use_.load(std::memory_order_relaxed) == use::known) {
-    return true;
-  }
-  // relaxed: the heavy fence makes it visible. Over `known`, it costs one more fence
-  use_.store(use::begun, std::memory_order_relaxed);
-  if (!heavy_fence()) {
-    return false;
-  }
-  // relaxed: as said above
-  use_.store(use::known, std::memory_order_relaxed);
-  return true;
-}
-
-inline waiter* waiter_queue::first_open() noexcept {
-  // relaxed: inside the gate
-  while (waiter* const first = head_.load(std::memory_order_relaxed)) {
-    if (!first->ended()) {
-      return first;
-    }
-    remove(*first);
-  }
-  return nullptr;
-}
-
-// relaxed (whole function): inside the gate
-inline void waiter_queue::call_next(wake_up_call& call) noexcept {
-  waiter* const next = first_open();
-  if (next == nullptr || !several_processors() || !early_.is_due()) {
-    return;
-  }
-  next->called_ = true;
-  next->is_next_.store(true, std::memory_order_relaxed);
-  if (next->word_.asleep()) {
-    call.next(next->word_.address());
-  }
-}
-
-inline bool waiter_queue::give(waiter& first, void* item, wake_up_call& call) noexcept {
-  remove(first);  // before the waiter may return
-  // relaxed: published by (2) of wait_word.hpp
-  first.item_.store(item, std::memory_order_relaxed);
-  // Whether it has noticed the call: a waiter that is still without a processor has not.
-  // relaxed: a hint
-  const bool heard = first.called_ && !first.is_next_.load(std::memory_order_relaxed);
-  const wait_word::ending before = first.word_.give();
-  const bool given = before != wait_word::ending::too_late;
-  if (heard && given) {
-    early_.has_come_for(before == wait_word::ending::awake);
-  }
-  if (before == wait_word::ending::asleep) {
-    call.next(first.word_.address());
-  }
-  return given;
-}
 
 }  // namespace lido::detail
