@@ -31,11 +31,15 @@ std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
 
 // ---- an operation that missed -------------------------------------------------------------------
 
-void* allocator_state::acquire_slow() noexcept {
-  entry_in(unused_, thread_offset).forget_operation();  // it may have missed there
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): the ways of a miss, in their order
+void* allocator_state::acquire_slow(slot_cache& missed) noexcept {
   owned_cache* const own = own_cache();
-  if (own == nullptr) {
-    return acquire_past_cache(nullptr);
+  if (own != &missed) {  // in the table that all unused pools share
+    missed.forget_operation();
+    void* slot = nullptr;
+    if (own == nullptr || own->pop(slot)) {
+      return own == nullptr ? acquire_past_cache(nullptr) : slot;
+    }
   }
   owned_cache& cache = *own;
   if (kind_ == lido::cache_kind::locked) {
@@ -61,11 +65,16 @@ void* allocator_state::acquire_slow() noexcept {
   return slot != nullptr ? slot : acquire_past_cache(&cache);
 }
 
-void allocator_state::release_slow(void* slot) noexcept {
-  entry_in(unused_, thread_offset).forget_operation();  // as in acquire_slow
+void allocator_state::release_slow(slot_cache& missed, void* slot) noexcept {
   owned_cache* const own = own_cache();
-  if (own == nullptr) {
-    return release_past_cache(nullptr, slot);
+  if (own != &missed) {  // as in acquire_slow
+    missed.forget_operation();
+    if (own == nullptr) {
+      return release_past_cache(nullptr, slot);
+    }
+    if (own->push(slot)) {
+      return;
+    }
   }
   owned_cache& cache = *own;
   if (kind_ == lido::cache_kind::locked && cache.push_locked(slot, cache.limit.slots())) {
@@ -74,7 +83,8 @@ void allocator_state::release_slow(void* slot) noexcept {
   slot_cache::settled found{slot, 0, /*robbed=*/false, /*contested=*/false};
   if (forget_operation_if_closed(cache)) {
     if (!try_open(cache)) {
-      return release_past_cache(&cache, slot);
+      release_past_cache(&cache, slot);
+      return;
     }
   } else {
     found = cache.settle_push(kind_, slot);
@@ -391,7 +401,7 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
   }
   for (void* const slot : slots.last(rest)) {
     if (!self->push(slot)) {
-      release_slow(slot);
+      release_slow(*self, slot);
     }
   }
 }

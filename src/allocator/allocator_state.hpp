@@ -45,9 +45,8 @@ class allocator_state final : public thread_exit_listener {
 
   // ---- what slot_allocator offers ---------------------------------------------------------------
 
-  /// After a miss of a thread that has a number.
-  [[nodiscard]] void* acquire_slow() noexcept;
-  void release_slow(void* slot) noexcept;
+  [[nodiscard]] void* acquire_slow(slot_cache& missed) noexcept;
+  void release_slow(slot_cache& missed, void* slot) noexcept;
   [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
   [[nodiscard]] std::size_t acquire_present_n(std::span<void*> out) noexcept;
   void release_n(std::span<void* const> slots) noexcept;
@@ -64,6 +63,10 @@ class allocator_state final : public thread_exit_listener {
   /// The calling thread's entry, in a table of this pool's own; null: it has no number, or there is
   /// no memory for a table.
   [[nodiscard]] owned_cache* own_cache() noexcept;
+
+  /// After a miss whose cache the caller has not kept, and may have been in the table of unused
+  /// pools.
+  void forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept;
 
   // ---- the shared side. `self`: the caller's cache, only to count in; may be null ---------------
 

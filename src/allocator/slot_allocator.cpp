@@ -27,14 +27,32 @@ slot_allocator::~slot_allocator() {
   delete state_;
 }
 
-void* slot_allocator::acquire_after_miss() noexcept {
-  const bool numbered = thread_offset != 0 || assign_thread_number();
-  return numbered ? state_->acquire_slow() : state_->acquire_past_cache(nullptr);
+void* slot_allocator::acquire_slow(slot_cache& missed) noexcept {
+  return state_->acquire_slow(missed);
 }
 
-void slot_allocator::release_after_miss(void* slot) noexcept {
-  const bool numbered = thread_offset != 0 || assign_thread_number();
-  numbered ? state_->release_slow(slot) : state_->release_past_cache(nullptr, slot);
+void slot_allocator::release_slow(slot_cache& missed, void* slot) noexcept {
+  state_->release_slow(missed, slot);
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
+void* slot_allocator::acquire_without_number() noexcept {
+  return assign_thread_number() ? acquire() : state_->acquire_past_cache(nullptr);
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as above
+void slot_allocator::release_without_number(void* slot) noexcept {
+  assign_thread_number() ? release(slot) : state_->release_past_cache(nullptr, slot);
+}
+
+void* slot_allocator::acquire_after_miss() noexcept {
+  const std::size_t offset = thread_offset;
+  if (offset == 0) {
+    return acquire_without_number();
+  }
+  slot_cache& cache = at(offset);
+  state_->forget_miss_before_first_use(offset, cache);
+  return acquire_slow(cache);
 }
 
 std::size_t slot_allocator::acquire_n(std::span<void*> out) noexcept {
@@ -161,6 +179,12 @@ std::byte* allocator_state::own_table() noexcept {
     return table;
   }
   return mine;
+}
+
+void allocator_state::forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept {
+  if (owned_cache& unused = entry_in(unused_, offset); &unused != &own) {
+    unused.forget_operation();
+  }
 }
 
 // relaxed (whole function): a thread that sees a slot in this cache missing from the depot has read

@@ -42,15 +42,21 @@ class slot_allocator final {
   ~slot_allocator();
 
   /// Address of a free slot, now the caller's; null when the pool is exhausted (I2). Never throws.
+  // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
   [[nodiscard, gnu::always_inline]] void* acquire() noexcept {
-    if (void* slot = nullptr; try_hit(slot)) [[likely]] {
-      return slot;
+    if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
+      slot_cache& cache = at(offset);
+      void* slot = nullptr;
+      if (cache.pop(slot)) [[likely]] {
+        return slot;
+      }
+      return acquire_slow(cache);
     }
-    return acquire_after_miss();
+    return acquire_without_number();
   }
 
-  /// The halves of `acquire`, for callers that want no code beside a hit. The second one must
-  /// follow if the first returns false.
+  /// The first half of `acquire`, for callers that want no code beside a hit. After false,
+  /// `acquire_after_miss` must follow.
   [[nodiscard, gnu::always_inline]] bool try_hit(void*& slot) noexcept {
     const std::size_t offset = thread_offset;
     return offset != 0 && at(offset).pop(slot);
@@ -59,11 +65,16 @@ class slot_allocator final {
 
   /// Takes back what `acquire` gave, from any thread. Never throws or blocks, and allocates
   /// nothing itself; for the C library see assign_thread_number.
+  // NOLINTNEXTLINE(misc-no-recursion): as acquire
   [[gnu::always_inline]] void release(void* slot) noexcept {
-    const std::size_t offset = thread_offset;
-    if (offset == 0 || !at(offset).push(slot)) [[unlikely]] {
-      release_after_miss(slot);
+    if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
+      slot_cache& cache = at(offset);
+      if (cache.push(slot)) [[likely]] {
+        return;
+      }
+      return release_slow(cache, slot);
     }
+    return release_without_number(slot);
   }
 
   /// Fills the front of `out`; returns how many. Fewer than asked only when exhausted (I2).
@@ -115,7 +126,10 @@ class slot_allocator final {
     return *static_cast<slot_cache*>(static_cast<void*>(table + offset));
   }
 
-  void release_after_miss(void* slot) noexcept;
+  [[nodiscard, gnu::noinline]] void* acquire_slow(slot_cache& missed) noexcept;
+  [[gnu::noinline]] void release_slow(slot_cache& missed, void* slot) noexcept;
+  [[nodiscard, gnu::noinline]] void* acquire_without_number() noexcept;
+  [[gnu::noinline]] void release_without_number(void* slot) noexcept;
 
   atomic<std::byte*> table_;      ///< of caches; at first one that all unused pools share
   allocator_state* const state_;  ///< owned
