@@ -220,10 +220,6 @@ void allocator_state::resume(owned_cache& cache, const slot_cache::settled& foun
       cache.last_was_flush = true;
     }
   }
-  reopen(cache, count);
-}
-
-void allocator_state::reopen(owned_cache& cache, std::uint32_t count) noexcept {
   const std::uint32_t limit = cache.limit.slots();
   if (count > limit) {
     count = flush(cache, count, limit / 8);
@@ -271,13 +267,14 @@ void* allocator_state::acquire_past_cache(owned_cache* self) noexcept {
   return slot == nullptr && segments_ != nullptr ? segments_->acquire_more() : slot;
 }
 
-/// In the depot, or in others' caches.
 void* allocator_state::find_present(owned_cache* self) noexcept {
-  void* const slot = take_one(self);
-  return slot != nullptr ? slot : scavenge(self);
+  void* slot = take_one(self);
+  if (slot == nullptr && search(self, &slot) != finding::free_slot && segments_ == nullptr) {
+    count_exhausted();  // of a pool that grows only after it could not
+  }
+  return slot;
 }
 
-/// A slot of the depot, or null.
 void* allocator_state::take_one(owned_cache* self) noexcept {
   if (const slot_index single = depot_.pop_single(); single != null_slot) {
     count_drawn(self, 1);
@@ -286,10 +283,6 @@ void* allocator_state::take_one(owned_cache* self) noexcept {
   void* slot = nullptr;
   (void)take_shared(self, {&slot, 1});
   return slot;
-}
-
-void* allocator_state::acquire_from_depot() noexcept {
-  return take_one(own_cache());
 }
 
 void allocator_state::release_past_cache(owned_cache* self, void* slot) noexcept {
@@ -371,7 +364,7 @@ std::size_t allocator_state::acquire_present_n(std::span<void*> out) noexcept {
   while (count < out.size()) {
     if (const std::size_t taken = take_shared(self, out.subspan(count)); taken > 0) {
       count += taken;
-    } else if (void* const slot = scavenge(self); slot != nullptr) {
+    } else if (void* const slot = find_present(self); slot != nullptr) {
       out[count++] = slot;
     } else {
       break;
@@ -401,13 +394,12 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
   owned_cache* const self = own_cache();
   const bool cached = self != nullptr && kind_ != lido::cache_kind::none && !self->limit.closed();
   // Whole trips go to the depot at once; the rest keeps the cache warm.
-  while (slots.size() >= (cached ? most_per_trip : 1)) {
-    const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
-    give(self, slots.first(size));
+  const std::size_t rest = cached ? slots.size() % most_per_trip : 0;
+  if (const std::span whole = slots.first(slots.size() - rest); !whole.empty()) {
+    give(self, whole);
     serve_waiters(self);
-    slots = slots.subspan(size);
   }
-  for (void* const slot : slots) {  // only with a cache
+  for (void* const slot : slots.last(rest)) {
     if (!self->push(slot)) {
       release_slow(*self, slot);
     }
@@ -426,11 +418,6 @@ void* allocator_state::add_keeping_first(slot_index first, slot_index last) noex
   depot_.add(first + 1, last);
   serve_waiters(self);
   return slots_.address_of(first);
-}
-
-void allocator_state::add(slot_index first, slot_index last) noexcept {
-  void* const kept = add_keeping_first(first, last);
-  release_past_cache(own_cache(), kept);
 }
 
 void allocator_state::give_back(std::span<const slot_index> slots) noexcept {

@@ -11,11 +11,9 @@
 #include "depot.hpp"
 #include "lido/allocator/options.hpp"
 #include "lido/base/pool_stats.hpp"
-#include "lido/base/slot_geometry.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
-#include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/concurrency/waiter_queue.hpp"
 #include "owned_cache.hpp"
@@ -74,13 +72,14 @@ class allocator_state final : public thread_exit_listener {
 
   [[nodiscard]] void* acquire_past_cache(owned_cache* self) noexcept;
   void release_past_cache(owned_cache* self, void* slot) noexcept;
+  /// As a failed `acquire` goes on: looks everywhere but into the own cache; adds no segment.
+  [[nodiscard]] void* find_present(owned_cache* self) noexcept;
+  /// A slot of the depot, or null.
+  // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
+  [[nodiscard]] void* take_one(owned_cache* self) noexcept;
 
   // ---- for segment_table, which calls them one thread at a time ---------------------------------
 
-  /// As a failed `acquire` goes on: looks everywhere but into the own cache; adds no segment.
-  [[nodiscard]] void* acquire_again() noexcept { return find_present(own_cache()); }
-  /// Looks into the depot alone.
-  [[nodiscard]] void* acquire_from_depot() noexcept;
   void count_exhausted() noexcept;
   /// `waits` waits of this kind came before.
   static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
@@ -88,7 +87,6 @@ class allocator_state final : public thread_exit_listener {
   /// Makes room in the lists; returns 0 or the error number of the system.
   [[nodiscard]] int extend_to(std::uint32_t slots) noexcept { return depot_.extend_to(slots); }
   [[nodiscard]] void* add_keeping_first(slot_index first, slot_index last) noexcept;
-  void add(slot_index first, slot_index last) noexcept;
 
   /// Takes all free slots out of the depot and out of every open cache, and tells `sink` of them,
   /// in several spans. Two passes over the depot with a theft between them. A cache that is busy
@@ -102,7 +100,7 @@ class allocator_state final : public thread_exit_listener {
       }
     };
     empty_depot();
-    steal_for_collection();
+    (void)steal(own_cache(), nullptr, /*take_over=*/false);
     empty_depot();
   }
   void give_back(std::span<const slot_index> slots) noexcept;
@@ -139,7 +137,6 @@ class allocator_state final : public thread_exit_listener {
   [[nodiscard]] void* refill(owned_cache& cache) noexcept;
   void size_for_refill(owned_cache& cache, bool too_large) noexcept;
   void resume(owned_cache& cache, const slot_cache::settled& found) noexcept;
-  void reopen(owned_cache& cache, std::uint32_t count) noexcept;
   [[nodiscard]] std::uint32_t flush(owned_cache& cache, std::uint32_t count,
                                     std::uint32_t keep) noexcept;
   void enlarge(owned_cache& cache) noexcept;
@@ -155,23 +152,19 @@ class allocator_state final : public thread_exit_listener {
   [[nodiscard]] std::size_t take_shared(owned_cache* self, std::span<void*> out) noexcept;
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
   void count_drawn(owned_cache* self, std::int64_t slots) noexcept;
-  [[nodiscard]] void* find_present(owned_cache* self) noexcept;
 
   // Others' caches.
   /// uncertain: a thread stood still in transit, or the kernel refused the heavy fence.
   enum class finding : std::uint8_t { free_slot, exhausted, uncertain };
   struct survey;
   struct announcements;
-  [[nodiscard]] void* scavenge(owned_cache* self) noexcept;
   [[nodiscard]] finding search(owned_cache* self, void** slot) noexcept;
   [[nodiscard]] survey look_around() const noexcept;
   [[nodiscard]] bool steal(owned_cache* self, void** slot, bool take_over) noexcept;
-  void steal_for_collection() noexcept;
   void revoke_some(announcements& made, std::uint32_t last, bool take_over) const noexcept;
   [[nodiscard]] bool fence_for(const announcements& made) noexcept;
   [[nodiscard]] bool harvest_all(owned_cache* self, void** slot,
                                  const announcements& made) noexcept;
-  void give_loot(owned_cache* self, std::span<void* const> rest) noexcept;
 
   // Threads that wait. A thread that has put slots where others find them calls one of the first
   // two.
@@ -181,7 +174,6 @@ class allocator_state final : public thread_exit_listener {
   void close_for_waiters(owned_cache& cache) noexcept;
   [[nodiscard]] bool hand_over(owned_cache* self, void* slot) noexcept;
   void serve_and_leave(owned_cache* self, void* slot) noexcept;
-  [[nodiscard]] void* take_one(owned_cache* self) noexcept;
   // NOLINTEND(misc-no-recursion)
   [[nodiscard]] finding find_for_waiters(owned_cache* self) noexcept;
   [[nodiscard]] bool look_again(owned_cache* self, const waiter& me) noexcept;

@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstdlib>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -11,7 +13,6 @@
 #include "lido/base/address_space.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/tuning.hpp"
-#include "lido/base/unhooked_array.hpp"
 #include "lido/concurrency/backoff.hpp"
 
 namespace lido::detail {
@@ -75,13 +76,6 @@ void segment_table::let_go() noexcept {
   resize_.store(now + held, std::memory_order_release);
 }
 
-/// No thread began to change the capacity since `seen` was read. Requires: the capacity, or a slot
-/// that was not there, was read in between.
-bool segment_table::unchanged_since(word seen) const noexcept {
-  // relaxed: a thread that has seen a capacity sees what its writer saw before, the word among it
-  return resize_.load(std::memory_order_relaxed) == seen;
-}
-
 // ---- an acquire that found nothing --------------------------------------------------------------
 
 /// Looks again between two looks at `resize_`. If it has not changed, all slots were out at once,
@@ -97,7 +91,8 @@ void* segment_table::acquire_more() noexcept {
     // change are seen
     const word seen = resize_.load(std::memory_order_acquire);
     const bool waits = is_held(seen) && patient;
-    void* slot = waits ? slots_.acquire_from_depot() : slots_.acquire_again();
+    owned_cache* const self = slots_.own_cache();
+    void* slot = waits ? slots_.take_one(self) : slots_.find_present(self);
     if (slot != nullptr) {
       return slot;
     }
@@ -123,7 +118,9 @@ bool segment_table::is_whole() const noexcept {
 /// After a look that found nothing since `seen` was read. over: there is no sense in another look.
 auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept -> outcome {
   if (is_whole()) {
-    return unchanged_since(seen) ? outcome::over : outcome::look_again;
+    // relaxed: a thread that has seen a capacity sees what its writer saw before, the word among it
+    const bool unchanged = resize_.load(std::memory_order_relaxed) == seen;
+    return unchanged ? outcome::over : outcome::look_again;
   }
   if (!try_hold(seen)) {
     return outcome::look_again;
@@ -184,8 +181,11 @@ class segment_table::apart {
 /// Takes a spare segment into service; its first slot into `kept`, if that is not null. The memory
 /// of one that is leaving is still there.
 int segment_table::add_segment(std::uint32_t segment, void** kept, segment_fill* fill) {
+  const slot_index first = plan_.first_of(segment);
+  const std::uint32_t count = plan_.slots_of(segment);
   if (states_[segment] == segment_state::retired) {
-    const int error = back_segment(segment);
+    int error = slots_.extend_to(first + count);
+    error = error != 0 ? error : memory_.commit(first, count);
     // relaxed: for the text of an error
     growth_error_.store(error, std::memory_order_relaxed);
     if (error != 0) {
@@ -198,27 +198,20 @@ int segment_table::add_segment(std::uint32_t segment, void** kept, segment_fill*
   const scope_exit join([this, segment, kept] { put_in_service(segment, kept); });
   if (fill != nullptr) {
     const apart filling(*this, segment);
-    fill->fill(plan_.first_of(segment), plan_.slots_of(segment), progress_);
+    fill->fill(first, count, progress_);
   }
   return 0;
-}
-
-/// Puts memory behind a segment and makes room for its slots.
-int segment_table::back_segment(std::uint32_t segment) noexcept {
-  const slot_index first = plan_.first_of(segment);
-  const std::uint32_t count = plan_.slots_of(segment);
-  const int error = slots_.extend_to(first + count);
-  return error != 0 ? error : memory_.commit(first, count);
 }
 
 void segment_table::put_in_service(std::uint32_t segment, void** kept) noexcept {
   const slot_index first = plan_.first_of(segment);
   const slot_index last = first + plan_.slots_of(segment);
   states_[segment] = segment_state::in_service;
+  void* const slot = slots_.add_keeping_first(first, last);
   if (kept != nullptr) {
-    *kept = slots_.add_keeping_first(first, last);
+    *kept = slot;
   } else {
-    slots_.add(first, last);
+    slots_.release_past_cache(slots_.own_cache(), slot);
   }
   progress_.note();
 }
@@ -252,11 +245,11 @@ class segment_table::found_slots {
   static constexpr std::uint32_t most_at_once = 64;
 
   /// Room for the slots of the first `segments` segments.
-  found_slots(const segment_plan& plan, std::uint32_t segments) noexcept
-      : plan_(plan),
-        words_((std::size_t{segments} * plan.slots_of(0) + most_at_once - 1) / most_at_once),
-        bits_(make_unhooked<std::uint64_t>(words_)),
-        counts_(make_unhooked<std::uint32_t>(segments)) {}
+  found_slots(const segment_table& table, std::uint32_t segments) noexcept
+      : table_(table),
+        words_((std::size_t{segments} * table.plan_.slots_of(0) + most_at_once - 1) / most_at_once),
+        bits_(zeros<std::uint64_t>(words_)),
+        counts_(zeros<std::uint32_t>(segments)) {}
 
   /// False: there was no memory.
   [[nodiscard]] bool is_valid() const noexcept { return bits_ != nullptr && counts_ != nullptr; }
@@ -264,40 +257,48 @@ class segment_table::found_slots {
   void insert(std::span<const slot_index> slots) noexcept {
     for (const slot_index slot : slots) {
       bits_[slot / most_at_once] |= std::uint64_t{1} << slot % most_at_once;
-      ++counts_[slot / plan_.slots_of(0)];
+      ++counts_[slot / table_.plan_.slots_of(0)];
     }
   }
 
   [[nodiscard]] bool holds_all_of(std::uint32_t segment) const noexcept {
-    return counts_[segment] == plan_.slots_of(segment);
+    return counts_[segment] == table_.plan_.slots_of(segment);
   }
 
-  /// The highest slots that `wanted` is true for, in descending order; removes them and all above.
-  /// Returns how many; none: there are no more.
-  template <class Wanted>
-  // NOLINTNEXTLINE(readability-function-size): bits within words
-  [[nodiscard]] std::uint32_t take_highest(std::array<slot_index, most_at_once>& out,
-                                           const Wanted& wanted) noexcept {
+  [[nodiscard]] std::size_t words() const noexcept { return words_; }
+
+  /// Writes those of one word that are in service, in descending order; returns how many.
+  [[nodiscard]] std::uint32_t list(std::size_t at,
+                                   std::array<slot_index, most_at_once>& out) const noexcept {
     std::uint32_t count = 0;
-    while (words_ > 0 && count == 0) {
-      --words_;
-      for (std::uint64_t left = bits_[words_]; left != 0;) {
-        const auto bit = static_cast<unsigned>(std::bit_width(left)) - 1;
-        left -= std::uint64_t{1} << bit;
-        const auto slot = static_cast<slot_index>(words_ * most_at_once + bit);
-        if (wanted(slot / plan_.slots_of(0))) {
-          out[count++] = slot;
-        }
+    for (std::uint64_t left = bits_[at]; left != 0;) {
+      const auto bit = static_cast<unsigned>(std::bit_width(left)) - 1;
+      left -= std::uint64_t{1} << bit;
+      const auto slot = static_cast<slot_index>(at * most_at_once + bit);
+      if (table_.states_[slot / table_.plan_.slots_of(0)] == segment_state::in_service) {
+        out[count++] = slot;
       }
     }
     return count;
   }
 
  private:
-  const segment_plan& plan_;
+  struct free_memory {
+    void operator()(void* memory) const noexcept { std::free(memory); }  // NOLINT(*-no-malloc)
+  };
+  template <class T>
+  using array = std::unique_ptr<T[], free_memory>;
+
+  /// Not by new: a new handler or an `operator new` of the user may use the pool that asks.
+  template <class T>
+  static array<T> zeros(std::size_t size) noexcept {
+    return array<T>(static_cast<T*>(std::calloc(size, sizeof(T))));  // NOLINT(*-no-malloc)
+  }
+
+  const segment_table& table_;
   std::size_t words_;
-  unhooked_array<std::uint64_t> bits_;
-  unhooked_array<std::uint32_t> counts_;
+  array<std::uint64_t> bits_;
+  array<std::uint32_t> counts_;
 };
 
 std::uint32_t segment_table::shrink_to(std::uint32_t slots) noexcept {
@@ -310,7 +311,7 @@ std::uint32_t segment_table::shrink_to(std::uint32_t slots) noexcept {
   while (segments > 0 && states_[segments - 1] != segment_state::in_service) {
     --segments;
   }
-  if (found_slots found(plan_, segments); segments > 0 && found.is_valid()) {
+  if (found_slots found(*this, segments); segments > 0 && found.is_valid()) {
     slots_.collect([this, &found](std::span<const slot_index> some) {
       found.insert(some);
       progress_.note();
@@ -340,14 +341,13 @@ void segment_table::take_out_free_segments(const found_slots& found, std::uint32
 }
 
 /// Low slots end on top, so that they are used first and high segments become free.
-void segment_table::put_back(found_slots& found) noexcept {
-  const auto is_in_service = [this](std::uint32_t segment) {
-    return states_[segment] == segment_state::in_service;
-  };
+void segment_table::put_back(const found_slots& found) noexcept {
   std::array<slot_index, found_slots::most_at_once> chunk;
-  while (const std::uint32_t count = found.take_highest(chunk, is_in_service)) {
-    slots_.give_back(std::span(chunk).first(count));
-    progress_.note();
+  for (std::size_t at = found.words(); at > 0; --at) {
+    if (const std::uint32_t count = found.list(at - 1, chunk); count > 0) {
+      slots_.give_back(std::span(chunk).first(count));
+      progress_.note();
+    }
   }
 }
 

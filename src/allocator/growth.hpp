@@ -51,17 +51,10 @@ class segment_table {
   /// slot. Null only as I3 says.
   [[nodiscard]] void* acquire_more() noexcept;
 
-  /// Adds segments until there are `slots` slots at least; before any thread can have the slots of
-  /// a segment, calls `fill`. Returns 0, or the error number of the system, or EBUSY: other threads
-  /// have the segments apart that it needs. What came before stays, also when `fill` throws; then
-  /// its segment stays, too. Blocking. Requires: slots is at most the most there may be.
-  [[nodiscard]] int reserve(std::uint32_t slots, segment_fill* fill = nullptr);
-
-  /// Gives back segments all of whose slots are free, the highest first, as long as `slots` slots
-  /// are left. Returns how many are. No effect without memory for a bit for each slot. Blocking.
+  // As those of slot_allocator. A segment whose `fill` throws stays, too. A shrink has no effect
+  // without memory for a bit for each slot.
+  [[nodiscard]] int reserve(std::uint32_t slots, segment_fill* fill);
   std::uint32_t shrink_to(std::uint32_t slots) noexcept;
-
-  /// Why the last attempt to add a segment failed; 0 if it did not.
   [[nodiscard]] int growth_error() const noexcept {
     // relaxed: for the text of an error
     return growth_error_.load(std::memory_order_relaxed);
@@ -84,7 +77,6 @@ class segment_table {
   [[nodiscard]] bool try_hold(word seen) noexcept;
   void hold() noexcept;
   void let_go() noexcept;
-  [[nodiscard]] bool unchanged_since(word seen) const noexcept;
   enum class outcome : std::uint8_t { over, look_again, others_change };
   [[nodiscard]] outcome try_grow(word seen, void*& slot, patience& others) noexcept;
 
@@ -92,11 +84,10 @@ class segment_table {
   [[nodiscard]] void* grow() noexcept;
   [[nodiscard]] std::uint32_t lowest_spare() noexcept;
   [[nodiscard]] int add_segment(std::uint32_t segment, void** kept, segment_fill* fill);
-  [[nodiscard]] int back_segment(std::uint32_t segment) noexcept;
   void put_in_service(std::uint32_t segment, void** kept) noexcept;
   void take_out_free_segments(const found_slots& found, std::uint32_t segments,
                               std::uint32_t slots) noexcept;
-  void put_back(found_slots& found) noexcept;
+  void put_back(const found_slots& found) noexcept;
   void serve_waiters() noexcept;
   void end_segment(std::uint32_t segment) noexcept;
   void make_spare(std::uint32_t segment, segment_state state) noexcept;

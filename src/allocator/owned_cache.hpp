@@ -88,7 +88,6 @@ class cache_limit {
 
 /// An entry of a table of caches. Zero memory is one that no thread has used.
 struct owned_cache : slot_cache {
-  bool known = false;   ///< covered by allocator_state::highest_
   bool active = false;  ///< counted as one of the pool's open caches
   bool last_was_flush = false;
   cache_limit limit;

@@ -11,7 +11,7 @@
 #include "../platform/platform.hpp"
 #include "allocator_state.hpp"
 #include "growth.hpp"
-#include "lido/concurrency/asymmetric_fence.hpp"
+#include "lido/concurrency/atomic.hpp"
 
 namespace lido::detail {
 
@@ -80,9 +80,7 @@ std::uint32_t slot_allocator::capacity() const noexcept {
 }
 
 pool_stats slot_allocator::stats() const noexcept {
-  pool_stats stats = state_->stats();
-  stats.bookkeeping_bytes += sizeof(*this);
-  return stats;
+  return state_->stats();
 }
 
 // A thread that takes few slots takes single ones, others take magazines, and both are to begin
@@ -163,13 +161,8 @@ owned_cache* allocator_state::own_cache() noexcept {
   if (table == nullptr) {
     return nullptr;
   }
-  owned_cache& cache = entry_in(table, offset);
-  if (!cache.known) {
-    raise_highest(static_cast<std::uint32_t>(offset / thread_stride));
-    light_fence();  // for the child of a fork that happens now
-    cache.known = true;
-  }
-  return &cache;
+  raise_highest(static_cast<std::uint32_t>(offset / thread_stride));
+  return &entry_in(table, offset);
 }
 
 /// The table of this pool alone, which the first thread maps. Null: there is no memory for it.
@@ -274,18 +267,15 @@ pool_stats allocator_state::stats() const noexcept {
   stats.cached = std::min(stats.cached, static_cast<std::size_t>(drawn));
   stats.in_use = static_cast<std::size_t>(drawn) - stats.cached;
   stats.shared = static_cast<std::size_t>(capacity - drawn);
-  if (kind_ != lido::cache_kind::none) {
-    stats.caches =
-        kind_ == lido::cache_kind::revocable ? cache_mode::revocable : cache_mode::locked;
-  }
+  stats.caches = kind_;
   stats.open_caches = open_caches_.load(std::memory_order_relaxed);
   stats.thefts = thefts_.load(std::memory_order_relaxed);
   stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);
   stats.exhausted = exhausted_.load(std::memory_order_relaxed);
   stats.waiting = count_waiting();
   stats.handed_over = handed_over_.load(std::memory_order_relaxed);
-  stats.bookkeeping_bytes +=
-      sizeof(*this) + depot_.memory() + grown_bytes_.load(std::memory_order_relaxed);
+  stats.bookkeeping_bytes += sizeof(slot_allocator) + sizeof(*this) + depot_.memory() +
+                             grown_bytes_.load(std::memory_order_relaxed);
   if (segments_ != nullptr) {
     segments_->add_to(stats);
   }

@@ -5,7 +5,7 @@
 #include "allocator_state.hpp"
 #include "growth.hpp"
 #include "lido/base/tuning.hpp"
-#include "lido/concurrency/asymmetric_fence.hpp"
+#include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 
 namespace lido::detail {
@@ -41,15 +41,6 @@ struct allocator_state::announcements {
   std::uint32_t count = 0;
   std::uint32_t next = 1;  ///< number of the next cache
 };
-
-void* allocator_state::scavenge(owned_cache* self) noexcept {
-  void* slot = nullptr;
-  const bool found = search(self, &slot) == finding::free_slot;
-  if (!found && segments_ == nullptr) {  // or only after it could not grow
-    count_exhausted();
-  }
-  return slot;
-}
 
 void allocator_state::count_exhausted() noexcept {
   // relaxed: a number for statistics, and a hint to keep caches closed
@@ -107,18 +98,12 @@ allocator_state::survey allocator_state::look_around() const noexcept {
   return seen;
 }
 
-/// Pauses, then gives the processor away, then sleeps: a thread in transit may have lost its own.
+/// A thread in transit may have lost its processor.
 void allocator_state::wait_for_transit(int waits, exponential_backoff& backoff) noexcept {
-  if (waits < tuning::waits_before_yield) {
-    backoff.pause();
-  } else if (waits < tuning::waits_before_nap) {
-    yield_thread();
-  } else {
-    if (waits == tuning::waits_before_nap) {
-      require_own_process();  // or it would wait for a thread of another one
-    }
-    nap_thread();
+  if (waits == tuning::waits_before_nap) {
+    require_own_process();  // or it would wait for a thread of another one
   }
+  backoff.wait(waits);
 }
 
 /// Empties every open cache. Keeps one slot for `slot`, unless that is null, and puts the others
@@ -135,12 +120,6 @@ bool allocator_state::steal(owned_cache* self, void** slot, bool take_over) noex
     any |= harvest_all(self, any ? nullptr : slot, made);
   }
   return any;
-}
-
-void allocator_state::steal_for_collection() noexcept {
-  if (look_around().open) {
-    (void)steal(own_cache(), nullptr, /*take_over=*/false);
-  }
 }
 
 /// Announces the theft of caches up to number `last`, as many as one fence is for.
@@ -191,19 +170,14 @@ bool allocator_state::harvest_all(owned_cache* self, void** slot,
       rest = rest.first(rest.size() - 1);
     }
     any = true;
-    give_loot(self, rest);
+    // relaxed: a number for statistics
+    thefts_.fetch_add(1, std::memory_order_relaxed);
+    give(self, rest);
   }
   // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as acquire.cpp (1) does
   carrying_.fetch_sub(1, std::memory_order_release);
   serve_waiters(self);
   return any;
-}
-
-/// What a thief does not keep of one cache.
-void allocator_state::give_loot(owned_cache* self, std::span<void* const> rest) noexcept {
-  // relaxed: a number for statistics
-  thefts_.fetch_add(1, std::memory_order_relaxed);
-  give(self, rest);
 }
 
 }  // namespace lido::detail

@@ -1,4 +1,4 @@
-#include "lido/concurrency/asymmetric_fence.hpp"
+#include "lido/concurrency/atomic.hpp"
 
 #include "../platform/platform.hpp"
 #include "lido/concurrency/asked_once.hpp"

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <thread>
 
+#include "../platform/platform.hpp"
 #include "lido/concurrency/asked_once.hpp"
-#include "uncancelled.hpp"
 
 namespace lido::detail {
 

@@ -36,10 +36,8 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   thread_registry(const thread_registry&) = delete;
   thread_registry& operator=(const thread_registry&) = delete;
 
-  /// `lock`: of the registry, taken or not.
-  bool assign(const std::unique_lock<registry_mutex>& lock) noexcept;
-  bool try_assign() noexcept;
-  bool wait_and_assign() noexcept;
+  /// See assign_thread_number.
+  bool assign(bool waits) noexcept;
   void add(thread_exit_listener& listener) noexcept;
   void remove(thread_exit_listener& listener) noexcept;
   [[nodiscard]] bool note(thread_use& use, thread_exit_listener& listener) noexcept;
@@ -59,6 +57,24 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   bool prepare() noexcept;
   void leave(std::uint32_t number) noexcept;
   static void erase(thread_use& use) noexcept;
+
+  template <class T>
+  static void insert(T*& first, T& one) noexcept {
+    one.next_ = first;
+    one.link_ = &first;
+    if (first != nullptr) {
+      first->link_ = &one.next_;
+    }
+    first = &one;
+  }
+  template <class T>
+  static void unlink(const T& one) noexcept {
+    *one.link_ = one.next_;
+    if (one.next_ != nullptr) {
+      one.next_->link_ = one.link_;
+    }
+  }
+
   void before_fork() noexcept;
   void after_fork() noexcept;
   void after_fork_in_child() noexcept;
@@ -97,19 +113,13 @@ constinit thread_registry thread_numbers;
 
 #pragma GCC visibility pop
 
-bool thread_registry::try_assign() noexcept {
+bool thread_registry::assign(bool waits) noexcept {
   // relaxed: a number that is given back just now is found on the next call
-  if (thread_is_forking || full_.load(std::memory_order_relaxed)) {
+  if (!waits && (thread_is_forking || full_.load(std::memory_order_relaxed))) {
     return false;  // without the mutex, which all threads past the table would meet at
   }
-  return assign(std::unique_lock(mutex_, std::try_to_lock));
-}
-
-bool thread_registry::wait_and_assign() noexcept {
-  return assign(lock_unless_forking());
-}
-
-bool thread_registry::assign(const std::unique_lock<registry_mutex>& lock) noexcept {
+  const std::unique_lock lock =
+      waits ? lock_unless_forking() : std::unique_lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
     return false;
   }
@@ -130,20 +140,13 @@ bool thread_registry::assign(const std::unique_lock<registry_mutex>& lock) noexc
 void thread_registry::add(thread_exit_listener& listener) noexcept {
   const std::unique_lock lock = lock_unless_forking();
   (void)prepare();
-  listener.next_ = first_;
-  if (first_ != nullptr) {
-    first_->previous_ = &listener;
-  }
-  first_ = &listener;
+  insert(first_, listener);
 }
 
 void thread_registry::remove(thread_exit_listener& listener) noexcept {
   const std::unique_lock lock = lock_unless_forking();
   listener.visit_uses(erase);
-  (listener.previous_ != nullptr ? listener.previous_->next_ : first_) = listener.next_;
-  if (listener.next_ != nullptr) {
-    listener.next_->previous_ = listener.previous_;
-  }
+  unlink(listener);
 }
 
 bool thread_registry::note(thread_use& use, thread_exit_listener& listener) noexcept {
@@ -157,26 +160,16 @@ bool thread_registry::note(thread_use& use, thread_exit_listener& listener) noex
   if (!lock.owns_lock()) {
     return false;
   }
-  thread_use*& first = uses_[thread_offset / thread_stride];
   use.listener_ = &listener;
-  use.next_ = first;
-  use.link_ = &first;
-  if (first != nullptr) {
-    first->link_ = &use.next_;
-  }
-  first = &use;
+  insert(uses_[thread_offset / thread_stride], use);
   return true;
 }
 
 void thread_registry::erase(thread_use& use) noexcept {
-  if (use.listener_ == nullptr) {
-    return;
+  if (use.listener_ != nullptr) {
+    unlink(use);
+    use = thread_use();
   }
-  *use.link_ = use.next_;
-  if (use.next_ != nullptr) {
-    use.next_->link_ = use.link_;
-  }
-  use = thread_use();
 }
 
 std::unique_lock<registry_mutex> thread_registry::lock_unless_forking() noexcept {
@@ -279,12 +272,8 @@ void require_own_process() noexcept {
   }
 }
 
-bool assign_thread_number() noexcept {
-  return thread_offset != 0 || (!thread_is_ending() && thread_numbers.try_assign());
-}
-
-bool wait_for_thread_number() noexcept {
-  return thread_offset != 0 || (!thread_is_ending() && thread_numbers.wait_and_assign());
+bool assign_thread_number(bool waits) noexcept {
+  return thread_offset != 0 || (!thread_is_ending() && thread_numbers.assign(waits));
 }
 
 void thread_exit_listener::register_listener() noexcept {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../concurrency/uncancelled.hpp"
+#include "../platform/platform.hpp"
 #include "lido/concurrency/atomic.hpp"
 
 namespace lido {

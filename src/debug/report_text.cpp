@@ -4,7 +4,6 @@
 #include <charconv>
 #include <limits>
 
-#include "../concurrency/uncancelled.hpp"
 #include "../platform/platform.hpp"
 
 #if defined(LIDO_VALGRIND) && LIDO_VALGRIND

@@ -11,7 +11,7 @@
 #include "lido/base/fail.hpp"
 #include "lido/base/segment_plan.hpp"
 #include "lido/concurrency/thread_number.hpp"
-#include "lido/concurrency/waiter.hpp"
+#include "lido/concurrency/waiter_queue.hpp"
 #include "lido/freelist/index_list.hpp"
 
 namespace lido::detail {
@@ -220,5 +220,5 @@ pool_stats pool_slots::stats() const noexcept {
 }  // namespace lido::detail
 
 void lido::prepare_thread() noexcept {
-  (void)detail::wait_for_thread_number();
+  (void)detail::assign_thread_number(/*waits=*/true);
 }

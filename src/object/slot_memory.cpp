@@ -5,7 +5,7 @@
 
 #include "lido/base/address_space.hpp"
 #include "lido/base/fail.hpp"
-#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/atomic.hpp"
 #include "lido/object/pool_slots.hpp"
 
 namespace lido::detail {

@@ -78,6 +78,21 @@ class thread_exit_hook {
 [[nodiscard]] int forbid_cancel() noexcept;
 void allow_cancel(int before) noexcept;
 
+/// Disables cancellation of the thread while it lives. System calls for reports are cancellation
+/// points, as functions of users may be. Their callers are noexcept or catch everything, so a
+/// cancellation there would end the program. A request that comes meanwhile takes effect at the
+/// next such point afterwards.
+class uncancelled {
+ public:
+  uncancelled() noexcept = default;
+  uncancelled(const uncancelled&) = delete;
+  uncancelled& operator=(const uncancelled&) = delete;
+  ~uncancelled() { allow_cancel(before_); }
+
+ private:
+  int before_ = forbid_cancel();
+};
+
 // ---- processes
 // ------------------------------------------------------------------------------------
 
@@ -111,3 +126,9 @@ struct code_position {
 [[nodiscard]] std::size_t module_path(const void* address, std::span<char> path) noexcept;
 
 }  // namespace lido::detail::platform
+
+namespace lido::detail {
+
+using platform::uncancelled;
+
+}  // namespace lido::detail

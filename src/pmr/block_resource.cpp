@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "lido/base/slot_geometry.hpp"
-#include "lido/concurrency/cache_line.hpp"
+#include "lido/base/fail.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/concurrency/atomic.hpp"
 
 namespace lido {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "lease_monitor.hpp"
-#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/wait_word.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/hooks.hpp"

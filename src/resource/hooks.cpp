@@ -1,7 +1,7 @@
 // A factory behind virtual calls.
 #include "lido/resource/hooks.hpp"
 
-#include "../concurrency/uncancelled.hpp"
+#include "../platform/platform.hpp"
 
 namespace lido::detail {
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-#include "../concurrency/uncancelled.hpp"
+#include "../platform/platform.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/debug/place.hpp"

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <exception>
 
-#include "../concurrency/uncancelled.hpp"
+#include "../platform/platform.hpp"
 #include "lido/base/tuning.hpp"
 #include "pool_apply.hpp"
 

@@ -2,6 +2,8 @@
 /// The pools a driver can be run on.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,14 +45,15 @@ std::size_t count_acquirable(Pool& pool) {
 
 /// How rough the run was.
 inline void print_contention(const lido::pool_stats& stats) {
+  constexpr std::array kinds{"revocable", "locked", "no"};
   fmt::print("{} caches, thefts {}, heavy fences {}, refills {}, flushes {}\n",
-             lido::to_string(stats.caches), stats.thefts, stats.heavy_fences, stats.refills,
-             stats.flushes);
+             kinds.at(static_cast<std::size_t>(stats.caches)), stats.thefts, stats.heavy_fences,
+             stats.refills, stats.flushes);
 }
 
 /// Whether a cache was robbed, if there are any.
 inline bool robbed(const lido::pool_stats& stats) {
-  return stats.caches == lido::cache_mode::none || stats.thefts > 0;
+  return stats.caches == lido::cache_kind::none || stats.thefts > 0;
 }
 
 /// For a run that is worth nothing if no cache was ever robbed.

@@ -18,7 +18,7 @@
 #include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
-#include "lido/concurrency/waiter.hpp"
+#include "lido/concurrency/waiter_queue.hpp"
 #include "support/crew.hpp"
 
 namespace lido::detail {

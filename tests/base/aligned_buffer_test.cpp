@@ -1,4 +1,4 @@
-#include "lido/base/aligned_buffer.hpp"
+#include "lido/base/huge_pages.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "lido/base/slot_geometry.hpp"
+#include "lido/base/slot_index.hpp"
 
 #include <gtest/gtest.h>
 

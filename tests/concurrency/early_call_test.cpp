@@ -1,4 +1,4 @@
-#include "lido/concurrency/early_call.hpp"
+#include "lido/concurrency/waiter_queue.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "lido/concurrency/asymmetric_fence.hpp"
+#include "lido/concurrency/atomic.hpp"
 #include "support/forbidden_membarrier.hpp"
 
 namespace lido::detail {

@@ -85,7 +85,7 @@ TEST_P(ObjectPoolCapacity, ThirtyTwoParkedThreadsWithFullCachesStrandNothing) {
     test::release_all(pool, held);
   });
   const pool_stats stats = pool.stats();
-  if (stats.caches != cache_mode::none) {
+  if (stats.caches != cache_kind::none) {
     ASSERT_EQ(stats.open_caches, threads);
     ASSERT_GE(stats.cached, capacity / 8);  // they may hold half of all, each its share of that
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lido/allocator/slot_allocator.hpp"
-#include "lido/base/aligned_buffer.hpp"
+#include "lido/base/huge_pages.hpp"
 
 namespace lido::test {
 

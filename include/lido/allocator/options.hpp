@@ -4,14 +4,10 @@
 
 #include <cstdint>
 
-#include "lido/base/slot_geometry.hpp"
+#include "lido/base/pool_stats.hpp"
+#include "lido/base/slot_index.hpp"
 
 namespace lido {
-
-/// How threads keep free slots at hand. revocable: in caches that cost no read-modify-write. Where
-/// the system lacks the heavy fence, they are locked. locked: in caches that cost a private one.
-/// none: every operation goes to the shared lists.
-enum class cache_kind : std::uint8_t { revocable, locked, none };
 
 /// What an acquire does when every slot is in use: it fails, it waits for a release, or the pool
 /// grows first.

@@ -10,7 +10,6 @@
 
 #include "lido/allocator/options.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/cache_line.hpp"
 
 namespace lido::detail {
 

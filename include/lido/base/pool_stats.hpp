@@ -4,26 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace lido {
 
-/// Which thread caches a pool has. `revocable`: its operations cost no read-modify-write. `locked`:
-/// one for each operation, by option or because the system lacks membarrier(2).
-/// `none`: by option, or because the pool is too small.
-enum class cache_mode : std::uint8_t { none, locked, revocable };
-
-[[nodiscard]] constexpr std::string_view to_string(cache_mode mode) noexcept {
-  switch (mode) {
-    case cache_mode::none:
-      return "no";
-    case cache_mode::locked:
-      return "locked";
-    case cache_mode::revocable:
-      return "revocable";
-  }
-  return "unknown";
-}
+/// How threads keep free slots at hand. revocable: in caches that cost no read-modify-write. Where
+/// the system lacks the heavy fence, they are locked. locked: in caches that cost a private one.
+/// none: every operation goes to the shared lists.
+enum class cache_kind : std::uint8_t { revocable, locked, none };
 
 /// What `stats()` returns. Every count is in slots, or in events since the pool was constructed.
 ///
@@ -45,7 +32,7 @@ struct pool_stats {
   std::uint64_t exhausted = 0;           ///< acquires that found no slot
   std::size_t waiting = 0;               ///< threads waiting for a slot
   std::uint64_t handed_over = 0;         ///< slots handed to a waiting thread
-  cache_mode caches = cache_mode::none;  ///< decided when the pool is made
+  cache_kind caches = cache_kind::none;  ///< decided when the pool is made
   std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots, without that of checks
   std::size_t total_bytes = 0;           ///< slots, bookkeeping and checks; object pools only
 

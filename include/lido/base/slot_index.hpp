@@ -1,7 +1,9 @@
 /// @file
-/// Internal. The number that names a slot, and the number that names none.
+/// Internal. The number that names a slot, and the way from it to an address and back.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace lido::detail {
@@ -14,5 +16,46 @@ inline constexpr slot_index null_slot = 0xFFFF'FFFF;
 
 /// Largest capacity of a pool; the two indices above the last one stay free for markers.
 inline constexpr std::uint32_t max_capacity = 0xFFFF'FFFE;
+
+/// The arithmetic of an array of slots, without knowing their type.
+///
+/// The way back divides by the stride exactly, so it needs no division: stride = odd * 2^shift, and
+/// an odd number has an inverse modulo 2^32 (Warren, Hacker's Delight, 10-16).
+class slot_geometry {
+ public:
+  /// Requires: stride > 0; `base` points at `stride * capacity` bytes.
+  slot_geometry(std::byte* base, std::size_t stride) noexcept
+      : base_(base),
+        stride_(stride),
+        shift_(static_cast<unsigned>(std::countr_zero(stride))),
+        inverse_(inverse_of(static_cast<std::uint32_t>(stride >> shift_))) {}
+
+  [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
+
+  [[nodiscard]] void* address_of(slot_index index) const noexcept {
+    return base_ + stride_ * index;
+  }
+
+  /// Requires: `slot` is an address that `address_of` gave.
+  [[nodiscard]] slot_index index_of(const void* slot) const noexcept {
+    const auto distance = static_cast<std::size_t>(static_cast<const std::byte*>(slot) - base_);
+    return static_cast<slot_index>(distance >> shift_) * inverse_;
+  }
+
+ private:
+  // Newton's iteration: each step doubles the number of correct low bits, from 3 to 48.
+  static constexpr std::uint32_t inverse_of(std::uint32_t odd) noexcept {
+    std::uint32_t inverse = odd;
+    for (int step = 0; step < 4; ++step) {
+      inverse *= 2U - odd * inverse;
+    }
+    return inverse;
+  }
+
+  std::byte* base_;
+  std::size_t stride_;
+  unsigned shift_;
+  std::uint32_t inverse_;
+};
 
 }  // namespace lido::detail

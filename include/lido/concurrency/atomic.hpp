@@ -5,6 +5,8 @@
 /// `atomic`, `shared_atomic` and the two fences, and runs the very same sources under its control.
 #pragma once
 
+#include <cstddef>
+
 #ifdef LIDO_ATOMIC_SEAM
 #include LIDO_ATOMIC_SEAM
 #else
@@ -22,8 +24,8 @@ template <class T>
 using shared_atomic = atomic<T>;
 
 /// The cheap half of the asymmetric fence: the compiler keeps the order, the processor need not.
-/// Its partner is `heavy_fence` (asymmetric_fence.hpp), which makes every running thread order its
-/// own accesses once. Linux membarrier(2) documents the pairing.
+/// Its partner is `heavy_fence`, which makes every running thread order its own accesses once.
+/// Linux membarrier(2) documents the pairing.
 inline void light_fence() noexcept {
   // (1) - this seq_cst-fence of the compiler alone is in one total order with asymmetric_fence.cpp
   // (1)
@@ -38,3 +40,27 @@ void full_fence() noexcept;
 }  // namespace lido::detail
 
 #endif
+
+namespace lido::detail {
+
+/// Fixed, not std::hardware_destructive_interference_size: that one varies with compiler flags, and
+/// this one is part of the layout that a header and the compiled library share.
+inline constexpr std::size_t cache_line = 64;
+
+/// Two lines: x86 fetches lines in pairs and some arm64 cores have lines of 128 bytes.
+inline constexpr std::size_t no_false_sharing = 128;
+
+/// Whether this process can run `heavy_fence`. Asks the kernel once, and registers for it.
+/// Thread-safe. False where membarrier(2) with PRIVATE_EXPEDITED is missing or forbidden.
+[[nodiscard]] bool heavy_fence_available() noexcept;
+
+/// The expensive half of the asymmetric fence: makes every thread of this process execute a full
+/// fence at some point during the call.
+///
+/// What a thread did before its point is visible to the caller afterwards; what it does after its
+/// point sees everything the caller did before the call. Costs some hundred nanoseconds and
+/// interrupts the processors that run this process. Returns false, having ordered nothing, if the
+/// kernel refused. Thread-safe.
+[[nodiscard]] bool heavy_fence() noexcept;
+
+}  // namespace lido::detail

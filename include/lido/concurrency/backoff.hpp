@@ -37,6 +37,18 @@ class exponential_backoff {
     pauses_ = pauses_ < most_pauses ? pauses_ * 2 : most_pauses;
   }
 
+  /// Pauses, then gives the processor away, then sleeps: the thread that is waited for may have
+  /// lost its own. `waits` waits came before.
+  void wait(int waits) noexcept {
+    if (waits < tuning::waits_before_yield) {
+      pause();
+    } else if (waits < tuning::waits_before_nap) {
+      yield_thread();
+    } else {
+      nap_thread();
+    }
+  }
+
  private:
   static constexpr std::uint32_t most_pauses = tuning::most_pauses;
   std::uint32_t pauses_ = 1;

@@ -1,7 +1,9 @@
 /// @file
-/// Internal. The mutex of what may block. A model-checking build names its own header in
+/// Internal. The mutexes of what may block. A model-checking build names its own header in
 /// LIDO_MUTEX_SEAM.
 #pragma once
+
+#include <cstdint>
 
 #ifdef LIDO_MUTEX_SEAM
 #include LIDO_MUTEX_SEAM
@@ -16,3 +18,23 @@ using plain_mutex = std::mutex;
 }  // namespace lido::detail
 
 #endif
+
+namespace lido::detail {
+
+/// A mutex that says how often it was locked.
+class counted_mutex {
+ public:
+  void lock() {
+    mutex_.lock();
+    ++locks_;
+  }
+  void unlock() { mutex_.unlock(); }
+  /// Under the mutex.
+  [[nodiscard]] std::uint64_t locks() const noexcept { return locks_; }
+
+ private:
+  plain_mutex mutex_;
+  std::uint64_t locks_ = 0;
+};
+
+}  // namespace lido::detail

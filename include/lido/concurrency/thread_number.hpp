@@ -10,7 +10,6 @@
 #include <cstdint>
 
 #include "lido/base/tuning.hpp"
-#include "lido/concurrency/cache_line.hpp"
 
 namespace lido::detail {
 
@@ -47,13 +46,10 @@ LIDO_TLS_MODEL
 /// Gives the calling thread a number if one is free and the thread is not ending; sets
 /// `thread_offset`. Returns whether the thread has a number now.
 ///
-/// Thread-safe; never throws, never waits. It gives up when another thread is at the registry, so a
-/// thread suspended there holds up no other. The C library may allocate for it, where 32 or more
-/// thread-specific keys were created before the first pool; without memory there is no number.
-bool assign_thread_number() noexcept;
-
-/// The same, but waits for the registry.
-bool wait_for_thread_number() noexcept;
+/// Thread-safe; never throws. Gives up when another thread is at the registry, unless it `waits`,
+/// so a thread suspended there holds up no other. The C library may allocate for it, where 32 or
+/// more thread-specific keys were created before the first pool; without memory there is no number.
+bool assign_thread_number(bool waits = false) noexcept;
 
 /// Ends the program with a message if this process was made from one with pools, but not by fork.
 /// Then fork handlers have not run, and what other threads were doing in the pools never ends. One
@@ -75,8 +71,8 @@ class thread_use {
 /// would take the friend for a class that may delete a listener, and ask for a virtual destructor.
 class listener_links {
   friend class thread_registry;
-  thread_exit_listener* previous_ = nullptr;
   thread_exit_listener* next_ = nullptr;
+  thread_exit_listener** link_ = nullptr;  ///< what points to this
 };
 
 /// An object with caches that belong to threads. Registered for its whole life.

@@ -2,18 +2,140 @@
 /// Internal. A FIFO queue of threads that wait for an item, and how an item gets to them.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <utility>
 
 #include "lido/base/tuning.hpp"
-#include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
-#include "lido/concurrency/cache_line.hpp"
-#include "lido/concurrency/early_call.hpp"
-#include "lido/concurrency/waiter.hpp"
+#include "lido/concurrency/parking.hpp"
+#include "lido/concurrency/wait_word.hpp"
 
 namespace lido::detail {
+
+/// A place in a queue for one wait, on the stack of the waiting thread.
+///
+/// Its wait_word decides how the wait ends: an item is given exactly if the waiter knows that it
+/// has it. A waiter that was cancelled, or whose time was up, is given nothing.
+///
+/// Memory ordering: that of wait_word; the waiter sees what happened to the item before.
+/// Progress: everything except `wait` is lock-free.
+class waiter {
+ public:
+  waiter() noexcept = default;
+
+  /// Ends the wait without an item; false: it has ended already. Any thread may call it while the
+  /// waiter lives.
+  bool cancel() noexcept {
+    const wait_word::ending before = word_.cancel(0);
+    if (before == wait_word::ending::asleep) {
+      unpark(word_.address());
+    }
+    return before != wait_word::ending::too_late;
+  }
+
+  /// Sleeps until the wait has ended; false: the deadline came first. The waiter stays awake for a
+  /// while first, longer if it is next, and again after an early call. Only for the waiter.
+  [[nodiscard]] bool wait(const deadline& until) noexcept {
+    while (!stay_awake(until)) {
+      word_.begin_sleep();
+      if (!sleep(until)) {
+        return ended();
+      }
+      word_.end_sleep();
+    }
+    return true;
+  }
+
+  /// Only for the waiter.
+  [[nodiscard]] bool ended() const noexcept { return !word_.open(); }
+
+  /// What was given; null if nothing was. Only for the waiter, after the end of the wait.
+  [[nodiscard]] void* item() const noexcept {
+    // relaxed: written before wait_word.hpp (2)
+    return word_.given() ? item_.load(std::memory_order_relaxed) : nullptr;
+  }
+
+ private:
+  friend class waiter_queue;
+
+  /// Whether the wait has ended meanwhile. The next waiter stays awake for about as long as a
+  /// wake-up takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP 1991). The
+  /// others do not: they would keep threads that have slots from the processors.
+  [[nodiscard]] bool stay_awake(const deadline& until) noexcept {
+    const deadline enough = hears_call() ? until.but_within(tuning::nanoseconds_awake)
+                                         : deadline::after(std::chrono::seconds(0));
+    bool over = false;
+    do {
+      for (int spin = 0; spin < tuning::spins_before_sleep && !over; ++spin) {
+        cpu_pause();
+        over = ended();
+      }
+    } while (!over && !enough.passed());
+    return over;
+  }
+
+  /// Whether this waiter has become the next to be served since it last asked.
+  [[nodiscard]] bool hears_call() noexcept {
+    // relaxed (2x): a hint; a waiter that misses it sleeps, and is woken
+    const bool called = is_next_.load(std::memory_order_relaxed);
+    is_next_.store(false, std::memory_order_relaxed);
+    return called;
+  }
+
+  /// Sleeps until the wait has ended or a call comes; false: the deadline came first.
+  [[nodiscard]] bool sleep(const deadline& until) const noexcept {
+    // relaxed: as in hears_call
+    while (word_.open() && !is_next_.load(std::memory_order_relaxed)) {
+      if (!word_.sleep(until)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  wait_word word_;
+  atomic<void*> item_{nullptr};
+  atomic<bool> is_next_{false};
+  // Used by the queue inside its gate.
+  bool called_ = false;  // before there was an item for it
+  atomic<waiter*> next_{nullptr};
+  atomic<waiter*> previous_{nullptr};
+  atomic<bool> linked_{false};
+};
+
+/// Decides whether a queue wakes its new first waiter as soon as the one before was served. That
+/// waiter stays awake for about as long as a wake-up takes, so the next item need not wait for one.
+/// Where items are held for longer, the call is in vain; after a few such calls in a row, calls
+/// become rarer. After Kashyap, Calciu, Cheng, Min, Kim: Scalable and Practical Locking with
+/// Shuffling, SOSP 2019.
+///
+/// Thread-safety: that of its queue.
+class early_call {
+ public:
+  /// Whether to call the next waiter now. Asked whenever waiters were served and another one waits.
+  [[nodiscard]] bool is_due() noexcept {
+    if (left_ > 0) {
+      --left_;
+      return false;
+    }
+    left_ = (1U << in_vain_) >> few;
+    return true;
+  }
+
+  /// A waiter that was called, and has noticed it, is being served. `awake`: it has not gone back
+  /// to sleep.
+  void has_come_for(bool awake) noexcept { in_vain_ = awake ? 0 : std::min(in_vain_ + 1, most); }
+
+ private:
+  static constexpr unsigned few = 3;
+  static constexpr unsigned most = few + 6;  // once in 65
+
+  unsigned in_vain_ = 0;    // calls in a row
+  std::uint32_t left_ = 0;  // times to serve before the next call
+};
 
 /// A list of waiters behind a gate, which admits one thread at a time.
 ///
@@ -37,11 +159,12 @@ class alignas(cache_line) waiter_queue {
   /// `used`: threads are going to wait. Otherwise the queue needs no fence before the first does.
   explicit waiter_queue(bool used) noexcept : use_(used ? use::known : use::none) {}
 
-  /// Whether a thread waits, as far as the caller happens to know.
-  [[nodiscard]] bool any() const noexcept {
-    // relaxed: a hint; a caller that relies on it uses any_after_change
-    return length_.load(std::memory_order_relaxed) != 0;
+  /// Threads that wait, as far as the caller happens to know.
+  [[nodiscard]] std::uint32_t length() const noexcept {
+    // relaxed: a hint, or a number for statistics; a caller that relies on it uses any_after_change
+    return length_.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] bool any() const noexcept { return length() != 0; }
 
   /// Whether a thread waits that might have missed what the caller did before.
   [[nodiscard]] bool any_after_change() noexcept {
@@ -54,13 +177,26 @@ class alignas(cache_line) waiter_queue {
     // (1) - this seq_cst-fence is in one total order with the seq_cst-fence (2). If it comes first,
     // the waiter sees the caller's change; if it comes second, the caller sees the waiter
     full_fence();
-    // relaxed: (1) keeps the order
-    return length_.load(std::memory_order_relaxed) != 0;
+    return any();
   }
 
   /// After `append`, before `announce`: from now on, threads that make items available look for
   /// waiters. False: the system refused the heavy fence, so some may not for a while.
-  [[nodiscard]] bool begin_use() noexcept;
+  [[nodiscard]] bool begin_use() noexcept {
+    // relaxed (2x): the heavy fence before the store and `announce` behind the load are in one
+    // total order, so the caller, too, sees what that heavy fence has shown
+    if (use_.load(std::memory_order_relaxed) == use::known) {
+      return true;
+    }
+    // relaxed: the heavy fence makes it visible. Over `known`, it costs one more fence
+    use_.store(use::begun, std::memory_order_relaxed);
+    if (!heavy_fence()) {
+      return false;
+    }
+    // relaxed: as said above
+    use_.store(use::known, std::memory_order_relaxed);
+    return true;
+  }
 
   /// After `append`: a thread that makes an item available from now on sees the waiter. The caller
   /// sees every item that was made available before.
@@ -69,24 +205,13 @@ class alignas(cache_line) waiter_queue {
     full_fence();
   }
 
-  [[nodiscard]] std::uint32_t length() const noexcept {
-    // relaxed: a number for statistics
-    return length_.load(std::memory_order_relaxed);
-  }
-
   // ---- the gate -------------------------------------------------------------------------------
 
   /// Waits until no other thread is inside, and goes in.
   void enter() noexcept {
     exponential_backoff backoff;
     for (int waits = 0; !try_enter(); ++waits) {
-      if (waits < tuning::waits_before_yield) {
-        backoff.pause();
-      } else if (waits < tuning::waits_before_nap) {
-        yield_thread();
-      } else {
-        nap_thread();
-      }
+      backoff.wait(waits);
     }
   }
 
@@ -116,13 +241,41 @@ class alignas(cache_line) waiter_queue {
   // ---- inside the gate --------------------------------------------------------------------------
 
   /// Links `last` at the end. Returns whether a waiter in front of it keeps watch already.
-  [[nodiscard]] bool append(waiter& last) noexcept;
+  // relaxed (whole function): inside the gate
+  [[nodiscard]] bool append(waiter& last) noexcept {
+    waiter* const before = tail_.load(std::memory_order_relaxed);
+    last.previous_.store(before, std::memory_order_relaxed);
+    last.linked_.store(true, std::memory_order_relaxed);
+    last.is_next_.store(before == nullptr && several_processors(), std::memory_order_relaxed);
+    (before != nullptr ? before->next_ : head_).store(&last, std::memory_order_relaxed);
+    tail_.store(&last, std::memory_order_relaxed);
+    (void)change_length(1);
+    return watched_.load(std::memory_order_relaxed);
+  }
 
   /// Unlinks a waiter; no effect if it is not linked.
-  void remove(waiter& who) noexcept;
+  // relaxed (whole function): inside the gate
+  void remove(waiter& who) noexcept {
+    if (!who.linked_.load(std::memory_order_relaxed)) {
+      return;
+    }
+    waiter* const next = who.next_.load(std::memory_order_relaxed);
+    waiter* const previous = who.previous_.load(std::memory_order_relaxed);
+    (previous != nullptr ? previous->next_ : head_).store(next, std::memory_order_relaxed);
+    (next != nullptr ? next->previous_ : tail_).store(previous, std::memory_order_relaxed);
+    who.linked_.store(false, std::memory_order_relaxed);
+    if (change_length(-1) == 1) {
+      watched_.store(false, std::memory_order_relaxed);
+    }
+  }
 
   /// `who` has looked for items and found none. Waiters behind it need not look from now on.
-  void keep_watch(const waiter& who) noexcept;
+  // relaxed (whole function): inside the gate
+  void keep_watch(const waiter& who) noexcept {
+    if (who.linked_.load(std::memory_order_relaxed)) {
+      watched_.store(true, std::memory_order_relaxed);
+    }
+  }
 
   /// Gives items to waiters as long as there are both, and leaves. The first item is `item` (or
   /// null), the next ones are what `take()` returns, until it is null. An item without a waiter
@@ -196,13 +349,49 @@ class alignas(cache_line) waiter_queue {
   }
 
   /// Wakes the next waiter early, if that has been of use lately.
-  void call_next(wake_up_call& call) noexcept;
+  // relaxed (whole function): inside the gate
+  void call_next(wake_up_call& call) noexcept {
+    waiter* const next = first_open();
+    if (next == nullptr || !several_processors() || !early_.is_due()) {
+      return;
+    }
+    next->called_ = true;
+    next->is_next_.store(true, std::memory_order_relaxed);
+    if (next->word_.asleep()) {
+      call.next(next->word_.address());
+    }
+  }
 
   /// The first waiter; cancelled ones in front of it are unlinked.
-  [[nodiscard]] waiter* first_open() noexcept;
+  [[nodiscard]] waiter* first_open() noexcept {
+    // relaxed: inside the gate
+    while (waiter* const first = head_.load(std::memory_order_relaxed)) {
+      if (!first->ended()) {
+        return first;
+      }
+      remove(*first);
+    }
+    return nullptr;
+  }
 
   /// False: the waiter was cancelled at this moment.
-  [[nodiscard]] bool give(waiter& first, void* item, wake_up_call& call) noexcept;
+  [[nodiscard]] bool give(waiter& first, void* item, wake_up_call& call) noexcept {
+    remove(first);  // before the waiter may return
+    // relaxed: published by (2) of wait_word.hpp
+    first.item_.store(item, std::memory_order_relaxed);
+    // Whether it has noticed the call: a waiter that is still without a processor has not.
+    // relaxed: a hint
+    const bool heard = first.called_ && !first.is_next_.load(std::memory_order_relaxed);
+    const wait_word::ending before = first.word_.give();
+    const bool given = before != wait_word::ending::too_late;
+    if (heard && given) {
+      early_.has_come_for(before == wait_word::ending::awake);
+    }
+    if (before == wait_word::ending::asleep) {
+      call.next(first.word_.address());
+    }
+    return given;
+  }
 
   /// False: another thread has asked, and the caller is still inside.
   [[nodiscard]] bool leave() noexcept {
@@ -237,97 +426,5 @@ class alignas(cache_line) waiter_queue {
   atomic<bool> watched_{false};
   early_call early_;
 };
-
-// relaxed (whole function): inside the gate
-inline bool waiter_queue::append(waiter& last) noexcept {
-  waiter* const before = tail_.load(std::memory_order_relaxed);
-  last.previous_.store(before, std::memory_order_relaxed);
-  last.linked_.store(true, std::memory_order_relaxed);
-  last.is_next_.store(before == nullptr && several_processors(), std::memory_order_relaxed);
-  (before != nullptr ? before->next_ : head_).store(&last, std::memory_order_relaxed);
-  tail_.store(&last, std::memory_order_relaxed);
-  (void)change_length(1);
-  return watched_.load(std::memory_order_relaxed);
-}
-
-// relaxed (whole function): inside the gate
-inline void waiter_queue::remove(waiter& who) noexcept {
-  if (!who.linked_.load(std::memory_order_relaxed)) {
-    return;
-  }
-  waiter* const next = who.next_.load(std::memory_order_relaxed);
-  waiter* const previous = who.previous_.load(std::memory_order_relaxed);
-  (previous != nullptr ? previous->next_ : head_).store(next, std::memory_order_relaxed);
-  (next != nullptr ? next->previous_ : tail_).store(previous, std::memory_order_relaxed);
-  who.linked_.store(false, std::memory_order_relaxed);
-  if (change_length(-1) == 1) {
-    watched_.store(false, std::memory_order_relaxed);
-  }
-}
-
-// relaxed (whole function): inside the gate
-inline void waiter_queue::keep_watch(const waiter& who) noexcept {
-  if (who.linked_.load(std::memory_order_relaxed)) {
-    watched_.store(true, std::memory_order_relaxed);
-  }
-}
-
-inline bool waiter_queue::begin_use() noexcept {
-  // relaxed (2x): the heavy fence before the store and `announce` behind the load are in one total
-  // order, so the caller, too, sees what that heavy fence has shown
-  if (use_.load(std::memory_order_relaxed) == use::known) {
-    return true;
-  }
-  // relaxed: the heavy fence makes it visible. Over `known`, it costs one more fence
-  use_.store(use::begun, std::memory_order_relaxed);
-  if (!heavy_fence()) {
-    return false;
-  }
-  // relaxed: as said above
-  use_.store(use::known, std::memory_order_relaxed);
-  return true;
-}
-
-inline waiter* waiter_queue::first_open() noexcept {
-  // relaxed: inside the gate
-  while (waiter* const first = head_.load(std::memory_order_relaxed)) {
-    if (!first->ended()) {
-      return first;
-    }
-    remove(*first);
-  }
-  return nullptr;
-}
-
-// relaxed (whole function): inside the gate
-inline void waiter_queue::call_next(wake_up_call& call) noexcept {
-  waiter* const next = first_open();
-  if (next == nullptr || !several_processors() || !early_.is_due()) {
-    return;
-  }
-  next->called_ = true;
-  next->is_next_.store(true, std::memory_order_relaxed);
-  if (next->word_.asleep()) {
-    call.next(next->word_.address());
-  }
-}
-
-inline bool waiter_queue::give(waiter& first, void* item, wake_up_call& call) noexcept {
-  remove(first);  // before the waiter may return
-  // relaxed: published by (2) of wait_word.hpp
-  first.item_.store(item, std::memory_order_relaxed);
-  // Whether it has noticed the call: a waiter that is still without a processor has not.
-  // relaxed: a hint
-  const bool heard = first.called_ && !first.is_next_.load(std::memory_order_relaxed);
-  const wait_word::ending before = first.word_.give();
-  const bool given = before != wait_word::ending::too_late;
-  if (heard && given) {
-    early_.has_come_for(before == wait_word::ending::awake);
-  }
-  if (before == wait_word::ending::asleep) {
-    call.next(first.word_.address());
-  }
-  return given;
-}
 
 }  // namespace lido::detail

@@ -2,31 +2,35 @@
 /// Internal. An array of which nothing is in memory before it is used.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 
+#include "lido/base/address_space.hpp"
 #include "lido/base/fail.hpp"
-#include "lido/concurrency/mapped_array.hpp"
+#include "lido/concurrency/atomic.hpp"
 
 namespace lido::detail {
 
 /// Whether all items of an array are there from the start, or come by `extend_to`.
 enum class room : bool { fixed, grows };
 
-/// Up to `most` items whose first value is all zeros. A fixed one writes none of them.
+/// Up to `most` items whose first value is all zeros, of which the first `size()` can be used. They
+/// never move, and the array writes none of them.
 ///
-/// Requires: zero bytes are a valid T. One thread at a time may extend it.
+/// Requires: zero bytes are a valid T. One thread at a time may extend it, while others use the
+/// items that they know.
 template <class T>
 class zeroed_array {
  public:
   /// Throws std::bad_alloc.
-  zeroed_array(std::size_t most, room kind) : most_(most) {
+  zeroed_array(std::size_t most, room kind) : size_(kind == room::fixed ? most : 0) {
     if (kind == room::grows) {
-      growing_ = std::make_unique<mapped_array<T>>(most);
-      items_ = &(*growing_)[0];
+      space_ = std::make_unique<address_space>(most * sizeof(T), alignof(T));
+      items_ = static_cast<T*>(static_cast<void*>(space_->data()));
       return;
     }
     if (most == 0) {
@@ -45,24 +49,43 @@ class zeroed_array {
   [[nodiscard]] T& operator[](std::size_t at) noexcept { return items_[at]; }
   [[nodiscard]] const T& operator[](std::size_t at) const noexcept { return items_[at]; }
 
-  /// Makes room for `size` items. Returns 0, or the system's error number; the array is then as
-  /// before. Requires: size <= most.
-  [[nodiscard]] int extend_to(std::size_t size) noexcept {
-    return growing_ == nullptr ? 0 : growing_->extend_to(size);
+  [[nodiscard]] std::size_t size() const noexcept {
+    // relaxed: a thread uses only items that it learned of by other means
+    return size_.load(std::memory_order_relaxed);
   }
 
-  [[nodiscard]] std::size_t size() const noexcept {
-    return growing_ == nullptr ? most_ : growing_->size();
+  /// Makes room for `size` items; no effect if there is already. Returns 0, or the system's error
+  /// number; the array is then as before. Requires: size <= most.
+  [[nodiscard]] int extend_to(std::size_t size) noexcept {
+    if (size <= this->size()) {
+      return 0;
+    }
+    const std::size_t before = committed(this->size());
+    const std::size_t wanted = committed(size);
+    if (const int error = before < wanted ? space_->commit(before, wanted - before) : 0;
+        error != 0) {
+      return error;
+    }
+    // relaxed: as in size
+    size_.store(size, std::memory_order_relaxed);
+    return 0;
   }
 
  private:
+  /// Bytes that have memory: more than asked for, so that few extensions need the system. Memory
+  /// that is never written to costs nothing.
+  [[nodiscard]] std::size_t committed(std::size_t size) const noexcept {
+    constexpr std::size_t step = 65536;
+    return std::min((size * sizeof(T) + step - 1) / step * step, space_->size());
+  }
+
   struct free_memory {
     void operator()(void* memory) const noexcept { std::free(memory); }  // NOLINT(*-no-malloc)
   };
 
-  std::size_t most_;
-  std::unique_ptr<mapped_array<T>> growing_;
   std::unique_ptr<void, free_memory> fixed_;
+  std::unique_ptr<address_space> space_;  ///< of one that grows
+  atomic<std::size_t> size_;
   T* items_ = nullptr;
 };
 

@@ -7,9 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/cache_line.hpp"
 #include "lido/debug/place.hpp"
 
 namespace lido::detail {

@@ -15,7 +15,6 @@
 
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/zeroed_array.hpp"
 #include "lido/freelist/index_list.hpp"
 

@@ -9,7 +9,6 @@
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
-#include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/zeroed_array.hpp"
 #include "lido/freelist/index_list.hpp"
 #include "lido/freelist/tagged_index.hpp"

@@ -10,7 +10,6 @@
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/cache_line.hpp"
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/object/pool_slots.hpp"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "lido/allocator/slot_allocator.hpp"
-#include "lido/base/aligned_buffer.hpp"
 #include "lido/base/fail.hpp"
+#include "lido/base/huge_pages.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/slot_shadow.hpp"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/meeting.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/lease.hpp"
 
@@ -42,6 +41,20 @@ struct stop_request {
     const std::stop_source kept = source;
     (void)kept.request_stop();
   }
+};
+
+/// One of two threads comes first, whichever it is, and leaves; what it did before, the second one
+/// sees. Progress: wait-free.
+class meeting {
+ public:
+  /// Once by each of the two.
+  [[nodiscard]] bool comes_second() noexcept {
+    // (1) - this acq_rel-exchange synchronizes-with the acq_rel-exchange (1) of the first
+    return one_came_.exchange(true, std::memory_order_acq_rel);
+  }
+
+ private:
+  atomic<bool> one_came_{false};
 };
 
 /// Where the callback of a coroutine finds what it is for. The second of the callback and the

@@ -15,7 +15,6 @@
 
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
-#include "lido/base/nothing_to_call.hpp"
 
 namespace lido {
 
@@ -135,11 +134,20 @@ LIDO_HAS(reset);
 LIDO_HAS(destroy);
 #undef LIDO_HAS
 
+/// A pointer to a function, a std::function: what can be set to null.
+template <class F>
+concept may_be_nothing = std::is_pointer_v<F> || requires(F& callable) {
+  callable = nullptr;
+  static_cast<bool>(callable == nullptr);
+};
+
 /// Throws std::invalid_argument if there is nothing to call.
 template <class F>
 void refuse_nothing(std::string_view pool, const char* role, const F& callable) {
-  if (is_nothing(callable)) {
-    throw_invalid_option(pool, std::string(role) + " is a function that is null");
+  if constexpr (may_be_nothing<F>) {
+    if (callable == nullptr) {
+      throw_invalid_option(pool, std::string(role) + " is a function that is null");
+    }
   }
 }
 

@@ -12,7 +12,6 @@
 #include <new>
 
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/cache_line.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/resource/slot.hpp"

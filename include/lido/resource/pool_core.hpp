@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "lido/concurrency/counted_mutex.hpp"
+#include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/cache_line.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/factory.hpp"

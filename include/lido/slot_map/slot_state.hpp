@@ -7,7 +7,6 @@
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
-#include "lido/concurrency/cache_line.hpp"
 
 namespace lido::detail {
 

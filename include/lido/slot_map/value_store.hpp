@@ -12,12 +12,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "lido/base/aligned_buffer.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
-#include "lido/concurrency/cache_line.hpp"
+#include "lido/concurrency/atomic.hpp"
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/slot_table.hpp"

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "lido/concurrency/asymmetric_fence.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "litmus/litmus.hpp"
 #include "scenarios/scenario.hpp"

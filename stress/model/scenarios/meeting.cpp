@@ -1,5 +1,5 @@
 /// Two of which the second goes on.
-#include "lido/concurrency/meeting.hpp"
+#include "lido/resource/co_acquire.hpp"
 
 #include <array>
 

@@ -8,7 +8,7 @@
 
 #include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
-#include "lido/concurrency/waiter.hpp"
+#include "lido/concurrency/waiter_queue.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"

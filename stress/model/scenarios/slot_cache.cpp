@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lido/allocator/slot_cache.hpp"
-#include "lido/concurrency/asymmetric_fence.hpp"
+#include "lido/concurrency/atomic.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "checker/access.hpp"
-#include "lido/concurrency/asymmetric_fence.hpp"
+#include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "seam/system.hpp"
