@@ -21,10 +21,11 @@ void bump(atomic<std::uint64_t>& counter) noexcept {
 /// Cells beyond the limit of a cache: one that a failing pop reads, one that a failing push fills.
 constexpr std::uint32_t spare_cells = 2;
 
-/// The cells between two entries of a table, zeros until they are used.
+/// The cells between two entries of a table, zeros until they are used. Not the word before the
+/// next entry: in the child of a fork, a push of its thread may write there (see slot_cache).
 std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
   return {static_cast<slot_cache::cell*>(static_cast<void*>(&cache + 1)),
-          (tuning::first_cache_bytes - sizeof(owned_cache)) / sizeof(slot_cache::cell)};
+          (tuning::first_cache_bytes - sizeof(owned_cache)) / sizeof(slot_cache::cell) - 1};
 }
 
 }  // namespace
@@ -112,6 +113,7 @@ bool allocator_state::try_open(owned_cache& cache) noexcept {
     if (!try_note_use(cache.use)) {
       return false;
     }
+    raise_highest(static_cast<std::uint32_t>(thread_offset / thread_stride));
     cache.active = true;
     // relaxed: a number from which shares are computed
     open_caches_.fetch_add(1, std::memory_order_relaxed);
@@ -391,6 +393,7 @@ std::size_t allocator_state::take_own(owned_cache& cache, std::span<void*> out) 
 }
 
 void allocator_state::release_n(std::span<void* const> slots) noexcept {
+  (void)assign_thread_number();
   owned_cache* const self = own_cache();
   const bool cached = self != nullptr && kind_ != lido::cache_kind::none && !self->limit.closed();
   // Whole trips go to the depot at once; the rest keeps the cache warm.

@@ -62,6 +62,7 @@ class allocator_state final : public thread_exit_listener {
 
   /// The calling thread's entry, in a table of this pool's own; null: it has no number, or there is
   /// no memory for a table.
+  [[nodiscard]] std::byte* own_table() noexcept;
   [[nodiscard]] owned_cache* own_cache() noexcept;
 
   /// After a miss whose cache the caller has not kept, and may have been in the table of unused
@@ -118,7 +119,6 @@ class allocator_state final : public thread_exit_listener {
     // relaxed: as in slot_allocator::at
     return entry_in(table_.load(std::memory_order_relaxed), number * thread_stride);
   }
-  [[nodiscard]] std::byte* own_table() noexcept;
   void raise_highest(std::uint32_t number) noexcept;
   [[nodiscard]] std::uint32_t highest() const noexcept {
     // relaxed: if it is too low, the cache that is missed got nothing that the depot's words tell

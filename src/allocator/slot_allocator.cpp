@@ -55,6 +55,10 @@ void* slot_allocator::acquire_after_miss() noexcept {
   return acquire_slow(cache);
 }
 
+bool slot_allocator::prepare() noexcept {
+  return state_->own_table() != nullptr;
+}
+
 std::size_t slot_allocator::acquire_n(std::span<void*> out) noexcept {
   return state_->acquire_n(out);
 }
@@ -158,11 +162,7 @@ allocator_state::~allocator_state() {
 owned_cache* allocator_state::own_cache() noexcept {
   const std::size_t offset = thread_offset;
   std::byte* const table = offset != 0 ? own_table() : nullptr;
-  if (table == nullptr) {
-    return nullptr;
-  }
-  raise_highest(static_cast<std::uint32_t>(offset / thread_stride));
-  return &entry_in(table, offset);
+  return table != nullptr ? &entry_in(table, offset) : nullptr;
 }
 
 /// The table of this pool alone, which the first thread maps. Null: there is no memory for it.

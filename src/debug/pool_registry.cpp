@@ -3,6 +3,7 @@
 #include <bit>
 #include <mutex>
 
+#include "../platform/platform.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/slot_checks.hpp"
 
@@ -18,7 +19,12 @@ constinit std::array<pool_trace, 64> ended_pools{};
 constinit std::size_t next_ended_pool = 0;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-/// Not where the fork handlers did not run: a thread that is not there may have it for ever.
+/// A child must not inherit the mutex locked by a thread that it does not have.
+[[gnu::constructor(1001)]] void lock_registry_for_forks() noexcept {
+  (void)platform::on_fork([] { registry_mutex.lock(); }, [] { registry_mutex.unlock(); },
+                          [] { registry_mutex.unlock(); });
+}
+
 [[nodiscard]] std::unique_lock<std::mutex> lock_registry() noexcept {
   require_own_process();
   return std::unique_lock(registry_mutex);

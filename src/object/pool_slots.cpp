@@ -139,6 +139,9 @@ void pool_slots::begin(const object_pool_options& options, object_keeper* keeper
   }
   if (options.warm) {
     memory_.touch();
+    if (!allocator().prepare()) {
+      throw_bad_alloc();
+    }
   }
   eager_ = options.creation == creation::eager;
   for (slot_index slot = 0; eager_ && slot < capacity(); ++slot) {

@@ -1,12 +1,14 @@
 // By default each wrong use ends the program, with a report that names the pool.
 #include <gtest/gtest.h>
 #include <linux/membarrier.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <thread>
 
 #include "lido/checked.hpp"
 #include "support/crew.hpp"
@@ -30,6 +32,25 @@ TEST(CheckedDeathTest, DoubleRelease) {
   wide* const object = pool.try_acquire_ptr();
   pool.release(object);
   EXPECT_DEATH(pool.release(object), "pool 'jobs': double release");
+}
+
+// No thread keeps a lock of these pools in a child.
+TEST(CheckedDeathTest, ForkedChildMayMakePoolsWhateverOthersWereDoing) {
+  std::jthread other([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const checked_pool pool(4);
+    }
+  });
+  for (int round = 0; round < 30; ++round) {
+    EXPECT_EXIT(
+        {
+          ::alarm(20);
+          checked_pool own(4);
+          own.release(own.try_acquire_ptr());
+          std::_Exit(0);
+        },
+        ::testing::ExitedWithCode(0), "");
+  }
 }
 
 TEST(CheckedDeathTest, DoubleReleaseByLeaseAndPointer) {

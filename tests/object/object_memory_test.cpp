@@ -110,7 +110,7 @@ void expect_total_is_taken(std::size_t bytes_a_slot, object_pool_options options
 }
 
 // Slots are no larger than their objects, and at most eight bytes come on top of each. What
-// policies and checks note of each comes on top.
+// hooks and checks note of each comes on top.
 TEST(ObjectMemoryBeside, ALargePoolTakesItsObjectsAndEightBytesASlot) {
   using object = std::array<int, 3>;
   constexpr std::size_t bare = sizeof(object) + 8;

@@ -237,7 +237,7 @@ TEST(ObjectPoolType, TryAcquirePtrIsNoexceptWhereTheConstructorIs) {
   EXPECT_FALSE(noexcept(std::declval<object_pool<tracked>&>().try_acquire_ptr(1)));
 }
 
-TEST(ObjectPoolType, LeaseOfADefaultPoolNeedsNoPolicies) {
+TEST(ObjectPoolType, LeaseOfADefaultPoolIsThatOfItsType) {
   EXPECT_TRUE((std::is_same_v<object_pool<int>::lease_type, lease<int>>));
 }
 

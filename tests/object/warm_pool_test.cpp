@@ -5,6 +5,7 @@
 #include <barrier>
 #include <chrono>
 #include <cstddef>
+#include <fstream>
 #include <span>
 #include <vector>
 
@@ -115,6 +116,22 @@ TEST(WarmPoolWithoutKeptObjects, AllocatesNothing) {
     }
   });
   EXPECT_EQ(count, 0);
+}
+
+/// Pages of addresses that this process has.
+std::size_t mapped_pages() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages;
+}
+
+TEST(WarmPoolWithoutKeptObjects, AsksForNoAddressesLater) {
+  prepare_thread();
+  (void)mapped_pages();  // what streams need once
+  object_pool<int> pool({.capacity = slots, .warm = true});
+  const std::size_t before = mapped_pages();
+  pool.release(pool.try_acquire_ptr());
+  EXPECT_EQ(mapped_pages(), before);
 }
 
 TEST(PrepareThread, GivesTheThreadItsNumber) {

@@ -24,7 +24,7 @@ struct lone_cache {
   detail::slot_cache cache;
 };
 
-/// A cache with room for `limit` items. The owner's calls do what slot_source does around the
+/// A cache with room for `limit` items. The owner's calls do what slot_allocator does around the
 /// cache, whole or in two steps: the hit path, and what follows when it fails.
 class driven_slot_cache {
  public:

@@ -77,6 +77,10 @@ class slot_allocator final {
     return release_without_number(slot);
   }
 
+  /// Asks the system now for the addresses of the caches, as the first operation does otherwise.
+  /// False: there were none.
+  [[nodiscard]] bool prepare() noexcept;
+
   /// Fills the front of `out`; returns how many. Fewer than asked only when exhausted (I2).
   [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
 

@@ -24,7 +24,7 @@ struct pool_stats {
   std::size_t cached = 0;                ///< free slots in the caches of threads
   std::size_t shared = 0;                ///< free slots in the shared lists
   std::size_t created = 0;               ///< objects that exist, in use or kept for later
-  std::size_t open_caches = 0;           ///< threads that have a cache in use
+  std::size_t open_caches = 0;           ///< living threads that have opened one
   std::uint64_t refills = 0;             ///< trips of a cache to the shared lists for slots
   std::uint64_t flushes = 0;             ///< trips of a cache to the shared lists with slots
   std::uint64_t thefts = 0;              ///< caches that another thread emptied

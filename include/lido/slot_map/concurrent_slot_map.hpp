@@ -23,7 +23,6 @@
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
-#include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
@@ -288,7 +287,10 @@ class concurrent_slot_map {
 
   template <class... Args>
   handle_type construct(void* place, Args&&... args) {
-    detail::scope_exit give_back([&]() noexcept { slots_.release(place); });
+    detail::scope_exit give_back([&]() noexcept {
+      detail::slot_shadow<sizeof(T)>::close(place);
+      slots_.release(place);
+    });
     const std::uint32_t slot = places_.index_of(place);
     const handle_type handle = handle_at(slot);
     detail::slot_shadow<sizeof(T)>::open(place);
@@ -315,10 +317,10 @@ class concurrent_slot_map {
       hooks_.on_erase(value, handle_at(slot));
     }
     value.~T();
-    detail::slot_shadow<sizeof(T)>::close(places_.address_of(slot));
     free_slot(slot);
   }
   void free_slot(std::uint32_t slot) const noexcept {
+    detail::slot_shadow<sizeof(T)>::close(places_.address_of(slot));
     if (states_[slot].retire_value(last_generation_)) {
       slots_.release(places_.address_of(slot));
     } else {

@@ -164,11 +164,12 @@ void bulk_against_bulk() {
   pool.check();
 }
 
-/// While it lives, a new cache has cells for one slot and the two that operations may fail at.
+/// While it lives, a new cache has cells for one slot and the two that operations may fail at, and
+/// the word before the next cache.
 class few_first_cells {
  public:
   few_first_cells() {
-    tuning::first_cache_bytes = sizeof(lido::detail::owned_cache) + 3 * sizeof(cell);
+    tuning::first_cache_bytes = sizeof(lido::detail::owned_cache) + 4 * sizeof(cell);
   }
   few_first_cells(const few_first_cells&) = delete;
   few_first_cells& operator=(const few_first_cells&) = delete;
@@ -215,6 +216,7 @@ class growing_cache {
   std::size_t before_ = 0;
 };
 
+template <int Bursts>
 void cells_added_beside_theft() {
   {
     growing_cache alone;
@@ -223,7 +225,7 @@ void cells_added_beside_theft() {
     alone.check();
   }
   growing_cache beside_thief;
-  in_threads([&] { beside_thief.use(7); }, [&] { beside_thief.rob(); });
+  in_threads([&] { beside_thief.use(Bursts); }, [&] { beside_thief.rob(); });
   beside_thief.check();
 }
 
@@ -321,7 +323,10 @@ constexpr std::array scenarios{
     scenario{"allocator.bursts_against_theft", "more than a cache may hold, beside a thief",
              &bursts_against_theft, false, narrow},
     scenario{"allocator.cells_added_beside_theft", "a cache grows twice while it is robbed",
-             &cells_added_beside_theft, false, narrow, /*waits=*/false, /*interrupted=*/2},
+             &cells_added_beside_theft<7>, false, narrow, /*waits=*/false, /*interrupted=*/2},
+    scenario{"allocator.cells_added_beside_slow_theft",
+             "the thief is done when the cache has grown", &cells_added_beside_theft<4>, false,
+             narrow, /*waits=*/false, /*interrupted=*/2},
     scenario{"allocator.refused_fence", "the kernel refuses the heavy fence", &refused_fence, false,
              narrow},
     scenario{"allocator.more_threads_than_numbers", "a thread without a number",

@@ -1,13 +1,17 @@
 /// Pools that no thread has used before, or waited in: what comes once must not be missed.
 #include <array>
+#include <cstddef>
+#include <memory>
 
 #include "scenarios/waited_for.hpp"
 #include "seam/system.hpp"
+#include "src/allocator/allocator_state.hpp"
 
 namespace model {
 
 namespace {
 
+using cell = lido::detail::slot_cache::cell;
 using lido::detail::atomic;
 using lido::detail::waiter;
 
@@ -43,6 +47,23 @@ void operations_miss() {
   first.check();
   second.check();
   third.check();
+}
+
+// A pop that misses in that table reads the word before its entry. The next one does not read the
+// word before that.
+void misses_go_on_from_nowhere() {
+  pooled first(2);
+  pooled second(2);
+  std::byte* const before = lido::detail::unused_caches + lido::detail::thread_stride;
+  auto* const never_read = reinterpret_cast<cell*>(before) - 2;  // NOLINT(*-reinterpret-cast)
+  std::construct_at(never_read);
+  std::destroy_at(never_read);
+  in_threads([&] {
+    first.acquire_and_release();
+    second.acquire_and_release();
+  });
+  first.check();
+  second.check();
 }
 
 // Two threads at once: one maps the table, and both go on with the same.
@@ -152,6 +173,8 @@ constexpr bounds narrow{2, 1, 1};
 
 constexpr std::array scenarios{
     waits("first_use.operations_miss", "a miss in the table of unused pools", &operations_miss),
+    scenario{"first_use.misses_go_on_from_nowhere", "misses in the table of unused pools",
+             &misses_go_on_from_nowhere, false, narrow},
     scenario{"first_use.two_at_once", "two map the table of a pool", &two_at_once, false, narrow},
     scenario{"first_use.opened_beside_an_end", "a cache opens as another thread ends",
              &opened_beside_an_end, false, narrow},
