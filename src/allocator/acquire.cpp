@@ -113,7 +113,6 @@ bool allocator_state::try_open(owned_cache& cache) noexcept {
     if (!try_note_use(cache.use)) {
       return false;
     }
-    raise_highest(static_cast<std::uint32_t>(thread_offset / thread_stride));
     cache.active = true;
     // relaxed: a number from which shares are computed
     open_caches_.fetch_add(1, std::memory_order_relaxed);

@@ -162,7 +162,11 @@ allocator_state::~allocator_state() {
 owned_cache* allocator_state::own_cache() noexcept {
   const std::size_t offset = thread_offset;
   std::byte* const table = offset != 0 ? own_table() : nullptr;
-  return table != nullptr ? &entry_in(table, offset) : nullptr;
+  if (table == nullptr) {
+    return nullptr;
+  }
+  raise_highest(static_cast<std::uint32_t>(offset / thread_stride));
+  return &entry_in(table, offset);
 }
 
 /// The table of this pool alone, which the first thread maps. Null: there is no memory for it.
