@@ -129,19 +129,17 @@ class slot_checks : public checked_slots {
   /// Ends the use of an object; exactly one release does. False: wrong use, and the handler knows.
   /// Also works, as far as memory allows, for a pool that has ended.
   [[nodiscard, gnu::always_inline]] bool try_end(const void* object, place at) noexcept {
-    std::uint64_t held_use = 0;
-    if (!hardly_ever(distance_to(object) % Size != 0 || slot_of(object) >= admitted())) {
-      slot_record& record = records_[slot_of(object)];
-      const std::uint64_t use = record.last_use();
-      // A thread whose id is not known has acquired nothing.
-      if (record.is_held_by(checked_thread_id, use)) {
-        if (bias_.end_alone(record, use, at)) {
-          return true;
-        }
-        held_use = use;
-      }
+    if (hardly_ever(distance_to(object) % Size != 0 || slot_of(object) >= admitted())) {
+      return try_end_slow(object, at, 0);
     }
-    return try_end_slow(object, at, held_use);
+    slot_record& record = records_[slot_of(object)];
+    const std::uint64_t use = record.last_use();
+    // A thread whose id is not known has acquired nothing.
+    const bool held = record.is_held_by(checked_thread_id, use);
+    if (held && bias_.end_alone(record, use, at)) {
+      return true;
+    }
+    return try_end_slow(object, at, held ? use : 0);
   }
 
   /// The slot is about to go to the free list, after its use or a constructor that has thrown.

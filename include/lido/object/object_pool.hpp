@@ -242,6 +242,7 @@ class object_pool : private detail::complete_traits<Traits> {
             .open_all = &shadow::open_all};
   }
 
+  // NOLINTNEXTLINE(readability-function-size): the slots of some pools
   void end() noexcept {
     slots_.end();
     if constexpr (keeps && checks::active) {
@@ -319,6 +320,7 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
+  // NOLINTNEXTLINE(readability-function-size): objects within batches
   void release_many(place at, std::span<T* const> objects) noexcept {
     while (!objects.empty()) {
       std::array<void*, chunk> batch;

@@ -159,6 +159,7 @@ class block_resource final : public std::pmr::memory_resource {
   explicit block_resource(const block_resource_options& options);
   block_resource(const block_resource&) = delete;
   block_resource& operator=(const block_resource&) = delete;
+  ~block_resource() override = default;
 
   /// Whether `address` is within one of the blocks, in use or not. Wait-free.
   [[nodiscard]] bool owns(const void* address) const noexcept;
