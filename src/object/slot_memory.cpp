@@ -66,11 +66,12 @@ void slot_memory::allocate_all() {
   // The pool is new: no thread has a slot. Checks have filled all of theirs.
   const std::size_t page = page_size();
   const std::size_t bytes = layout_.checked ? 0 : layout_.size * backed();
+  volatile std::byte* const first = first_;
   for (std::size_t at = 0; at < bytes; at += page) {
-    const_cast<volatile std::byte&>(first_[at]) = std::byte{0};
+    first[at] = std::byte{0};
   }
   if (bytes > 0) {  // slots need not begin with a page, so one more may be the last
-    const_cast<volatile std::byte&>(first_[bytes - 1]) = std::byte{0};
+    first[bytes - 1] = std::byte{0};
   }
   for (slot_index slot = 0; layout_.has_states && slot < backed(); ++slot) {
     set_unused(slot, slot_content::empty);
