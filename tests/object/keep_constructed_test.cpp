@@ -26,7 +26,7 @@ class KeepConstructed : public test::kept_test,
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, KeepConstructed, test::pool_kinds, test::pool_kind_name);
 
-/// Nobody but its hooks can make one.
+/// Only its hooks can make one.
 class secretive {
  public:
   [[nodiscard]] int value() const { return value_; }

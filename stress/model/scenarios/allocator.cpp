@@ -197,7 +197,7 @@ class growing_cache {
       execution::now().rest();  // or a thief hardly ever sees the cells between two growths
     }
   }
-  /// By one who has no cache.
+  /// By a thread that has no cache.
   void rob() { pool_.release_n(take_past_caches(pool_, 6)); }
 
   [[nodiscard]] bool has_grown_twice() const {

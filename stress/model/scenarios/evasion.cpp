@@ -137,7 +137,7 @@ void depot_between_looks() {
 }
 
 // From a cache that the look has not reached to one that it has passed, and between two looks back.
-// Whoever passes the slots on ends, which closes its cache.
+// The thread that passes the slots on ends, which closes its cache.
 void caches_to_and_fro() {
   evasion slots;
   std::array<baton, 5> ready;

@@ -107,7 +107,7 @@ void objects_change_hands() {
   pool.check();
 }
 
-// Who has both slots at last has taken one from the other's cache.
+// The thread that has both slots at last has taken one from the other's cache.
 void object_is_stolen() {
   keeping pool(2, cache_kind::revocable);
   atomic<int> over(0);

@@ -1,5 +1,5 @@
 /// @file
-/// Who holds which slot, and whether a refusal was right.
+/// Which thread holds which slot, and whether a refusal was right.
 #pragma once
 
 #include <array>
