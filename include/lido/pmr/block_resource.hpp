@@ -258,7 +258,7 @@ class block_allocator {
 
   /// Takes back what `allocate(count)` of an equal allocator gave, from any thread; ends no object.
   /// Progress: a block as release of an object_pool, what came from upstream as upstream.
-  void deallocate(T* objects, std::size_t count) noexcept {
+  [[gnu::always_inline]] void deallocate(T* objects, std::size_t count) noexcept {
     resource_->give(objects, count * sizeof(T), alignof(T));
   }
 
