@@ -43,6 +43,10 @@ void* allocator_state::acquire_slow(slot_cache& missed) noexcept {
     }
   }
   owned_cache& cache = *own;
+  if (kind_ == lido::cache_kind::none) {
+    cache.forget_operation();
+    return acquire_past_cache(&cache);
+  }
   if (kind_ == lido::cache_kind::locked) {
     if (void* const slot = cache.pop_locked(); slot != nullptr) {
       return slot;
@@ -78,6 +82,11 @@ void allocator_state::release_slow(slot_cache& missed, void* slot) noexcept {
     }
   }
   owned_cache& cache = *own;
+  if (kind_ == lido::cache_kind::none) {
+    cache.forget_operation();
+    release_past_cache(&cache, slot);
+    return;
+  }
   if (kind_ == lido::cache_kind::locked && cache.push_locked(slot, cache.limit.slots())) {
     return;
   }
@@ -105,8 +114,7 @@ bool allocator_state::forget_operation_if_closed(owned_cache& cache) noexcept {
 
 /// Makes a closed cache busy if it is time to use it.
 bool allocator_state::try_open(owned_cache& cache) noexcept {
-  if (kind_ == lido::cache_kind::none || waiters_.any() ||
-      !cache.limit.wants_to_open(scarcity(), ceiling())) {
+  if (waiters_.any() || !cache.limit.wants_to_open(scarcity(), ceiling())) {
     return false;
   }
   if (!cache.active) {

@@ -63,7 +63,16 @@ class allocator_state final : public thread_exit_listener {
   /// The calling thread's entry, in a table of this pool's own; null: it has no number, or there is
   /// no memory for a table.
   [[nodiscard]] std::byte* own_table() noexcept;
-  [[nodiscard]] owned_cache* own_cache() noexcept;
+  [[nodiscard, gnu::always_inline]] owned_cache* own_cache() noexcept {
+    const std::size_t offset = thread_offset;
+    // relaxed: as in slot_allocator::at
+    std::byte* table = table_.load(std::memory_order_relaxed);
+    if (offset == 0 || (table == unused_ && (table = own_table()) == nullptr)) [[unlikely]] {
+      return nullptr;
+    }
+    raise_highest(static_cast<std::uint32_t>(offset / thread_stride));
+    return &entry_in(table, offset);
+  }
 
   /// After a miss whose cache the caller has not kept, and may have been in the table of unused
   /// pools.
@@ -119,7 +128,15 @@ class allocator_state final : public thread_exit_listener {
     // relaxed: as in slot_allocator::at
     return entry_in(table_.load(std::memory_order_relaxed), number * thread_stride);
   }
-  void raise_highest(std::uint32_t number) noexcept;
+  // relaxed (whole function): a thread that sees a slot in this cache missing from the depot has
+  // read a word that the owner wrote after it
+  void raise_highest(std::uint32_t number) noexcept {
+    std::uint32_t highest = highest_.load(std::memory_order_relaxed);
+    while (highest < number &&
+           !highest_.compare_exchange_weak(highest, number, std::memory_order_relaxed,
+                                           std::memory_order_relaxed)) {
+    }
+  }
   [[nodiscard]] std::uint32_t highest() const noexcept {
     // relaxed: if it is too low, the cache that is missed got nothing that the depot's words tell
     // of

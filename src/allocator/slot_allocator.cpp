@@ -159,16 +159,6 @@ allocator_state::~allocator_state() {
 
 // ---- the table ----------------------------------------------------------------------------------
 
-owned_cache* allocator_state::own_cache() noexcept {
-  const std::size_t offset = thread_offset;
-  std::byte* const table = offset != 0 ? own_table() : nullptr;
-  if (table == nullptr) {
-    return nullptr;
-  }
-  raise_highest(static_cast<std::uint32_t>(offset / thread_stride));
-  return &entry_in(table, offset);
-}
-
 /// The table of this pool alone, which the first thread maps. Null: there is no memory for it.
 // relaxed (whole function): the memory of a table is zeros, which no thread has written
 std::byte* allocator_state::own_table() noexcept {
@@ -188,18 +178,6 @@ std::byte* allocator_state::own_table() noexcept {
 void allocator_state::forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept {
   if (owned_cache& unused = entry_in(unused_, offset); &unused != &own) {
     unused.forget_operation();
-  }
-}
-
-// relaxed (whole function): a thread that sees a slot in this cache missing from the depot has read
-// a word that the owner wrote after it
-void allocator_state::raise_highest(std::uint32_t number) noexcept {
-  std::uint32_t highest = highest_.load(std::memory_order_relaxed);
-  while (highest < number) {
-    if (highest_.compare_exchange_weak(highest, number, std::memory_order_relaxed,
-                                       std::memory_order_relaxed)) {
-      return;
-    }
   }
 }
 

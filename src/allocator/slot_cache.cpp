@@ -38,18 +38,11 @@ std::uint32_t slot_cache::count_from(std::int64_t position) noexcept {
 void slot_cache::use_cells(std::span<cell> cells) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a place is an address
   const auto first = reinterpret_cast<std::uintptr_t>(cells.data() + 1);
-  // (4) - this release-store synchronizes-with the acquire-load (7): a thief that sees new cells
+  // (6) - this release-store synchronizes-with the acquire-load (5): a thief that sees new cells
   // sees them initialised
   base_.store(static_cast<std::int64_t>(first - address()), std::memory_order_release);
-  // (5) - this release-store synchronizes-with the acquire-load (6)
+  // (7) - this release-store synchronizes-with the acquire-load (4)
   room_.store(static_cast<std::uint32_t>(cells.size() - 1), std::memory_order_release);
-}
-
-std::span<slot_cache::cell> slot_cache::cells() const noexcept {
-  // (6) - this acquire-load synchronizes-with the release-store (5)
-  const std::uint32_t room = room_.load(std::memory_order_acquire);
-  // (7) - this acquire-load synchronizes-with the release-store (4)
-  return {&at(base_.load(std::memory_order_acquire)), room};
 }
 
 // ---- the owner's operations where the kind is locked --------------------------------------------

@@ -195,8 +195,8 @@ class alignas(cache_line) slot_cache {
   };
 
   [[nodiscard]] taken_hold take_hold() noexcept;
-  [[nodiscard]] bool try_hold_open(control& held) noexcept;
-  void end_hold(control held, std::uint32_t count) noexcept;
+  [[nodiscard, gnu::always_inline]] inline bool try_hold_open(control& held) noexcept;
+  [[gnu::always_inline]] inline void end_hold(control held, std::uint32_t count) noexcept;
 
   [[nodiscard]] std::int64_t position_of(std::int64_t top, std::span<cell> cells) const noexcept;
   [[nodiscard]] std::int64_t position_of_top() const noexcept;
@@ -214,5 +214,12 @@ class alignas(cache_line) slot_cache {
 };
 
 static_assert(sizeof(slot_cache) == cache_line);
+
+inline std::span<slot_cache::cell> slot_cache::cells() const noexcept {
+  // (4) - this acquire-load synchronizes-with the release-store (7)
+  const std::uint32_t room = room_.load(std::memory_order_acquire);
+  // (5) - this acquire-load synchronizes-with the release-store (6)
+  return {&at(base_.load(std::memory_order_acquire)), room};
+}
 
 }  // namespace lido::detail
