@@ -409,6 +409,9 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
     give(self, whole);
     serve_waiters(self);
   }
+  if (!cached) {
+    return;  // there is no rest
+  }
   for (void* const slot : slots.last(rest)) {
     if (!self->push(slot)) {
       release_slow(*self, slot);
