@@ -171,7 +171,7 @@ int free_port() {
 }
 
 std::optional<std::string> find_program(const std::string& name) {
-  const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): no test sets it
   std::istringstream folders(std::string(path == nullptr ? "" : path) +
                              ":/usr/sbin:/usr/local/sbin");
   for (std::string folder; std::getline(folders, folder, ':');) {

@@ -86,8 +86,8 @@ void robbed_for_two() {
   pool.check();
 }
 
-// A thief stands still between its announcement and its claim. Who needs what its victim has takes
-// over and is not refused, however long that lasts.
+// A thief stands still between its announcement and its claim. A thread that needs what its
+// victim has takes over and is not refused, however long that lasts.
 void thief_stands_still() {
   const slow_heavy_fence fence;
   pooled pool(2);

@@ -208,8 +208,8 @@ void two_change_capacity() {
   pool.check();
 }
 
-// Who takes all there is, beside a shrink and one that has taken a slot before: a refusal must be
-// right whether the shrink has found free slots or not.
+// A thread takes all there is, beside a shrink and one that has taken a slot before: a refusal must
+// be right whether the shrink has found free slots or not.
 void exhausted_beside_shrink() {
   grown pool(none, most_slots);
   in_threads(
@@ -232,7 +232,8 @@ void exhausted_beside_shrink() {
   pool.check();
 }
 
-// Who has more slots than there were finds the capacity changed: it comes before the slots.
+// A thread that has more slots than there were finds the capacity changed: it comes before the
+// slots.
 void capacity_before_slots() {
   grown pool(none, 2);
   in_threads([&] { pool.reserve(most_slots); },
@@ -300,7 +301,7 @@ void shrink_against_waiter() {
 
 constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
 
-// Who changes the capacity is waited for.
+// A thread that changes the capacity is waited for.
 constexpr scenario grows(std::string_view name, std::string_view tells, void (*run)()) {
   return {name, tells, run, /*must_fail=*/false, narrow, /*waits=*/true};
 }

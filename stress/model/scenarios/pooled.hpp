@@ -26,7 +26,7 @@ class without_heavy_fence {
   ~without_heavy_fence() { take_heavy_fence_away(/*yes=*/false); }
 };
 
-/// Slots without memory: nobody below the objects ever touches it.
+/// Slots without memory: no layer below the objects ever touches it.
 class pooled {
  public:
   static constexpr std::size_t nothing = ~std::size_t{0};

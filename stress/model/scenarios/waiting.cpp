@@ -82,7 +82,7 @@ void idle_owner() {
   pool.check();
 }
 
-// One who waits is served before it has looked into the cache of a thread that does nothing. The
+// A waiter is served before it has looked into the cache of a thread that does nothing. The
 // other must still look.
 void served_before_it_looked() {
   waited_for pool(2);
@@ -172,8 +172,8 @@ void stopped_waiter() {
   pool.check();
 }
 
-// The slot that was meant for one who was stopped goes back: it was never hidden. Who stops it asks
-// for a slot, too; or nobody else is served meanwhile.
+// The slot that was meant for a stopped waiter goes back: it was never hidden. The thread that
+// stops it asks for a slot, too; or no other thread is served meanwhile.
 template <bool AsksToo>
 void stopped_beside_try() {
   waited_for pool(1, none);
@@ -193,8 +193,8 @@ void stopped_beside_try() {
   pool.check();
 }
 
-// One who waits has the only slot taken out of the depot for it and is stopped before it is given:
-// the slot goes back, and whoever looks for it meanwhile must not believe that it is in use.
+// A waiter has the only slot taken out of the depot for it and is stopped before it is given: the
+// slot goes back, and a thread that looks for it meanwhile must not believe that it is in use.
 void stopped_in_transit() {
   waited_for pool(1, none);
   waiter me;
@@ -206,7 +206,7 @@ void stopped_in_transit() {
   pool.check();
 }
 
-// Nobody releases anything: who is stopped must still wake up.
+// No thread releases anything: a stopped waiter must still wake up.
 void stopped_for_good() {
   waited_for pool(1, none);
   const std::size_t held = pool.acquire();
@@ -230,7 +230,7 @@ void stopped_before_patient() {
   pool.check();
 }
 
-// Who came first is served first.
+// The first waiter is served first.
 void first_come_first_served() {
   waited_for pool(1, none);
   const std::size_t held = pool.acquire();
@@ -253,7 +253,7 @@ void first_come_first_served() {
   pool.check();
 }
 
-// The kernel refuses the heavy fence: who waits looks again from time to time.
+// The kernel refuses the heavy fence: a waiter looks again from time to time.
 void refused_fence() {
   const refused_heavy_fences refused(refusals::any);
   waited_for pool(2);
@@ -266,7 +266,7 @@ void refused_fence() {
   pool.check();
 }
 
-// It refuses until who waits has given up looking for the first time: such a one looks again later.
+// It refuses until a waiter has given up looking for the first time. That looks again later.
 void refused_for_long() {
   waited_for pool(2);
   const std::size_t held = pool.acquire();
@@ -301,8 +301,7 @@ constexpr std::array scenarios{
     waits("waiting.two_waiters_one_release", "one slot goes round", &two_waiters_one_release),
     waits("waiting.late_waiter", "a time-out in the moment of a hand-off (S12)",
           &late_waiter<none>),
-    waits("waiting.late_before_patient", "a time-out in front of one who waits",
-          &late_before_patient),
+    waits("waiting.late_before_patient", "a time-out in front of a waiter", &late_before_patient),
     waits("waiting.stopped_waiter", "a stop in the moment of a hand-off (S13)", &stopped_waiter),
     waits("waiting.stopped_beside_try", "the same beside those who do not wait",
           &stopped_beside_try<true>),
@@ -311,7 +310,7 @@ constexpr std::array scenarios{
     waits("waiting.stopped_in_transit", "a slot on its way to one who is stopped",
           &stopped_in_transit),
     waits("waiting.stopped_for_good", "a stop wakes up", &stopped_for_good),
-    waits("waiting.stopped_before_patient", "a stop in front of one who waits (S14)",
+    waits("waiting.stopped_before_patient", "a stop in front of a waiter (S14)",
           &stopped_before_patient),
     waits("waiting.first_come_first_served", "the order of the queue", &first_come_first_served),
     waits("waiting.refused_fence", "the kernel refuses the heavy fence", &refused_fence),

@@ -63,7 +63,7 @@ void bulk_for_waiters() {
 }
 
 // An owner that was robbed comes back while somebody waits and a slot is put back: it must not put
-// what it overtakes there where who waits does not look any more.
+// what it overtakes there where a waiter does not look any more.
 class overtaking {
  public:
   template <bool Bulk>
@@ -166,7 +166,7 @@ void acquire_beside_look() {
 }
 
 constexpr std::array scenarios{
-    waits("waiting.acquire_beside_look", "an acquire straddles the look of one who waits",
+    waits("waiting.acquire_beside_look", "an acquire straddles the look of a waiter",
           &acquire_beside_look),
     waits("waiting.robbed_owner_overtakes", "an owner comes back to a cache that was robbed",
           &robbed_owner_overtakes<false>),
