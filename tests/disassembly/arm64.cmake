@@ -45,7 +45,7 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
   # has no execution that shows it (load buffering), so the instruction is looked for.
   set(hold --need "casal|__aarch64_cas8_acq_rel")
   lido_arm64_test(${processor}.hold_locked $<TARGET_OBJECTS:lido_allocator_slot_cache_${processor}> ${hold}
-    _ZN4lido6detail10slot_cache13try_hold_openERNS1_7controlE)
+    _ZN4lido6detail10slot_cache10pop_lockedEv _ZN4lido6detail10slot_cache11push_lockedEPvj)
   lido_arm64_test(${processor}.rejects_hold ${rejected} ${hold} rejected_relaxed_pop rejected_acquire_pop)
   lido_arm64_test(${processor}.rejects_push ${rejected} ${push} rejected_relaxed_push rejected_fenced_push)
   # Not rejected_exchange: a sequentially consistent store is a plain stlr here.
