@@ -64,7 +64,7 @@ class allocator_state final : public thread_exit_listener {
   /// no memory for a table.
   [[nodiscard]] std::byte* own_table() noexcept;
   [[nodiscard, gnu::always_inline]] owned_cache* own_cache() noexcept {
-    const std::size_t offset = thread_offset;
+    const std::size_t offset = own_thread_offset();
     // relaxed: as in slot_allocator::at
     std::byte* table = table_.load(std::memory_order_relaxed);
     if (offset == 0 || (table == unused_ && (table = own_table()) == nullptr)) [[unlikely]] {

@@ -46,7 +46,7 @@ void slot_allocator::release_without_number(void* slot) noexcept {
 }
 
 void* slot_allocator::acquire_after_miss() noexcept {
-  const std::size_t offset = thread_offset;
+  const std::size_t offset = own_thread_offset();
   if (offset == 0) {
     return acquire_without_number();
   }

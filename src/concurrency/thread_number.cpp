@@ -161,7 +161,7 @@ bool thread_registry::note(thread_use& use, thread_exit_listener& listener) noex
     return false;
   }
   use.listener_ = &listener;
-  insert(uses_[thread_offset / thread_stride], use);
+  insert(uses_[own_thread_offset() / thread_stride], use);
   return true;
 }
 
@@ -273,7 +273,7 @@ void require_own_process() noexcept {
 }
 
 bool assign_thread_number(bool waits) noexcept {
-  return thread_offset != 0 || (!thread_is_ending() && thread_numbers.assign(waits));
+  return own_thread_offset() != 0 || (!thread_is_ending() && thread_numbers.assign(waits));
 }
 
 void thread_exit_listener::register_listener() noexcept {

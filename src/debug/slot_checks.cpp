@@ -102,6 +102,21 @@ checked_slots::~checked_slots() {
   admitted_.store(0, std::memory_order_relaxed);
 }
 
+void checked_slots::close() noexcept {
+  // relaxed: for acquires from a pool that ends, which are wrong whatever they read
+  ends_.store(true, std::memory_order_relaxed);
+}
+
+void checked_slots::begin_use(void* slot, place at) noexcept {
+  look_into(slot, at);
+  records_[distance_to(slot) / trace_.stride].begin_use(at, this_thread_id());
+}
+
+void checked_slots::watch(void* slot) const noexcept {
+  pattern_.fill(slot, record_at(slot).last_use());
+  tell_release(slot);
+}
+
 bool checked_slots::try_end_slow(const void* object, place at, std::uint64_t held_use) noexcept {
   const std::uintptr_t distance = distance_to(object);
   bool ended = false;
@@ -134,7 +149,7 @@ void checked_slots::tell_release(const void* slot) const noexcept {
 void checked_slots::refuse(const void* object, place at) const noexcept {
   const pool_trace owner = find_owner(object);
   misuse_kind kind = misuse_kind::double_release;
-  if (!find_checked(this).alive || (owner.pool != nullptr && !owner.alive)) {
+  if (object == nullptr || !find_checked(this).alive || (owner.pool != nullptr && !owner.alive)) {
     kind = misuse_kind::dead_pool;
   } else if (owner.pool == nullptr) {
     kind = misuse_kind::foreign_pointer;
@@ -149,19 +164,31 @@ void checked_slots::refuse(const void* object, place at) const noexcept {
 void checked_slots::report(misuse_kind kind, const void* object, place at) const noexcept {
   const pool_trace self = find_checked(this);
   const pool_trace owner = find_owner(object);
-  // Of a pool that has ended nothing is read but what was remembered.
-  const std::string_view name = self.alive ? name_ : self.name.data();
-  const bool is_ours = self.alive && owner.pool == this;
+  // Of a pool that ends nothing is read but what was remembered.
+  // relaxed: as in close
+  const bool lives = self.alive && !ends_.load(std::memory_order_relaxed);
+  const std::string_view name = lives ? name_ : self.name.data();
+  const bool is_ours = lives && owner.pool == this;
   const bool is_write = kind == misuse_kind::write_after_release;
   report_text text;
-  text << "lido: pool '" << name << "'" << (self.alive ? ": " : ", which has ended: ")
+  text << "lido: pool '" << name << "'"
+       << (lives        ? ": "
+           : self.alive ? ", which ends: "
+                        : ", which has ended: ")
        << to_string(kind) << "\n";
-  append_pointer(text, object, owner);
+  if (object != nullptr) {
+    append_pointer(text, object, owner);
+  }
   if (is_write) {
     append_written(text, static_cast<const std::byte*>(object),
                    pattern_.first_overwritten(object, record_at(object).last_use()), trace_.stride);
   }
-  append_event(text, is_write ? "  found" : "  released", {this_thread_id(), at});
+  const bool is_acquire = object == nullptr;
+  append_event(text,
+               is_write     ? "  found"
+               : is_acquire ? "  acquire"
+                            : "  released",
+               {this_thread_id(), at});
   if (is_ours) {
     append_history(text, record_at(object));
   }

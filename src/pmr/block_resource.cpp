@@ -6,6 +6,7 @@
 #include "lido/base/fail.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/debug/slot_checks.hpp"
 
 namespace lido {
 
@@ -15,14 +16,14 @@ namespace {
 
 constexpr std::size_t most_alignment = 4096;
 
-void require(bool right, const block_resource_options& options, const std::string& problem) {
+void require(bool right, const block_settings& options, const std::string& problem) {
   if (!right) {
     throw_invalid_option(options.name, problem);
   }
 }
 
 /// Bytes of a block. Refuses a wrong size before any memory is allocated.
-std::size_t rounded_bytes(const block_resource_options& options, const block_size& size) {
+std::size_t rounded_bytes(const block_settings& options, const block_size& size) {
   require(size.bytes > 0, options, "block_bytes 0 is not at least 1");
   require(std::has_single_bit(options.alignment) && options.alignment <= most_alignment, options,
           "alignment " + std::to_string(options.alignment) + " is not a power of two up to " +
@@ -40,13 +41,14 @@ std::size_t rounded_bytes(const block_resource_options& options, const block_siz
   return (size.bytes + unit - 1) / unit * unit;
 }
 
-std::vector<block_size> sorted_sizes(const block_resource_options& options) {
-  if (options.sizes.empty()) {
-    return {{options.block_bytes, options.blocks}};
+std::vector<block_size> sorted_sizes(const block_settings& options,
+                                     std::span<const block_size> given) {
+  if (given.empty()) {
+    return {options.only};
   }
-  require(options.block_bytes == 0 && options.blocks == 0, options,
+  require(options.only.bytes == 0 && options.only.blocks == 0, options,
           "sizes are given beside block_bytes or blocks");
-  std::vector<block_size> sizes = options.sizes;
+  std::vector<block_size> sizes(given.begin(), given.end());
   std::sort(sizes.begin(), sizes.end(),
             [](const auto& left, const auto& right) { return left.bytes < right.bytes; });
   return sizes;
@@ -54,30 +56,59 @@ std::vector<block_size> sorted_sizes(const block_resource_options& options) {
 
 }  // namespace
 
-block_store::block_store(const block_resource_options& options, block_size size)
+/// The slots need a name that outlives them.
+struct block_checks {
+  block_checks(std::string_view of, std::byte* first, std::uint32_t blocks, std::size_t bytes)
+      : name(of), slots(name, first, blocks, bytes, {bytes, fill_pattern::least_whole}) {}
+
+  const std::string name;
+  checked_slots slots;
+};
+
+block_store::block_store(const block_settings& options, block_size size)
     : block_bytes_(rounded_bytes(options, size)),
       memory_(block_bytes_ * size.blocks, std::max(options.alignment, cache_line)),
       first_(std::bit_cast<std::uintptr_t>(memory_.data())),
+      unchecked_bytes_(options.checked ? 0 : memory_.size()),
       poisons_(LIDO_POISON_FREE_SLOTS != 0),
       slots_({.geometry = slot_geometry(memory_.data(), block_bytes_),
               .capacity = static_cast<std::uint32_t>(size.blocks),
+              .caches = options.checked ? cache_kind::none : cache_kind::revocable,
               .max_cached = static_cast<std::uint32_t>(options.max_cached)}) {
+  if (options.checked) {
+    checks_ = std::make_unique<block_checks>(options.name, memory_.data(),
+                                             static_cast<std::uint32_t>(size.blocks), block_bytes_);
+  }
   poison(memory_.data(), memory_.size());
 }
 
 block_store::~block_store() {
   unpoison(memory_.data(), memory_.size());
+  checks_.reset();  // looks at all blocks
 }
 
-void* block_store::acquire_after_miss(std::size_t wanted) noexcept {
+void* block_store::acquire_after_miss(std::size_t wanted, place at) noexcept {
   void* const block = slots_.acquire_after_miss();
-  if (block != nullptr) {
-    open(block, wanted);
-  } else {
+  if (block == nullptr) {
     // relaxed: a number for statistics
     overflowed_.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
   }
+  if (is_checked()) {
+    unpoison(block, block_bytes_);
+    checks_->slots.begin_use(block, at);
+    poison(block, block_bytes_);
+  }
+  open(block, wanted);
   return block;
+}
+
+void block_store::release_checked(void* block, place at) noexcept {
+  if (checks_->slots.try_end_use(block, at)) {
+    unpoison(block, block_bytes_);
+    checks_->slots.watch(block);
+    release(block);
+  }
 }
 
 block_stats block_store::stats() const noexcept {
@@ -85,12 +116,13 @@ block_stats block_store::stats() const noexcept {
   stats.block_bytes = block_bytes_;
   stats.blocks = slots_.stats();
   stats.blocks.created = stats.blocks.in_use;
+  stats.blocks.total_bytes += is_checked() ? checks_->slots.memory() : 0;
   // relaxed: a number for statistics
   stats.overflowed = overflowed_.load(std::memory_order_relaxed);
   return stats;
 }
 
-block_store& block_store::add_larger(const block_resource_options& options, block_size size) {
+block_store& block_store::add_larger(const block_settings& options, block_size size) {
   larger_ = std::make_unique<block_store>(options, size);
   require(larger_->block_bytes() != block_bytes(), options,
           "two sizes of " + std::to_string(block_bytes()) + " bytes");
@@ -112,6 +144,11 @@ template <class Fits>
   return first(store, [&](const block_store& one) { return bytes <= one.block_bytes(); });
 }
 
+/// Where the function was called that this is inlined into.
+[[nodiscard, gnu::always_inline]] inline place caller() noexcept {
+  return {static_cast<const char*>(__builtin_return_address(0)) - 1};
+}
+
 [[nodiscard]] block_store* owner_of(const void* address, block_store* store) noexcept {
   return first(store, [&](const block_store& one) { return one.owns(address); });
 }
@@ -119,13 +156,14 @@ template <class Fits>
 }  // namespace
 }  // namespace detail
 
-block_resource::block_resource(const block_resource_options& options)
+block_resource::block_resource(const detail::block_settings& options,
+                               std::span<const block_size> sizes)
     : alignment_(options.alignment),
-      smallest_(options, detail::sorted_sizes(options).front()),
+      smallest_(options, detail::sorted_sizes(options, sizes).front()),
       upstream_(options.upstream != nullptr ? options.upstream : std::pmr::get_default_resource()),
       overflow_to_upstream_(options.overflow_to_upstream),
       name_(options.name) {
-  const std::vector<block_size> sorted = detail::sorted_sizes(options);
+  const std::vector<block_size> sorted = detail::sorted_sizes(options, sizes);
   detail::block_store* largest = &smallest_;
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     largest = &largest->add_larger(options, sorted[i]);
@@ -191,7 +229,7 @@ void* block_resource::take_larger(std::size_t bytes, std::size_t alignment) {
 
 void* block_resource::take_after_miss(detail::block_store& store, std::size_t bytes,
                                       std::size_t alignment) {
-  if (void* const block = store.acquire_after_miss(bytes); block != nullptr) {
+  if (void* const block = store.acquire_after_miss(bytes, detail::caller()); block != nullptr) {
     return block;
   }
   if (!overflow_to_upstream_) {
@@ -210,11 +248,26 @@ void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
 /// no harm.
 void block_resource::give_larger(void* address, std::size_t bytes, std::size_t alignment) {
   detail::block_store* store = table_ != nullptr ? find(bytes) : nullptr;
-  if (store == nullptr || !store->owns(address)) [[unlikely]] {
-    store = detail::owner_of(address, smallest_.larger());
+  if (store == nullptr || !store->may_hit(address)) [[unlikely]] {
+    store = detail::first(smallest_.larger(), [&](auto& one) { return one.may_hit(address); });
   }
   if (store != nullptr) [[likely]] {
     store->release(address);
+  } else {
+    give_other(address, bytes, alignment, detail::caller());
+  }
+}
+
+/// For what is upstream's, or checked.
+void block_resource::give_other(void* address, std::size_t bytes, std::size_t alignment,
+                                detail::place at) {
+  detail::block_store* store = detail::owner_of(address, &smallest_);
+  if (store == nullptr && smallest_.is_checked() && !overflow_to_upstream_ &&
+      alignment <= alignment_) {
+    store = detail::first_for(&smallest_, bytes);  // it gave no such memory, and will say so
+  }
+  if (store != nullptr) {
+    store->release_checked(address, at);
   } else {
     upstream_->deallocate(address, bytes, alignment);
   }

@@ -48,6 +48,8 @@ void call_before_sleep() noexcept {
   }
 }
 
+void LIDO_SAME_CONTAINERS() noexcept {}
+
 pool_core::pool_core(pool_settings settings, slot_maker make, group_forgetter forget, void* pool)
     : settings_(std::move(settings)),
       state_(std::make_unique<pool_state>(settings_, this, make, std::random_device{}())),
@@ -249,7 +251,7 @@ acquire_outcome pool_core::acquire(acquire_call request) {
   if (is_foreign()) {
     return failed(acquire_failure::other_process, {});
   }
-  if (thread_offset == 0) {
+  if (own_thread_offset() == 0) {
     assign_thread_number();
   }
   slot_grant got = request.stop.stop_requested() ? slot_grant{} : try_acquire_slow(request);

@@ -48,6 +48,18 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
     _ZN4lido6detail10slot_cache10pop_lockedEv _ZN4lido6detail10slot_cache11push_lockedEPvj)
   lido_arm64_test(${processor}.rejects_hold ${rejected} ${hold} rejected_relaxed_pop rejected_acquire_pop)
   lido_arm64_test(${processor}.rejects_push ${rejected} ${push} rejected_relaxed_push rejected_fenced_push)
+  # A fiber may go on in another thread between two calls. In a shared object the variables are found another way.
+  lido_arm64_object(lido_fiber_probe_${processor} ${processor} fiber_probe.cpp)
+  lido_arm64_object(lido_fiber_probe_shared_${processor} ${processor} fiber_probe.cpp)
+  target_compile_options(lido_fiber_probe_shared_${processor} PRIVATE -fPIC)
+  foreach(object IN ITEMS fiber_probe fiber_probe_shared)
+    set(probe $<TARGET_OBJECTS:lido_${object}_${processor}>)
+    lido_arm64_test(
+      ${processor}.${object} ${probe} --thread-reads 2
+      probe_releases probe_acquires probe_checked_releases probe_deallocations)
+    lido_arm64_test(
+      ${processor}.rejects_${object} ${probe} --thread-reads 2 --expect-rejected rejected_reads)
+  endforeach()
   # Not rejected_exchange: a sequentially consistent store is a plain stlr here.
   lido_arm64_test(
     ${processor}.rejects_common $<TARGET_OBJECTS:lido_rejected_${processor}> --expect-rejected --hit

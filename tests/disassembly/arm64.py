@@ -3,7 +3,8 @@
 
 A hit must publish by `stlr` and have no barrier, no exclusive pair, no read-modify-write and no call. Without
 --hit the whole of a function is looked at: it must have an instruction, or call a function, for each pattern of
---need, and no barrier.
+--need, and no barrier. With --thread-reads only the reads of the thread pointer are counted: one for each call
+between which a fiber may change threads.
 """
 import argparse
 import re
@@ -81,6 +82,11 @@ def judge_whole(body: list[Instruction] | None, calls: set[str], needs: list[str
     return faults + [f"nothing is {need}" for need in needs if not any(re.fullmatch(need, name) for name in names)]
 
 
+def judge_thread_reads(body: list[Instruction] | None, least: int) -> list[str]:
+    reads = sum(one.name == "mrs" and "tpidr_el0" in one.text for one in body or [])
+    return [] if reads >= least else [f"{reads} reads of the thread pointer (at least {least})"]
+
+
 def judge_file(bodies: dict[str, list[Instruction]]) -> list[str]:
     return [f"{name}: {one.text}: a barrier" for name, body in bodies.items() for one in body if BARRIER.match(one.name)]
 
@@ -94,6 +100,7 @@ def main() -> int:
     parser.add_argument("--hit", action="store_true", help="look at the hit path")
     parser.add_argument("--bound-after-top", action="store_true", help="as in hit_path.py")
     parser.add_argument("--need", action="append", default=[], help="pattern of an instruction or a called function")
+    parser.add_argument("--thread-reads", type=int, default=0, help="least reads of the thread pointer")
     parser.add_argument("--expect-rejected", action="store_true", help="fail for functions that pass")
     options = parser.parse_intermixed_args()  # options may stand between the file and the functions
     bodies = hit_path.disassemble(options.objdump, options.object_file, Arm64Instruction, ())
@@ -105,7 +112,9 @@ def main() -> int:
     failed = False
     for name in options.functions:
         body = bodies.get(name)
-        if options.hit:
+        if options.thread_reads:
+            faults = judge_thread_reads(body, options.thread_reads)
+        elif options.hit:
             faults = judge_hit(body, options.limit, options.bound_after_top)
         else:
             faults = judge_whole(body, calls.get(name, set()), options.need)

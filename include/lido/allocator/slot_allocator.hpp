@@ -44,7 +44,7 @@ class slot_allocator final {
   /// Address of a free slot, now the caller's; null when the pool is exhausted (I2). Never throws.
   // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
   [[nodiscard, gnu::always_inline]] void* acquire() noexcept {
-    if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
+    if (const std::size_t offset = own_thread_offset(); offset != 0) [[likely]] {
       slot_cache& cache = at(offset);
       void* slot = nullptr;
       if (cache.pop(slot)) [[likely]] {
@@ -58,7 +58,7 @@ class slot_allocator final {
   /// The first half of `acquire`, for callers that want no code beside a hit. After false,
   /// `acquire_after_miss` must follow.
   [[nodiscard, gnu::always_inline]] bool try_hit(void*& slot) noexcept {
-    const std::size_t offset = thread_offset;
+    const std::size_t offset = own_thread_offset();
     return offset != 0 && at(offset).pop(slot);
   }
   [[nodiscard]] void* acquire_after_miss() noexcept;
@@ -67,7 +67,7 @@ class slot_allocator final {
   /// nothing itself; for the C library see assign_thread_number.
   // NOLINTNEXTLINE(misc-no-recursion): as acquire
   [[gnu::always_inline]] void release(void* slot) noexcept {
-    if (const std::size_t offset = thread_offset; offset != 0) [[likely]] {
+    if (const std::size_t offset = own_thread_offset(); offset != 0) [[likely]] {
       slot_cache& cache = at(offset);
       if (cache.push(slot)) [[likely]] {
         return;

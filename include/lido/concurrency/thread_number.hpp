@@ -43,13 +43,44 @@ LIDO_TLS_MODEL
 [[gnu::visibility("default")]] extern constinit thread_local std::size_t thread_offset;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
+// A fiber may go on in another thread. Compilers for arm64 read the thread pointer once in a
+// function, however many calls are inlined into it, and so would keep the variables of the thread
+// before. They cannot keep what this reads. On x86-64 each access goes by a segment register.
+#if defined(__aarch64__) && defined(__GLIBC__)
+#if defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
+#define LIDO_OWN_ADDRESS(symbol)                                          \
+  "adrp %0, :gottprel:" symbol "\n\tldr %0, [%0, #:gottprel_lo12:" symbol \
+  "]\n"                                                                   \
+  "\tmrs %1, tpidr_el0\n\tadd %0, %0, %1"
+#else
+#define LIDO_OWN_ADDRESS(symbol)                          \
+  "mrs %1, tpidr_el0\n\tadd %0, %1, #:tprel_hi12:" symbol \
+  ", lsl #12\n"                                           \
+  "\tadd %0, %0, #:tprel_lo12_nc:" symbol
+#endif
+/// Returns from its function the variable of the thread that calls it now; `symbol` is its name to
+/// the linker.
+#define LIDO_RETURN_OWN(type, variable, symbol)                                                 \
+  type* own = nullptr;                                                                          \
+  void* thread = nullptr;                                                                       \
+  asm volatile(LIDO_OWN_ADDRESS(symbol) : "=&r"(own), "=&r"(thread) : : "memory"); /* NOLINT */ \
+  return *own
+#else
+#define LIDO_RETURN_OWN(type, variable, symbol) return variable
+#endif
+
+/// `thread_offset` of the thread that makes this call, wherever it ran a call before.
+[[nodiscard, gnu::always_inline]] inline std::size_t& own_thread_offset() noexcept {
+  LIDO_RETURN_OWN(std::size_t, thread_offset, "_ZN4lido6detail13thread_offsetE");
+}
+
 /// Gives the calling thread a number if one is free and the thread is not ending; sets
 /// `thread_offset`. Returns whether the thread has a number now.
 ///
 /// Thread-safe; never throws. Gives up when another thread is at the registry, unless it `waits`,
 /// so a thread suspended there holds up no other. The C library may allocate for it, where 32 or
 /// more thread-specific keys were created before the first pool; without memory there is no number.
-bool assign_thread_number(bool waits = false) noexcept;
+[[gnu::noinline]] bool assign_thread_number(bool waits = false) noexcept;
 
 /// Ends the program with a message if this process was made from one with pools, but not by fork.
 /// Then fork handlers have not run, and what other threads were doing in the pools never ends. One

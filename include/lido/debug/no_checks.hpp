@@ -21,6 +21,8 @@ struct no_checks {
   [[nodiscard]] static constexpr std::size_t memory() noexcept { return 0; }
   constexpr void before_construction(void* /*slot*/, place /*at*/) const noexcept {}
   constexpr void after_construction(const void* /*object*/, place /*at*/) const noexcept {}
+  constexpr void close() const noexcept {}
+  [[nodiscard]] static constexpr bool admits(place /*at*/) noexcept { return true; }
   [[nodiscard]] static constexpr bool try_end(const void* /*object*/, place /*at*/) noexcept {
     return true;
   }

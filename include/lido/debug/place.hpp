@@ -45,9 +45,14 @@ LIDO_TLS_MODEL
 [[gnu::visibility("default")]] extern constinit thread_local std::uint32_t checked_thread_id;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
+/// `checked_thread_id` of the thread that makes this call; see own_thread_offset.
+[[nodiscard, gnu::always_inline]] inline std::uint32_t& own_checked_thread_id() noexcept {
+  LIDO_RETURN_OWN(std::uint32_t, checked_thread_id, "_ZN4lido6detail17checked_thread_idE");
+}
+
 /// The number that debuggers and /proc know the calling thread by.
 [[nodiscard, gnu::always_inline]] inline std::uint32_t this_thread_id() noexcept {
-  const std::uint32_t id = checked_thread_id;
+  const std::uint32_t id = own_checked_thread_id();
   return id != 0 ? id : learn_thread_id();
 }
 

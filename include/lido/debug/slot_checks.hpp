@@ -41,8 +41,8 @@ void unregister_checked(pool_trace& pool) noexcept;
 
 /// Records of the slots of one pool, whatever it holds, and the slow paths of its checks.
 ///
-/// After its end a caller may still ask it to admit a release: it then admits no slot, and nothing
-/// else of it is read.
+/// After its end a caller may still ask it to admit an acquire or a release: it then admits none,
+/// and nothing else of it is read.
 class checked_slots {
  public:
   /// Throws std::bad_alloc. `name` must live as long as this. Fills all slots.
@@ -54,10 +54,22 @@ class checked_slots {
   /// Reports objects in use, and free slots that were written to.
   ~checked_slots();
 
+  /// The pool is about to end: from now on no acquire is admitted.
+  void close() noexcept;
+
   [[nodiscard]] bool is_used(slot_index slot) const noexcept { return records_[slot].is_used(); }
   [[nodiscard]] std::size_t memory() const noexcept {
     return trace_.capacity * sizeof(slot_record);
   }
+
+  // For slots whose size is known at run time: what slot_checks does, by slow paths alone.
+  /// The slot comes from the free list.
+  void begin_use(void* slot, place at) noexcept;
+  /// True: the slot is about to go there, and `watch` must follow. False: it was reported.
+  [[nodiscard]] bool try_end_use(const void* slot, place at) noexcept {
+    return try_end_slow(slot, at, 0);
+  }
+  void watch(void* slot) const noexcept;
 
  protected:
   [[nodiscard]] std::uintptr_t distance_to(const void* object) const noexcept {
@@ -70,6 +82,8 @@ class checked_slots {
 
   /// Where releases are shared, or the thread is not the holder: `held_use` is then 0.
   [[nodiscard]] bool try_end_slow(const void* object, place at, std::uint64_t held_use) noexcept;
+  /// Reports a wrong release; null: a wrong acquire.
+  [[gnu::cold, gnu::noinline]] void refuse(const void* object, place at) const noexcept;
   /// Reports a write to the free slot, if there was one.
   [[gnu::cold, gnu::noinline]] void look_into(void* slot, place at) const noexcept;
   /// To Valgrind, where it runs.
@@ -79,10 +93,10 @@ class checked_slots {
   std::byte* const first_;
   std::unique_ptr<slot_record[]> records_;
   release_bias bias_;
+  atomic<bool> ends_{false};
   // NOLINTEND(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
 
  private:
-  void refuse(const void* object, place at) const noexcept;
   void report(misuse_kind kind, const void* object, place at) const noexcept;
   void report_leaks() const noexcept;
   [[nodiscard]] const slot_record& record_at(const void* object) const noexcept {
@@ -116,7 +130,7 @@ class slot_checks : public checked_slots {
   /// The slot comes from the free list: reports a write that happened to it there. Takes the slow
   /// path in a thread whose id is not known, thus under Valgrind.
   [[gnu::always_inline]] void before_construction(void* slot, place at) const noexcept {
-    if (hardly_ever(checked_thread_id == 0) ||
+    if (hardly_ever(own_checked_thread_id() == 0) ||
         hardly_ever(!pattern.is_intact(slot, use_of(slot)))) {
       look_into(slot, at);
     }
@@ -124,6 +138,16 @@ class slot_checks : public checked_slots {
 
   [[gnu::always_inline]] void after_construction(const void* object, place at) noexcept {
     records_[slot_of(object)].begin_use(at, this_thread_id());
+  }
+
+  /// False: the pool ends or has ended, which is reported.
+  [[nodiscard, gnu::always_inline]] bool admits(place at) const noexcept {
+    // relaxed: as admitted()
+    if (hardly_ever(ends_.load(std::memory_order_relaxed))) {
+      refuse(nullptr, at);
+      return false;
+    }
+    return true;
   }
 
   /// Ends the use of an object; exactly one release does. False: wrong use, and the handler knows.
@@ -135,7 +159,7 @@ class slot_checks : public checked_slots {
     slot_record& record = records_[slot_of(object)];
     const std::uint64_t use = record.last_use();
     // A thread whose id is not known has acquired nothing.
-    const bool held = record.is_held_by(checked_thread_id, use);
+    const bool held = record.is_held_by(own_checked_thread_id(), use);
     if (held && bias_.end_alone(record, use, at)) {
       return true;
     }
@@ -145,7 +169,7 @@ class slot_checks : public checked_slots {
   /// The slot is about to go to the free list, after its use or a constructor that has thrown.
   [[gnu::always_inline]] void after_destruction(void* slot) const noexcept {
     pattern.fill(slot, use_of(slot));
-    if (hardly_ever(checked_thread_id == 0)) {
+    if (hardly_ever(own_checked_thread_id() == 0)) {
       tell_release(slot);
     }
   }

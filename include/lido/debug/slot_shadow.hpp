@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define LIDO_HAS_ASAN 1
@@ -32,6 +33,25 @@ inline void unpoison([[maybe_unused]] const void* first,
                      [[maybe_unused]] std::size_t size) noexcept {
 #if LIDO_POISON_FREE_SLOTS
   __asan_unpoison_memory_region(first, size);
+#endif
+}
+
+/// Ends the program with AddressSanitizer's report: `slot` is given back, but is not in use.
+inline void report_release([[maybe_unused]] const void* slot) noexcept {
+#if LIDO_POISON_FREE_SLOTS
+  (void)std::fputs("lido: a release of what is not in use: released twice, or of another pool\n",
+                   stderr);
+  __asan_report_error(__builtin_return_address(0), __builtin_frame_address(0), &slot,
+                      const_cast<void*>(slot), 1, 1);
+#endif
+}
+
+/// The same if the slot is poisoned, as free ones are.
+inline void refuse_poisoned([[maybe_unused]] const void* slot) noexcept {
+#if LIDO_POISON_FREE_SLOTS
+  if (__asan_address_is_poisoned(slot) != 0) {
+    report_release(slot);
+  }
 #endif
 }
 

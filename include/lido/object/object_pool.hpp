@@ -60,8 +60,10 @@ class object_pool : private detail::complete_traits<Traits> {
   static constexpr bool keeps = !std::is_same_v<typename Traits::hooks, no_hooks>;
   using life = std::conditional_t<keeps, detail::kept_objects<T, typename Traits::hooks, checks>,
                                   detail::constructed_each_time<T>>;
-  // The records of a checked pool say which slots are in use, too.
-  static constexpr bool tracks = Traits::track_in_use && !checks::active;
+  // AddressSanitizer ends the program at a wrong release. The records of a checked pool say which
+  // slots are in use, too.
+  static constexpr bool refuses = LIDO_POISON_FREE_SLOTS != 0 && !checks::active;
+  static constexpr bool tracks = refuses || (Traits::track_in_use && !checks::active);
 
  public:
   using value_type = T;
@@ -108,11 +110,12 @@ class object_pool : private detail::complete_traits<Traits> {
   template <class... Args>
   [[nodiscard, gnu::always_inline]] T* try_acquire_ptr(Args&&... args) noexcept(
       life::template makes_nothrow<Args...>) {
-    void* const slot = slots_.allocator().acquire();
+    const place at = place::here();
+    void* const slot = take_slot(at);
     if (slot == nullptr) [[unlikely]] {
       return nullptr;
     }
-    return construct(place::here(), slot, std::forward<Args>(args)...);
+    return construct(at, slot, std::forward<Args>(args)...);
   }
 
   /// As `acquire`, but waits at most `wait`, whatever `when_full` says, and then returns an empty
@@ -194,7 +197,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// released during the call; one that is acquired during it may be visited or not.
   template <class F>
   void for_each_in_use(F&& f) {
-    static_assert(tracks || checks::active,
+    static_assert(Traits::track_in_use || checks::active,
                   "lido: for_each_in_use needs Traits::track_in_use = true");
     const auto is_used = [this](detail::slot_index slot) {
       if constexpr (checks::active) {
@@ -244,6 +247,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
   // NOLINTNEXTLINE(readability-function-size): the slots of some pools
   void end() noexcept {
+    checks_.close();
     slots_.end();
     if constexpr (keeps && checks::active) {
       // An object left in the cache of another thread is no write to a free slot.
@@ -255,12 +259,16 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
+  /// Null: there is none, or a checked pool has reported that it ends or has ended.
+  [[nodiscard, gnu::always_inline]] void* take_slot(place at) noexcept {
+    return checks_.admits(at) ? slots_.allocator().acquire() : nullptr;
+  }
   [[gnu::always_inline]] void put_slot(void* slot) noexcept { slots_.allocator().release(slot); }
 
   // The public functions are inlined into their callers, and hand down their callers' place.
   template <class... Args>
   lease_type acquire_at(place at, Args&&... args) {
-    void* slot = slots_.allocator().acquire();
+    void* slot = take_slot(at);
     if (slot == nullptr) [[unlikely]] {
       slot = slots_.acquire_blocking();
     }
@@ -269,7 +277,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
   template <class... Args>
   lease_type try_acquire_at(place at, Args&&... args) {
-    void* const slot = slots_.allocator().acquire();
+    void* const slot = take_slot(at);
     T* object = nullptr;
     if (slot != nullptr) [[likely]] {
       object = construct(at, slot, std::forward<Args>(args)...);
@@ -279,7 +287,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
   template <class... Args>
   lease_type acquire_within(place at, const patience& wait, Args&&... args) {
-    void* slot = slots_.allocator().acquire();
+    void* slot = take_slot(at);
     if (slot == nullptr) [[unlikely]] {
       slot = slots_.wait_for_slot(wait.until, wait.stop);
     }
@@ -298,7 +306,8 @@ class object_pool : private detail::complete_traits<Traits> {
     while (count < out.size()) {
       std::array<void*, chunk> batch;
       const std::size_t wanted = out.size() - count < chunk ? out.size() - count : chunk;
-      const std::size_t taken = slots_.allocator().acquire_n(std::span(batch).first(wanted));
+      const std::size_t taken =
+          checks_.admits(at) ? slots_.allocator().acquire_n(std::span(batch).first(wanted)) : 0;
       construct_many(at, std::span<void* const>(batch).first(taken), out, count);
       if (taken < wanted) {
         break;
@@ -336,6 +345,13 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
+  void refuse_unused(T* object) noexcept {
+    if (!owns(object) ||
+        !slots_.memory().is_used(slots_.memory().template index_of<sizeof(T)>(object))) {
+      detail::report_release(object);
+    }
+  }
+
   /// After a constructor has thrown.
   void take_back(void* slot) noexcept {
     checks_.after_destruction(slot);
@@ -367,6 +383,9 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   [[gnu::always_inline]] void destroy(T* object) noexcept {
+    if constexpr (refuses) {
+      refuse_unused(object);
+    }
     if constexpr (tracks) {
       slots_.memory().set_unused(slots_.memory().template index_of<sizeof(T)>(object),
                                  keeps ? detail::slot_content::kept : detail::slot_content::empty);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -18,6 +19,7 @@
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/debug/place.hpp"
 #include "lido/debug/slot_shadow.hpp"
 
 namespace lido {
@@ -61,6 +63,10 @@ struct block_resource_options {
 
   /// When all blocks of the right size are in use: ask upstream, rather than throw std::bad_alloc.
   bool overflow_to_upstream = false;
+
+  /// Reports misuse as `checked_traits` do for an object_pool. Every operation then takes a slow
+  /// path, and a block 128 bytes more.
+  bool checked = false;
 };
 
 /// The numbers of the blocks of one size.
@@ -75,18 +81,32 @@ namespace detail {
 /// Sizes of blocks are multiples of it, so that none share a byte of a sanitizer's shadow.
 inline constexpr std::size_t granule = 8;
 
+struct block_checks;
+
+/// Options for compiled code, without the standard containers: a program with _GLIBCXX_DEBUG has
+/// others than the library.
+struct block_settings {
+  block_size only;  ///< of blocks that have one size
+  std::size_t alignment;
+  std::string_view name;
+  std::size_t max_cached;
+  std::pmr::memory_resource* upstream;
+  bool overflow_to_upstream;
+  bool checked;
+};
+
 /// Blocks of one size side by side, and the next larger ones. Thread-safe; progress as of
 /// `slot_allocator`.
 class block_store {
  public:
   /// Throws std::invalid_argument, std::bad_array_new_length or std::bad_alloc.
-  block_store(const block_resource_options& options, block_size size);
+  block_store(const block_settings& settings, block_size size);
   block_store(const block_store&) = delete;
   block_store& operator=(const block_store&) = delete;
   ~block_store();
 
   /// Adds the next larger ones. Throws as the constructor.
-  block_store& add_larger(const block_resource_options& options, block_size size);
+  block_store& add_larger(const block_settings& settings, block_size size);
   /// Null for the largest.
   [[nodiscard]] block_store* larger() const noexcept { return larger_.get(); }
 
@@ -104,35 +124,50 @@ class block_store {
   }
 
   /// A free block; null when there is none, which is counted.
-  [[nodiscard]] void* acquire_after_miss(std::size_t wanted) noexcept;
+  [[nodiscard]] void* acquire_after_miss(std::size_t wanted, place at) noexcept;
 
   /// Requires: `block` is from here.
   [[gnu::always_inline]] void release(void* block) noexcept {
     if (poisons_) {
+      refuse_poisoned(block);
       poison(block, block_bytes_);
     }
     slots_.release(block);
   }
 
+  /// Where blocks are checked: reports a wrong release, which has no effect.
+  void release_checked(void* block, place at) noexcept;
+  [[nodiscard]] bool is_checked() const noexcept { return checks_ != nullptr; }
+
+  /// Whether `address` is within a block that `release` takes.
+  [[nodiscard, gnu::always_inline]] bool may_hit(const void* address) const noexcept {
+    return distance_to(address) < unchecked_bytes_;
+  }
+
   [[nodiscard, gnu::always_inline]] bool owns(const void* address) const noexcept {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a bit_cast ends clang-tidy 14
-    return reinterpret_cast<std::uintptr_t>(address) - first_ < memory_.size();
+    return distance_to(address) < memory_.size();
   }
 
   [[nodiscard]] block_stats stats() const noexcept;
 
  private:
+  [[nodiscard, gnu::always_inline]] std::uintptr_t distance_to(const void* address) const noexcept {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a bit_cast ends clang-tidy 14
+    return reinterpret_cast<std::uintptr_t>(address) - first_;
+  }
   void open(const void* block, std::size_t wanted) const noexcept {
     if (poisons_) {
-      unpoison(block, wanted);
+      unpoison(block, wanted > 0 ? wanted : 1);  // not all, or it would look free
     }
   }
 
   std::size_t block_bytes_;
   aligned_buffer memory_;
-  std::uintptr_t first_;  ///< address of the memory
+  std::uintptr_t first_;         ///< address of the memory
+  std::size_t unchecked_bytes_;  ///< of the memory: all or, of checked blocks, none
   bool poisons_;  ///< as the library was built: a program with AddressSanitizer may use one without
   slot_allocator slots_;
+  std::unique_ptr<block_checks> checks_;  ///< null: none
   std::unique_ptr<block_store> larger_;
   shared_atomic<std::uint64_t> overflowed_{0};
 };
@@ -156,7 +191,15 @@ class block_resource final : public std::pmr::memory_resource {
  public:
   /// Throws std::invalid_argument that names the resource, also when two sizes are equal once they
   /// are rounded; std::bad_array_new_length or std::bad_alloc.
-  explicit block_resource(const block_resource_options& options);
+  explicit block_resource(const block_resource_options& options)
+      : block_resource({.only = {options.block_bytes, options.blocks},
+                        .alignment = options.alignment,
+                        .name = options.name,
+                        .max_cached = options.max_cached,
+                        .upstream = options.upstream,
+                        .overflow_to_upstream = options.overflow_to_upstream,
+                        .checked = options.checked},
+                       options.sizes) {}
   block_resource(const block_resource&) = delete;
   block_resource& operator=(const block_resource&) = delete;
   ~block_resource() override = default;
@@ -189,6 +232,8 @@ class block_resource final : public std::pmr::memory_resource {
   static constexpr std::size_t most_tabled = 4096;
   using table = std::array<detail::block_store*, most_tabled / detail::granule + 1>;
 
+  block_resource(const detail::block_settings& settings, std::span<const block_size> sizes);
+
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
   void do_deallocate(void* address, std::size_t bytes, std::size_t alignment) override;
   [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override;
@@ -204,7 +249,7 @@ class block_resource final : public std::pmr::memory_resource {
     return take_after_miss(smallest_, bytes, alignment);
   }
   [[gnu::always_inline]] void give(void* address, std::size_t bytes, std::size_t alignment) {
-    if (smallest_.owns(address)) [[likely]] {
+    if (smallest_.may_hit(address)) [[likely]] {
       smallest_.release(address);
     } else {
       give_larger(address, bytes, alignment);
@@ -216,6 +261,8 @@ class block_resource final : public std::pmr::memory_resource {
                                                      std::size_t alignment);
   [[nodiscard, gnu::noinline]] void* take_upstream(std::size_t bytes, std::size_t alignment);
   [[gnu::noinline]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
+  [[gnu::noinline]] void give_other(void* address, std::size_t bytes, std::size_t alignment,
+                                    detail::place at);
   [[nodiscard]] detail::block_store* find(std::size_t bytes) noexcept;
 
   std::size_t alignment_;

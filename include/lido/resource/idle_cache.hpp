@@ -59,7 +59,7 @@ inline constexpr std::size_t thread_states = std::min(max_thread_number, 128U) +
 
 /// Which of them is the calling thread's own; 0: none.
 [[nodiscard]] inline std::size_t own_thread_state() noexcept {
-  const std::size_t number = thread_offset / thread_stride;
+  const std::size_t number = own_thread_offset() / thread_stride;
   return number < thread_states ? number : 0;
 }
 

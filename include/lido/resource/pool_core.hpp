@@ -24,6 +24,15 @@
 
 namespace lido::detail {
 
+// Compiled code has standard containers in common with the program, and with _GLIBCXX_DEBUG they
+// are others. A pool's constructor calls the one of the two functions that the library must have.
+#ifdef _GLIBCXX_DEBUG
+#define LIDO_SAME_CONTAINERS resource_pools_need_a_lido_built_with_GLIBCXX_DEBUG
+#else
+#define LIDO_SAME_CONTAINERS resource_pools_need_a_lido_built_without_GLIBCXX_DEBUG
+#endif
+void LIDO_SAME_CONTAINERS() noexcept;
+
 class acquire_waiter;
 class callback_waiter;
 class pool_state;

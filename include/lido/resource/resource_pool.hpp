@@ -57,7 +57,9 @@ class pool_controls {
  protected:
   /// Throws std::bad_alloc.
   pool_controls(pool_settings settings, slot_maker make, group_forgetter forget = nullptr)
-      : core_(std::make_shared<pool_core>(std::move(settings), make, forget, this)) {}
+      : core_(std::make_shared<pool_core>(std::move(settings), make, forget, this)) {
+    LIDO_SAME_CONTAINERS();
+  }
   ~pool_controls() = default;  // not `end`: a constructor may fail before the core has started
   /// First of all in a pool's destructor.
   void end() noexcept {

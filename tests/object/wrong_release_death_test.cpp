@@ -1,0 +1,85 @@
+// In a build with AddressSanitizer a release of what is not in use ends the program, also where no
+// destructor touches the object, and whatever pool it is.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <memory_resource>
+
+#include "lido/block_resource.hpp"
+#include "support/pool_kinds.hpp"
+#include "support/sanitizers.hpp"
+
+#if LIDO_TEST_ASAN
+
+namespace lido {
+namespace {
+
+class WrongReleaseDeathTest : public ::testing::TestWithParam<test::pool_kind> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, WrongReleaseDeathTest, test::pool_kinds, test::pool_kind_name);
+
+constexpr auto report = "lido: a release of what is not in use.*\n(.*\n)*.*AddressSanitizer";
+
+/// Twice, by pointer and with others at once; what is not the start of a slot; another pool's.
+template <class T, class Traits = pool_traits<T>>
+void expect_reports(const object_pool_options& options = {.capacity = 8}) {
+  using pool_type = object_pool<T, Traits>;
+  pool_type pool(test::of_this_kind(options));
+  pool_type other(test::of_this_kind(options));
+  T* const object = pool.try_acquire_ptr();
+  T* const foreign = other.try_acquire_ptr();
+  pool.release(object);
+  EXPECT_DEATH(pool.release(object), report);
+  const std::array<T*, 1> same{object};
+  EXPECT_DEATH(pool.release_n(same), report);
+  EXPECT_DEATH(pool.release(foreign), report);
+  EXPECT_DEATH(
+      {
+        auto lease = pool.acquire();
+        pool.release(lease.get());
+      },
+      report);
+  void* const inside = reinterpret_cast<std::byte*>(foreign) + 1;
+  EXPECT_DEATH(other.release(static_cast<T*>(inside)), report);
+  other.release(foreign);
+}
+
+template <class T>
+struct kept : pool_traits<T> {
+  using hooks = keep;
+};
+
+TEST_P(WrongReleaseDeathTest, OfAnObject) {
+  expect_reports<long>();
+}
+
+TEST_P(WrongReleaseDeathTest, OfAnObjectThatIsKept) {
+  expect_reports<long, kept<long>>();
+}
+
+TEST_P(WrongReleaseDeathTest, OfAnObjectTooSmallForTheShadow) {
+  expect_reports<short>();
+  expect_reports<short, test::tracking_traits<short>>();
+}
+
+TEST_P(WrongReleaseDeathTest, OfAnObjectOfAPoolThatGrows) {
+  expect_reports<long>({.max_capacity = 100, .when_full = when_full::grow});
+}
+
+TEST(WrongReleaseOfABlockDeathTest, IsReported) {
+  block_resource blocks({.sizes = {{.bytes = 64, .blocks = 8}, {.bytes = 256, .blocks = 8}}});
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, std::size_t{200}}) {
+    void* const block = blocks.allocate(bytes);
+    blocks.deallocate(block, bytes);
+    EXPECT_DEATH(blocks.deallocate(block, bytes), report) << bytes;
+  }
+  block_allocator<long> allocator(blocks);
+  long* const one = allocator.allocate(1);
+  allocator.deallocate(one, 1);
+  EXPECT_DEATH(allocator.deallocate(one, 1), report);
+}
+
+}  // namespace
+}  // namespace lido
+
+#endif

@@ -1,0 +1,6 @@
+// Resource pools have containers in common with the library: this must not link.
+#include "lido/resource_pool.hpp"
+
+int main() {
+  const lido::resource_pool<int> pool([] { return 1; });
+}
