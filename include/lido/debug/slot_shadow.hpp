@@ -37,17 +37,16 @@ inline void unpoison([[maybe_unused]] const void* first,
 }
 
 /// Ends the program with AddressSanitizer's report: `slot` is given back, but is not in use.
-inline void report_release([[maybe_unused]] const void* slot) noexcept {
+inline void report_release([[maybe_unused]] void* slot) noexcept {
 #if LIDO_POISON_FREE_SLOTS
   (void)std::fputs("lido: a release of what is not in use: released twice, or of another pool\n",
                    stderr);
-  __asan_report_error(__builtin_return_address(0), __builtin_frame_address(0), &slot,
-                      const_cast<void*>(slot), 1, 1);
+  __asan_report_error(__builtin_return_address(0), __builtin_frame_address(0), &slot, slot, 1, 1);
 #endif
 }
 
 /// The same if the slot is poisoned, as free ones are.
-inline void refuse_poisoned([[maybe_unused]] const void* slot) noexcept {
+inline void refuse_poisoned([[maybe_unused]] void* slot) noexcept {
 #if LIDO_POISON_FREE_SLOTS
   if (__asan_address_is_poisoned(slot) != 0) {
     report_release(slot);
