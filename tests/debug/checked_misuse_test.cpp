@@ -107,6 +107,22 @@ TEST_P(CheckedMisuse, ReleaseToADeadPoolIsReportedWithItsName) {
   EXPECT_EQ(log_.entries()[0].pool_name, "gone");
 }
 
+TEST_P(CheckedMisuse, AcquireFromADeadPoolIsReportedAndGetsNothing) {
+  alignas(pool_type) std::array<std::byte, sizeof(pool_type)> place;
+  auto* const pool = ::new (place.data()) pool_type({.capacity = 4, .name = "gone"});
+  std::destroy_at(pool);
+  EXPECT_EQ(pool->try_acquire_ptr(), nullptr);  // NOLINT: that is the misuse
+  EXPECT_FALSE(pool->try_acquire());            // NOLINT: as above
+  std::array<wide*, 2> some{};
+  EXPECT_EQ(pool->try_acquire_n(some), 0U);  // NOLINT: as above
+  ASSERT_THAT(log_.kinds(),
+              ElementsAre(misuse_kind::dead_pool, misuse_kind::dead_pool, misuse_kind::dead_pool));
+  EXPECT_EQ(log_.entries()[0].pool_name, "gone");
+  EXPECT_EQ(log_.entries()[0].object, nullptr);
+  EXPECT_THAT(log_.entries()[0].report,
+              HasSubstr("which has ended: dead pool\n  acquire by thread"));
+}
+
 TEST_P(CheckedMisuse, ObjectOfADeadPoolIsReportedWithItsName) {
   pool_type pool({.capacity = 1, .name = "jobs"});
   wide* object = nullptr;

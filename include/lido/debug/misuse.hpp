@@ -24,9 +24,9 @@ enum class misuse_kind : std::uint8_t {
 
 /// One finding. All of it, the text too, ends with the call of the handler.
 ///
-/// `object` is the pointer that was passed to a release. Of a write it is the object whose slot was
-/// written to. Of a leak it is the object in use that has the lowest address, or nullptr from
-/// `testing::leak_check`, which only counts.
+/// `object` is the pointer that was passed to a release, nullptr for an acquire from a dead pool.
+/// Of a write it is the object whose slot was written to. Of a leak it is the object in use that
+/// has the lowest address, or nullptr from `testing::leak_check`, which only counts.
 struct misuse {
   misuse_kind kind;
   std::string_view pool_name;  ///< of the pool that was called, as far as it is known
@@ -39,7 +39,8 @@ struct misuse {
 ///
 /// Must be thread-safe and must not throw, since release is noexcept. It may end the program, or
 /// return. Then a release has no effect: the object is not destroyed, no slot is lost or twice in
-/// the pool. An acquire goes on with a slot that is whole again, and a destructor goes on.
+/// the pool. An acquire goes on with a slot that is whole again, and a destructor goes on. From a
+/// dead pool try_acquire and its like get nothing; other acquires must not go on.
 /// It may use pools; a misuse in there calls it again. A thread is not cancelled in there.
 using misuse_handler = void (*)(const misuse&) noexcept;
 
