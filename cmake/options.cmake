@@ -22,6 +22,9 @@ else()
 endif()
 set(LIDO_PLATFORM ${platform} CACHE STRING "Of src/platform, the folder to build: linux, or generic for any system")
 
+# Only the library: its user sets these flags for the program. With exceptions it serves programs of both kinds.
+option(LIDO_NO_EXCEPTIONS "Compile the library with -fno-exceptions -fno-rtti" OFF)
+
 set(LIDO_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. 'thread' or 'address,undefined'")
 if(LIDO_SANITIZE)
   add_compile_options(-fsanitize=${LIDO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -2,10 +2,18 @@
 /// Public entry: all of Lido except lido/testing.hpp and what needs another library.
 #pragma once
 
-#include "lido/block_resource.hpp"
+#include <version>
+
 #include "lido/checked.hpp"
 #include "lido/concurrent_slot_map.hpp"
-#include "lido/keyed_resource_pool.hpp"
 #include "lido/object_pool.hpp"
-#include "lido/resource_pool.hpp"
 #include "lido/slot_map.hpp"
+
+// What needs more of the standard library than others have.
+#if __has_include(<memory_resource>)
+#include "lido/block_resource.hpp"
+#endif
+#if defined(__cpp_lib_jthread)
+#include "lido/keyed_resource_pool.hpp"
+#include "lido/resource_pool.hpp"
+#endif

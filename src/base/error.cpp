@@ -2,14 +2,38 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "lido/base/fail.hpp"
+
+#if defined(__cpp_exceptions)
+extern "C" {
+extern const char the_program_has_exceptions_but_lido_was_built_without_them;
+const char the_program_has_exceptions_but_lido_was_built_without_them = 0;
+/// The files of a program that is compiled without exceptions define it.
+[[gnu::weak]] extern const char lido_program_has_no_exceptions;
+}
+bool lido::detail::may_throw() noexcept {
+  return &lido_program_has_no_exceptions == nullptr;
+}
+#else
+#include "lido/base/exceptions_agree.hpp"
+bool lido::detail::may_throw() noexcept {
+  return false;
+}
+#endif
 
 namespace lido {
 
 namespace {
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): of the whole process
+constinit std::mutex handler_mutex;
+constinit failure_handler current_failure_handler = nullptr;  ///< requires handler_mutex
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 std::string used_up(std::size_t in_use, std::size_t capacity) {
   return std::to_string(in_use) + " of " + std::to_string(capacity) + " slots are in use";
@@ -36,6 +60,23 @@ growth_failed::growth_failed(std::string_view pool_name, std::size_t capacity, s
                          used_up(in_use, capacity),
                      pool_name, capacity, in_use),
       error_number_(error_number) {}
+
+failure_handler set_failure_handler(failure_handler handler) noexcept {
+  const std::lock_guard guard(handler_mutex);
+  return std::exchange(current_failure_handler, handler);
+}
+
+void detail::end_for_failure(const std::exception& failure) noexcept {
+  handler_mutex.lock();
+  const failure_handler handler = current_failure_handler;
+  handler_mutex.unlock();
+  if (handler != nullptr) {
+    handler(failure);
+  }
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): must not allocate
+  (void)std::fprintf(stderr, "%s\n", failure.what());
+  std::abort();
+}
 
 void detail::throw_bad_alloc() {
   throw_error(std::bad_alloc());

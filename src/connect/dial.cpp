@@ -184,10 +184,8 @@ int look_up(const std::string& host, const std::string& port, const create_conte
   }
   const auto answer = std::make_shared<std::pair<int, std::vector<address>>>(EAI_MEMORY, 0);
   const auto ask = [host, port, answer] {
-    try {
-      answer->first = ask_system(host, port, 0, answer->second);
-    } catch (const std::bad_alloc&) {  // then it says so
-    }
+    // Without memory it stays what it is.
+    attempt([&] { answer->first = ask_system(host, port, 0, answer->second); }, [] {});
   };
   if (!run_aside(aside::look_up, ask, limit)) {
     return is_over(limit);

@@ -169,7 +169,7 @@ void pool_slots::end() noexcept {
 
 void* pool_slots::acquire_blocking() {
   if (when_full_ == when_full::wait) {
-    return wait_for_slot(deadline(), nullptr);
+    return wait_for_slot(deadline());
   }
   const int error = grows() ? allocator().growth_error() : 0;
   if (error != 0 && capacity() < max_capacity_) {
@@ -178,17 +178,21 @@ void* pool_slots::acquire_blocking() {
   throw_pool_exhausted(name_, capacity(), stats().in_use);
 }
 
-void* pool_slots::wait_for_slot(const deadline& until, const std::stop_token* stop) {
+void* pool_slots::wait_for_slot(const deadline& until) {
   waiter me;
-  if (stop == nullptr) {
-    return until.passed() ? nullptr : allocator().wait_for_slot(me, until);
-  }
-  if (stop->stop_requested()) {
+  return until.passed() ? nullptr : allocator().wait_for_slot(me, until);
+}
+
+#if defined(__cpp_lib_jthread)
+void* pool_slots::wait_for_slot(const std::stop_token& stop) {
+  if (stop.stop_requested()) {
     return nullptr;
   }
-  const std::stop_callback end_wait(*stop, [&me]() noexcept { me.cancel(); });
-  return allocator().wait_for_slot(me, until);
+  waiter me;
+  const std::stop_callback end_wait(stop, [&me]() noexcept { me.cancel(); });
+  return allocator().wait_for_slot(me, deadline());
 }
+#endif
 
 void pool_slots::reserve(std::size_t count) {
   check_most(name_, "reserve of", count, max_capacity_);

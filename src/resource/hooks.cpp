@@ -8,18 +8,24 @@ namespace lido::detail {
 namespace {
 
 /// What the exception that was caught says about itself; nothing if there is no memory for that.
-std::string text_of_caught() noexcept {
+/// `permanent` becomes true for a permanent_failure.
+std::string text_of_caught([[maybe_unused]] bool& permanent) noexcept {
+#if defined(__cpp_exceptions)
   try {
     try {
       throw;
+    } catch (const permanent_failure& known) {
+      permanent = true;
+      return known.what();
     } catch (const std::exception& known) {
       return known.what() != nullptr ? known.what() : "";
     } catch (...) {
       return "an exception of unknown type";
     }
   } catch (const std::bad_alloc&) {
-    return {};
   }
+#endif
+  return {};
 }
 
 }  // namespace
@@ -28,35 +34,31 @@ create_outcome factory_hooks::create(pool_slot& slot, const create_context& cont
   const uncancelled guard;
   create_outcome out;
   create_failure_text why;
-  try {
+  const auto make = [&] {
     std::optional<create_error> error = do_create(slot, context);
     out.made = !error;
     if (error) {
       out.permanent = error->permanent;
       why.text = std::move(error->text);
     }
-  } catch (const permanent_failure&) {
-    out.permanent = true;
-    why = {std::current_exception(), text_of_caught()};
-  } catch (...) {
-    why = {std::current_exception(), text_of_caught()};
-  }
-  try {
+  };
+  attempt(make, [&] { why = {std::current_exception(), text_of_caught(out.permanent)}; });
+  const auto explain = [&] {
     out.error = out.made ? nullptr : std::make_shared<const create_failure_text>(std::move(why));
-  } catch (const std::bad_alloc&) {  // the failure counts, though nothing can be said of it
-  }
+  };
+  attempt(explain, [] {});  // the failure counts, though nothing can be said of it
   return out;
 }
 
 bool factory_hooks::check(pool_slot& slot, const create_context* context,
                           std::string& text) noexcept {
   const uncancelled guard;
-  try {
-    return context != nullptr ? do_validate(slot, *context) : do_reset(slot);
-  } catch (...) {
-    text = text_of_caught();
-    return false;
-  }
+  return attempt([&] { return context != nullptr ? do_validate(slot, *context) : do_reset(slot); },
+                 [&] {
+                   bool permanent = false;
+                   text = text_of_caught(permanent);
+                   return false;
+                 });
 }
 
 void factory_hooks::destroy(pool_slot& slot, destroy_reason reason) noexcept {

@@ -130,10 +130,7 @@ close_report pool_core::close(const deadline& until) {
 void pool_core::close_async(const deadline& until, close_completion done) {
   std::thread([core = shared_from_this(), until, done = std::move(done)]() mutable noexcept {
     close_report report;
-    try {
-      report = core->close(until);
-    } catch (const std::bad_alloc&) {  // it is closed all the same
-    }
+    attempt([&] { report = core->close(until); }, [] {});  // without memory it is closed, too
     core.reset();
     done(std::move(report));
   }).detach();
@@ -197,13 +194,13 @@ void pool_core::let_go() noexcept {
   call_before_sleep();
   runner_->stop();
   locked([this] { forget_group_ = nullptr; });  // the table ends with the pool
-  try {
+  const auto report = [this] {
     std::vector<lease_info> orphans = leases();
     if (!orphans.empty()) {
       tell({.what = pool_event::kind::orphaned, .leases = std::move(orphans)}, nullptr);
     }
-  } catch (...) {  // no memory for a report
-  }
+  };
+  attempt(report, [] {});  // there may be no memory for it
   const auto alive = weak_from_this().lock();
   locked([&] { self_ = state_->is_drained() ? nullptr : alive; });
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "../platform/platform.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/debug/place.hpp"
@@ -162,10 +163,7 @@ bool pool_core::stoppable(const pool_slot& slot, const std::stop_token& stop, co
     return is_current && (f(closed), true);
   }
   std::stop_source both(std::nostopstate);
-  try {
-    both = std::stop_source();
-  } catch (const std::bad_alloc&) {  // then `stop` is not heard
-  }
+  attempt([&] { both = std::stop_source(); }, [] {});  // without memory `stop` is not heard
   const auto end = [&both]() noexcept { (void)both.request_stop(); };
   const std::stop_callback on_close(closed, end);
   const std::stop_callback on_stop(stop, end);
@@ -398,7 +396,7 @@ bool pool_core::holds_any(std::uint32_t thread) const noexcept {
 /// Costs the same however many leases are out.
 acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) const noexcept {
   acquire_outcome out{.grant = {}, .cause = cause, .why = nullptr};
-  try {
+  const auto explain = [&] {
     auto why = std::make_shared<acquire_error::details>();
     why->pool = found.pool != nullptr ? *found.pool : settings_.name;
     why->cause = cause;
@@ -411,8 +409,8 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
     }
     why->holders = found.holders.infos(gate_->now());
     out.why = std::move(why);
-  } catch (...) {  // the cause says enough
-  }
+  };
+  attempt(explain, [] {});  // the cause says enough
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lido/base/fail.hpp"
 #include "lido/base/tuning.hpp"
 
 namespace lido::detail {
@@ -368,14 +369,14 @@ void pool_state::report_lease(pool_slot& slot) noexcept {
 }
 
 void pool_state::tell(pool_event::kind what, const pool_slot& slot) noexcept {
-  try {
+  const auto report = [&] {
     lease_info lease = info_of(slot, now_.age);
     if (const auto& key = group_of(slot).text) {
       lease.key = *key;
     }
     out_->tell.push_back({{.what = what, .leases = {std::move(lease)}}, group_of(slot).name});
-  } catch (...) {  // no memory for a report, which a release must not fail for
-  }
+  };
+  attempt(report, [] {});  // a release must not fail because there is no memory for it
 }
 
 // ---- control ------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "../platform/platform.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/base/tuning.hpp"
 #include "pool_apply.hpp"
 
@@ -189,12 +190,14 @@ void task_runner::start_worker(bool beyond) noexcept {
   }
   constexpr std::uint32_t most_beyond = 64;
   if (workers_ < most_ || (beyond && workers_ < most_ + most_beyond)) {
-    try {
+    const auto start = [this] {
       const std::size_t place = free_place();
       threads_[place] = std::thread(&task_runner::work, this, place, core_.shared_from_this());
       ++workers_;
+      return true;
+    };
+    if (attempt(start, [] { return false; })) {  // false: neither a thread nor memory
       return;
-    } catch (const std::exception&) {  // neither a thread nor memory
     }
   }
   if (stuck_at_ == never) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -54,6 +55,14 @@ class growth_failed : public pool_exhausted {
  private:
   int error_number_;
 };
+
+/// Hears what would be thrown, in the thread that fails, where the program is compiled without
+/// exceptions. When it returns, the message is printed to stderr and the program aborts.
+using failure_handler = void (*)(const std::exception& failure) noexcept;
+
+/// Replaces the handler of the whole process and returns the one before; nullptr stands for none.
+/// Thread-safe. Not called in programs with exceptions.
+failure_handler set_failure_handler(failure_handler handler) noexcept;
 
 namespace detail {
 

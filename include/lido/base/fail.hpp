@@ -1,17 +1,43 @@
 /// @file
-/// Internal. The one header that throws, besides those of integrations. A build without exceptions
-/// needs other bodies for these functions and no others.
+/// Internal. The one header that throws and catches, besides those of integrations.
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <string_view>
 
 namespace lido::detail {
 
-/// For errors that only one layer knows.
+/// Whether no file of the program was compiled without exceptions; see exceptions_agree.hpp.
+[[nodiscard]] bool may_throw() noexcept;
+
+/// Calls the handler of `set_failure_handler`, prints `what()` and aborts.
+[[noreturn]] void end_for_failure(const std::exception& failure) noexcept;
+
+/// For errors that only one layer knows. Without exceptions ends the program.
 template <class Error>
 [[noreturn]] void throw_error(const Error& error) {
-  throw error;
+#if defined(__cpp_exceptions)
+  if (may_throw()) {
+    throw error;
+  }
+#endif
+  end_for_failure(error);
+}
+
+/// What `body` returns, or if it throws, what `failed` returns. That is called while the exception
+/// is being handled. Without exceptions `body` alone is called.
+template <class Body, class Failed>
+decltype(auto) attempt(const Body& body, [[maybe_unused]] const Failed& failed) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+    return body();
+  } catch (...) {
+    return failed();
+  }
+#else
+  return body();
+#endif
 }
 
 // Out of line, so that templates stay small.

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/fail.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -191,11 +192,7 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
     } else if constexpr (noexcept(hooks_.deactivate(object))) {
       return call_deactivate(object);
     } else {
-      try {
-        return call_deactivate(object);
-      } catch (...) {
-        return false;
-      }
+      return attempt([&] { return call_deactivate(object); }, [] { return false; });
     }
   }
 

@@ -5,8 +5,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <stop_token>
 #include <string>
+#include <version>
+
+#if defined(__cpp_lib_jthread)
+#include <stop_token>
+#endif
 
 #include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
@@ -182,16 +186,28 @@ class pool_slots {
 
   /// As `when_full` says, once there is no free slot: waits, or throws.
   [[nodiscard]] void* acquire_blocking();
-  /// Null: it was told to stop, or its time was up, first. `stop` may be null.
-  [[nodiscard]] void* wait_for_slot(const deadline& until, const std::stop_token* stop);
+  /// Null: it was told to stop, or its time was up, first.
+  [[nodiscard]] void* wait_for_slot(const deadline& until);
+#if defined(__cpp_lib_jthread)
+  /// The same until a stop is requested.
+  [[nodiscard]] void* wait_for_slot(const std::stop_token& stop);
+#endif
 
   void reserve(std::size_t count);
   std::size_t shrink_to(std::size_t count) noexcept;
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] std::uint32_t capacity() const noexcept { return allocator().capacity(); }
-  [[nodiscard]] std::uint32_t max_capacity() const noexcept { return max_capacity_; }
-  [[nodiscard]] bool grows() const noexcept { return when_full_ == when_full::grow; }
+  [[nodiscard]] const std::string& name() const noexcept {
+    return name_;
+  }
+  [[nodiscard]] std::uint32_t capacity() const noexcept {
+    return allocator().capacity();
+  }
+  [[nodiscard]] std::uint32_t max_capacity() const noexcept {
+    return max_capacity_;
+  }
+  [[nodiscard]] bool grows() const noexcept {
+    return when_full_ == when_full::grow;
+  }
   [[nodiscard]] pool_stats stats() const noexcept;
 
  private:

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/base/fail.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/resource/resource_pool.hpp"
 
@@ -256,26 +257,22 @@ class keyed_resource_pool : public detail::pool_controls {
       if (!is_new) {
         return;
       }
-      try {
-        node->second =
-            &core().add_group(std::move(hooks), Hash::hash(node->first), std::move(text));
-        node->second->set_key(&node->first);
-      } catch (...) {
-        keys_.erase(node);
-        throw;
-      }
+      detail::scope_exit undo([&, added = node] { keys_.erase(added); });
+      node->second = &core().add_group(std::move(hooks), Hash::hash(node->first), std::move(text));
+      node->second->set_key(&node->first);
+      undo.dismiss();
     });
   }
 
   /// False: the key stays for now, as hashing or comparing it throws.
   static bool forget(detail::idle_cache& group, void* pool) noexcept {
     table& known = self(pool).keys_;
-    try {
-      known.erase(known.find(*static_cast<const Key*>(group.key())));
-      return true;
-    } catch (...) {
-      return false;
-    }
+    return detail::attempt(
+        [&] {
+          known.erase(known.find(*static_cast<const Key*>(group.key())));
+          return true;
+        },
+        [] { return false; });
   }
 
   /// What the thread released last, if it is of `key`.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/base/exceptions_agree.hpp"
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/lease.hpp"

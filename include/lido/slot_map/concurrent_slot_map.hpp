@@ -18,6 +18,7 @@
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/base/error.hpp"
+#include "lido/base/exceptions_agree.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/no_hooks.hpp"
 #include "lido/base/pool_stats.hpp"

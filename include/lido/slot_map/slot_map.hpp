@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "lido/base/error.hpp"
+#include "lido/base/exceptions_agree.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/no_hooks.hpp"
 #include "lido/base/scope_exit.hpp"
@@ -460,10 +461,7 @@ class slot_map {
       return;
     }
     compact_later_ = false;
-    try {
-      compact();
-    } catch (...) {  // NOLINT(bugprone-empty-catch): the holes that are left are closed later
-    }
+    detail::attempt([this] { compact(); }, [] {});  // holes that are left are closed later
   }
 
   // A half moved T is not worth the memory, so types whose moves may throw wait for shrink_to_fit.
@@ -471,10 +469,9 @@ class slot_map {
     const std::size_t used = store_.end();
     if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
         capacity() - used > std::max(shrink_threshold_, detail::first_capacity)) [[unlikely]] {
-      try {
-        shrink_places_to(static_cast<std::uint32_t>(std::max<std::size_t>(2 * used, kept_)));
-      } catch (...) {  // NOLINT(bugprone-empty-catch): then the memory stays
-      }
+      const std::size_t places = std::max<std::size_t>(2 * used, kept_);
+      // Without memory for fewer places, those that there are stay.
+      detail::attempt([&] { shrink_places_to(static_cast<std::uint32_t>(places)); }, [] {});
     }
   }
 
