@@ -12,7 +12,6 @@
 #include <thread>
 #include <utility>
 
-// [job]
 constexpr int jobs_per_frame = 10'000;
 
 struct frame {
@@ -32,9 +31,7 @@ class job {
   std::array<int, 12> input_{};
 };
 using job_lease = lido::lease<job>;
-// [/job]
 
-// [queue]
 class job_queue {
  public:
   void push(job_lease one) {
@@ -78,16 +75,17 @@ class job_queue {
   bool closed_ = false;
 };
 
+// [snippet run]
 void run(job_lease one) {
   frame& its_frame = one->its_frame();
   one->run();
   one.reset();  // the slot goes back, from whichever thread this is
   its_frame.done.count_down();
 }
-// [/queue]
+// [/snippet]
 
 int main() {
-  // [main]
+  // [snippet main]
   lido::object_pool<job> jobs{{.capacity = 1024, .name = "jobs", .warm = true}};
   job_queue waiting;
   std::array<std::thread, 3> workers;
@@ -118,7 +116,7 @@ int main() {
     each.join();
   }
   std::printf("%zu jobs in use\n", jobs.stats().in_use);
-  // [/main]
+  // [/snippet]
 }
 
 // Prints:

@@ -27,7 +27,7 @@ test_optional=("${demo_optional[@]}" ccache:ccache lld:ld.lld pkg-config:pkg-con
   libhiredis-dev:hiredis/hiredis.h libpq-dev:libpq-fe.h)
 all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr valgrind:valgrind)
 all_optional=("${test_optional[@]}" "${bench_optional[@]}" spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
-  qemu-user-static:qemu-aarch64-static googletest:/usr/src/googletest/CMakeLists.txt)
+  qemu-user-static:qemu-aarch64-static clang-19:clang++-19 googletest:/usr/src/googletest/CMakeLists.txt)
 servers=(redis-server:redis-server postgresql:/usr/lib/postgresql/*/bin/postgres pgbouncer:pgbouncer) # of all
 
 log=$PWD/build/setup.log
@@ -147,6 +147,21 @@ add_markdownlint() {
     echo "setup: $package is not available, so the test docs.markdownlint is skipped" >&2
 }
 
+# Of the group all: libc++ 19, unpacked in the build folder. Its package would take the place of libunwind-dev.
+add_libcxx() {
+  local folder=build/libc++
+  [ ! -e $folder/usr/lib/llvm-19/lib/libc++.so ] || return 0
+  if [ "$install" = no ]; then
+    echo "setup: all: absent, and left out: libc++-19-dev" >&2
+    return 0
+  fi
+  mkdir -p $folder
+  echo "setup: all: unpacking libc++-19-dev (log in $log)"
+  (cd $folder && apt-get -qq download libc++-19-dev libc++1-19 libc++abi-19-dev libc++abi1-19 libunwind-19 libunwind-19-dev &&
+    for package in ./*.deb; do dpkg -x "$package" .; done) >>"$log" 2>&1 </dev/null ||
+    echo "setup: libc++-19-dev is not available, so the preset libcxx is left out" >&2
+}
+
 compiler_optional=()
 [ "$install" = no ] || remove_own_policy
 status=0
@@ -154,4 +169,5 @@ for group in "${groups[@]}"; do
   add_group "$group" || status=1
 done
 [[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_markdownlint
+[[ ! " ${groups[*]} " =~ \ all\  ]] || add_libcxx
 exit $status

@@ -6,7 +6,8 @@
 # under ThreadSanitizer, and all unit tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 #
 #   --all         everything: all of that in full, also faults, chaos, servers, benches and demos; Clang's optimised
-#                 library, packages and examples; arm64 under an emulator; clang-tidy and clang-format
+#                 library, packages and examples; arm64 under an emulator; Clang 19 with libc++; clang-tidy and
+#                 clang-format
 #   --soak [S]    --all; unit tests with optimised Clang and all of them for arm64, too; drivers and fuzz targets run for
 #                 S seconds (120); and build/verification.md says what was seen, with the branches taken, the cost of
 #                 checked pools, and what plain stress misses
@@ -152,6 +153,12 @@ if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64-static
   ctest --preset arm64 --show-only --verbose | sed -nE 's/.*--gtest_filter=-([^" ]+).*/\1/p' | sort -u | tr ':' '\n' | sed 's/^/  /'
 else
   echo "arm64, left out altogether: no aarch64-linux-gnu-g++ or no qemu-aarch64-static"
+fi
+# Another standard library and a newer compiler, for the layers that are templates or use most of either.
+if command -v clang++-19 >/dev/null && [ -e build/libc++/usr/lib/llvm-19/lib/libc++.so ]; then
+  run_preset libcxx 'unit[.](allocator|object|pmr|slot_map)$'
+else
+  echo "Clang 19 with libc++, left out altogether: setup.sh could not install them"
 fi
 begin_step "clang-tidy and clang-format"
 scripts/tidy.sh build/clang src

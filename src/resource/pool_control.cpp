@@ -86,7 +86,7 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
 
 void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle) {
   if (max_size > most_resources - settings_.reserve || (min_idle && *min_idle > max_size)) {
-    throw_invalid_option(settings_.name,
+    throw_invalid_option(settings_.pool_name,
                          "max_size " + std::to_string(max_size) +
                              (min_idle ? " with min_idle " + std::to_string(*min_idle) : "") +
                              " is not possible");

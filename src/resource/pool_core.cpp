@@ -223,7 +223,7 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
 void pool_core::tell(pool_event event,
                      const std::shared_ptr<const std::string>& name) const noexcept {
   if (settings_.on_event) {
-    event.pool = name != nullptr ? *name : settings_.name;
+    event.pool = name != nullptr ? *name : settings_.pool_name;
     const uncancelled guard;
     settings_.on_event(event);
   }
@@ -398,7 +398,7 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
   acquire_outcome out{.grant = {}, .cause = cause, .why = nullptr};
   const auto explain = [&] {
     auto why = std::make_shared<acquire_error::details>();
-    why->pool = found.pool != nullptr ? *found.pool : settings_.name;
+    why->pool = found.pool != nullptr ? *found.pool : settings_.pool_name;
     why->cause = cause;
     why->counts = found.counts;
     why->total_live = found.total_live;

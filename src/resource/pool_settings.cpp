@@ -72,7 +72,7 @@ nanos or_never(nanoseconds limit) {
 
 pool_settings::pool_settings(const resource_pool_options& options)
     : resource_pool_options(checked(options)),
-      name(options.name),
+      pool_name(options.name),
       life{.max_lifetime = or_never(max_lifetime),
            .lifetime_jitter = lifetime_jitter,
            .idle_timeout = or_never(idle_timeout),

@@ -72,7 +72,7 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
       retry_backoff(settings_.retry_first.count(), settings_.retry_longest.count()), hash);
   if (has_groups_) {
     group->name = std::make_shared<const std::string>(
-        key.empty() ? settings_.name : settings_.name + '[' + key + ']');
+        key.empty() ? settings_.pool_name : settings_.pool_name + '[' + key + ']');
     group->text = std::make_shared<const std::string>(std::move(key));
   }
   group->index = groups_.size();

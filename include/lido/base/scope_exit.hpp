@@ -26,4 +26,7 @@ class [[nodiscard]] scope_exit {
   bool armed_ = true;
 };
 
+template <class Action>
+scope_exit(Action) -> scope_exit<Action>;
+
 }  // namespace lido::detail

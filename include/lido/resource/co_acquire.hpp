@@ -29,8 +29,8 @@ template <class R, class Done>
   static_assert(std::is_invocable_v<Done&, acquire_result<R>>,
                 "lido: the callback of async_acquire is called with an acquire_result<R>");
   refuse_nothing(pool, "the callback", done);
-  return acquire_completion([done = std::move(done)](acquire_outcome outcome) mutable {
-    done(acquire_result<R>(std::move(outcome)));
+  return acquire_completion([call = std::move(done)](acquire_outcome outcome) mutable {
+    call(acquire_result<R>(std::move(outcome)));
   });
 }
 
@@ -38,7 +38,7 @@ template <class R, class Done>
 struct stop_request {
   std::stop_source source;
   void operator()() const noexcept {
-    const std::stop_source kept = source;
+    std::stop_source kept = source;  // some libraries ask only what is not const
     (void)kept.request_stop();
   }
 };

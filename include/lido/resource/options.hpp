@@ -244,7 +244,7 @@ struct pool_settings : resource_pool_options {
     return maintenance == lido::maintenance::background;
   }
 
-  std::string name;  ///< hides the name of the options, which is the caller's memory
+  std::string pool_name;  ///< the name of the options is the caller's memory
   life_limits life;
   nanos slow_after;
   nanos leak_after;

@@ -51,7 +51,7 @@ class pool_controls {
     core_->close_async(deadline::after(timeout), close_completion(std::move(done)));
   }
 
-  [[nodiscard]] const std::string& name() const noexcept { return core_->settings().name; }
+  [[nodiscard]] const std::string& name() const noexcept { return core_->settings().pool_name; }
   /// All leases at this moment. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases() const { return core_->leases(); }
 
