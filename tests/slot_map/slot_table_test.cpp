@@ -69,7 +69,7 @@ TEST(SlotTable, AVacantSlotKeepsItsPlaceForItsNextValue) {
     EXPECT_EQ(find(table, first, generation), null_slot);
   }
   EXPECT_EQ(table.place_or_any(first), 5U);
-  table.prepare_to_fill(first);
+  EXPECT_EQ(table.prepare_to_fill(first), first);
   EXPECT_EQ(table.fill(first), std::uint64_t{2} << 32U | first);
   EXPECT_EQ(find(table, first, 2), 5U);
   EXPECT_EQ(find(table, second, 1), 6U);
@@ -83,8 +83,7 @@ TEST(SlotTable, AVacantSlotThatIsUsedUpLeavesItsPlaceToAnother) {
     EXPECT_EQ(find(table, slot, generation), 9U);
     table.vacate(table.handle(slot), 9);
     EXPECT_EQ(table.used_up(), generation / 3);
-    table.prepare_to_fill(slot);
-    const std::uint64_t handle = table.fill(slot);
+    const std::uint64_t handle = table.fill(table.prepare_to_fill(slot));
     EXPECT_EQ(table.find(handle), 9U);
     EXPECT_EQ(static_cast<slot_index>(handle) == slot, generation < 3);
   }

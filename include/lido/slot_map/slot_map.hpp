@@ -8,11 +8,16 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <new>
+#include <numeric>
+#include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "lido/base/error.hpp"
 #include "lido/base/exceptions_agree.hpp"
@@ -23,6 +28,7 @@
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/callbacks.hpp"
 #include "lido/slot_map/slot_handle.hpp"
+#include "lido/slot_map/slot_map_iterator.hpp"
 #include "lido/slot_map/slot_table.hpp"
 #include "lido/slot_map/value_store.hpp"
 #include "lido/slot_map/walk.hpp"
@@ -86,62 +92,17 @@ inline std::size_t checked_size(const slot_map_options& options) {
 
 }  // namespace detail
 
-/// Goes over the values of a `slot_map` in the order of memory, steps over holes and closes none.
-/// Every call that changes the map makes its iterators invalid, except for an erase of another
-/// value while `compaction_mode` is not immediate; `end()` stays valid then, too.
-template <class Map>
-class slot_map_iterator {
- public:
-  using iterator_category = std::forward_iterator_tag;
-  using value_type = typename std::remove_const_t<Map>::value_type;
-  using difference_type = std::ptrdiff_t;
-  using reference = std::conditional_t<std::is_const_v<Map>, const value_type&, value_type&>;
-  using pointer = std::remove_reference_t<reference>*;
-
-  slot_map_iterator() noexcept = default;
-  slot_map_iterator(Map* map, std::uint32_t place) noexcept : map_(map), place_(known(place)) {}
-
-  // NOLINTNEXTLINE(google-explicit-constructor): that is what it is for
-  explicit(false) operator slot_map_iterator<const Map>() const noexcept
-      requires(!std::is_const_v<Map>) {
-    slot_map_iterator<const Map> same;
-    same.map_ = map_;
-    same.place_ = place_;
-    return same;
-  }
-
-  [[nodiscard]] reference operator*() const noexcept { return map_->value_at(place_); }
-  [[nodiscard]] pointer operator->() const noexcept {
-    return std::addressof(map_->value_at(place_));
-  }
-
-  [[nodiscard]] typename std::remove_const_t<Map>::handle_type handle() const noexcept {
-    return map_->handle_at(place_);
-  }
-
-  slot_map_iterator& operator++() noexcept {
-    place_ = known(map_->store_.next_value(place_ + 1));
-    return *this;
-  }
-  slot_map_iterator operator++(int) noexcept {
-    const slot_map_iterator before = *this;
-    ++*this;
-    return before;
-  }
-
-  friend bool operator==(const slot_map_iterator&, const slot_map_iterator&) noexcept = default;
-
- private:
-  template <class>
-  friend class slot_map_iterator;
-
-  /// The end is the same place whatever is erased meanwhile.
-  [[nodiscard]] std::uint32_t known(std::uint32_t place) const noexcept {
-    return place < map_->store_.end() ? place : detail::null_slot;
-  }
-
-  Map* map_ = nullptr;
-  std::uint32_t place_ = 0;
+/// What a `slot_map` contains, as plain arrays: to be written to a file, or copied to be restored
+/// later. The spans of `snapshot()` are those of the map, and good until it changes.
+template <class T>
+struct slot_map_snapshot {
+  std::span<const T> values;  ///< in the order of memory
+  /// One for each slot. Bits 32 to 62: its generation, or the next one if bit 63 is set. Bits 0 to
+  /// 31: the index of its value, exclusive or that of the slot; or with bit 63 set, the next slot
+  /// of the list of free ones. All bits of the upper half are set where generations are used up.
+  std::span<const std::uint64_t> slots;
+  std::uint32_t first_free = detail::null_slot;  ///< a slot; 2^32 - 1: none is free
+  std::uint32_t first_generation = 1;            ///< of slots that are added later
 };
 
 /// Values in one array, without order. Insert, erase and find take constant time, except an insert
@@ -154,7 +115,9 @@ class slot_map_iterator {
 /// some values are moved from.
 ///
 /// For one thread at a time, as std::vector: several may call const functions beside one another.
-/// T's own functions must not use the map; hooks: see callbacks.hpp.
+/// T's constructors and destructor may insert, erase, find and walk. Meanwhile their own value is
+/// not in the map, and no hole is closed. A move and a copy of T must not use the map; hooks: see
+/// callbacks.hpp.
 template <class T, class Hooks = no_hooks,
           std::uint32_t LastGeneration = detail::last_table_generation>
 class slot_map {
@@ -197,7 +160,20 @@ class slot_map {
         mode_(other.mode_),
         store_(std::move(other.store_)) {}
   slot_map& operator=(slot_map&&) = delete;
-  slot_map(const slot_map&) = delete;
+  /// Copies the values: handles of `other` lead to the copies, too. Hooks are copied and not told.
+  /// Throws what copying throws, std::bad_alloc. Requires: T can be copied.
+  slot_map(const slot_map& other)
+      : hooks_(other.hooks_),
+        name_(other.name_),
+        max_size_(other.max_size_),
+        reserve_(other.reserve_),
+        kept_(other.kept_),
+        shrink_threshold_(other.shrink_threshold_),
+        mode_(other.mode_),
+        store_(other.store_) {
+    static_assert(std::is_copy_constructible_v<T>,
+                  "lido: a copy of a slot_map copies its values, and this T cannot be copied");
+  }
   slot_map& operator=(const slot_map&) = delete;
   ~slot_map() = default;
 
@@ -205,10 +181,11 @@ class slot_map {
   /// there are `max_size()` already, and what T's constructor, a hook and the allocator throw.
   template <class... Args>
   handle_type emplace(Args&&... args) {
-    if (size() >= max_size_) [[unlikely]] {
-      detail::throw_pool_exhausted(name_, max_size_, size());
+    const handle_type made = try_emplace(std::forward<Args>(args)...);
+    if (!made) [[unlikely]] {
+      throw_full();
     }
-    return add(std::forward<Args>(args)...);
+    return made;
   }
   /// As emplace, of a value that is moved in. If that throws, the value is gone.
   handle_type insert(T value) { return emplace(std::move(value)); }
@@ -216,7 +193,61 @@ class slot_map {
   /// As emplace; the null handle when there are `max_size()` already.
   template <class... Args>
   [[nodiscard]] handle_type try_emplace(Args&&... args) {
-    return size() < max_size_ ? add(std::forward<Args>(args)...) : handle_type();
+    return store_.taken() < max_size_ ? add(std::forward<Args>(args)...) : handle_type();
+  }
+
+  /// As emplace, of the T that `f(handle)` returns: the value may know its own handle, which is
+  /// stale until then. The array grows before f is called.
+  template <class F>
+  handle_type insert_with(F&& f) {
+    make_room(1);
+    return announce_insert(store_.emplace_by([&f](T* place, std::uint64_t handle) {
+      ::new (static_cast<void*>(place))
+          T(std::invoke(std::forward<F>(f), handle_type::from_bits(handle)));
+    }));
+  }
+
+  /// As emplace, under a handle of another map, or one whose value was the last in its slot. False,
+  /// and no effect: the slot has a value, has given a later handle, or is used up. Constant time if
+  /// the slot is new or was freed last; otherwise looks for it among the free ones.
+  template <class... Args>
+  [[nodiscard]] bool emplace_at(handle_type handle, Args&&... args) {
+    if (!store_.can_emplace_as(handle.to_bits())) {
+      return false;
+    }
+    if (!store_.has_room()) {
+      T value = detail::make_value<T>(std::forward<Args>(args)...);  // they may be in this array
+      make_room(1);
+      return emplace_at(handle, std::move(value));
+    }
+    make_room(1);
+    const std::uint64_t made =
+        store_.emplace_as(handle.to_bits(), [&](T* place, std::uint64_t /*handle*/) {
+          detail::make<T>(place, std::forward<Args>(args)...);
+        });
+    return made != 0 && announce_insert(made);
+  }
+
+  /// Inserts the values of a range, copied or moved as `*begin(values)` says; their handles are in
+  /// its order. An exception takes all of them back. Requires: the range is not in this map.
+  template <class Range>
+  std::vector<handle_type> insert_range(Range&& values) {
+    std::vector<handle_type> made;
+    if constexpr (requires { std::size(values); }) {
+      made.reserve(std::size(values));
+      make_room(std::size(values));
+    }
+    detail::scope_exit take_back([&]() noexcept {
+      for (const handle_type handle : made) {
+        erase(handle);
+      }
+    });
+    for (auto&& value : values) {
+      made.emplace_back();
+      made.back() = emplace(std::forward<decltype(value)>(value));
+    }
+    take_back.dismiss();
+    return made;
   }
 
   /// As emplace; when there are `max_size()` already, replaces the value that no other comes before
@@ -226,16 +257,19 @@ class slot_map {
   handle_type emplace_or_evict(Less less, Args&&... args) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
                   "lido: emplace_or_evict moves a value where another was, so that must not throw");
-    if (size() < max_size_) {
-      return add(std::forward<Args>(args)...);
+    if (store_.taken() < max_size_) {
+      return emplace(std::forward<Args>(args)...);
     }
     T value = detail::make_value<T>(std::forward<Args>(args)...);
+    if (store_.taken() < max_size_ || empty()) {  // T's constructor has used the map
+      return emplace(std::move(value));
+    }
     const std::uint32_t place = store_.least(less);
     const std::uint64_t victim = store_.handle_at(place);
     store_.prepare_replacement(victim);
     announce_erase(place);
     store_.erase(place, victim);
-    return announce_insert(store_.emplace(std::move(value)));
+    return emplace(std::move(value));
   }
 
   /// Destroys the value; false when the handle is stale. Leaves a hole during a walk, in a
@@ -246,11 +280,36 @@ class slot_map {
       return false;
     }
     announce_erase(place);
-    if (!erase_and_fill(place, handle.to_bits())) {
-      store_.erase(place, handle.to_bits());
-      settle();
-    }
+    erase_announced(place, handle.to_bits());
     return true;
+  }
+
+  /// Erases the value and returns it; none when the handle is stale.
+  [[nodiscard]] std::optional<T> take(handle_type handle) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "lido: take moves a value out of the map, so that must not throw");
+    std::optional<T> taken;
+    const std::uint32_t place = store_.find(handle.to_bits());
+    if (place != detail::null_slot) {
+      announce_erase(place);
+      taken.emplace(std::move(value_at(place)));
+      erase_announced(place, handle.to_bits());
+    }
+    return taken;
+  }
+
+  /// Erases each value for which `f`, called as by for_each, returns true. Returns how many.
+  template <class F>
+  std::size_t erase_if(F f) {
+    std::size_t erased = 0;
+    for_each([&](T& value, handle_type handle) {
+      if (!detail::call_visitor(*this, f, value, [handle] { return handle; })) {
+        return step::next;
+      }
+      ++erased;
+      return step::erase;
+    });
+    return erased;
   }
 
   /// Erases all values: no handle of one is good afterwards. During a walk they leave holes.
@@ -259,7 +318,7 @@ class slot_map {
       announce_erase(p);
       store_.erase(p, store_.handle_at(p));
     }
-    if (walks_ == 0) {
+    if (may_move() && empty()) {
       store_.forget_holes();
     }
     settle();
@@ -279,6 +338,26 @@ class slot_map {
   /// Requires: the handle is not stale.
   [[nodiscard]] T& operator[](handle_type handle) noexcept { return *find(handle); }
   [[nodiscard]] const T& operator[](handle_type handle) const noexcept { return *find(handle); }
+
+  /// As above. Throws std::out_of_range when the handle is stale.
+  [[nodiscard]] T& at(handle_type handle) {
+    T* const found = find(handle);
+    if (found == nullptr) [[unlikely]] {
+      throw_stale();
+    }
+    return *found;
+  }
+  [[nodiscard]] const T& at(handle_type handle) const {
+    return const_cast<slot_map&>(*this).at(handle);  // NOLINT(*-const-cast): at changes nothing
+  }
+
+  /// Of the value; end() when the handle is stale.
+  [[nodiscard]] iterator iterator_to(handle_type handle) noexcept {
+    return {this, store_.find(handle.to_bits())};
+  }
+  [[nodiscard]] const_iterator iterator_to(handle_type handle) const noexcept {
+    return {this, store_.find(handle.to_bits())};
+  }
 
   /// Finds the value anew with each use. Does not follow when the map is moved.
   [[nodiscard]] pointer_type pointer(handle_type handle) noexcept { return {*this, handle}; }
@@ -333,17 +412,73 @@ class slot_map {
   [[nodiscard]] const_iterator begin() const noexcept { return {this, store_.next_value(0)}; }
   [[nodiscard]] const_iterator end() const noexcept { return {this, detail::null_slot}; }
 
-  /// All values as an array, when holes have been closed. Good until the map changes. Throws what
-  /// moving throws. Requires: no walk is running.
+  /// All values as an array, when holes have been closed. Good until the map changes. To exchange
+  /// values in it, as std::sort does, makes handles lead to others: there are `sort` and `swap`.
+  /// Throws what moving throws. Requires: no walk is running.
   [[nodiscard]] std::span<T> values() {
     compact();
     return {store_.values(), store_.end()};
   }
 
+  /// Sorts the values by `less(const T&, const T&)`; each handle still leads to its value. Closes
+  /// holes. Equal values come in any order. An exception changes no order. Requires as `values`.
+  template <class Less = std::less<>>
+  void sort(Less less = {}) {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "lido: sort moves values to places of others, so that must not throw");
+    const std::span<const T> all = values();
+    std::vector<std::uint32_t> order(all.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return static_cast<bool>(std::invoke(less, all[a], all[b]));
+    });
+    for (std::uint32_t place = 0; place < order.size(); ++place) {
+      std::uint32_t from = order[place];
+      while (from < place) {  // what was there has been exchanged, and stands where that came from
+        from = order[from];
+      }
+      exchange(place, from);
+    }
+  }
+
+  /// Exchanges the places of two values, which come in the other order then; each handle still
+  /// leads to its value. False: a handle is stale. Requires as `values`.
+  bool swap(handle_type a, handle_type b) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "lido: swap moves values to places of others, so that must not throw");
+    const std::uint32_t one = store_.find(a.to_bits());
+    const std::uint32_t other = store_.find(b.to_bits());
+    if (one == detail::null_slot || other == detail::null_slot) {
+      return false;
+    }
+    exchange(one, other);
+    return true;
+  }
+
+  /// All that `restore` needs. Closes holes, copies nothing. Throws and requires as `values`.
+  [[nodiscard]] slot_map_snapshot<T> snapshot() {
+    const std::span<const T> all = values();
+    const detail::table_image table = store_.image();
+    return {all, table.slots, table.first_free, table.first_generation};
+  }
+
+  /// Makes the map what it was, or another one was: values, handles, and which handles come next.
+  /// So handles that were given after the snapshot come again. Hooks are not told. Throws
+  /// std::invalid_argument when it is no snapshot of such a map or has more than `max_size()`
+  /// values, and what copying throws, without effect. Requires as `values`.
+  void restore(const slot_map_snapshot<T>& from) {
+    const bool fits = from.values.size() <= most();
+    if (!fits || !store_.restore(from.values, {from.slots, from.first_free, from.first_generation},
+                                 std::max(static_cast<std::uint32_t>(from.values.size()), kept_))) {
+      detail::throw_invalid_option(name_, fits ? "the snapshot to restore is not consistent"
+                                               : "the snapshot to restore has too many values");
+    }
+  }
+
   /// Closes all holes, each by one move at most. If a move throws, the rest stays open. Called
   /// during a walk: when that ends.
   void compact() {
-    if (walks_ != 0) {
+    if (!may_move()) {
       compact_later_ = true;
       return;
     }
@@ -373,7 +508,7 @@ class slot_map {
   /// stays done, no value is lost (see above on a move that throws). During a walk: compact().
   void shrink_to_fit() {
     compact();
-    if (walks_ == 0) {
+    if (may_move()) {
       kept_ = reserve_;
       store_.shrink_table(reserve_);
       shrink_places_to(std::max(store_.end(), reserve_));
@@ -408,8 +543,18 @@ class slot_map {
     return handle_type::from_bits(store_.handle_at(place));
   }
 
+  /// Whether values may move to other places: no walk is running, and no constructor of T.
+  [[nodiscard]] bool may_move() const noexcept { return walks_ == 0 && !store_.is_open(); }
+
+  [[noreturn, gnu::noinline]] void throw_full() const {
+    detail::throw_pool_exhausted(name_, most(), size());
+  }
+  [[noreturn, gnu::noinline]] void throw_stale() const {
+    detail::throw_error(std::out_of_range("lido: slot map '" + name_ + "': the handle is stale"));
+  }
+
   void close_holes_before_walk() {
-    if (mode_ == compaction_mode::deferred && walks_ == 0) {
+    if (mode_ == compaction_mode::deferred && may_move()) {
       compact();
     }
   }
@@ -429,35 +574,63 @@ class slot_map {
     return grow_and_add(std::forward<Args>(args)...);
   }
 
+  [[nodiscard]] std::size_t most() const noexcept {
+    return std::min<std::size_t>(max_size_, detail::max_capacity);
+  }
+
+  /// False: there would be more than `max_size()` values.
+  bool has_or_makes_room(std::size_t count) {
+    const std::size_t wanted = store_.taken() + count;
+    if (count > most() - store_.taken()) {
+      return false;
+    }
+    if (wanted > capacity()) {
+      const std::size_t more = std::max({capacity() * 2, wanted, detail::first_capacity});
+      store_.relocate(static_cast<std::uint32_t>(std::min(more, most())));
+      announce_moves(store_.end());
+    }
+    return true;
+  }
+  void make_room(std::size_t count) {
+    if (!has_or_makes_room(count)) {
+      throw_full();
+    }
+  }
+
   // Not inlined, so that the frequent path is.
   template <class... Args>
   [[gnu::noinline]] handle_type grow_and_add(Args&&... args) {
-    const std::size_t most = std::min<std::size_t>(max_size_, detail::max_capacity);
-    if (capacity() >= most) {
-      detail::throw_pool_exhausted(name_, most, capacity());
-    }
-    const std::size_t more = std::min(std::max(capacity() * 2, detail::first_capacity), most);
-    const std::uint64_t made =
-        store_.relocate_and_emplace(static_cast<std::uint32_t>(more), std::forward<Args>(args)...);
-    announce_moves(store_.end() - 1);
-    return announce_insert(made);
+    T value = detail::make_value<T>(std::forward<Args>(args)...);  // they may be in this array
+    return has_or_makes_room(1) ? announce_insert(store_.emplace(std::move(value))) : handle_type();
   }
 
-  /// With holes closed at once and none open: moves the last value there. False: nothing done.
-  bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
-    if (!std::is_nothrow_move_constructible_v<T> || mode_ != compaction_mode::immediate ||
-        walks_ != 0 || store_.holes() != 0 || place + 1 == store_.end()) {
-      return false;
+  void exchange(std::uint32_t one, std::uint32_t other) noexcept {
+    if (one != other) {
+      store_.swap(one, other);
+      announce_move(one);
+      announce_move(other);
     }
-    store_.erase_and_fill(place, handle);
-    announce_move(place);
-    shrink_if_sparse();
-    return true;
+  }
+
+  void erase_announced(std::uint32_t place, std::uint64_t handle) noexcept {
+    if constexpr (std::is_nothrow_move_constructible_v<T>) {
+      if (mode_ == compaction_mode::immediate && may_move()) {
+        if (store_.erase_and_fill(place, handle)) {
+          announce_move(place);
+          shrink_if_sparse();
+        } else {
+          settle();
+        }
+        return;
+      }
+    }
+    store_.erase(place, handle);
+    settle();
   }
 
   /// After a change, and when a walk ends: what `compaction_mode` says, unless a walk is running.
   void settle() noexcept {
-    if (walks_ != 0 || (mode_ != compaction_mode::immediate && !compact_later_)) {
+    if (!may_move() || (mode_ != compaction_mode::immediate && !compact_later_)) {
       return;
     }
     compact_later_ = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lido/base/fail.hpp"
@@ -12,6 +13,13 @@
 #include "lido/base/slot_index.hpp"
 
 namespace lido::detail {
+
+/// What a table is loaded from. One word for each slot, 64 bits: see slot_map_snapshot.
+struct table_image {
+  std::span<const std::uint64_t> slots;
+  slot_index first_free = null_slot;
+  std::uint32_t first_generation = 1;
+};
 
 /// The last generation that a handle can have: the next one, marked, says that a slot is used up.
 inline constexpr std::uint32_t last_table_generation = 0x7FFF'FFFE;
@@ -71,15 +79,17 @@ class slot_table {
     }
   }
 
-  /// Gives the value at `place` a free slot; returns the bits of its handle. Requires: prepare().
-  [[nodiscard]] std::uint64_t take(std::uint32_t place) noexcept {
+  /// Takes a free slot for `place`: it is vacant. Requires: prepare().
+  [[nodiscard]] slot_index claim(std::uint32_t place) noexcept {
     const slot_index slot = first_free_;
     const std::uint64_t free = words_[slot];
-    const std::uint64_t handle = (free & ~unused & generation_bits) | slot;
-    words_[slot] = handle ^ place;
+    words_[slot] = (free & generation_bits) | (slot ^ place);
     first_free_ = static_cast<slot_index>(free);
-    return handle;
+    return slot;
   }
+
+  /// Gives the value at `place` a free slot; returns the bits of its handle. Requires: prepare().
+  [[nodiscard]] std::uint64_t take(std::uint32_t place) noexcept { return fill(claim(place)); }
 
   /// The value of `slot` has moved to `place`.
   void move(slot_index slot, std::uint32_t place) noexcept { words_[slot] = handle(slot) ^ place; }
@@ -99,21 +109,81 @@ class slot_table {
   /// For a prefetch of what `place_or_any` reads.
   [[nodiscard]] const void* word_of(slot_index slot) const noexcept { return &words_[slot]; }
 
-  /// Makes sure that `fill(slot)` finds a slot. Throws as `prepare`.
-  void prepare_to_fill(slot_index slot) {
+  /// The slot for the next value at the place of a vacant slot: that one, or a free one if it is
+  /// used up. Throws as `prepare`.
+  [[nodiscard]] slot_index prepare_to_fill(slot_index slot) {
     if (is_used_up(slot)) [[unlikely]] {
+      const std::uint32_t place = place_or_any(slot);
       prepare();
+      return claim(place);
+    }
+    return slot;
+  }
+
+  /// The bits of the handle that `fill` will return.
+  [[nodiscard]] std::uint64_t next_handle(slot_index slot) const noexcept {
+    return handle(slot) & ~unused;
+  }
+
+  /// Gives a vacant slot to the value at its place; returns the bits of the value's handle.
+  /// Requires: the slot is not used up.
+  std::uint64_t fill(slot_index slot) noexcept {
+    words_[slot] &= ~unused;
+    return handle(slot);
+  }
+
+  /// Whether a slot may get a value under the handle with these bits: it has none, and has given no
+  /// later handle.
+  [[nodiscard]] bool can_fill_as(std::uint64_t handle) const noexcept {
+    const auto slot = static_cast<slot_index>(handle);
+    const auto wanted = static_cast<std::uint32_t>(handle >> 32U);
+    if (wanted < 1 || wanted > Last || slot >= max_capacity) {
+      return false;
+    }
+    if (slot >= words_.size()) {
+      return wanted + 1 >= first_generation_;
+    }
+    return (words_[slot] & unused) != 0 && !is_used_up(slot) && wanted + 1 >= generation(slot);
+  }
+
+  /// Makes sure that `slot` exists. Throws as `prepare`: some slots more are free then.
+  void add_slots_to(slot_index slot) {
+    while (words_.size() <= slot) {
+      add_slot();
     }
   }
 
-  /// Gives the value at the place of a vacant slot that slot, or a free one if it is used up.
-  /// Returns the bits of the value's handle. Requires: prepare_to_fill(slot).
-  [[nodiscard]] std::uint64_t fill(slot_index slot) noexcept {
-    if (is_used_up(slot)) [[unlikely]] {
-      return take(place_or_any(slot));
+  /// Takes this slot out of the list of free ones; false: it is not there. Looks from the one that
+  /// became free last.
+  [[nodiscard]] bool unlink(slot_index slot) noexcept {
+    slot_index before = null_slot;
+    slot_index at = first_free_;
+    while (at != slot && at != null_slot) {
+      before = at;
+      at = static_cast<slot_index>(words_[at]);
     }
-    words_[slot] &= ~unused;
-    return handle(slot);
+    if (at == null_slot) {
+      return false;
+    }
+    const auto next = static_cast<slot_index>(words_[slot]);
+    if (before == null_slot) {
+      first_free_ = next;
+    } else {
+      words_[before] = (words_[before] & generation_bits) | next;
+    }
+    return true;
+  }
+
+  /// Makes a slot without a value vacant at `place`. Requires: it is in no list.
+  void set_vacant(slot_index slot, std::uint32_t place) noexcept {
+    words_[slot] = (words_[slot] & generation_bits) | (slot ^ place);
+  }
+
+  /// As `fill`, under the handle with these bits. Requires: can_fill_as(handle).
+  std::uint64_t fill_as(std::uint64_t handle) noexcept {
+    const auto slot = static_cast<slot_index>(handle);
+    words_[slot] = handle ^ place_or_any(slot);
+    return handle;
   }
 
   /// Frees a vacant slot.
@@ -152,6 +222,37 @@ class slot_table {
         give_up_place(slot);
       }
     }
+  }
+
+  /// The words of all slots, and what else `load` needs.
+  [[nodiscard]] table_image image() const noexcept {
+    return {words_, first_free_, first_generation_};
+  }
+
+  /// Takes the words of an image over. Writes the slot of the value at each place to `owners`, one
+  /// of each place, all null_slot before. False: it is no image of a table with as many values and
+  /// no vacant slot. Then, and when it throws std::bad_alloc, the table may only be destroyed.
+  [[nodiscard]] bool load(const table_image& from, std::span<slot_index> owners) {
+    if (from.slots.size() > max_capacity || from.first_generation < 1 ||
+        from.first_generation > Last) {
+      return false;
+    }
+    words_.assign(from.slots.begin(), from.slots.end());
+    first_free_ = from.first_free;
+    first_generation_ = from.first_generation;
+    std::size_t free = 0;
+    std::size_t values = 0;
+    for (slot_index slot = 0; slot < words_.size(); ++slot) {
+      if ((words_[slot] & unused) == 0) {
+        ++values;
+        if (!own(slot, owners)) {
+          return false;
+        }
+      } else {
+        ++(is_used_up(slot) ? used_up_ : free);
+      }
+    }
+    return values == owners.size() && has_all_free(free);
   }
 
   /// Slots that will not be used again.
@@ -194,11 +295,38 @@ class slot_table {
     return words_[slot] >> 32U == no_generation;
   }
 
+  [[nodiscard]] bool has_generation(slot_index slot) const noexcept {
+    return generation(slot) >= 1 && generation(slot) <= Last;
+  }
+
+  // Notes the slot of a value. False: no value can be there, or there is another.
+  [[nodiscard]] bool own(slot_index slot, std::span<slot_index> owners) const noexcept {
+    const std::uint32_t place = place_or_any(slot);
+    if (!has_generation(slot) || place >= owners.size() || owners[place] != null_slot) {
+      return false;
+    }
+    owners[place] = slot;
+    return true;
+  }
+
+  // Whether the list goes over `count` slots that are free, and ends. A slot has one successor, so
+  // none comes twice in a list that ends.
+  [[nodiscard]] bool has_all_free(std::size_t count) const noexcept {
+    slot_index slot = first_free_;
+    for (; count != 0 && slot < words_.size(); --count) {
+      if ((words_[slot] & unused) == 0 || !has_generation(slot)) {
+        return false;
+      }
+      slot = static_cast<slot_index>(words_[slot]);
+    }
+    return count == 0 && slot == null_slot;
+  }
+
   [[gnu::noinline]] void add_slot() {
     if (words_.size() >= max_capacity) {
       throw_length_error("lido: the indices of a slot map are used up");
     }
-    words_.push_back(word_without_value(first_generation_, null_slot));
+    words_.push_back(word_without_value(first_generation_, first_free_));
     first_free_ = static_cast<slot_index>(words_.size() - 1);
   }
 

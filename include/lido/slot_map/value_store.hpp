@@ -9,8 +9,10 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
@@ -62,6 +64,10 @@ class place_array {
 
   /// Of the value at `place`; of a hole that of the value that was there.
   [[nodiscard]] slot_index& slot(std::uint32_t place) const noexcept { return slots_[place]; }
+
+  [[nodiscard]] std::span<slot_index> slots(std::uint32_t count) const noexcept {
+    return {slots_, count};
+  }
 
   /// The n-th of the slots of holes, as the owner has put them there.
   [[nodiscard]] slot_index& hole_slot(std::uint32_t n) const noexcept {
@@ -129,6 +135,9 @@ class place_array {
 /// to values do not change it, so the count stays out of the loop of a walk.
 enum class store_version : std::uint64_t {};
 
+/// Counts places that are neither holes in the list nor have a value. A type of its own, as above.
+enum class open_places : std::uint64_t {};
+
 /// The mechanism of a slot map without its policies: knows no limit, hook or walk.
 ///
 /// Invariants
@@ -136,6 +145,9 @@ enum class store_version : std::uint64_t {};
 ///  I2 table.find(slot of the value at p) is p.
 ///  I3 Each hole is marked. The slot of its last value stays vacant for the next one. The first
 ///     `holes_` of the slots of holes are those; the last one is filled first.
+///  I4 While T's constructor or destructor runs, its place is open: a hole that is in no list. So
+///     they may use the store. Meanwhile no value moves to another place, and a block that values
+///     have left stays.
 /// A constructor of T that throws changes nothing, except for a move in `relocate`.
 template <class T, std::uint32_t LastGeneration>
 class value_store {
@@ -147,13 +159,24 @@ class value_store {
         end_(std::exchange(other.end_, 0)),
         holes_(std::exchange(other.holes_, 0)) {}
   value_store& operator=(value_store&&) = delete;
-  value_store(const value_store&) = delete;
+  /// Copies stand at the same places, under the same handles. Requires: no place is open.
+  value_store(const value_store& other)
+      : places_(other.capacity()), table_(other.table_), holes_(other.holes_) {
+    other.make_all_in(places_, [](const T& value) -> const T& { return value; });
+    end_ = other.end_;
+  }
   value_store& operator=(const value_store&) = delete;
-  ~value_store() { destroy_all(); }
+  ~value_store() { erase_all(); }
 
   [[nodiscard]] std::uint32_t end() const noexcept { return end_; }
-  [[nodiscard]] std::uint32_t holes() const noexcept { return holes_ - holes_behind_end_; }
+  [[nodiscard]] std::uint32_t holes() const noexcept {
+    return holes_ - holes_behind_end_ + static_cast<std::uint32_t>(open_);
+  }
   [[nodiscard]] std::uint32_t size() const noexcept { return end_ - holes(); }
+  /// Places that values have, or are about to have.
+  [[nodiscard]] std::uint32_t taken() const noexcept { return end_ - holes_; }
+  /// Whether T's constructor or destructor is running.
+  [[nodiscard]] bool is_open() const noexcept { return open_ != open_places{}; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return places_.capacity(); }
   [[nodiscard]] T* values() const noexcept { return places_.values(); }
   [[nodiscard]] store_version version() const noexcept { return version_; }
@@ -173,7 +196,7 @@ class value_store {
 
   /// The first place from `place` on that has a value, or end().
   [[nodiscard]] std::uint32_t next_value(std::uint32_t place) const noexcept {
-    while (holes_ != 0 && place < end_) {
+    while (holes() != 0 && place < end_) {
       const std::uint64_t used = ~places_.holes_around(place) >> (place % places_per_word);
       if (used != 0) {
         return std::min(place + static_cast<std::uint32_t>(std::countr_zero(used)), end_);
@@ -201,12 +224,34 @@ class value_store {
   /// Requires: there is room.
   template <class... Args>
   std::uint64_t emplace(Args&&... args) {
-    if (holes_ != 0) {
-      return emplace_in_hole(std::forward<Args>(args)...);
+    return emplace_by(
+        [&](T* at, std::uint64_t /*handle*/) { make<T>(at, std::forward<Args>(args)...); });
+  }
+
+  /// As emplace; `make(place, bits of the handle)` constructs the value.
+  template <class Make>
+  std::uint64_t emplace_by(const Make& make) {
+    const opened at = holes_ != 0 ? open_hole() : open_at_end();
+    make_in(at, make, table_.next_handle(at.slot));
+    return table_.fill(at.slot);
+  }
+
+  /// As emplace_by, under the handle with these bits; 0: a constructor that is running has its
+  /// slot. Requires: can_emplace_as(handle).
+  template <class Make>
+  std::uint64_t emplace_as(std::uint64_t handle, const Make& make) {
+    const auto slot = static_cast<slot_index>(handle);
+    table_.add_slots_to(slot);
+    const opened at = open_for(slot);
+    if (at.place == null_slot) {
+      return 0;
     }
-    table_.prepare();
-    (void)make_at(places_.values() + end_, std::forward<Args>(args)...);
-    return take_slot(end_++);
+    make_in(at, make, handle);
+    return table_.fill_as(handle);
+  }
+
+  [[nodiscard]] bool can_emplace_as(std::uint64_t handle) const noexcept {
+    return table_.can_fill_as(handle);
   }
 
   [[nodiscard]] bool has_room() const noexcept { return holes_ != 0 || end_ != capacity(); }
@@ -216,27 +261,36 @@ class value_store {
   void erase(std::uint32_t place, std::uint64_t handle) noexcept {
     // The next value is made here or moved here: its memory is loaded meanwhile.
     __builtin_prefetch(places_.values() + place, 1);
-    if (place + 1 == end_) {
-      table_.give_back(handle);
-      --end_;
-    } else {
-      table_.vacate(handle, place);
-      places_.mark_hole(place);
-      places_.hole_slot(holes_++) = static_cast<slot_index>(handle);
+    destroy(place, handle);
+    leave(place, static_cast<slot_index>(handle));
+  }
+
+  /// As erase, and moves the last value into the place; false: there is none, or there are holes.
+  /// Requires: moving does not throw.
+  bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
+    destroy(place, handle);
+    if (holes() != 0 || place + 1 == end_) {
+      leave(place, static_cast<slot_index>(handle));
+      return false;
     }
-    end_at(places_.values() + place);
-    changed();
-  }
-
-  /// As erase, and moves the last value into the place. Requires: that is another one; there are no
-  /// holes; moving does not throw.
-  void erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
-    table_.give_back(handle);
-    end_at(places_.values() + place);
+    table_.give_up_place(static_cast<slot_index>(handle));
     move_last_to(place);
+    return true;
   }
 
-  /// Requires: there is no value.
+  /// Erases all values, and those that destructors insert.
+  void erase_all() noexcept {
+    if constexpr (std::is_trivially_destructible_v<T>) {
+      return;
+    }
+    while (size() != 0) {
+      for (std::uint32_t p = next_value(0); p < end_; p = next_value(p + 1)) {
+        erase(p, handle_at(p));
+      }
+    }
+  }
+
+  /// Requires: there is no value; no place is open.
   void forget_holes() noexcept {
     end_ = 0;
     drop_holes_behind_end();
@@ -290,19 +344,44 @@ class value_store {
     relocate_into(to);
   }
 
-  /// As relocate, with one value more, made from `args` before any is moved, so that they may refer
-  /// to a value. Requires: there are no holes; capacity > end().
-  template <class... Args>
-  std::uint64_t relocate_and_emplace(std::uint32_t capacity, Args&&... args) {
-    table_.prepare();
-    place_array<T> to(capacity);
-    const std::uint32_t place = end_;
-    T* const made = make_at(to.values() + place, std::forward<Args>(args)...);
-    scope_exit undo([&] { end_at(made); });
-    relocate_into(to);
-    undo.dismiss();
-    ++end_;
-    return take_slot(place);
+  /// Exchanges the values of two places; handles lead to where they are then. Requires: moving does
+  /// not throw.
+  void swap(std::uint32_t a, std::uint32_t b) noexcept {
+    T* const values = places_.values();
+    T held(std::move(values[a]));
+    replace(values + a, std::move(values[b]));
+    replace(values + b, std::move(held));
+    std::swap(places_.slot(a), places_.slot(b));
+    table_.move(places_.slot(a), a);
+    table_.move(places_.slot(b), b);
+    changed();
+  }
+
+  [[nodiscard]] table_image image() const noexcept { return table_.image(); }
+
+  /// Erases all values, and takes over copies of `values` under the handles of the image. False: it
+  /// is no image that belongs to them; then, and when it throws what copying throws or
+  /// std::bad_alloc, nothing has changed. Requires: values.size() <= capacity; no place is open.
+  [[nodiscard]] bool restore(std::span<const T> values, const table_image& image,
+                             std::uint32_t capacity) {
+    value_store fresh;
+    fresh.places_ = place_array<T>(capacity);
+    const auto end = static_cast<std::uint32_t>(values.size());
+    const std::span<slot_index> owners = fresh.places_.slots(end);
+    std::fill(owners.begin(), owners.end(), null_slot);
+    if (!fresh.table_.load(image, owners)) {
+      return false;
+    }
+    for (; fresh.end_ != end; ++fresh.end_) {
+      (void)make_at(fresh.places_.values() + fresh.end_, values[fresh.end_]);
+    }
+    erase_all();
+    std::swap(places_, fresh.places_);
+    std::swap(table_, fresh.table_);
+    end_ = std::exchange(fresh.end_, 0);
+    holes_ = 0;
+    changed();
+    return true;
   }
 
   /// See slot_table::shrink. Requires: there are no holes.
@@ -326,29 +405,131 @@ class value_store {
     slot_shadow<sizeof(T)>::close(place);
   }
 
-  std::uint64_t take_slot(std::uint32_t place) noexcept {
-    const std::uint64_t handle = table_.take(place);
-    places_.slot(place) = static_cast<slot_index>(handle);
-    return handle;
+  /// Puts a value into the place of another. Requires: moving does not throw.
+  static void replace(T* place, T&& value) noexcept {
+    std::destroy_at(place);
+    (void)make<T>(place, std::move(value));
   }
 
   void changed() noexcept {
     version_ = static_cast<store_version>(static_cast<std::uint64_t>(version_) + 1);
   }
 
-  template <class... Args>
-  std::uint64_t emplace_in_hole(Args&&... args) {
-    const slot_index slot = places_.hole_slot(holes_ - 1);
-    const std::uint32_t place = table_.place_or_any(slot);
-    table_.prepare_to_fill(slot);
-    (void)make_at(places_.values() + place, std::forward<Args>(args)...);
+  /// A place that is open, and its vacant slot.
+  struct opened {
+    std::uint32_t place;
+    slot_index slot;
+  };
+
+  void open() noexcept { open_ = static_cast<open_places>(static_cast<std::uint64_t>(open_) + 1); }
+  void shut(std::uint32_t place) noexcept {
+    open_ = static_cast<open_places>(static_cast<std::uint64_t>(open_) - 1);
     places_.unmark_hole(place);
-    --holes_;
-    const std::uint64_t handle = table_.fill(slot);
-    if (static_cast<slot_index>(handle) != slot) [[unlikely]] {
-      places_.slot(place) = static_cast<slot_index>(handle);
+    if (!outgrown_.empty()) [[unlikely]] {
+      drop_outgrown();
     }
-    return handle;
+  }
+  [[gnu::noinline]] void drop_outgrown() noexcept {
+    if (!is_open()) {
+      outgrown_.clear();
+    }
+  }
+
+  opened open_hole() {
+    const slot_index vacant = places_.hole_slot(holes_ - 1);
+    const std::uint32_t place = table_.place_or_any(vacant);
+    const slot_index slot = table_.prepare_to_fill(vacant);
+    if (slot != vacant) [[unlikely]] {
+      places_.slot(place) = slot;
+    }
+    --holes_;
+    open();
+    return {place, slot};
+  }
+
+  opened open_at_end() {
+    table_.prepare();
+    const std::uint32_t place = end_++;
+    const slot_index slot = table_.claim(place);
+    places_.slot(place) = slot;
+    places_.mark_hole(place);
+    open();
+    return {place, slot};
+  }
+
+  // As the two above, for this slot; null_slot: another constructor has it. Looks for it in both
+  // lists.
+  opened open_for(slot_index slot) noexcept {
+    for (std::uint32_t n = holes_; n != 0; --n) {
+      if (places_.hole_slot(n - 1) == slot) {
+        places_.hole_slot(n - 1) = places_.hole_slot(--holes_);
+        open();
+        return {table_.place_or_any(slot), slot};
+      }
+    }
+    if (!table_.unlink(slot)) {
+      return {null_slot, slot};
+    }
+    std::uint32_t place = end_;
+    if (holes_ != 0) {
+      const slot_index other = places_.hole_slot(--holes_);
+      place = table_.place_or_any(other);
+      table_.give_up_place(other);
+    } else {
+      places_.mark_hole(end_++);
+    }
+    table_.set_vacant(slot, place);
+    places_.slot(place) = slot;
+    open();
+    return {place, slot};
+  }
+
+  template <class Make>
+  void make_in(opened at, const Make& make, std::uint64_t handle) {
+    T* const values = places_.values();
+    scope_exit undo([&]() noexcept {
+      shut(at.place);
+      leave(at.place, at.slot);
+    });
+    slot_shadow<sizeof(T)>::open(values + at.place);
+    make(values + at.place, handle);
+    if (places_.values() != values) [[unlikely]] {
+      follow(values + at.place, at.place);
+    }
+    undo.dismiss();
+    shut(at.place);
+  }
+
+  // Moves a value to the block that the others have gone to while it was made.
+  [[gnu::noinline]] void follow(T* made, std::uint32_t place) {
+    const scope_exit end_made([made]() noexcept { end_at(made); });
+    (void)make_at(places_.values() + place, std::move_if_noexcept(*made));
+  }
+
+  // What erases do before the place is a hole. Meanwhile the destructor may use the store.
+  void destroy(std::uint32_t place, std::uint64_t handle) noexcept {
+    T* const value = places_.values() + place;
+    table_.vacate(handle, place);
+    if constexpr (std::is_trivially_destructible_v<T>) {
+      end_at(value);
+    } else {
+      places_.mark_hole(place);
+      open();
+      end_at(value);
+      shut(place);
+    }
+    changed();
+  }
+
+  // Leaves a hole at a place without a value, except at the end.
+  void leave(std::uint32_t place, slot_index slot) noexcept {
+    if (place + 1 == end_) {
+      table_.give_up_place(slot);
+      --end_;
+    } else {
+      places_.mark_hole(place);
+      places_.hole_slot(holes_++) = slot;
+    }
   }
 
   void drop_hole(std::uint32_t place, slot_index slot) noexcept {
@@ -382,29 +563,38 @@ class value_store {
     changed();
   }
 
-  void relocate_into(place_array<T>& to) {
-    std::uint32_t moved = 0;
+  // Makes each value in the same place of `to`, from what `pass` makes of a reference to it. If a
+  // constructor throws, there is none in `to`.
+  template <class Pass>
+  void make_all_in(place_array<T>& to, Pass pass) const {
+    std::uint32_t made = 0;
     scope_exit undo([&] {
-      for (std::uint32_t p = next_value(0); p < moved; p = next_value(p + 1)) {
+      for (std::uint32_t p = next_value(0); p < made; p = next_value(p + 1)) {
         end_at(to.values() + p);
       }
     });
-    for (; (moved = next_value(moved)) != end_; ++moved) {
-      (void)make_at(to.values() + moved, std::move_if_noexcept(places_.values()[moved]));
+    for (; (made = next_value(made)) != end_; ++made) {
+      (void)make_at(to.values() + made, pass(places_.values()[made]));
     }
     undo.dismiss();
-    destroy_all();
     to.copy_notes(places_, end_, holes_);
-    std::swap(places_, to);
-    changed();
   }
 
-  void destroy_all() noexcept {
+  void relocate_into(place_array<T>& to) {
+    if (is_open()) [[unlikely]] {
+      outgrown_.reserve(outgrown_.size() + 1);
+    }
+    make_all_in(to, [](T& value) -> decltype(auto) { return std::move_if_noexcept(value); });
     if constexpr (!std::is_trivially_destructible_v<T>) {
       for (std::uint32_t p = next_value(0); p != end_; p = next_value(p + 1)) {
         end_at(places_.values() + p);
       }
     }
+    std::swap(places_, to);
+    if (is_open()) [[unlikely]] {
+      outgrown_.push_back(std::move(to));
+    }
+    changed();
   }
 
   place_array<T> places_;
@@ -412,7 +602,9 @@ class value_store {
   std::uint32_t end_ = 0;
   std::uint32_t holes_ = 0;
   std::uint32_t holes_behind_end_ = 0;  ///< of these, while holes are closed
+  open_places open_{};
   store_version version_{};
+  std::vector<place_array<T>> outgrown_;  ///< blocks where something is under construction
 };
 
 }  // namespace lido::detail

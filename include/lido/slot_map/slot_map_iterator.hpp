@@ -1,0 +1,73 @@
+/// @file
+/// Public. The iterator of `slot_map<T>`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+
+#include "lido/base/slot_index.hpp"
+
+namespace lido {
+
+/// Goes over the values of a `slot_map` in the order of memory, steps over holes and closes none.
+/// Every call that changes the map makes its iterators invalid, except for an erase of another
+/// value while `compaction_mode` is not immediate; `end()` stays valid then, too.
+template <class Map>
+class slot_map_iterator {
+ public:
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = typename std::remove_const_t<Map>::value_type;
+  using difference_type = std::ptrdiff_t;
+  using reference = std::conditional_t<std::is_const_v<Map>, const value_type&, value_type&>;
+  using pointer = std::remove_reference_t<reference>*;
+
+  slot_map_iterator() noexcept = default;
+  slot_map_iterator(Map* map, std::uint32_t place) noexcept : map_(map), place_(known(place)) {}
+
+  // NOLINTNEXTLINE(google-explicit-constructor): that is what it is for
+  explicit(false) operator slot_map_iterator<const Map>() const noexcept
+      requires(!std::is_const_v<Map>) {
+    slot_map_iterator<const Map> same;
+    same.map_ = map_;
+    same.place_ = place_;
+    return same;
+  }
+
+  [[nodiscard]] reference operator*() const noexcept { return map_->value_at(place_); }
+  [[nodiscard]] pointer operator->() const noexcept {
+    return std::addressof(map_->value_at(place_));
+  }
+
+  [[nodiscard]] typename std::remove_const_t<Map>::handle_type handle() const noexcept {
+    return map_->handle_at(place_);
+  }
+
+  slot_map_iterator& operator++() noexcept {
+    place_ = known(map_->store_.next_value(place_ + 1));
+    return *this;
+  }
+  slot_map_iterator operator++(int) noexcept {
+    const slot_map_iterator before = *this;
+    ++*this;
+    return before;
+  }
+
+  friend bool operator==(const slot_map_iterator&, const slot_map_iterator&) noexcept = default;
+
+ private:
+  template <class>
+  friend class slot_map_iterator;
+
+  /// The end is the same place whatever is erased meanwhile.
+  [[nodiscard]] std::uint32_t known(std::uint32_t place) const noexcept {
+    return place < map_->store_.end() ? place : detail::null_slot;
+  }
+
+  Map* map_ = nullptr;
+  std::uint32_t place_ = 0;
+};
+
+}  // namespace lido
