@@ -173,6 +173,7 @@ class slot_map {
         store_(other.store_) {
     static_assert(std::is_copy_constructible_v<T>,
                   "lido: a copy of a slot_map copies its values, and this T cannot be copied");
+    store_.reserve_slots(kept_);
   }
   slot_map& operator=(const slot_map&) = delete;
   ~slot_map() = default;
@@ -228,8 +229,9 @@ class slot_map {
     return made != 0 && announce_insert(made);
   }
 
-  /// Inserts the values of a range, copied or moved as `*begin(values)` says; their handles are in
-  /// its order. An exception takes all of them back. Requires: the range is not in this map.
+  /// Inserts the values of a range, moved where its iterators give rvalues. Returns their handles
+  /// in the same order. An exception takes all of them back. Requires: the range is not in this
+  /// map.
   template <class Range>
   std::vector<handle_type> insert_range(Range&& values) {
     std::vector<handle_type> made;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lido/base/fail.hpp"
@@ -153,37 +154,28 @@ class slot_table {
     }
   }
 
-  /// Takes this slot out of the list of free ones; false: it is not there. Looks from the one that
-  /// became free last.
-  [[nodiscard]] bool unlink(slot_index slot) noexcept {
+  /// Makes a free slot the next one that `take` and `claim` give; false: it is not free. Looks for
+  /// it from the one that became free last.
+  [[nodiscard]] bool bring_forward(slot_index slot) noexcept {
     slot_index before = null_slot;
     slot_index at = first_free_;
     while (at != slot && at != null_slot) {
-      before = at;
-      at = static_cast<slot_index>(words_[at]);
+      before = std::exchange(at, static_cast<slot_index>(words_[at]));
     }
-    if (at == null_slot) {
-      return false;
+    if (at == slot && before != null_slot) {
+      words_[before] = (words_[before] & generation_bits) | static_cast<slot_index>(words_[slot]);
+      words_[slot] = (words_[slot] & generation_bits) | std::exchange(first_free_, slot);
     }
-    const auto next = static_cast<slot_index>(words_[slot]);
-    if (before == null_slot) {
-      first_free_ = next;
-    } else {
-      words_[before] = (words_[before] & generation_bits) | next;
-    }
-    return true;
+    return at == slot;
   }
 
-  /// Makes a slot without a value vacant at `place`. Requires: it is in no list.
-  void set_vacant(slot_index slot, std::uint32_t place) noexcept {
-    words_[slot] = (words_[slot] & generation_bits) | (slot ^ place);
+  /// The next generation that a slot without a value gives.
+  [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
+    return static_cast<std::uint32_t>((words_[slot] & ~unused) >> 32U);
   }
-
-  /// As `fill`, under the handle with these bits. Requires: can_fill_as(handle).
-  std::uint64_t fill_as(std::uint64_t handle) noexcept {
-    const auto slot = static_cast<slot_index>(handle);
-    words_[slot] = handle ^ place_or_any(slot);
-    return handle;
+  /// Requires: the slot has no value and is not used up.
+  void set_generation(slot_index slot, std::uint32_t generation) noexcept {
+    words_[slot] = word_without_value(generation, static_cast<std::uint32_t>(words_[slot]));
   }
 
   /// Frees a vacant slot.
@@ -284,11 +276,6 @@ class slot_table {
       return no_generation;
     }
     return generation + 1;
-  }
-
-  /// The next generation that a slot without a value gives.
-  [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
-    return static_cast<std::uint32_t>((words_[slot] & ~unused) >> 32U);
   }
 
   [[nodiscard]] bool is_used_up(slot_index slot) const noexcept {

@@ -135,6 +135,10 @@ class place_array {
 /// to values do not change it, so the count stays out of the loop of a walk.
 enum class store_version : std::uint64_t {};
 
+constexpr store_version operator+(store_version version, std::uint64_t changes) noexcept {
+  return static_cast<store_version>(static_cast<std::uint64_t>(version) + changes);
+}
+
 /// Counts places that are neither holes in the list nor have a value. A type of its own, as above.
 enum class open_places : std::uint64_t {};
 
@@ -242,12 +246,16 @@ class value_store {
   std::uint64_t emplace_as(std::uint64_t handle, const Make& make) {
     const auto slot = static_cast<slot_index>(handle);
     table_.add_slots_to(slot);
-    const opened at = open_for(slot);
-    if (at.place == null_slot) {
+    if (!bring_forward(slot)) {
       return 0;
     }
-    make_in(at, make, handle);
-    return table_.fill_as(handle);
+    scope_exit undo([this, slot, before = table_.generation(slot)]() noexcept {
+      table_.set_generation(slot, before);
+    });
+    table_.set_generation(slot, static_cast<std::uint32_t>(handle >> 32U));
+    const std::uint64_t made = emplace_by(make);
+    undo.dismiss();
+    return made;
   }
 
   [[nodiscard]] bool can_emplace_as(std::uint64_t handle) const noexcept {
@@ -366,6 +374,7 @@ class value_store {
                              std::uint32_t capacity) {
     value_store fresh;
     fresh.places_ = place_array<T>(capacity);
+    fresh.reserve_slots(capacity);
     const auto end = static_cast<std::uint32_t>(values.size());
     const std::span<slot_index> owners = fresh.places_.slots(end);
     std::fill(owners.begin(), owners.end(), null_slot);
@@ -411,9 +420,7 @@ class value_store {
     (void)make<T>(place, std::move(value));
   }
 
-  void changed() noexcept {
-    version_ = static_cast<store_version>(static_cast<std::uint64_t>(version_) + 1);
-  }
+  void changed() noexcept { version_ = version_ + 1; }
 
   /// A place that is open, and its vacant slot.
   struct opened {
@@ -421,16 +428,14 @@ class value_store {
     slot_index slot;
   };
 
-  void open() noexcept { open_ = static_cast<open_places>(static_cast<std::uint64_t>(open_) + 1); }
+  opened open(std::uint32_t place, slot_index slot) noexcept {
+    open_ = static_cast<open_places>(static_cast<std::uint64_t>(open_) + 1);
+    return {place, slot};
+  }
   void shut(std::uint32_t place) noexcept {
     open_ = static_cast<open_places>(static_cast<std::uint64_t>(open_) - 1);
     places_.unmark_hole(place);
-    if (!outgrown_.empty()) [[unlikely]] {
-      drop_outgrown();
-    }
-  }
-  [[gnu::noinline]] void drop_outgrown() noexcept {
-    if (!is_open()) {
+    if (!outgrown_.empty() && !is_open()) [[unlikely]] {
       outgrown_.clear();
     }
   }
@@ -443,8 +448,7 @@ class value_store {
       places_.slot(place) = slot;
     }
     --holes_;
-    open();
-    return {place, slot};
+    return open(place, slot);
   }
 
   opened open_at_end() {
@@ -453,35 +457,26 @@ class value_store {
     const slot_index slot = table_.claim(place);
     places_.slot(place) = slot;
     places_.mark_hole(place);
-    open();
-    return {place, slot};
+    return open(place, slot);
   }
 
-  // As the two above, for this slot; null_slot: another constructor has it. Looks for it in both
-  // lists.
-  opened open_for(slot_index slot) noexcept {
+  // Makes `slot` the one of the next value; false: an open place has it. Looks for it in the list
+  // of holes and in that of free slots. Requires: it has no value.
+  bool bring_forward(slot_index slot) noexcept {
     for (std::uint32_t n = holes_; n != 0; --n) {
       if (places_.hole_slot(n - 1) == slot) {
-        places_.hole_slot(n - 1) = places_.hole_slot(--holes_);
-        open();
-        return {table_.place_or_any(slot), slot};
+        std::swap(places_.hole_slot(n - 1), places_.hole_slot(holes_ - 1));
+        return true;
       }
     }
-    if (!table_.unlink(slot)) {
-      return {null_slot, slot};
+    const bool is_free = table_.bring_forward(slot);
+    if (is_free && holes_ != 0) {
+      slot_index& last = places_.hole_slot(holes_ - 1);
+      const std::uint32_t place = table_.place_or_any(last);
+      table_.give_up_place(std::exchange(last, table_.claim(place)));
+      places_.slot(place) = slot;
     }
-    std::uint32_t place = end_;
-    if (holes_ != 0) {
-      const slot_index other = places_.hole_slot(--holes_);
-      place = table_.place_or_any(other);
-      table_.give_up_place(other);
-    } else {
-      places_.mark_hole(end_++);
-    }
-    table_.set_vacant(slot, place);
-    places_.slot(place) = slot;
-    open();
-    return {place, slot};
+    return is_free;
   }
 
   template <class Make>
@@ -514,7 +509,7 @@ class value_store {
       end_at(value);
     } else {
       places_.mark_hole(place);
-      open();
+      (void)open(place, static_cast<slot_index>(handle));
       end_at(value);
       shut(place);
     }

@@ -71,10 +71,12 @@ class walk {
         may_erase ? map_.handle_at(place) : typename Map::handle_type();
     const step verdict =
         visit_with(map_, f_, value, [this, place] { return map_.handle_at(place); });
-    const bool changed = store().version() != seen;
+    bool changed = store().version() != seen;
     if constexpr (may_erase) {
       if (erases(verdict)) {
         (void)map_.erase(own);
+        // Its destructor may have erased others.
+        changed |= !std::is_trivially_destructible_v<Value> && store().version() != seen + 1;
         seen = store().version();
       }
     }

@@ -1,0 +1,104 @@
+/// @file
+/// Public. `secondary_map<T, Value>`: more about some values of a slot map, under their handles.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lido/slot_map/slot_handle.hpp"
+
+namespace lido {
+
+/// A Value for each of some handles of one `slot_map<T>`, in an array by slot. It does not know
+/// that map: an entry stays until it is erased, or a later value of its slot gets one. A look-up
+/// takes constant time; memory is for every slot up to the highest.
+///
+/// For one thread at a time, as std::vector. A Value moves when the array grows.
+template <class T, class Value>
+class secondary_map {
+ public:
+  using handle_type = slot_handle<T>;
+
+  /// Replaces what this handle, or an older one of its slot, has. nullptr, and no effect: a later
+  /// one has an entry, or the handle is null. Throws std::bad_alloc, what moving throws.
+  Value* insert(handle_type handle, Value value) {
+    if (!handle) {
+      return nullptr;
+    }
+    if (handle.index() >= entries_.size()) {
+      entries_.resize(std::size_t{handle.index()} + 1);
+    }
+    entry& at = entries_[handle.index()];
+    if (handle.generation() < at.generation) {
+      return nullptr;
+    }
+    remove(at);
+    at.value.emplace(std::move(value));
+    at.generation = handle.generation();
+    ++size_;
+    return &*at.value;
+  }
+
+  /// nullptr when there is none. Good until the next insert.
+  [[nodiscard]] Value* find(handle_type handle) noexcept {
+    const bool known = handle.index() < entries_.size() &&
+                       entries_[handle.index()].generation == handle.generation() &&
+                       entries_[handle.index()].value;
+    return known ? &*entries_[handle.index()].value : nullptr;
+  }
+  [[nodiscard]] const Value* find(handle_type handle) const noexcept {
+    return const_cast<secondary_map&>(*this).find(handle);  // NOLINT(*-const-cast): changes nothing
+  }
+
+  /// False: there is none.
+  bool erase(handle_type handle) noexcept {
+    return find(handle) != nullptr && remove(entries_[handle.index()]);
+  }
+
+  /// Erases what belongs to values that `map` has no longer. Looks at all slots.
+  template <class Map>
+  void erase_stale(const Map& map) noexcept {
+    for (std::size_t slot = 0; slot != entries_.size(); ++slot) {
+      if (!map.contains(handle_of(slot))) {
+        remove(entries_[slot]);
+      }
+    }
+  }
+
+  /// Calls `f(Value&, handle)` for each entry. Looks at all slots.
+  template <class F>
+  void for_each(F f) {
+    for (std::size_t slot = 0; slot != entries_.size(); ++slot) {
+      if (entries_[slot].value) {
+        std::invoke(f, *entries_[slot].value, handle_of(slot));
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  struct entry {
+    std::uint32_t generation = 0;  ///< of the last handle that had a value here
+    std::optional<Value> value;
+  };
+
+  [[nodiscard]] handle_type handle_of(std::size_t slot) const noexcept {
+    return {static_cast<std::uint32_t>(slot), entries_[slot].generation};
+  }
+  bool remove(entry& at) noexcept {
+    const bool had = at.value.has_value();
+    at.value.reset();
+    size_ -= had ? 1 : 0;
+    return had;
+  }
+
+  std::vector<entry> entries_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace lido
