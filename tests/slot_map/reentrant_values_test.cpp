@@ -18,8 +18,8 @@ namespace {
 
 using test::refused;
 
-constexpr std::array modes{compaction_mode::immediate, compaction_mode::deferred,
-                           compaction_mode::manual};
+constexpr std::array reentrant_modes{compaction_mode::immediate, compaction_mode::deferred,
+                                     compaction_mode::manual};
 
 /// Makes its child in its constructor; erases it in its destructor.
 struct parent {
@@ -56,7 +56,7 @@ std::vector<int> levels_below(slot_map<parent>& map, slot_handle<parent> root) {
 
 // With room for all, and with none at all: the array then grows under the constructors.
 TEST(SlotMapReentrant, AConstructorMayInsert) {
-  for (const compaction_mode mode : modes) {
+  for (const compaction_mode mode : reentrant_modes) {
     for (const std::size_t room : {0U, 1U, 100U}) {
       slot_map<parent> map({.reserve = room, .compaction = mode});
       const auto first = map.emplace(map, 40);
@@ -71,7 +71,7 @@ TEST(SlotMapReentrant, AConstructorMayInsert) {
 }
 
 TEST(SlotMapReentrant, AConstructorMayInsertIntoHoles) {
-  for (const compaction_mode mode : modes) {
+  for (const compaction_mode mode : reentrant_modes) {
     slot_map<parent> map({.compaction = mode});
     std::vector<slot_handle<parent>> others;
     for (int i = 0; i < 16; ++i) {
@@ -90,7 +90,7 @@ TEST(SlotMapReentrant, AConstructorMayInsertIntoHoles) {
 }
 
 TEST(SlotMapReentrant, ADestructorMayErase) {
-  for (const compaction_mode mode : modes) {
+  for (const compaction_mode mode : reentrant_modes) {
     slot_map<parent> map({.compaction = mode});
     const auto before = map.emplace(map, 0);
     const auto root = map.emplace(map, 40);
@@ -106,7 +106,7 @@ TEST(SlotMapReentrant, ADestructorMayErase) {
 }
 
 TEST(SlotMapReentrant, AConstructorThatThrowsAfterItHasInsertedLosesNothing) {
-  for (const compaction_mode mode : modes) {
+  for (const compaction_mode mode : reentrant_modes) {
     for (const std::size_t room : {0U, 1U, 100U}) {
       slot_map<parent> map({.reserve = room, .compaction = mode});
       const auto other = map.emplace(map, 0);
@@ -143,7 +143,7 @@ struct scripted {
 };
 
 TEST(SlotMapReentrant, AValueUnderConstructionIsNotInTheMap) {
-  for (const compaction_mode mode : modes) {
+  for (const compaction_mode mode : reentrant_modes) {
     slot_map<scripted> map({.compaction = mode});
     std::vector<slot_handle<scripted>> all;
     for (int i = 0; i < 8; ++i) {
@@ -171,7 +171,7 @@ TEST(SlotMapReentrant, AValueUnderConstructionIsNotInTheMap) {
 }
 
 TEST(SlotMapReentrant, AConstructorMayClearTheMap) {
-  for (const compaction_mode mode : modes) {
+  for (const compaction_mode mode : reentrant_modes) {
     slot_map<scripted> map({.compaction = mode});
     const auto old = map.emplace(1);
     slot_handle<scripted> inner;
@@ -187,7 +187,7 @@ TEST(SlotMapReentrant, AConstructorMayClearTheMap) {
 }
 
 TEST(SlotMapReentrant, ADestructorMayInsert) {
-  for (const compaction_mode mode : modes) {
+  for (const compaction_mode mode : reentrant_modes) {
     for (const bool is_last : {true, false}) {
       slot_map<scripted> map({.compaction = mode});
       std::vector<slot_handle<scripted>> fresh;

@@ -16,7 +16,9 @@ std::uint32_t find(const few& table, slot_index slot, std::uint32_t generation) 
 
 slot_index take(few& table, std::uint32_t place) {
   table.prepare();
-  return static_cast<slot_index>(table.take(place));
+  const slot_index slot = table.claim(place);
+  table.fill(table.next_handle(slot), place);
+  return slot;
 }
 
 void give_back(few& table, slot_index slot) {
@@ -70,7 +72,8 @@ TEST(SlotTable, AVacantSlotKeepsItsPlaceForItsNextValue) {
   }
   EXPECT_EQ(table.place_or_any(first), 5U);
   EXPECT_EQ(table.prepare_to_fill(first), first);
-  EXPECT_EQ(table.fill(first), std::uint64_t{2} << 32U | first);
+  EXPECT_EQ(table.next_handle(first), std::uint64_t{2} << 32U | first);
+  table.fill(table.next_handle(first), 5);
   EXPECT_EQ(find(table, first, 2), 5U);
   EXPECT_EQ(find(table, second, 1), 6U);
   EXPECT_NE(take(table, 7), first) << "a vacant slot was free, too";
@@ -83,7 +86,8 @@ TEST(SlotTable, AVacantSlotThatIsUsedUpLeavesItsPlaceToAnother) {
     EXPECT_EQ(find(table, slot, generation), 9U);
     table.vacate(table.handle(slot), 9);
     EXPECT_EQ(table.used_up(), generation / 3);
-    const std::uint64_t handle = table.fill(table.prepare_to_fill(slot));
+    const std::uint64_t handle = table.next_handle(table.prepare_to_fill(slot));
+    table.fill(handle, 9);
     EXPECT_EQ(table.find(handle), 9U);
     EXPECT_EQ(static_cast<slot_index>(handle) == slot, generation < 3);
   }

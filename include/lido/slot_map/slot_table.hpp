@@ -66,14 +66,14 @@ class slot_table {
     return static_cast<std::uint32_t>(words_[slot]) ^ slot;
   }
 
-  /// Makes sure that `take` finds a slot. Throws std::bad_alloc, std::length_error.
+  /// Makes sure that `claim` finds a slot. Throws std::bad_alloc, std::length_error.
   void prepare() {
     if (first_free_ == null_slot) [[unlikely]] {
       add_slot();
     }
   }
 
-  /// Makes sure that `take` finds a slot after `give_back(handle)`. Throws as above.
+  /// Makes sure that `claim` finds a slot after `give_back(handle)`. Throws as above.
   void prepare_for(std::uint64_t handle) {
     if (handle >> 32U == Last) [[unlikely]] {
       prepare();
@@ -88,9 +88,6 @@ class slot_table {
     first_free_ = static_cast<slot_index>(free);
     return slot;
   }
-
-  /// Gives the value at `place` a free slot; returns the bits of its handle. Requires: prepare().
-  [[nodiscard]] std::uint64_t take(std::uint32_t place) noexcept { return fill(claim(place)); }
 
   /// The value of `slot` has moved to `place`.
   void move(slot_index slot, std::uint32_t place) noexcept { words_[slot] = handle(slot) ^ place; }
@@ -121,16 +118,14 @@ class slot_table {
     return slot;
   }
 
-  /// The bits of the handle that `fill` will return.
+  /// The bits of the handle that the next value of a vacant slot has.
   [[nodiscard]] std::uint64_t next_handle(slot_index slot) const noexcept {
     return handle(slot) & ~unused;
   }
 
-  /// Gives a vacant slot to the value at its place; returns the bits of the value's handle.
-  /// Requires: the slot is not used up.
-  std::uint64_t fill(slot_index slot) noexcept {
-    words_[slot] &= ~unused;
-    return handle(slot);
+  /// Gives a vacant slot to the value at its place. Requires: `handle` is its next one.
+  void fill(std::uint64_t handle, std::uint32_t place) noexcept {
+    words_[static_cast<slot_index>(handle)] = handle ^ place;
   }
 
   /// Whether a slot may get a value under the handle with these bits: it has none, and has given no
@@ -154,7 +149,7 @@ class slot_table {
     }
   }
 
-  /// Makes a free slot the next one that `take` and `claim` give; false: it is not free. Looks for
+  /// Makes a free slot the next one that `claim` gives; false: it is not free. Looks for
   /// it from the one that became free last.
   [[nodiscard]] bool bring_forward(slot_index slot) noexcept {
     slot_index before = null_slot;

@@ -236,8 +236,10 @@ class value_store {
   template <class Make>
   std::uint64_t emplace_by(const Make& make) {
     const opened at = holes_ != 0 ? open_hole() : open_at_end();
-    make_in(at, make, table_.next_handle(at.slot));
-    return table_.fill(at.slot);
+    const std::uint64_t handle = table_.next_handle(at.slot);
+    make_in(at, make, handle);
+    table_.fill(handle, at.place);
+    return handle;
   }
 
   /// As emplace_by, under the handle with these bits; 0: a constructor that is running has its
