@@ -36,8 +36,9 @@ inline void unpoison([[maybe_unused]] const void* first,
 #endif
 }
 
-/// Ends the program with AddressSanitizer's report: `slot` is given back, but is not in use.
-inline void report_release([[maybe_unused]] void* slot) noexcept {
+/// Ends the program with AddressSanitizer's report: `slot` is given back, but is not in use. Not
+/// inlined, so that the report begins with the caller.
+[[gnu::noinline]] inline void report_release([[maybe_unused]] void* slot) noexcept {
 #if LIDO_POISON_FREE_SLOTS
   (void)std::fputs("lido: a release of what is not in use: released twice, or of another pool\n",
                    stderr);
