@@ -70,7 +70,7 @@ class thread_exit_hook {
 
  private:
   void (*function_)(void*) = nullptr;
-  [[maybe_unused]] std::uintptr_t key_ = 0;  ///< of the system
+  std::uintptr_t key_ = 0;  ///< of the system
 };
 
 /// No thread is cancelled between the two, if the system can do that at all. Returns what

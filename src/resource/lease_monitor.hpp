@@ -36,9 +36,11 @@ class holder_list {
       return;
     }
     all_.back() = {&slot, slot.word().in(resource_state::in_use), held};
-    std::stable_sort(all_.begin(), all_.end(), [](const holder& left, const holder& right) {
-      return left.held > right.held;
-    });
+    const auto last = all_.end() - 1;
+    std::rotate(std::upper_bound(
+                    all_.begin(), last, *last,
+                    [](const holder& left, const holder& right) { return left.held > right.held; }),
+                last, all_.end());
   }
   [[nodiscard]] bool empty() const noexcept { return all_.front().slot == nullptr; }
   /// Those that still go on, the longest first. Throws std::bad_alloc.

@@ -25,6 +25,7 @@ thread_local last_call at_exit;
 
 bool thread_exit_hook::prepare(void (*function)(void*)) noexcept {
   function_ = function;
+  (void)key_;  // there are none
   return true;
 }
 
