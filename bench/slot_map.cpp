@@ -5,12 +5,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "slot_map/containers.hpp"
 #include "slot_map/dense_slot_map.hpp"
+#include "slot_map/sparse_set.hpp"
 
 namespace {
 
@@ -234,6 +236,49 @@ void mixed(benchmark::State& state) {
   per_object(state, all.container.size());
 }
 
+/// Copies all that a file or a rollback needs, to memory that is there already.
+void copy_snapshot(benchmark::State& state) {
+  lido::slot_map<object> map;
+  for (std::int64_t i = 0; i < state.range(0); ++i) {
+    (void)map.emplace(1);
+  }
+  std::vector<object> values(map.size());
+  std::vector<std::uint64_t> slots(map.size());
+  for (auto _ : state) {
+    const auto now = map.snapshot();
+    std::memcpy(values.data(), now.values.data(), now.values.size_bytes());
+    std::memcpy(slots.data(), now.slots.data(), now.slots.size_bytes());
+    benchmark::ClobberMemory();
+  }
+  per_object(state, map.size());
+}
+
+/// The floor of that: the values alone.
+void copy_values(benchmark::State& state) {
+  const std::vector<object> from(static_cast<std::size_t>(state.range(0)));
+  std::vector<object> to(from.size());
+  for (auto _ : state) {
+    std::memcpy(to.data(), from.data(), from.size() * sizeof(object));
+    benchmark::ClobberMemory();
+  }
+  per_object(state, from.size());
+}
+
+/// Back from such copies.
+void restore(benchmark::State& state) {
+  lido::slot_map<object> map;
+  for (std::int64_t i = 0; i < state.range(0); ++i) {
+    (void)map.emplace(1);
+  }
+  const auto now = map.snapshot();
+  const std::vector<object> values(now.values.begin(), now.values.end());
+  const std::vector<std::uint64_t> slots(now.slots.begin(), now.slots.end());
+  for (auto _ : state) {
+    map.restore({values, slots, now.first_free, now.first_generation});
+  }
+  per_object(state, map.size());
+}
+
 template <class Container>
 void register_workload(const char* workload, void (*run)(benchmark::State&)) {
   const std::string name = std::string(workload) + "/" + std::string(Container::name);
@@ -280,6 +325,7 @@ int main(int argc, char** argv) {
   register_container<lido_bench::lido_map<compaction_mode::immediate>>();
   register_container<lido_bench::lido_map<compaction_mode::manual>>();
   register_container<lido_bench::dense_slot_map>();
+  register_container<lido_bench::sparse_set>();
   register_container<lido_bench::std_vector>();
   register_container<lido_bench::std_list>();
   register_container<lido_bench::hash_map_pool>();
@@ -292,6 +338,9 @@ int main(int argc, char** argv) {
 #ifdef LIDO_BENCH_COLONY
   register_holes<lido_bench::colony>();
 #endif
+  benchmark::RegisterBenchmark("snapshot/lido", copy_snapshot)->Arg(1000)->Arg(100'000);
+  benchmark::RegisterBenchmark("snapshot/memcpy", copy_values)->Arg(1000)->Arg(100'000);
+  benchmark::RegisterBenchmark("snapshot/lido_restore", restore)->Arg(1000)->Arg(100'000);
   register_concurrent();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

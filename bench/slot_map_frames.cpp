@@ -16,6 +16,7 @@
 
 #include "slot_map/containers.hpp"
 #include "slot_map/dense_slot_map.hpp"
+#include "slot_map/sparse_set.hpp"
 
 namespace {
 
@@ -138,6 +139,7 @@ std::vector<contender> contenders_for(const shape& is) {
   std::vector<contender> all{one_of<lido_bench::lido_map<compaction_mode::deferred>>(),
                              one_of<lido_bench::lido_map<compaction_mode::immediate>>(),
                              one_of<lido_bench::dense_slot_map>(),
+                             one_of<lido_bench::sparse_set>(),
                              one_of<lido_bench::std_vector>(),
                              one_of<lido_bench::std_list>(),
                              one_of<lido_bench::hash_map_pool>(),

@@ -1,0 +1,59 @@
+// A slot map that is written to a file and read again: handles lead to the same values.
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <lido/slot_map.hpp>
+#include <sstream>
+#include <vector>
+
+struct enemy {
+  int health = 0;
+  lido::slot_handle<enemy> target;  // a number: it may be saved, too
+};
+
+// [snippet]
+template <class T>
+void write(std::ostream& file, const T* data, std::size_t count) {
+  file.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(count * sizeof(T)));
+}
+template <class T>
+std::vector<T> read(std::istream& file, std::size_t count) {
+  std::vector<T> data(count);
+  file.read(reinterpret_cast<char*>(data.data()), static_cast<std::streamsize>(count * sizeof(T)));
+  return data;
+}
+
+void save(lido::slot_map<enemy>& enemies, std::ostream& file) {
+  const auto now = enemies.snapshot();  // spans of what is in the map: copies nothing
+  const std::uint64_t numbers[]{now.values.size(), now.slots.size(), now.first_free,
+                                now.first_generation};
+  write(file, numbers, 4);
+  write(file, now.values.data(), now.values.size());
+  write(file, now.slots.data(), now.slots.size());
+}
+
+void load(lido::slot_map<enemy>& enemies, std::istream& file) {
+  const auto numbers = read<std::uint64_t>(file, 4);
+  const auto values = read<enemy>(file, numbers[0]);
+  const auto slots = read<std::uint64_t>(file, numbers[1]);
+  enemies.restore({values, slots, std::uint32_t(numbers[2]), std::uint32_t(numbers[3])});
+}
+// [/snippet]
+
+int main() try {
+  std::stringstream file;
+  lido::slot_map<enemy> level;
+  const auto boss = level.insert({100, {}});
+  const auto guard = level.insert({20, boss});
+  save(level, file);
+  level.erase(boss);
+
+  load(level, file);
+  std::cout << "target: " << level.at(level.at(guard).target).health << '\n';
+} catch (const std::exception& problem) {
+  std::cerr << problem.what() << '\n';
+  return 1;
+}
+
+// Prints:
+//   target: 100
