@@ -54,7 +54,8 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   target_link_libraries(breakable_slot_map_model PRIVATE lido_breakable GTest::gtest_main)
   target_sources(breakable_slot_map_model PRIVATE $<TARGET_OBJECTS:lido_fuzz_schedule>)
   lido_warnings(breakable_slot_map_model)
-  foreach(rule IN ITEMS same_slot_generation reuse_used_up forget_hole unlinked_move skip_between_windows)
+  foreach(rule IN ITEMS same_slot_generation reuse_used_up forget_hole unlinked_move skip_between_windows unlinked_swap
+                        revive_any restore_no_list)
     add_test(NAME mutant.slot_map.${rule} COMMAND breakable_slot_map_model --gtest_brief=1)
     set_tests_properties(mutant.slot_map.${rule} PROPERTIES LABELS mutant PASS_REGULAR_EXPRESSION "FAILED"
                                                             ENVIRONMENT LIDO_BROKEN_RULE=${rule})

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <random>
 #include <string>
@@ -54,6 +55,10 @@ class session {
       map_.reserve(random_() % max_size);
     } else if (dice < 99) {
       map_.shrink_to_fit();
+    } else if (random_() % 2 == 0) {
+      rearrange();
+    } else if (random_() % 4 == 0) {
+      go_back();
     } else if (random_() % 8 == 0) {
       many();
     }
@@ -109,6 +114,41 @@ class session {
       ASSERT_NE(found, nullptr);
       EXPECT_EQ(*found, model_.at(there));
       EXPECT_EQ(map_.handle_of(*found), there);
+    }
+  }
+
+  // None of these changes what a handle leads to.
+  void rearrange() {
+    map_.sort([this](int a, int b) { return (a ^ mask_) < (b ^ mask_); });
+    mask_ = (mask_ * 5 + 1) & 0xFFFF;
+    if (model_.size() > 1) {
+      EXPECT_TRUE(map_.swap(any(), any()));
+    }
+    tested_map copy(map_);
+    copy.erase_if([](int /*value*/) { return true; });
+    EXPECT_TRUE(copy.empty());
+  }
+
+  // Saves, goes on, and takes back what came since. Then undoes an erase, or fails to.
+  void go_back() {
+    const auto now = map_.snapshot();
+    const std::vector<int> values(now.values.begin(), now.values.end());
+    const std::vector<std::uint64_t> slots(now.slots.begin(), now.slots.end());
+    const std::uint32_t first_free = now.first_free;
+    const std::uint32_t first_generation = now.first_generation;
+    for (int i = 0; i < 20 && !model_.empty(); ++i) {
+      map_.erase(any());
+      (void)map_.try_emplace(-1);
+    }
+    map_.restore({values, slots, first_free, first_generation});
+    if (gone_.empty() || model_.size() == max_size) {
+      return;
+    }
+    const auto old = gone_.begin() + static_cast<std::ptrdiff_t>(random_() % gone_.size());
+    const number_handle again = *old;
+    if (map_.emplace_at(again, next_)) {
+      gone_.erase(old);
+      note(again, next_++);
     }
   }
 
@@ -172,6 +212,7 @@ class session {
   std::map<number_handle, int> model_;
   std::vector<number_handle> gone_;  ///< sorted
   int next_ = 0;
+  int mask_ = 0;
 };
 
 class SlotMapModel : public ::testing::TestWithParam<compaction_mode> {};

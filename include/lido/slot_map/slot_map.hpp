@@ -92,15 +92,12 @@ inline std::size_t checked_size(const slot_map_options& options) {
 
 }  // namespace detail
 
-/// What a `slot_map` contains, as plain arrays: to be written to a file, or copied to be restored
-/// later. The spans of `snapshot()` are those of the map, and good until it changes.
+/// What a `slot_map` contains, as plain arrays, for a file or a copy. What `snapshot()` gives is
+/// good until the map changes.
 template <class T>
 struct slot_map_snapshot {
-  std::span<const T> values;  ///< in the order of memory
-  /// One for each slot. Bits 32 to 62: its generation, or the next one if bit 63 is set. Bits 0 to
-  /// 31: the index of its value, exclusive or that of the slot; or with bit 63 set, the next slot
-  /// of the list of free ones. All bits of the upper half are set where generations are used up.
-  std::span<const std::uint64_t> slots;
+  std::span<const T> values;             ///< in the order of memory
+  std::span<const std::uint64_t> slots;  ///< of each slot the generation, and where it leads
   std::uint32_t first_free = detail::null_slot;  ///< a slot; 2^32 - 1: none is free
   std::uint32_t first_generation = 1;            ///< of slots that are added later
 };
@@ -115,9 +112,8 @@ struct slot_map_snapshot {
 /// some values are moved from.
 ///
 /// For one thread at a time, as std::vector: several may call const functions beside one another.
-/// T's constructors and destructor may insert, erase, find and walk. Meanwhile their own value is
-/// not in the map, and no hole is closed. A move and a copy of T must not use the map; hooks: see
-/// callbacks.hpp.
+/// T's constructors and destructor may insert, erase, find and walk; meanwhile their own value is
+/// not in the map, and no hole is closed. Moves of T must not use it; hooks: see callbacks.hpp.
 template <class T, class Hooks = no_hooks,
           std::uint32_t LastGeneration = detail::last_table_generation>
 class slot_map {
@@ -160,8 +156,8 @@ class slot_map {
         mode_(other.mode_),
         store_(std::move(other.store_)) {}
   slot_map& operator=(slot_map&&) = delete;
-  /// Copies the values: handles of `other` lead to the copies, too. Hooks are copied and not told.
-  /// Throws what copying throws, std::bad_alloc. Requires: T can be copied.
+  /// Handles of `other` lead to the copies, too. Hooks are copied, and not told. Throws what
+  /// copying throws, std::bad_alloc.
   slot_map(const slot_map& other)
       : hooks_(other.hooks_),
         name_(other.name_),
@@ -184,7 +180,7 @@ class slot_map {
   handle_type emplace(Args&&... args) {
     const handle_type made = try_emplace(std::forward<Args>(args)...);
     if (!made) [[unlikely]] {
-      throw_full();
+      detail::throw_pool_exhausted(name_, most(), size());
     }
     return made;
   }
@@ -345,7 +341,7 @@ class slot_map {
   [[nodiscard]] T& at(handle_type handle) {
     T* const found = find(handle);
     if (found == nullptr) [[unlikely]] {
-      throw_stale();
+      detail::throw_error(std::out_of_range("lido: slot map '" + name_ + "': the handle is stale"));
     }
     return *found;
   }
@@ -548,13 +544,6 @@ class slot_map {
   /// Whether values may move to other places: no walk is running, and no constructor of T.
   [[nodiscard]] bool may_move() const noexcept { return walks_ == 0 && !store_.is_open(); }
 
-  [[noreturn, gnu::noinline]] void throw_full() const {
-    detail::throw_pool_exhausted(name_, most(), size());
-  }
-  [[noreturn, gnu::noinline]] void throw_stale() const {
-    detail::throw_error(std::out_of_range("lido: slot map '" + name_ + "': the handle is stale"));
-  }
-
   void close_holes_before_walk() {
     if (mode_ == compaction_mode::deferred && may_move()) {
       compact();
@@ -595,7 +584,7 @@ class slot_map {
   }
   void make_room(std::size_t count) {
     if (!has_or_makes_room(count)) {
-      throw_full();
+      detail::throw_pool_exhausted(name_, most(), size());
     }
   }
 
