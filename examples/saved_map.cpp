@@ -11,7 +11,6 @@ struct enemy {
   lido::slot_handle<enemy> target;  // a number: it may be saved, too
 };
 
-// [snippet]
 template <class T>
 void write(std::ostream& file, const T* data, std::size_t count) {
   file.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(count * sizeof(T)));
@@ -23,6 +22,7 @@ std::vector<T> read(std::istream& file, std::size_t count) {
   return data;
 }
 
+// [snippet]
 void save(lido::slot_map<enemy>& enemies, std::ostream& file) {
   const auto now = enemies.snapshot();  // spans of what is in the map: copies nothing
   const std::uint64_t numbers[]{now.values.size(), now.slots.size(), now.first_free,
