@@ -427,8 +427,8 @@ class slot_map {
     const std::span<const T> all = values();
     std::vector<std::uint32_t> order(all.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return static_cast<bool>(std::invoke(less, all[a], all[b]));
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) -> bool {
+      return std::invoke(less, all[a], all[b]);
     });
     for (std::uint32_t place = 0; place < order.size(); ++place) {
       std::uint32_t from = order[place];
