@@ -32,7 +32,8 @@ using lido_bench::object;
 
 constexpr std::size_t objects_per_thread = 1024;
 constexpr std::size_t most_objects = 16 * objects_per_thread;
-constexpr std::size_t walked_objects = most_objects / 2;
+constexpr std::size_t some_objects = most_objects / 2;
+constexpr std::size_t many_objects = 100'000;
 constexpr std::size_t replaced_objects = 256;
 
 // Each contender can add, remove and update. It also has these functions:
@@ -75,6 +76,7 @@ class concurrent_map {
 class lonely_map : public concurrent_map {
  public:
   static constexpr std::string_view name = "lido_concurrent_alone";
+  using concurrent_map::concurrent_map;
   void move_all() {
     map_.for_each_alone(lido::par, [](object& value) { value.move(); });
   }
@@ -132,6 +134,7 @@ class hash_map {
  public:
   static constexpr std::string_view name = "tbb_concurrent_hash_map";
   using handle = std::uint64_t;
+  explicit hash_map(std::size_t /*size*/ = most_objects) {}
   handle add(std::int32_t points) {
     const handle id = next_id_.fetch_add(1, std::memory_order_relaxed);
     map_.emplace(id, points);
@@ -203,11 +206,11 @@ void operate(benchmark::State& state, std::uint32_t updates) {
   }
 }
 
-/// The shared map and the handles of its objects.
-template <class Map>
+/// The shared map, which has room for twice as many, and the handles of its objects.
+template <class Map, std::size_t Count>
 struct filled {
-  filled() {
-    for (std::size_t i = 0; i < walked_objects; ++i) {
+  filled() : map(2 * Count) {
+    for (std::size_t i = 0; i < Count; ++i) {
       handles.push_back(map.add(1));
     }
   }
@@ -219,11 +222,11 @@ struct filled {
 template <class Map>
 void look_up(benchmark::State& state) {
   if (state.thread_index() == 0) {
-    shared<filled<Map>>() = std::make_unique<filled<Map>>();
+    shared<filled<Map, some_objects>>() = std::make_unique<filled<Map, some_objects>>();
   }
   dice random(static_cast<std::uint32_t>(state.thread_index()) + 1);
   for (auto _ : state) {
-    const filled<Map>& all = *shared<filled<Map>>();
+    const filled<Map, some_objects>& all = *shared<filled<Map, some_objects>>();
     const auto which = random(static_cast<std::uint32_t>(all.handles.size()));
     benchmark::DoNotOptimize(all.map.read(all.handles[which]));
   }
@@ -233,13 +236,13 @@ void look_up(benchmark::State& state) {
 template <class Map>
 void walk(benchmark::State& state) {
   if (state.thread_index() == 0) {
-    shared<filled<Map>>() = std::make_unique<filled<Map>>();
+    shared<filled<Map, many_objects>>() = std::make_unique<filled<Map, many_objects>>();
   }
   for (auto _ : state) {
-    benchmark::DoNotOptimize(std::as_const(shared<filled<Map>>()->map).sum());
+    benchmark::DoNotOptimize(std::as_const(shared<filled<Map, many_objects>>()->map).sum());
   }
   state.counters["per_object"] = benchmark::Counter(
-      static_cast<double>(walked_objects) * static_cast<double>(state.iterations()),
+      static_cast<double>(many_objects) * static_cast<double>(state.iterations()),
       benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
@@ -248,11 +251,11 @@ void walk(benchmark::State& state) {
 template <class Map>
 void walk_beside_churn(benchmark::State& state) {
   if (state.thread_index() == 0) {
-    shared<filled<Map>>() = std::make_unique<filled<Map>>();
+    shared<filled<Map, some_objects>>() = std::make_unique<filled<Map, some_objects>>();
   }
   std::vector<typename Map::handle> own;
   for (auto _ : state) {
-    Map& map = shared<filled<Map>>()->map;
+    Map& map = shared<filled<Map, some_objects>>()->map;
     for (std::size_t i = 0; i < replaced_objects; ++i) {
       if (own.size() < replaced_objects) {
         own.push_back(map.add(1));
@@ -264,7 +267,7 @@ void walk_beside_churn(benchmark::State& state) {
     benchmark::DoNotOptimize(std::as_const(map).sum());
   }
   state.counters["per_object"] =
-      benchmark::Counter(static_cast<double>(walked_objects + replaced_objects) *
+      benchmark::Counter(static_cast<double>(some_objects + replaced_objects) *
                              static_cast<double>(state.iterations()),
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
@@ -277,12 +280,12 @@ void parallel_walk(benchmark::State& state) {
   const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism,
                                     static_cast<std::size_t>(threads));
   tbb::task_arena arena(threads);
-  filled<Map> all;
+  filled<Map, many_objects> all;
   for (auto _ : state) {
     arena.execute([&] { all.map.move_all(); });
   }
   state.counters["per_object"] = benchmark::Counter(
-      static_cast<double>(walked_objects) * static_cast<double>(state.iterations()),
+      static_cast<double>(many_objects) * static_cast<double>(state.iterations()),
       benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 #endif

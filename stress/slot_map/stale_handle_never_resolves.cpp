@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "harness/command_line.hpp"
@@ -93,7 +94,7 @@ class worker {
       post();
     } else if (dice < 85) {
       erase_posted();
-    } else if (dice < 99) {
+    } else if (dice < 97) {
       visit_posted();
     } else {
       walk();
@@ -208,10 +209,24 @@ class worker {
     counts_.stale += hit ? 0 : 1;
   }
 
+  // Erases a posted value on the way. Nobody may be with that any more, so it may be changed.
   void walk() {
-    tokens_.for_each([&](token& value) {
+    posted& place = board_[random_() % board_.size()];
+    const handle goes = handle::from_bits(place.handle);
+    tokens_.for_each([&](token& value, handle own) {
       if (value.parts[0] == 0 || !value.is(value.parts[0])) {
         run_.broken("a walk met half of a value");
+      }
+      if (own == goes && tokens_.erase(own)) {
+        value.parts.fill(0);
+        bury(own);
+        place.handle = 0;
+        place.number = 0;
+      }
+    });
+    std::as_const(tokens_).for_each([&](const token& value) {
+      if (value.parts[0] == 0 || !value.is(value.parts[0])) {
+        run_.broken("a walk that reads met half of a value");
       }
     });
   }

@@ -20,6 +20,7 @@
 #include "lido/base/error.hpp"
 #include "lido/base/exceptions_agree.hpp"
 #include "lido/base/fail.hpp"
+#include "lido/base/huge_pages.hpp"
 #include "lido/base/no_hooks.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
@@ -30,6 +31,7 @@
 #include "lido/slot_map/callbacks.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_state.hpp"
+#include "lido/slot_map/walk_block.hpp"
 
 namespace lido {
 
@@ -102,9 +104,12 @@ class concurrent_slot_map {
         max_size_(detail::checked_size(options)),
         index_bits_(static_cast<unsigned>(std::bit_width(std::uint64_t{max_size_}))),
         last_generation_(std::min(LastGeneration, all_ones >> index_bits_)),
-        values_(bytes_of_values(max_size_), std::max(alignof(T), detail::cache_line)),
+        values_(bytes_of_values(max_size_),
+                detail::array_alignment(bytes_of_values(max_size_),
+                                        std::max(alignof(T), detail::cache_line))),
         places_(values_.data(), sizeof(T)),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
+        blocks_(std::make_unique<detail::walk_block[]>((max_size_ - 1) / block_size + 1)),
         slots_({.geometry = places_,
                 .capacity = max_size_,
                 .max_cached = static_cast<std::uint32_t>(options.max_cached)}),
@@ -113,6 +118,7 @@ class concurrent_slot_map {
     if (values_.commit(0, values_.size()) != 0) {
       detail::throw_bad_alloc();
     }
+    detail::advise_huge_pages(values_.data(), values_.size());
     slots_.put_low_slots_first();
   }
 
@@ -161,7 +167,7 @@ class concurrent_slot_map {
     }
     const auto fate = states_[slot].erase(generation_of(handle));
     if (fate == detail::slot_state::fate::ours) {
-      end_value(slot);
+      end_value_unless_walked(slot);
     }
     return fate != detail::slot_state::fate::stale;
   }
@@ -264,6 +270,9 @@ class concurrent_slot_map {
  private:
   using access = detail::slot_state::access;
 
+  template <class Map>
+  static constexpr access access_of = std::is_const_v<Map> ? access::shared : access::alone;
+  static constexpr std::uint32_t block_size = detail::walk_block::size;
   static constexpr std::uint64_t all_ones = std::numeric_limits<std::uint64_t>::max();
 
   static std::size_t bytes_of_values(std::uint32_t count) {
@@ -284,6 +293,11 @@ class concurrent_slot_map {
   }
   [[nodiscard]] T& value_at(std::uint32_t slot) const noexcept {
     return *std::launder(static_cast<T*>(places_.address_of(slot)));
+  }
+
+  [[nodiscard]] T* values() const noexcept { return static_cast<T*>(places_.address_of(0)); }
+  [[nodiscard]] detail::walk_block& block_of(std::uint32_t slot) const noexcept {
+    return blocks_[slot / block_size];
   }
 
   template <class... Args>
@@ -330,6 +344,21 @@ class concurrent_slot_map {
     }
   }
 
+  /// The same, unless a walk is in the block: then that does it.
+  void end_value_unless_walked(std::uint32_t slot) const noexcept {
+    if (!block_of(slot).put_erased(states_[slot], slot % block_size)) {
+      end_value(slot);
+    }
+  }
+  /// What was erased in the block of slot `first` while a walk was there.
+  void end_values(std::uint32_t first, std::uint32_t link) const noexcept {
+    while (link != 0) {
+      const std::uint32_t slot = first - first % block_size + link - 1;
+      link = states_[slot].next();
+      end_value(slot);
+    }
+  }
+
   /// Calls `f` with the value, unless the handle is stale. const, although the last reader of an
   /// erased value destroys it.
   template <class F>
@@ -340,50 +369,82 @@ class concurrent_slot_map {
     }
     const detail::scope_exit leave([&]() noexcept {
       if (states_[slot].leave(how)) {
-        end_value(slot);
+        end_value_unless_walked(slot);
       }
     });
+    if (block_of(slot).let_pass(slot % block_size, how) && !contains(handle)) [[unlikely]] {
+      return false;
+    }
     f(value_at(slot));
     return true;
   }
 
-  /// Calls `meet(slot, handle)` for each slot with a value until that says stop.
-  template <class Meet>
-  bool each_value(std::uint32_t first, std::uint32_t last, Meet meet) const {
-    for (std::uint32_t slot = first; slot < last; ++slot) {
-      if (states_[slot].is_live() && detail::stops(meet(slot, handle_at(slot)))) {
+  /// Of a const map: reads the values. By blocks.
+  template <class Map, class F>
+  static bool walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) {
+    bool on = true;
+    while (on && first < last) {
+      const std::uint32_t end = std::min(last - first, block_size - first % block_size) + first;
+      on = map.block_of(first).try_enter(access_of<Map>) ? walk_in_block(map, f, first, end)
+                                                         : walk_by_value(map, f, first, end);
+      first = end;
+    }
+    return on;
+  }
+
+  template <class Map, class F>
+  static bool walk_in_block(Map& map, F& f, std::uint32_t first, std::uint32_t end) {
+    detail::walk_block& block = map.block_of(first);
+    const detail::scope_exit leave([&]() noexcept { map.end_values(first, block.leave()); });
+    const detail::slot_state* const states = map.states_.get();
+    T* const values = map.values();
+    for (std::uint32_t slot = first; slot < end; ++slot) {
+      if (block.come_to(slot % block_size, states[slot], access_of<Map>)) [[likely]] {
+        std::conditional_t<std::is_const_v<Map>, const T, T>& value = *std::launder(values + slot);
+        if (detail::stops(call(map, f, value, slot))) {
+          return false;
+        }
+      } else if (!walk_by_value(map, f, slot, slot + 1)) {
         return false;
       }
     }
     return true;
   }
 
-  /// Of a const map: reads the values.
+  /// Enters each value as a visitor does.
   template <class Map, class F>
-  static bool walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) {
-    constexpr bool reads = std::is_const_v<Map>;
-    using value_reference = std::conditional_t<reads, const T&, T&>;
-    return map.each_value(first, last, [&](std::uint32_t /*slot*/, handle_type handle) {
-      step verdict = step::next;
-      (void)map.enter(handle, reads ? access::shared : access::alone,
-                      [&](value_reference value) { verdict = call(map, f, value, handle); });
-      return verdict;
-    });
+  static bool walk_by_value(Map& map, F& f, std::uint32_t first, std::uint32_t end) {
+    using value_reference = std::conditional_t<std::is_const_v<Map>, const T&, T&>;
+    step verdict = step::next;
+    for (std::uint32_t slot = first; slot < end && !detail::stops(verdict); ++slot) {
+      if (map.states_[slot].is_live()) {
+        (void)map.enter(map.handle_at(slot), access_of<Map>,
+                        [&](value_reference value) { verdict = call(map, f, value, slot); });
+      }
+    }
+    return !detail::stops(verdict);
   }
 
   template <class F>
   bool walk_alone(F& f, std::uint32_t first, std::uint32_t last) {
-    return each_value(first, last, [&](std::uint32_t slot, handle_type handle) {
-      return call(*this, f, value_at(slot), handle);
-    });
+    const detail::slot_state* const states = states_.get();
+    T* const values = this->values();
+    for (std::uint32_t slot = first; slot < last; ++slot) {
+      if (states[slot].is_live() &&
+          detail::stops(call(*this, f, *std::launder(values + slot), slot))) {
+        return false;
+      }
+    }
+    return true;
   }
 
+  /// With a value that the caller is with.
   template <class Map, class F, class Value>
-  static step call(Map& map, F& f, Value& value, handle_type handle) {
-    const step verdict = detail::visit_with(map, f, value, [handle] { return handle; });
+  static step call(Map& map, F& f, Value& value, std::uint32_t slot) {
+    const step verdict = detail::visit_with(map, f, value, [&] { return map.handle_at(slot); });
     if constexpr (!std::is_const_v<Map>) {
       if (detail::erases(verdict)) {
-        (void)map.erase(handle);
+        (void)map.erase(map.handle_at(slot));
       }
     }
     return verdict;
@@ -396,6 +457,7 @@ class concurrent_slot_map {
   detail::address_space values_;
   detail::slot_geometry places_;
   std::unique_ptr<detail::slot_state[]> states_;
+  std::unique_ptr<detail::walk_block[]> blocks_;
   // mutable, since a reader may have to destroy a value and give its slot back.
   mutable detail::slot_allocator slots_;
   detail::walk_end end_;

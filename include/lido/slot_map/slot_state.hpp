@@ -15,6 +15,7 @@ namespace lido::detail {
 ///
 /// A value is erased by clearing its `live` bit: from then on no thread can enter. The last thread
 /// with the value then has it alone and destroys it. If no thread is with it, that is the eraser.
+/// Walks are with values that they do not note here: walk_block.hpp.
 ///
 /// Invariants
 ///  I1 The generation only grows, and only while the slot has no value. A slot whose generations
@@ -22,7 +23,8 @@ namespace lido::detail {
 ///  I2 A thread that is alone with the value excludes readers. Both are noted, live or not.
 /// Memory ordering: one atomic word decides which thread may touch the value, so what one thread
 ///   does with it is visible to the next; see the notes. Between a value and the next one in the
-///   slot the free list orders.
+///   slot the free list orders. Changes are seq_cst for the sake of walks: x86-64 and arm64 have no
+///   weaker ones that are cheaper.
 /// Progress: entering waits for threads that are with the value, in no order. Readers that overlap
 ///   without end keep out a thread that wants to be alone. The rest is lock-free.
 class slot_state {
@@ -55,8 +57,8 @@ class slot_state {
   void publish() noexcept {
     // relaxed: the caller owns the slot, from the free list
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
-    // (1) - this release-store synchronizes-with the acquire-CAS (2), the acq_rel-CAS (4) and the
-    // acquire-load (5): a thread that enters sees the value
+    // (1) - this release-store synchronizes-with the seq_cst-CAS (2), the seq_cst-CAS (4), the
+    // acquire-load (5) and the seq_cst-load (6): a thread that enters sees the value
     word_.store(before | live, std::memory_order_release);
   }
 
@@ -70,9 +72,10 @@ class slot_state {
     std::uint64_t before = word_.load(std::memory_order_relaxed);
     while (has_value(before, generation)) {
       const bool free = (before & visitors) <= most_others;
-      // (2) - this acquire-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
-      // (3), so all that was done with the value is visible. On failure relaxed: looked at again
-      if (free && word_.compare_exchange_weak(before, before + bits(how), std::memory_order_acquire,
+      // (2) - this seq_cst-CAS synchronizes-with the release-store (1) and the seq_cst-fetch-sub
+      // (3), so all that was done with the value is visible. It is in one total order with
+      // walk_block.hpp (1). On failure relaxed: looked at again
+      if (free && word_.compare_exchange_weak(before, before + bits(how), std::memory_order_seq_cst,
                                               std::memory_order_relaxed)) {
         return true;
       }
@@ -94,10 +97,11 @@ class slot_state {
   /// True: the value was erased meanwhile and the caller, the last thread with it, has to destroy
   /// it.
   [[nodiscard]] bool leave(access how) noexcept {
-    // (3) - this acq_rel-fetch-sub synchronizes-with the acquire-CAS (2), the acq_rel-fetch-sub (3)
-    // and the acq_rel-CAS (4). The next thread sees what was done; the one that destroys the value
-    // sees what its eraser and other readers did before
-    const std::uint64_t before = word_.fetch_sub(bits(how), std::memory_order_acq_rel);
+    // (3) - this seq_cst-fetch-sub synchronizes-with the seq_cst-CAS (2), the seq_cst-fetch-sub
+    // (3), the seq_cst-CAS (4) and the seq_cst-load (6). The next thread sees what was done; the
+    // one that destroys the value sees what its eraser and other readers did before. It is in one
+    // total order with walk_block.hpp (1)
+    const std::uint64_t before = word_.fetch_sub(bits(how), std::memory_order_seq_cst);
     return (before & (live | visitors)) == bits(how);
   }
 
@@ -106,10 +110,10 @@ class slot_state {
     // relaxed: validated by (4)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
     while (has_value(before, generation)) {
-      // (4) - this acq_rel-CAS synchronizes-with the release-store (1) and the acq_rel-fetch-sub
-      // (3): the thread that destroys the value sees what all did. On failure relaxed: looked at
-      // again
-      if (word_.compare_exchange_weak(before, before & ~live, std::memory_order_acq_rel,
+      // (4) - this seq_cst-CAS synchronizes-with the release-store (1) and the seq_cst-fetch-sub
+      // (3): the thread that destroys the value sees what all did. It is in one total order with
+      // walk_block.hpp (1). On failure relaxed: looked at again
+      if (word_.compare_exchange_weak(before, before & ~live, std::memory_order_seq_cst,
                                       std::memory_order_relaxed)) {
         return (before & visitors) != 0 ? fate::theirs : fate::ours;
       }
@@ -131,6 +135,25 @@ class slot_state {
     // (5) - this acquire-load synchronizes-with the release-store (1): a thread that learns of the
     // value here sees the end raised before, so its walks reach the value
     return has_value(word_.load(std::memory_order_acquire), generation);
+  }
+
+  /// Whether there is a value that a walk may be with, which changes nothing here.
+  [[nodiscard]] bool admits(access how) const noexcept {
+    const std::uint64_t others = how == access::alone ? visitors : bits(access::alone);
+    // (6) - this seq_cst-load synchronizes-with the release-store (1) and the seq_cst-fetch-sub
+    // (3). It is in one total order with walk_block.hpp (1)
+    return (word_.load(std::memory_order_seq_cst) & (live | others)) == live;
+  }
+
+  /// A list of erased values. Requires: no thread is with this one.
+  void set_next(std::uint32_t link) noexcept {
+    // relaxed (2x): walk_block.hpp (3) publishes it
+    const std::uint64_t before = word_.load(std::memory_order_relaxed);
+    word_.store((before & ~visitors) | link, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint32_t next() const noexcept {
+    // relaxed: as above
+    return static_cast<std::uint32_t>(word_.load(std::memory_order_relaxed) & visitors);
   }
 
  private:

@@ -44,6 +44,7 @@ struct scenario {
 [[nodiscard]] std::span<const scenario> first_use_scenarios();
 [[nodiscard]] std::span<const scenario> growth_scenarios();
 [[nodiscard]] std::span<const scenario> slot_state_scenarios();
+[[nodiscard]] std::span<const scenario> walk_block_scenarios();
 [[nodiscard]] std::span<const scenario> pool_parts_scenarios();
 [[nodiscard]] std::span<const scenario> pool_core_scenarios();
 [[nodiscard]] std::span<const scenario> pool_waits_scenarios();

@@ -1,0 +1,132 @@
+/// @file
+/// Internal. 128 slots of a concurrent slot map, which a walk enters at once.
+#pragma once
+
+#include <cstdint>
+
+#include "lido/base/tuning.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
+#include "lido/debug/place.hpp"
+#include "lido/slot_map/slot_state.hpp"
+
+namespace lido::detail {
+
+/// Which walk is in a block, at which value, and what it has to destroy for others.
+///
+/// A walk enters by one compare-and-swap and says by a store which value it comes to; it changes no
+/// state. One walk at a time: a second one enters value by value, as visitors do.
+///
+/// Invariants
+///  W1 A visitor changes the state, then looks for a walk; a walk enters, then looks at the state.
+///  W2 A visitor that sees a walk of another thread runs the heavy fence. Then it sees where the
+///     walk is, and the walk sees it at each value that it comes to.
+///  W3 An erased value without visitors is destroyed by a thread that sees no walk, or by the walk.
+class alignas(cache_line) walk_block {
+ public:
+  using access = slot_state::access;
+  static constexpr std::uint32_t size = 128;
+
+  /// False: another walk is there, or the system lacks the heavy fence.
+  [[nodiscard]] bool try_enter(access how) noexcept {
+    const std::uint64_t walk =
+        std::uint64_t{this_thread_id()} << thread_shift | (how == access::alone ? alone : 0);
+    std::uint64_t none = 0;
+    // (1) - this seq_cst-CAS synchronizes-with the acq_rel-exchange (2): the walk sees what the one
+    // before did. It is in one total order with the seq_cst-load (5) and slot_state.hpp (2, 3, 4,
+    // 6). On failure relaxed: nothing is read
+    return heavy_fence_available() &&
+           word_.compare_exchange_strong(none, walk, std::memory_order_seq_cst,
+                                         std::memory_order_relaxed);
+  }
+
+  /// Leaves the value that the walk is with. Whether it is with the one in this place now; else it
+  /// is with none, and enters that as a visitor does, if there is one.
+  [[nodiscard]] bool come_to(std::uint32_t place, const slot_state& state, access how) noexcept {
+    say(place);
+    if (state.admits(how)) [[likely]] {
+      return true;
+    }
+    say(size);
+    return false;
+  }
+
+  /// The place of an erased value plus 1, from where the list goes on; 0: there is none. The walk
+  /// destroys them.
+  [[nodiscard]] std::uint32_t leave() noexcept {
+    say(size);
+    // (2) - this acq_rel-exchange synchronizes-with the seq_cst-CAS (1), the release-CAS (3) and
+    // the seq_cst-load (5): all see what the walk did, and the walk what erasers and visitors did
+    return static_cast<std::uint32_t>(word_.exchange(0, std::memory_order_acq_rel) & erased);
+  }
+
+  /// Waits while the value is with a walk that excludes this visitor, which has entered. Whether it
+  /// had to: the walk may have erased the value.
+  [[nodiscard]] bool let_pass(std::uint32_t place, access how) const noexcept {
+    const bool walked = excludes(word(), how);
+    if (walked) [[unlikely]] {
+      wait_for_walk(place, how);
+    }
+    return walked;
+  }
+
+  /// Leaves a value to the walk. False: there is none, so the caller has to destroy the value.
+  /// Requires: the value is erased, and no thread has entered it.
+  [[nodiscard]] bool put_erased(slot_state& state, std::uint32_t place) noexcept {
+    for (std::uint64_t before = word(); before != 0; before = word()) {
+      state.set_next(static_cast<std::uint32_t>(before & erased));
+      // (3) - this release-CAS synchronizes-with the acq_rel-exchange (2). On failure relaxed:
+      // looked at again
+      if (word_.compare_exchange_weak(before, (before & ~erased) | (place + 1),
+                                      std::memory_order_release, std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::uint64_t erased = 0xFF;
+  static constexpr std::uint64_t alone = 0x100;
+  static constexpr unsigned thread_shift = 32;
+
+  void say(std::uint32_t place) noexcept {
+    // (4) - this release-store synchronizes-with the acquire-load (6): the next visitor sees what
+    // the walk did
+    at_.store(place, std::memory_order_release);
+    light_fence();
+  }
+
+  [[nodiscard]] std::uint64_t word() const noexcept {
+    // (5) - this seq_cst-load synchronizes-with the acq_rel-exchange (2): what the walk did is
+    // visible. It is in one total order with the seq_cst-CAS (1)
+    return word_.load(std::memory_order_seq_cst);
+  }
+
+  static bool excludes(std::uint64_t word, access how) noexcept {
+    return word != 0 && ((word & alone) != 0 || how == access::alone);
+  }
+
+  [[gnu::noinline]] void wait_for_walk(std::uint32_t place, access how) const noexcept {
+    const bool own = word() >> thread_shift == this_thread_id();
+    exponential_backoff backoff;
+    // About as long as a fence takes. Most walks have left then.
+    for (int i = 0; i < tuning::waits_before_yield && !own; ++i) {
+      backoff.pause();
+      if (!excludes(word(), how)) {
+        return;
+      }
+    }
+    // If the kernel refuses the fence: until the walk has left the block.
+    const bool seen = own || heavy_fence();
+    // (6) - this acquire-load synchronizes-with the release-store (4)
+    while (seen ? at_.load(std::memory_order_acquire) == place : excludes(word(), how)) {
+      yield_thread();
+    }
+  }
+
+  atomic<std::uint64_t> word_{0};  ///< of the walk: thread, whether it is alone; erased values
+  atomic<std::uint32_t> at_{size};
+};
+
+}  // namespace lido::detail

@@ -1,0 +1,224 @@
+/// Walks that enter a block of slots, beside visitors and erasers of one of its values.
+#include <array>
+#include <cstdint>
+
+#include "checker/plain.hpp"
+#include "lido/slot_map/slot_state.hpp"
+#include "lido/slot_map/walk_block.hpp"
+#include "scenarios/scenario.hpp"
+#include "seam/system.hpp"
+
+namespace model {
+
+namespace {
+
+using lido::detail::slot_state;
+using lido::detail::walk_block;
+using access = slot_state::access;
+
+constexpr std::uint64_t first = slot_state::first_generation;
+
+/// A block with values in its first two places.
+class walked {
+ public:
+  walked() {
+    for (one& each : all_) {
+      each.value.write(first);
+      each.state.publish();
+    }
+  }
+
+  /// With the values from place 0 on.
+  template <class F>
+  void walk(access how, std::uint32_t count, F during) {
+    if (!block_.try_enter(how)) {
+      for (std::uint32_t place = 0; place < count; ++place) {
+        visit(place, how, during);
+      }
+      return;
+    }
+    for (std::uint32_t place = 0; place < count; ++place) {
+      if (block_.come_to(place, all_.at(place).state, how)) {
+        touch(place, how);
+        during();
+      } else {
+        visit(place, how, during);
+      }
+    }
+    for (std::uint32_t link = block_.leave(); link != 0;) {
+      const std::uint32_t place = link - 1;
+      link = all_.at(place).state.next();
+      end(place);
+    }
+  }
+  void walk(access how, std::uint32_t count) {
+    walk(how, count, [] {});
+  }
+
+  template <class F>
+  void visit(std::uint32_t place, access how, F during) {
+    slot_state& state = all_.at(place).state;
+    if (!state.enter(first, how)) {
+      return;
+    }
+    if (!block_.let_pass(place, how) || state.is_live(first)) {
+      touch(place, how);
+      during();
+    }
+    if (state.leave(how)) {
+      end_unless_walked(place);
+    }
+  }
+  void visit(std::uint32_t place, access how) {
+    visit(place, how, [] {});
+  }
+
+  void erase(std::uint32_t place) {
+    const auto found = all_.at(place).state.erase(first);
+    if (found == slot_state::fate::ours) {
+      end_unless_walked(place);
+    }
+  }
+
+  /// After all threads.
+  void check(int ended) const { require(ended_ == ended, "a value was never ended, or twice"); }
+
+ private:
+  struct one {
+    slot_state state;
+    plain<std::uint64_t> value{0};
+  };
+
+  void touch(std::uint32_t place, access how) {
+    plain<std::uint64_t>& value = all_.at(place).value;
+    require(value.read() == first, "a thread is with a value that is changed, or gone");
+    if (how == access::alone) {
+      value.write(0);
+      value.write(first);
+    }
+  }
+
+  void end_unless_walked(std::uint32_t place) {
+    if (!block_.put_erased(all_.at(place).state, place)) {
+      end(place);
+    }
+  }
+
+  void end(std::uint32_t place) {
+    all_.at(place).value.write(0);
+    ++ended_;
+    (void)all_.at(place).state.retire_value(slot_state::last_generation);
+  }
+
+  walk_block block_;
+  std::array<one, 2> all_{};
+  int ended_ = 0;  // the model runs one thread at a time
+};
+
+void walk_against_change() {
+  walked block;
+  in_threads([&] { block.walk(access::alone, 2); }, [&] { block.visit(1, access::alone); });
+  block.check(0);
+}
+
+void reading_walk_against_change() {
+  walked block;
+  in_threads([&] { block.walk(access::shared, 1); }, [&] { block.visit(0, access::alone); },
+             [&] { block.visit(0, access::shared); });
+  block.check(0);
+}
+
+void walk_against_erase() {
+  walked block;
+  in_threads([&] { block.walk(access::alone, 2); }, [&] { block.erase(1); },
+             [&] { block.erase(0); });
+  block.check(2);
+}
+
+void walk_against_visited_erase() {
+  walked block;
+  in_threads([&] { block.walk(access::shared, 1); }, [&] { block.visit(0, access::shared); },
+             [&] { block.erase(0); });
+  block.check(1);
+}
+
+void two_walks() {
+  walked block;
+  in_threads([&] { block.walk(access::alone, 1); }, [&] { block.walk(access::alone, 1); },
+             [&] { block.erase(0); });
+  block.check(1);
+}
+
+// The callback erases its own value; whoever waited for the walk must not find it.
+void walk_that_erases() {
+  walked block;
+  bool gone = false;
+  in_threads(
+      [&] {
+        block.walk(access::alone, 1, [&] {
+          block.erase(0);
+          gone = true;
+        });
+      },
+      [&] {
+        block.visit(0, access::alone,
+                    [&] { require(!gone, "a visitor is with a value that was erased"); });
+      });
+  block.check(1);
+}
+
+// The callback is with another value of the block meanwhile, which another visitor wants too.
+void visit_in_a_walk() {
+  walked block;
+  in_threads([&] { block.walk(access::alone, 1, [&] { block.visit(1, access::alone); }); },
+             [&] { block.visit(1, access::alone, [&] { block.erase(0); }); });
+  block.check(1);
+}
+
+void refused_fence() {
+  const refused_heavy_fences refused(refusals::any);
+  walked block;
+  in_threads([&] { block.walk(access::alone, 2); }, [&] { block.visit(1, access::alone); });
+  block.check(0);
+}
+
+constexpr bounds few{2, 1, 0};
+
+constexpr std::array scenarios{
+    scenario{"walk_block.walk_against_change",
+             "a walk and a visitor of the same value",
+             &walk_against_change,
+             false,
+             {},
+             true},
+    scenario{"walk_block.reading_walk_against_change", "a walk that reads, and visitors",
+             &reading_walk_against_change, false, few, true},
+    scenario{"walk_block.walk_against_erase", "values are erased beside a walk",
+             &walk_against_erase, false, few, true},
+    scenario{"walk_block.walk_against_visited_erase", "a value is left by a reader and a walk",
+             &walk_against_visited_erase, false, few, true},
+    scenario{"walk_block.two_walks", "the second walk enters by value", &two_walks, false, few,
+             true},
+    scenario{"walk_block.walk_that_erases",
+             "a callback erases what a visitor waits for",
+             &walk_that_erases,
+             false,
+             {},
+             true},
+    scenario{"walk_block.visit_in_a_walk", "a callback visits another value of its block",
+             &visit_in_a_walk, false, few, true},
+    scenario{"walk_block.refused_fence",
+             "the kernel refuses the heavy fence",
+             &refused_fence,
+             false,
+             {},
+             true},
+};
+
+}  // namespace
+
+std::span<const scenario> walk_block_scenarios() {
+  return scenarios;
+}
+
+}  // namespace model
