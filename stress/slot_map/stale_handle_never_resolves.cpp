@@ -209,7 +209,7 @@ class worker {
     counts_.stale += hit ? 0 : 1;
   }
 
-  // Erases a posted value on the way. No thread may be with that any more, so it may be changed.
+  // Erases a posted value on the way. No other thread may be with that any more, so it is changed.
   void walk() {
     posted& place = board_[random_() % board_.size()];
     const handle goes = handle::from_bits(place.handle);

@@ -20,7 +20,6 @@
 #include "lido/base/error.hpp"
 #include "lido/base/exceptions_agree.hpp"
 #include "lido/base/fail.hpp"
-#include "lido/base/huge_pages.hpp"
 #include "lido/base/no_hooks.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/scope_exit.hpp"
@@ -83,6 +82,9 @@ inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
 /// full (see object_pool), and a walk are not. A walk enters each value that is there from its
 /// begin to its end exactly once, and may or may not meet others.
 ///
+/// A walk keeps up to 128 values from being destroyed, until it goes on to the next 128. Requires
+/// of its callback: it returns on the thread that it was called on.
+///
 /// A slot that has had all its generations (2^48, or 2^(64 - n) when indices need n > 16 bits) is
 /// not used again: the map has room for one value less. `Hooks` as of a slot_map, from any thread;
 /// on_insert is called before others can reach the value; on_move is not called. Requires on
@@ -104,9 +106,7 @@ class concurrent_slot_map {
         max_size_(detail::checked_size(options)),
         index_bits_(static_cast<unsigned>(std::bit_width(std::uint64_t{max_size_}))),
         last_generation_(std::min(LastGeneration, all_ones >> index_bits_)),
-        values_(bytes_of_values(max_size_),
-                detail::array_alignment(bytes_of_values(max_size_),
-                                        std::max(alignof(T), detail::cache_line))),
+        values_(bytes_of_values(max_size_), std::max(alignof(T), detail::cache_line)),
         places_(values_.data(), sizeof(T)),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
         blocks_(std::make_unique<detail::walk_block[]>((max_size_ - 1) / block_size + 1)),
@@ -118,7 +118,6 @@ class concurrent_slot_map {
     if (values_.commit(0, values_.size()) != 0) {
       detail::throw_bad_alloc();
     }
-    detail::advise_huge_pages(values_.data(), values_.size());
     slots_.put_low_slots_first();
   }
 
@@ -364,19 +363,24 @@ class concurrent_slot_map {
   template <class F>
   bool enter(handle_type handle, access how, F f) const {
     const std::uint32_t slot = slot_of(handle);
-    if (slot >= max_size_ || !states_[slot].enter(generation_of(handle), how)) {
-      return false;
-    }
-    const detail::scope_exit leave([&]() noexcept {
-      if (states_[slot].leave(how)) {
-        end_value_unless_walked(slot);
+    while (slot < max_size_ && states_[slot].enter(generation_of(handle), how)) {
+      {
+        const detail::scope_exit leave([&]() noexcept {
+          if (states_[slot].leave(how)) {
+            end_value_unless_walked(slot);
+          }
+        });
+        if (block_of(slot).let_pass(slot % block_size, how)) {
+          const bool live = states_[slot].is_live();
+          if (live) {
+            f(value_at(slot));
+          }
+          return live;
+        }
       }
-    });
-    if (block_of(slot).let_pass(slot % block_size, how) && !contains(handle)) [[unlikely]] {
-      return false;
+      detail::yield_thread();
     }
-    f(value_at(slot));
-    return true;
+    return false;
   }
 
   /// Of a const map: reads the values. By blocks.

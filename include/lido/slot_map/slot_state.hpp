@@ -49,7 +49,7 @@ class slot_state {
   }
 
   [[nodiscard]] bool is_live() const noexcept {
-    // relaxed: a walker looks whether to try to enter
+    // relaxed: a walk looks whether to try to enter, and a visitor that has seen what walks did
     return (word_.load(std::memory_order_relaxed) & live) != 0;
   }
 

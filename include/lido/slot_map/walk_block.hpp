@@ -60,14 +60,10 @@ class alignas(cache_line) walk_block {
     return static_cast<std::uint32_t>(word_.exchange(0, std::memory_order_acq_rel) & erased);
   }
 
-  /// Waits while the value is with a walk that excludes this visitor, which has entered. Whether it
-  /// had to: the walk may have erased the value.
+  /// Waits while the value is with a walk that excludes this visitor, which has entered. The walk
+  /// may have erased the value. False: the kernel refuses the fence; leave and try again.
   [[nodiscard]] bool let_pass(std::uint32_t place, access how) const noexcept {
-    const bool walked = excludes(word(), how);
-    if (walked) [[unlikely]] {
-      wait_for_walk(place, how);
-    }
-    return walked;
+    return !excludes(word(), how) || wait_for_walk(place, how);
   }
 
   /// Leaves a value to the walk. False: there is none, so the caller has to destroy the value.
@@ -107,22 +103,22 @@ class alignas(cache_line) walk_block {
     return word != 0 && ((word & alone) != 0 || how == access::alone);
   }
 
-  [[gnu::noinline]] void wait_for_walk(std::uint32_t place, access how) const noexcept {
+  [[gnu::noinline]] bool wait_for_walk(std::uint32_t place, access how) const noexcept {
     const bool own = word() >> thread_shift == this_thread_id();
     exponential_backoff backoff;
     // About as long as a fence takes. Most walks have left then.
     for (int i = 0; i < tuning::waits_before_yield && !own; ++i) {
       backoff.pause();
       if (!excludes(word(), how)) {
-        return;
+        return true;
       }
     }
-    // If the kernel refuses the fence: until the walk has left the block.
     const bool seen = own || heavy_fence();
     // (6) - this acquire-load synchronizes-with the release-store (4)
-    while (seen ? at_.load(std::memory_order_acquire) == place : excludes(word(), how)) {
+    while (seen && at_.load(std::memory_order_acquire) == place) {
       yield_thread();
     }
+    return seen;
   }
 
   atomic<std::uint64_t> word_{0};  ///< of the walk: thread, whether it is alone; erased values

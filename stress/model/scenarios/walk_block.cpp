@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "checker/plain.hpp"
+#include "lido/concurrency/backoff.hpp"
 #include "lido/slot_map/slot_state.hpp"
 #include "lido/slot_map/walk_block.hpp"
 #include "scenarios/scenario.hpp"
@@ -58,15 +59,18 @@ class walked {
   template <class F>
   void visit(std::uint32_t place, access how, F during) {
     slot_state& state = all_.at(place).state;
-    if (!state.enter(first, how)) {
-      return;
-    }
-    if (!block_.let_pass(place, how) || state.is_live(first)) {
-      touch(place, how);
-      during();
-    }
-    if (state.leave(how)) {
-      end_unless_walked(place);
+    for (bool passed = false; !passed && state.enter(first, how);) {
+      passed = block_.let_pass(place, how);
+      if (passed && state.is_live()) {
+        touch(place, how);
+        during();
+      }
+      if (state.leave(how)) {
+        end_unless_walked(place);
+      }
+      if (!passed) {
+        lido::detail::yield_thread();
+      }
     }
   }
   void visit(std::uint32_t place, access how) {
