@@ -363,24 +363,31 @@ class concurrent_slot_map {
   template <class F>
   bool enter(handle_type handle, access how, F f) const {
     const std::uint32_t slot = slot_of(handle);
-    while (slot < max_size_ && states_[slot].enter(generation_of(handle), how)) {
-      {
-        const detail::scope_exit leave([&]() noexcept {
-          if (states_[slot].leave(how)) {
-            end_value_unless_walked(slot);
-          }
-        });
-        if (block_of(slot).let_pass(slot % block_size, how)) {
-          const bool live = states_[slot].is_live();
-          if (live) {
-            f(value_at(slot));
-          }
-          return live;
-        }
-      }
+    bool called = false;
+    while (slot < max_size_ && states_[slot].enter(generation_of(handle), how) &&
+           !try_call(slot, how, f, called)) {
       detail::yield_thread();
     }
-    return false;
+    return called;
+  }
+
+  /// Leaves the value that the caller has entered, and before that calls `f` unless a walk has
+  /// erased it. False: not while that walk is there.
+  template <class F>
+  bool try_call(std::uint32_t slot, access how, F& f, bool& called) const {
+    const detail::scope_exit leave([&]() noexcept {
+      if (states_[slot].leave(how)) {
+        end_value_unless_walked(slot);
+      }
+    });
+    if (!block_of(slot).let_pass(slot % block_size, how)) {
+      return false;
+    }
+    called = states_[slot].is_live();
+    if (called) {
+      f(value_at(slot));
+    }
+    return true;
   }
 
   /// Of a const map: reads the values. By blocks.
@@ -401,18 +408,16 @@ class concurrent_slot_map {
     detail::walk_block& block = map.block_of(first);
     const detail::scope_exit leave([&]() noexcept { map.end_values(first, block.leave()); });
     const detail::slot_state* const states = map.states_.get();
-    T* const values = map.values();
-    for (std::uint32_t slot = first; slot < end; ++slot) {
+    std::conditional_t<std::is_const_v<Map>, const T, T>* const values = map.values();
+    bool on = true;
+    for (std::uint32_t slot = first; on && slot < end; ++slot) {
       if (block.come_to(slot % block_size, states[slot], access_of<Map>)) [[likely]] {
-        std::conditional_t<std::is_const_v<Map>, const T, T>& value = *std::launder(values + slot);
-        if (detail::stops(call(map, f, value, slot))) {
-          return false;
-        }
-      } else if (!walk_by_value(map, f, slot, slot + 1)) {
-        return false;
+        on = !detail::stops(call(map, f, *std::launder(values + slot), slot));
+      } else {
+        on = walk_by_value(map, f, slot, slot + 1);
       }
     }
-    return true;
+    return on;
   }
 
   /// Enters each value as a visitor does.
@@ -420,10 +425,11 @@ class concurrent_slot_map {
   static bool walk_by_value(Map& map, F& f, std::uint32_t first, std::uint32_t end) {
     using value_reference = std::conditional_t<std::is_const_v<Map>, const T&, T&>;
     step verdict = step::next;
-    for (std::uint32_t slot = first; slot < end && !detail::stops(verdict); ++slot) {
+    std::uint32_t slot = first;
+    const auto visit = [&](value_reference value) { verdict = call(map, f, value, slot); };
+    for (; slot < end && !detail::stops(verdict); ++slot) {
       if (map.states_[slot].is_live()) {
-        (void)map.enter(map.handle_at(slot), access_of<Map>,
-                        [&](value_reference value) { verdict = call(map, f, value, slot); });
+        (void)map.enter(map.handle_at(slot), access_of<Map>, visit);
       }
     }
     return !detail::stops(verdict);

@@ -603,15 +603,19 @@ class slot_map {
     }
   }
 
+  void fill_erased(std::uint32_t place, std::uint64_t handle) noexcept {
+    if (store_.erase_and_fill(place, handle)) {
+      announce_move(place);
+      shrink_if_sparse();
+    } else {
+      settle();
+    }
+  }
+
   void erase_announced(std::uint32_t place, std::uint64_t handle) noexcept {
     if constexpr (std::is_nothrow_move_constructible_v<T>) {
       if (mode_ == compaction_mode::immediate && may_move()) {
-        if (store_.erase_and_fill(place, handle)) {
-          announce_move(place);
-          shrink_if_sparse();
-        } else {
-          settle();
-        }
+        fill_erased(place, handle);
         return;
       }
     }

@@ -230,13 +230,10 @@ class slot_table {
     std::size_t free = 0;
     std::size_t values = 0;
     for (slot_index slot = 0; slot < words_.size(); ++slot) {
-      if ((words_[slot] & unused) == 0) {
-        ++values;
-        if (!own(slot, owners)) {
-          return false;
-        }
-      } else {
+      if ((words_[slot] & unused) != 0) {
         ++(is_used_up(slot) ? used_up_ : free);
+      } else if (++values; !own(slot, owners)) {
+        return false;
       }
     }
     return values == owners.size() && has_all_free(free);

@@ -165,9 +165,8 @@ class value_store {
   value_store& operator=(value_store&&) = delete;
   /// Copies stand at the same places, under the same handles. Requires: no place is open.
   value_store(const value_store& other)
-      : places_(other.capacity()), table_(other.table_), holes_(other.holes_) {
+      : places_(other.capacity()), table_(other.table_), end_(other.end_), holes_(other.holes_) {
     other.make_all_in(places_, [](const T& value) -> const T& { return value; });
-    end_ = other.end_;
   }
   value_store& operator=(const value_store&) = delete;
   ~value_store() { erase_all(); }

@@ -108,7 +108,7 @@ class walk {
     bool on = true;
     const std::uint32_t first = place_;
     // Repeats the known alignment: GCC then keeps the sum and does not add `first` to each place.
-    Value* const values =
+    auto* const values =
         static_cast<Value*>(__builtin_assume_aligned(store().values() + first, alignof(Value)));
     place_ = first + std::min(word, stop_ - first);
     for (std::uint32_t turn = 0; turn < turns_; turn += at_once) {

@@ -103,7 +103,7 @@ class alignas(cache_line) walk_block {
     return word != 0 && ((word & alone) != 0 || how == access::alone);
   }
 
-  [[gnu::noinline]] bool wait_for_walk(std::uint32_t place, access how) const noexcept {
+  [[nodiscard, gnu::noinline]] bool wait_for_walk(std::uint32_t place, access how) const noexcept {
     const bool own = word() >> thread_shift == this_thread_id();
     exponential_backoff backoff;
     // About as long as a fence takes. Most walks have left then.
