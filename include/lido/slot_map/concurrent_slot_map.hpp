@@ -345,7 +345,7 @@ class concurrent_slot_map {
 
   /// The same, unless a walk is in the block: then that does it.
   void end_value_unless_walked(std::uint32_t slot) const noexcept {
-    if (!block_of(slot).put_erased(states_[slot], slot % block_size)) {
+    if (!walks_.any() || !block_of(slot).put_erased(states_[slot], slot % block_size)) {
       end_value(slot);
     }
   }
@@ -380,7 +380,7 @@ class concurrent_slot_map {
         end_value_unless_walked(slot);
       }
     });
-    if (!block_of(slot).let_pass(slot % block_size, how)) {
+    if (walks_.any() && !block_of(slot).let_pass(slot % block_size, how)) {
       return false;
     }
     called = states_[slot].is_live();
@@ -393,6 +393,8 @@ class concurrent_slot_map {
   /// Of a const map: reads the values. By blocks.
   template <class Map, class F>
   static bool walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) {
+    map.walks_.begin();
+    const detail::scope_exit end_of_walk([&map]() noexcept { map.walks_.end(); });
     bool on = true;
     while (on && first < last) {
       const std::uint32_t end = std::min(last - first, block_size - first % block_size) + first;
@@ -468,6 +470,7 @@ class concurrent_slot_map {
   detail::slot_geometry places_;
   std::unique_ptr<detail::slot_state[]> states_;
   std::unique_ptr<detail::walk_block[]> blocks_;
+  mutable detail::walk_count walks_;
   // mutable, since a reader may have to destroy a value and give its slot back.
   mutable detail::slot_allocator slots_;
   detail::walk_end end_;

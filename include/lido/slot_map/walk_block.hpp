@@ -18,7 +18,8 @@ namespace lido::detail {
 /// state. One walk at a time: a second one enters value by value, as visitors do.
 ///
 /// Invariants
-///  W1 A visitor changes the state, then looks for a walk; a walk enters, then looks at the state.
+///  W1 A visitor changes the state, then looks for a walk in the map and in the block. A walk
+///     enters both, then looks at the state.
 ///  W2 A visitor that sees a walk of another thread runs the heavy fence. Then it sees where the
 ///     walk is, and the walk sees it at each value that it comes to.
 ///  W3 An erased value without visitors is destroyed by a thread that sees no walk, or by the walk.
@@ -123,6 +124,30 @@ class alignas(cache_line) walk_block {
 
   atomic<std::uint64_t> word_{0};  ///< of the walk: thread, whether it is alone; erased values
   atomic<std::uint32_t> at_{size};
+};
+
+/// How many walks are in the map. Spares visitors a look at the block while there is none.
+class walk_count {
+ public:
+  void begin() noexcept {
+    // (7) - this seq_cst-fetch-add is in one total order with the seq_cst-load (9) and
+    // slot_state.hpp (2, 3, 4, 6)
+    count_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  void end() noexcept {
+    // (8) - this release-fetch-sub synchronizes-with the seq_cst-load (9): a visitor that sees no
+    // walk sees what the last ones did
+    count_.fetch_sub(1, std::memory_order_release);
+  }
+  /// False: a walk that begins now sees what the caller has changed in a state.
+  [[nodiscard]] bool any() const noexcept {
+    // (9) - this seq_cst-load synchronizes-with the release-fetch-sub (8). It is in one total order
+    // with the seq_cst-fetch-add (7)
+    return count_.load(std::memory_order_seq_cst) != 0;
+  }
+
+ private:
+  atomic<std::uint32_t> count_{0};
 };
 
 }  // namespace lido::detail

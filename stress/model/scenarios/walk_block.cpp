@@ -15,6 +15,7 @@ namespace {
 
 using lido::detail::slot_state;
 using lido::detail::walk_block;
+using lido::detail::walk_count;
 using access = slot_state::access;
 
 constexpr std::uint64_t first = slot_state::first_generation;
@@ -32,25 +33,9 @@ class walked {
   /// With the values from place 0 on.
   template <class F>
   void walk(access how, std::uint32_t count, F during) {
-    if (!block_.try_enter(how)) {
-      for (std::uint32_t place = 0; place < count; ++place) {
-        visit(place, how, during);
-      }
-      return;
-    }
-    for (std::uint32_t place = 0; place < count; ++place) {
-      if (block_.come_to(place, all_.at(place).state, how)) {
-        touch(place, how);
-        during();
-      } else {
-        visit(place, how, during);
-      }
-    }
-    for (std::uint32_t link = block_.leave(); link != 0;) {
-      const std::uint32_t place = link - 1;
-      link = all_.at(place).state.next();
-      end(place);
-    }
+    walks_.begin();
+    walk_block_or_values(how, count, during);
+    walks_.end();
   }
   void walk(access how, std::uint32_t count) {
     walk(how, count, [] {});
@@ -60,7 +45,7 @@ class walked {
   void visit(std::uint32_t place, access how, F during) {
     slot_state& state = all_.at(place).state;
     for (bool passed = false; !passed && state.enter(first, how);) {
-      passed = block_.let_pass(place, how);
+      passed = !walks_.any() || block_.let_pass(place, how);
       if (passed && state.is_live()) {
         touch(place, how);
         during();
@@ -102,8 +87,31 @@ class walked {
     }
   }
 
+  template <class F>
+  void walk_block_or_values(access how, std::uint32_t count, F during) {
+    if (!block_.try_enter(how)) {
+      for (std::uint32_t place = 0; place < count; ++place) {
+        visit(place, how, during);
+      }
+      return;
+    }
+    for (std::uint32_t place = 0; place < count; ++place) {
+      if (block_.come_to(place, all_.at(place).state, how)) {
+        touch(place, how);
+        during();
+      } else {
+        visit(place, how, during);
+      }
+    }
+    for (std::uint32_t link = block_.leave(); link != 0;) {
+      const std::uint32_t place = link - 1;
+      link = all_.at(place).state.next();
+      end(place);
+    }
+  }
+
   void end_unless_walked(std::uint32_t place) {
-    if (!block_.put_erased(all_.at(place).state, place)) {
+    if (!walks_.any() || !block_.put_erased(all_.at(place).state, place)) {
       end(place);
     }
   }
@@ -114,6 +122,7 @@ class walked {
     (void)all_.at(place).state.retire_value(slot_state::last_generation);
   }
 
+  walk_count walks_;
   walk_block block_;
   std::array<one, 2> all_{};
   int ended_ = 0;  // the model runs one thread at a time
