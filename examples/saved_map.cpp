@@ -25,11 +25,11 @@ std::vector<T> read(std::istream& file, std::size_t count) {
 // [snippet]
 void save(lido::slot_map<enemy>& enemies, std::ostream& file) {
   const auto now = enemies.snapshot();  // spans of what is in the map: copies nothing
-  const std::uint64_t numbers[]{now.values.size(), now.slots.size(), now.first_free,
+  const std::uint64_t numbers[]{now.values.size(), now.table.size(), now.first_free,
                                 now.first_generation};
   write(file, numbers, 4);
   write(file, now.values.data(), now.values.size());
-  write(file, now.slots.data(), now.slots.size());
+  write(file, now.table.data(), now.table.size());
 }
 
 void load(lido::slot_map<enemy>& enemies, std::istream& file) {

@@ -35,6 +35,48 @@ TEST(ConcurrentSlotMapWalk, WhatItsCallbackErasesLivesUntilItGoesOnAndNoLonger) 
   EXPECT_TRUE(map.try_emplace(watched) && map.try_emplace(watched)) << "a slot is lost";
 }
 
+TEST(ConcurrentSlotMapWalk, ItsCallbackMayReplaceValuesOfAFullMap) {
+  const auto watched = std::make_shared<int>(1);
+  watched_map map(2);
+  (void)map.insert(watched);
+  auto second = map.insert(watched);
+  map.for_each([&](watched_int& /*value*/, watched_map::handle_type own) {
+    if (own != second) {
+      ASSERT_TRUE(map.erase(second));
+      second = map.try_emplace(watched);
+      EXPECT_TRUE(second) << "one value, and no room for another";
+      ASSERT_TRUE(map.erase(own));
+      EXPECT_FALSE(map.try_emplace(watched)) << "in the place of a value that a walk is at";
+    }
+  });
+  EXPECT_TRUE(map.try_emplace(watched));
+}
+
+TEST(ConcurrentSlotMapWalk, WhatWasErasedBesideItMakesRoom) {
+  concurrent_slot_map<std::shared_ptr<int>> map(100);
+  const auto watched = std::make_shared<int>(1);
+  std::vector<watched_map::handle_type> all;
+  while (const auto made = map.try_emplace(watched)) {
+    all.push_back(made);
+  }
+  std::thread changer;
+  map.for_each([&](watched_int& /*value*/, watched_map::handle_type own) {
+    if (own == all.front()) {
+      changer = std::thread([&] {
+        for (int i = 1; i < 100; ++i) {
+          EXPECT_TRUE(map.erase(all[i]));
+        }
+        for (int i = 1; i < 100; ++i) {
+          EXPECT_TRUE(map.try_emplace(watched)) << i;
+        }
+        EXPECT_FALSE(map.try_emplace(watched));
+      });
+      changer.join();
+    }
+  });
+  EXPECT_EQ(map.size(), 100U);
+}
+
 TEST(ConcurrentSlotMapWalk, CallbackThatThrowsLeavesWhatItErasedToBeDestroyed) {
   const auto watched = std::make_shared<int>(1);
   watched_map map(300);
@@ -119,15 +161,15 @@ TEST(ConcurrentSlotMapWalk, WalksVisitsAndErasesBesideOneAnotherLoseNothing) {
     ++value.first;
     ++value.second;
   };
-  test::run_crew(4, [&](unsigned who) {
+  test::run_crew(4, [&](unsigned member) {
     for (int i = 0; i < 2000; ++i) {
       const auto fresh = map.try_emplace();
-      if (who == 0) {
+      if (member == 0) {
         map.for_each([&](pair& value, slot_handle<pair> own) {
           change(value);
           changes += own == kept ? 1 : 0;
         });
-      } else if (who == 1) {
+      } else if (member == 1) {
         std::as_const(map).for_each(
             [](const pair& value) { EXPECT_EQ(value.first, value.second); });
       } else if (map.visit(kept, change)) {

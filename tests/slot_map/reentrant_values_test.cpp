@@ -223,6 +223,21 @@ TEST(SlotMapReentrant, WhatIsUnderConstructionCountsForTheLargestSize) {
   EXPECT_EQ(one.size(), 1U);
 }
 
+struct compacts {
+  explicit compacts(slot_map<compacts>& map) { map.compact(); }
+};
+
+TEST(SlotMapReentrant, AConstructorThatClosesHolesLeavesThemToTheUser) {
+  slot_map<compacts> map({.compaction = compaction_mode::manual});
+  const auto first = map.emplace(map);
+  const auto second = map.emplace(map);
+  const compacts* const last = map.find(map.emplace(map));
+  map.erase(first);
+  map.erase(second);
+  EXPECT_EQ(map.holes(), 2U) << "an erase has moved values";
+  EXPECT_EQ(&*map.begin(), last);
+}
+
 TEST(SlotMapReentrant, AnEvictionWhoseConstructorUsesTheMap) {
   const auto less = [](const scripted& a, const scripted& b) { return a.value < b.value; };
   slot_map<scripted> map({.max_size = 2});

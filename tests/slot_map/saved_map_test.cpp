@@ -29,14 +29,14 @@ template <class T>
 struct saved {
   explicit saved(const slot_map_snapshot<T>& from)
       : values(from.values.begin(), from.values.end()),
-        slots(from.slots.begin(), from.slots.end()),
+        table(from.table.begin(), from.table.end()),
         first_free(from.first_free),
         first_generation(from.first_generation) {}
   [[nodiscard]] slot_map_snapshot<T> view() const {
-    return {values, slots, first_free, first_generation};
+    return {values, table, first_free, first_generation};
   }
   std::vector<T> values;
-  std::vector<std::uint64_t> slots;
+  std::vector<std::uint64_t> table;
   std::uint32_t first_free;
   std::uint32_t first_generation;
 };
@@ -118,24 +118,24 @@ TEST(SavedMap, RefusesWhatIsNoSnapshotAndLosesNothing) {
   const auto both = [&](auto change) { refuses(map, good, change); };
   both([](auto& s) { s.values.pop_back(); });
   both([](auto& s) { s.values.push_back(1); });
-  both([](auto& s) { s.slots.pop_back(); });
-  both([](auto& s) { s.slots.push_back(std::uint64_t{1} << 32U); });
-  both([](auto& s) { s.slots.push_back(mark | std::uint64_t{1} << 32U); });
+  both([](auto& s) { s.table.pop_back(); });
+  both([](auto& s) { s.table.push_back(std::uint64_t{1} << 32U); });
+  both([](auto& s) { s.table.push_back(mark | std::uint64_t{1} << 32U); });
   both([](auto& s) { s.first_free = 0xFFFF'FFFF; });
   both([&](auto& s) { s.first_free = of(all[0]); });
-  both([](auto& s) { s.first_free = static_cast<std::uint32_t>(s.slots.size()); });
+  both([](auto& s) { s.first_free = static_cast<std::uint32_t>(s.table.size()); });
   both([](auto& s) { s.first_generation = 0; });
   both([](auto& s) { s.first_generation = 4; });
-  both([&](auto& s) { s.slots[of(all[0])] = s.slots[of(all[1])] ^ of(all[0]) ^ of(all[1]); });
-  both([&](auto& s) { s.slots[of(all[0])] &= 0xFFFF'FFFF; });
-  both([&](auto& s) { s.slots[of(all[0])] |= std::uint64_t{4} << 32U; });
-  both([&](auto& s) { s.slots[of(all[0])] ^= 0x8000'0000; });
-  both([&](auto& s) { s.slots[of(all[0])] |= mark; });
-  both([&](auto& s) { s.slots[free] &= ~mark; });
-  both([&](auto& s) { s.slots[free] |= std::uint64_t{4} << 32U; });
-  both([&](auto& s) { s.slots[free] = (s.slots[free] >> 32U << 32U) | free; });
-  both([](auto& s) { s.slots.assign(s.slots.size(), 0); });
-  both([](auto& s) { s.slots.clear(); });
+  both([&](auto& s) { s.table[of(all[0])] = s.table[of(all[1])] ^ of(all[0]) ^ of(all[1]); });
+  both([&](auto& s) { s.table[of(all[0])] &= 0xFFFF'FFFF; });
+  both([&](auto& s) { s.table[of(all[0])] |= std::uint64_t{4} << 32U; });
+  both([&](auto& s) { s.table[of(all[0])] ^= 0x8000'0000; });
+  both([&](auto& s) { s.table[of(all[0])] |= mark; });
+  both([&](auto& s) { s.table[free] &= ~mark; });
+  both([&](auto& s) { s.table[free] |= std::uint64_t{4} << 32U; });
+  both([&](auto& s) { s.table[free] = (s.table[free] >> 32U << 32U) | free; });
+  both([](auto& s) { s.table.assign(s.table.size(), 0); });
+  both([](auto& s) { s.table.clear(); });
   saved_few small({.max_size = 3});
   EXPECT_THROW(small.restore(good.view()), std::invalid_argument);
 }
@@ -146,10 +146,10 @@ TEST(SavedMap, SurvivesAnyFlippedBit) {
   (void)fill(map, 60);
   const saved<int> good(map.snapshot());
   std::size_t accepted = 0;
-  for (std::size_t slot = 0; slot < good.slots.size(); ++slot) {
+  for (std::size_t slot = 0; slot < good.table.size(); ++slot) {
     for (unsigned bit = 0; bit < 64; ++bit) {
       saved<int> bad = good;
-      bad.slots[slot] ^= std::uint64_t{1} << bit;
+      bad.table[slot] ^= std::uint64_t{1} << bit;
       saved_few tested;
       try {
         tested.restore(bad.view());
@@ -165,7 +165,7 @@ TEST(SavedMap, SurvivesAnyFlippedBit) {
       }
     }
   }
-  EXPECT_LT(accepted, good.slots.size() * 3);
+  EXPECT_LT(accepted, good.table.size() * 3);
 }
 
 /// Its copies throw on order.
@@ -332,10 +332,17 @@ TEST(EmplaceAt, RefusesHandlesThatNoMapGives) {
   EXPECT_EQ(map.bookkeeping_bytes(), saved_few().bookkeeping_bytes());
 }
 
-TEST(EmplaceAt, OfAFullMapThrows) {
+TEST(EmplaceAt, RefusesASlotBeyondThoseOfMaxSize) {
+  slot_map<int> map({.max_size = 10});
+  EXPECT_FALSE(map.emplace_at({0xFFFF'FFF0, 1}, 1));
+  EXPECT_FALSE(map.emplace_at({10, 1}, 1));
+  EXPECT_TRUE(map.emplace_at({9, 1}, 1));
+}
+
+TEST(EmplaceAt, OfAFullMapIsRefused) {
   saved_few map({.max_size = 1});
   (void)map.insert(1);
-  EXPECT_THROW((void)map.emplace_at({7, 1}, 2), pool_exhausted);
+  EXPECT_FALSE(map.emplace_at({7, 1}, 2));
   EXPECT_EQ(map.size(), 1U);
 }
 

@@ -133,7 +133,7 @@ class session {
   void go_back() {
     const auto now = map_.snapshot();
     const std::vector<int> values(now.values.begin(), now.values.end());
-    const std::vector<std::uint64_t> slots(now.slots.begin(), now.slots.end());
+    const std::vector<std::uint64_t> slots(now.table.begin(), now.table.end());
     const std::uint32_t first_free = now.first_free;
     const std::uint32_t first_generation = now.first_generation;
     for (int i = 0; i < 20 && !model_.empty(); ++i) {

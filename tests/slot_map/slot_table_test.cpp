@@ -22,7 +22,8 @@ slot_index take(few& table, std::uint32_t place) {
 }
 
 void give_back(few& table, slot_index slot) {
-  table.give_back(table.handle(slot));
+  table.vacate(table.handle(slot), 0);
+  table.give_up_place(slot);
 }
 
 TEST(SlotTable, FindsThePlaceThatWasTakenFor) {

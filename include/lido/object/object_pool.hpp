@@ -136,14 +136,12 @@ class object_pool : private detail::complete_traits<Traits> {
     return acquire_within(place::here(), detail::deadline::at(moment), std::forward<Args>(args)...);
   }
 
-#if defined(__cpp_lib_jthread)
   /// The same until a stop is requested. If that was before, does not wait at all, but takes what
   /// is free.
   template <class... Args>
-  [[nodiscard, gnu::always_inline]] lease_type acquire(std::stop_token stop, Args&&... args) {
+  [[nodiscard, gnu::always_inline]] lease_type acquire(detail::stop_token stop, Args&&... args) {
     return acquire_within(place::here(), stop, std::forward<Args>(args)...);
   }
-#endif
 
   /// Destroys `object` and frees its slot. From any thread; never throws or blocks, and allocates
   /// nothing itself. (The C library may in a thread that used no pool before, in a process that had
@@ -177,18 +175,12 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   /// Slots that can be out at once; with `when_full::grow` those that are there now.
-  [[nodiscard]] std::size_t capacity() const noexcept {
-    return slots_.capacity();
-  }
+  [[nodiscard]] std::size_t capacity() const noexcept { return slots_.capacity(); }
 
   /// Most slots there can ever be.
-  [[nodiscard]] std::size_t max_capacity() const noexcept {
-    return slots_.max_capacity();
-  }
+  [[nodiscard]] std::size_t max_capacity() const noexcept { return slots_.max_capacity(); }
 
-  [[nodiscard]] const std::string& name() const noexcept {
-    return slots_.name();
-  }
+  [[nodiscard]] const std::string& name() const noexcept { return slots_.name(); }
 
   /// A snapshot; see pool_stats. Wait-free.
   [[nodiscard]] pool_stats stats() const noexcept {
@@ -225,17 +217,13 @@ class object_pool : private detail::complete_traits<Traits> {
   /// in each of theirs first. What was added stays if this throws: std::invalid_argument for more
   /// than max_capacity(); growth_failed without memory, or when hooks of other calls keep the
   /// missing segments for a tenth of a second; and what `create` throws. Blocking.
-  void reserve(std::size_t count) {
-    slots_.reserve(count);
-  }
+  void reserve(std::size_t count) { slots_.reserve(count); }
 
   /// Gives the memory of segments whose slots are all free back to the system, highest addresses
   /// first, as long as `count` slots are left; returns how many are. A slot that a thread is moving
   /// at that moment keeps its segment. Other threads go on meanwhile; an acquire that finds no slot
   /// waits until all free slots have been looked at, or a hook has ended. Blocking.
-  std::size_t shrink_to(std::size_t count) noexcept {
-    return slots_.shrink_to(count);
-  }
+  std::size_t shrink_to(std::size_t count) noexcept { return slots_.shrink_to(count); }
 
  private:
   static constexpr std::size_t chunk =
@@ -270,9 +258,7 @@ class object_pool : private detail::complete_traits<Traits> {
   [[nodiscard, gnu::always_inline]] void* take_slot(place at) noexcept {
     return checks_.admits(at) ? slots_.allocator().acquire() : nullptr;
   }
-  [[gnu::always_inline]] void put_slot(void* slot) noexcept {
-    slots_.allocator().release(slot);
-  }
+  [[gnu::always_inline]] void put_slot(void* slot) noexcept { slots_.allocator().release(slot); }
 
   // The public functions are inlined into their callers, and hand down their callers' place.
   template <class... Args>

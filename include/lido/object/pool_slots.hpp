@@ -22,6 +22,14 @@
 
 namespace lido::detail {
 
+#if defined(__cpp_lib_jthread)
+using std::stop_token;
+#else
+struct stop_token {  ///< the standard library has none
+  stop_token() = delete;
+};
+#endif
+
 class address_space;
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and so is nobody's base
 class slot_memory;
@@ -188,26 +196,16 @@ class pool_slots {
   [[nodiscard]] void* acquire_blocking();
   /// Null: it was told to stop, or its time was up, first.
   [[nodiscard]] void* wait_for_slot(const deadline& until);
-#if defined(__cpp_lib_jthread)
   /// The same until a stop is requested.
-  [[nodiscard]] void* wait_for_slot(const std::stop_token& stop);
-#endif
+  [[nodiscard]] void* wait_for_slot(const stop_token& stop);
 
   void reserve(std::size_t count);
   std::size_t shrink_to(std::size_t count) noexcept;
 
-  [[nodiscard]] const std::string& name() const noexcept {
-    return name_;
-  }
-  [[nodiscard]] std::uint32_t capacity() const noexcept {
-    return allocator().capacity();
-  }
-  [[nodiscard]] std::uint32_t max_capacity() const noexcept {
-    return max_capacity_;
-  }
-  [[nodiscard]] bool grows() const noexcept {
-    return when_full_ == when_full::grow;
-  }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return allocator().capacity(); }
+  [[nodiscard]] std::uint32_t max_capacity() const noexcept { return max_capacity_; }
+  [[nodiscard]] bool grows() const noexcept { return when_full_ == when_full::grow; }
   [[nodiscard]] pool_stats stats() const noexcept;
 
  private:

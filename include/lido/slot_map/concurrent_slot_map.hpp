@@ -141,7 +141,7 @@ class concurrent_slot_map {
   /// constructor and on_insert throw, which cost no slot. Progress: as `object_pool::acquire`.
   template <class... Args>
   handle_type emplace(Args&&... args) {
-    void* const slot = slots_.acquire();
+    void* const slot = take_slot();
     if (slot == nullptr) [[unlikely]] {
       detail::throw_pool_exhausted(name_, max_size_, size());
     }
@@ -153,7 +153,7 @@ class concurrent_slot_map {
   /// As emplace; the null handle when all slots are taken.
   template <class... Args>
   [[nodiscard]] handle_type try_emplace(Args&&... args) {
-    void* const slot = slots_.acquire();
+    void* const slot = take_slot();
     return slot != nullptr ? construct(slot, std::forward<Args>(args)...) : handle_type();
   }
 
@@ -220,13 +220,11 @@ class concurrent_slot_map {
   /// executor throws; `lido::par` passes on what `f` threw.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
-    executor(end_.get(),
-             [&](std::uint32_t first, std::uint32_t last) { (void)walk(*this, f, first, last); });
+    walk_on(*this, executor, f);
   }
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) const {
-    executor(end_.get(),
-             [&](std::uint32_t first, std::uint32_t last) { (void)walk(*this, f, first, last); });
+    walk_on(*this, executor, f);
   }
 
   /// As the first, for a time when no other thread is there, such as between two frames: it enters
@@ -343,18 +341,49 @@ class concurrent_slot_map {
     }
   }
 
+  /// Null: all are taken, or T's destructors have not run yet.
+  [[nodiscard]] void* take_slot() {
+    void* slot = slots_.acquire();
+    if (slot == nullptr && walks_.any()) [[unlikely]] {
+      end_values_of_walks();
+      slot = slots_.acquire();
+    }
+    return slot;
+  }
+
+  /// Destroys what was erased beside walks, except what they are at.
+  [[gnu::noinline]] void end_values_of_walks() const noexcept {
+    for (std::uint32_t slot = 0; slot < end_.get();
+         slot += std::min(block_size, max_size_ - slot)) {
+      detail::walk_block& block = block_of(slot);
+      const std::uint32_t erased = block.take_erased();
+      if (erased != 0) {
+        const bool fenced = detail::heavy_fence();
+        end_values(slot, erased,
+                   [&](std::uint32_t place) { return fenced && !block.is_at(place); });
+      }
+    }
+  }
+
   /// The same, unless a walk is in the block: then that does it.
   void end_value_unless_walked(std::uint32_t slot) const noexcept {
     if (!walks_.any() || !block_of(slot).put_erased(states_[slot], slot % block_size)) {
       end_value(slot);
     }
   }
-  /// What was erased in the block of slot `first` while a walk was there.
-  void end_values(std::uint32_t first, std::uint32_t link) const noexcept {
+  /// A list of what was erased in the block of slot `first` while a walk was there. `may_end` of a
+  /// place in it: the walk is not there.
+  template <class MayEnd>
+  void end_values(std::uint32_t first, std::uint32_t link, MayEnd may_end) const noexcept {
     while (link != 0) {
-      const std::uint32_t slot = first - first % block_size + link - 1;
+      const std::uint32_t place = link - 1;
+      const std::uint32_t slot = first - first % block_size + place;
       link = states_[slot].next();
-      end_value(slot);
+      if (may_end(place)) {
+        end_value(slot);
+      } else {
+        end_value_unless_walked(slot);
+      }
     }
   }
 
@@ -390,6 +419,17 @@ class concurrent_slot_map {
     return true;
   }
 
+  // No two ranges share a block: the second walk there would enter by value.
+  template <class Map, class Executor, class F>
+  static void walk_on(Map& map, const Executor& executor, F& f) {
+    const std::uint64_t end = map.end_.get();
+    const std::uint64_t blocks = (end + block_size - 1) / block_size;
+    executor(static_cast<std::uint32_t>(blocks), [&](std::uint64_t first, std::uint64_t last) {
+      (void)walk(map, f, static_cast<std::uint32_t>(first * block_size),
+                 static_cast<std::uint32_t>(std::min(last * block_size, end)));
+    });
+  }
+
   /// Of a const map: reads the values. By blocks.
   template <class Map, class F>
   static bool walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) {
@@ -408,7 +448,9 @@ class concurrent_slot_map {
   template <class Map, class F>
   static bool walk_in_block(Map& map, F& f, std::uint32_t first, std::uint32_t end) {
     detail::walk_block& block = map.block_of(first);
-    const detail::scope_exit leave([&]() noexcept { map.end_values(first, block.leave()); });
+    const detail::scope_exit leave([&]() noexcept {
+      map.end_values(first, block.leave(), [](std::uint32_t) { return true; });
+    });
     const detail::slot_state* const states = map.states_.get();
     std::conditional_t<std::is_const_v<Map>, const T, T>* const values = map.values();
     bool on = true;

@@ -15,7 +15,7 @@ namespace lido {
 
 /// A Value for each of some handles of one `slot_map<T>`, in an array by slot. It does not know
 /// that map: an entry stays until it is erased, or a later value of its slot gets one. A look-up
-/// takes constant time; memory is for every slot up to the highest.
+/// takes constant time.
 ///
 /// For one thread at a time, as std::vector. A Value moves when the array grows.
 template <class T, class Value>
@@ -24,7 +24,8 @@ class secondary_map {
   using handle_type = slot_handle<T>;
 
   /// Replaces what this handle, or an older one of its slot, has. nullptr, and no effect: a later
-  /// one has an entry, or the handle is null. Throws std::bad_alloc, what moving throws.
+  /// one has had an entry, which erase_stale forgets, or the handle is null. Throws std::bad_alloc,
+  /// what moving throws. Memory is for every slot up to this one: check handles of strangers first.
   Value* insert(handle_type handle, Value value) {
     if (!handle) {
       return nullptr;
@@ -65,6 +66,7 @@ class secondary_map {
     for (std::size_t slot = 0; slot != entries_.size(); ++slot) {
       if (!map.contains(handle_of(slot))) {
         remove(entries_[slot]);
+        entries_[slot].generation = 0;  // `restore` of the map may bring an older handle back
       }
     }
   }

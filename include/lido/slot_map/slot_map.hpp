@@ -38,8 +38,8 @@ namespace lido {
 /// When a slot map closes the holes that erased values leave, by moving values from the end there.
 enum class compaction_mode : std::uint8_t {
   /// In each erase, by one move. There are holes only during walks, which close theirs at their
-  /// end, and after a move that threw. An erase that makes the map sparse moves all values (see
-  /// shrink_threshold).
+  /// end, and after an erase by T's constructor or destructor, or a move that threw, until the next
+  /// erase. An erase that makes the map sparse moves all values (see shrink_threshold).
   immediate,
   deferred,  ///< when the next walk begins, as far as values inserted meanwhile left any open
   manual     ///< in `compact()` and `shrink_to_fit()` only; walks step over holes
@@ -97,7 +97,7 @@ inline std::size_t checked_size(const slot_map_options& options) {
 template <class T>
 struct slot_map_snapshot {
   std::span<const T> values;             ///< in the order of memory
-  std::span<const std::uint64_t> slots;  ///< of each slot the generation, and where it leads
+  std::span<const std::uint64_t> table;  ///< of each slot the generation, and where it leads
   std::uint32_t first_free = detail::null_slot;  ///< a slot; 2^32 - 1: none is free
   std::uint32_t first_generation = 1;            ///< of slots that are added later
 };
@@ -105,7 +105,7 @@ struct slot_map_snapshot {
 /// Values in one array, without order. Insert, erase and find take constant time, except an insert
 /// that grows the array; a walk is as fast as one over an array. A value moves when the array grows
 /// or shrinks and when a hole is closed. Its handle is valid until it is erased, and is refused for
-/// ever after.
+/// ever after, unless `restore` or `emplace_at` brings it back.
 ///
 /// T must be movable. An insert that throws has no effect, unless the array grows. If on_insert
 /// throws then, the values have moved. If a move of a T without a copy constructor throws then,
@@ -113,7 +113,8 @@ struct slot_map_snapshot {
 ///
 /// For one thread at a time, as std::vector: several may call const functions beside one another.
 /// T's constructors and destructor may insert, erase, find and walk; meanwhile their own value is
-/// not in the map, and no hole is closed. Moves of T must not use it; hooks: see callbacks.hpp.
+/// not in the map, and no hole is closed. Moves of T must not use it, nor the destructor of a value
+/// that was moved from; hooks: see callbacks.hpp.
 template <class T, class Hooks = no_hooks,
           std::uint32_t LastGeneration = detail::last_table_generation>
 class slot_map {
@@ -157,7 +158,7 @@ class slot_map {
         store_(std::move(other.store_)) {}
   slot_map& operator=(slot_map&&) = delete;
   /// Handles of `other` lead to the copies, too. Hooks are copied, and not told. Throws what
-  /// copying throws, std::bad_alloc.
+  /// copying throws, std::bad_alloc. Declared for every T, as that of std::vector is.
   slot_map(const slot_map& other)
       : hooks_(other.hooks_),
         name_(other.name_),
@@ -205,24 +206,18 @@ class slot_map {
   }
 
   /// As emplace, under a handle of another map, or one whose value was the last in its slot. False,
-  /// and no effect: the slot has a value, has given a later handle, or is used up. Constant time if
-  /// the slot is new or was freed last; otherwise looks for it among the free ones.
+  /// and no effect: the slot has a value, has given a later handle, is used up, or lies beyond
+  /// those of `max_size()` values. Looks for it among all that are free. Without a max_size, a
+  /// handle may ask for 8 bytes for each of 2^32 slots.
   template <class... Args>
   [[nodiscard]] bool emplace_at(handle_type handle, Args&&... args) {
-    if (!store_.can_emplace_as(handle.to_bits())) {
+    if (!store_.can_emplace_as(handle.to_bits(), most())) {
       return false;
     }
-    if (!store_.has_room()) {
-      T value = detail::make_value<T>(std::forward<Args>(args)...);  // they may be in this array
-      make_room(1);
-      return emplace_at(handle, std::move(value));
-    }
+    T value = detail::make_value<T>(std::forward<Args>(args)...);  // they may be in this array
     make_room(1);
-    const std::uint64_t made =
-        store_.emplace_as(handle.to_bits(), [&](T* place, std::uint64_t /*handle*/) {
-          detail::make<T>(place, std::forward<Args>(args)...);
-        });
-    return made != 0 && announce_insert(made);
+    return store_.emplace_as(handle.to_bits(), most(), std::move(value)) &&
+           announce_insert(handle.to_bits());
   }
 
   /// Inserts the values of a range, moved where its iterators give rvalues. Returns their handles
@@ -283,9 +278,8 @@ class slot_map {
   }
 
   /// Erases the value and returns it; none when the handle is stale.
-  [[nodiscard]] std::optional<T> take(handle_type handle) noexcept {
-    static_assert(std::is_nothrow_move_constructible_v<T>,
-                  "lido: take moves a value out of the map, so that must not throw");
+  [[nodiscard]] std::optional<T> take(handle_type handle) noexcept
+      requires(std::is_nothrow_move_constructible_v<T>) {
     std::optional<T> taken;
     const std::uint32_t place = store_.find(handle.to_bits());
     if (place != detail::null_slot) {
@@ -430,20 +424,22 @@ class slot_map {
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) -> bool {
       return std::invoke(less, all[a], all[b]);
     });
-    for (std::uint32_t place = 0; place < order.size(); ++place) {
-      std::uint32_t from = order[place];
-      while (from < place) {  // what was there has been exchanged, and stands where that came from
-        from = order[from];
+    for (std::uint32_t first = 0; first < order.size(); ++first) {
+      // Along the cycle of places that begins here, each value comes from the next one.
+      std::uint32_t place = first;
+      while (order[place] != first) {
+        const std::uint32_t from = std::exchange(order[place], place);
+        exchange(place, from);
+        place = from;
       }
-      exchange(place, from);
+      order[place] = place;
     }
   }
 
   /// Exchanges the places of two values, which come in the other order then; each handle still
   /// leads to its value. False: a handle is stale. Requires as `values`.
-  bool swap(handle_type a, handle_type b) noexcept {
-    static_assert(std::is_nothrow_move_constructible_v<T>,
-                  "lido: swap moves values to places of others, so that must not throw");
+  bool swap(handle_type a, handle_type b) noexcept
+      requires(std::is_nothrow_move_constructible_v<T>) {
     const std::uint32_t one = store_.find(a.to_bits());
     const std::uint32_t other = store_.find(b.to_bits());
     if (one == detail::null_slot || other == detail::null_slot) {
@@ -457,16 +453,16 @@ class slot_map {
   [[nodiscard]] slot_map_snapshot<T> snapshot() {
     const std::span<const T> all = values();
     const detail::table_image table = store_.image();
-    return {all, table.slots, table.first_free, table.first_generation};
+    return {all, table.table, table.first_free, table.first_generation};
   }
 
   /// Makes the map what it was, or another one was: values, handles, and which handles come next.
   /// So handles that were given after the snapshot come again. Hooks are not told. Throws
   /// std::invalid_argument when it is no snapshot of such a map or has more than `max_size()`
   /// values, and what copying throws, without effect. Requires as `values`.
-  void restore(const slot_map_snapshot<T>& from) {
+  void restore(const slot_map_snapshot<T>& from) requires(std::is_copy_constructible_v<T>) {
     const bool fits = from.values.size() <= most();
-    if (!fits || !store_.restore(from.values, {from.slots, from.first_free, from.first_generation},
+    if (!fits || !store_.restore(from.values, {from.table, from.first_free, from.first_generation},
                                  std::max(static_cast<std::uint32_t>(from.values.size()), kept_))) {
       detail::throw_invalid_option(name_, fits ? "the snapshot to restore is not consistent"
                                                : "the snapshot to restore has too many values");
@@ -474,10 +470,11 @@ class slot_map {
   }
 
   /// Closes all holes, each by one move at most. If a move throws, the rest stays open. Called
-  /// during a walk: when that ends.
+  /// during a walk: when that ends. Called by T's constructor or destructor otherwise: does
+  /// nothing.
   void compact() {
     if (!may_move()) {
-      compact_later_ = true;
+      compact_later_ = walks_ != 0;
       return;
     }
     if (store_.holes() != 0) {

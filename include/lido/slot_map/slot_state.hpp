@@ -74,7 +74,7 @@ class slot_state {
       const bool free = (before & visitors) <= most_others;
       // (2) - this seq_cst-CAS synchronizes-with the release-store (1) and the seq_cst-fetch-sub
       // (3), so all that was done with the value is visible. It is in one total order with
-      // walk_block.hpp (1, 7). On failure relaxed: looked at again
+      // walk_block.hpp (1, 8). On failure relaxed: looked at again
       if (free && word_.compare_exchange_weak(before, before + bits(how), std::memory_order_seq_cst,
                                               std::memory_order_relaxed)) {
         return true;
@@ -100,7 +100,7 @@ class slot_state {
     // (3) - this seq_cst-fetch-sub synchronizes-with the seq_cst-CAS (2), the seq_cst-fetch-sub
     // (3), the seq_cst-CAS (4) and the seq_cst-load (6). The next thread sees what was done; the
     // one that destroys the value sees what its eraser and other readers did before. It is in one
-    // total order with walk_block.hpp (1, 7)
+    // total order with walk_block.hpp (1, 8)
     const std::uint64_t before = word_.fetch_sub(bits(how), std::memory_order_seq_cst);
     return (before & (live | visitors)) == bits(how);
   }
@@ -112,7 +112,7 @@ class slot_state {
     while (has_value(before, generation)) {
       // (4) - this seq_cst-CAS synchronizes-with the release-store (1) and the seq_cst-fetch-sub
       // (3): the thread that destroys the value sees what all did. It is in one total order with
-      // walk_block.hpp (1, 7). On failure relaxed: looked at again
+      // walk_block.hpp (1, 8). On failure relaxed: looked at again
       if (word_.compare_exchange_weak(before, before & ~live, std::memory_order_seq_cst,
                                       std::memory_order_relaxed)) {
         return (before & visitors) != 0 ? fate::theirs : fate::ours;
@@ -141,13 +141,13 @@ class slot_state {
   [[nodiscard]] bool admits(access how) const noexcept {
     const std::uint64_t others = how == access::alone ? visitors : bits(access::alone);
     // (6) - this seq_cst-load synchronizes-with the release-store (1) and the seq_cst-fetch-sub
-    // (3). It is in one total order with walk_block.hpp (1, 7)
+    // (3). It is in one total order with walk_block.hpp (1, 8)
     return (word_.load(std::memory_order_seq_cst) & (live | others)) == live;
   }
 
   /// A list of erased values. Requires: no thread is with this one.
   void set_next(std::uint32_t link) noexcept {
-    // relaxed (2x): walk_block.hpp (3) publishes it
+    // relaxed (2x): walk_block.hpp (5) publishes it
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
     word_.store((before & ~visitors) | link, std::memory_order_relaxed);
   }

@@ -17,7 +17,7 @@ namespace lido::detail {
 
 /// What a table is loaded from. One word for each slot, 64 bits: see slot_map_snapshot.
 struct table_image {
-  std::span<const std::uint64_t> slots;
+  std::span<const std::uint64_t> table;
   slot_index first_free = null_slot;
   std::uint32_t first_generation = 1;
 };
@@ -35,7 +35,7 @@ inline constexpr std::uint32_t last_table_generation = 0x7FFF'FFFE;
 ///
 /// Invariants
 ///  I1 The generation of a slot only grows, and so does the least one that a new slot may begin
-///     with: no pair of slot and generation is given out twice.
+///     with: no pair of slot and generation is given out twice, unless by `load` or a given handle.
 ///  I2 A slot whose generation is used up is in no list. It may be vacant, and never has a value.
 ///  I3 The generation of a free or vacant slot carries a mark that no handle has. So a handle of
 ///     another map, which may name a generation that this slot has yet to give, leads nowhere.
@@ -73,7 +73,7 @@ class slot_table {
     }
   }
 
-  /// Makes sure that `claim` finds a slot after `give_back(handle)`. Throws as above.
+  /// Makes sure that `claim` finds a slot after the one of `handle` is freed. Throws as above.
   void prepare_for(std::uint64_t handle) {
     if (handle >> 32U == Last) [[unlikely]] {
       prepare();
@@ -91,12 +91,6 @@ class slot_table {
 
   /// The value of `slot` has moved to `place`.
   void move(slot_index slot, std::uint32_t place) noexcept { words_[slot] = handle(slot) ^ place; }
-
-  /// Frees the slot of a handle, which is stale from now on. Requires: the handle is valid.
-  void give_back(std::uint64_t handle) noexcept {
-    vacate(handle, 0);
-    give_up_place(static_cast<slot_index>(handle));
-  }
 
   /// Makes a slot vacant; its handle is stale from now on. Requires: the handle leads to `place`.
   void vacate(std::uint64_t handle, std::uint32_t place) noexcept {
@@ -123,21 +117,21 @@ class slot_table {
     return handle(slot) & ~unused;
   }
 
-  /// Gives a vacant slot to the value at its place. Requires: `handle` is its next one.
+  /// Gives a vacant slot to the value at its place, under this handle.
   void fill(std::uint64_t handle, std::uint32_t place) noexcept {
     words_[static_cast<slot_index>(handle)] = handle ^ place;
   }
 
-  /// Whether a slot may get a value under the handle with these bits: it has none, and has given no
-  /// later handle.
-  [[nodiscard]] bool can_fill_as(std::uint64_t handle) const noexcept {
+  /// Whether a slot may get a value under the handle with these bits: it has none, has given no
+  /// later handle, and a map of `most` values may have it.
+  [[nodiscard]] bool can_fill_as(std::uint64_t handle, std::size_t most) const noexcept {
     const auto slot = static_cast<slot_index>(handle);
     const auto wanted = static_cast<std::uint32_t>(handle >> 32U);
-    if (wanted < 1 || wanted > Last || slot >= max_capacity) {
+    if (wanted < 1 || wanted > Last) {
       return false;
     }
     if (slot >= words_.size()) {
-      return wanted + 1 >= first_generation_;
+      return slot < most + used_up_ && wanted + 1 >= first_generation_;
     }
     return (words_[slot] & unused) != 0 && !is_used_up(slot) && wanted + 1 >= generation(slot);
   }
@@ -167,10 +161,6 @@ class slot_table {
   /// The next generation that a slot without a value gives.
   [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
     return static_cast<std::uint32_t>((words_[slot] & ~unused) >> 32U);
-  }
-  /// Requires: the slot has no value and is not used up.
-  void set_generation(slot_index slot, std::uint32_t generation) noexcept {
-    words_[slot] = word_without_value(generation, static_cast<std::uint32_t>(words_[slot]));
   }
 
   /// Frees a vacant slot.
@@ -220,11 +210,11 @@ class slot_table {
   /// of each place, all null_slot before. False: it is no image of a table with as many values and
   /// no vacant slot. Then, and when it throws std::bad_alloc, the table may only be destroyed.
   [[nodiscard]] bool load(const table_image& from, std::span<slot_index> owners) {
-    if (from.slots.size() > max_capacity || from.first_generation < 1 ||
+    if (from.table.size() > max_capacity || from.first_generation < 1 ||
         from.first_generation > Last) {
       return false;
     }
-    words_.assign(from.slots.begin(), from.slots.end());
+    words_.assign(from.table.begin(), from.table.end());
     first_free_ = from.first_free;
     first_generation_ = from.first_generation;
     std::size_t free = 0;
@@ -232,8 +222,13 @@ class slot_table {
     for (slot_index slot = 0; slot < words_.size(); ++slot) {
       if ((words_[slot] & unused) != 0) {
         ++(is_used_up(slot) ? used_up_ : free);
-      } else if (++values; !own(slot, owners)) {
-        return false;
+      } else {
+        const std::uint32_t place = place_or_any(slot);
+        if (!has_generation(slot) || place >= owners.size() || owners[place] != null_slot) {
+          return false;
+        }
+        owners[place] = slot;
+        ++values;
       }
     }
     return values == owners.size() && has_all_free(free);
@@ -276,16 +271,6 @@ class slot_table {
 
   [[nodiscard]] bool has_generation(slot_index slot) const noexcept {
     return generation(slot) >= 1 && generation(slot) <= Last;
-  }
-
-  // Notes the slot of a value. False: no value can be there, or there is another.
-  [[nodiscard]] bool own(slot_index slot, std::span<slot_index> owners) const noexcept {
-    const std::uint32_t place = place_or_any(slot);
-    if (!has_generation(slot) || place >= owners.size() || owners[place] != null_slot) {
-      return false;
-    }
-    owners[place] = slot;
-    return true;
   }
 
   // Whether the list goes over `count` slots that are free, and ends. A slot has one successor, so

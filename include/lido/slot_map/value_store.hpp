@@ -65,7 +65,7 @@ class place_array {
   /// Of the value at `place`; of a hole that of the value that was there.
   [[nodiscard]] slot_index& slot(std::uint32_t place) const noexcept { return slots_[place]; }
 
-  [[nodiscard]] std::span<slot_index> slots(std::uint32_t count) const noexcept {
+  [[nodiscard]] std::span<slot_index> first_slots(std::uint32_t count) const noexcept {
     return {slots_, count};
   }
 
@@ -231,36 +231,35 @@ class value_store {
         [&](T* at, std::uint64_t /*handle*/) { make<T>(at, std::forward<Args>(args)...); });
   }
 
-  /// As emplace; `make(place, bits of the handle)` constructs the value.
+  /// As emplace; `make(place, bits of the handle)` constructs the value. `wanted`: under that
+  /// handle, whose slot comes next.
   template <class Make>
-  std::uint64_t emplace_by(const Make& make) {
-    const opened at = holes_ != 0 ? open_hole() : open_at_end();
-    const std::uint64_t handle = table_.next_handle(at.slot);
-    make_in(at, make, handle);
-    table_.fill(handle, at.place);
+  std::uint64_t emplace_by(const Make& make, std::uint64_t wanted = 0) {
+    const std::uint32_t place = holes_ != 0 ? open_hole() : open_at_end();
+    const std::uint64_t handle = wanted != 0 ? wanted : table_.next_handle(places_.slot(place));
+    make_in(place, make, handle);
+    table_.fill(handle, place);
     return handle;
   }
 
-  /// As emplace_by, under the handle with these bits; 0: a constructor that is running has its
-  /// slot. Requires: can_emplace_as(handle).
-  template <class Make>
-  std::uint64_t emplace_as(std::uint64_t handle, const Make& make) {
+  /// As emplace, under the handle with these bits. False: not possible, or a constructor that is
+  /// running has its slot.
+  bool emplace_as(std::uint64_t handle, std::size_t most, T&& value) {
     const auto slot = static_cast<slot_index>(handle);
+    if (!can_emplace_as(handle, most)) {
+      return false;
+    }
     table_.add_slots_to(slot);
     if (!bring_forward(slot)) {
-      return 0;
+      return false;
     }
-    scope_exit undo([this, slot, before = table_.generation(slot)]() noexcept {
-      table_.set_generation(slot, before);
-    });
-    table_.set_generation(slot, static_cast<std::uint32_t>(handle >> 32U));
-    const std::uint64_t made = emplace_by(make);
-    undo.dismiss();
-    return made;
+    (void)emplace_by([&](T* at, std::uint64_t /*handle*/) { make<T>(at, std::move(value)); },
+                     handle);
+    return true;
   }
 
-  [[nodiscard]] bool can_emplace_as(std::uint64_t handle) const noexcept {
-    return table_.can_fill_as(handle);
+  [[nodiscard]] bool can_emplace_as(std::uint64_t handle, std::size_t most) const noexcept {
+    return table_.can_fill_as(handle, most);
   }
 
   [[nodiscard]] bool has_room() const noexcept { return holes_ != 0 || end_ != capacity(); }
@@ -377,7 +376,7 @@ class value_store {
     fresh.places_ = place_array<T>(capacity);
     fresh.reserve_slots(capacity);
     const auto end = static_cast<std::uint32_t>(values.size());
-    const std::span<slot_index> owners = fresh.places_.slots(end);
+    const std::span<slot_index> owners = fresh.places_.first_slots(end);
     std::fill(owners.begin(), owners.end(), null_slot);
     if (!fresh.table_.load(image, owners)) {
       return false;
@@ -423,16 +422,7 @@ class value_store {
 
   void changed() noexcept { version_ = version_ + 1; }
 
-  /// A place that is open, and its vacant slot.
-  struct opened {
-    std::uint32_t place;
-    slot_index slot;
-  };
-
-  opened open(std::uint32_t place, slot_index slot) noexcept {
-    open_ = static_cast<open_places>(static_cast<std::uint64_t>(open_) + 1);
-    return {place, slot};
-  }
+  void open() noexcept { open_ = static_cast<open_places>(static_cast<std::uint64_t>(open_) + 1); }
   void shut(std::uint32_t place) noexcept {
     open_ = static_cast<open_places>(static_cast<std::uint64_t>(open_) - 1);
     places_.unmark_hole(place);
@@ -441,7 +431,8 @@ class value_store {
     }
   }
 
-  opened open_hole() {
+  // These two open the place of the next value, which has its slot then.
+  std::uint32_t open_hole() {
     const slot_index vacant = places_.hole_slot(holes_ - 1);
     const std::uint32_t place = table_.place_or_any(vacant);
     const slot_index slot = table_.prepare_to_fill(vacant);
@@ -449,16 +440,16 @@ class value_store {
       places_.slot(place) = slot;
     }
     --holes_;
-    return open(place, slot);
+    open();
+    return place;
   }
-
-  opened open_at_end() {
+  std::uint32_t open_at_end() {
     table_.prepare();
     const std::uint32_t place = end_++;
-    const slot_index slot = table_.claim(place);
-    places_.slot(place) = slot;
+    places_.slot(place) = table_.claim(place);
     places_.mark_hole(place);
-    return open(place, slot);
+    open();
+    return place;
   }
 
   // Makes `slot` the one of the next value; false: an open place has it. Looks for it in the list
@@ -481,19 +472,19 @@ class value_store {
   }
 
   template <class Make>
-  void make_in(opened at, const Make& make, std::uint64_t handle) {
+  void make_in(std::uint32_t place, const Make& make, std::uint64_t handle) {
     T* const values = places_.values();
     scope_exit undo([&]() noexcept {
-      shut(at.place);
-      leave(at.place, at.slot);
+      shut(place);
+      leave(place, places_.slot(place));
     });
-    slot_shadow<sizeof(T)>::open(values + at.place);
-    make(values + at.place, handle);
+    slot_shadow<sizeof(T)>::open(values + place);
+    make(values + place, handle);
     if (places_.values() != values) [[unlikely]] {
-      follow(values + at.place, at.place);
+      follow(values + place, place);
     }
     undo.dismiss();
-    shut(at.place);
+    shut(place);
   }
 
   // Moves a value to the block that the others have gone to while it was made.
@@ -510,7 +501,7 @@ class value_store {
       end_at(value);
     } else {
       places_.mark_hole(place);
-      (void)open(place, static_cast<slot_index>(handle));
+      open();
       end_at(value);
       shut(place);
     }

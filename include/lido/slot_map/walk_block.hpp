@@ -23,6 +23,7 @@ namespace lido::detail {
 ///  W2 A visitor that sees a walk of another thread runs the heavy fence. Then it sees where the
 ///     walk is, and the walk sees it at each value that it comes to.
 ///  W3 An erased value without visitors is destroyed by a thread that sees no walk, or by the walk.
+///     A thread that needs its slot may do it, if after a heavy fence it sees the walk elsewhere.
 class alignas(cache_line) walk_block {
  public:
   using access = slot_state::access;
@@ -34,7 +35,7 @@ class alignas(cache_line) walk_block {
         std::uint64_t{this_thread_id()} << thread_shift | (how == access::alone ? alone : 0);
     std::uint64_t none = 0;
     // (1) - this seq_cst-CAS synchronizes-with the acq_rel-exchange (2): the walk sees what the one
-    // before did. It is in one total order with the seq_cst-load (5) and slot_state.hpp (2, 3, 4,
+    // before did. It is in one total order with the seq_cst-load (7) and slot_state.hpp (2, 3, 4,
     // 6). On failure relaxed: nothing is read
     return heavy_fence_available() &&
            word_.compare_exchange_strong(none, walk, std::memory_order_seq_cst,
@@ -56,9 +57,26 @@ class alignas(cache_line) walk_block {
   /// destroys them.
   [[nodiscard]] std::uint32_t leave() noexcept {
     say(size);
-    // (2) - this acq_rel-exchange synchronizes-with the seq_cst-CAS (1), the release-CAS (3) and
-    // the seq_cst-load (5): all see what the walk did, and the walk what erasers and visitors did
+    // (2) - this acq_rel-exchange synchronizes-with the seq_cst-CAS (1), the release-CAS (5) and
+    // the seq_cst-load (7): all see what the walk did, and the walk what erasers and visitors did
     return static_cast<std::uint32_t>(word_.exchange(0, std::memory_order_acq_rel) & erased);
+  }
+
+  /// Takes all erased values away from a walk. Requires: the caller runs the heavy fence before it
+  /// asks `is_at`, and leaves what the walk is at to it.
+  [[nodiscard]] std::uint32_t take_erased() noexcept {
+    std::uint64_t before = word();
+    // (3) - this acquire-CAS synchronizes-with the release-CAS (5): the caller sees what erasers
+    // and visitors did. On failure relaxed: looked at again
+    while ((before & erased) != 0 &&
+           !word_.compare_exchange_weak(before, before & ~erased, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+    }
+    return static_cast<std::uint32_t>(before & erased);
+  }
+  [[nodiscard]] bool is_at(std::uint32_t place) const noexcept {
+    // (4) - this acquire-load synchronizes-with the release-store (6)
+    return at_.load(std::memory_order_acquire) == place;
   }
 
   /// Waits while the value is with a walk that excludes this visitor, which has entered. The walk
@@ -72,8 +90,8 @@ class alignas(cache_line) walk_block {
   [[nodiscard]] bool put_erased(slot_state& state, std::uint32_t place) noexcept {
     for (std::uint64_t before = word(); before != 0; before = word()) {
       state.set_next(static_cast<std::uint32_t>(before & erased));
-      // (3) - this release-CAS synchronizes-with the acq_rel-exchange (2). On failure relaxed:
-      // looked at again
+      // (5) - this release-CAS synchronizes-with the acq_rel-exchange (2) and the acquire-CAS (3).
+      // On failure relaxed: looked at again
       if (word_.compare_exchange_weak(before, (before & ~erased) | (place + 1),
                                       std::memory_order_release, std::memory_order_relaxed)) {
         return true;
@@ -88,14 +106,14 @@ class alignas(cache_line) walk_block {
   static constexpr unsigned thread_shift = 32;
 
   void say(std::uint32_t place) noexcept {
-    // (4) - this release-store synchronizes-with the acquire-load (6): the next visitor sees what
+    // (6) - this release-store synchronizes-with the acquire-load (4): the next visitor sees what
     // the walk did
     at_.store(place, std::memory_order_release);
     light_fence();
   }
 
   [[nodiscard]] std::uint64_t word() const noexcept {
-    // (5) - this seq_cst-load synchronizes-with the acq_rel-exchange (2): what the walk did is
+    // (7) - this seq_cst-load synchronizes-with the acq_rel-exchange (2): what the walk did is
     // visible. It is in one total order with the seq_cst-CAS (1)
     return word_.load(std::memory_order_seq_cst);
   }
@@ -115,8 +133,7 @@ class alignas(cache_line) walk_block {
       }
     }
     const bool seen = own || heavy_fence();
-    // (6) - this acquire-load synchronizes-with the release-store (4)
-    while (seen && at_.load(std::memory_order_acquire) == place) {
+    while (seen && is_at(place)) {
       yield_thread();
     }
     return seen;
@@ -130,19 +147,19 @@ class alignas(cache_line) walk_block {
 class walk_count {
  public:
   void begin() noexcept {
-    // (7) - this seq_cst-fetch-add is in one total order with the seq_cst-load (9) and
+    // (8) - this seq_cst-fetch-add is in one total order with the seq_cst-load (10) and
     // slot_state.hpp (2, 3, 4, 6)
     count_.fetch_add(1, std::memory_order_seq_cst);
   }
   void end() noexcept {
-    // (8) - this release-fetch-sub synchronizes-with the seq_cst-load (9): a visitor that sees no
+    // (9) - this release-fetch-sub synchronizes-with the seq_cst-load (10): a visitor that sees no
     // walk sees what the last ones did
     count_.fetch_sub(1, std::memory_order_release);
   }
   /// False: a walk that begins now sees what the caller has changed in a state.
   [[nodiscard]] bool any() const noexcept {
-    // (9) - this seq_cst-load synchronizes-with the release-fetch-sub (8). It is in one total order
-    // with the seq_cst-fetch-add (7)
+    // (10) - this seq_cst-load synchronizes-with the release-fetch-sub (9). It is in one total
+    // order with the seq_cst-fetch-add (8)
     return count_.load(std::memory_order_seq_cst) != 0;
   }
 

@@ -69,6 +69,13 @@ class walked {
     }
   }
 
+  /// Of a thread that needs a slot.
+  void end_erased() {
+    const std::uint32_t erased = block_.take_erased();
+    const bool fenced = erased != 0 && lido::detail::heavy_fence();
+    end_list(erased, [&](std::uint32_t place) { return fenced && !block_.is_at(place); });
+  }
+
   /// After all threads.
   void check(int ended) const { require(ended_ == ended, "a value was never ended, or twice"); }
 
@@ -103,10 +110,19 @@ class walked {
         visit(place, how, during);
       }
     }
-    for (std::uint32_t link = block_.leave(); link != 0;) {
+    end_list(block_.leave(), [](std::uint32_t) { return true; });
+  }
+
+  template <class MayEnd>
+  void end_list(std::uint32_t link, MayEnd may_end) {
+    while (link != 0) {
       const std::uint32_t place = link - 1;
       link = all_.at(place).state.next();
-      end(place);
+      if (may_end(place)) {
+        end(place);
+      } else {
+        end_unless_walked(place);
+      }
     }
   }
 
@@ -162,7 +178,7 @@ void two_walks() {
   block.check(1);
 }
 
-// The callback erases its own value; whoever waited for the walk must not find it.
+// The callback erases its own value; a visitor that waited for the walk must not find it.
 void walk_that_erases() {
   walked block;
   bool gone = false;
@@ -188,11 +204,40 @@ void visit_in_a_walk() {
   block.check(1);
 }
 
+// The second thread erases a value that the walk may be at or come to, and then needs its slot.
+void need_of_slots() {
+  walked block;
+  in_threads([&] { block.walk(access::alone, 2); },
+             [&] {
+               block.erase(0);
+               block.end_erased();
+               block.erase(1);
+               block.end_erased();
+             });
+  block.check(2);
+}
+
+void need_of_slots_of_others() {
+  walked block;
+  in_threads([&] { block.walk(access::shared, 2); },
+             [&] {
+               block.visit(0, access::alone);
+               block.erase(0);
+             },
+             [&] { block.end_erased(); });
+  block.check(1);
+}
+
 void refused_fence() {
   const refused_heavy_fences refused(refusals::any);
   walked block;
   in_threads([&] { block.walk(access::alone, 2); }, [&] { block.visit(1, access::alone); });
   block.check(0);
+}
+
+void need_of_slots_with_refused_fence() {
+  const refused_heavy_fences refused(refusals::any);
+  need_of_slots();
 }
 
 constexpr bounds few{2, 1, 0};
@@ -220,6 +265,21 @@ constexpr std::array scenarios{
              true},
     scenario{"walk_block.visit_in_a_walk", "a callback visits another value of its block",
              &visit_in_a_walk, false, few, true},
+    scenario{"walk_block.need_of_slots",
+             "a thread ends what it has erased beside a walk",
+             &need_of_slots,
+             false,
+             {},
+             true},
+    scenario{"walk_block.need_of_slots_of_others",
+             "a thread ends what another one has erased beside a walk", &need_of_slots_of_others,
+             false, few, true},
+    scenario{"walk_block.need_of_slots_with_refused_fence",
+             "the same where the kernel refuses the heavy fence",
+             &need_of_slots_with_refused_fence,
+             false,
+             {},
+             true},
     scenario{"walk_block.refused_fence",
              "the kernel refuses the heavy fence",
              &refused_fence,
