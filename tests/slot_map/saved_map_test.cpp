@@ -313,7 +313,7 @@ TEST(EmplaceAt, FillsTheHoleOfItsSlotOrAnother) {
   }
   EXPECT_TRUE(map.emplace_at(all[5], 50));
   EXPECT_TRUE(map.emplace_at({100, 2}, 60));
-  EXPECT_EQ(map.holes(), 1U);
+  EXPECT_EQ(map.holes(), 0U);
   EXPECT_EQ(map.capacity(), 16U);
   EXPECT_EQ(map.at(all[5]), 50);
   EXPECT_EQ(map.at(int_handle(100, 2)), 60);
@@ -369,6 +369,15 @@ TEST(EmplaceAt, ThatThrowsLeavesTheGenerationAlone) {
     EXPECT_NE(next, first);
     EXPECT_FALSE(map.contains(first));
   }
+}
+
+TEST(EmplaceAt, InAWalkIsRefused) {
+  saved_few map;
+  const auto gone = map.insert(1);
+  (void)map.insert(2);
+  map.erase(gone);
+  map.for_each([&](int& /*value*/) { EXPECT_FALSE(map.emplace_at(gone, 1)); });
+  EXPECT_TRUE(map.emplace_at(gone, 1));
 }
 
 TEST(EmplaceAt, WhileItsSlotIsTakenByAConstructorIsRefused) {

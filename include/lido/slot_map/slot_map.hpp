@@ -76,8 +76,8 @@ namespace detail {
 /// and one does not allocate each time.
 inline constexpr std::size_t first_capacity = 16;
 
-/// Most values that there can be. Refuses wrong options before any memory is allocated.
-inline std::size_t checked_size(const slot_map_options& options) {
+/// Without the name. Refuses wrong options before any memory is allocated.
+inline slot_map_options checked(slot_map_options options) {
   if (options.max_size == 0) {
     throw_invalid_option(options.name, "max_size is 0");
   }
@@ -87,7 +87,8 @@ inline std::size_t checked_size(const slot_map_options& options) {
                                            " is more than the " + std::to_string(most) +
                                            " values that there can be");
   }
-  return options.max_size;
+  options.name = {};
+  return options;
 }
 
 }  // namespace detail
@@ -131,16 +132,11 @@ class slot_map {
   /// Throws std::invalid_argument (max_size 0, or less than reserve; reserve above 2^32 - 2),
   /// std::bad_alloc, std::bad_array_new_length.
   explicit slot_map(const slot_map_options& options = {}, Hooks hooks = Hooks())
-      : hooks_(std::move(hooks)),
-        name_(options.name),
-        max_size_(detail::checked_size(options)),
-        reserve_(static_cast<std::uint32_t>(options.reserve)),
-        shrink_threshold_(options.shrink_threshold),
-        mode_(options.compaction) {
+      : hooks_(std::move(hooks)), name_(options.name), options_(detail::checked(options)) {
     static_assert(std::is_move_constructible_v<T>,
                   "lido: slot_map moves its values; concurrent_slot_map does not");
     (void)detail::fitting_map<T, Hooks>();
-    reserve(reserve_);
+    reserve(options_.reserve);
   }
 
   /// Handles lead into the map that now has the values. `other` begins anew, with its numbers and
@@ -150,11 +146,8 @@ class slot_map {
   slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),
-        max_size_(other.max_size_),
-        reserve_(other.reserve_),
-        kept_(std::exchange(other.kept_, other.reserve_)),
-        shrink_threshold_(other.shrink_threshold_),
-        mode_(other.mode_),
+        options_(other.options_),
+        kept_(std::exchange(other.kept_, reserved())),
         store_(std::move(other.store_)) {}
   slot_map& operator=(slot_map&&) = delete;
   /// Handles of `other` lead to the copies, too. Hooks are copied, and not told. Throws what
@@ -162,11 +155,8 @@ class slot_map {
   slot_map(const slot_map& other)
       : hooks_(other.hooks_),
         name_(other.name_),
-        max_size_(other.max_size_),
-        reserve_(other.reserve_),
+        options_(other.options_),
         kept_(other.kept_),
-        shrink_threshold_(other.shrink_threshold_),
-        mode_(other.mode_),
         store_(other.store_) {
     static_assert(std::is_copy_constructible_v<T>,
                   "lido: a copy of a slot_map copies its values, and this T cannot be copied");
@@ -191,7 +181,7 @@ class slot_map {
   /// As emplace; the null handle when there are `max_size()` already.
   template <class... Args>
   [[nodiscard]] handle_type try_emplace(Args&&... args) {
-    return store_.taken() < max_size_ ? add(std::forward<Args>(args)...) : handle_type();
+    return store_.taken() < options_.max_size ? add(std::forward<Args>(args)...) : handle_type();
   }
 
   /// As emplace, of the T that `f(handle)` returns: the value may know its own handle, which is
@@ -207,14 +197,16 @@ class slot_map {
 
   /// As emplace, under a handle of another map, or one whose value was the last in its slot. False,
   /// and no effect: the slot has a value, has given a later handle, is used up, or lies beyond
-  /// those of `max_size()` values. Looks for it among all that are free. Without a max_size, a
-  /// handle may ask for 8 bytes for each of 2^32 slots.
+  /// those of `max_size()` values; or a walk or a constructor of T is running. Closes holes, and
+  /// looks for the slot among all that are free. Without a max_size, a handle may ask for 8 bytes
+  /// for each of 2^32 slots.
   template <class... Args>
   [[nodiscard]] bool emplace_at(handle_type handle, Args&&... args) {
-    if (!store_.can_emplace_as(handle.to_bits(), most())) {
+    if (!may_move() || !store_.can_emplace_as(handle.to_bits(), most())) {
       return false;
     }
     T value = detail::make_value<T>(std::forward<Args>(args)...);  // they may be in this array
+    compact();
     make_room(1);
     return store_.emplace_as(handle.to_bits(), most(), std::move(value)) &&
            announce_insert(handle.to_bits());
@@ -250,11 +242,11 @@ class slot_map {
   handle_type emplace_or_evict(Less less, Args&&... args) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
                   "lido: emplace_or_evict moves a value where another was, so that must not throw");
-    if (store_.taken() < max_size_) {
+    if (store_.taken() < options_.max_size) {
       return emplace(std::forward<Args>(args)...);
     }
     T value = detail::make_value<T>(std::forward<Args>(args)...);
-    if (store_.taken() < max_size_ || empty()) {  // T's constructor has used the map
+    if (store_.taken() < options_.max_size || empty()) {  // T's constructor has used the map
       return emplace(std::move(value));
     }
     const std::uint32_t place = store_.least(less);
@@ -406,7 +398,7 @@ class slot_map {
 
   /// All values as an array, when holes have been closed. Good until the map changes. To exchange
   /// values in it, as std::sort does, makes handles lead to others: there are `sort` and `swap`.
-  /// Throws what moving throws. Requires: no walk is running.
+  /// Throws what moving throws. Requires: no walk is running, and no constructor of a T in the map.
   [[nodiscard]] std::span<T> values() {
     compact();
     return {store_.values(), store_.end()};
@@ -486,7 +478,7 @@ class slot_map {
   /// Room for `count` values, `max_size()` at most, kept until shrink_to_fit. Throws
   /// std::bad_alloc, std::bad_array_new_length, std::invalid_argument (above 2^32 - 2).
   void reserve(std::size_t count) {
-    const std::size_t wanted = std::min(count, max_size_);
+    const std::size_t wanted = std::min(count, options_.max_size);
     if (wanted > detail::max_capacity) {
       detail::throw_invalid_option(name_, "no room for " + std::to_string(count) + " values");
     }
@@ -504,15 +496,15 @@ class slot_map {
   void shrink_to_fit() {
     compact();
     if (may_move()) {
-      kept_ = reserve_;
-      store_.shrink_table(reserve_);
-      shrink_places_to(std::max(store_.end(), reserve_));
+      kept_ = reserved();
+      store_.shrink_table(reserved());
+      shrink_places_to(std::max(store_.end(), reserved()));
     }
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return store_.size(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
+  [[nodiscard]] std::size_t max_size() const noexcept { return options_.max_size; }
   /// Places for values that memory is allocated for.
   [[nodiscard]] std::size_t capacity() const noexcept { return store_.capacity(); }
   /// Places that a walk has to step over.
@@ -542,7 +534,7 @@ class slot_map {
   [[nodiscard]] bool may_move() const noexcept { return walks_ == 0 && !store_.is_open(); }
 
   void close_holes_before_walk() {
-    if (mode_ == compaction_mode::deferred && may_move()) {
+    if (options_.compaction == compaction_mode::deferred && may_move()) {
       compact();
     }
   }
@@ -562,8 +554,11 @@ class slot_map {
     return grow_and_add(std::forward<Args>(args)...);
   }
 
+  [[nodiscard]] std::uint32_t reserved() const noexcept {
+    return static_cast<std::uint32_t>(options_.reserve);
+  }
   [[nodiscard]] std::size_t most() const noexcept {
-    return std::min<std::size_t>(max_size_, detail::max_capacity);
+    return std::min<std::size_t>(options_.max_size, detail::max_capacity);
   }
 
   /// False: there would be more than `max_size()` values.
@@ -611,7 +606,7 @@ class slot_map {
 
   void erase_announced(std::uint32_t place, std::uint64_t handle) noexcept {
     if constexpr (std::is_nothrow_move_constructible_v<T>) {
-      if (mode_ == compaction_mode::immediate && may_move()) {
+      if (options_.compaction == compaction_mode::immediate && may_move()) {
         fill_erased(place, handle);
         return;
       }
@@ -622,7 +617,7 @@ class slot_map {
 
   /// After a change, and when a walk ends: what `compaction_mode` says, unless a walk is running.
   void settle() noexcept {
-    if (!may_move() || (mode_ != compaction_mode::immediate && !compact_later_)) {
+    if (!may_move() || (options_.compaction != compaction_mode::immediate && !compact_later_)) {
       return;
     }
     compact_later_ = false;
@@ -633,7 +628,8 @@ class slot_map {
   void shrink_if_sparse() noexcept {
     const std::size_t used = store_.end();
     if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
-        capacity() - used > std::max(shrink_threshold_, detail::first_capacity)) [[unlikely]] {
+        capacity() - used > std::max(options_.shrink_threshold, detail::first_capacity))
+        [[unlikely]] {
       const std::size_t places = std::max<std::size_t>(2 * used, kept_);
       // Without memory for fewer places, those that there are stay.
       detail::attempt([&] { shrink_places_to(static_cast<std::uint32_t>(places)); }, [] {});
@@ -684,11 +680,8 @@ class slot_map {
 
   [[no_unique_address]] Hooks hooks_;  ///< first: if their move throws, `other` is as it was
   std::string name_;
-  std::size_t max_size_;
-  std::uint32_t reserve_;   ///< of the options
-  std::uint32_t kept_ = 0;  ///< places that are not given back by themselves
-  std::size_t shrink_threshold_;
-  compaction_mode mode_;
+  slot_map_options options_;  ///< without the name
+  std::uint32_t kept_ = 0;    ///< places that are not given back by themselves
   bool compact_later_ = false;
   std::uint32_t walks_ = 0;  ///< one within another
   detail::value_store<T, LastGeneration> store_;

@@ -136,26 +136,22 @@ class slot_table {
     return (words_[slot] & unused) != 0 && !is_used_up(slot) && wanted + 1 >= generation(slot);
   }
 
-  /// Makes sure that `slot` exists. Throws as `prepare`: some slots more are free then.
-  void add_slots_to(slot_index slot) {
+  /// Makes a free slot the next one that `claim` gives, and those up to it, if there are fewer.
+  /// Looks for it from the one that became free last. Throws as `prepare`. Requires: none is
+  /// vacant; can_fill_as.
+  void bring_forward(slot_index slot) {
     while (words_.size() <= slot) {
       add_slot();
     }
-  }
-
-  /// Makes a free slot the next one that `claim` gives; false: it is not free. Looks for
-  /// it from the one that became free last.
-  [[nodiscard]] bool bring_forward(slot_index slot) noexcept {
     slot_index before = null_slot;
     slot_index at = first_free_;
-    while (at != slot && at != null_slot) {
+    while (at != slot) {
       before = std::exchange(at, static_cast<slot_index>(words_[at]));
     }
-    if (at == slot && before != null_slot) {
+    if (before != null_slot) {
       words_[before] = (words_[before] & generation_bits) | static_cast<slot_index>(words_[slot]);
       words_[slot] = (words_[slot] & generation_bits) | std::exchange(first_free_, slot);
     }
-    return at == slot;
   }
 
   /// The next generation that a slot without a value gives.

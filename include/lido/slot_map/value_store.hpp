@@ -242,17 +242,13 @@ class value_store {
     return handle;
   }
 
-  /// As emplace, under the handle with these bits. False: not possible, or a constructor that is
-  /// running has its slot.
+  /// As emplace, under the handle with these bits. False: not possible. Requires: there are no
+  /// holes.
   bool emplace_as(std::uint64_t handle, std::size_t most, T&& value) {
-    const auto slot = static_cast<slot_index>(handle);
     if (!can_emplace_as(handle, most)) {
       return false;
     }
-    table_.add_slots_to(slot);
-    if (!bring_forward(slot)) {
-      return false;
-    }
+    table_.bring_forward(static_cast<slot_index>(handle));
     (void)emplace_by([&](T* at, std::uint64_t /*handle*/) { make<T>(at, std::move(value)); },
                      handle);
     return true;
@@ -450,25 +446,6 @@ class value_store {
     places_.mark_hole(place);
     open();
     return place;
-  }
-
-  // Makes `slot` the one of the next value; false: an open place has it. Looks for it in the list
-  // of holes and in that of free slots. Requires: it has no value.
-  bool bring_forward(slot_index slot) noexcept {
-    for (std::uint32_t n = holes_; n != 0; --n) {
-      if (places_.hole_slot(n - 1) == slot) {
-        std::swap(places_.hole_slot(n - 1), places_.hole_slot(holes_ - 1));
-        return true;
-      }
-    }
-    const bool is_free = table_.bring_forward(slot);
-    if (is_free && holes_ != 0) {
-      slot_index& last = places_.hole_slot(holes_ - 1);
-      const std::uint32_t place = table_.place_or_any(last);
-      table_.give_up_place(std::exchange(last, table_.claim(place)));
-      places_.slot(place) = slot;
-    }
-    return is_free;
   }
 
   template <class Make>
