@@ -206,13 +206,13 @@ class concurrent_slot_map {
   /// `visit`. If f throws, the walk ends, and the value that f was with is not erased.
   template <class F>
   bool for_each(F&& f) {
-    return walk(*this, f, 0, end_.get());
+    return walk(*this, f, 0, blocks());
   }
 
   /// As above with `f(const T&)`, which returns nothing or bool. Waits at each value as `read`.
   template <class F>
   bool for_each(F&& f) const {
-    return walk(*this, f, 0, end_.get());
+    return walk(*this, f, 0, blocks());
   }
 
   /// As these two, on as many threads as `executor` likes (lido/tbb.hpp has `lido::par`), which
@@ -293,6 +293,11 @@ class concurrent_slot_map {
   }
 
   [[nodiscard]] T* values() const noexcept { return static_cast<T*>(places_.address_of(0)); }
+  /// That a walk goes over.
+  [[nodiscard]] std::uint32_t blocks() const noexcept {
+    const std::uint32_t end = end_.get();
+    return end / block_size + (end % block_size != 0 ? 1 : 0);
+  }
   [[nodiscard]] detail::walk_block& block_of(std::uint32_t slot) const noexcept {
     return blocks_[slot / block_size];
   }
@@ -353,15 +358,11 @@ class concurrent_slot_map {
 
   /// Destroys what was erased beside walks, except what they are at.
   [[gnu::noinline]] void end_values_of_walks() const noexcept {
-    for (std::uint32_t slot = 0; slot < end_.get();
-         slot += std::min(block_size, max_size_ - slot)) {
-      detail::walk_block& block = block_of(slot);
-      const std::uint32_t erased = block.take_erased();
-      if (erased != 0) {
-        const bool fenced = detail::heavy_fence();
-        end_values(slot, erased,
-                   [&](std::uint32_t place) { return fenced && !block.is_at(place); });
-      }
+    for (std::uint32_t i = 0; i < blocks(); ++i) {
+      const std::uint32_t erased = blocks_[i].take_erased();
+      const bool fenced = erased != 0 && detail::heavy_fence();
+      end_values(i * block_size, erased,
+                 [&](std::uint32_t place) { return fenced && !blocks_[i].is_at(place); });
     }
   }
 
@@ -371,13 +372,13 @@ class concurrent_slot_map {
       end_value(slot);
     }
   }
-  /// A list of what was erased in the block of slot `first` while a walk was there. `may_end` of a
-  /// place in it: the walk is not there.
+  /// A list of what was erased in the block from slot `first` on while a walk was there. `may_end`
+  /// of a place in it: the walk is not there.
   template <class MayEnd>
   void end_values(std::uint32_t first, std::uint32_t link, MayEnd may_end) const noexcept {
     while (link != 0) {
       const std::uint32_t place = link - 1;
-      const std::uint32_t slot = first - first % block_size + place;
+      const std::uint32_t slot = first + place;
       link = states_[slot].next();
       if (may_end(place)) {
         end_value(slot);
@@ -419,63 +420,55 @@ class concurrent_slot_map {
     return true;
   }
 
-  // No two ranges share a block: the second walk there would enter by value.
+  /// Of blocks: two ranges that shared one would enter its values one by one.
   template <class Map, class Executor, class F>
   static void walk_on(Map& map, const Executor& executor, F& f) {
-    const std::uint64_t end = map.end_.get();
-    const std::uint64_t blocks = (end + block_size - 1) / block_size;
-    executor(static_cast<std::uint32_t>(blocks), [&](std::uint64_t first, std::uint64_t last) {
-      (void)walk(map, f, static_cast<std::uint32_t>(first * block_size),
-                 static_cast<std::uint32_t>(std::min(last * block_size, end)));
-    });
+    executor(map.blocks(),
+             [&](std::uint32_t first, std::uint32_t last) { (void)walk(map, f, first, last); });
   }
 
-  /// Of a const map: reads the values. By blocks.
+  /// Over the blocks from `first` to `last`. Of a const map: reads the values.
   template <class Map, class F>
   static bool walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) {
     map.walks_.begin();
     const detail::scope_exit end_of_walk([&map]() noexcept { map.walks_.end(); });
     bool on = true;
-    while (on && first < last) {
-      const std::uint32_t end = std::min(last - first, block_size - first % block_size) + first;
-      on = map.block_of(first).try_enter(access_of<Map>) ? walk_in_block(map, f, first, end)
-                                                         : walk_by_value(map, f, first, end);
-      first = end;
+    for (std::uint32_t block = first; on && block < last; ++block) {
+      on = walk_in_block(map, f, block * block_size);
     }
     return on;
   }
 
   template <class Map, class F>
-  static bool walk_in_block(Map& map, F& f, std::uint32_t first, std::uint32_t end) {
+  static bool walk_in_block(Map& map, F& f, std::uint32_t first) {
     detail::walk_block& block = map.block_of(first);
+    const bool entered = block.try_enter(access_of<Map>);
     const detail::scope_exit leave([&]() noexcept {
-      map.end_values(first, block.leave(), [](std::uint32_t) { return true; });
+      if (entered) {
+        map.end_values(first, block.leave(), [](std::uint32_t) { return true; });
+      }
     });
+    const std::uint32_t end = first + std::min(block_size, map.max_size_ - first);
     const detail::slot_state* const states = map.states_.get();
     std::conditional_t<std::is_const_v<Map>, const T, T>* const values = map.values();
     bool on = true;
     for (std::uint32_t slot = first; on && slot < end; ++slot) {
-      if (block.come_to(slot % block_size, states[slot], access_of<Map>)) [[likely]] {
+      if (entered && block.come_to(slot % block_size, states[slot], access_of<Map>)) [[likely]] {
         on = !detail::stops(call(map, f, *std::launder(values + slot), slot));
-      } else {
-        on = walk_by_value(map, f, slot, slot + 1);
+      } else if (states[slot].is_live()) {
+        on = visit_in_walk(map, f, slot);
       }
     }
     return on;
   }
 
-  /// Enters each value as a visitor does.
+  /// Enters the value as a visitor does.
   template <class Map, class F>
-  static bool walk_by_value(Map& map, F& f, std::uint32_t first, std::uint32_t end) {
+  static bool visit_in_walk(Map& map, F& f, std::uint32_t slot) {
     using value_reference = std::conditional_t<std::is_const_v<Map>, const T&, T&>;
     step verdict = step::next;
-    std::uint32_t slot = first;
-    const auto visit = [&](value_reference value) { verdict = call(map, f, value, slot); };
-    for (; slot < end && !detail::stops(verdict); ++slot) {
-      if (map.states_[slot].is_live()) {
-        (void)map.enter(map.handle_at(slot), access_of<Map>, visit);
-      }
-    }
+    (void)map.enter(map.handle_at(slot), access_of<Map>,
+                    [&](value_reference value) { verdict = call(map, f, value, slot); });
     return !detail::stops(verdict);
   }
 
