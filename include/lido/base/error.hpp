@@ -56,8 +56,8 @@ class growth_failed : public pool_exhausted {
   int error_number_;
 };
 
-/// Hears what would be thrown, in the thread that fails, where the program is compiled without
-/// exceptions. When it returns, the message is printed to stderr and the program aborts.
+/// Is called with what would be thrown, in the thread that fails, where the program is compiled
+/// without exceptions. When it returns, the message is printed to stderr and the program aborts.
 using failure_handler = void (*)(const std::exception& failure) noexcept;
 
 /// Replaces the handler of the whole process and returns the one before; nullptr stands for none.

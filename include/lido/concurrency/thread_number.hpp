@@ -47,17 +47,11 @@ LIDO_TLS_MODEL
 // function, however many calls are inlined into it, and so would keep the variables of the thread
 // before. They cannot keep what this reads. On x86-64 each access goes by a segment register.
 #if defined(__aarch64__) && defined(__GLIBC__)
-#if defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
+// For shared libraries; linkers make less of it in programs.
 #define LIDO_OWN_ADDRESS(symbol)                                          \
   "adrp %0, :gottprel:" symbol "\n\tldr %0, [%0, #:gottprel_lo12:" symbol \
   "]\n"                                                                   \
   "\tmrs %1, tpidr_el0\n\tadd %0, %0, %1"
-#else
-#define LIDO_OWN_ADDRESS(symbol)                          \
-  "mrs %1, tpidr_el0\n\tadd %0, %1, #:tprel_hi12:" symbol \
-  ", lsl #12\n"                                           \
-  "\tadd %0, %0, #:tprel_lo12_nc:" symbol
-#endif
 /// Returns from its function the variable of the thread that calls it now; `symbol` is its name to
 /// the linker.
 #define LIDO_RETURN_OWN(type, variable, symbol)                                                 \

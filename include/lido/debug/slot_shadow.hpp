@@ -46,15 +46,6 @@ inline void unpoison([[maybe_unused]] const void* first,
 #endif
 }
 
-/// The same if the slot is poisoned, as free ones are.
-inline void refuse_poisoned([[maybe_unused]] void* slot) noexcept {
-#if LIDO_POISON_FREE_SLOTS
-  if (__asan_address_is_poisoned(slot) != 0) {
-    report_release(slot);
-  }
-#endif
-}
-
 /// Poisons the free slots of an array, so that any access to one ends the program with a report.
 ///
 /// One byte of shadow stands for a granule of 8 bytes. Slots of other sizes share the granules at

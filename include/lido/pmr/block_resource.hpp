@@ -129,7 +129,7 @@ class block_store {
   /// Requires: `block` is from here.
   [[gnu::always_inline]] void release(void* block) noexcept {
     if (poisons_) {
-      refuse_poisoned(block);
+      refuse_free(block);
       poison(block, block_bytes_);
     }
     slots_.release(block);
@@ -154,6 +154,14 @@ class block_store {
   [[nodiscard, gnu::always_inline]] std::uintptr_t distance_to(const void* address) const noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a bit_cast ends clang-tidy 14
     return reinterpret_cast<std::uintptr_t>(address) - first_;
+  }
+  /// Free blocks are poisoned, to the first byte.
+  static void refuse_free([[maybe_unused]] void* block) noexcept {
+#if LIDO_POISON_FREE_SLOTS
+    if (__asan_address_is_poisoned(block) != 0) {
+      report_release(block);
+    }
+#endif
   }
   void open(const void* block, std::size_t wanted) const noexcept {
     if (poisons_) {

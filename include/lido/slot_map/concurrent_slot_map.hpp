@@ -82,8 +82,9 @@ inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
 /// full (see object_pool), and a walk are not. A walk enters each value that is there from its
 /// begin to its end exactly once, and may or may not meet others.
 ///
-/// A walk keeps up to 128 values from being destroyed, until it goes on to the next 128. Requires
-/// of its callback: it returns on the thread that it was called on.
+/// A walk keeps up to 128 erased values from being destroyed, until it goes on to the next 128. An
+/// insert that needs a slot destroys them, except the one that the walk is with. Requires of its
+/// callback: it returns on the thread that it was called on.
 ///
 /// A slot that has had all its generations (2^48, or 2^(64 - n) when indices need n > 16 bits) is
 /// not used again: the map has room for one value less. `Hooks` as of a slot_map, from any thread;

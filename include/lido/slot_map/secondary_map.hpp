@@ -23,9 +23,9 @@ class secondary_map {
  public:
   using handle_type = slot_handle<T>;
 
-  /// Replaces what this handle, or an older one of its slot, has. nullptr, and no effect: a later
-  /// one has had an entry, which erase_stale forgets, or the handle is null. Throws std::bad_alloc,
-  /// what moving throws. Memory is for every slot up to this one: check handles of strangers first.
+  /// Replaces what this handle, or an older one of its slot, has. nullptr, and no effect: the
+  /// handle is null, or a later one has had an entry. Memory is for every slot up to this one:
+  /// check handles of strangers first. Throws std::bad_alloc, what moving throws.
   Value* insert(handle_type handle, Value value) {
     if (!handle) {
       return nullptr;
@@ -60,7 +60,7 @@ class secondary_map {
     return find(handle) != nullptr && remove(entries_[handle.index()]);
   }
 
-  /// Erases what belongs to values that `map` has no longer. Looks at all slots.
+  /// Erases, and forgets, what belongs to values that `map` has no longer. Looks at all slots.
   template <class Map>
   void erase_stale(const Map& map) noexcept {
     for (std::size_t slot = 0; slot != entries_.size(); ++slot) {

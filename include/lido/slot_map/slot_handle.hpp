@@ -12,7 +12,7 @@ namespace lido {
 
 /// Names one value of a slot map for ever. Its 64 bits say which slot, and which of the values that
 /// were there one after another: its generation. When the value is gone the handle is stale, and no
-/// later value gets an equal one.
+/// later value gets an equal one, except by `emplace_at` and `restore` of a `slot_map`.
 ///
 /// A plain number, to be copied, compared, stored and sent. The map it came from is not in it: in
 /// another map of the same type it is stale, or names a value of that one.

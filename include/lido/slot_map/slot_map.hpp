@@ -139,8 +139,8 @@ class slot_map {
     reserve(options_.reserve);
   }
 
-  /// Handles lead into the map that now has the values. `other` begins anew, with its numbers and
-  /// mode; its name and hooks are moved from. Nothing that led into it may be used when it is
+  /// Handles lead into the map that now has the values. `other` is empty then and keeps its
+  /// options; its name and hooks are moved from. Nothing that led into it may be used when it is
   /// filled again. Inserts make room there, not `reserve`. If moving Hooks throws, nothing has
   /// happened. Requires: no walk in it. No assignment: handles might lead to what is in a map.
   slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
@@ -196,10 +196,9 @@ class slot_map {
   }
 
   /// As emplace, under a handle of another map, or one whose value was the last in its slot. False,
-  /// and no effect: the slot has a value, has given a later handle, is used up, or lies beyond
-  /// those of `max_size()` values; or a walk or a constructor of T is running. Closes holes, and
-  /// looks for the slot among all that are free. Without a max_size, a handle may ask for 8 bytes
-  /// for each of 2^32 slots.
+  /// and no effect: a walk or a constructor of T is running; or the slot has a value, has given a
+  /// later handle, is used up, or is none of `max_size()`. Closes holes; looks through all free
+  /// slots. Without a max_size, a handle may ask for 8 bytes for each of 2^32 slots.
   template <class... Args>
   [[nodiscard]] bool emplace_at(handle_type handle, Args&&... args) {
     if (!may_move() || !store_.can_emplace_as(handle.to_bits(), most())) {
