@@ -93,19 +93,19 @@ class asio_waits {
  public:
   /// False: the context has ended. Throws std::bad_alloc.
   [[nodiscard]] bool add(asio_wait& wait) {
-    const std::lock_guard guard(mutex_);
+    const std::lock_guard<std::mutex> guard(mutex_);
     return !ended_ && waiting_.insert(&wait).second;
   }
 
   void forget(asio_wait& wait) {
-    const std::lock_guard guard(mutex_);
+    const std::lock_guard<std::mutex> guard(mutex_);
     waiting_.erase(&wait);
   }
 
   /// Takes a wait out and calls `post()`, during which the context lives. Nothing if it has ended.
   template <class Post>
   void claim(asio_wait& wait, Post post) {
-    std::unique_lock guard(mutex_);
+    std::unique_lock<std::mutex> guard(mutex_);
     if (waiting_.erase(&wait) != 0) {
       ++posting_;
       guard.unlock();
@@ -118,7 +118,7 @@ class asio_waits {
 
   /// The context ends. What the operations have is destroyed outside the mutex: it is the user's.
   void end() noexcept {
-    std::unique_lock guard(mutex_);
+    std::unique_lock<std::mutex> guard(mutex_);
     ended_ = true;
     while (!waiting_.empty()) {
       std::shared_ptr<asio_wait> next = (*waiting_.begin())->weak_from_this().lock();
@@ -255,10 +255,10 @@ class operation final : public asio_wait {
   /// Once. Posted: no handler runs in a release. If the context has ended, the lease goes back.
   void complete(Result result) {
     waits_->claim(*this, [this, &result] {
-      net::post(work_->get_executor(), [handler = std::move(handler_), result = std::move(result),
+      net::post(work_->get_executor(), [handler = std::move(handler_), outcome = std::move(result),
                                         slot = slot_]() mutable {
         slot.clear();  // where the handler is, just before it: for its next operation
-        Finish()(*handler, std::move(result));
+        Finish()(*handler, std::move(outcome));
       });
       work_.reset();
     });
@@ -321,8 +321,8 @@ auto acquire(Pool& pool, detail::place at, Timeout timeout, Token&& token, std::
              Key... key) {
   using resource = typename Pool::value_type;
   return initiate<acquire_result<resource>, typename Finish::template signature<resource>, Finish>(
-      [from = &pool, at, timeout, ... key = std::move(key)](auto callback, std::stop_token stops) {
-        from->async_acquire_at(at, key..., std::move(callback), timeout, std::move(stops));
+      [from = &pool, at, timeout, ... keys = std::move(key)](auto callback, std::stop_token stops) {
+        from->async_acquire_at(at, keys..., std::move(callback), timeout, std::move(stops));
       },
       std::move(stop), std::forward<Token>(token));
 }
