@@ -10,7 +10,7 @@
 #define VALGRIND_CREATE_MEMPOOL(pool, redzone, zeroed)
 #define VALGRIND_DESTROY_MEMPOOL(pool)
 #define VALGRIND_MEMPOOL_ALLOC(pool, slot, size)
-#define VALGRIND_MEMPOOL_FREE(pool, slot) (void)slot
+#define VALGRIND_MEMPOOL_FREE(pool, slot)
 #define VALGRIND_MAKE_MEM_NOACCESS(first, size)
 #define VALGRIND_MAKE_MEM_DEFINED(first, size)
 #endif
@@ -142,7 +142,7 @@ void checked_slots::look_into(void* slot, place at) const noexcept {
 }
 
 // NOLINTNEXTLINE(readability-function-size): macros of Valgrind
-void checked_slots::tell_release(const void* slot) const noexcept {
+void checked_slots::tell_release([[maybe_unused]] const void* slot) const noexcept {
   VALGRIND_MEMPOOL_FREE(this, slot);
 }
 

@@ -98,7 +98,7 @@ TEST(HugePages, TheValuesOfALargeMapLieOnThem) {
   }
   map.shrink_to_fit();
   EXPECT_EQ(address(map.find(all[0])) % huge_page, 0U);
-  for (std::uint64_t i = 0; i < many; ++i) {
+  for (std::uint32_t i = 0; i < many; ++i) {
     const std::uint64_t* const found = map.find(all[i]);
     ASSERT_EQ(found != nullptr, i < many / 2);
     ASSERT_TRUE(found == nullptr || *found == i);

@@ -37,7 +37,7 @@ TEST(SegmentPlan, EachSegmentBeginsOnAPage) {
 TEST(SegmentPlan, SegmentsAreLargeEnoughToBeWorthASystemCallAndFewEnoughToLookAtAll) {
   for (const std::size_t stride : strides) {
     const segment_plan plan(stride, max_capacity, page);
-    EXPECT_GE(plan.slots_of(0) * stride, tuning::segment_bytes) << stride;
+    EXPECT_GE(std::uint64_t{plan.slots_of(0)} * stride, tuning::segment_bytes) << stride;
     EXPECT_LE(plan.segments(), segment_plan::most_segments) << stride;
   }
 }

@@ -12,7 +12,7 @@ namespace {
 // Only addresses are computed, so a place far beyond any real object is as good as memory.
 std::byte* far_away() {
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 32U);
+  return reinterpret_cast<std::byte*>(std::uintptr_t{1} << sizeof(std::uintptr_t) * 4);
 }
 
 TEST(SlotGeometry, FirstSlotIsAtTheBase) {
@@ -26,12 +26,13 @@ TEST(SlotGeometry, SlotsAreAStrideApart) {
 TEST(SlotGeometry, IndexOfInvertsAddressOfForEveryStrideUpTo4096) {
   for (std::size_t stride = 1; stride <= 4096; ++stride) {
     const slot_geometry slots(far_away(), stride);
-    for (const slot_index index : {0U, 1U, 2U, 31U, 1000U, 65'535U, 1'048'577U}) {
+    for (const slot_index index : {0U, 1U, 2U, 31U, 1000U, 65'535U, 524'289U}) {
       ASSERT_EQ(slots.index_of(slots.address_of(index)), index) << "stride " << stride;
     }
   }
 }
 
+#if SIZE_MAX > 0xFFFF'FFFF  // sizes that no system of 32 bits has
 TEST(SlotGeometry, IndexOfInvertsAddressOfAtTheLargestIndex) {
   for (const std::size_t stride : std::vector<std::size_t>{1, 3, 24, 64, 4096, 12'345}) {
     const slot_geometry slots(far_away(), stride);
@@ -46,6 +47,7 @@ TEST(SlotGeometry, StrideMayBeLargerThanFourGigabytes) {
     EXPECT_EQ(slots.index_of(slots.address_of(1000)), 1000U) << "stride " << stride;
   }
 }
+#endif
 
 }  // namespace
 }  // namespace lido::detail

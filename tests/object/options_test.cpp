@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -23,7 +24,7 @@ struct quarter_of_a_gigabyte {
   char bytes[std::size_t{1} << 28U];  // NOLINT(modernize-avoid-c-arrays)
 };
 struct huge {
-  char bytes[std::size_t{1} << 40U];  // NOLINT(modernize-avoid-c-arrays)
+  char bytes[(SIZE_MAX >> 24U) + 1];  // NOLINT(modernize-avoid-c-arrays)
 };
 
 /// What the error says that a pool with these options throws.
@@ -48,7 +49,7 @@ TEST(ObjectPoolOptions, RefusalNamesThePool) {
 
 TEST(ObjectPoolOptions, CapacityThatNoIndexReachesIsRefused) {
   EXPECT_THAT(refusal({.capacity = 0xFFFF'FFFF}), HasSubstr("capacity 4294967295"));
-  EXPECT_THAT(refusal({.capacity = SIZE_MAX}), HasSubstr("capacity 18446744073709551615"));
+  EXPECT_THAT(refusal({.capacity = SIZE_MAX}), HasSubstr("capacity " + std::to_string(SIZE_MAX)));
 }
 
 TEST(ObjectPoolOptions, CapacityIsRefusedBeforeItsMemoryIsAskedFor) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <thread>
 #include <utility>
@@ -170,7 +171,7 @@ TEST(ConcurrentSlotMapEnds, ExtentStaysWhereTheHighestValueWas) {
 
 TEST(ConcurrentSlotMapEnds, BytesBeyondTheAddressSpaceAreRefused) {
   struct huge {
-    std::array<char, std::size_t{1} << 40U> bytes;
+    std::array<char, (SIZE_MAX >> 24U) + 1> bytes;
   };
   EXPECT_THROW(concurrent_slot_map<huge>(0xFFFF'FFFE), std::bad_array_new_length);
 }

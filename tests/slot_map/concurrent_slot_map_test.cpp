@@ -73,7 +73,7 @@ TEST(ConcurrentSlotMap, FullMapThrowsOrGivesTheNullHandle) {
 
 TEST(ConcurrentSlotMap, BadOptionsAreRefused) {
   EXPECT_THROW(concurrent_word_map(0), std::invalid_argument);
-  EXPECT_THROW(concurrent_word_map(std::size_t{1} << 32U), std::invalid_argument);
+  EXPECT_THROW(concurrent_word_map(0xFFFF'FFFF), std::invalid_argument);
   EXPECT_THROW(concurrent_word_map({.max_size = 1, .max_cached = 100'000}), std::invalid_argument);
 }
 

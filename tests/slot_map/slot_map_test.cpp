@@ -93,7 +93,7 @@ TEST(SlotMap, FullMapHasRoomAgainAfterAnErase) {
 TEST(SlotMap, BadOptionsAreRefused) {
   EXPECT_THROW(word_map({.max_size = 0}), std::invalid_argument);
   EXPECT_THROW(word_map({.max_size = 10, .reserve = 11}), std::invalid_argument);
-  EXPECT_THROW(word_map({.reserve = std::size_t{1} << 32U}), std::invalid_argument);
+  EXPECT_THROW(word_map({.reserve = 0xFFFF'FFFF}), std::invalid_argument);
 }
 
 TEST(SlotMap, ReservedMapDoesNotMoveItsValues) {

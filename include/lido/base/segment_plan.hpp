@@ -60,8 +60,7 @@ class segment_plan {
     const std::size_t factor = stride & (~stride + 1);
     const std::size_t aligned = factor < page ? page / factor : 1;
     const std::size_t large = std::bit_ceil((tuning::segment_bytes + stride - 1) / stride);
-    const std::size_t few =
-        std::bit_ceil((std::size_t{capacity} + most_segments - 1) / most_segments);
+    const std::size_t few = std::bit_ceil((capacity - 1) / most_segments + 1);
     return static_cast<std::uint32_t>(std::max({aligned, large, few}));
   }
 

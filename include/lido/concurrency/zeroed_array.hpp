@@ -29,7 +29,8 @@ class zeroed_array {
   /// Throws std::bad_alloc.
   zeroed_array(std::size_t most, room kind) : size_(kind == room::fixed ? most : 0) {
     if (kind == room::grows) {
-      space_ = std::make_unique<address_space>(most * sizeof(T), alignof(T));
+      const std::size_t bytes = most <= SIZE_MAX / sizeof(T) ? most * sizeof(T) : SIZE_MAX;
+      space_ = std::make_unique<address_space>(bytes, alignof(T));
       items_ = static_cast<T*>(static_cast<void*>(space_->data()));
       return;
     }

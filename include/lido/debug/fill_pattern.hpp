@@ -83,11 +83,12 @@ class fill_pattern {
     }
     // Windows start at multiples of their size. The last one is where the last edge begins, and of
     // a size that is no power of two the windows too many are that one, too.
-    const std::size_t mask = std::bit_ceil(size_) - window;
+    const std::uint64_t mask = std::bit_ceil(size_) - window;
     const auto shift = static_cast<unsigned>(std::countl_zero(mask));
     const std::size_t last = size_ - window - edge;
     visit(0, edge);
-    visit(std::min(use * golden_ratio >> shift & mask, last), window);
+    const std::size_t start = use * golden_ratio >> shift & mask & SIZE_MAX;
+    visit(std::min(start, last), window);
     visit(last + window, edge);
   }
 

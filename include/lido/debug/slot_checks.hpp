@@ -177,7 +177,7 @@ class slot_checks : public checked_slots {
  private:
   static constexpr fill_pattern pattern{Size, Whole};
 
-  [[nodiscard, gnu::always_inline]] std::uint64_t slot_of(const void* object) const noexcept {
+  [[nodiscard, gnu::always_inline]] std::uintptr_t slot_of(const void* object) const noexcept {
     return distance_to(object) / Size;
   }
 

@@ -32,7 +32,7 @@ class alignas(cache_line) slot_record {
   [[gnu::always_inline]] void begin_use(place at, std::uint32_t thread) noexcept {
     // relaxed: only the thread that has the slot writes it; the free list ordered the last write
     const std::uint64_t use = uses_.load(std::memory_order_relaxed) + 1;
-    const std::uint64_t which = use % kept_uses;
+    const std::size_t which = use % kept_uses;
     // relaxed (3x): published by (1)
     threads_[which].store(thread, std::memory_order_relaxed);
     acquired_at_[which].store(at.address, std::memory_order_relaxed);

@@ -79,7 +79,7 @@ class pool_gate {
   /// What any thread had last of a key with that hash. Requires: a pool with keys.
   [[nodiscard]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
     constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
-    return last_of_keys_[(hash * golden_ratio) >> hint_shift_];
+    return last_of_keys_.get()[(hash * golden_ratio) >> hint_shift_];
   }
   [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }
   /// No thread is about to leave a release that began before this call.
