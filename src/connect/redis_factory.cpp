@@ -226,6 +226,8 @@ redis_connection::redis_connection(redisContext* context) noexcept
     : context_(context), reply_functions_(context != nullptr ? context->reader->fn : nullptr) {
 #ifdef REDIS_REPLY_PUSH
   push_ = context != nullptr ? context->push_cb : nullptr;
+#else
+  (void)push_;  // there are none
 #endif
 }
 

@@ -77,8 +77,8 @@ class redis_connection {
   };
   std::unique_ptr<redisContext, closer> context_;
   time_limit timeout_ = std::chrono::seconds(5);
-  void* reply_functions_ = nullptr;                        // which a reset restores, as the next
-  [[maybe_unused]] void (*push_)(void*, void*) = nullptr;  // of hiredis 1.0
+  void* reply_functions_ = nullptr;       // which a reset restores, as the next
+  void (*push_)(void*, void*) = nullptr;  // of hiredis 1.0
   bool changed_ = false;
   bool unfit_ = false;
 };
