@@ -196,9 +196,9 @@ class slot_map {
   }
 
   /// As emplace, under a handle of another map, or one whose value was the last in its slot. False,
-  /// and no effect: a walk or a constructor of T is running; or the slot has a value, has given a
-  /// later handle, is used up, or is none of `max_size()`. Closes holes; looks through all free
-  /// slots. Without a max_size, a handle may ask for 8 bytes for each of 2^32 slots.
+  /// without effect: the slot has a value, has given a later handle, is used up, or is none of
+  /// `max_size()`. So in walks and constructors of T. Closes holes; looks through all free slots.
+  /// Without a max_size, a handle may ask for 8 bytes for each of 2^32 slots.
   template <class... Args>
   [[nodiscard]] bool emplace_at(handle_type handle, Args&&... args) {
     if (!may_move() || !store_.can_emplace_as(handle.to_bits(), most())) {
