@@ -247,7 +247,7 @@ void copy_snapshot(benchmark::State& state) {
   for (auto _ : state) {
     const auto now = map.snapshot();
     std::memcpy(values.data(), now.values.data(), now.values.size_bytes());
-    std::memcpy(slots.data(), now.slots.data(), now.slots.size_bytes());
+    std::memcpy(slots.data(), now.table.data(), now.table.size_bytes());
     benchmark::ClobberMemory();
   }
   per_object(state, map.size());
@@ -272,7 +272,7 @@ void restore(benchmark::State& state) {
   }
   const auto now = map.snapshot();
   const std::vector<object> values(now.values.begin(), now.values.end());
-  const std::vector<std::uint64_t> slots(now.slots.begin(), now.slots.end());
+  const std::vector<std::uint64_t> slots(now.table.begin(), now.table.end());
   for (auto _ : state) {
     map.restore({values, slots, now.first_free, now.first_generation});
   }
