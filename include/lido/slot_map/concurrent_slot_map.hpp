@@ -407,11 +407,11 @@ class concurrent_slot_map {
   template <class F>
   bool try_call(std::uint32_t slot, access how, F& f, bool& called) const {
     const detail::scope_exit leave([&]() noexcept {
-      if (states_[slot].leave(how)) {
+      if (states_[slot].leave(how)) [[unlikely]] {
         end_value_unless_walked(slot);
       }
     });
-    if (walks_.any() && !block_of(slot).let_pass(slot % block_size, how)) {
+    if (walks_.any() && !block_of(slot).let_pass(slot % block_size, how)) [[unlikely]] {
       return false;
     }
     called = states_[slot].is_live();
