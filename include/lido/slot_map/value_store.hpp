@@ -235,8 +235,8 @@ class value_store {
   /// handle, whose slot comes next.
   template <class Make>
   std::uint64_t emplace_by(const Make& make, std::uint64_t wanted = 0) {
-    const std::uint32_t place = holes_ != 0 ? open_hole() : open_at_end();
-    const std::uint64_t handle = wanted != 0 ? wanted : table_.next_handle(places_.slot(place));
+    const auto [place, slot] = holes_ != 0 ? open_hole() : open_at_end();
+    const std::uint64_t handle = wanted != 0 ? wanted : table_.next_handle(slot);
     make_in(place, make, handle);
     table_.fill(handle, place);
     return handle;
@@ -427,8 +427,8 @@ class value_store {
     }
   }
 
-  // These two open the place of the next value, which has its slot then.
-  std::uint32_t open_hole() {
+  // These two open the place of the next value, and return it with its slot.
+  std::pair<std::uint32_t, slot_index> open_hole() {
     const slot_index vacant = places_.hole_slot(holes_ - 1);
     const std::uint32_t place = table_.place_or_any(vacant);
     const slot_index slot = table_.prepare_to_fill(vacant);
@@ -437,15 +437,16 @@ class value_store {
     }
     --holes_;
     open();
-    return place;
+    return {place, slot};
   }
-  std::uint32_t open_at_end() {
+  std::pair<std::uint32_t, slot_index> open_at_end() {
     table_.prepare();
     const std::uint32_t place = end_++;
-    places_.slot(place) = table_.claim(place);
+    const slot_index slot = table_.claim(place);
+    places_.slot(place) = slot;
     places_.mark_hole(place);
     open();
-    return place;
+    return {place, slot};
   }
 
   template <class Make>
