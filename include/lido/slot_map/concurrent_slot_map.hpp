@@ -445,9 +445,7 @@ class concurrent_slot_map {
     detail::walk_block& block = map.block_of(first);
     const bool entered = block.try_enter(access_of<Map>);
     const detail::scope_exit leave([&]() noexcept {
-      if (entered) {
-        map.end_values(first, block.leave(), [](std::uint32_t) { return true; });
-      }
+      map.end_values(first, entered ? block.leave() : 0, [](std::uint32_t) { return true; });
     });
     const std::uint32_t end = first + std::min(block_size, map.max_size_ - first);
     const detail::slot_state* const states = map.states_.get();

@@ -216,15 +216,14 @@ class slot_table {
     std::size_t free = 0;
     std::size_t values = 0;
     for (slot_index slot = 0; slot < words_.size(); ++slot) {
+      const std::uint32_t place = place_or_any(slot);
       if ((words_[slot] & unused) != 0) {
         ++(is_used_up(slot) ? used_up_ : free);
-      } else {
-        const std::uint32_t place = place_or_any(slot);
-        if (!has_generation(slot) || place >= owners.size() || owners[place] != null_slot) {
-          return false;
-        }
+      } else if (has_generation(slot) && place < owners.size() && owners[place] == null_slot) {
         owners[place] = slot;
         ++values;
+      } else {
+        return false;
       }
     }
     return values == owners.size() && has_all_free(free);
