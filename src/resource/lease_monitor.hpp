@@ -36,7 +36,7 @@ class holder_list {
       return;
     }
     all_.back() = {&slot, slot.word().in(resource_state::in_use), held};
-    const auto last = all_.end() - 1;
+    auto* const last = all_.end() - 1;
     std::rotate(std::upper_bound(
                     all_.begin(), last, *last,
                     [](const holder& left, const holder& right) { return left.held > right.held; }),

@@ -100,13 +100,13 @@ struct block_settings {
 class block_store {
  public:
   /// Throws std::invalid_argument, std::bad_array_new_length or std::bad_alloc.
-  block_store(const block_settings& settings, block_size size);
+  block_store(const block_settings& options, block_size size);
   block_store(const block_store&) = delete;
   block_store& operator=(const block_store&) = delete;
   ~block_store();
 
   /// Adds the next larger ones. Throws as the constructor.
-  block_store& add_larger(const block_settings& settings, block_size size);
+  block_store& add_larger(const block_settings& options, block_size size);
   /// Null for the largest.
   [[nodiscard]] block_store* larger() const noexcept { return larger_.get(); }
 
@@ -240,7 +240,7 @@ class block_resource final : public std::pmr::memory_resource {
   static constexpr std::size_t most_tabled = 4096;
   using table = std::array<detail::block_store*, most_tabled / detail::granule + 1>;
 
-  block_resource(const detail::block_settings& settings, std::span<const block_size> sizes);
+  block_resource(const detail::block_settings& options, std::span<const block_size> sizes);
 
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
   void do_deallocate(void* address, std::size_t bytes, std::size_t alignment) override;

@@ -269,8 +269,9 @@ class slot_map {
   }
 
   /// Erases the value and returns it; none when the handle is stale.
-  [[nodiscard]] std::optional<T> take(handle_type handle) noexcept
-      requires(std::is_nothrow_move_constructible_v<T>) {
+  [[nodiscard]] std::optional<T> take(handle_type handle) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "lido: take moves a value out of the map, so that must not throw");
     std::optional<T> taken;
     const std::uint32_t place = store_.find(handle.to_bits());
     if (place != detail::null_slot) {
@@ -429,8 +430,9 @@ class slot_map {
 
   /// Exchanges the places of two values, which come in the other order then; each handle still
   /// leads to its value. False: a handle is stale. Requires as `values`.
-  bool swap(handle_type a, handle_type b) noexcept
-      requires(std::is_nothrow_move_constructible_v<T>) {
+  bool swap(handle_type a, handle_type b) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "lido: swap moves values to places of others, so that must not throw");
     const std::uint32_t one = store_.find(a.to_bits());
     const std::uint32_t other = store_.find(b.to_bits());
     if (one == detail::null_slot || other == detail::null_slot) {
