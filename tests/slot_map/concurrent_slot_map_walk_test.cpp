@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -63,7 +64,7 @@ TEST(ConcurrentSlotMapWalk, WhatWasErasedBesideItMakesRoom) {
   map.for_each([&](watched_int& /*value*/, watched_map::handle_type own) {
     if (own == all.front()) {
       changer = std::thread([&] {
-        for (int i = 1; i < 100; ++i) {
+        for (std::size_t i = 1; i < 100; ++i) {
           EXPECT_TRUE(map.erase(all[i]));
         }
         for (int i = 1; i < 100; ++i) {

@@ -38,8 +38,9 @@ class slot_memory;
 struct slot_layout {
   std::size_t size;
   std::size_t alignment;
-  bool keeps;       ///< objects outlive their release
-  bool has_states;  ///< a byte a slot says what is in it
+  bool keeps;                  ///< objects outlive their release
+  bool has_states;             ///< a byte a slot says what is in it
+  bool counts_states = false;  ///< in the statistics: not those for AddressSanitizer alone
   bool checked;
   // For AddressSanitizer; see slot_shadow.
   void (*close_all)(const std::byte* first, std::uint32_t count) noexcept;
@@ -123,7 +124,7 @@ class slot_memory final : public segment_memory, public segment_fill {
   }
   /// Bytes of all states.
   [[nodiscard]] std::size_t bookkeeping() const noexcept {
-    return layout_.has_states ? backed() : 0;
+    return layout_.counts_states ? backed() : 0;
   }
   /// Writes to each page, so that none has to be found later. Requires: no slot holds an object.
   void touch() noexcept;
