@@ -29,7 +29,6 @@ struct stop_token {  ///< the standard library has none
   stop_token() = delete;
 };
 #endif
-
 class address_space;
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and so is nobody's base
 class slot_memory;
@@ -196,7 +195,6 @@ class pool_slots {
   [[nodiscard]] void* acquire_blocking();
   /// Null: it was told to stop, or its time was up, first.
   [[nodiscard]] void* wait_for_slot(const deadline& until);
-  /// The same until a stop is requested.
   [[nodiscard]] void* wait_for_slot(const stop_token& stop);
 
   void reserve(std::size_t count);
