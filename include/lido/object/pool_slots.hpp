@@ -30,7 +30,7 @@ struct stop_token {  ///< the standard library has none
 };
 #endif
 class address_space;
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and so is nobody's base
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, so nothing derives from it
 class slot_memory;
 
 /// What a pool knows about T when it is compiled.

@@ -117,7 +117,7 @@ bool has_met_its_fault(const settings& chosen) {
       (chosen.rule == "none" || lido::detail::was_met(lido::detail::active_mutation)) &&
       (chosen.weaken.empty() || weakening::now().met());
   if (!met) {
-    fmt::print("VACUOUS: nobody has come by what is broken\n");
+    fmt::print("VACUOUS: no thread has come by what is broken\n");
   }
   return met;
 }

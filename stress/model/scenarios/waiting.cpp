@@ -100,7 +100,7 @@ void served_before_it_looked() {
   pool.check();
 }
 
-// The same for those who wait one after the other.
+// The same for waiters one after the other.
 void idle_owner_again() {
   waited_for pool(2);
   atomic<int> turn(0);
@@ -287,7 +287,7 @@ constexpr std::array scenarios{
           &register_against_release<none>),
     waits("waiting.without_fence_register_against_release", "the same without a heavy fence",
           &without_fence_register_against_release),
-    waits("waiting.reopened_cache", "a cache opens again beside one who begins to wait",
+    waits("waiting.reopened_cache", "a cache opens again beside a waiter that begins",
           &reopened_cache<revocable>),
     waits("waiting.locked_reopened_cache", "a locked cache does", &reopened_cache<locked>),
     waits("waiting.without_fence_reopened_cache", "the same without a heavy fence",
@@ -295,7 +295,7 @@ constexpr std::array scenarios{
     waits("waiting.idle_owner", "slots in the cache of a thread that does nothing",
           &idle_owner<revocable>),
     waits("waiting.locked_idle_owner", "the same in a locked cache", &idle_owner<locked>),
-    scenario{"waiting.served_before_it_looked", "of two who wait only one looks",
+    scenario{"waiting.served_before_it_looked", "of two waiters only one looks",
              &served_before_it_looked, false, narrow, /*waits=*/true, /*interrupted=*/1},
     waits("waiting.idle_owner_again", "the same after a wait is over", &idle_owner_again),
     waits("waiting.two_waiters_one_release", "one slot goes round", &two_waiters_one_release),
