@@ -44,7 +44,7 @@ int main() try {
     std::cout << one->peer() << " and " << two->peer() << '\n';
   }
   const lido::pool_stats stats = sessions.stats();
-  std::cout << stats.available() << " available, " << stats.created << " of them created\n";
+  std::cout << stats.idle << " available, " << stats.live << " of them created\n";
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';
   return 1;

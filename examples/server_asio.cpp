@@ -64,7 +64,7 @@ net::awaitable<std::string> ask(backend_pool& pool, std::string question) {
 net::awaitable<std::string> answer_to(backend_pool& pool, std::string question) try {
   if (question == "health") {
     const auto now = pool.stats();
-    co_return std::to_string(now.in_use) + " in use, " + std::to_string(now.waiters) + " waiting";
+    co_return std::to_string(now.in_use) + " in use, " + std::to_string(now.waiting) + " waiting";
   }
   co_return co_await ask(pool, question);
 } catch (const boost::system::system_error& problem) {

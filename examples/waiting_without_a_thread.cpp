@@ -45,7 +45,7 @@ int main() try {
   auto lease = db.acquire();
   use_called_back(db);
   use_awaited(db);
-  std::cout << db.stats().waiters << " wait\n";
+  std::cout << db.stats().waiting << " wait\n";
   lease.reset();  // serves both, one after the other
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';

@@ -7,6 +7,7 @@
 #include "lido/checked.hpp"
 #include "lido/concurrent_slot_map.hpp"
 #include "lido/object_pool.hpp"
+#include "lido/registry.hpp"
 #include "lido/slot_map.hpp"
 
 // What needs more of the standard library than others have.

@@ -13,9 +13,9 @@ namespace lido::detail {
 namespace {
 
 /// Counts in a counter that one thread alone writes.
-void bump(atomic<std::uint64_t>& counter) noexcept {
+void bump(atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
   // relaxed (2x): a number for statistics
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
 /// Cells beyond the limit of a cache: one that a failing pop reads, one that a failing push fills.
@@ -35,6 +35,7 @@ std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): the ways of a miss, in their order
 void* allocator_state::acquire_slow(slot_cache& missed) noexcept {
   owned_cache* const own = own_cache();
+  count_misses(own, 1);
   if (own != &missed) {  // in the table that all unused pools share
     missed.forget_operation();
     void* slot = nullptr;
@@ -351,6 +352,15 @@ void allocator_state::count_drawn(owned_cache* self, std::int64_t slots) noexcep
   }
 }
 
+// relaxed (whole function): as above
+void allocator_state::count_misses(owned_cache* self, std::uint64_t acquires) noexcept {
+  if (self == nullptr) {
+    misses_uncached_.fetch_add(acquires, std::memory_order_relaxed);
+  } else {
+    bump(self->misses, acquires);
+  }
+}
+
 // ---- many at once -------------------------------------------------------------------------------
 
 std::size_t allocator_state::acquire_n(std::span<void*> out) noexcept {
@@ -363,6 +373,7 @@ std::size_t allocator_state::acquire_n(std::span<void*> out) noexcept {
     ++count;
     count += acquire_present_n(out.subspan(count));
   }
+  count_misses(own_cache(), count + (count < out.size() ? 1 : 0));
   return count;
 }
 

@@ -82,6 +82,11 @@ class allocator_state final : public thread_exit_listener {
 
   [[nodiscard]] void* acquire_past_cache(owned_cache* self) noexcept;
   void release_past_cache(owned_cache* self, void* slot) noexcept;
+  /// Of a thread without a number.
+  [[nodiscard]] void* acquire_without_cache() noexcept {
+    count_misses(nullptr, 1);
+    return acquire_past_cache(nullptr);
+  }
   /// As a failed `acquire` goes on: looks everywhere but into the own cache; adds no segment.
   [[nodiscard]] void* find_present(owned_cache* self) noexcept;
   /// A slot of the depot, or null.
@@ -169,6 +174,9 @@ class allocator_state final : public thread_exit_listener {
   [[nodiscard]] std::size_t take_shared(owned_cache* self, std::span<void*> out) noexcept;
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
   void count_drawn(owned_cache* self, std::int64_t slots) noexcept;
+  void count_misses(owned_cache* self, std::uint64_t acquires) noexcept;
+  [[nodiscard]] bool try_count(std::int64_t& drawn, std::size_t& cached) const noexcept;
+  std::size_t raise_high_water(std::size_t seen) const noexcept;
 
   // Others' caches.
   /// uncertain: a thread stood still in transit, or the kernel refused the heavy fence.
@@ -220,7 +228,10 @@ class allocator_state final : public thread_exit_listener {
   shared_atomic<std::uint64_t> thefts_{0};
   shared_atomic<std::uint64_t> heavy_fences_{0};
   shared_atomic<std::uint64_t> handed_over_{0};
-  shared_atomic<std::int64_t> drawn_uncached_{0};  ///< as owned_cache::drawn, without a cache
+  // As in owned_cache, of threads without a cache.
+  shared_atomic<std::int64_t> drawn_uncached_{0};
+  shared_atomic<std::uint64_t> misses_uncached_{0};
+  mutable shared_atomic<std::size_t> high_water_{0};  ///< as far as `stats` and a miss have seen
   waiter_queue waiters_;
 };
 

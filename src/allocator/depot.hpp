@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 
+#include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -53,6 +54,13 @@ class depot_list {
   [[nodiscard]] bool empty() const noexcept { return list().empty(); }
   [[nodiscard]] std::uint64_t version() const noexcept { return list().version(); }
   [[nodiscard]] std::size_t memory() const noexcept { return list().memory(); }
+  void add_to(pool_stats& stats) const noexcept {
+    if (other_ == nullptr) {
+      const std::uint64_t headroom = std::uint64_t{1} << own_.tag_bits();
+      stats.cas_retries += own_.retries();
+      stats.tag_headroom = std::min(stats.tag_headroom - 1, headroom - 1) + 1;  // 0: none yet
+    }
+  }
   [[nodiscard]] int extend_to(std::uint32_t nodes) noexcept {
     return other_ == nullptr ? own_.extend_to(nodes) : other_->extend_to(nodes);
   }
@@ -160,6 +168,11 @@ class depot {
   [[nodiscard]] std::size_t memory() const noexcept {
     return magazines_.size() * sizeof(magazine) + singles_.memory() + full_.memory() +
            empty_.memory();
+  }
+  void add_to(pool_stats& stats) const noexcept {
+    singles_.add_to(stats);
+    full_.add_to(stats);
+    empty_.add_to(stats);
   }
 
  private:

@@ -91,12 +91,13 @@ struct owned_cache : slot_cache {
   bool active = false;  ///< counted as one of the pool's open caches
   bool last_was_flush = false;
   cache_limit limit;
+  atomic<std::uint64_t> misses;  ///< acquires that were no hits
   atomic<std::uint64_t> refills;
   atomic<std::uint64_t> flushes;
   atomic<std::int64_t> drawn;  ///< slots taken from the depot less slots given to it
   thread_use use;
 };
 
-static_assert(sizeof(owned_cache) == 2 * cache_line);
+static_assert(sizeof(owned_cache) == 3 * cache_line);
 
 }  // namespace lido::detail

@@ -11,6 +11,7 @@
 #include "../platform/platform.hpp"
 #include "allocator_state.hpp"
 #include "growth.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 
 namespace lido::detail {
@@ -37,7 +38,7 @@ void slot_allocator::release_slow(slot_cache& missed, void* slot) noexcept {
 
 // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
 void* slot_allocator::acquire_without_number() noexcept {
-  return assign_thread_number() ? acquire() : state_->acquire_past_cache(nullptr);
+  return assign_thread_number() ? acquire() : state_->acquire_without_cache();
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as above
@@ -230,32 +231,74 @@ void allocator_state::on_fork(std::uint32_t survivor) noexcept {
 
 // ---- statistics ---------------------------------------------------------------------------------
 
+/// Once: if another snapshot is faster, the number is nearly as high.
+// relaxed (whole function): a number for statistics
+std::size_t allocator_state::raise_high_water(std::size_t seen) const noexcept {
+  std::size_t before = high_water_.load(std::memory_order_relaxed);
+  if (before < seen) {
+    (void)high_water_.compare_exchange_strong(before, seen, std::memory_order_relaxed,
+                                              std::memory_order_relaxed);
+  }
+  return std::max(before, seen);
+}
+
+/// Counts slots that have left the depot, and those of them in caches. False: it may count slots on
+/// their way as in use.
+// relaxed (whole function): a change meanwhile shows in the state of a cache, or in a theft
+bool allocator_state::try_count(std::int64_t& drawn, std::size_t& cached) const noexcept {
+  const std::uint64_t thefts = thefts_.load(std::memory_order_relaxed);
+  bool settled = carrying_.load(std::memory_order_relaxed) == 0;
+  drawn = drawn_uncached_.load(std::memory_order_relaxed);
+  cached = 0;
+  for (std::uint32_t number = 1; number <= highest(); ++number) {
+    const owned_cache& cache = entry(number);
+    const slot_cache::control before = cache.state();
+    cached += before.now() == slot_cache::phase::frozen ? 0 : cache.visible_count(kind_);
+    drawn += cache.drawn.load(std::memory_order_relaxed);
+    settled &= before.now() != slot_cache::phase::busy && cache.state().word() == before.word();
+  }
+  return settled && thefts_.load(std::memory_order_relaxed) == thefts &&
+         carrying_.load(std::memory_order_relaxed) == 0;
+}
+
 // relaxed (whole function): numbers for statistics
 pool_stats allocator_state::stats() const noexcept {
   pool_stats stats;
-  std::int64_t drawn = drawn_uncached_.load(std::memory_order_relaxed);
+  std::int64_t drawn = 0;
+  exponential_backoff backoff;
+  int looks = 0;  // bounded: a thread that moves slots may stand still
+  while (!try_count(drawn, stats.cached) && looks < tuning::waits_before_nap) {
+    backoff.wait(looks++);
+  }
+  stats.acquires = misses_uncached_.load(std::memory_order_relaxed);
   for (std::uint32_t number = 1; number <= highest(); ++number) {
     const owned_cache& cache = entry(number);
-    drawn += cache.drawn.load(std::memory_order_relaxed);
+    stats.hits += cache.hits();
+    stats.acquires += cache.misses.load(std::memory_order_relaxed);
     stats.refills += cache.refills.load(std::memory_order_relaxed);
     stats.flushes += cache.flushes.load(std::memory_order_relaxed);
-    const bool holds = cache.state().now() != slot_cache::phase::frozen;
-    stats.cached += holds ? cache.visible_count(kind_) : 0;
     stats.bookkeeping_bytes += cache.cells().empty() ? 0 : thread_stride;
   }
+  stats.acquires += stats.hits;
   stats.capacity = this->capacity();
   const auto capacity = static_cast<std::int64_t>(stats.capacity);
   drawn = std::clamp<std::int64_t>(drawn, 0, capacity);
   stats.cached = std::min(stats.cached, static_cast<std::size_t>(drawn));
   stats.in_use = static_cast<std::size_t>(drawn) - stats.cached;
-  stats.shared = static_cast<std::size_t>(capacity - drawn);
+  stats.idle = stats.capacity - stats.in_use;
+  stats.live = stats.in_use;
   stats.caches = kind_;
   stats.open_caches = open_caches_.load(std::memory_order_relaxed);
   stats.thefts = thefts_.load(std::memory_order_relaxed);
   stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);
-  stats.exhausted = exhausted_.load(std::memory_order_relaxed);
   stats.waiting = count_waiting();
   stats.handed_over = handed_over_.load(std::memory_order_relaxed);
+  stats.exhausted = exhausted_.load(std::memory_order_relaxed);
+  stats.refused =
+      stats.exhausted - std::min<std::uint64_t>(stats.handed_over + stats.waiting, stats.exhausted);
+  stats.high_water = raise_high_water(stats.exhausted != 0 && segments_ == nullptr ? stats.capacity
+                                                                                   : stats.in_use);
+  depot_.add_to(stats);
   stats.bookkeeping_bytes += sizeof(slot_allocator) + sizeof(*this) + depot_.memory() +
                              grown_bytes_.load(std::memory_order_relaxed);
   if (segments_ != nullptr) {

@@ -253,6 +253,11 @@ void slot_cache::withdraw(control announced) noexcept {
                                    std::memory_order_relaxed, std::memory_order_relaxed);
 }
 
+std::uint64_t slot_cache::hits() const noexcept {
+  // relaxed: a number for statistics
+  return hits_.load(std::memory_order_relaxed);
+}
+
 std::uint32_t slot_cache::visible_count(lido::cache_kind kind) const noexcept {
   // relaxed: a number for statistics
   return kind == lido::cache_kind::locked ? count_.load(std::memory_order_relaxed)

@@ -1,19 +1,23 @@
+// The registries of pools: that of checked pools, and those that users visit. One mutex is for all.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <mutex>
+#include <utility>
 
 #include "../platform/platform.hpp"
 #include "lido/concurrency/thread_number.hpp"
+#include "lido/debug/registry.hpp"
 #include "lido/debug/slot_checks.hpp"
 
 namespace lido::detail {
 
 namespace {
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one registry for the process
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one set for the process
 // Never destroyed: pools may outlive every static object.
 constinit std::mutex registry_mutex;
+constinit registry named_pools;
 constinit pool_trace* live_pools = nullptr;
 constinit std::array<pool_trace, 64> ended_pools{};
 constinit std::size_t next_ended_pool = 0;
@@ -81,4 +85,46 @@ pool_trace find_owner(const void* object) noexcept {
   return find_pool([object](const pool_trace& one) { return contains(one, object); });
 }
 
+registration::registration(registry& where, std::string_view kind, std::string_view name,
+                           describe fill, void* pool) noexcept
+    : where_(where), kind_(kind), name_(name), fill_(fill), pool_(pool) {
+  const std::unique_lock lock = lock_registry();
+  number_ = ++where_.numbers_;
+  next_ = std::exchange(where_.newest_, this);
+}
+
+registration::~registration() {
+  const std::unique_lock lock = lock_registry();
+  registration** link = &where_.newest_;
+  while (*link != this) {
+    link = &(*link)->next_;
+  }
+  *link = next_;
+}
+
 }  // namespace lido::detail
+
+namespace lido {
+
+registry& registry::global() noexcept {
+  return detail::named_pools;
+}
+
+bool registry::next(pool_report& report) const {
+  const std::unique_lock lock = detail::lock_registry();
+  const detail::registration* found = nullptr;
+  for (const auto* one = newest_; one != nullptr && one->number_ > report.number;
+       one = one->next_) {
+    found = one;
+  }
+  if (found != nullptr) {
+    report.name = found->name_;
+    report.number = found->number_;
+    report.kind = found->kind_;
+    report.resources = nullptr;
+    found->fill_(found->pool_, report);
+  }
+  return found != nullptr;
+}
+
+}  // namespace lido

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "lido/base/address_space.hpp"
 #include "lido/base/error.hpp"
@@ -12,6 +13,7 @@
 #include "lido/base/segment_plan.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/concurrency/waiter_queue.hpp"
+#include "lido/debug/registry.hpp"
 #include "lido/freelist/index_list.hpp"
 
 namespace lido::detail {
@@ -38,7 +40,7 @@ void check_most(std::string_view pool_name, const char* option, std::size_t slot
 
 void check_growing(const object_pool_options& options, const slot_layout& layout) {
   check_slots(options, "max_capacity", options.max_capacity);
-  if (layout.checked) {
+  if (layout.record_bytes != 0) {
     throw_invalid_option(options.name,
                          "when_full::grow does not go with Traits::checked, which has a record of "
                          "every slot from the start");
@@ -121,7 +123,8 @@ pool_slots::pool_slots(const object_pool_options& options, const slot_layout& la
     : max_capacity_(most_slots(options, layout)),
       memory_(layout, max_capacity_, options.when_full == when_full::grow),
       name_(options.name),
-      when_full_(options.when_full) {
+      when_full_(options.when_full),
+      record_bytes_(layout.record_bytes) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): begins here
   std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_));
 }
@@ -147,10 +150,19 @@ void pool_slots::begin(const object_pool_options& options, object_keeper* keeper
   for (slot_index slot = 0; eager_ && slot < capacity(); ++slot) {
     keeper_->create_in(memory_, slot);
   }
+  if (options.registry != nullptr) {
+    entry_ = new registration(
+        *options.registry, "object_pool", name_,
+        [](void* pool, pool_report& out) {
+          out.stats = static_cast<const pool_slots*>(pool)->stats();
+        },
+        this);
+  }
 }
 
 // NOLINTNEXTLINE(readability-function-size): slots within batches
 void pool_slots::end() noexcept {
+  delete std::exchange(entry_, nullptr);
   if (const std::size_t count = allocator().count_waiting(); count != 0) {
     end_for_waiters(name_, count);
   }
@@ -218,9 +230,12 @@ void pool_slots::fail_to_grow(int error) const {
 
 pool_stats pool_slots::stats() const noexcept {
   pool_stats stats = allocator().stats();
-  stats.created = stats.in_use;
+  if (keeper_ != nullptr) {
+    stats.live = keeper_->live();
+  }
   stats.bookkeeping_bytes += memory_.bookkeeping();
-  stats.total_bytes = stats.capacity * memory_.geometry().stride() + stats.bookkeeping_bytes;
+  stats.total_bytes = stats.capacity * memory_.geometry().stride() + stats.bookkeeping_bytes +
+                      max_capacity_ * record_bytes_;
   return stats;
 }
 

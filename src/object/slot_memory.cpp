@@ -61,11 +61,15 @@ void slot_memory::allocate_all() {
   backed_.store(capacity_, std::memory_order_relaxed);
 }
 
+std::size_t slot_memory::bookkeeping() const noexcept {
+  return layout_.counts_states ? backed() : 0;
+}
+
 // AddressSanitizer is told to refuse free slots.
 [[gnu::no_sanitize_address]] void slot_memory::touch() noexcept {
   // The pool is new: no thread has a slot. Checks have filled all of theirs.
   const std::size_t page = page_size();
-  const std::size_t bytes = layout_.checked ? 0 : layout_.size * backed();
+  const std::size_t bytes = layout_.record_bytes != 0 ? 0 : layout_.size * backed();
   volatile std::byte* const first = first_;
   for (std::size_t at = 0; at < bytes; at += page) {
     first[at] = std::byte{0};

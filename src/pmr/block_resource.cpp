@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
+#include <utility>
 
 #include "lido/base/fail.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/debug/registry.hpp"
 #include "lido/debug/slot_checks.hpp"
 
 namespace lido {
@@ -65,6 +68,17 @@ struct block_checks {
   checked_slots slots;
 };
 
+struct block_entry {
+  block_entry(registry& where, std::string of, block_store& store)
+      : name(std::move(of)), entry(where, "block_resource", name, &fill, &store) {}
+  static void fill(void* store, pool_report& out) {
+    out.stats = static_cast<const block_store*>(store)->stats().blocks;
+  }
+
+  const std::string name;
+  registration entry;
+};
+
 block_store::block_store(const block_settings& options, block_size size)
     : block_bytes_(rounded_bytes(options, size)),
       memory_(block_bytes_ * size.blocks, std::max(options.alignment, cache_line)),
@@ -83,6 +97,7 @@ block_store::block_store(const block_settings& options, block_size size)
 }
 
 block_store::~block_store() {
+  entry_.reset();
   unpoison(memory_.data(), memory_.size());
   checks_.reset();  // looks at all blocks
 }
@@ -115,11 +130,14 @@ block_stats block_store::stats() const noexcept {
   block_stats stats;
   stats.block_bytes = block_bytes_;
   stats.blocks = slots_.stats();
-  stats.blocks.created = stats.blocks.in_use;
   stats.blocks.total_bytes += is_checked() ? checks_->slots.memory() : 0;
   // relaxed: a number for statistics
   stats.overflowed = overflowed_.load(std::memory_order_relaxed);
   return stats;
+}
+
+void block_store::enter(registry& where, std::string name) {
+  entry_ = std::make_unique<block_entry>(where, std::move(name), *this);
 }
 
 block_store& block_store::add_larger(const block_settings& options, block_size size) {
@@ -173,6 +191,12 @@ block_resource::block_resource(const detail::block_settings& options,
     for (std::size_t i = 0; i < table_->size(); ++i) {
       (*table_)[i] = detail::first_for(&smallest_, i * detail::granule);
     }
+  }
+  auto* const one = options.registry != nullptr ? &smallest_ : nullptr;
+  for (detail::block_store* store = one; store != nullptr; store = store->larger()) {
+    store->enter(*options.registry, largest == &smallest_
+                                        ? name_
+                                        : name_ + "[" + std::to_string(store->block_bytes()) + "]");
   }
 }
 

@@ -72,6 +72,10 @@ class slot_group final : public idle_cache,
         retry(backoff),
         key_hash(hash) {}
 
+  /// Resources in use, and idle ones.
+  [[nodiscard]] std::size_t taken() const noexcept {
+    return std::size_t{live} - creating - checking - closing;
+  }
   /// More resources than `limits.max_size`, those that are about to end not counted.
   [[nodiscard]] bool has_surplus() const noexcept { return live - closing > limits.max_size; }
   /// A create has succeeded, and none has failed since.
@@ -107,7 +111,8 @@ class slot_group final : public idle_cache,
   bool is_bounded = false;       ///< in which heap of hungry groups it is
   std::uint64_t visited_in = 0;  ///< the last round of visits to all groups
   resource_pool_stats totals;
-  std::size_t index = 0;  ///< in the list of all groups
+  std::uint64_t turned_down = 0;  ///< handed over, and of no use to the waiter
+  std::size_t index = 0;          ///< in the list of all groups
   // NOLINTEND(*-non-private-member-variables-in-classes)
 };
 

@@ -182,6 +182,7 @@ bool pool_core::is_drained() noexcept {
 }
 
 void pool_core::let_go() noexcept {
+  entry_.reset();
   if (is_foreign()) {
     if (state_->table.find([](const pool_slot& slot) {
           return slot.state() == resource_state::in_use;
@@ -222,18 +223,45 @@ void pool_core::remove_unused_groups() noexcept {
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-void pool_core::for_each_stats(
-    const std::function<void(const void* key, const resource_pool_stats&)>& f) {
-  if (is_foreign()) {
-    return;
-  }
-  const std::lock_guard<counted_mutex> guard(mutex_);
+template <class F>
+void pool_core::for_each_locked(const F& f) {
   state_->count_slots();
   state_->for_each_group([&](const slot_group& group) {
     resource_pool_stats found = state_->stats(group);
     found.mutex_locks = mutex_.locks() - 1;  // not this one
     f(group.key(), found);
   });
+}
+
+void pool_core::fill(void* core, pool_report& out) {
+  const auto all =
+      std::make_shared<const resource_pool_stats>(static_cast<pool_core*>(core)->all_stats());
+  out.stats = *all;
+  out.resources = all;
+}
+
+keyed_resource_pool_stats pool_core::all_stats() {
+  keyed_resource_pool_stats all;
+  if (is_foreign()) {
+    return all;
+  }
+  const std::lock_guard<counted_mutex> guard(mutex_);
+  all.add(state_->gone);
+  for_each_locked([&all](const void* /*key*/, const resource_pool_stats& one) {
+    ++all.keys;
+    all.add(one);
+  });
+  all.capacity = main_ != nullptr ? all.capacity : settings_.max_total;
+  return all;
+}
+
+void pool_core::for_each_stats(
+    const std::function<void(const void* key, const resource_pool_stats&)>& f) {
+  if (is_foreign()) {
+    return;
+  }
+  const std::lock_guard<counted_mutex> guard(mutex_);
+  for_each_locked(f);
 }
 
 std::vector<lease_info> pool_core::leases() {

@@ -83,6 +83,11 @@ void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
   if (hooks != nullptr) {
     main_ = &add_group(std::move(hooks), 0, {});
   }
+  if (settings_.registry != nullptr) {
+    const std::string_view kind = main_ != nullptr ? "resource_pool" : "keyed_resource_pool";
+    entry_ =
+        std::make_unique<registration>(*settings_.registry, kind, settings_.pool_name, &fill, this);
+  }
   runner_->start();
   apply([this](pool_state& state) {  // with keys, too: it begins the count of time
     if (main_ != nullptr) {

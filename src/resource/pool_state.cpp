@@ -81,6 +81,12 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
 }
 
 void pool_state::remove_group(slot_group& group) noexcept {
+  group.idle_seen = 0;
+  group.uses_seen = 0;  // they are in the totals
+  resource_pool_stats last = stats(group);
+  last.capacity = 0;
+  last.high_water = 0;
+  gone.add(last);
   room_.forget(group);
   timers_.remove(group);
   const std::size_t index = group.index;
@@ -239,6 +245,7 @@ void pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos bega
     list(slot);
     kept = {&slot, ticket};
     ++group.totals.handed_over;
+    group.totals.high_water = std::max(group.totals.high_water, group.taken());
   } else {
     dispose(group, slot);
   }
@@ -325,6 +332,10 @@ void pool_state::count_slots() noexcept {
       group_of(slot).idle_seen += state == resource_state::idle ? 1 : 0;
       group_of(slot).uses_seen += slot.uses.get();
     }
+  });
+  for_each_group([](slot_group& group) {
+    resource_pool_stats& totals = group.totals;
+    totals.high_water = std::max(totals.high_water, group.taken() - group.idle_seen);
   });
 }
 
@@ -441,18 +452,22 @@ resource_pool_stats pool_state::stats(const slot_group& group) const noexcept {
   found.idle = group.idle_seen;
   found.in_use -= found.idle;
   found.uses += group.uses_seen;
+  found.acquires = found.uses + found.in_use;
+  const std::uint64_t used = found.handed_over - group.turned_down;
+  found.hits = found.acquires - std::min(used, found.acquires);
   return found;
 }
 
 resource_pool_stats pool_state::counts_of(const slot_group& group) const noexcept {
   resource_pool_stats found = group.totals;
-  found.max_size = group.limits.max_size;
+  found.capacity = group.limits.max_size;
   found.live = group.live;
   found.creating = group.creating;
   found.checking = group.checking;
   found.closing = group.closing;
-  found.in_use = found.live - found.creating - found.checking - found.closing;
-  found.waiters = group.queue.size();
+  found.in_use = group.taken();
+  found.exhausted = found.waits;
+  found.waiting = group.queue.size();
   found.suspended = suspended_;
   return found;
 }

@@ -102,6 +102,9 @@ class pool_state {
   /// The owner wants it destroyed.
   void on_discarded(pool_slot& slot, destroy_reason why) noexcept {
     report_return(slot);
+    // Only a waiter that has validated what it was given finds one of the two.
+    const bool unused = why == destroy_reason::invalid || why == destroy_reason::flushed;
+    group_of(slot).turned_down += unused ? 1 : 0;
     close_slot(settle_after(slot), slot, why);
   }
   /// The resource was moved out of its slot.
@@ -164,6 +167,7 @@ class pool_state {
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): what the core reads without an event
   pool_slot_table table;
   pool_gate gate;
+  resource_pool_stats gone;  ///< counts of groups that were removed
   lease_monitor monitor;
   // NOLINTEND(*-non-private-member-variables-in-classes)
 

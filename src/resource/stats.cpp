@@ -1,5 +1,6 @@
 #include "lido/resource/stats.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -13,9 +14,9 @@ std::string compose(const acquire_error::details& details) {
   const resource_pool_stats& counts = details.counts;
   std::string text =
       "lido: pool '" + details.pool + "': " + std::string(to_string(details.cause)) + "; " +
-      std::to_string(counts.in_use) + " of " + std::to_string(counts.max_size) + " in use, " +
+      std::to_string(counts.in_use) + " of " + std::to_string(counts.capacity) + " in use, " +
       std::to_string(counts.idle) + " idle, " + std::to_string(counts.creating) + " being made, " +
-      std::to_string(counts.waiters) + " waiting" +
+      std::to_string(counts.waiting) + " waiting" +
       (details.max_total != 0 ? "; of all keys " + std::to_string(details.total_live) + " of " +
                                     std::to_string(details.max_total)
                               : std::string()) +
@@ -34,6 +35,35 @@ std::string compose(const acquire_error::details& details) {
 }
 
 }  // namespace
+
+void resource_pool_stats::add(const resource_pool_stats& other) noexcept {
+  using stats = resource_pool_stats;
+  for (const auto gauge : {&stats::capacity, &stats::in_use, &stats::idle, &stats::live,
+                           &stats::waiting, &stats::high_water}) {
+    this->*gauge += other.*gauge;
+  }
+  for (const auto gauge : {&stats::creating, &stats::checking, &stats::closing}) {
+    this->*gauge += other.*gauge;
+  }
+  for (const auto count :
+       {&stats::acquires, &stats::hits, &stats::exhausted, &stats::refused, &stats::handed_over}) {
+    this->*count += other.*count;
+  }
+  for (const auto count :
+       {&stats::uses, &stats::waits, &stats::timed_out, &stats::cancelled, &stats::created,
+        &stats::create_failures, &stats::detached, &stats::suspected_leaks}) {
+    this->*count += other.*count;
+  }
+  for (std::size_t reason = 0; reason < destroy_reasons; ++reason) {
+    destroyed.at(reason) += other.destroyed.at(reason);
+  }
+  waited_for += other.waited_for;
+  creating_for += other.creating_for;
+  longest_wait = std::max(longest_wait, other.longest_wait);
+  longest_create = std::max(longest_create, other.longest_create);
+  suspended |= other.suspended;
+  mutex_locks = std::max(mutex_locks, other.mutex_locks);
+}
 
 std::string_view to_string(destroy_reason reason) noexcept {
   constexpr std::array<std::string_view, destroy_reasons> texts{

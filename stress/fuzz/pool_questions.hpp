@@ -56,13 +56,13 @@ void check_stats(const Pool& pool, const pool_model& model, std::size_t threads)
   check(grows<Pool> ? stats.capacity <= model.capacity() : stats.capacity == model.capacity(),
         "the capacity changed");
   check(stats.in_use == model.out(), "in_use is wrong at rest");
-  check(stats.in_use + stats.cached + stats.shared == stats.capacity, "the numbers do not add up");
+  check(stats.in_use + stats.idle == stats.capacity, "the numbers do not add up");
   check(stats.open_caches <= threads, "a cache is open that no thread has");
-  check(payload::counts().live == static_cast<long>(stats.created),
+  check(payload::counts().live == static_cast<long>(stats.live),
         "objects made and destroyed differ");
-  check(Keeps ? stats.created >= model.out() && stats.created <= stats.capacity
-              : stats.created == model.out(),
-        "objects exist that should not, or do not that should");
+  check(
+      Keeps ? stats.live >= model.out() && stats.live <= stats.capacity : stats.live == model.out(),
+      "objects exist that should not, or do not that should");
 }
 
 }  // namespace fuzz

@@ -200,8 +200,8 @@ int run_on(const settings& settings, lido::cache_kind caches) {
                    [&](unsigned thread) { work(run, pool, thread + 1, settings.hold); });
     pages.failures = 0;
     const lido::pool_stats stats = pool.stats();
-    if (static_cast<long>(stats.created) != pages.live.load() || stats.in_use != 0) {
-      run.broken("the pool counts " + std::to_string(stats.created) + " objects, there are " +
+    if (static_cast<long>(stats.live) != pages.live.load() || stats.in_use != 0) {
+      run.broken("the pool counts " + std::to_string(stats.live) + " objects, there are " +
                  std::to_string(pages.live.load()));
     }
     stress::print_contention(stats);

@@ -265,7 +265,7 @@ void check_end(const stress::run& run, pool_type& pool, const settings& settings
     run.broken(std::string("lost: ") + error.what());
   }
   everything.clear();
-  if (!pool.close(30s).complete() || pool.stats().live != 0 || pool.stats().waiters != 0) {
+  if (!pool.close(30s).complete() || pool.stats().live != 0 || pool.stats().waiting != 0) {
     run.broken("something is left");
   }
 }

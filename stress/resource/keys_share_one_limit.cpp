@@ -233,7 +233,7 @@ void check_end(const stress::run& run, pool_type& pool, const totals& totals, un
     run.broken("something is left");
   }
   const lido::keyed_resource_pool_stats stats = pool.stats();
-  if (stats.waiters != 0 || stats.live != 0) {
+  if (stats.waiting != 0 || stats.live != 0) {
     run.broken("the numbers of a pool that is empty are not zero");
   }
   run.require(moved > 0, "no room went from one key to another");

@@ -276,8 +276,8 @@ void check_end(const stress::run& run, pool_type& pool, const totals& totals,
     run.broken("something is left");
   }
   const lido::resource_pool_stats stats = pool.stats();
-  if (stats.live != 0 || stats.waiters != 0 || totals.callbacks != totals.called) {
-    run.broken(std::to_string(stats.live) + " resources and " + std::to_string(stats.waiters) +
+  if (stats.live != 0 || stats.waiting != 0 || totals.callbacks != totals.called) {
+    run.broken(std::to_string(stats.live) + " resources and " + std::to_string(stats.waiting) +
                " waiters are left, " + std::to_string(totals.callbacks - totals.called) +
                " callbacks were not called");
   }

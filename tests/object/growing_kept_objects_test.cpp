@@ -31,9 +31,9 @@ TEST_F(GrowingKeptObjects, ObjectsOfASegmentThatGoesAreDestroyed) {
       leases.push_back(pool.acquire());
     }
   }
-  EXPECT_EQ(pool.stats().created, 3 * one);
+  EXPECT_EQ(pool.stats().live, 3 * one);
   EXPECT_EQ(pool.shrink_to(one), one);
-  EXPECT_EQ(pool.stats().created, one);
+  EXPECT_EQ(pool.stats().live, one);
   EXPECT_EQ(tracked::counts().live(), static_cast<int>(one));
 }
 
@@ -42,9 +42,9 @@ TEST_F(GrowingKeptObjects, OfASegmentThatGoesSlotsWithoutAnObjectDestroyNone) {
   kept_pool pool(options());
   { const auto first = pool.acquire(); }
   pool.reserve(2 * one);
-  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_EQ(pool.stats().live, 1U);
   EXPECT_EQ(pool.shrink_to(0), 0U);
-  EXPECT_EQ(pool.stats().created, 0U);
+  EXPECT_EQ(pool.stats().live, 0U);
   EXPECT_EQ(tracked::counts().live(), 0);
 }
 
@@ -56,10 +56,10 @@ TEST_F(GrowingKeptObjects, ASegmentThatComesBackHoldsNone) {
     while (leases.size() < 2 * one) {
       leases.push_back(pool.acquire());
     }
-    EXPECT_EQ(pool.stats().created, 2 * one);
+    EXPECT_EQ(pool.stats().live, 2 * one);
     leases.clear();
     EXPECT_EQ(pool.shrink_to(0), 0U);
-    EXPECT_EQ(pool.stats().created, 0U);
+    EXPECT_EQ(pool.stats().live, 0U);
   }
   EXPECT_EQ(tracked::counts().constructed, static_cast<int>(4 * one));
 }
@@ -70,12 +70,12 @@ TEST_F(GrowingKeptObjects, ObjectInUseKeepsItsSegment) {
   const auto held = pool.acquire();
   EXPECT_EQ(pool.shrink_to(0), one);
   EXPECT_EQ(held->value(), 7);
-  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_EQ(pool.stats().live, 1U);
 }
 
 TEST_F(GrowingKeptObjects, EagerCreationMakesAllThatAreThereAtTheBeginning) {
   kept_pool pool(options(creation::eager));
-  EXPECT_EQ(pool.stats().created, pool.capacity());
+  EXPECT_EQ(pool.stats().live, pool.capacity());
 }
 
 TEST_F(GrowingKeptObjects, EagerCreationMakesAllThatAReserveAdds) {
@@ -83,12 +83,12 @@ TEST_F(GrowingKeptObjects, EagerCreationMakesAllThatAReserveAdds) {
   kept_pool pool(options(creation::eager));
   pool.reserve(3 * one);
   EXPECT_EQ(pool.capacity(), 3 * one);
-  EXPECT_EQ(pool.stats().created, 3 * one);
+  EXPECT_EQ(pool.stats().live, 3 * one);
   EXPECT_EQ(pool.stats().in_use, 0U);
   (void)pool.shrink_to(one);
-  EXPECT_EQ(pool.stats().created, one);
+  EXPECT_EQ(pool.stats().live, one);
   pool.reserve(2 * one);
-  EXPECT_EQ(pool.stats().created, 2 * one);
+  EXPECT_EQ(pool.stats().live, 2 * one);
 }
 
 TEST_F(GrowingKeptObjects, ReserveThatKeepsASegmentFillsNoSlotTwice) {
@@ -102,19 +102,19 @@ TEST_F(GrowingKeptObjects, ReserveThatKeepsASegmentFillsNoSlotTwice) {
   EXPECT_EQ(pool.stats().in_use, 1U);
   (void)pool.shrink_to(0);  // all but the segment of the one in use
   pool.reserve(3 * one);
-  EXPECT_EQ(pool.stats().created, static_cast<std::size_t>(tracked::counts().live()));
+  EXPECT_EQ(pool.stats().live, static_cast<std::size_t>(tracked::counts().live()));
   EXPECT_EQ(leases.front()->value(), 7);
   while (leases.size() < 3 * one) {
     leases.push_back(pool.acquire());
   }
   EXPECT_EQ(pool.capacity(), 3 * one);
-  EXPECT_EQ(pool.stats().created, 3 * one);
+  EXPECT_EQ(pool.stats().live, 3 * one);
 }
 
 TEST_F(GrowingKeptObjects, ReserveOfALazyPoolMakesNone) {
   kept_pool pool(options());
   pool.reserve(2 * pool.capacity());
-  EXPECT_EQ(pool.stats().created, 0U);
+  EXPECT_EQ(pool.stats().live, 0U);
 }
 
 TEST_F(GrowingKeptObjects, SegmentThatAnAcquireAddsIsFilledAsItIsUsed) {
@@ -124,7 +124,7 @@ TEST_F(GrowingKeptObjects, SegmentThatAnAcquireAddsIsFilledAsItIsUsed) {
   while (leases.size() <= one) {
     leases.push_back(pool.acquire());
   }
-  EXPECT_EQ(pool.stats().created, one + 1);
+  EXPECT_EQ(pool.stats().live, one + 1);
 }
 
 TEST_F(GrowingKeptObjects, CreateThatThrowsInAReserveLosesNothing) {
@@ -134,14 +134,14 @@ TEST_F(GrowingKeptObjects, CreateThatThrowsInAReserveLosesNothing) {
   EXPECT_THROW(pool.reserve(3 * one), test::refused);
   // The segment that was being filled is there, with the objects that were created.
   EXPECT_EQ(pool.capacity(), 3 * one);
-  EXPECT_EQ(pool.stats().created, 2 * one + 10);
-  EXPECT_EQ(pool.stats().created, static_cast<std::size_t>(tracked::counts().live()));
+  EXPECT_EQ(pool.stats().live, 2 * one + 10);
+  EXPECT_EQ(pool.stats().live, static_cast<std::size_t>(tracked::counts().live()));
   std::vector<kept_pool::lease_type> leases;
   while (leases.size() < 3 * one) {
     leases.push_back(pool.acquire());
   }
   EXPECT_EQ(pool.capacity(), 3 * one);
-  EXPECT_EQ(pool.stats().created, 3 * one);
+  EXPECT_EQ(pool.stats().live, 3 * one);
 }
 
 TEST_F(GrowingKeptObjects, EndOfThePoolAddsNoSegment) {

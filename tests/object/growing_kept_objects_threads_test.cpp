@@ -160,7 +160,7 @@ TEST_F(HookOfAShrink, MayNeedTheSegmentThatLeavesNext) {
   });
   // The hook of the higher segment takes the lower one into service again.
   EXPECT_EQ(pool_.shrink_to(0), one_);
-  EXPECT_EQ(pool_.stats().created, one_);
+  EXPECT_EQ(pool_.stats().live, one_);
   EXPECT_EQ(pool_.stats().in_use, one_);
 }
 
@@ -181,7 +181,7 @@ TEST(HookOfAShrinkOfEagerObjects, MayTakeBackASegmentWithItsObjects) {
   EXPECT_EQ(pool.shrink_to(one), 2 * one);
   in_destroy = nullptr;
   EXPECT_EQ(destroyed, one);
-  EXPECT_EQ(pool.stats().created, 2 * one);
+  EXPECT_EQ(pool.stats().live, 2 * one);
 }
 
 }  // namespace

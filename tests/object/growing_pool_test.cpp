@@ -174,7 +174,7 @@ TEST_P(GrowingPool, StatsTellOfSegments) {
   EXPECT_EQ(stats.segments, 2U);
   EXPECT_EQ(stats.slot_bytes, 2 * segment * sizeof(item));
   EXPECT_EQ(stats.growths, 2U);
-  EXPECT_EQ(stats.shared, 2 * segment);
+  EXPECT_EQ(stats.idle - stats.cached, 2 * segment);
   EXPECT_EQ(stats.exhausted, 0U);
   (void)test::count_acquirable(pool);
   stats = pool.stats();

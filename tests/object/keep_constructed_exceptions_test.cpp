@@ -35,7 +35,7 @@ TEST_P(KeepConstructedExceptions, SlotWhoseCreateThrowsIsFreeAndHoldsNothing) {
   for (int round = 0; round < 10; ++round) {
     tracked::counts().refuse_at = 1;
     EXPECT_THROW((void)pool.acquire(), refused);
-    EXPECT_EQ(pool.stats().created, 0U);
+    EXPECT_EQ(pool.stats().live, 0U);
   }
   EXPECT_EQ(test::count_acquirable(pool), 2U);
 }
@@ -46,8 +46,8 @@ TEST_P(KeepConstructedExceptions, ObjectWhoseActivateThrowsIsDestroyed) {
   this->script().throw_in_activate = 1;
   EXPECT_THROW((void)pool.try_acquire(), refused);
   EXPECT_EQ(this->script().log, "cadax");
-  EXPECT_EQ(pool.stats().created, 0U);
-  EXPECT_EQ(pool.stats().available(), 1U);
+  EXPECT_EQ(pool.stats().live, 0U);
+  EXPECT_EQ(pool.stats().idle, 1U);
   EXPECT_TRUE(pool.try_acquire());
 }
 
@@ -73,7 +73,7 @@ TEST_P(KeepConstructedExceptions, BulkAcquireLosesNothingAtAnyPosition) {
     this->script().throw_in_activate = position;
     EXPECT_THROW((void)pool.try_acquire_n(out), refused);
     EXPECT_EQ(pool.stats().in_use, 0U);
-    EXPECT_EQ(pool.stats().created, static_cast<unsigned>(position - 1));
+    EXPECT_EQ(pool.stats().live, static_cast<unsigned>(position - 1));
     EXPECT_EQ(test::count_acquirable(pool), 6U);
   }
 }

@@ -82,7 +82,7 @@ TEST_P(KeepConstructed, LazyPoolCreatesWhatIsAskedFor) {
 
 TEST_P(KeepConstructed, EagerPoolCreatesAllAndNothingLater) {
   pool_type pool({.capacity = 100, .creation = creation::eager});
-  EXPECT_EQ(pool.stats().created, 100U);
+  EXPECT_EQ(pool.stats().live, 100U);
   EXPECT_EQ(test::count_acquirable(pool), 100U);
   EXPECT_EQ(tracked::counts().constructed, 100);
 }
@@ -101,7 +101,7 @@ TEST_P(KeepConstructed, EndOfThePoolFindsObjectsInTheCachesOfOthers) {
     pool_type pool(1000);
     test::run_in_new_thread([&] { test::fill_own_cache(pool, 300); });
     const test::parked_crew crew(1, [&](unsigned /*index*/) { test::fill_own_cache(pool, 400); });
-    EXPECT_EQ(pool.stats().created, static_cast<unsigned>(tracked::counts().live()));
+    EXPECT_EQ(pool.stats().live, static_cast<unsigned>(tracked::counts().live()));
   }
   EXPECT_EQ(tracked::counts().live(), 0);
 }
@@ -113,8 +113,8 @@ TEST_P(KeepConstructed, NumbersTellWhatIsAvailableInUseAndCreated) {
   two.reset();
   const auto stats = pool.stats();
   EXPECT_EQ(stats.in_use, 1U);
-  EXPECT_EQ(stats.available(), 9U);
-  EXPECT_EQ(stats.created, 2U);
+  EXPECT_EQ(stats.idle, 9U);
+  EXPECT_EQ(stats.live, 2U);
 }
 
 TEST_P(KeepConstructed, RefusedObjectIsDestroyedAndMadeAnew) {
@@ -122,8 +122,8 @@ TEST_P(KeepConstructed, RefusedObjectIsDestroyedAndMadeAnew) {
   this->script().refuse = true;
   pool.acquire().reset();
   EXPECT_EQ(this->script().log, "cadx");
-  EXPECT_EQ(pool.stats().created, 0U);
-  EXPECT_EQ(pool.stats().available(), 1U);
+  EXPECT_EQ(pool.stats().live, 0U);
+  EXPECT_EQ(pool.stats().idle, 1U);
   this->script().refuse = false;
   pool.acquire().reset();
   EXPECT_EQ(this->script().log, "cadxcad");
@@ -220,7 +220,7 @@ TEST(KeepConstructedHooks, DeactivateMayReturnNothing) {
   test::kept_pool_of<diary, clearing> pool(1);
   pool.acquire().reset();
   EXPECT_EQ(pool.acquire()->text, "");
-  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_EQ(pool.stats().live, 1U);
 }
 
 /// A list whose rest goes back to the pool with its head.
@@ -242,7 +242,7 @@ TEST(KeepConstructedHooks, MayUseThePoolTheyAreCalledFor) {
   head->next = pool.acquire();
   head->next->next = pool.acquire();
   head.reset();
-  EXPECT_EQ(pool.stats().available(), 8U);
+  EXPECT_EQ(pool.stats().idle, 8U);
 }
 
 struct fixed_in_place {
@@ -276,7 +276,7 @@ TEST_F(ObjectInUse, AtTheEndOfThePoolIsLeftAlone) {
 TEST(ConstructEachTime, CreatedObjectsAreThoseInUse) {
   object_pool<int> pool(4);
   const auto one = pool.acquire(1);
-  EXPECT_EQ(pool.stats().created, 1U);
+  EXPECT_EQ(pool.stats().live, 1U);
 }
 
 }  // namespace

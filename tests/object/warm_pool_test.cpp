@@ -67,7 +67,7 @@ TEST_F(WarmPool, AllocatesNothingOverBurstsAndThefts) {
     }
   });
   EXPECT_EQ(count, 0);
-  EXPECT_EQ(pool_.stats().created, slots);
+  EXPECT_EQ(pool_.stats().live, slots);
 }
 
 TEST_F(WarmPool, AllocatesNothingWhereOneThreadEmptiesTheCachesOfAll) {

@@ -203,7 +203,7 @@ TEST(BlockResource, NumbersTellWhatIsInUse) {
   const auto stats = blocks.stats().blocks;
   EXPECT_EQ(stats.capacity, 100U);
   EXPECT_EQ(stats.in_use, 30U);
-  EXPECT_EQ(stats.available(), 70U);
+  EXPECT_EQ(stats.idle, 70U);
   EXPECT_EQ(blocks.name(), "nodes");
   give(blocks, all, 64);
 }

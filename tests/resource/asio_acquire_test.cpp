@@ -388,9 +388,9 @@ TEST_F(AsioAcquire, A10TheEndOfAContextEndsItsWaits) {
                       FAIL() << "no thread runs it";
                     }));
     }
-    EXPECT_EQ(pool.stats().waiters, 2U);
+    EXPECT_EQ(pool.stats().waiting, 2U);
   }
-  EXPECT_EQ(pool.stats().waiters, 0U);
+  EXPECT_EQ(pool.stats().waiting, 0U);
   held.discard();
   EXPECT_TRUE(eventually([&] { return pool.stats().live == 0; }));
   EXPECT_EQ(server.creates, 1);

@@ -61,11 +61,11 @@ TEST_F(AsioCancellation, ASignalOfAnyTypeEndsTheWait) {
                           asio::cancellation_type::total}) {
     outcome out;
     begin(pool, out);
-    EXPECT_EQ(pool.stats().waiters, 1U);
+    EXPECT_EQ(pool.stats().waiting, 1U);
     signal.emit(asio::cancellation_type::none);
-    EXPECT_EQ(pool.stats().waiters, 1U);
+    EXPECT_EQ(pool.stats().waiting, 1U);
     signal.emit(type);
-    EXPECT_EQ(pool.stats().waiters, 0U);
+    EXPECT_EQ(pool.stats().waiting, 0U);
     EXPECT_EQ(out.calls, 0);
     context.restart();
     context.run();
@@ -126,7 +126,7 @@ TEST_F(AsioCancellation, A1SignalsBesideReleasesSwallowNothing) {
   }
   EXPECT_EQ(given + cancelled, 500);
   EXPECT_TRUE(pool.acquire_for(10s));
-  EXPECT_EQ(pool.stats().waiters, 0U);
+  EXPECT_EQ(pool.stats().waiting, 0U);
 }
 
 /// Two threads meet here as closely as threads can, and then each may delay itself.
@@ -204,7 +204,7 @@ TEST_F(AsioCancellationInThreads, A1SignalsBesideReleasesSwallowNothing) {
   EXPECT_GT(given, 0);
   EXPECT_GT(cancelled, 0);
   EXPECT_TRUE(pool.acquire_for(10s));
-  EXPECT_EQ(pool.stats().waiters, 0U);
+  EXPECT_EQ(pool.stats().waiting, 0U);
 }
 
 #if defined(LIDO_TEST_ASIO_COROUTINES)
@@ -227,7 +227,7 @@ TEST_F(AsioCancellation, TheFirstOfSeveralAwaitedEndsTheOthers) {
   asio::co_spawn(context, served_within(pool, 5ms), note);
   context.run();
   EXPECT_EQ(served, false);
-  EXPECT_EQ(pool.stats().waiters, 0U);
+  EXPECT_EQ(pool.stats().waiting, 0U);
 
   held.reset();
   asio::co_spawn(context, served_within(pool, 100s), note);

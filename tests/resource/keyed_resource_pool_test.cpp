@@ -110,7 +110,7 @@ TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
   for (const way free : ways) {
     session_lease held = pool.acquire("a");
     std::jthread waiting([&] { EXPECT_EQ(pool.acquire_for("b", 20s)->host, "b"); });
-    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
     free(pool, held);
     waiting.join();
   }
@@ -136,7 +136,7 @@ TEST_F(KeyedResourcePool, B6ABusyKeyDoesNotStarveOthers) {
         }
       });
     }
-    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 2; }));
     for (int i = 0; i < 3; ++i) {
       EXPECT_TRUE(pool.try_acquire_for("quiet", 10s));
     }
@@ -234,7 +234,7 @@ TEST_F(KeyedResourcePool, CloseWakesTheWaitersOfAllKeysAndListsTheHolders) {
     waiting.emplace_back(
         [&pool, key] { EXPECT_EQ(failure_of(pool, key, 20s), acquire_failure::closed); });
   }
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 3; }));
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 3; }));
   EXPECT_EQ(pool.close(0ns).holders.size(), 1U);
   waiting.clear();
   EXPECT_EQ(failure_of(pool, "new", 1s), acquire_failure::closed);
@@ -264,7 +264,7 @@ TEST_F(KeyedResourcePool, G2WaitersGetAnErrorAtTheEnd) {
         waiters.emplace_back(
             [&all = *pool, key] { EXPECT_EQ(failure_of(all, key, 20s), acquire_failure::closed); });
       }
-      ASSERT_TRUE(eventually([&] { return pool->stats().waiters == 4; }));
+      ASSERT_TRUE(eventually([&] { return pool->stats().waiting == 4; }));
       pool.reset();
     }
   }

@@ -56,7 +56,7 @@ TEST(KeyedUses, EachWayToAcquireHeedsItsToken) {
   for (const bool until : {false, true}) {
     std::stop_source stop;
     std::jthread stops([&] {
-      EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+      EXPECT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
       (void)stop.request_stop();
     });
     EXPECT_EQ(cause_of_call([&] {

@@ -27,7 +27,7 @@ TEST_P(ResourceBarging, A6ANewcomerMayTakeAReleasedResource) {
   for (int i = 0; i < 100 && overtook == 0; ++i) {
     fake_lease held = pool.acquire();
     std::jthread waiting([&] { EXPECT_NO_THROW((void)pool.acquire_for(20s)); });
-    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
     held.reset();
     held = pool.try_acquire();
     overtook += held ? 1 : 0;
@@ -47,7 +47,7 @@ TEST_P(ResourceBarging, A6NoWaiterIsOvertakenForLong) {
       const fake_lease mine = pool.acquire_for(20s);
       EXPECT_TRUE(eventually([&] { return leave.load(); }));
     });
-    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
     held.reset();
     held = pool.try_acquire();  // overtakes the waiter, unless the waiter was faster
     if (held) {
@@ -74,9 +74,9 @@ TEST_P(ResourceBarging, A2AWaiterThatGivesUpWakesTheNext) {
         EXPECT_EQ(error.cause(), acquire_failure::cancelled);
       }
     });
-    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
     std::jthread second([&] { EXPECT_NO_THROW((void)pool.acquire_for(20s)); });
-    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 2; }));
     std::jthread stopping([&] { stop.request_stop(); });
     held.reset();
   }

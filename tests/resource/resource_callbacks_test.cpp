@@ -69,7 +69,7 @@ TEST_P(ResourceCallbacks, A10ADestroyedCoroutineLeavesTheQueue) {
     bool served = false;
     wait_in_vain(pool, served).handle.destroy();
   }
-  EXPECT_EQ(pool.stats().waiters, 0U);
+  EXPECT_EQ(pool.stats().waiting, 0U);
   EXPECT_EQ(failure_of(pool, 5ms), acquire_failure::timed_out);
 }
 
@@ -112,7 +112,7 @@ TEST_P(ResourceCallbacks, G2CloseWakesEveryWaiter) {
   fake_lease held = pool.acquire();
   pool.async_acquire(callback.receiver(), 10s);
   std::jthread waiting([&] { EXPECT_EQ(failure_of(pool, 10s), acquire_failure::closed); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 2; }));
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 2; }));
   EXPECT_EQ(pool.close(0ms).holders.size(), 1U);
   waiting.join();
   EXPECT_EQ(callback.failure, acquire_failure::closed);
@@ -182,7 +182,7 @@ TEST_P(ResourceCallbacks, TheLongestTimesNeverEndAndNegativeOnesEndAtOnce) {
   ask_for(-1s);
   ask_for(-1h);
   EXPECT_TRUE(eventually([&] { return late == 4; }));
-  EXPECT_EQ(pool.stats().waiters, 4U);
+  EXPECT_EQ(pool.stats().waiting, 4U);
   held.extend(std::chrono::hours::max());
   held.extend(-1h);
   held.reset();

@@ -139,7 +139,7 @@ TEST_F(ResourceControl, C9AnyThreadMayTakeTheLastResourceOfAnother) {
   fake_lease held = pool.try_acquire();
   EXPECT_TRUE(held);
   std::jthread blocked([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
   held.reset();
 }
 

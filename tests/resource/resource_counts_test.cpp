@@ -66,14 +66,14 @@ void expect_agreement(const resource_pool_stats& stats, std::size_t users) {
   const std::size_t parts =
       stats.idle + stats.in_use + stats.creating + stats.checking + stats.closing;
   EXPECT_EQ(stats.live, parts);
-  EXPECT_LE(stats.live, stats.max_size);
-  EXPECT_LE(stats.waiters, users);
+  EXPECT_LE(stats.live, stats.capacity);
+  EXPECT_LE(stats.waiting, users);
   const std::uint64_t ended =
       std::accumulate(stats.destroyed.begin(), stats.destroyed.end(), stats.detached);
   EXPECT_LE(stats.created, ended + stats.live - stats.creating);
   EXPECT_GE(stats.created + users, ended + stats.live - stats.creating);
   const std::uint64_t over =
-      stats.handed_over + stats.timed_out + stats.cancelled + stats.refused + stats.waiters;
+      stats.handed_over + stats.timed_out + stats.cancelled + stats.refused + stats.waiting;
   EXPECT_LE(over, stats.waits);
   EXPECT_GE(over + users, stats.waits);
 }
@@ -167,7 +167,7 @@ TEST(ResourceHolders, A14NoThreadHoldsWhatItReleased) {
   std::jthread other([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
   ASSERT_TRUE(eventually([&] { return server.validations > before; }));
   std::jthread later([&] {
-    EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    EXPECT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
     server.slow_validate = false;
   });
   EXPECT_TRUE(pool.acquire_for(10s));
@@ -211,7 +211,7 @@ TEST(ResourceCreates, A9AReleaseServesOthersBesideAnAcquirerThatCreates) {
   std::jthread making([&] { has_one = static_cast<bool>(pool.acquire_for(10s)); });
   ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
   std::jthread waiting([&] { EXPECT_EQ(pool.acquire_for(10s)->id, id); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
   held.reset();
   waiting.join();
   EXPECT_EQ(pool.try_acquire()->id, id);
@@ -252,7 +252,7 @@ TEST(ResourceCreates, A15AWaiterCreatesAfterTheFailureOfAnother) {
   std::jthread trying([&] { EXPECT_FALSE(pool.try_acquire()); });
   ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
   std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
   std::this_thread::sleep_for(5ms);  // so that the waiter sleeps
   server.slow = false;
   ASSERT_TRUE(eventually([&] { return pool.stats().create_failures > 0; }));

@@ -100,7 +100,7 @@ TEST_P(ResourceKilledThread, EndsAfterTheCallAndLosesNothing) {
   other.join();
   EXPECT_FALSE(went_on);
   const resource_pool_stats after = pool.stats();
-  EXPECT_EQ(after.in_use + after.creating + after.checking + after.closing + after.waiters, 0U);
+  EXPECT_EQ(after.in_use + after.creating + after.checking + after.closing + after.waiting, 0U);
   EXPECT_TRUE(pool.acquire_for(20s));
 }
 

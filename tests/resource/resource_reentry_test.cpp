@@ -51,7 +51,7 @@ struct visitor {
     const resource_pool_stats stats = pool->stats();
     (void)pool->leases();
     pool->suspend();
-    pool->resize(stats.max_size + 1);
+    pool->resize(stats.capacity + 1);
     (void)pool->try_acquire();
     pool->async_acquire([](const acquire_result<int>& /*got*/) {}, 0ns);
     pool->resume();
@@ -61,7 +61,7 @@ struct visitor {
       pool->flush();
     }
     pool->tick();
-    pool->resize(stats.max_size);
+    pool->resize(stats.capacity);
     (void)pool->try_acquire_for(0ns);
   }
 
@@ -158,7 +158,7 @@ TEST_F(ResourceReentry, DestroyWhenThePoolShrinks) {
   guest.reasons.clear();
   other.reset();
   EXPECT_TRUE(was_destroyed(destroy_reason::surplus)) << "in use until now";
-  EXPECT_EQ(pool->stats().max_size, 0U);
+  EXPECT_EQ(pool->stats().capacity, 0U);
 }
 
 TEST_F(ResourceReentry, DestroyOfFlushedKilledAndDiscardedResources) {
@@ -290,7 +290,7 @@ TEST(ResourceReentryThreads, TheEndOfACreateThatIsStopped) {
   (void)slow.try_acquire();
   ASSERT_TRUE(eventually([&] { return creating.load(); }));
   EXPECT_TRUE(slow.close(10s).complete());
-  EXPECT_EQ(slow.stats().max_size, 3U);
+  EXPECT_EQ(slow.stats().capacity, 3U);
 }
 
 // A close waits for the timer thread, which may be reporting a lease.
@@ -312,7 +312,7 @@ TEST(ResourceReentryThreads, AnEventBesideAClose) {
   ASSERT_TRUE(eventually([&] { return told.load(); }));
   held.reset();
   EXPECT_TRUE(watched.close(10s).complete());
-  EXPECT_EQ(watched.stats().max_size, 3U);
+  EXPECT_EQ(watched.stats().capacity, 3U);
 }
 
 // An event that does not return must not hold up a close beyond the time of the close.

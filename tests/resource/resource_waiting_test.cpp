@@ -118,7 +118,7 @@ TEST_P(ResourceWaiting, A7EveryWayToFreeRoomServesAWaiter) {
     fake_lease held = pool.acquire();
     std::atomic<int> served{0};
     std::jthread waiting([&] { served += pool.try_acquire_for(10s) ? 1 : 0; });
-    ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
     pool.async_acquire([&](const auto& got) { served += got ? 1 : 0; }, 10s);
     way.make_room(pool, held);
     waiting.join();
@@ -164,7 +164,7 @@ TEST_P(ResourceWaiting, A12AWaiterWokenForNothingWaitsOn) {
     return signals.handled() >= before + times;
   };
   EXPECT_TRUE(eventually([&] { return was_disturbed(20) && pool.stats().timed_out == 1; }));
-  EXPECT_TRUE(eventually([&] { return was_disturbed(100) && pool.stats().waiters == 1; }));
+  EXPECT_TRUE(eventually([&] { return was_disturbed(100) && pool.stats().waiting == 1; }));
   has_released = true;
   held.reset();
   EXPECT_TRUE(eventually([&] { return was_disturbed(0) && done; }));
@@ -215,7 +215,7 @@ TEST_P(ResourceWaiting, A13TheErrorSaysWhy) {
   } catch (const acquire_error& error) {
     EXPECT_EQ(error.cause(), acquire_failure::timed_out);
     EXPECT_TRUE(error.create_error());
-    EXPECT_EQ(error.counts().max_size, 4U);
+    EXPECT_EQ(error.counts().capacity, 4U);
     const std::string what = error.what();
     EXPECT_NE(what.find("'orders'"), std::string::npos) << what;
     EXPECT_NE(what.find("connection refused"), std::string::npos) << what;
@@ -276,7 +276,7 @@ long sleeps_of_crowd(fake_pool& pool, unsigned crowd) {
       std::this_thread::sleep_for(5ms);  // a waiter that was woken needlessly sleeps again
     });
   }
-  EXPECT_TRUE(eventually([&] { return pool.stats().waiters == crowd; }));
+  EXPECT_TRUE(eventually([&] { return pool.stats().waiting == crowd; }));
   held.reset();
   waiting.clear();
   return sleeps;
@@ -364,7 +364,7 @@ TEST_F(ResourceGivenTimes, ATokenEndsAWaitWithADeadline) {
   const fake_lease held = pool.acquire_for(20s);
   std::stop_source stop;
   std::jthread stops([&] {
-    EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    EXPECT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
     (void)stop.request_stop();
   });
   EXPECT_EQ(cause_of_call([&] {
@@ -441,7 +441,7 @@ TEST_P(ResourceOrder, A6NewcomersDoNotOvertake) {
       served.count_down();
       over.wait();
     });
-    EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+    EXPECT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
     std::jthread newcomer([&] {
       asks.count_down();
       while (!served.try_wait()) {
@@ -530,7 +530,7 @@ TEST_F(ResourceByTick, AnAcquirerWhoseCreateFailsIsFirstAgain) {
   std::jthread first([&] { use('A'); });
   ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
   std::jthread second([&] { use('B'); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiters == 1; }));
+  ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
   server.slow = false;
   ASSERT_TRUE(eventually([&] { return pool.stats().create_failures != 0; }));
   server.down = false;

@@ -256,7 +256,7 @@ TEST(ServerCases, C29AFlushStopsCreatesThatHang) {
   for (int i = 0; i < 6; ++i) {
     users.emplace_back([&] { served += pool.try_acquire_for(10s) ? 1 : 0; });
   }
-  EXPECT_TRUE(eventually([&] { return pool.stats().waiters == 6; }));
+  EXPECT_TRUE(eventually([&] { return pool.stats().waiting == 6; }));
   *f.moved = true;
   const auto begin = steady_clock::now();
   pool.flush();
@@ -475,7 +475,7 @@ TEST(ServerCases, C23AReserveServesUrgentAcquiresFirst) {
       }
     });
   }
-  EXPECT_TRUE(eventually([&] { return pool.stats().waiters >= 10; }));
+  EXPECT_TRUE(eventually([&] { return pool.stats().waiting >= 10; }));
   for (int i = 0; i < 5; ++i) {
     const auto begin = steady_clock::now();
     const auto urgent = pool.acquire_urgent(2s);

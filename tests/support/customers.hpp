@@ -55,9 +55,9 @@ class customers {
   /// `wait(serve)` begins to wait, and calls `serve(lease)` when it has.
   template <class Wait>
   void join(const Wait& wait) {
-    const std::size_t waiting = pool_.stats().waiters;
+    const std::size_t waiting = pool_.stats().waiting;
     wait([this, place = joined_++](fake_lease lease) { serve(place, lease); });
-    EXPECT_TRUE(eventually([&] { return pool_.stats().waiters == waiting + 1; }));
+    EXPECT_TRUE(eventually([&] { return pool_.stats().waiting == waiting + 1; }));
   }
 
   void join(way_to_wait way) {

@@ -72,7 +72,7 @@ class false_pool {
   std::vector<int*> script;
   std::vector<int*> released;
   std::size_t next = 0;
-  pool_stats numbers{.capacity = 2, .in_use = 0, .cached = 1, .shared = 1};
+  pool_stats numbers{.capacity = 2, .in_use = 0, .idle = 2, .cached = 1};
   int one = 0;
   int two = 0;
   int stranger = 0;
@@ -115,7 +115,7 @@ TEST_F(FalsePool, AForeignSlotIsSeen) {
 
 TEST_F(FalsePool, NumbersThatDoNotAddUpAreSeen) {
   pool_.script = {&pool_.one, &pool_.two};
-  pool_.numbers.cached = 0;
+  pool_.numbers.idle = 1;
   EXPECT_THAT(problem(), HasSubstr("do not add up"));
 }
 

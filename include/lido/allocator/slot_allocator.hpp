@@ -43,11 +43,15 @@ class slot_allocator final {
 
   /// Address of a free slot, now the caller's; null when the pool is exhausted (I2). Never throws.
   // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
+  template <bool Counts = false>
   [[nodiscard, gnu::always_inline]] void* acquire() noexcept {
     if (const std::size_t offset = own_thread_offset(); offset != 0) [[likely]] {
       slot_cache& cache = at(offset);
       void* slot = nullptr;
       if (cache.pop(slot)) [[likely]] {
+        if constexpr (Counts) {
+          cache.count_hit();
+        }
         return slot;
       }
       return acquire_slow(cache);

@@ -14,24 +14,29 @@ enum class cache_kind : std::uint8_t { revocable, locked, none };
 
 /// What `stats()` returns. Every count is in slots, or in events since the pool was constructed.
 ///
-/// `stats()` reads the numbers one after another while other threads go on. When no other thread is
-/// in a call to the pool, `in_use`, `cached` and `shared` are exact and add up to `capacity`.
-/// Otherwise each was true at some moment during the call. Never use them to decide whether an
-/// acquire will succeed: try it.
+/// A pool of slots reads the numbers one after another while other threads go on. When none is in
+/// a call, `in_use` and `idle` are exact and add up to `capacity`. Otherwise each was true at some
+/// moment during the call. Never use them to decide whether an acquire will succeed: try it.
 struct pool_stats {
-  std::size_t capacity = 0;              ///< slots in the pool
-  std::size_t in_use = 0;                ///< slots that callers hold
-  std::size_t cached = 0;                ///< free slots in the caches of threads
-  std::size_t shared = 0;                ///< free slots in the shared lists
-  std::size_t created = 0;               ///< objects that exist, in use or kept for later
-  std::size_t open_caches = 0;           ///< living threads that have opened one
+  std::size_t capacity = 0;              ///< slots in the pool, or most resources
+  std::size_t in_use = 0;                ///< slots or resources that callers hold
+  std::size_t idle = 0;                  ///< free slots, wherever they are; resources ready to lend
+  std::size_t cached = 0;                ///< free slots in the caches of threads, part of `idle`
+  std::size_t live = 0;                  ///< objects or resources that exist
+  std::size_t waiting = 0;               ///< threads, callbacks and coroutines in the queue
+  std::size_t high_water = 0;            ///< most in use that a slow path or `stats()` has seen
+  std::uint64_t acquires = 0;            ///< that took the slow path, and `hits`
+  std::uint64_t hits = 0;                ///< from the thread's cache, if `Traits::counts`
+  std::uint64_t exhausted = 0;           ///< acquires that found nothing free
+  std::uint64_t refused = 0;             ///< of these, those that got nothing; see docs
+  std::uint64_t handed_over = 0;         ///< waits that ended with a slot or resource
   std::uint64_t refills = 0;             ///< trips of a cache to the shared lists for slots
   std::uint64_t flushes = 0;             ///< trips of a cache to the shared lists with slots
   std::uint64_t thefts = 0;              ///< caches that another thread emptied
   std::uint64_t heavy_fences = 0;        ///< process-wide fences that thieves issued
-  std::uint64_t exhausted = 0;           ///< acquires that found no slot
-  std::size_t waiting = 0;               ///< threads waiting for a slot
-  std::uint64_t handed_over = 0;         ///< slots handed to a waiting thread
+  std::uint64_t cas_retries = 0;         ///< failed updates of the shared lists; Lido's own only
+  std::uint64_t tag_headroom = 0;        ///< pushes during one pop after which it may be fooled
+  std::size_t open_caches = 0;           ///< living threads that have opened one
   cache_kind caches = cache_kind::none;  ///< decided when the pool is made
   std::size_t bookkeeping_bytes = 0;     ///< memory beyond the slots, without that of checks
   std::size_t total_bytes = 0;           ///< slots, bookkeeping and checks; object pools only
@@ -42,9 +47,6 @@ struct pool_stats {
   std::size_t slot_bytes = 0;    ///< bytes of all slots, which `max_bytes` bounds
   std::uint64_t growths = 0;     ///< segments taken into service
   std::uint64_t shrinks = 0;     ///< segments returned to the system
-
-  /// Free slots, wherever they are.
-  [[nodiscard]] constexpr std::size_t available() const noexcept { return cached + shared; }
 };
 
 }  // namespace lido

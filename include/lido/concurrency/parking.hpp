@@ -64,16 +64,6 @@ class deadline {
     return deadline(moment);
   }
 
-  /// For a caller that is given a duration or a moment.
-  template <class Rep, class Period>
-  [[nodiscard]] static deadline of(std::chrono::duration<Rep, Period> wait) noexcept {
-    return after(wait);
-  }
-  template <class Clock, class Duration>
-  [[nodiscard]] static deadline of(std::chrono::time_point<Clock, Duration> moment) {
-    return at(moment);
-  }
-
   [[nodiscard]] constexpr bool is_never() const noexcept { return nanoseconds_ == never; }
   /// The caller must not wait at all.
   [[nodiscard]] constexpr bool is_at_once() const noexcept { return nanoseconds_ == 0; }

@@ -11,6 +11,7 @@ namespace lido::detail {
 /// The interface that `slot_checks` also has; see there.
 struct no_checks {
   static constexpr bool active = false;
+  static constexpr std::size_t record_bytes = 0;
 
   struct place {
     static constexpr place here() noexcept { return {}; }
@@ -18,7 +19,6 @@ struct no_checks {
 
   constexpr no_checks(std::string_view /*name*/, std::byte* /*first*/,
                       std::uint32_t /*capacity*/) noexcept {}
-  [[nodiscard]] static constexpr std::size_t memory() noexcept { return 0; }
   constexpr void before_construction(void* /*slot*/, place /*at*/) const noexcept {}
   constexpr void after_construction(const void* /*object*/, place /*at*/) const noexcept {}
   constexpr void close() const noexcept {}

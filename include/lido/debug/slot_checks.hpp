@@ -122,6 +122,7 @@ template <std::size_t Size, std::size_t Whole>
 class slot_checks : public checked_slots {
  public:
   static constexpr bool active = true;
+  static constexpr std::size_t record_bytes = sizeof(slot_record);
   using place = detail::place;
 
   slot_checks(std::string_view name, std::byte* first, std::uint32_t capacity)

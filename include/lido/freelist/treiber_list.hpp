@@ -72,6 +72,7 @@ class basic_treiber_list final : public index_list {
                                       std::memory_order_acq_rel, std::memory_order_acquire)) {
         return chain.count;
       }
+      note_retry();
       backoff.pause();
     }
   }
@@ -84,6 +85,10 @@ class basic_treiber_list final : public index_list {
   [[nodiscard]] std::uint64_t version() const noexcept override { return format_.tag_of(head()); }
 
   [[nodiscard]] unsigned tag_bits() const noexcept { return format_.tag_bits(); }
+  [[nodiscard]] std::uint64_t retries() const noexcept {
+    // relaxed: a number for statistics
+    return retries_.load(std::memory_order_relaxed);
+  }
 
   [[nodiscard]] std::size_t memory() const noexcept override {
     return links_.size() * sizeof(slot_index);
@@ -135,13 +140,20 @@ class basic_treiber_list final : public index_list {
                                       std::memory_order_release, std::memory_order_relaxed)) {
         return;
       }
+      note_retry();
       backoff.pause();
     }
+  }
+
+  void note_retry() noexcept {
+    // relaxed: a number for statistics, in the line that the thread has just asked for
+    retries_.fetch_add(1, std::memory_order_relaxed);
   }
 
   tagged_index_format format_;
   zeroed_array<atomic<slot_index>> links_;
   alignas(cache_line) Head head_;  // the line before it is only read
+  atomic<std::uint64_t> retries_{0};
 };
 
 using treiber_list = basic_treiber_list<shared_atomic<std::uint64_t>>;

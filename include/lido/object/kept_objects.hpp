@@ -92,12 +92,6 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
     return memory.holds(index_in(memory, slot));
   }
 
-  /// Objects that exist, in use or kept. For any thread.
-  [[nodiscard]] std::size_t created() const noexcept {
-    // relaxed: a number for statistics
-    return created_.load(std::memory_order_relaxed);
-  }
-
   /// An active object in the slot: the one that it holds, or a new one. Throws what the hooks do,
   /// and the slot then holds none: how far an activation got is unknown.
   template <class... Args>
@@ -147,6 +141,10 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
     destroy(memory, index, object_in(slot));
     leave(slot);
   }
+  [[nodiscard]] std::size_t live() const noexcept override {
+    // relaxed: a number for statistics
+    return live_.load(std::memory_order_relaxed);
+  }
   void leave(void* slot) noexcept {
     checks_.after_destruction(slot);
     shadow::close(slot);
@@ -161,7 +159,7 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
     }
     memory.set_unused(index, slot_content::kept);
     // relaxed: a number for statistics
-    created_.fetch_add(1, std::memory_order_relaxed);
+    live_.fetch_add(1, std::memory_order_relaxed);
   }
 
   template <class... Args>
@@ -209,7 +207,7 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
   [[gnu::noinline]] void destroy(slot_memory& memory, slot_index index, T* object) noexcept {
     memory.set_unused(index, slot_content::empty);
     // relaxed: a number for statistics
-    created_.fetch_sub(1, std::memory_order_relaxed);
+    live_.fetch_sub(1, std::memory_order_relaxed);
     if constexpr (names_destroy<Hooks>) {
       hooks_.destroy(*object);
     }
@@ -219,7 +217,7 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
   [[no_unique_address]] Hooks hooks_;
   Checks& checks_;
   // Apart from what every operation reads.
-  alignas(no_false_sharing) shared_atomic<std::size_t> created_{0};
+  alignas(no_false_sharing) shared_atomic<std::size_t> live_{0};
 };
 
 }  // namespace lido::detail

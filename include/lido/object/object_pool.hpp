@@ -183,14 +183,7 @@ class object_pool : private detail::complete_traits<Traits> {
   [[nodiscard]] const std::string& name() const noexcept { return slots_.name(); }
 
   /// A snapshot; see pool_stats. Wait-free.
-  [[nodiscard]] pool_stats stats() const noexcept {
-    pool_stats stats = slots_.stats();
-    stats.total_bytes += checks_.memory();
-    if constexpr (keeps) {
-      stats.created = life_.created();
-    }
-    return stats;
-  }
+  [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
 
   /// Calls `f(T&)` for every object in use, in the order of their addresses. Requires: no object is
   /// released during the call; one that is acquired during it may be visited or not.
@@ -234,8 +227,8 @@ class object_pool : private detail::complete_traits<Traits> {
             .alignment = alignof(T),
             .keeps = keeps,
             .has_states = keeps || tracks,
-            .counts_states = keeps || (tracks && Traits::track_in_use),
-            .checked = checks::active,
+             .counts_states = keeps || (tracks && Traits::track_in_use),
+             .record_bytes = checks::record_bytes,
             .close_all = &shadow::close_all,
             .open_all = &shadow::open_all};
   }
@@ -256,7 +249,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
   /// Null: there is none, or a checked pool has reported that it ends or has ended.
   [[nodiscard, gnu::always_inline]] void* take_slot(place at) noexcept {
-    return checks_.admits(at) ? slots_.allocator().acquire() : nullptr;
+    return checks_.admits(at) ? slots_.allocator().template acquire<Traits::counts>() : nullptr;
   }
   [[gnu::always_inline]] void put_slot(void* slot) noexcept { slots_.allocator().release(slot); }
 
@@ -294,7 +287,6 @@ class object_pool : private detail::complete_traits<Traits> {
     return lease_type(object, this);
   }
 
-  // A template, as try_acquire_n.
   template <class = void>
   std::size_t acquire_many(place at, std::span<T*> out) {
     std::size_t count = 0;

@@ -10,6 +10,8 @@
 
 namespace lido {
 
+class registry;
+
 /// When a pool that keeps its objects makes them. lazy: at the first acquire of each slot. eager:
 /// all with the pool, and those of slots that `reserve` adds with them. Slots that an acquire adds
 /// get theirs at their first acquire.
@@ -24,8 +26,10 @@ struct object_pool_options {
   /// Copied; appears in errors.
   std::string_view name = "unnamed";
 
-  /// Most free slots one thread's cache may grow to, 0 to 1022. Free slots in the cache of an idle
-  /// thread are found when they are needed.
+  /// Where the pool can be found by name; null: nowhere. See lido/registry.hpp.
+  lido::registry* registry = nullptr;
+
+  /// Most free slots one thread's cache may grow to, 0 to 1022. Others find them when they need to.
   std::size_t max_cached = 512;
 
   /// `when_full::grow` only, and needed there: most slots, exactly. 1 to 2^32 - 2. Addresses are

@@ -30,6 +30,7 @@ struct stop_token {  ///< the standard library has none
 };
 #endif
 class address_space;
+class registration;
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, so nothing derives from it
 class slot_memory;
 
@@ -40,7 +41,7 @@ struct slot_layout {
   bool keeps;                  ///< objects outlive their release
   bool has_states;             ///< a byte a slot says what is in it
   bool counts_states = false;  ///< in the statistics: not those for AddressSanitizer alone
-  bool checked;
+  std::size_t record_bytes;    ///< of a slot, in a checked pool
   // For AddressSanitizer; see slot_shadow.
   void (*close_all)(const std::byte* first, std::uint32_t count) noexcept;
   void (*open_all)(const std::byte* first, std::uint32_t count) noexcept;
@@ -57,6 +58,7 @@ class object_keeper {
   virtual void create_in(slot_memory& memory, slot_index slot) = 0;
   /// Requires: the slot is the caller's, and keeps an object.
   virtual void destroy_in(slot_memory& memory, slot_index slot) noexcept = 0;
+  [[nodiscard]] virtual std::size_t live() const noexcept = 0;
 
  protected:
   ~object_keeper() = default;
@@ -122,9 +124,7 @@ class slot_memory final : public segment_memory, public segment_fill {
     return backed_.load(std::memory_order_acquire);
   }
   /// Bytes of all states.
-  [[nodiscard]] std::size_t bookkeeping() const noexcept {
-    return layout_.counts_states ? backed() : 0;
-  }
+  [[nodiscard]] std::size_t bookkeeping() const noexcept;
   /// Writes to each page, so that none has to be found later. Requires: no slot holds an object.
   void touch() noexcept;
 
@@ -221,6 +221,8 @@ class pool_slots {
   when_full when_full_;
   object_keeper* keeper_ = nullptr;  ///< null: the pool keeps no objects
   bool eager_ = false;               ///< the slots that `reserve` adds get objects
+  std::size_t record_bytes_;         ///< as in slot_layout
+  registration* entry_ = nullptr;    ///< owned; null: in no registry
 };
 
 }  // namespace lido::detail

@@ -26,6 +26,7 @@ namespace lido {
 
 template <class T>
 class block_allocator;
+class registry;
 
 /// One of several sizes, and how many blocks it has.
 struct block_size {
@@ -67,6 +68,10 @@ struct block_resource_options {
   /// Reports misuse as `checked_traits` do for an object_pool. Every operation then takes a slow
   /// path, and a block 128 bytes more.
   bool checked = false;
+
+  /// As `object_pool_options::registry`. Of several sizes each enters by itself, as in
+  /// `nodes[64]`.
+  lido::registry* registry = nullptr;
 };
 
 /// The numbers of the blocks of one size.
@@ -82,6 +87,7 @@ namespace detail {
 inline constexpr std::size_t granule = 8;
 
 struct block_checks;
+struct block_entry;
 
 /// Options for compiled code, without the standard containers: a program with _GLIBCXX_DEBUG has
 /// others than the library.
@@ -93,6 +99,7 @@ struct block_settings {
   std::pmr::memory_resource* upstream;
   bool overflow_to_upstream;
   bool checked;
+  lido::registry* registry;
 };
 
 /// Blocks of one size side by side, and the next larger ones. Thread-safe; progress as of
@@ -150,6 +157,9 @@ class block_store {
 
   [[nodiscard]] block_stats stats() const noexcept;
 
+  /// Once, after construction. Throws std::bad_alloc.
+  void enter(registry& where, std::string name);
+
  private:
   [[nodiscard, gnu::always_inline]] std::uintptr_t distance_to(const void* address) const noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a bit_cast ends clang-tidy 14
@@ -178,6 +188,7 @@ class block_store {
   std::unique_ptr<block_checks> checks_;  ///< null: none
   std::unique_ptr<block_store> larger_;
   shared_atomic<std::uint64_t> overflowed_{0};
+  std::unique_ptr<block_entry> entry_;  ///< null: in no registry
 };
 
 }  // namespace detail
@@ -206,7 +217,8 @@ class block_resource final : public std::pmr::memory_resource {
                         .max_cached = options.max_cached,
                         .upstream = options.upstream,
                         .overflow_to_upstream = options.overflow_to_upstream,
-                        .checked = options.checked},
+                        .checked = options.checked,
+                        .registry = options.registry},
                        options.sizes) {}
   block_resource(const block_resource&) = delete;
   block_resource& operator=(const block_resource&) = delete;

@@ -179,18 +179,7 @@ class keyed_resource_pool : public detail::pool_controls {
 
   // ---- numbers ----------------------------------------------------------------------------------
 
-  [[nodiscard]] keyed_resource_pool_stats stats() {
-    keyed_resource_pool_stats all;
-    all.max_total = core().settings().max_total;
-    core().for_each_stats([&all](const void* /*key*/, const resource_pool_stats& stats) {
-      ++all.keys;
-      all.live += stats.live;
-      all.idle += stats.idle;
-      all.in_use += stats.in_use;
-      all.waiters += stats.waiters;
-    });
-    return all;
-  }
+  [[nodiscard]] keyed_resource_pool_stats stats() { return core().all_stats(); }
   /// Of one key. Nothing if the pool knows no such key. Throws std::bad_alloc, as those below.
   template <class K>
   [[nodiscard]] std::optional<resource_pool_stats> stats(const K& key) {
@@ -311,7 +300,7 @@ class keyed_resource_pool : public detail::pool_controls {
         return result_type({.grant = last, .why = nullptr});
       }
       return result_type(
-          core().acquire({detail::deadline::of(when), std::move(stop), at, finder(key)}));
+          core().acquire({detail::deadline_of(when), std::move(stop), at, finder(key)}));
     }
   }
 

@@ -86,6 +86,7 @@ class time_source {
 };
 
 struct pool_event;
+class registry;
 
 /// Options of a `resource_pool`. Use designated initialisers: `{.max_size = 8, .name = "db"}`.
 /// Where a time of zero is allowed, it switches the limit off.
@@ -105,6 +106,9 @@ struct resource_pool_options {
 
   /// Appears in errors and events. Copied.
   std::string_view name = "unnamed";
+
+  /// As `object_pool_options::registry`. A pool with keys enters once, with the sums of all.
+  lido::registry* registry = nullptr;
 
   /// Default timeout of `acquire`. More than zero.
   time_limit acquire_timeout = std::chrono::seconds(30);

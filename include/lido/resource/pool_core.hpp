@@ -2,6 +2,7 @@
 /// Internal. A resource pool without its R: takes the lock, tells the kernel, runs the effects.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +18,7 @@
 #include "lido/concurrency/parking.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
+#include "lido/debug/registry.hpp"
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/options.hpp"
@@ -42,6 +44,16 @@ class wait_queue;
 struct effects;
 struct moment;
 struct refusal;
+
+/// For a caller that is given a duration or a moment.
+template <class Rep, class Period>
+[[nodiscard]] deadline deadline_of(std::chrono::duration<Rep, Period> wait) noexcept {
+  return deadline::after(wait);
+}
+template <class Clock, class Duration>
+[[nodiscard]] deadline deadline_of(std::chrono::time_point<Clock, Duration> moment) {
+  return deadline::at(moment);
+}
 
 /// The group of a key. Both functions may throw.
 struct group_finder {
@@ -159,6 +171,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
     for_each_stats([&found](const void* /*key*/, const resource_pool_stats& one) { found = one; });
     return found;
   }
+  /// Of all groups, and those that are gone.
+  [[nodiscard]] keyed_resource_pool_stats all_stats();
   /// Of each group, with its key; under the mutex. One look at each slot.
   void for_each_stats(const std::function<void(const void* key, const resource_pool_stats&)>& f);
   /// Throws std::bad_alloc.
@@ -175,6 +189,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   friend class idle_cache;
   friend class task_runner;
 
+  static void fill(void* core, pool_report& out);
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
   void on_fork(std::uint32_t survivor) noexcept override;
   /// In a process made by fork, whose mutex another thread may have held.
@@ -183,6 +198,9 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
     return foreign_.load(std::memory_order_relaxed);
   }
 
+  /// As `for_each_stats`, under the mutex.
+  template <class F>
+  void for_each_locked(const F& f);
   void remove_unused_groups() noexcept;
   template <class Event>
   void apply(const Event& event);
@@ -228,10 +246,11 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   std::vector<std::shared_ptr<factory_hooks>> old_hooks_;  // under resizing_
   group_forgetter forget_group_;                           // null once the pool has ended
   void* pool_;
-  std::uint64_t rounds_ = 0;         // of visits to all groups; under the mutex
-  std::shared_ptr<pool_core> self_;  // while leases outlive the pool
-  plain_mutex resizing_;             // one at a time; outside of mutex_
-  plain_mutex ending_;               // one close stops the threads; outside of all others
+  std::uint64_t rounds_ = 0;             // of visits to all groups; under the mutex
+  std::unique_ptr<registration> entry_;  // null: in no registry, or no longer
+  std::shared_ptr<pool_core> self_;      // while leases outlive the pool
+  plain_mutex resizing_;                 // one at a time; outside of mutex_
+  plain_mutex ending_;                   // one close stops the threads; outside of all others
 };
 
 }  // namespace lido::detail

@@ -138,12 +138,12 @@ class resource_pool : public detail::pool_controls {
   template <class Rep, class Period>
   [[nodiscard, gnu::always_inline]] result_type try_acquire_for(
       std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) noexcept {
-    return try_at(detail::place::here(), detail::deadline::of(timeout), std::move(stop));
+    return try_at(detail::place::here(), detail::deadline_of(timeout), std::move(stop));
   }
   template <class Clock, class Duration>
   [[nodiscard, gnu::always_inline]] result_type try_acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
-    return try_at(detail::place::here(), detail::deadline::of(moment), std::move(stop));
+    return try_at(detail::place::here(), detail::deadline_of(moment), std::move(stop));
   }
 
   /// As `acquire_for`, before all waiters that are not urgent, with a resource of the reserve if
@@ -275,7 +275,7 @@ class resource_pool : public detail::pool_controls {
         return lease_type(last);
       }
     }
-    return result_type(core().acquire({detail::deadline::of(when), std::move(stop), at, {}}))
+    return result_type(core().acquire({detail::deadline_of(when), std::move(stop), at, {}}))
         .value();
   }
   result_type try_at(detail::place at, const detail::deadline& until, std::stop_token stop) {

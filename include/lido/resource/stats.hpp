@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lido/base/pool_stats.hpp"
 #include "lido/resource/factory.hpp"
 
 namespace lido {
@@ -37,24 +38,20 @@ struct lease_info {
   [[nodiscard]] std::string where() const;
 };
 
-/// A snapshot. The resources are counted once each, so `live` is the sum of its parts.
-struct resource_pool_stats {
-  std::size_t max_size = 0;
-  std::size_t live = 0;  ///< idle + in_use + creating + checking + closing
-  std::size_t idle = 0;
-  std::size_t in_use = 0;
+/// A snapshot under the pool's mutex; see pool_stats for what it shares with other pools. The
+/// resources are counted once each: `live` is idle + in_use + creating + checking + closing. A use
+/// that just ends may count twice in `acquires` and `hits`. `refused` has too many waiters, a
+/// closed pool, a failed create and hold-and-wait.
+struct resource_pool_stats : pool_stats {
   std::size_t creating = 0;  ///< also those that are due, and that a tick or acquire will make
   std::size_t checking = 0;
   std::size_t closing = 0;
-  std::size_t waiters = 0;
   bool suspended = false;  ///< by `suspend()`: acquires wait whatever is idle
 
   std::uint64_t uses = 0;  ///< times a resource came back, or was taken out of the pool
   std::uint64_t waits = 0;
-  std::uint64_t handed_over = 0;  ///< waits that ended with a resource
   std::uint64_t timed_out = 0;
   std::uint64_t cancelled = 0;
-  std::uint64_t refused = 0;  ///< too many waiters, pool closed, failed create, hold-and-wait
   std::uint64_t created = 0;
   std::uint64_t create_failures = 0;
   std::uint64_t detached = 0;
@@ -73,16 +70,13 @@ struct resource_pool_stats {
   [[nodiscard]] std::uint64_t destroyed_for(destroy_reason reason) const noexcept {
     return destroyed[static_cast<std::size_t>(reason)];
   }
+  /// Sums, and the longest of times.
+  void add(const resource_pool_stats& other) noexcept;
 };
 
-/// One snapshot of all keys.
-struct keyed_resource_pool_stats {
-  std::size_t max_total = 0;
+/// One snapshot of all keys: sums, and the longest of times. `capacity` is max_total.
+struct keyed_resource_pool_stats : resource_pool_stats {
   std::size_t keys = 0;  ///< that have resources, or had some a tick ago
-  std::size_t live = 0;
-  std::size_t idle = 0;
-  std::size_t in_use = 0;
-  std::size_t waiters = 0;  ///< of all keys
 };
 
 /// What `on_event` is told. Of a lease that ends while it is reported it may be told both at once,

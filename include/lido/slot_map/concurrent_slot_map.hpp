@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -25,6 +26,7 @@
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/debug/registry.hpp"
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/callbacks.hpp"
@@ -45,6 +47,9 @@ struct concurrent_slot_map_options {
 
   /// As `object_pool_options::max_cached`.
   std::size_t max_cached = 512;
+
+  /// As `object_pool_options::registry`.
+  lido::registry* registry = nullptr;
 };
 
 namespace detail {
@@ -120,6 +125,14 @@ class concurrent_slot_map {
       detail::throw_bad_alloc();
     }
     slots_.put_low_slots_first();
+    if (options.registry != nullptr) {
+      entry_.emplace(
+          *options.registry, "concurrent_slot_map", name_,
+          [](void* map, pool_report& out) {
+            out.stats = static_cast<const concurrent_slot_map*>(map)->stats();
+          },
+          this);
+    }
   }
 
   /// With this `max_size` and the defaults of the other options. Throws as above.
@@ -129,6 +142,7 @@ class concurrent_slot_map {
   concurrent_slot_map(const concurrent_slot_map&) = delete;
   concurrent_slot_map& operator=(const concurrent_slot_map&) = delete;
   ~concurrent_slot_map() {
+    entry_.reset();
     for (std::uint32_t i = 0; i < end_.get(); ++i) {
       // Erased first: a destructor that erases others must not find this one.
       if (states_[i].erase(states_[i].generation()) == detail::slot_state::fate::ours) {
@@ -510,6 +524,7 @@ class concurrent_slot_map {
   detail::walk_end end_;
   [[no_unique_address]] mutable Hooks hooks_;
   alignas(detail::no_false_sharing) mutable detail::atomic<std::size_t> used_up_{0};
+  std::optional<detail::registration> entry_;
 };
 
 }  // namespace lido

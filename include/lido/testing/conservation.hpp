@@ -40,12 +40,12 @@ namespace lido::detail {
 
 [[nodiscard]] inline std::string numbers_of(const pool_stats& stats) {
   return std::to_string(stats.in_use) + " in use, " + std::to_string(stats.cached) +
-         " in caches, " + std::to_string(stats.shared) + " in the shared lists, capacity " +
-         std::to_string(stats.capacity);
+         " in caches, " + std::to_string(stats.idle - stats.cached) +
+         " in the shared lists, capacity " + std::to_string(stats.capacity);
 }
 
 [[nodiscard]] inline bool add_up(const pool_stats& stats) noexcept {
-  return stats.in_use + stats.cached + stats.shared == stats.capacity;
+  return stats.in_use + stats.idle == stats.capacity;
 }
 
 /// What is wrong with having taken `all` out of a pool that had `free` slots free.

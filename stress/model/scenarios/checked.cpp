@@ -123,7 +123,7 @@ lido::detail::slot_layout walked_layout() {
           .alignment = 1,
           .keeps = false,
           .has_states = true,
-          .checked = false,
+          .record_bytes = 0,
           .close_all = nothing,
           .open_all = nothing};
 }

@@ -131,7 +131,7 @@ class grown {
     books_.check_refusals();
     const lido::pool_stats quiet = allocator_.stats();
     require(quiet.in_use == 0, "the numbers of the pool do not say what is in use");
-    require(quiet.cached + quiet.shared == quiet.capacity,
+    require(quiet.idle == quiet.capacity,
             "the numbers of the pool do not add up: a slot is lost, or there twice");
     in_threads([&] {
       use(most_slots);

@@ -65,8 +65,8 @@ class keeping {
   /// After all threads.
   void check() {
     const lido::pool_stats quiet = pool_->stats();
-    require(quiet.in_use == 0 && quiet.available() == capacity_, "a slot is lost");
-    require(count_.made - count_.ended == static_cast<int>(quiet.created),
+    require(quiet.in_use == 0 && quiet.idle == capacity_, "a slot is lost");
+    require(count_.made - count_.ended == static_cast<int>(quiet.live),
             "the pool counts other objects");
     pool_.reset();
     require(count_.made == count_.ended, "an object has ended twice, or not at all");

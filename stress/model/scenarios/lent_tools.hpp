@@ -107,7 +107,7 @@ class tool_pool {
     }
   }
   void rest_until_there_are(std::size_t waiters) {
-    while (pool_->stats().waiters != waiters) {
+    while (pool_->stats().waiting != waiters) {
       execution::now().rest();
     }
   }
@@ -116,7 +116,7 @@ class tool_pool {
   /// After all threads: so many resources are idle, no thread waits, and each resource works.
   void check(std::size_t idle) {
     const lido::resource_pool_stats stats = pool_->stats();
-    require(stats.waiters == 0, "a waiter is still in the queue");
+    require(stats.waiting == 0, "a waiter is still in the queue");
     require(stats.in_use == 0 && stats.idle == idle && stats.live == idle,
             "a resource is lost, or counted twice");
     in_threads([&] {

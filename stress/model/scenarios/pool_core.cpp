@@ -296,7 +296,7 @@ struct keyed_tools {
   }
   void wait_and_use(int key) { tool_pool::use(pool->acquire(key)); }
   void check() {
-    require(pool->stats().waiters == 0, "a waiter is still in the queue");
+    require(pool->stats().waiting == 0, "a waiter is still in the queue");
     require(pool->stats().in_use == 0, "a resource is lost");
     require(count.created - count.destroyed == static_cast<int>(pool->stats().live),
             "a resource was not destroyed, or twice");

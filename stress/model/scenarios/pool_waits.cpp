@@ -74,7 +74,7 @@ void stopped_before_patient() {
     std::stop_source stop;
     in_threads([&] { wait_and_use_unless(pool, stop.get_token()); },
                [&] {
-                 while (pool.pool().stats().waiters != 1 && !stop.stop_requested()) {
+                 while (pool.pool().stats().waiting != 1 && !stop.stop_requested()) {
                    execution::now().rest();
                  }
                  tool_pool::use(std::move(held));
@@ -258,7 +258,7 @@ void ended_when_called(const Wait& wait, const End& end) {
     lease held = pool.take();
     lido::detail::atomic<bool> is_over(false);
     const auto rest_until_there_are = [&](std::size_t waiters) {
-      while (pool.pool().stats().waiters != waiters && !is_over.load(std::memory_order_acquire)) {
+      while (pool.pool().stats().waiting != waiters && !is_over.load(std::memory_order_acquire)) {
         execution::now().rest();
       }
     };
@@ -323,9 +323,9 @@ void overdue() {
         int overtook = 0;
         const auto try_again_and_again = [&] {
           for (int i = 0; i < 3; ++i) {
-            const bool before = pool.pool().stats().waiters == 1;
+            const bool before = pool.pool().stats().waiting == 1;
             lease got = pool.pool().try_acquire();
-            overtook += before && got && pool.pool().stats().waiters == 1 ? 1 : 0;
+            overtook += before && got && pool.pool().stats().waiting == 1 ? 1 : 0;
             if (got) {
               tool_pool::use(std::move(got));
             }
@@ -364,7 +364,7 @@ void newcomer_behind_a_waiter() {
       tool_pool::use(std::move(got));
     };
     in_threads(wait_and_count, wait_and_count, [&] {
-      while (pool.pool().stats().waiters != 1) {
+      while (pool.pool().stats().waiting != 1) {
         if (served == 2) {
           return;
         }

@@ -132,7 +132,7 @@ void crowd(stress::run& run, subject& of, record& all, const settings& settings)
           },
           time);
     }
-    record::raise(all.most_waiting, std::uint64_t{(*pool)->stats().waiters});
+    record::raise(all.most_waiting, std::uint64_t{(*pool)->stats().waiting});
     std::this_thread::sleep_for(20ms);
   }
 }
@@ -260,7 +260,7 @@ void check_pool(const stress::run& run, subject& of, record& all) {
     run.broken(std::string("lost: ") + error.what());
   }
   leases.clear();
-  if (!of.reopen(/*again=*/false).complete() || (*pool)->stats().waiters != 0) {
+  if (!of.reopen(/*again=*/false).complete() || (*pool)->stats().waiting != 0) {
     run.broken("something is left of the last pool");
   }
   const auto patience = clock::now() + 60s;

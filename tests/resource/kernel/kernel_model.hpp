@@ -376,7 +376,7 @@ class kernel_model {
         waiting(number) + refused_ + leaving() + kept(number) + group.limits.min_idle;
     check(began == 0 || creating(number) <= std::max(needed, before), "a create begins unneeded");
     const auto found = driver_.stats(number);
-    check(found.live == live(number) && found.waiters >= waiting(number),
+    check(found.live == live(number) && found.waiting >= waiting(number),
           "the numbers of a group are wrong");
   }
 

@@ -199,7 +199,7 @@ TEST(KernelOrder, AClosedPoolRefusesAllWaitersInRounds) {
   }
   const test::happenings all = k.close();
   EXPECT_EQ(all.size(), 20U);
-  EXPECT_EQ(k.stats().waiters, 0);
+  EXPECT_EQ(k.stats().waiting, 0);
 }
 
 TEST(KernelOrder, ManyIdleResourcesGoToManyWaiters) {

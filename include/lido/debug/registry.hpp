@@ -1,0 +1,93 @@
+/// @file
+/// Public. `registry`: the pools of a process by name, and what they do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "lido/base/pool_stats.hpp"
+
+namespace lido {
+
+struct resource_pool_stats;
+
+namespace detail {
+class registration;
+}
+
+/// What a visit says of one pool.
+struct pool_report {
+  std::string name;
+  std::uint64_t number = 0;  ///< in its registry, never used again; tells pools of one name apart
+  std::string_view kind;     ///< "object_pool", "concurrent_slot_map", ...
+  pool_stats stats;
+  std::shared_ptr<const resource_pool_stats> resources;  ///< null: no pool of resources
+};
+
+/// Pools that were given it as the option `registry`, for as long as they live.
+///
+/// Thread-safe. A pool enters as the last act of its constructor and leaves as the first of its
+/// destructor, which waits while a visit reads its numbers. Requires of a registry: it outlives its
+/// pools. The child of a fork may use it.
+class registry {
+ public:
+  constexpr registry() noexcept = default;
+  registry(const registry&) = delete;
+  registry& operator=(const registry&) = delete;
+  ~registry() = default;
+
+  /// The one of the process, which never ends.
+  [[nodiscard]] static registry& global() noexcept;
+
+  /// Calls `f(const pool_report&)` for each pool, oldest first, without a lock: `f` may make and
+  /// end pools. One that comes or goes meanwhile is visited or not. Throws what `f` does, and
+  /// std::bad_alloc.
+  template <class F>
+  void visit(F f) const {
+    pool_report report;
+    while (next(report)) {
+      f(static_cast<const pool_report&>(report));
+    }
+  }
+
+ private:
+  friend class detail::registration;
+
+  /// Replaces a report by one of the pool that entered next; false: there is none.
+  [[nodiscard]] bool next(pool_report& report) const;
+
+  detail::registration* newest_ = nullptr;
+  std::uint64_t numbers_ = 0;
+};
+
+namespace detail {
+
+/// A pool in its registry. The pool destroys it before anything else.
+class registration {
+ public:
+  /// Fills in the numbers of `pool`. Called under a mutex of the process.
+  using describe = void (*)(void* pool, pool_report& out);
+
+  /// `kind` and `name` must live as long.
+  registration(registry& where, std::string_view kind, std::string_view name, describe fill,
+               void* pool) noexcept;
+  registration(const registration&) = delete;
+  registration& operator=(const registration&) = delete;
+  ~registration();
+
+ private:
+  friend class lido::registry;
+
+  registry& where_;
+  std::string_view kind_;
+  std::string_view name_;
+  describe fill_;
+  void* pool_;
+  std::uint64_t number_ = 0;
+  registration* next_ = nullptr;  ///< that entered before
+};
+
+}  // namespace detail
+}  // namespace lido

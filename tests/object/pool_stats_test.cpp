@@ -1,0 +1,131 @@
+// Each number of pool_stats: exact at rest, and within its range beside use.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lido/object_pool.hpp"
+#include "support/crew.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct counted_ints : pool_traits<int> {
+  static constexpr bool counts = true;
+};
+
+class PoolStats : public ::testing::TestWithParam<cache_kind> {};
+
+INSTANTIATE_TEST_SUITE_P(Caches, PoolStats,
+                         ::testing::Values(cache_kind::revocable, cache_kind::locked,
+                                           cache_kind::none),
+                         [](const auto& info) {
+                           return info.param == cache_kind::revocable ? "Revocable"
+                                  : info.param == cache_kind::locked  ? "Locked"
+                                                                      : "None";
+                         });
+
+// Threads hold some objects for good, acquire and release others, and refill, flush and steal
+// meanwhile.
+TEST_P(PoolStats, LieWithinTheirRangesBesideUse) {
+  constexpr unsigned threads = 3;
+  constexpr std::size_t held = 5;
+  constexpr std::size_t most_more = 300;
+  constexpr int looks = 20'000;
+  object_pool<int> pool({.capacity = 4000, .caches = GetParam()});
+  std::atomic<unsigned> ready{0};
+  std::atomic<bool> done{false};
+  test::run_crew(threads + 1, [&](unsigned thread) {
+    if (thread < threads) {
+      std::vector<lease<int>> kept;
+      for (std::size_t i = 0; i < held; ++i) {
+        kept.push_back(pool.acquire());
+      }
+      ++ready;
+      while (!done) {
+        std::vector<lease<int>> more;
+        for (std::size_t i = 0; i < most_more; ++i) {
+          more.push_back(pool.acquire());
+        }
+      }
+      return;
+    }
+    while (ready != threads) {
+    }
+    pool_stats before = pool.stats();
+    int outside = 0;  // while a thread has no processor in the middle of a trip
+    for (int look = 0; look < looks; ++look) {
+      const pool_stats now = pool.stats();
+      outside += now.in_use < threads * held || now.in_use > threads * (held + most_more) ? 1 : 0;
+      EXPECT_EQ(now.in_use + now.idle, now.capacity);
+      EXPECT_LE(now.cached, now.idle);
+      EXPECT_GE(now.high_water, before.high_water);
+      EXPECT_GE(now.high_water, now.in_use);
+      EXPECT_GE(now.acquires, before.acquires);
+      EXPECT_GE(now.refills, before.refills);
+      EXPECT_GE(now.flushes, before.flushes);
+      before = now;
+    }
+    EXPECT_LT(outside, looks / 100);
+    done = true;
+  });
+  const pool_stats after = pool.stats();
+  EXPECT_EQ(after.in_use, 0U);
+  EXPECT_GE(after.high_water, threads * held);
+}
+
+TEST(CountedHits, AndMissesAreAllAcquires) {
+  object_pool<int, counted_ints> pool(1000);
+  for (int i = 0; i < 500; ++i) {
+    (void)pool.acquire();
+    std::array<int*, 3> some{};
+    ASSERT_EQ(pool.try_acquire_n(some), 3U);
+    pool.release_n(some);
+  }
+  const pool_stats stats = pool.stats();
+  EXPECT_EQ(stats.acquires, 2000U);
+  EXPECT_GT(stats.hits, 400U);
+  EXPECT_LE(stats.hits, 500U);
+}
+
+TEST(CountedHits, AreNoneWithoutTheTrait) {
+  object_pool<int> pool(1000);
+  for (int i = 0; i < 500; ++i) {
+    (void)pool.acquire();
+  }
+  EXPECT_EQ(pool.stats().hits, 0U);
+  EXPECT_LT(pool.stats().acquires, 200U);
+  EXPECT_GE(pool.stats().acquires, 1U);
+}
+
+TEST(PoolNumbers, OfAFullPool) {
+  object_pool<int> pool(3);
+  EXPECT_EQ(pool.stats().high_water, 0U);
+  {
+    const auto a = pool.acquire();
+    const auto b = pool.acquire();
+    EXPECT_EQ(pool.stats().high_water, 2U);
+    const auto c = pool.acquire();
+    EXPECT_FALSE(pool.try_acquire());
+    EXPECT_FALSE(pool.acquire_for(1ms));
+  }
+  const pool_stats stats = pool.stats();
+  EXPECT_EQ(stats.high_water, 3U) << "an acquire found nothing, so all were in use";
+  EXPECT_EQ(stats.exhausted, 2U);
+  EXPECT_EQ(stats.refused, 2U);
+  EXPECT_EQ(stats.acquires, 5U);
+}
+
+TEST(PoolNumbers, OfTheListsOfALargePool) {
+  const object_pool<int> pool(1'000'000);
+  EXPECT_EQ(pool.stats().cas_retries, 0U);
+  EXPECT_EQ(pool.stats().tag_headroom, std::uint64_t{1} << 44U);
+}
+
+}  // namespace
+}  // namespace lido
