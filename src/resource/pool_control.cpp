@@ -234,10 +234,22 @@ void pool_core::for_each_locked(const F& f) {
 }
 
 void pool_core::fill(void* core, pool_report& out) {
-  const auto all =
-      std::make_shared<const resource_pool_stats>(static_cast<pool_core*>(core)->all_stats());
-  out.stats = *all;
+  auto& pool = *static_cast<pool_core*>(core);
+  const auto all = std::make_shared<const resource_pool_report>(
+      resource_pool_report{.stats = pool.all_stats(), .times = pool.times()});
+  out.stats = all->stats;
   out.resources = all;
+}
+
+resource_pool_times pool_core::times() {
+  resource_pool_times found;
+  if (!is_foreign()) {
+    const std::lock_guard<counted_mutex> guard(mutex_);
+    found.waits = state_->wait_times;
+    found.creates = state_->create_times;
+    gate_->add_use_times(found.uses);
+  }
+  return found;
 }
 
 keyed_resource_pool_stats pool_core::all_stats() {

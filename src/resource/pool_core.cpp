@@ -275,6 +275,7 @@ acquire_outcome pool_core::acquire(acquire_call request) {
     got = use(waiter, request);
   }
   got.slot->note_holder(gate_->now(), this_thread_id(), std::uncaught_exceptions(), request.at);
+  gate_->begin_use(*got.slot);
   return {.grant = got, .why = nullptr};
 }
 
@@ -458,6 +459,7 @@ void pool_core::acquire_async(const acquire_call& request, acquire_completion do
     if (idle.slot != nullptr) {
       // It may be used by any thread.
       idle.slot->note_holder(gate_->now(), 0, std::uncaught_exceptions(), request.at);
+      gate_->begin_use(*idle.slot);
       idle.slot->resets_by_pool.set(/*value=*/true);
       const uncancelled guard;
       done({.grant = idle, .why = nullptr});
@@ -497,6 +499,7 @@ void callback_waiter::ended(acquire_waiter& waiter) noexcept {
   if (self->word.given()) {
     outcome.grant = self->grant;
     self->grant.slot->note_holder(core.state_->gate.now(), 0, std::uncaught_exceptions(), self->at);
+    core.gate_->begin_use(*self->grant.slot);
     self->grant.slot->resets_by_pool.set(/*value=*/true);
   } else {
     outcome = core.failed(self->cause(), self->why);
@@ -573,12 +576,14 @@ void pool_core::discard_as(pool_slot& slot, destroy_reason why) noexcept {
 }
 
 void pool_core::discard(const slot_grant& grant) noexcept {
+  gate_->end_use(*grant.slot);
   (void)grant.slot->count_use(settings_.life.max_uses);
   discard_as(*grant.slot, destroy_reason::discarded);
 }
 
 void pool_core::detach(const slot_grant& grant) noexcept {
   const auto alive = weak_from_this().lock();  // as above
+  gate_->end_use(*grant.slot);
   (void)grant.slot->count_use(settings_.life.max_uses);
   apply([&](pool_state& state) { state.on_detached(*grant.slot); });
 }

@@ -548,6 +548,7 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
     ++group.totals.handed_over;
     group.totals.high_water = std::max(group.totals.high_water, group.taken());
     group.totals.waited_for += waited;
+    wait_times.add(waited);
     group.totals.longest_wait = std::max(group.totals.longest_wait, waited);
   }
   return true;

@@ -236,6 +236,7 @@ void pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos bega
   ++group.totals.created;
   const std::chrono::nanoseconds took(now_.real - began);
   group.totals.creating_for += took;
+  create_times.add(took);
   group.totals.longest_create = std::max(group.totals.longest_create, took);
   const slot_word ticket = slot.activate(now_.age, settings_.life, draw());
   if (close_if_over(group, slot)) {

@@ -168,6 +168,8 @@ class pool_state {
   pool_slot_table table;
   pool_gate gate;
   resource_pool_stats gone;  ///< counts of groups that were removed
+  duration_histogram wait_times;
+  duration_histogram create_times;
   lease_monitor monitor;
   // NOLINTEND(*-non-private-member-variables-in-classes)
 

@@ -68,7 +68,7 @@ TEST(Registry, ListsPoolsOfEveryKindInTheOrderOfTheirConstruction) {
                                  "keyed_resource_pool numbers 2/5"));
   EXPECT_EQ(found[0].resources, nullptr);
   ASSERT_NE(found[4].resources, nullptr);
-  EXPECT_EQ(found[4].resources->created, 2U);
+  EXPECT_EQ(found[4].resources->stats.created, 2U);
 }
 
 TEST(Registry, HasNoPoolThatWasNotGivenIt) {

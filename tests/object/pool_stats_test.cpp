@@ -24,9 +24,9 @@ class PoolStats : public ::testing::TestWithParam<cache_kind> {};
 INSTANTIATE_TEST_SUITE_P(Caches, PoolStats,
                          ::testing::Values(cache_kind::revocable, cache_kind::locked,
                                            cache_kind::none),
-                         [](const auto& info) {
-                           return info.param == cache_kind::revocable ? "Revocable"
-                                  : info.param == cache_kind::locked  ? "Locked"
+                         [](const auto& of) {
+                           return of.param == cache_kind::revocable ? "Revocable"
+                                  : of.param == cache_kind::locked  ? "Locked"
                                                                       : "None";
                          });
 

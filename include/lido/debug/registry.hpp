@@ -11,7 +11,7 @@
 
 namespace lido {
 
-struct resource_pool_stats;
+struct resource_pool_report;
 
 namespace detail {
 class registration;
@@ -23,7 +23,7 @@ struct pool_report {
   std::uint64_t number = 0;  ///< in its registry, never used again; tells pools of one name apart
   std::string_view kind;     ///< "object_pool", "concurrent_slot_map", ...
   pool_stats stats;
-  std::shared_ptr<const resource_pool_stats> resources;  ///< null: no pool of resources
+  std::shared_ptr<const resource_pool_report> resources;  ///< null: no pool of resources
 };
 
 /// Pools that were given it as the option `registry`, for as long as they live.

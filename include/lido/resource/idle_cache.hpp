@@ -13,7 +13,9 @@
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
+#include "lido/concurrency/zeroed_array.hpp"
 #include "lido/debug/place.hpp"
+#include "lido/resource/duration_histogram.hpp"
 #include "lido/resource/slot.hpp"
 
 namespace lido::detail {
@@ -73,7 +75,8 @@ class pool_gate {
         last_of_keys_(max_total == 0
                           ? nullptr
                           : std::make_unique<relaxed<pool_slot*>[]>(hints_of(max_total))),
-        hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))) {}
+        hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))),
+        use_times_(limits.time_uses ? thread_states : 0, room::fixed) {}
 
   [[nodiscard]] thread_state& mine() const noexcept { return threads_[own_thread_state()]; }
   /// What any thread had last of a key with that hash. Requires: a pool with keys.
@@ -98,6 +101,24 @@ class pool_gate {
   /// Under the pool's mutex. Never goes back.
   void advance(nanos now) noexcept { now_.set(std::max(now, now_.get())); }
 
+  /// The calling thread's use of the slot begins, and ends.
+  void begin_use(pool_slot& slot) const noexcept {
+    if (life.time_uses) [[unlikely]] {
+      slot.use_began.set(steady_now());
+    }
+  }
+  void end_use(const pool_slot& slot) noexcept {
+    if (life.time_uses) [[unlikely]] {
+      const std::size_t own = own_thread_state();
+      use_times_[own].add(steady_now() - slot.use_began.get(), /*shared=*/own == 0);
+    }
+  }
+  void add_use_times(duration_histogram& to) const noexcept {
+    for (std::size_t i = 0; i < use_times_.size(); ++i) {
+      to.add(use_times_[i]);
+    }
+  }
+
   slow_path_flags flags;   // NOLINT(*-non-private-member-variables-in-classes)
   const life_limits life;  // NOLINT(*-non-private-member-variables-in-classes)
 
@@ -111,6 +132,7 @@ class pool_gate {
   std::unique_ptr<thread_state[]> threads_;
   std::unique_ptr<relaxed<pool_slot*>[]> last_of_keys_;
   int hint_shift_;
+  zeroed_array<duration_counts> use_times_;
 };
 
 /// Marks a thread that has let go of its slot, and still looks at the pool: until it leaves, the
@@ -202,6 +224,7 @@ class idle_cache {
   void release(const slot_grant& grant) noexcept {
     pool_slot& slot = *grant.slot;
     const nanos now = gate_.now();
+    gate_.end_use(slot);
     if (!slot.count_use(gate_.life.max_uses) || slot.can_reset.get() ||
         slot.is_over(now, epoch()) || was_unwound(slot)) [[unlikely]] {
       release_slow(grant);
@@ -353,6 +376,7 @@ class idle_cache {
       return decline(grant);
     }
     grant.slot->note_holder(now, this_thread_id(), std::uncaught_exceptions(), at);
+    gate_.begin_use(*grant.slot);
     return grant;
   }
   // pool_core.cpp

@@ -180,6 +180,8 @@ class keyed_resource_pool : public detail::pool_controls {
   // ---- numbers ----------------------------------------------------------------------------------
 
   [[nodiscard]] keyed_resource_pool_stats stats() { return core().all_stats(); }
+  /// As of `resource_pool`, for all keys.
+  [[nodiscard]] resource_pool_times times() { return core().times(); }
   /// Of one key. Nothing if the pool knows no such key. Throws std::bad_alloc, as those below.
   template <class K>
   [[nodiscard]] std::optional<resource_pool_stats> stats(const K& key) {

@@ -156,6 +156,9 @@ struct resource_pool_options {
   time_limit report_slow_after = std::chrono::nanoseconds(0);
   time_limit report_leak_after = std::chrono::nanoseconds(0);
 
+  /// Reads the steady clock twice in each use, for `times().uses`.
+  bool time_uses = false;
+
   /// Called with events, without locks, from any thread, also after the end of the pool for leases
   /// that outlive it: captures must live that long. Must not throw.
   std::function<void(const pool_event&)> on_event = {};
@@ -207,6 +210,7 @@ struct life_limits {
   nanos validate_after = never;  ///< idle longer than that: validate before use
   nanos keepalive = never;       ///< idle longer than that: validate in passing
   std::uint64_t max_uses = std::numeric_limits<std::uint64_t>::max();
+  bool time_uses = false;
 };
 
 /// A moment so long after another, without overflow. Requires: both >= 0.

@@ -173,6 +173,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   }
   /// Of all groups, and those that are gone.
   [[nodiscard]] keyed_resource_pool_stats all_stats();
+  /// Throws std::bad_alloc.
+  [[nodiscard]] resource_pool_times times();
   /// Of each group, with its key; under the mutex. One look at each slot.
   void for_each_stats(const std::function<void(const void* key, const resource_pool_stats&)>& f);
   /// Throws std::bad_alloc.

@@ -259,6 +259,8 @@ class resource_pool : public detail::pool_controls {
     return core().settings().acquire_timeout;
   }
   [[nodiscard]] resource_pool_stats stats() const noexcept { return core().stats(); }
+  /// Histograms, of 30 KiB: for a scrape, not for a loop. Throws std::bad_alloc.
+  [[nodiscard]] resource_pool_times times() const { return core().times(); }
 
  private:
   template <class F>

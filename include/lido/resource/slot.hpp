@@ -135,6 +135,7 @@ class alignas(no_false_sharing) pool_slot {
   relaxed<nanos> last_used;
   relaxed<nanos> looked_after;       ///< used or validated
   relaxed<nanos> held_since{never};  ///< `never`: on its way to its holder
+  relaxed<nanos> use_began;          ///< by the steady clock, where uses are timed
   relaxed<const void*> address;
   relaxed<nanos> quiet_for;        ///< reports of this lease come so much later; `never`: none come
   pool_slot_record record;         ///< under the mutex; the owner may read `cache`

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lido/base/pool_stats.hpp"
+#include "lido/resource/duration_histogram.hpp"
 #include "lido/resource/factory.hpp"
 
 namespace lido {
@@ -77,6 +78,12 @@ struct resource_pool_stats : pool_stats {
 /// One snapshot of all keys: sums, and the longest of times. `capacity` is max_total.
 struct keyed_resource_pool_stats : resource_pool_stats {
   std::size_t keys = 0;  ///< that have resources, or had some a tick ago
+};
+
+/// What a registry tells of a pool of resources.
+struct resource_pool_report {
+  resource_pool_stats stats;
+  resource_pool_times times;
 };
 
 /// What `on_event` is told. Of a lease that ends while it is reported it may be told both at once,
