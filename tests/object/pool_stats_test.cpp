@@ -36,6 +36,7 @@ TEST_P(PoolStats, LieWithinTheirRangesBesideUse) {
   constexpr unsigned threads = 3;
   constexpr std::size_t held = 5;
   constexpr std::size_t most_more = 300;
+  constexpr std::size_t moved = 512;  // by one thread at once; on their way they are in use
   constexpr int looks = 20'000;
   object_pool<int> pool({.capacity = 4000, .caches = GetParam()});
   std::atomic<unsigned> ready{0};
@@ -58,10 +59,10 @@ TEST_P(PoolStats, LieWithinTheirRangesBesideUse) {
     while (ready != threads) {
     }
     pool_stats before = pool.stats();
-    int outside = 0;  // while a thread has no processor in the middle of a trip
-    for (int look = 0; look < looks; ++look) {
+    for (int look = 0; look < looks && !::testing::Test::HasFailure(); ++look) {
       const pool_stats now = pool.stats();
-      outside += now.in_use < threads * held || now.in_use > threads * (held + most_more) ? 1 : 0;
+      EXPECT_GE(now.in_use, threads * held) << look;
+      EXPECT_LE(now.in_use, threads * (held + most_more + moved)) << look;
       EXPECT_EQ(now.in_use + now.idle, now.capacity);
       EXPECT_LE(now.cached, now.idle);
       EXPECT_GE(now.high_water, before.high_water);
@@ -71,7 +72,6 @@ TEST_P(PoolStats, LieWithinTheirRangesBesideUse) {
       EXPECT_GE(now.flushes, before.flushes);
       before = now;
     }
-    EXPECT_LT(outside, looks / 100);
     done = true;
   });
   const pool_stats after = pool.stats();
