@@ -36,9 +36,9 @@ INSTANTIATE_TEST_SUITE_P(Caches, PoolStats,
 TEST_P(PoolStats, LieWithinTheirRangesBesideUse) {
   constexpr unsigned threads = 3;
   constexpr std::size_t held = 5;
-  constexpr std::size_t most_more = 300;
-  constexpr std::size_t moved = 512;  // by one thread at once; on their way they are in use
-  object_pool<int> pool({.capacity = 4000, .caches = GetParam()});
+  constexpr std::size_t most_more = 40;
+  constexpr std::size_t moved = 16;  // by one thread at once; on their way they are in use
+  object_pool<int> pool({.capacity = 4000, .max_cached = moved, .caches = GetParam()});
   std::atomic<unsigned> ready{0};
   std::atomic<bool> done{false};
   test::run_crew(threads + 1, [&](unsigned thread) {
