@@ -2,6 +2,7 @@
 /// The five rows of scripts/demo.sh: one workload, and the contenders everyone knows. In one
 /// translation unit, since the demo has no time for more. With main.cpp a program of its own.
 #include "contenders/boost_lockfree_stack.hpp"
+#include "contenders/floor.hpp"
 #include "contenders/glibc_malloc.hpp"
 #include "contenders/lido_default.hpp"
 #include "contenders/mutex_vector.hpp"
@@ -29,7 +30,7 @@ void register_burst() {
 }  // namespace
 
 void register_all() {
-  register_burst<lido_default, mutex_vector, glibc_malloc, boost_lockfree_stack>();
+  register_burst<floor, lido_default, mutex_vector, glibc_malloc, boost_lockfree_stack>();
 #ifdef LIDO_BENCH_JEMALLOC
   register_burst<jemalloc>();
 #endif

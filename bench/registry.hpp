@@ -6,6 +6,9 @@
 
 #include <string>
 
+#include "latency.hpp"
+#include "locked.hpp"
+#include "memory.hpp"
 #include "run_workload.hpp"
 #include "thread_counts.hpp"
 
@@ -75,9 +78,38 @@ void register_size(std::string_view suffix) {
   }
 }
 
+/// `measure/contender/threads:N`, which is run once a repetition.
+template <contender Pool, typename Measure>
+void register_once(std::string_view measure, unsigned threads, Measure run) {
+  std::string name{measure};
+  name.append("/").append(Pool::name).append("/threads:").append(std::to_string(threads));
+  benchmark::RegisterBenchmark(name.c_str(), run)->Iterations(1);
+}
+
+/// What a time cannot say.
+template <contender Pool>
+void register_measures() {
+  if constexpr (!Pool::only_crosses_threads) {
+    for (const unsigned threads : thread_counts()) {
+      if (threads <= Pool::max_threads()) {
+        register_once<Pool>("latency", threads, [threads](benchmark::State& state) {
+          run_latency<Pool>(state, threads);
+        });
+      }
+    }
+#if defined(__x86_64__)
+    register_once<Pool>("locked", 2, run_locked<Pool>);
+#endif
+    if constexpr (!Pool::never_fails) {
+      register_once<Pool>("memory", 1, run_memory<Pool>);
+    }
+  }
+}
+
 template <template <std::size_t> typename Contender>
 void register_contender() {
   register_size<Contender<64>>("");
+  register_measures<Contender<64>>();
 #if LIDO_BENCH_ALL_SIZES
   register_size<Contender<16>>("/bytes:16");
   register_size<Contender<256>>("/bytes:256");

@@ -5,6 +5,10 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 usage: scripts/bench.sh [options]
+       scripts/bench.sh compare OLD.json [NEW.json|COMMIT]    marks what became slower; compare --help says more
+  --report FOLDER    measures everything and writes FOLDER/index.html, a page that works offline, and the raw data
+  --quick            with --report: the best-known peers alone, in two minutes and the build
+  --contender FILE   adds a pool of your own, a header anywhere: bench/my_pool.hpp shows how
   --short            objects of 64 bytes only, three short repetitions: two minutes and the build
   --sizes all|64     objects of 16, 64, 256 and 4096 bytes (the default without --short), or of 64 only
   --filter REGEX     builds and runs only what matches: workload/contender/threads:N, or the name of another program
@@ -27,7 +31,13 @@ refuse() {
 }
 
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
+if [ "${1:-}" = compare ]; then
+  exec python3 -B bench/report/compare.py "${@:2}"
+fi
 build=${LIDO_BENCH_BUILD:-build/bench}
+page=
+quick=0
+own=
 short=0
 slot_map=0
 sizes=
@@ -41,6 +51,9 @@ report=()
 setup=(scripts/setup.sh bench)
 while [ $# -gt 0 ]; do
   case $1 in
+    --report) page=${2:?--report needs a folder} && shift ;;
+    --quick) quick=1 ;;
+    --contender) own=$(realpath -e -- "${2:?--contender needs a header}" 2>/dev/null) || refuse "--contender $2 does not exist"; shift ;;
     --short) short=1 ;;
     --slot-map) slot_map=1 ;;
     --sizes) sizes=${2:?--sizes needs all or 64} && shift ;;
@@ -59,10 +72,13 @@ while [ $# -gt 0 ]; do
 done
 
 min_time=0.1
+if [ $quick -eq 1 ]; then
+  short=1
+fi
 if [ "$short" -eq 1 ]; then
   min_time=0.01
 fi
-: "${sizes:=$([ "$short" -eq 1 ] || [ -n "$chart" ] && echo 64 || echo all)}"
+: "${sizes:=$([ "$short" -eq 1 ] || [ -n "$chart$page" ] && echo 64 || echo all)}"
 case $sizes in
   all) all_sizes=ON ;;
   64) all_sizes=OFF ;;
@@ -75,9 +91,15 @@ esac
 # Whatever is asked for is known before anything is installed or built.
 mapfile -t known < <(sed -nE 's/^bench_contender\((\w+).*/\1/p' bench/CMakeLists.txt)
 selected=("${known[@]}")
-programs=(lido_bench resources life_cycles growth exhausted pools resource_costs rmw latency blocked resource keyed)
+programs=(lido_bench resources life_cycles growth exhausted pools resource_costs rmw blocked resource keyed)
+peers=dpdk,tcmalloc,jemalloc,mimalloc,malloc,boost_lockfree_stack,mutex_vector # the best known
+[ $quick -eq 0 ] || [ -n "$page" ] || refuse "--quick goes with --report"
+[ -z "$page" ] || [ -z "$filter" ] || refuse "--report shows all workloads: no --filter"
+if [ $quick -eq 1 ]; then
+  : "${contenders:=floor,ring_alone,lido,$peers}"
+fi
 if [ -n "$chart" ]; then
-  contenders=lido,dpdk,tcmalloc,jemalloc,mimalloc,malloc,boost_lockfree_stack,mutex_vector
+  contenders=lido,$peers
   : "${threads:=$(nproc)}"
   filter=^pair/
 fi
@@ -90,6 +112,7 @@ if [ -n "$contenders" ]; then
 elif [ -n "$threads" ]; then
   programs=(lido_bench resources life_cycles)
 fi
+[ -z "$page" ] || programs=(lido_bench rmw pools)
 if [ -n "$filter" ]; then
   matches() { # names...
     local status=0
@@ -134,7 +157,7 @@ some=
 [ ${#selected[@]} -eq ${#known[@]} ] || some=$(IFS=';' && echo "${selected[*]}")
 build_all() {
   cmake --preset bench -B "$build" -DLIDO_BUILD_EXAMPLES=OFF "-DLIDO_BENCH_ALL_SIZES=$all_sizes" \
-    "-DLIDO_BENCH_CONTENDERS=$some" && cmake --build "$build" --target "${targets[@]}"
+    "-DLIDO_BENCH_CONTENDERS=$some" "-DLIDO_BENCH_OWN_CONTENDER=$own" && cmake --build "$build" --target "${targets[@]}"
 }
 
 "${setup[@]}"
@@ -159,6 +182,16 @@ fi
 # So that results of two commits can be told apart.
 commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
 
+if [ -n "$page" ]; then
+  mkdir -p "$page"
+  names=${some//;/,}
+  python3 -B bench/report/measure.py "$build" "$page/results.json" --commit "$commit" --repetitions "$repetitions" \
+    --threads "${threads:-$([ $quick -eq 1 ] && echo 1,2,8 || echo 1,2,4,8)}" --min-time "$min_time" \
+    --contenders "$names" --own "$(basename -- "${own%.*}")"
+  echo "bench: the report is $(python3 -B bench/report/page.py "$page/results.json" "$page")"
+  exit
+fi
+
 run() { # name, regular expression, and the program if it is not lido_bench
   local start=$SECONDS program=${3:-lido_bench}
   # Interleaved, so that whatever the machine does meanwhile meets all contenders alike.
@@ -177,16 +210,15 @@ run() { # name, regular expression, and the program if it is not lido_bench
 if [ -n "$chart" ]; then
   results=()
   run pair ^pair/
-  command -v npm >/dev/null || refuse "--chart needs node and npm; the results are in $json/pair.json"
-  npm install --prefix "$build/chart" --no-package-lock --no-audit --no-fund --silent "echarts@5.6.0" >>"$log" 2>&1
-  NODE_PATH=$build/chart/node_modules node bench/chart.cjs "$json/pair.json" "$chart" "${report[@]}"
+  [ -e build/echarts/node_modules ] || refuse "--chart needs node and npm; the results are in $json/pair.json"
+  NODE_PATH=build/echarts/node_modules node bench/chart.cjs "$json/pair.json" "$chart" "${report[@]}"
   exit
 fi
 
 if has lido_bench; then
   results=()
   if [ -n "$filter$contenders" ]; then
-    run selected "${filter:-.}"
+    run selected "${filter:--^(latency|locked|memory)/}"
   else
     # One process a workload, so that there is something to see meanwhile. What is compared with the
     # floor's pair has that in its own process, too.
@@ -197,7 +229,7 @@ if has lido_bench; then
       esac
     done
   fi
-  python3 bench/report.py "${results[@]}" "${report[@]}"
+  python3 bench/report/tables.py "${results[@]}" "${report[@]}"
 fi
 for program in resources life_cycles; do # programs of their own: their contenders are of another kind
   has $program || continue
@@ -205,7 +237,7 @@ for program in resources life_cycles; do # programs of their own: their contende
   run "$program" . "lido_bench_$program"
   echo
   echo "lido_bench_$program"
-  python3 bench/report.py "${results[@]}" "${report[@]}"
+  python3 bench/report/tables.py "${results[@]}" "${report[@]}"
 done
 for program in growth exhausted pools resource_costs; do # tables of their own: there is no floor to compare with
   has $program || continue
@@ -214,12 +246,11 @@ for program in growth exhausted pools resource_costs; do # tables of their own: 
   "$build/bench/lido_bench_$program" --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
     --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
 done
-for program in rmw latency blocked resource keyed; do
+for program in rmw blocked resource keyed; do
   has $program || continue
   arguments=()
   if [ "$short" -eq 1 ]; then
     case $program in
-      latency) [ -n "$filter" ] || continue ;; # has no short form
       blocked) arguments=(20000 3) ;;
       resource | keyed) arguments=(--short) ;;
     esac

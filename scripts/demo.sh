@@ -133,10 +133,16 @@ fi
 stage "bench"
 echo
 $build/bench/lido_bench_brief --threads=8 --benchmark_min_time=0.1 --benchmark_repetitions=5 \
-  --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true --benchmark_format=csv 2>/dev/null |
+  --benchmark_enable_random_interleaving=true --benchmark_display_aggregates_only=true --benchmark_format=csv \
+  --benchmark_context=commit="$(git describe --always --dirty 2>/dev/null || echo unknown)" \
+  --benchmark_out=$build/brief.json --benchmark_out_format=json 2>/dev/null |
   tee -a $log | awk -f bench/brief.awk
+if command -v python3 >/dev/null; then
+  echo "  as a page: $PWD/$(python3 -B bench/report/page.py $build/brief.json $build/report)"
+fi
 stage "done"
 cat <<TEXT
 
-Took $SECONDS s. Next: README.md, docs/index.md, examples/first_pool.cpp, and scripts/bench.sh --short for all peers and workloads.
+Took $SECONDS s. Next: README.md, docs/index.md, examples/first_pool.cpp. All workloads as such a page: scripts/bench.sh --report DIR
+--quick with the best-known peers in two minutes and the build, scripts/bench.sh --report DIR with all peers and more threads.
 TEXT

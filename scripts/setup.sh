@@ -16,14 +16,14 @@ demo=("${compiler[@]}" libtbb-dev:tbb/task_group.h libcli11-dev:CLI/CLI.hpp libf
   libboost-dev:boost/asio.hpp libbenchmark-dev:benchmark/benchmark.h)
 demo_optional=(libpng-dev:png.h libwebp-dev:webp/mux.h libmimalloc-dev:mimalloc.h)
 bench=("${compiler[@]}" libboost-dev:boost/asio.hpp libbenchmark-dev:benchmark/benchmark.h python3:python3)
-bench_optional=(pkg-config:pkg-config libtbb-dev:tbb/task_group.h libmimalloc-dev:mimalloc.h
+bench_optional=(npm:npm linux-perf:perf pkg-config:pkg-config libtbb-dev:tbb/task_group.h libmimalloc-dev:mimalloc.h
   libjemalloc-dev:jemalloc/jemalloc.h libgoogle-perftools-dev:gperftools/tcmalloc.h libdpdk-dev:rte_mempool.h
   libconcurrentqueue-dev:concurrentqueue/concurrentqueue.h libatomic-queue-dev:atomic_queue/atomic_queue.h
   libplf-colony-dev:plf_colony.h libfoonathan-memory-dev:foonathan_memory/foonathan libcds-dev:cds/init.h
   libxenium-dev:xenium/vyukov_bounded_queue.hpp libck-dev:ck_stack.h)
 test=("${demo[@]}" clang:clang++ binutils:objdump git:git python3:python3 libgtest-dev:gtest/gtest.h
   libgmock-dev:gmock/gmock.h libclang-rt-14-dev:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.tsan-*.so)
-test_optional=("${demo_optional[@]}" ccache:ccache lld:ld.lld pkg-config:pkg-config libasio-dev:asio/version.hpp
+test_optional=("${demo_optional[@]}" ccache:ccache chromium:chromium lld:ld.lld pkg-config:pkg-config libasio-dev:asio/version.hpp
   libhiredis-dev:hiredis/hiredis.h libpq-dev:libpq-fe.h)
 all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr valgrind:valgrind)
 all_optional=("${test_optional[@]}" "${bench_optional[@]}" spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
@@ -133,18 +133,18 @@ add_group() { # name
   [ ${#wanted_servers[@]} -eq 0 ] || add_servers "${wanted_servers[@]}"
 }
 
-# Of the group test: reads the documents. npm has it alone, which keeps it in the build folder.
-add_markdownlint() {
-  local package=markdownlint-cli2@0.18.1 folder=build/markdownlint
-  [ ! -x $folder/node_modules/.bin/markdownlint-cli2 ] || return 0
+# What npm has alone, which keeps it in the build folder.
+add_npm() { # package, folder, what is left out without it
+  local package=$1 folder=build/$2
+  [ ! -d "$folder/node_modules" ] || return 0
   if [ "$install" = no ] || ! command -v npm >/dev/null; then
-    echo "setup: test: absent, and left out: $package" >&2
+    echo "setup: absent, and left out: $package ($3)" >&2
     return 0
   fi
-  mkdir -p $folder
-  echo "setup: test: installing $package with npm (log in $log)"
-  timeout 120 npm install --prefix $folder --no-audit --no-fund --fetch-retries=1 $package >>"$log" 2>&1 </dev/null ||
-    echo "setup: $package is not available, so the test docs.markdownlint is skipped" >&2
+  mkdir -p "$folder"
+  echo "setup: installing $package with npm (log in $log)"
+  timeout 120 npm install --prefix "$folder" --no-audit --no-fund --fetch-retries=1 "$package" >>"$log" 2>&1 </dev/null ||
+    echo "setup: $package is not available ($3)" >&2
 }
 
 # Of the group all: libc++ 19, unpacked in the build folder. Its package would take the place of libunwind-dev.
@@ -168,6 +168,7 @@ status=0
 for group in "${groups[@]}"; do
   add_group "$group" || status=1
 done
-[[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_markdownlint
+[[ " ${groups[*]} " == " compiler " ]] || add_npm echarts@5.6.0 echarts "charts of the contention report"
+[[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_npm markdownlint-cli2@0.18.1 markdownlint "the test docs.markdownlint"
 [[ ! " ${groups[*]} " =~ \ all\  ]] || add_libcxx
 exit $status

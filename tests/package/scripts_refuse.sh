@@ -43,6 +43,9 @@ says 2 "nothing matches --filter ^nothing/" bench.sh --filter '^nothing/'
 says 2 "nothing matches --filter ^pair/malloc/" bench.sh --filter '^pair/malloc/' --contenders lido
 says 2 "--filter (: not a regular expression" bench.sh --filter '('
 says 2 "--repetitions few: not a number" bench.sh --repetitions few
+says 2 "--quick goes with --report" bench.sh --quick
+says 2 "--report shows all workloads: no --filter" bench.sh --report "$work/report" --filter '^pair/'
+says 2 "--contender $work/nowhere.hpp does not exist" bench.sh --contender "$work/nowhere.hpp"
 
 stub apt-get "echo called >>'$work/apt'; exit 1"
 hide cmake

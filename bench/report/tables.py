@@ -23,6 +23,7 @@ MEANING = {
     "list": "a std::pmr::list of 64 values: append one, drop the first",
     "near_exhaustion": "capacity is exactly threads x 64, every thread takes 64 one by one",
 }
+MEASURES = ("latency", "locked", "memory")  # of each contender, but no workloads
 OPERATIONS = {"near_exhaustion": 128}
 OWN = ("floor", "ring_alone", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked",
        "lido_grow", "lido_block", "lido_block_resource", "lido_block_sizes", "lido_keep_constructed",
@@ -68,7 +69,7 @@ def sort_into_tables(benchmarks, counter):
         if entry.get("run_type") == "aggregate":
             continue
         name = NAME.match(entry["name"])
-        if not name:
+        if not name or name["workload"] in MEASURES:
             continue
         threads, size = int(name["threads"]), int(name["bytes"] or 64)
         entry["workload"], entry["threads_run"] = name["workload"], threads

@@ -1,0 +1,24 @@
+/// @file
+/// A contender of your own, for `scripts/bench.sh --report DIR --contender my_pool.hpp`. It may lie
+/// in any folder, and its class has the name of the file. contender.hpp says what else a contender
+/// may tell of itself.
+#pragma once
+
+#include <memory_resource>
+
+#include "contender.hpp"
+
+template <std::size_t Bytes>
+struct my_pool : lido_bench::contender_defaults {
+  static constexpr std::string_view name{"my_pool"};
+  explicit my_pool(const lido_bench::sizing& /*size*/) {}
+
+  struct session {  // what each thread has of its own
+    explicit session(my_pool& pool) : memory{pool.memory} {}
+    void* acquire() { return memory.allocate(Bytes); }
+    void release(void* object) { memory.deallocate(object, Bytes); }
+    std::pmr::memory_resource& memory;
+  };
+
+  std::pmr::synchronized_pool_resource memory;
+};

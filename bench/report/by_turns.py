@@ -1,0 +1,71 @@
+"""Builds lido_bench of two commits and measures them by turns, so that what else the machine does meets both alike."""
+import io
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build/compare"
+WORKLOADS = "^(pair|burst|churn|handoff|thread_churn|near_exhaustion)/lido/.*/manual_time$"
+
+
+def git(*arguments, text=True):
+    done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=text, check=False)
+    if done.returncode != 0:
+        sys.exit(f"compare: git {arguments[0]}: {done.stderr if text else done.stderr.decode()}")
+    return done.stdout
+
+
+def commit_of(results):
+    commit = json.loads(Path(results).read_text(encoding="utf-8"))["context"].get("commit", "unknown")
+    if commit == "unknown" or commit.endswith("-dirty"):
+        sys.exit(f"compare: {results} is of commit {commit}, which cannot be built again; give NEW.json to compare with")
+    return commit
+
+
+def sources_of(commit):
+    """A folder with the sources of a commit; those that stand here if there is none."""
+    if not commit:
+        return ROOT
+    name = git("rev-parse", "--short", "--verify", f"{commit}^{{commit}}").strip()
+    folder = FOLDER / name
+    if not folder.exists():
+        with tarfile.open(fileobj=io.BytesIO(git("archive", name, text=False))) as archive:
+            archive.extractall(folder)
+    return folder
+
+
+def build(commit):
+    """The program lido_bench with Lido alone."""
+    sources = sources_of(commit)
+    folder = FOLDER / f"build-{sources.name if commit else 'here'}"
+    print(f"compare: building {commit or 'the sources as they stand'} in {folder}", flush=True)
+    configure = ["cmake", "--preset", "bench", "-S", sources, "-B", folder, "-DLIDO_BUILD_EXAMPLES=OFF", "-DLIDO_BENCH_CONTENDERS=lido"]
+    for command in (configure, ["cmake", "--build", folder, "--target", "lido_bench"]):
+        done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"compare: {' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return folder / "bench/lido_bench"
+
+
+def once(program, number, folder):
+    out = folder / "once.json"
+    subprocess.run([program, f"--benchmark_filter={WORKLOADS}", "--benchmark_min_time=0.02", f"--benchmark_out={out}",
+                    "--benchmark_out_format=json"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return [{**entry, "repetition_index": number} for entry in json.loads(out.read_text(encoding="utf-8"))["benchmarks"]]
+
+
+def measure(results, commit, pairs):
+    """Two files of results: of the commit that the given results are of, and of the other one."""
+    programs = [build(commit_of(results)), build(commit)]
+    found = [[], []]
+    for number in range(pairs):
+        print(f"compare: pair {number + 1} of {pairs}", flush=True)
+        for which in (0, 1) if number % 2 == 0 else (1, 0):
+            found[which] += once(programs[which], number, FOLDER)
+    paths = [FOLDER / "old.json", FOLDER / "new.json"]
+    for path, benchmarks in zip(paths, found):
+        path.write_text(json.dumps({"context": {}, "benchmarks": benchmarks}), encoding="utf-8")
+    return paths

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""compare.py on made-up times whose answer is known: what became slower is marked, A against A is not, thin data is named."""
+import random
+import sys
+
+import compare
+
+NOISE = 0.03
+SLOWER = ("slow/lido/threads:1", "slow/lido/threads:2")
+
+
+def run(generator, pairs, factor, noise=NOISE):
+    """Old and new times of 12 benchmarks, of which SLOWER take `factor` times as long; one in 50 is disturbed."""
+    names = [*SLOWER, *(f"pair/lido/threads:{count}" for count in range(1, 11))]
+    def times(scale):
+        return [scale * generator.lognormvariate(0, noise) * (3 if generator.random() < 0.02 else 1) for _ in range(pairs)]
+    return {name: times(7) for name in names}, {name: times(7 * (factor if name in SLOWER else 1)) for name in names}
+
+
+def said(generator, *arguments, **more):
+    return {row[0]: row[-1] for row in compare.compare(*run(generator, *arguments, **more))[1]}
+
+
+def problems():
+    generator = random.Random(7)
+    compare.RESAMPLES = 200  # the test runs many tables
+    tables = 20
+    missed, feigned, faster = 0, 0, 0
+    for _ in range(tables):
+        seen = said(generator, 20, 1.10)
+        missed += sum(seen[name] != "SLOWER" for name in SLOWER)
+        feigned += sum(seen[name] in ("SLOWER", "faster") for name in seen if name not in SLOWER)
+        feigned += sum(value in ("SLOWER", "faster") for value in said(generator, 20, 1.0).values())
+        faster += sum(said(generator, 20, 0.9)[name] == "faster" for name in SLOWER)
+    if missed > 2:
+        yield f"a regression of 10 % was missed {missed} times of {2 * tables}"
+    if faster < 2 * tables - 2:
+        yield f"an improvement of 10 % was seen only {faster} times of {2 * tables}"
+    if feigned > 3:
+        yield f"A against A was marked in {feigned} rows of {tables} tables"
+    if set(said(generator, 5, 1.10).values()) != {"too thin"}:
+        yield "five pairs are not too thin"
+    if list(said(generator, 8, 1.0, noise=0.25).values()).count("too thin") < 10:
+        yield "eight pairs with a noise of 25 % are not too thin"
+    if set(said(generator, 20, 1.0).values()) != {"same"}:
+        yield "twenty pairs with a noise of 3 % are not the same"
+
+
+if __name__ == "__main__":
+    found = list(problems())
+    for problem in found:
+        print(problem)
+    print("compare:", "FAILED" if found else "ok")
+    sys.exit(1 if found else 0)

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# A contender from outside the tree runs beside the floor: the file bench/my_pool.hpp in a folder of its own.
+# Usage: own_contender_test.sh SOURCE_FOLDER BUILD_FOLDER
+set -euo pipefail
+outside=$(mktemp -d)
+trap 'rm -rf "$outside"' EXIT
+sed 's/my_pool/pool_of_mine/g' "$1/bench/my_pool.hpp" >"$outside/pool_of_mine.hpp"
+LIDO_BENCH_BUILD=$2 "$1/scripts/bench.sh" --no-install --contender "$outside/pool_of_mine.hpp" --contenders floor --threads 1,2 \
+  --short --repetitions 1 | tee "$outside/table"
+rows=$(grep -cE '^pool_of_mine +[0-9.]+ [0-9.]+x' "$outside/table") || true
+[ "$rows" -ge 4 ] || { echo "FAILED: pool_of_mine has $rows rows" >&2 && exit 1; }

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Writes the contention report: one page that works offline, and the raw data beside it as JSON and CSV.
+
+usage: page.py RESULTS.json... FOLDER
+
+Results are what measure.py or `lido_bench --benchmark_out=FILE` wrote, of one run. The chart library comes from npm into
+build/echarts (scripts/setup.sh bench); without it the page has its tables alone.
+"""
+import csv
+import json
+import statistics
+import sys
+from pathlib import Path
+
+import tables
+
+HERE = Path(__file__).resolve().parent
+LIBRARY = HERE.parents[1] / "build/echarts/node_modules/echarts/dist/echarts.common.min.js"
+# Of published designs: folly/IndexedMemPool.h, and "snmalloc: A Message Passing Allocator", ISMM 2019.
+DESIGNS = [
+    ["folly IndexedMemPool", "one compare-and-swap for an acquire and one for a release, on the list of the processor that the thread runs on; "
+     "up to two more for every 200 objects that a list hands over or gets", "the same"],
+    ["snmalloc", "none", "none for most; one exchange for a batch of objects that return to the thread that acquired them"],
+]
+
+
+def rows_of(benchmarks):
+    """A row for each workload, contender, number of threads and size; medians over the repetitions."""
+    found = tables.sort_into_tables(benchmarks, "ns_per_op")
+    for (workload, size), table in list(found.items()):
+        for (contender, threads), cell in table.items():
+            row = {"workload": workload, "contender": contender, "threads": threads, "bytes": size, "ns": cell.median,
+                   "multiple": None, "spread": cell.spread, "low": None, "high": None, "repetitions": len(cell.times),
+                   "failed": statistics.median(cell.failed) if cell.failed else None, "error": cell.error}
+            if cell.median:
+                reference = tables.references_for(found, workload, size, threads)[-1]
+                row |= {"low": min(cell.times), "high": max(cell.times),
+                        "multiple": cell.median / reference.median if reference and reference.median else None}
+            yield row
+
+
+def once(benchmarks, measure):
+    """A row for each contender and number of threads of what runs once a repetition; medians of its counters."""
+    found = {}
+    for entry in benchmarks:
+        name = tables.NAME.match(entry["name"])
+        if name and name["workload"] == measure and not entry.get("error_occurred"):
+            found.setdefault((name["contender"], int(name["threads"])), []).append(entry)
+    counters = ("p50", "p99", "p99.9", "p99.99", "max", "samples", "pair", "burst", "handoff", "bytes_per_object", "bytes_per_pool")
+    return [{"contender": contender, "threads": threads,
+             **{key: statistics.median(entry[key] for entry in entries) for key in counters if key in entries[0]}}
+            for (contender, threads), entries in found.items()]
+
+
+def pool_rows(entries):
+    """Medians of lido_bench_pools."""
+    names = {}
+    for entry in entries:
+        names.setdefault(entry["run_name"].removesuffix("/manual_time"), []).append(entry)
+    return [{"name": name, **{key: statistics.median(entry[key] for entry in of_name) if key in of_name[0] else None
+                              for key in ("heap_bytes", "resident_bytes")},
+             "time": f"{statistics.median(entry['real_time'] for entry in of_name):.3g} {of_name[0]['time_unit']}"}
+            for name, of_name in names.items()]
+
+
+def notes_of(benchmarks, rows):
+    if tables.is_disturbed(benchmarks):
+        yield "Something else ran on this machine meanwhile, so the times are too long; measure again on a quiet one."
+    if any(row["failed"] for row in rows):
+        yield "A mark of ! means that acquires got nothing although objects were free."
+
+
+def page_data(data):
+    context, benchmarks = data["context"], data["benchmarks"]
+    rows = sorted(rows_of(benchmarks), key=lambda row: (tables.ORDER.index(row["workload"]), row["threads"], row["bytes"]))
+    spreads = [row["spread"] for row in rows if row["spread"] is not None]
+    known = {key: context.get(key, "unknown") for key in ("processor", "compiler", "malloc", "commit", "date")}
+    return {
+        "context": {**known, "cores": int(context.get("cores", 1)), "load": context.get("load_avg", ["?"])[0],
+                    "absent": [name for name in context.get("absent", "").split(",") if name],
+                    "repetitions": max((row["repetitions"] for row in rows), default=0),
+                    "spread": statistics.median(spreads) if spreads else None, "notes": list(notes_of(benchmarks, rows))},
+        "rows": [row for row in rows if row["bytes"] == 64], "meaning": tables.MEANING, "own": [context["own"]] if context.get("own") else [],
+        "latency": once(benchmarks, "latency"), "locked": once(benchmarks, "locked"), "memory": once(benchmarks, "memory"),
+        "pools": pool_rows(data.get("pools", [])), "counts": data.get("counts", []), "builds": data.get("builds", []),
+        "flames": data.get("flames"), "designs": DESIGNS,
+    }, rows
+
+
+def write_csv(path, rows):
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write_page(data, folder):
+    """Returns the path of the page."""
+    shown, rows = page_data(data)
+    if not rows:
+        sys.exit("page: no benchmark of Lido in these results")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_text(json.dumps(data), encoding="utf-8")
+    write_csv(folder / "results.csv", rows)
+    library = LIBRARY.read_text(encoding="utf-8") if LIBRARY.exists() else ""
+    if not library:
+        shown["context"]["notes"].append("No charts: npm was missing when scripts/setup.sh ran.")
+    page = (HERE / "page.html").read_text(encoding="utf-8")
+    # The library last, so that nothing is looked for in it.
+    for mark, text in (("/*{style}*/", (HERE / "page.css").read_text(encoding="utf-8")),
+                       ("/*{script}*/", (HERE / "page.js").read_text(encoding="utf-8")),
+                       ("{results}", json.dumps(shown).replace("<", "\\u003c")),
+                       ("{library}", library.replace("</script", "<\\/script"))):
+        page = page.replace(mark, text, 1)
+    path = folder / "index.html"
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    loaded = [json.loads(Path(path).read_text(encoding="utf-8")) for path in sys.argv[1:-1]]
+    benchmarks = [entry for data in loaded for entry in data["benchmarks"] if entry.get("run_type") == "iteration"]
+    print(write_page({**loaded[0], "benchmarks": benchmarks}, Path(sys.argv[-1])))
+
+
+if __name__ == "__main__":
+    main()

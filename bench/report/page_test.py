@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Measures four contenders for a moment, writes the report, and looks at it in headless Chromium.
+
+usage: page_test.py BUILD FOLDER
+"""
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SECTIONS = ("ranking", "curves", "latency", "shared", "memory", "build", "flames", "data")
+
+
+def run(script, *arguments):
+    return subprocess.run([sys.executable, "-B", HERE / script, *arguments], capture_output=True, text=True, check=False)
+
+
+def shown_in(page):
+    begin = '<script type="application/json" id="results">'
+    return json.loads(page.split(begin)[1].split("</script>")[0])
+
+
+def problems(build, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    measured = run("measure.py", build, folder / "results.json", "--contenders", "floor,lido,malloc,mutex_vector", "--threads", "1,2",
+                   "--repetitions", "2", "--min-time", "0.0001", "--commit", "abc1234")
+    if measured.returncode != 0:
+        yield f"measure.py: {measured.stdout}{measured.stderr}"
+        return
+    if "s left" not in measured.stdout:
+        yield "measure.py does not say how much time is left"
+    index = folder / "index.html"
+    run("page.py", folder / "results.json", folder)
+    page = index.read_text(encoding="utf-8")
+    shown = shown_in(page)
+    for part in ("rows", "latency", "locked", "memory", "pools", "counts", "builds", "flames"):
+        if not shown[part]:
+            yield f"the page has no {part}"
+    locked = {row["contender"]: row for row in shown["locked"]}
+    if locked and (locked["lido"]["pair"] != 0 or locked["mutex_vector"]["pair"] != 2):
+        yield f"a pair locks {locked['lido']['pair']} times in Lido and {locked['mutex_vector']['pair']} times in a mutex"
+    with (folder / "results.csv").open(encoding="utf-8") as file:
+        if not any(row["contender"] == "lido" and float(row["ns"]) > 0 for row in csv.DictReader(file)):
+            yield "results.csv has no time of Lido"
+    looked = run("check_page.py", index, folder / "screenshots")
+    if looked.returncode != 0:
+        yield looked.stdout + looked.stderr
+    # The look itself is tested: a page with an error, and one without the chart library.
+    broken = folder / "broken.html"
+    broken.write_text(page.replace('"use strict";', '"use strict"; console.error("seeded");', 1), encoding="utf-8")
+    if "console: seeded" not in run("check_page.py", broken, folder / "broken").stdout:
+        yield "check_page.py does not see an error in the console"
+    yield from (f"the page has no section {name}" for name in SECTIONS if f'<section id="{name}">' not in page)
+
+
+if __name__ == "__main__":
+    found = list(problems(Path(sys.argv[1]), Path(sys.argv[2])))
+    for problem in found:
+        print(problem)
+    print("report:", "FAILED" if found else "ok")
+    sys.exit(1 if found else 0)
