@@ -7,6 +7,7 @@ builds and flames. While it runs it says what comes next and how much time is le
 import argparse
 import json
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -93,10 +94,10 @@ class Bench:
 
 def simpler(symbol):
     """A name without template arguments and parameters."""
-    symbol = symbol.replace("(anonymous namespace)", "").split(" [clone")[0].split("(")[0]
-    while (shorter := re.sub(r"<[^<>]*>", "", symbol)) != symbol:
+    symbol = symbol.split(" [clone")[0].replace("operator()", "call")
+    while (shorter := re.sub(r"<[^<>()]*>|\([^()]*\)|\{lambda[^{}]*\}", "", symbol)) != symbol:
         symbol = shorter
-    return symbol.split(" ")[-1].strip(":") or "?"
+    return re.sub(r"::(?:::)+", "::", symbol.split(" const")[0].split(" ")[-1]).strip(":") or "?"
 
 
 def tree_of(script):
@@ -149,8 +150,8 @@ def builds(bench, names):
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder) / "empty"
-        subprocess.run(["g++", "-x", "c++", "-", "-o", empty], input="#include <cstdio>\nint main() { std::printf(\"%p\", nullptr); }",
-                       text=True, check=True)
+        subprocess.run(["c++", "-O2", "-x", "c++", "-", "-o", empty], text=True, check=True,
+                       input="#include <cstdio>\nint main() { std::printf(\"%p\", nullptr); }")
         for command in commands:
             match = re.search(r"/register_(\w+)\.cpp$", command["file"])
             if not match or match[1] == "all":
@@ -164,16 +165,22 @@ def builds(bench, names):
     return rows
 
 
+def child_seconds():
+    """Processor time of what this process has waited for: what else the machine does is not in it."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def build(bench, command, header, place, empty):
     source = place.with_suffix(".cpp")
     source.write_text(PROBE.format(header=header, name=Path(header).stem), encoding="utf-8")
     words = shlex.split(command["command"])
     start = next(i for i, word in enumerate(words) if re.search(r"(\+\+|cc|clang)(-\d+)?$", word) and "ccache" not in word)
-    compile_words = words[start:words.index("-o")] + ["-o", str(place) + ".o", "-c", str(source)]
-    began = time.monotonic()
+    compile_words = words[start:words.index("-o")] + ["-w", "-o", str(place) + ".o", "-c", str(source)]
+    began = child_seconds()
     if subprocess.run(compile_words, cwd=command["directory"], capture_output=True, check=False).returncode != 0:
         return {}
-    row = {"seconds": time.monotonic() - began, "object_bytes": sections(str(place) + ".o")}
+    row = {"seconds": child_seconds() - began, "object_bytes": sections(str(place) + ".o")}
     # What no more than Lido's library is linked to is weighed as a program, too.
     linked = subprocess.run([words[start], "-O2", "-Wl,--gc-sections", str(place) + ".o",
                              str(Path(bench.options.build) / "src" / "liblido.a"), "-o", place, "-pthread"],

@@ -70,7 +70,7 @@ function draw(place, label, height, option) {
 }
 
 function axisStyle() {
-  return { axisLabel: { color: colour("dim") }, nameTextStyle: { color: colour("dim") }, axisLine: { lineStyle: { color: colour("line") } }, splitLine: { lineStyle: { color: colour("line") } } };
+  return { axisLabel: { color: colour("dim") }, nameTextStyle: { color: colour("dim") }, axisLine: { onZero: false, lineStyle: { color: colour("line") } }, splitLine: { lineStyle: { color: colour("line") } } };
 }
 
 // Names from top to bottom; each series has a value for each name. One series: bars with labels; several: a symbol each.
@@ -81,18 +81,19 @@ function ranked(place, names, series, { unit, log, label }) {
     animation: false,
     textStyle: { fontFamily: "system-ui, sans-serif", color: colour("text") },
     grid: { left: 4, right: series.length === 1 ? 88 : 24, top: series.length === 1 ? 6 : 34, bottom: 26, containLabel: true },
-    legend: { show: series.length > 1, top: 0, textStyle: { color: colour("text") }, selectedMode: false },
+    legend: { show: series.length > 1, top: 0, itemWidth: 12, textStyle: { color: colour("text") }, selectedMode: false },
     tooltip: { trigger: "item", formatter: (item) => `${names[item.dataIndex]}${series.length > 1 ? `, ${item.seriesName}` : ""}: ${number(series[item.seriesIndex].values[item.dataIndex])} ${unit}` },
-    xAxis: { type: log ? "log" : "value", min: least, name: unit, nameLocation: "middle", nameGap: 22, ...axisStyle(), axisLabel: { color: colour("dim"), hideOverlap: true } },
+    xAxis: { type: log ? "log" : "value", min: least, startValue: least, name: unit, nameLocation: "middle", nameGap: 22, ...axisStyle(), axisLabel: { color: colour("dim"), hideOverlap: true } },
     yAxis: {
-      type: "category", inverse: true, data: names, axisTick: { show: false }, ...axisStyle(), splitLine: { show: series.length > 1, lineStyle: { color: colour("line"), type: "dotted" } },
+      type: "category", inverse: true, data: names, axisTick: { show: false }, ...axisStyle(), axisLine: { show: false }, splitLine: { show: series.length > 1, lineStyle: { color: colour("line"), type: "dotted" } },
       axisLabel: { color: colour("text"), interval: 0, formatter: (name) => (isOwn(name) ? `{own|${name}}` : name), rich: { own: { fontWeight: "bold", color: colour("lido") } } },
     },
     series: series.map((each, index) => ({
-      name: each.name, type: series.length === 1 ? "bar" : "scatter", barWidth: 13, symbol: symbols[index], symbolSize: 11, itemStyle: { color: colour(`c${index}`) },
-      // A zero has no place on a logarithmic axis and stands at its end.
+      name: each.name, type: series.length === 1 ? "bar" : "scatter", barWidth: 13, symbol: symbols[index], symbolSize: 10, symbolOffset: [0, 4 * (index - (series.length - 1) / 2)], itemStyle: { color: colour(`c${index}`) },
+      // A zero has no place on a logarithmic axis and stands at its end. ECharts rounds the end of such an axis to as many digits as
+      // the smallest value has, which is 0 beside an exact 1: hence not quite.
       data: each.values.map((value, row) => ({
-        value: value === undefined || value === null ? "-" : Math.max(value, least),
+        value: value === undefined || value === null ? "-" : Math.max(value, least) * (log ? 1.000001 : 1),
         itemStyle: series.length === 1 ? { color: colour(isOwn(names[row]) ? "lido" : "peer") } : undefined,
         label: { formatter: each.labels?.[row] ?? number(value) },
       })),
@@ -227,7 +228,7 @@ function missing() {
 function memory() {
   fields("memory", results.memory, { bytes_per_object: "bytes per object", bytes_per_pool: "bytes per unused pool" },
     { by: "bytes_per_object", drawn: ["bytes_per_object"], unit: "bytes per object of 64 bytes", log: false, label: "Memory" });
-  find("#memory-pools").append(table(["what", "heap bytes a pool", "resident bytes a pool", "time"], results.pools.map((row) => [row.name, row.heap_bytes, row.resident_bytes, row.time]), "Pools of 16 slots"));
+  find("#memory-pools").append(table(["pool", "heap bytes", "resident bytes", "us to construct, use and destroy"], results.pools.map((row) => [row.name, row.heap_bytes, row.resident_bytes, row.microseconds]), "Pools of 16 slots"));
 }
 
 function build() {
@@ -253,7 +254,7 @@ function flames() {
       if (share < 0.004) return;
       deepest = Math.max(deepest, depth);
       const text = `${node.name}, ${(100 * node.value / tree.value).toFixed(1)} % of all samples`;
-      const button = make("button", node.name, { type: "button", title: text, "aria-label": text, class: /^lido::/.test(node.name) ? "own" : "" });
+      const button = make("button", node.name.replace(/^(lido|lido_bench|std)::(detail::)?/, ""), { type: "button", title: text, "aria-label": text, class: /^lido::/.test(node.name) ? "own" : "" });
       button.style = `left:${100 * left}%;width:${100 * share}%;top:${1.55 * depth}rem`;
       button.onclick = () => { show(node); chosen.textContent = text; graph.firstElementChild.focus(); };
       graph.append(button);

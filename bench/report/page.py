@@ -53,14 +53,13 @@ def once(benchmarks, measure):
 
 
 def pool_rows(entries):
-    """Medians of lido_bench_pools."""
-    names = {}
-    for entry in entries:
-        names.setdefault(entry["run_name"].removesuffix("/manual_time"), []).append(entry)
-    return [{"name": name, **{key: statistics.median(entry[key] for entry in of_name) if key in of_name[0] else None
-                              for key in ("heap_bytes", "resident_bytes")},
-             "time": f"{statistics.median(entry['real_time'] for entry in of_name):.3g} {of_name[0]['time_unit']}"}
-            for name, of_name in names.items()]
+    """Of lido_bench_pools, what a pool of 16 slots costs; each iteration has as many pools as the name ends with."""
+    for use in ("unused", "used_by_one_thread"):
+        of_use = [entry for entry in entries if f"/{use}/" in entry["run_name"]]
+        if of_use:
+            pools = int(of_use[0]["run_name"].rsplit("/", 1)[1])
+            yield {"name": use.replace("_", " "), "microseconds": statistics.median(entry["real_time"] for entry in of_use) / 1000 / pools,
+                   **{key: statistics.median(entry[key] for entry in of_use) for key in ("heap_bytes", "resident_bytes")}}
 
 
 def notes_of(benchmarks, rows):
@@ -82,7 +81,7 @@ def page_data(data):
                     "spread": statistics.median(spreads) if spreads else None, "notes": list(notes_of(benchmarks, rows))},
         "rows": [row for row in rows if row["bytes"] == 64], "meaning": tables.MEANING, "own": [context["own"]] if context.get("own") else [],
         "latency": once(benchmarks, "latency"), "locked": once(benchmarks, "locked"), "memory": once(benchmarks, "memory"),
-        "pools": pool_rows(data.get("pools", [])), "counts": data.get("counts", []), "builds": data.get("builds", []),
+        "pools": list(pool_rows(data.get("pools", []))), "counts": data.get("counts", []), "builds": data.get("builds", []),
         "flames": data.get("flames"), "designs": DESIGNS,
     }, rows
 
