@@ -184,10 +184,10 @@ commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
 
 if [ -n "$page" ]; then
   mkdir -p "$page"
-  names=${some//;/,}
+  shown=${some//;/,}
   python3 -B bench/report/measure.py "$build" "$page/results.json" --commit "$commit" --repetitions "$repetitions" \
     --threads "${threads:-$([ $quick -eq 1 ] && echo 1,2,8 || echo 1,2,4,8)}" --min-time "$min_time" \
-    --contenders "$names" --own "$(basename -- "${own%.*}")"
+    --contenders "$shown" --own "$(basename -- "${own%.*}")"
   echo "bench: the report is $(python3 -B bench/report/page.py "$page/results.json" "$page")"
   exit
 fi

@@ -143,6 +143,7 @@ fi
 stage "done"
 cat <<TEXT
 
-Took $SECONDS s. Next: README.md, docs/index.md, examples/first_pool.cpp. All workloads as such a page: scripts/bench.sh --report DIR
---quick with the best-known peers in two minutes and the build, scripts/bench.sh --report DIR with all peers and more threads.
+Took $SECONDS s. Next: README.md, docs/index.md, examples/first_pool.cpp. All workloads as such a page:
+  scripts/bench.sh --report DIR --quick    the best-known peers: two minutes and the build
+  scripts/bench.sh --report DIR            all peers, more threads, longer repetitions
 TEXT

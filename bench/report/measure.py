@@ -194,10 +194,10 @@ def measure(options):
     """Every step in its order, with the seconds a quick run takes for it."""
     bench = Bench(options)
     names = options.contenders.split(",") if options.contenders else []
-    of = f"({'|'.join(names)})/" if names else "[a-z_0-9]+/"
+    of = f"({'|'.join(names)})/" if names else "[^/]+/"
     share = options.share
-    steps = {**{workload: 9 * share for workload in WORKLOADS}, "latency": 12 * share, "locked instructions": 2 * (len(names) or 36), "memory": 4,
-             "pools": 3, "shared operations": 4, "compile time": 1.3 * (len(names) or 36), "flame graph": 5}
+    steps = {**{workload: 4 * share for workload in WORKLOADS}, "latency": 8 * share, "locked instructions": 1.6 * (len(names) or 36), "memory": 4,
+             "pools": 3, "shared operations": 4, "compile time": 1.8 * (len(names) or 36), "flame graph": 6}
     progress = Progress(steps)
     data = {"benchmarks": []}
     for workload in WORKLOADS:

@@ -279,7 +279,7 @@ function flames() {
 }
 
 // What this run has not measured is not shown.
-const parts = { ranking: [ranking, results.rows], curves: [curves, results.rows], latency: [latency, results.latency], shared: [shared, results.locked], memory: [memory, results.memory], build: [build, results.builds], flames: [flames, results.flames], data: [() => {}, true] };
+const parts = { ranking: [ranking, results.rows], curves: [curves, results.rows], latency: [latency, results.latency], shared: [shared, results.locked], memory: [memory, results.memory], build: [build, results.builds], flames: [flames, results.flames], peers: [missing, true], data: [() => {}, true] };
 const left = [];
 machine();
 for (const [id, [show, data]] of Object.entries(parts)) {
@@ -292,7 +292,6 @@ for (const [id, [show, data]] of Object.entries(parts)) {
     section.remove();
   }
 }
-if (find("#shared")) missing();
 if (left.length) find("#notes").append(` Not in this run: ${left.join(", ")}. scripts/bench.sh --report DIR measures all of it.`);
 
 addEventListener("resize", () => charts.forEach((option, place) => echarts.getInstanceByDom(place).resize()));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures four contenders for a moment, writes the report, and looks at it in headless Chromium.
 
-usage: page_test.py BUILD FOLDER
+usage: page_test.py BUILD FOLDER [PROGRAM...]    of that build; named so that they are built before the test
 """
 import csv
 import json
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SECTIONS = ("ranking", "curves", "latency", "shared", "memory", "build", "flames", "data")
+SECTIONS = ("ranking", "curves", "latency", "shared", "memory", "build", "flames", "peers", "data")
 
 
 def run(script, *arguments):
@@ -47,7 +47,7 @@ def problems(build, folder):
     looked = run("check_page.py", index, folder / "screenshots")
     if looked.returncode != 0:
         yield looked.stdout + looked.stderr
-    # The look itself is tested: a page with an error, and one without the chart library.
+    # The look itself is tested, too.
     broken = folder / "broken.html"
     broken.write_text(page.replace('"use strict";', '"use strict"; console.error("seeded");', 1), encoding="utf-8")
     if "console: seeded" not in run("check_page.py", broken, folder / "broken").stdout:
