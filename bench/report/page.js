@@ -279,7 +279,7 @@ function flames() {
 }
 
 // What this run has not measured is not shown.
-const parts = { ranking: [ranking, results.rows], curves: [curves, results.rows], latency: [latency, results.latency], shared: [shared, results.locked], memory: [memory, results.memory], build: [build, results.builds], flames: [flames, results.flames], peers: [missing, true], data: [() => {}, true] };
+const parts = { ranking: [ranking, results.rows], curves: [curves, unique(results.rows.map((row) => row.threads)).length > 1], latency: [latency, results.latency], shared: [shared, results.locked], memory: [memory, results.memory], build: [build, results.builds], flames: [flames, results.flames], peers: [missing, true], data: [() => {}, true] };
 const left = [];
 machine();
 for (const [id, [show, data]] of Object.entries(parts)) {
