@@ -15,6 +15,7 @@ BEGIN {
 /_median"/ {
   split($1, parts, "/")
   ns[parts[2]] = $column
+  runs = $2
   if (!(parts[2] in title) && (best == "" || $column < ns[best])) best = parts[2]
 }
 
@@ -29,7 +30,7 @@ END {
     print "bench: nothing was measured" > "/dev/stderr"
     exit 1
   }
-  print "Bench: 8 threads each acquire 256 objects of 64 bytes and release them; medians of 5 runs"
+  print "Bench: 8 threads each acquire 256 objects of 64 bytes and release them; medians of " runs " runs"
   printf "  %-24s %8.1f ns for an acquire or a release\n", title["lido"], ns["lido"]
   if (best != "") {
     title[best] = best

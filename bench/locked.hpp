@@ -174,7 +174,7 @@ void run_locked(benchmark::State& state) {
       }
     });
     if (counts.failed || detail::steps > detail::most_steps) {
-      state.SkipWithError(counts.failed ? "starved" : "too many instructions to step through");
+      state.SkipWithError(counts.failed ? "starved" : "not counted: too many instructions");
       return;
     }
     constexpr double operations{2.0 * burst::length};

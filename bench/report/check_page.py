@@ -3,8 +3,9 @@
 
 usage: check_page.py PAGE FOLDER
 
-It chooses every option, opens every table, walks through the page by Tab, and looks at it on a phone and in dark mode. It
-fails on errors in the console, on requests to a network, on charts without content and on pages wider than the screen.
+It looks at the page on a wide screen, on a phone and in dark mode. It walks through all of it by keys, uses each control on
+the way, and then chooses every option. It fails on errors in the console, requests to a network, charts without content and
+pages wider than the screen. It also fails on controls that keys do not reach, and on a focus that is not to be seen.
 """
 import base64
 import itertools
@@ -32,7 +33,21 @@ EMPTY = """[...document.querySelectorAll(".chart")].filter((chart) =>
   chart.querySelectorAll("path, text").length < 5 || !chart.getAttribute("aria-label")).map((chart) => chart.parentElement.id)"""
 UNLABELLED = """[...document.querySelectorAll("select, button, input")].filter((control) =>
   !control.labels?.length && !control.textContent.trim() && !control.ariaLabel).length"""
-FOCUSED = """(() => { const e = document.activeElement; return e === document.body ? "" : e.id || e.textContent.slice(0, 20) || e.value; })()"""
+# A function that names an element; what has the focus; and everything that keys must reach.
+NAMED = """((e) => [e.closest("section, nav")?.id, e.localName, e.id || e.ariaLabel || e.value || e.textContent.slice(0, 40)].join(" "))"""
+FOCUSED = f"""(() => {{
+  const e = document.activeElement, style = getComputedStyle(e), box = e.getBoundingClientRect();
+  return e === document.body ? null : {{
+    name: {NAMED}(e), kind: e.type === "checkbox" ? e.type : e.localName, options: e.options?.length ?? 0,
+    shown: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 1 && box.bottom > 0 && box.top < innerHeight,
+    state: [e.checked, e.parentElement.open, document.querySelector("#flames-chosen")?.value,
+      e.closest("section")?.querySelector(".chart")?.ariaLabel].join(" ") }};
+}})()"""
+REACHED = f"""[...document.querySelectorAll("a[href], select, button, input, summary, [tabindex='0']")]
+  .filter((e) => e.checkVisibility()).map({NAMED})"""
+KEYS = {"Tab": (9, ""), "Enter": (13, "\r"), " ": (32, " "), "ArrowDown": (40, ""), "ArrowUp": (38, "")}
+USED_BY = {"summary": ["Enter"], "select": ["ArrowDown", "ArrowUp"], "checkbox": [" ", " "], "button": ["Enter"]}
+MOST_STOPS = 500
 
 
 class Browser:
@@ -125,13 +140,33 @@ def look(browser, folder, name, width, scheme):
         yield f"{name}: the chart of {chart} is empty or has no label"
 
 
-def tab_stops(browser, count):
-    """What has the focus after each of so many times Tab."""
+def press(browser, key):
+    """What has the focus after this key."""
+    code, text = KEYS[key]
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, text=text)
+    browser.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
+    return browser.value(FOCUSED)
+
+
+def by_keys(browser):
+    """Walks through the page by Tab and uses what has the focus, each as its kind is used; a flame graph once."""
     browser.value("document.activeElement.blur()")
-    for _ in range(count):
-        for kind in ("keyDown", "keyUp"):
-            browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
-        yield browser.value(FOCUSED)
+    seen, zoomed = set(), False
+    while len(seen) < MOST_STOPS:
+        stop = press(browser, "Tab")
+        if not stop or stop["name"] in seen and stop["kind"] != "button":
+            break
+        seen.add(stop["name"])
+        if not stop["shown"]:
+            yield f"the focus on {stop['name']} is not to be seen"
+        if stop["kind"] == "button" and (zoomed or "flames-all" in stop["name"]) or stop["kind"] == "select" and stop["options"] < 2:
+            continue
+        zoomed = zoomed or stop["kind"] == "button"
+        keys = USED_BY.get(stop["kind"], [])
+        states = [(press(browser, key) or {}).get("state") for key in keys]
+        if keys and all(state == stop["state"] for state in states):
+            yield f"{keys[0]} does nothing on {stop['name']}"
+    yield from (f"Tab does not reach {name}" for name in browser.value(REACHED) if name not in seen)
 
 
 def problems_of(browser, page, folder):
@@ -144,9 +179,7 @@ def problems_of(browser, page, folder):
     yield from look(browser, folder, "wide", 1280, "light")
     yield from look(browser, folder, "dark", 1280, "dark")
     yield from look(browser, folder, "phone", 390, "light")
-    stops = set(tab_stops(browser, 60))
-    wanted = set(browser.value("[...document.querySelectorAll('select, #flames-all')].filter((e) => !e.hidden).map((e) => e.id)"))
-    yield from (f"Tab does not reach {name}" for name in sorted(wanted - stops))
+    yield from by_keys(browser)
     clicked = browser.value(CHOOSE)
     if clicked < 5:
         yield f"only {clicked} things to click"

@@ -22,8 +22,8 @@ function make(tag, text, attributes = {}) {
 
 // ---- tables -------------------------------------------------------------------------------------
 
-function table(header, rows, caption, kind = "") {
-  const whole = make("table", "", { class: kind });
+function table(header, rows, caption) {
+  const whole = make("table", "");
   whole.append(make("caption", caption, { hidden: "" }));
   const head = whole.createTHead().insertRow();
   head.append(...header.map((text) => make("th", text, { scope: "col" })));
@@ -77,7 +77,7 @@ function axisStyle() {
 function ranked(place, names, series, { unit, log, label }) {
   const smallest = Math.min(...series.flatMap((each) => each.values).filter((value) => value > 0), 1e9);
   const least = log ? 10 ** Math.floor(Math.log10(smallest) - (series.length === 1 ? 0.01 : 0)) : 0;
-  draw(place, `${label}: ${names.map((name, row) => `${name} ${series.map((each) => number(each.values[row])).join(", ")}`).join("; ")}`, 70 + 24 * names.length, () => ({
+  draw(place, `${label}: ${names.map((name, row) => `${name} ${series.map((each) => number(each.values[row])).join(", ")}`).join("; ")}`, 70 + (series.length === 1 ? 24 : 28) * names.length, () => ({
     animation: false,
     textStyle: { fontFamily: "system-ui, sans-serif", color: colour("text") },
     grid: { left: 4, right: series.length === 1 ? 88 : 24, top: series.length === 1 ? 6 : 34, bottom: 26, containLabel: true },
@@ -89,7 +89,7 @@ function ranked(place, names, series, { unit, log, label }) {
       axisLabel: { color: colour("text"), interval: 0, formatter: (name) => (isOwn(name) ? `{own|${name}}` : name), rich: { own: { fontWeight: "bold", color: colour("lido") } } },
     },
     series: series.map((each, index) => ({
-      name: each.name, type: series.length === 1 ? "bar" : "scatter", barWidth: 13, symbol: symbols[index], symbolSize: 10, symbolOffset: [0, 4 * (index - (series.length - 1) / 2)], itemStyle: { color: colour(`c${index}`) },
+      name: each.name, type: series.length === 1 ? "bar" : "scatter", barWidth: 13, symbol: symbols[index], symbolSize: 10, symbolOffset: [0, 5 * (index - (series.length - 1) / 2)], itemStyle: { color: colour(`c${index}`) },
       // A zero has no place on a logarithmic axis and stands at its end. ECharts rounds the end of such an axis to as many digits as
       // the smallest value has, which is 0 beside an exact 1: hence not quite.
       data: each.values.map((value, row) => ({
@@ -104,18 +104,19 @@ function ranked(place, names, series, { unit, log, label }) {
 
 function lines(place, x, series, { unit, label, cores }) {
   const last = x.filter((count) => count <= cores).pop();
-  const legend = 22 * Math.ceil((series.length * 210) / place.clientWidth);
+  const wide = series.reduce((sum, each) => sum + 60 + 7 * each.name.length, 0) / place.clientWidth;
+  const legend = 22 * (wide <= 1 ? 1 : Math.ceil(1.25 * wide));
   draw(place, label, 390 + legend, () => ({
     animation: false,
     textStyle: { fontFamily: "system-ui, sans-serif", color: colour("text") },
-    grid: { left: 8, right: 20, top: 48, bottom: 44 + legend, containLabel: true },
+    grid: { left: 8, right: 20, top: 56, bottom: 44 + legend, containLabel: true },
     legend: { bottom: 0, textStyle: { color: colour("text") }, selectedMode: false, itemWidth: 44 },
     tooltip: { trigger: "axis", valueFormatter: (value) => `${number(value)} ns`, order: "valueAsc" },
     xAxis: { type: "category", data: x.map(String), boundaryGap: ["5%", "5%"], name: "threads", nameLocation: "middle", nameGap: 26, ...axisStyle() },
-    yAxis: { type: "log", name: unit, nameLocation: "end", ...axisStyle(), nameTextStyle: { align: "left", color: colour("dim") }, axisLabel: { color: colour("dim") } },
-    series: series.map((each, index) => ({
-      name: each.name, type: "line", data: each.values.map((value) => value ?? "-"), connectNulls: true, symbol: symbols[index % symbols.length], symbolSize: 10,
-      lineStyle: { width: isOwn(each.name) ? 4 : 2, type: dashes[Math.floor(index / 2) % dashes.length] }, color: colour(each.name === "lido" ? "c0" : `c${1 + (index % 7)}`),
+    yAxis: { type: "log", name: unit, nameLocation: "end", nameGap: 26, ...axisStyle(), nameTextStyle: { align: "left", color: colour("dim") }, axisLabel: { color: colour("dim") } },
+    series: series.map((each, index) => ({ // no two of 32 look alike, also without colour
+      name: each.name, type: "line", data: each.values.map((value) => value ?? "-"), connectNulls: true, symbol: symbols[each.style % symbols.length], symbolSize: 10,
+      lineStyle: { width: isOwn(each.name) ? 4 : 2, type: dashes[(each.style + Math.floor(each.style / symbols.length)) % dashes.length] }, color: colour(`c${each.style % 8}`),
       markLine: index === 0 && last ? { silent: true, symbol: "none", lineStyle: { color: colour("dim"), type: "dashed" }, label: { formatter: `${cores} cores`, color: colour("dim") }, data: [{ xAxis: String(last) }] } : undefined,
     })),
   }));
@@ -165,7 +166,7 @@ function ranking() {
 function curves() {
   const place = find("#curves .chart");
   const workload = find("#curves-workload");
-  const names = unique(results.rows.map((row) => row.contender));
+  const names = unique(results.rows.map((row) => row.contender)).sort((left, right) => isOwn(right) - isOwn(left) || left.localeCompare(right));
   const usual = ["floor", "lido", "dpdk", "tcmalloc", "malloc", "moodycamel_tokens", "boost_lockfree_stack", "mutex_vector", ...results.own];
   fill(workload, unique(results.rows.map((row) => row.workload)));
   for (const name of names) {
@@ -180,9 +181,9 @@ function curves() {
     const rows = results.rows.filter((row) => row.workload === workload.value && row.ns);
     const x = unique(rows.map((row) => row.threads)).sort((left, right) => left - right);
     const shown = [...document.querySelectorAll("#curves-contenders input:checked")].map((box) => box.value);
-    const series = unique(rows.map((row) => row.contender)).map((name) => ({ name, values: x.map((count) => rows.find((row) => row.contender === name && row.threads === count)?.ns) }));
+    const series = names.map((name) => ({ name, style: shown.indexOf(name), values: x.map((count) => rows.find((row) => row.contender === name && row.threads === count)?.ns) })).filter((each) => each.values.some(Boolean));
     const label = `${workload.value}, ns of one core per operation`;
-    lines(place, x, series.filter((each) => shown.includes(each.name)), { unit: "ns of one core per operation, logarithmic", label, cores: results.context.cores });
+    lines(place, x, series.filter((each) => each.style >= 0), { unit: "ns of one core per operation, logarithmic", label, cores: results.context.cores });
     tableBelow(place, ["contender", ...x.map((count) => `${count} threads`)], series.map((each) => [each.name, ...each.values]), label);
   };
   workload.onchange = update;
@@ -195,22 +196,28 @@ function latency() {
   const points = ["p50", "p99", "p99.9", "p99.99"];
   fill(threads, unique(results.latency.map((row) => row.threads)), 2);
   const update = () => {
-    const rows = results.latency.filter((row) => row.threads === Number(threads.value)).sort((left, right) => left["p99.99"] - right["p99.99"]);
+    const [rows, refused] = split(results.latency.filter((row) => row.threads === Number(threads.value)), "p99.99");
     const label = `Acquire on ${threads.value} threads, ns`;
     ranked(place, rows.map((row) => row.contender), points.map((name) => ({ name, values: rows.map((row) => row[name]) })), { unit: "ns", log: true, label });
-    tableBelow(place, ["contender", ...points, "max", "samples"], rows.map((row) => [row.contender, ...points.map((name) => row[name]), row.max, row.samples]), label);
+    tableBelow(place, ["contender", ...points, "max", "samples"], [...rows.map((row) => [row.contender, ...points.map((name) => row[name]), row.max, row.samples]), ...refused], label);
   };
   threads.onchange = update;
   update();
 }
 
+// Rows in the order of a field, and rows of a table for those that have an error instead.
+function split(rows, field) {
+  const sorted = rows.filter((row) => !row.error).sort((left, right) => (left[field] ?? Infinity) - (right[field] ?? Infinity));
+  return [sorted, rows.filter((row) => row.error).map((row) => [row.contender, row.error])];
+}
+
 // A chart of fields of rows, and its table.
 function fields(id, rows, names, options) {
-  const sorted = [...rows].sort((left, right) => (left[options.by] ?? Infinity) - (right[options.by] ?? Infinity));
+  const [sorted, refused] = split(rows, options.by);
   const place = find(`#${id} .chart`);
   const series = Object.entries(names).filter(([key]) => options.drawn.includes(key)).map(([key, name]) => ({ name, values: sorted.map((row) => row[key]) }));
   ranked(place, sorted.map((row) => row.contender), series, options);
-  tableBelow(place, ["contender", ...Object.values(names)], sorted.map((row) => [row.contender, ...Object.keys(names).map((key) => row[key])]), options.label);
+  tableBelow(place, ["contender", ...Object.values(names)], [...sorted.map((row) => [row.contender, ...Object.keys(names).map((key) => row[key])]), ...refused], options.label);
 }
 
 function shared() {
@@ -222,7 +229,8 @@ function shared() {
 function missing() {
   const absent = results.context.absent;
   find("#absent").textContent = absent.length ? `Not installed when the bench was built: ${absent.join(", ")}.` : "All other peers of this build were installed.";
-  find("#designs").append(table(["peer", "acquire and release by one thread", "release by another thread"], results.designs, "Designs of peers that are missing", "words"));
+  find("#designs").append(table(["peer", "pair", "burst of 256", "handoff"], results.designs.map((row) => [row.peer, row.pair, row.burst, row.handoff].map((cell) => (cell > 1 ? cell.toFixed(3) : cell))), "Locked instructions per operation of missing peers"));
+  for (const { peer, why } of results.designs) find("#designs").append(make("p", `${peer}: ${why}`));
 }
 
 function memory() {

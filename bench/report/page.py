@@ -16,11 +16,15 @@ import tables
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE.parents[1] / "build/echarts/node_modules/echarts/dist/echarts.common.min.js"
-# Of published designs: folly/IndexedMemPool.h, and "snmalloc: A Message Passing Allocator", ISMM 2019.
+# Counted by hand in the sources that `why` names: operations and locked instructions of the loops that locked.hpp runs.
 DESIGNS = [
-    ["folly IndexedMemPool", "one compare-and-swap for an acquire and one for a release, on the list of the processor that the thread runs on; "
-     "up to two more for every 200 objects that a list hands over or gets", "the same"],
-    ["snmalloc", "none", "none for most; one exchange for a batch of objects that return to the thread that acquired them"],
+    {"peer": "folly IndexedMemPool", "pair": 1, "burst": 514 / 512, "handoff": 202 / 201,
+     "why": "Every acquire and every release is a compare-and-swap on the list of the processor that the thread runs on. Such a list has at most "
+     "200 objects; the 201st moves them to a global list by one more, and so does the acquire that takes them from there (folly/IndexedMemPool.h)."},
+    {"peer": "snmalloc", "pair": 0, "burst": 0, "handoff": 1 / 512,
+     "why": "A thread allocates from its own slabs. What it releases of another thread's it keeps until that is 16 KiB, 256 objects of 64 bytes, and "
+     "appends them to that thread's queue by one exchange (mem/remotecache.h, mem/freelist_queue.h, ds/allocconfig.h; the paper, ISMM 2019, "
+     "keeps 1 MiB)."},
 ]
 
 
@@ -40,16 +44,21 @@ def rows_of(benchmarks):
 
 
 def once(benchmarks, measure):
-    """A row for each contender and number of threads of what runs once a repetition; medians of its counters."""
-    found = {}
+    """A row for each contender and number of threads of what runs once a repetition; medians of its counters, or an error."""
+    found, errors = {}, {}
     for entry in benchmarks:
         name = tables.NAME.match(entry["name"])
-        if name and name["workload"] == measure and not entry.get("error_occurred"):
-            found.setdefault((name["contender"], int(name["threads"])), []).append(entry)
+        if name and name["workload"] == measure:
+            place = (name["contender"], int(name["threads"]))
+            if entry.get("error_occurred"):
+                errors[place] = entry.get("error_message", "failed")
+            else:
+                found.setdefault(place, []).append(entry)
     counters = ("p50", "p99", "p99.9", "p99.99", "max", "samples", "pair", "burst", "handoff", "bytes_per_object", "bytes_per_pool")
-    return [{"contender": contender, "threads": threads,
+    rows = [{"contender": contender, "threads": threads,
              **{key: statistics.median(entry[key] for entry in entries) for key in counters if key in entries[0]}}
             for (contender, threads), entries in found.items()]
+    return rows + [{"contender": place[0], "threads": place[1], "error": error} for place, error in errors.items() if place not in found]
 
 
 def pool_rows(entries):
