@@ -188,7 +188,8 @@ if [ -n "$page" ]; then
   python3 -B bench/report/measure.py "$build" "$page/results.json" --commit "$commit" --repetitions "$repetitions" \
     --threads "${threads:-$([ $quick -eq 1 ] && echo 1,2,8 || echo 1,2,4,8)}" --min-time "$min_time" \
     --contenders "$shown" --own "$(basename -- "${own%.*}")"
-  echo "bench: the report is $(python3 -B bench/report/page.py "$page/results.json" "$page")"
+  index=$(python3 -B bench/report/page.py "$page/results.json" "$page")
+  echo "bench: the report is $(realpath -- "$index")"
   exit
 fi
 

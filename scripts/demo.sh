@@ -138,12 +138,13 @@ $build/bench/lido_bench_brief --threads=8 --benchmark_min_time=0.1 --benchmark_r
   --benchmark_out=$build/brief.json --benchmark_out_format=json 2>/dev/null |
   tee -a $log | awk -f bench/brief.awk
 if command -v python3 >/dev/null; then
-  echo "  as a page: $PWD/$(python3 -B bench/report/page.py $build/brief.json $build/report)"
+  page=$(python3 -B bench/report/page.py $build/brief.json $build/report)
+  echo "  as a page: $PWD/$page"
 fi
 stage "done"
 cat <<TEXT
 
 Took $SECONDS s. Next: README.md, docs/index.md, examples/first_pool.cpp. All workloads as such a page:
   scripts/bench.sh --report DIR --quick    the best-known peers: two minutes and the build
-  scripts/bench.sh --report DIR            all peers, more threads, longer repetitions
+  scripts/bench.sh --report DIR            all peers, more threads: a quarter of an hour
 TEXT

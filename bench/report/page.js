@@ -184,7 +184,7 @@ function curves() {
     const series = names.map((name) => ({ name, style: shown.indexOf(name), values: x.map((count) => rows.find((row) => row.contender === name && row.threads === count)?.ns) })).filter((each) => each.values.some(Boolean));
     const label = `${workload.value}, ns of one core per operation`;
     lines(place, x, series.filter((each) => each.style >= 0), { unit: "ns of one core per operation, logarithmic", label, cores: results.context.cores });
-    tableBelow(place, ["contender", ...x.map((count) => `${count} threads`)], series.map((each) => [each.name, ...each.values]), label);
+    tableBelow(place, ["contender", ...x.map((count) => `${count} thread${count > 1 ? "s" : ""}`)], series.map((each) => [each.name, ...each.values]), label);
   };
   workload.onchange = update;
   update();
