@@ -26,7 +26,7 @@ namespace lido_bench {
 namespace detail {
 
 constexpr std::uint64_t trap_flag{0x100};
-constexpr std::uint64_t most_steps{400'000};  // each takes 20 us in a virtual machine
+constexpr std::uint64_t most_steps{1'000'000};  // each takes 20 us in a virtual machine
 
 // One thread steps at a time. NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 inline volatile std::uint64_t steps{0};
