@@ -47,9 +47,9 @@ inline bool is_locked(const unsigned char* code) {
 }
 
 inline void on_step(int /*signal*/, siginfo_t* /*info*/, void* context) {
-  greg_t* const registers{static_cast<ucontext_t*>(context)->uc_mcontext.gregs};
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr): an
-  // instruction
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  // An instruction has the type of none of ours.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
   if (is_locked(reinterpret_cast<const unsigned char*>(registers[REG_RIP]))) {
     locked_steps = locked_steps + 1;
   }
@@ -151,6 +151,18 @@ void count_handoff(Session& session, unsigned lane, locked_counts& counts) {
   }
 }
 
+template <typename Pool>
+void count_in_lane(Pool& pool, unsigned lane, locked_counts& counts) {
+  typename Pool::session session{pool};
+  if (lane == 0) {
+    count_alone(session, counts);
+  }
+  counts.turn.arrive_and_wait();
+  if constexpr (Pool::crosses_threads) {
+    count_handoff(session, lane, counts);
+  }
+}
+
 }  // namespace detail
 
 template <contender Pool>
@@ -163,16 +175,7 @@ void run_locked(benchmark::State& state) {
     Pool pool{sizing_for<burst>(2)};
     detail::locked_counts counts;
     detail::steps = 0;
-    run_team(2, 0, 0, [&](lane& self) {
-      typename Pool::session session{pool};
-      if (self.index() == 0) {
-        detail::count_alone(session, counts);
-      }
-      counts.turn.arrive_and_wait();
-      if constexpr (Pool::crosses_threads) {
-        detail::count_handoff(session, self.index(), counts);
-      }
-    });
+    run_team(2, 0, 0, [&](lane& self) { detail::count_in_lane(pool, self.index(), counts); });
     if (counts.failed || detail::steps > detail::most_steps) {
       state.SkipWithError(counts.failed ? "starved" : "not counted: too many instructions");
       return;

@@ -86,17 +86,22 @@ void register_once(std::string_view measure, unsigned threads, Measure run) {
   benchmark::RegisterBenchmark(name.c_str(), run)->Iterations(1);
 }
 
+template <contender Pool>
+void register_latency() {
+  for (const unsigned threads : thread_counts()) {
+    if (threads <= Pool::max_threads()) {
+      register_once<Pool>("latency", threads, [threads](benchmark::State& state) {
+        run_latency<Pool>(state, threads);
+      });
+    }
+  }
+}
+
 /// What a time cannot say.
 template <contender Pool>
 void register_measures() {
   if constexpr (!Pool::only_crosses_threads) {
-    for (const unsigned threads : thread_counts()) {
-      if (threads <= Pool::max_threads()) {
-        register_once<Pool>("latency", threads, [threads](benchmark::State& state) {
-          run_latency<Pool>(state, threads);
-        });
-      }
-    }
+    register_latency<Pool>();
 #if defined(__x86_64__)
     register_once<Pool>("locked", 2, run_locked<Pool>);
 #endif

@@ -15,7 +15,7 @@ usage: scripts/bench.sh [options]
   --contenders A,B   builds and runs only these contenders, and only lido_bench
   --threads 1,2,4    on so many threads; programs whose numbers of threads are fixed do not run
   --json FOLDER      keeps Google Benchmark's results there instead of in build/bench/results
-  --repetitions N    default 5, with --short 3
+  --repetitions N    default 5, with --short and --report 3
   --cpu              reports processor time: for a machine that is not quiet
   --markdown         tables in Markdown
   --slot-map         slot maps beside containers, and dcm_pool's own benchmark, instead of the pools
@@ -71,7 +71,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-min_time=$([ -n "$page" ] && echo 0.05 || echo 0.1)
+min_time=$([ -n "$page" ] && echo 0.02 || echo 0.1)
 if [ $quick -eq 1 ]; then
   short=1
 fi
@@ -84,7 +84,7 @@ case $sizes in
   64) all_sizes=OFF ;;
   *) usage >&2 && exit 2 ;;
 esac
-: "${repetitions:=$((short ? 3 : 5))}"
+: "${repetitions:=$([ "$short" -eq 1 ] || [ -n "$page" ] && echo 3 || echo 5)}"
 [[ $repetitions =~ ^[1-9][0-9]*$ ]] || refuse "--repetitions $repetitions: not a number"
 [[ $threads =~ ^([1-9][0-9]{0,3}(,[1-9][0-9]{0,3})*)?$ ]] || refuse "--threads $threads: not numbers between 1 and 9999, separated by commas"
 

@@ -2,7 +2,7 @@
 "use strict";
 const results = JSON.parse(document.getElementById("results").textContent);
 const find = (selector) => document.querySelector(selector);
-const isOwn = (name) => /^lido/.test(name);
+const isOwn = (name) => /^lido/.test(name) || results.own.includes(name); // or the reader's
 const unique = (values) => [...new Set(values)];
 const charts = new Map(); // place -> function that gives the chart's option
 

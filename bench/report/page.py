@@ -23,8 +23,7 @@ DESIGNS = [
      "200 objects; the 201st moves them to a global list by one more, and so does the acquire that takes them from there (folly/IndexedMemPool.h)."},
     {"peer": "snmalloc", "pair": 0, "burst": 0, "handoff": 1 / 512,
      "why": "A thread allocates from its own slabs. What it releases of another thread's it keeps until that is 16 KiB, 256 objects of 64 bytes, and "
-     "appends them to that thread's queue by one exchange (mem/remotecache.h, mem/freelist_queue.h, ds/allocconfig.h; the paper, ISMM 2019, "
-     "keeps 1 MiB)."},
+     "appends them to that thread's queue by one exchange (mem/remotecache.h, mem/freelist_queue.h, ds/allocconfig.h)."},
 ]
 
 
