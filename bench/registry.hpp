@@ -89,11 +89,11 @@ void register_once(std::string_view measure, unsigned threads, Measure run) {
 template <contender Pool>
 void register_latency() {
   for (const unsigned threads : thread_counts()) {
-    if (threads <= Pool::max_threads()) {
-      register_once<Pool>("latency", threads, [threads](benchmark::State& state) {
-        run_latency<Pool>(state, threads);
-      });
+    if (threads > Pool::max_threads()) {
+      continue;
     }
+    register_once<Pool>("latency", threads,
+                        [threads](benchmark::State& state) { run_latency<Pool>(state, threads); });
   }
 }
 

@@ -4,7 +4,7 @@ const results = JSON.parse(document.getElementById("results").textContent);
 const find = (selector) => document.querySelector(selector);
 const isOwn = (name) => /^lido/.test(name) || results.own.includes(name); // or the reader's
 const unique = (values) => [...new Set(values)];
-const charts = new Map(); // place -> function that gives the chart's option
+const charts = new Map(); // place -> function that draws it again
 
 function number(value) {
   if (value === undefined || value === null) return "-";
@@ -60,10 +60,10 @@ const dashes = ["solid", "dashed", "dotted", [8, 3, 2, 3]];
 function draw(place, label, height, option) {
   place.setAttribute("role", "img");
   place.setAttribute("aria-label", label);
-  place.style.height = `${height}px`;
+  place.style.height = `${height()}px`;
   place.hidden = typeof echarts === "undefined";
   if (place.hidden) return;
-  charts.set(place, option);
+  charts.set(place, () => draw(place, label, height, option));
   const chart = echarts.getInstanceByDom(place) ?? echarts.init(place, null, { renderer: "svg" });
   chart.resize();
   chart.setOption(option(), true);
@@ -77,7 +77,7 @@ function axisStyle() {
 function ranked(place, names, series, { unit, log, label }) {
   const smallest = Math.min(...series.flatMap((each) => each.values).filter((value) => value > 0), 1e9);
   const least = log ? 10 ** Math.floor(Math.log10(smallest) - (series.length === 1 ? 0.01 : 0)) : 0;
-  draw(place, `${label}: ${names.map((name, row) => `${name} ${series.map((each) => number(each.values[row])).join(", ")}`).join("; ")}`, 70 + (series.length === 1 ? 24 : 28) * names.length, () => ({
+  draw(place, `${label}: ${names.map((name, row) => `${name} ${series.map((each) => number(each.values[row])).join(", ")}`).join("; ")}`, () => 70 + (series.length === 1 ? 24 : 28) * names.length, () => ({
     animation: false,
     textStyle: { fontFamily: "system-ui, sans-serif", color: colour("text") },
     grid: { left: 4, right: series.length === 1 ? 88 : 24, top: series.length === 1 ? 6 : 34, bottom: 26, containLabel: true },
@@ -104,12 +104,19 @@ function ranked(place, names, series, { unit, log, label }) {
 
 function lines(place, x, series, { unit, label, cores }) {
   const last = x.filter((count) => count <= cores).pop();
-  const wide = series.reduce((sum, each) => sum + 60 + 7 * each.name.length, 0) / place.clientWidth;
-  const legend = 22 * (wide <= 1 ? 1 : Math.ceil(1.25 * wide));
-  draw(place, label, 390 + legend, () => ({
+  const legend = () => { // its height
+    let [height, used] = [22, 0];
+    for (const { name } of series) {
+      const width = 62 + 7 * name.length;
+      if (used + width > place.clientWidth) [height, used] = [height + 22, 0];
+      used += width;
+    }
+    return height;
+  };
+  draw(place, label, () => 390 + legend(), () => ({
     animation: false,
     textStyle: { fontFamily: "system-ui, sans-serif", color: colour("text") },
-    grid: { left: 8, right: 20, top: 56, bottom: 44 + legend, containLabel: true },
+    grid: { left: 8, right: 20, top: 56, bottom: 44 + legend(), containLabel: true },
     legend: { bottom: 0, textStyle: { color: colour("text") }, selectedMode: false, itemWidth: 44 },
     tooltip: { trigger: "axis", valueFormatter: (value) => `${number(value)} ns`, order: "valueAsc" },
     xAxis: { type: "category", data: x.map(String), boundaryGap: ["5%", "5%"], name: "threads", nameLocation: "middle", nameGap: 26, ...axisStyle() },
@@ -117,7 +124,7 @@ function lines(place, x, series, { unit, label, cores }) {
     series: series.map((each, index) => ({ // no two of 32 look alike, also without colour
       name: each.name, type: "line", data: each.values.map((value) => value ?? "-"), connectNulls: true, symbol: symbols[each.style % symbols.length], symbolSize: 10,
       lineStyle: { width: isOwn(each.name) ? 4 : 2, type: dashes[(each.style + Math.floor(each.style / symbols.length)) % dashes.length] }, color: colour(`c${each.style % 8}`),
-      markLine: index === 0 && last ? { silent: true, symbol: "none", lineStyle: { color: colour("dim"), type: "dashed" }, label: { formatter: `${cores} cores`, color: colour("dim") }, data: [{ xAxis: String(last) }] } : undefined,
+      markLine: index === 0 && last ? { silent: true, symbol: "none", lineStyle: { color: colour("dim"), type: "dashed" }, label: { formatter: `${last < cores ? "≤ " : ""}${cores} cores`, color: colour("dim") }, data: [{ xAxis: String(last) }] } : undefined,
     })),
   }));
 }
@@ -302,5 +309,5 @@ for (const [id, [show, data]] of Object.entries(parts)) {
 }
 if (left.length) find("#notes").append(` Not in this run: ${left.join(", ")}. scripts/bench.sh --report DIR measures all of it.`);
 
-addEventListener("resize", () => charts.forEach((option, place) => echarts.getInstanceByDom(place).resize()));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.forEach((option, place) => echarts.getInstanceByDom(place).setOption(option(), true)));
+addEventListener("resize", () => charts.forEach((redraw) => redraw()));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.forEach((redraw) => redraw()));
