@@ -6,8 +6,10 @@ set(LIDO_WITH_BOOST_ASIO AUTO CACHE STRING "Components asio and tcp, by Boost.As
 set(LIDO_WITH_STANDALONE_ASIO AUTO CACHE STRING "Component standalone_asio, by Asio ${lido_with_help}")
 set(LIDO_WITH_HIREDIS AUTO CACHE STRING "Component hiredis, by hiredis ${lido_with_help}")
 set(LIDO_WITH_LIBPQ AUTO CACHE STRING "Component libpq, by libpq ${lido_with_help}")
+set(LIDO_WITH_FMT AUTO CACHE STRING "Component fmt, by fmt ${lido_with_help}")
+set(LIDO_WITH_PROMETHEUS AUTO CACHE STRING "Component prometheus, by prometheus-cpp ${lido_with_help}")
 unset(lido_with_help)
-foreach(part IN ITEMS TBB BOOST_LOCKFREE BOOST_ASIO STANDALONE_ASIO HIREDIS LIBPQ)
+foreach(part IN ITEMS TBB BOOST_LOCKFREE BOOST_ASIO STANDALONE_ASIO HIREDIS LIBPQ FMT PROMETHEUS)
   set_property(CACHE LIDO_WITH_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
 

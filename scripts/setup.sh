@@ -23,12 +23,13 @@ bench_optional=(npm:npm linux-perf:perf pkg-config:pkg-config libtbb-dev:tbb/tas
   libxenium-dev:xenium/vyukov_bounded_queue.hpp libck-dev:ck_stack.h)
 test=("${demo[@]}" clang:clang++ binutils:objdump git:git python3:python3 libgtest-dev:gtest/gtest.h
   libgmock-dev:gmock/gmock.h libclang-rt-14-dev:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.tsan-*.so)
-test_optional=("${demo_optional[@]}" ccache:ccache chromium:chromium lld:ld.lld pkg-config:pkg-config libasio-dev:asio/version.hpp
-  libhiredis-dev:hiredis/hiredis.h libpq-dev:libpq-fe.h)
+test_optional=("${demo_optional[@]}" ccache:ccache lld:ld.lld pkg-config:pkg-config libasio-dev:asio/version.hpp
+  libhiredis-dev:hiredis/hiredis.h libpq-dev:libpq-fe.h prometheus-cpp-dev:prometheus/exposer.h)
 all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr valgrind:valgrind)
-all_optional=("${test_optional[@]}" "${bench_optional[@]}" spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
+all_optional=("${test_optional[@]}" "${bench_optional[@]}" chromium:chromium spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
   qemu-user-static:qemu-aarch64-static clang-19:clang++-19 googletest:/usr/src/googletest/CMakeLists.txt)
-servers=(redis-server:redis-server postgresql:/usr/lib/postgresql/*/bin/postgres pgbouncer:pgbouncer) # of all
+servers=(redis-server:redis-server postgresql:/usr/lib/postgresql/*/bin/postgres pgbouncer:pgbouncer
+  prometheus:prometheus) # of all
 
 log=$PWD/build/setup.log
 install=yes

@@ -1,5 +1,5 @@
 /// Starts a server, runs a command with the address of the server at its end, ends the server.
-/// Usage: with_server redis|postgres|pgbouncer COMMAND...
+/// Usage: with_server redis|postgres|pgbouncer|prometheus COMMAND...
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +47,11 @@ int run_beside(const std::string& server, const words& command) {
     const servers::redis redis;
     return run_with(command, {std::to_string(redis.port()), servers::password});
   }
+  if (server == "prometheus") {
+    const servers::prometheus prometheus;
+    return run_with(command,
+                    {std::to_string(prometheus.scraped_port()), std::to_string(prometheus.port())});
+  }
   const servers::postgres postgres;
   if (server == "postgres") {
     return run_with(command, {postgres.conninfo()});
@@ -61,7 +66,7 @@ int run_beside(const std::string& server, const words& command) {
 int main(int argc, char** argv) try {
   const words arguments(argv, argv + argc);
   if (arguments.size() < 3) {
-    throw std::runtime_error("usage: with_server redis|postgres|pgbouncer COMMAND...");
+    throw std::runtime_error("usage: with_server redis|postgres|pgbouncer|prometheus COMMAND...");
   }
   return run_beside(arguments[1], {arguments.begin() + 2, arguments.end()});
 } catch (const std::exception& problem) {

@@ -44,7 +44,7 @@ bool comes_up(server_process& process, const fs::path& log, std::uintmax_t from,
   for (;;) {
     const bool has_ended = process.has_ended();  // before its last words are read
     const std::string said = text_of(log, from);
-    if (said.find("Address already in use") != std::string::npos) {
+    if (said.find("ddress already in use") != std::string::npos) {
       return false;  // PgBouncer goes on without it
     }
     if (has_ended || std::chrono::steady_clock::now() > end) {
@@ -168,6 +168,21 @@ pgbouncer::pgbouncer(const postgres& server, int connections, const std::string&
 
 std::string pgbouncer::conninfo() const {
   return conninfo_of(port_, password);
+}
+
+prometheus::prometheus() {
+  start(process_, folder_, "ready to receive web requests", [this] {
+    scraped_port_ = free_port();
+    port_ = free_port();
+    const fs::path config = folder_.write(
+        "prometheus.yml",
+        "global: {scrape_interval: 200ms}\nscrape_configs: [{job_name: lido, static_configs: "
+        "[{targets: [\"127.0.0.1:" +
+            std::to_string(scraped_port_) + "\"]}]}]\n");
+    return std::vector<std::string>{need("prometheus"), "--config.file=" + config.string(),
+                                    "--storage.tsdb.path=" + (folder_.path() / "data").string(),
+                                    "--web.listen-address=127.0.0.1:" + std::to_string(port_)};
+  });
 }
 
 }  // namespace servers

@@ -1,6 +1,6 @@
 /// @file
-/// Redis, PostgreSQL and PgBouncer, each with a password, in a temporary folder, on a free port: on
-/// another one if somebody was faster.
+/// Redis, PostgreSQL and PgBouncer, each with a password, and Prometheus, in a temporary folder, on
+/// a free port: on another one if somebody was faster.
 #pragma once
 
 #include <optional>
@@ -68,6 +68,22 @@ class pgbouncer {
  private:
   temporary_folder folder_{"pgbouncer"};
   int port_ = 0;
+  std::optional<server_process> process_;
+};
+
+/// Asks a port of 127.0.0.1 for metrics, five times a second.
+class prometheus {
+ public:
+  prometheus();
+
+  [[nodiscard]] int port() const { return port_; }
+  /// Where nothing listens yet.
+  [[nodiscard]] int scraped_port() const { return scraped_port_; }
+
+ private:
+  temporary_folder folder_{"prometheus"};
+  int port_ = 0;
+  int scraped_port_ = 0;
   std::optional<server_process> process_;
 };
 

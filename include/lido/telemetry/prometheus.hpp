@@ -1,0 +1,27 @@
+/// @file
+/// Public. `pool_collector`: the pools of a registry for prometheus-cpp.
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <vector>
+
+#include "lido/debug/registry.hpp"
+
+namespace lido {
+
+/// Gives an `Exposer` or a `Gateway` of prometheus-cpp all that the pools of a registry count, each
+/// time it asks. Each pool is labelled with its name (`pool`), its kind, and its number in the
+/// registry. Thread-safe. The registry must outlive it.
+class pool_collector : public ::prometheus::Collectable {
+ public:
+  explicit pool_collector(const registry& pools = registry::global()) noexcept : pools_(pools) {}
+
+  [[nodiscard]] std::vector<::prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const registry& pools_;
+};
+
+}  // namespace lido

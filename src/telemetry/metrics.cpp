@@ -1,0 +1,213 @@
+// The one table of numbers: text, JSON, Prometheus and docs/reference/stats.md all come from it.
+#include "lido/telemetry/metrics.hpp"
+
+#include <array>
+#include <ostream>
+#include <version>
+
+#if defined(__cpp_lib_jthread)  // without it there are no pools of resources
+#include "lido/resource/stats.hpp"
+#endif
+
+namespace lido {
+
+namespace {
+
+using maybe = std::optional<std::uint64_t>;
+using source = metric::source;
+using enum metric_kind;
+using enum metric_unit;
+
+template <auto Member>
+maybe any(const source& from) {
+  return from.slots.*Member;
+}
+
+/// 0 where the pool does not count it.
+template <auto Member>
+maybe counted(const source& from) {
+  return from.slots.*Member != 0 ? maybe(from.slots.*Member) : std::nullopt;
+}
+
+template <auto Member>
+maybe of_slots(const source& from) {
+  return from.resources == nullptr ? maybe(from.slots.*Member) : std::nullopt;
+}
+
+template <auto Member>
+maybe of_growing(const source& from) {
+  return from.slots.max_capacity != 0 ? maybe(from.slots.*Member) : std::nullopt;
+}
+
+maybe hits(const source& from) {
+  return from.resources != nullptr ? maybe(from.slots.hits) : counted<&pool_stats::hits>(from);
+}
+
+maybe has_locked_caches(const source& from) {
+  const bool is_locked = from.slots.caches == cache_kind::locked;
+  return from.resources == nullptr ? maybe(is_locked) : std::nullopt;
+}
+
+constexpr std::array<std::string_view, 5> states{"used", "idle", "creating", "checking", "closing"};
+
+constexpr std::span<const std::string_view> state(std::size_t index) {
+  return std::span(states).subspan(index, 1);
+}
+
+#if defined(__cpp_lib_jthread)
+template <auto Member>
+maybe of_resources(const source& from) {
+  return from.resources != nullptr ? maybe(from.resources->*Member) : std::nullopt;
+}
+
+template <auto Member>
+maybe time_of_resources(const source& from) {
+  return from.resources != nullptr ? maybe((from.resources->*Member).count()) : std::nullopt;
+}
+
+maybe destroyed(const source& from) {
+  return from.resources != nullptr ? maybe(from.resources->destroyed.at(from.index)) : std::nullopt;
+}
+
+template <auto Member>
+const duration_histogram* times_of(const pool_report& report) {
+  return report.resources != nullptr ? &(report.resources->times.*Member) : nullptr;
+}
+
+const duration_histogram* uses_of(const pool_report& report) {
+  const duration_histogram* const uses = times_of<&resource_pool_times::uses>(report);
+  return uses != nullptr && uses->count() != 0 ? uses : nullptr;
+}
+
+constexpr std::array<std::string_view, destroy_reasons> reasons{
+    "invalid",   "reset_refused", "too_old", "idle_too_long", "used_up",
+    "discarded", "killed",        "flushed", "surplus",       "closed"};
+using resources = resource_pool_stats;
+#endif
+
+using slots = pool_stats;
+
+// clang-format off
+constexpr metric metrics[] = {
+    {"capacity", "lido_pool_max", "slots in the pool; most resources", "", any<&slots::capacity>, gauge},
+    {"in_use", "lido_pool_slots", "slots or resources that callers hold",
+     "it stays at `capacity`: the pool or the backend is too slow", any<&slots::in_use>, gauge, count, "state", state(0)},
+    {"idle", "lido_pool_slots", "free slots, wherever they are; resources ready to be lent", "",
+     any<&slots::idle>, gauge, count, "state", state(1)},
+    {"cached", "lido_pool_cached", "free slots in thread caches, part of the idle ones", "", of_slots<&slots::cached>, gauge},
+    {"live", "lido_pool_live", "objects in use or kept; resources in any state", "the pool keeps objects",
+     any<&slots::live>, gauge},
+    {"waiting", "lido_pool_pending_requests", "threads, callbacks and coroutines that wait",
+     "it stays above 0: callers lose time", any<&slots::waiting>, gauge},
+    {"high_water", "lido_pool_high_water", "most in use that stats(), an exhausted pool or a hand-over has seen",
+     "you size the pool", any<&slots::high_water>, gauge},
+    {"acquires", "lido_pool_acquires_total", "acquires of a resource; of slots those on the slow path, and hits", "",
+     any<&slots::acquires>},
+    {"hits", "lido_pool_hits_total",
+     "acquires from the thread's revocable cache, in pools with Traits::counts; of resources those without the queue",
+     "they are few beside `acquires`: bursts are larger than the caches", hits},
+    {"exhausted", "lido_pool_exhausted_total", "acquires that found nothing free, also those that then waited",
+     "it grows: the pool is too small, or objects leak", any<&slots::exhausted>},
+    {"refused", "lido_pool_refused_total",
+     "acquires that got nothing; of slots those that found none, less those that wait or were served; of resources: "
+     "too many waiters, pool closed, failed create, hold-and-wait",
+     "it grows: the pool is too small, or sheds load by `max_waiters`", any<&slots::refused>},
+    {"handed_over", "lido_pool_handed_over_total", "slots or resources that went to a waiter", "", any<&slots::handed_over>},
+    {"refills", "lido_pool_refills_total", "trips of caches to the shared lists for slots",
+     "it grows as fast as operations: bursts are larger than the caches", of_slots<&slots::refills>},
+    {"flushes", "lido_pool_flushes_total", "trips of caches to the shared lists with slots", "as `refills`",
+     of_slots<&slots::flushes>},
+    {"thefts", "lido_pool_thefts_total", "caches that another thread emptied",
+     "it grows fast: the pool is nearly exhausted, enlarge it", of_slots<&slots::thefts>},
+    {"heavy_fences", "lido_pool_heavy_fences_total", "process-wide fences that thefts cost", "", of_slots<&slots::heavy_fences>},
+    {"cas_retries", "lido_pool_cas_retries_total", "failed updates of Lido's shared lists",
+     "it grows fast: threads contend", of_slots<&slots::cas_retries>},
+    {"tag_headroom", "lido_pool_tag_headroom",
+     "pushes to a list during one pop after which the pop may be fooled; only of Lido's own lists", "",
+     counted<&slots::tag_headroom>, gauge},
+    {"open_caches", "lido_pool_open_caches", "living threads that have opened a cache", "", of_slots<&slots::open_caches>, gauge},
+    {"caches", "lido_pool_caches_locked", "whether caches are locked; the member is a cache_kind",
+     "it is 1: membarrier(2) is missing or forbidden", has_locked_caches, gauge, flag},
+    {"bookkeeping_bytes", "lido_pool_bookkeeping_bytes", "memory beside the slots, without that of checks", "",
+     counted<&slots::bookkeeping_bytes>, gauge},
+    {"total_bytes", "lido_pool_memory_bytes", "memory of slots, bookkeeping and checks; object pools only",
+     "you budget memory", counted<&slots::total_bytes>, gauge},
+    {"max_capacity", "lido_pool_growth_limit", "most slots that a growing pool may have; as the next, 0 in other pools", "",
+     of_growing<&slots::max_capacity>, gauge},
+    {"segments", "lido_pool_segments", "segments in service", "", of_growing<&slots::segments>, gauge},
+    {"slot_bytes", "lido_pool_slot_bytes", "memory of all slots, which max_bytes bounds", "", of_growing<&slots::slot_bytes>, gauge},
+    {"growths", "lido_pool_growths_total", "segments taken into service",
+     "`shrinks` grows, too: the pool swings, raise `capacity`", of_growing<&slots::growths>},
+    {"shrinks", "lido_pool_shrinks_total", "segments given back", "", of_growing<&slots::shrinks>},
+#if defined(__cpp_lib_jthread)
+    {"creating", "lido_pool_slots", "resources that are being created, or are due", "",
+     of_resources<&resources::creating>, gauge, count, "state", state(2)},
+    {"checking", "lido_pool_slots", "resources that are being validated", "",
+     of_resources<&resources::checking>, gauge, count, "state", state(3)},
+    {"closing", "lido_pool_slots", "resources that are being destroyed", "",
+     of_resources<&resources::closing>, gauge, count, "state", state(4)},
+    {"suspended", "lido_pool_suspended", "whether suspend() is in force", "", of_resources<&resources::suspended>, gauge, flag},
+    {"uses", "lido_pool_uses_total", "times a resource came back or was detached", "", of_resources<&resources::uses>},
+    {"waits", "lido_pool_waits_total", "acquires that had to wait, as `exhausted` counts them", "", of_resources<&resources::waits>},
+    {"timed_out", "lido_pool_timeouts_total", "waits that ended by time", "it grows: raise an alert",
+     of_resources<&resources::timed_out>},
+    {"cancelled", "lido_pool_cancelled_total", "waits that ended by a stop", "", of_resources<&resources::cancelled>},
+    {"created", "lido_pool_creates_total", "creates that went well", "", of_resources<&resources::created>},
+    {"create_failures", "lido_pool_create_failures_total", "creates that failed, or that a flush overtook",
+     "it grows: the backend is down", of_resources<&resources::create_failures>},
+    {"detached", "lido_pool_detached_total", "resources taken out by detach()", "", of_resources<&resources::detached>},
+    {"destroyed", "lido_pool_destroyed_total", "ends of resources, by destroy_reason",
+     "`invalid` grows: the peer closes idle connections; lower `max_lifetime` or `keepalive`", destroyed, counter, count,
+     "reason", reasons},
+    {"suspected_leaks", "lido_pool_suspected_leaks_total", "leases reported so far",
+     "it grows: see [find a leak](../how-to/find-a-leak.md)", of_resources<&resources::suspected_leaks>},
+    {"mutex_locks", "lido_pool_mutex_locks_total", "locks of the pool's mutex; none for idle, valid resources", "",
+     of_resources<&resources::mutex_locks>},
+    {"waited_for", "", "real time in the queue, in sum", "", time_of_resources<&resources::waited_for>, counter, nanoseconds},
+    {"longest_wait", "lido_pool_longest_wait_seconds", "longest real time in the queue", "",
+     time_of_resources<&resources::longest_wait>, gauge, nanoseconds},
+    {"creating_for", "", "real time of creates that went well, in sum", "",
+     time_of_resources<&resources::creating_for>, counter, nanoseconds},
+    {"longest_create", "lido_pool_longest_create_seconds", "longest create that went well", "",
+     time_of_resources<&resources::longest_create>, gauge, nanoseconds},
+#endif
+};
+
+#if defined(__cpp_lib_jthread)
+constexpr std::array<time_metric, 3> time_metrics{{
+    {"waits", "lido_pool_wait_time_seconds", "stays in the queue that ended with a resource",
+     "they are long: the pool is too small, or the backend too slow", times_of<&resource_pool_times::waits>},
+    {"creates", "lido_pool_create_time_seconds", "creates that went well", "", times_of<&resource_pool_times::creates>},
+    {"uses", "lido_pool_use_time_seconds", "times from acquire to release, with the option time_uses",
+     "the pool is exhausted: callers hold resources for too long", uses_of},
+}};
+#else
+constexpr std::array<time_metric, 0> time_metrics{};
+#endif
+// clang-format on
+
+}  // namespace
+
+std::span<const metric> pool_metrics() noexcept {
+  return metrics;
+}
+
+std::span<const time_metric> pool_time_metrics() noexcept {
+  return time_metrics;
+}
+
+#if defined(__cpp_lib_jthread)
+const resource_pool_stats* detail::resources_of(const pool_report& report) noexcept {
+  return report.resources != nullptr ? &report.resources->stats : nullptr;
+}
+
+std::ostream& operator<<(std::ostream& out, const resource_pool_stats& stats) {
+  return out << detail::text_of(stats, &stats);
+}
+#else
+const resource_pool_stats* detail::resources_of(const pool_report& /*report*/) noexcept {
+  return nullptr;
+}
+#endif
+
+}  // namespace lido

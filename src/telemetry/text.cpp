@@ -1,0 +1,162 @@
+// The table of numbers as a line for people, and as JSON.
+#include <array>
+#include <ostream>
+
+#include "lido/resource/duration_histogram.hpp"
+#include "lido/telemetry/metrics.hpp"
+
+namespace lido {
+
+namespace {
+
+/// A decimal fraction, exact: 1.5 of 1'500'000'000 ns.
+std::string in_seconds(std::uint64_t nanoseconds) {
+  constexpr std::uint64_t second = 1'000'000'000;
+  std::string text = std::to_string(nanoseconds / second);
+  if (const std::uint64_t rest = nanoseconds % second; rest != 0) {
+    text += '.' + std::to_string(second + rest).substr(1);
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text;
+}
+
+std::string in_seconds(std::chrono::nanoseconds length) {
+  return in_seconds(static_cast<std::uint64_t>(length.count()));
+}
+
+/// In quotation marks, as JSON has it.
+std::string quoted(std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char one : detail::as_utf8(text)) {
+    const auto code = static_cast<unsigned char>(one);
+    if (code < 0x20) {
+      ((out += "\\u00") += digits[code / 16U]) += digits[code % 16U];
+    } else {
+      out += one == '"' || one == '\\' ? "\\" : "";
+      out += one;
+    }
+  }
+  return out += '"';
+}
+
+std::string json_value(const metric& row, std::uint64_t value) {
+  if (row.unit == metric_unit::flag) {
+    return value != 0 ? "true" : "false";
+  }
+  return row.unit == metric_unit::nanoseconds ? in_seconds(value) : std::to_string(value);
+}
+
+/// The values of a metric that has several are an object.
+void append_json(std::string& out, const metric& row, std::size_t i, std::uint64_t value) {
+  const bool is_many = row.values.size() > 1;
+  out += i == 0 ? ',' + quoted(row.member) + (is_many ? ":{" : ":") : ",";
+  out += is_many ? quoted(row.values[i]) + ':' : "";
+  out += json_value(row, value) + (is_many && i + 1 == row.values.size() ? "}" : "");
+}
+
+std::string json_of(const duration_histogram& times) {
+  return "{\"count\":" + std::to_string(times.count()) + ",\"sum\":" + in_seconds(times.sum()) +
+         ",\"p50\":" + in_seconds(times.quantile(0.5)) +
+         ",\"p99\":" + in_seconds(times.quantile(0.99)) +
+         ",\"max\":" + in_seconds(times.quantile(1)) + '}';
+}
+
+std::string json_of(const pool_report& report) {
+  std::string out = "{\"name\":" + quoted(report.name) +
+                    ",\"number\":" + std::to_string(report.number) +
+                    ",\"kind\":" + quoted(report.kind);
+  detail::for_each_value(report.stats, detail::resources_of(report),
+                         [&out](const metric& row, std::size_t i, std::uint64_t value) {
+                           append_json(out, row, i, value);
+                         });
+  std::string_view before = ",\"times\":{";
+  for (const time_metric& row : pool_time_metrics()) {
+    if (const duration_histogram* const times = row.read(report)) {
+      (out += before) += quoted(row.member) + ':' + json_of(*times);
+      before = ",";
+    }
+  }
+  return out += before == "," ? "}}" : "}";
+}
+
+/// Bytes of the character at the start; 0: that is none.
+std::size_t length_of_character(std::string_view text) {
+  const auto byte = [text](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) {
+    return 1;
+  }
+  const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  std::uint32_t code = first & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) {
+      return 0;
+    }
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+  const bool is_known = first >= 0xC0 && first < 0xF8 && code >= least.at(length) &&
+                        code <= 0x10FFFF && code / 0x800 != 0x1B;  // not of UTF-16
+  return is_known ? length : 0;
+}
+
+}  // namespace
+
+std::string detail::as_utf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = length_of_character(text);
+    out += length != 0 ? text.substr(0, length) : "\xEF\xBF\xBD";
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+std::string detail::text_of(const pool_stats& slots, const resource_pool_stats* resources) {
+  std::string out = "capacity " + std::to_string(slots.capacity);
+  for_each_value(slots, resources, [&out](const metric& row, std::size_t i, std::uint64_t value) {
+    if (value == 0 || row.member == "capacity") {
+      return;
+    }
+    (out += ", ") += row.member;
+    if (row.values.size() > 1) {
+      ((out += '{') += row.values[i]) += '}';
+    }
+    out += row.unit == metric_unit::nanoseconds ? ' ' + in_seconds(value) + " s"
+           : row.unit == metric_unit::count     ? ' ' + std::to_string(value)
+                                                : "";
+  });
+  return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const pool_stats& stats) {
+  return out << detail::text_of(stats, nullptr);
+}
+
+std::ostream& operator<<(std::ostream& out, const pool_report& report) {
+  std::string text = report.name + '#' + std::to_string(report.number) + ' ';
+  (text += report.kind) += ": " + detail::text_of(report.stats, detail::resources_of(report));
+  for (const time_metric& row : pool_time_metrics()) {
+    const duration_histogram* const times = row.read(report);
+    if (times != nullptr && times->count() != 0) {
+      (text += "; ") += row.member;
+      text += ": " + std::to_string(times->count()) + ", median " +
+              in_seconds(times->quantile(0.5)) + " s, 99 % " + in_seconds(times->quantile(0.99)) +
+              " s";
+    }
+  }
+  return out << text;
+}
+
+std::string to_json(const registry& pools) {
+  std::string out = "{\"pools\":[";
+  pools.visit([&out](const pool_report& report) {
+    out += (out.back() == '[' ? "" : ",") + json_of(report);
+  });
+  return out += "]}\n";
+}
+
+}  // namespace lido

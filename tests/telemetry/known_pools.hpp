@@ -1,0 +1,53 @@
+/// @file
+/// Pools in a registry whose numbers a test has chosen.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "lido/debug/registry.hpp"
+#include "lido/resource/stats.hpp"
+
+namespace lido::test {
+
+inline pool_stats slots_of_a_pool() {
+  return {.capacity = 8, .in_use = 3, .idle = 5, .waiting = 2, .caches = cache_kind::locked};
+}
+
+inline std::shared_ptr<const resource_pool_report> report_of_resources() {
+  const auto report = std::make_shared<resource_pool_report>();
+  report->stats.capacity = 4;
+  report->stats.in_use = 1;
+  report->stats.creating = 2;
+  report->stats.suspended = true;
+  report->stats.timed_out = 7;
+  report->stats.destroyed.at(static_cast<std::size_t>(destroy_reason::too_old)) = 3;
+  report->stats.longest_wait = std::chrono::milliseconds(1500);
+  report->times.creates.add(std::chrono::milliseconds(2));
+  report->times.creates.add(std::chrono::seconds(2));
+  return report;
+}
+
+/// One of resources, or of slots if it is given null.
+class known_pool {
+ public:
+  known_pool(registry& pools, std::string_view name,
+             std::shared_ptr<const resource_pool_report> resources)
+      : resources_(std::move(resources)), entry_(pools, "known", name, &fill, this) {}
+
+ private:
+  static void fill(void* pool, pool_report& out) {
+    out.resources = static_cast<known_pool*>(pool)->resources_;
+    out.stats = slots_of_a_pool();
+    if (out.resources != nullptr) {
+      out.stats = out.resources->stats;
+    }
+  }
+
+  std::shared_ptr<const resource_pool_report> resources_;
+  detail::registration entry_;
+};
+
+}  // namespace lido::test

@@ -1,0 +1,108 @@
+// The numbers of pools as text and as JSON, to the letter.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "lido/object_pool.hpp"
+#include "lido/registry.hpp"
+#include "lido/resource_pool.hpp"
+#include "telemetry/known_pools.hpp"
+
+namespace lido {
+namespace {
+
+template <class T>
+std::string text_of(const T& what) {
+  std::ostringstream out;
+  out << what;
+  return out.str();
+}
+
+TEST(PoolText, NamesWhatIsNotZeroInALine) {
+  EXPECT_EQ(text_of(test::slots_of_a_pool()), "capacity 8, in_use 3, idle 5, waiting 2, caches");
+  EXPECT_EQ(text_of(pool_stats{}), "capacity 0");
+}
+
+TEST(PoolText, HasWhatOnlyResourcesHave) {
+  const resource_pool_stats& stats = test::report_of_resources()->stats;
+  EXPECT_EQ(text_of(stats),
+            "capacity 4, in_use 1, creating 2, suspended, timed_out 7, destroyed{too_old} 3, "
+            "longest_wait 1.5 s");
+}
+
+TEST(PoolText, NamesThePoolOfAReportAndSumsUpItsTimes) {
+  registry pools;
+  const test::known_pool db(pools, "db", test::report_of_resources());
+  std::string text;
+  pools.visit([&text](const pool_report& report) { text += text_of(report) + "\n"; });
+  EXPECT_EQ(text,
+            "db#1 known: capacity 4, in_use 1, creating 2, suspended, timed_out 7, "
+            "destroyed{too_old} 3, longest_wait 1.5 s; creates: 2, median 0.002015231 s, 99 % "
+            "1.996488703 s\n");
+}
+
+TEST(PoolText, IsPaddedAsOneWord) {
+  std::ostringstream out;
+  out.width(14);
+  out << pool_stats{};
+  EXPECT_EQ(out.str(), "    capacity 0");
+}
+
+std::string json_named(std::string_view name) {
+  registry pools;
+  const test::known_pool one(pools, name, {});
+  const std::string json = to_json(pools);
+  const std::string before = R"({"pools":[{"name":)";
+  EXPECT_EQ(json.substr(0, before.size()), before);
+  return json.substr(before.size(), json.find(R"(,"number")") - before.size());
+}
+
+TEST(PoolJson, EscapesNames) {
+  EXPECT_EQ(json_named("plain"), R"("plain")");
+  EXPECT_EQ(json_named("a\"b\\c"), R"("a\"b\\c")");
+  EXPECT_EQ(json_named(std::string_view("\n\t\0\x1f", 4)), R"("\u000a\u0009\u0000\u001f")");
+  EXPECT_EQ(json_named("Größe \xF0\x9F\x8F\x96"), "\"Größe \xF0\x9F\x8F\x96\"");
+}
+
+TEST(PoolJson, ReplacesWhatIsNotUtf8) {
+  const std::string wrong = "\xEF\xBF\xBD";
+  EXPECT_EQ(json_named("a\xFFz"), "\"a" + wrong + "z\"");
+  EXPECT_EQ(json_named("\xC3"), '"' + wrong + '"') << "cut off";
+  EXPECT_EQ(json_named("\xC0\xAF"), '"' + wrong + wrong + '"') << "longer than it need be";
+  EXPECT_EQ(json_named("\xE0\x80\xAF"), '"' + wrong + wrong + wrong + '"');
+  EXPECT_EQ(json_named("\xED\xA0\x80"), '"' + wrong + wrong + wrong + '"') << "of UTF-16";
+  EXPECT_EQ(json_named("\xF4\x90\x80\x80"), '"' + wrong + wrong + wrong + wrong + '"');
+  EXPECT_EQ(json_named("\xED\x9F\xBF\xEE\x80\x80\xF4\x8F\xBF\xBF"),
+            "\"\xED\x9F\xBF\xEE\x80\x80\xF4\x8F\xBF\xBF\"");
+}
+
+TEST(PoolJson, LeavesOutWhatAPoolDoesNotCount) {
+  registry pools;
+  EXPECT_EQ(to_json(pools), "{\"pools\":[]}\n");
+  const object_pool<int> objects({.capacity = 1, .name = "objects", .registry = &pools});
+  const std::string slots = to_json(pools);
+  EXPECT_NE(slots.find(R"("refills":0)"), std::string::npos) << slots;
+  for (const char* absent : {"hits", "growths", "created", "destroyed", "times", "suspended"}) {
+    EXPECT_EQ(slots.find(absent), std::string::npos) << absent;
+  }
+}
+
+TEST(PoolJson, HasTimesAndReasonsOfResources) {
+  registry pools;
+  const test::known_pool db(pools, "db", test::report_of_resources());
+  const std::string json = to_json(pools);
+  for (
+      const char* present :
+      {R"("suspended":true)", R"("timed_out":7)", R"("longest_wait":1.5)",
+       R"("destroyed":{"invalid":0,"reset_refused":0,"too_old":3,"idle_too_long":0,)",
+       R"("times":{"waits":{"count":0,"sum":0,"p50":0,"p99":0,"max":0},)"
+       R"("creates":{"count":2,"sum":2.002,"p50":0.002015231,"p99":1.996488703,"max":1.996488703}}})"}) {
+    EXPECT_NE(json.find(present), std::string::npos) << present << " is not in " << json;
+  }
+  EXPECT_EQ(json.find("refills"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,90 @@
+"""The reference of metrics, the alert rules and the dashboard beside the table in the library, and JSON as a parser reads it.
+
+Usage: reference_test.py PROGRAM [--write]    PROGRAM prints the table; --write brings the reference up to date
+"""
+import json
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/reference/stats.md"
+NAMING = [*sorted((ROOT / "examples/metrics").glob("*.yml")), ROOT / "examples/metrics/dashboard.json",
+          ROOT / "docs/how-to/watch-pools.md"]
+STRUCTS = {"pool_stats": "include/lido/base/pool_stats.hpp", "resource_pool_stats": "include/lido/resource/stats.hpp",
+           "resource_pool_times": "include/lido/resource/duration_histogram.hpp"}
+MEMBER = re.compile(r"^  (?:[\w:]+(?:<[^()]*>)?) ([\w, ]+?)(?:\{\w*\}| = [\w:]+)?;", re.M)
+PROGRAM = ""
+
+
+def output(*arguments: str) -> str:
+    return subprocess.run([PROGRAM, *arguments], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+
+
+def tables() -> dict[str, str]:
+    """The lines of each table by the name of its struct."""
+    parts = re.split(r"^(\w+)\n", output(), flags=re.M)[1:]
+    return dict(zip(parts[::2], parts[1::2]))
+
+
+def members(struct: str) -> set[str]:
+    text = (ROOT / STRUCTS[struct]).read_text(encoding="utf-8")
+    body = re.search(rf"^struct {struct}\b.*?^\}};", text, re.S | re.M)
+    return {name for names in MEMBER.findall(body[0] if body else "") for name in names.split(", ")}
+
+
+def metrics() -> set[str]:
+    return set(re.findall(r"`(lido_pool_\w+)", output()))
+
+
+def updated(page: str, fresh: dict[str, str]) -> str:
+    for name, table in fresh.items():
+        begin, end = f"<!-- generated: {name} -->\n", "<!-- /generated -->"
+        page = re.sub(f"{begin}.*?{end}", lambda _, new=begin + table + end: new, page, flags=re.S)
+    return page
+
+
+class Reference(unittest.TestCase):
+    def test_is_what_the_library_says(self) -> None:
+        page = PAGE.read_text(encoding="utf-8")
+        self.assertEqual(page, updated(page, tables()), "reference_test.py PROGRAM --write brings it up to date")
+        for name in STRUCTS:
+            self.assertIn(f"<!-- generated: {name} -->\n| member |", page)
+
+    def test_has_each_member_once(self) -> None:
+        for name, table in tables().items():
+            rows = re.findall(r"^\| `(\w+)`", table, re.M)
+            self.assertEqual(len(rows), len(set(rows)), name)
+            self.assertGreater(len(rows), 2, name)
+            self.assertEqual(set(rows), members(name), name)
+
+    def test_has_what_rules_dashboard_and_how_to_name(self) -> None:
+        known = metrics()
+        for file in NAMING:
+            named = set(re.findall(r"\blido_pool_\w+", file.read_text(encoding="utf-8")))
+            self.assertTrue(named, file)
+            series = {re.sub(r"_(?:bucket|sum|count)$", "", name) if name not in known else name for name in named}
+            self.assertEqual(series - known, set(), file)
+
+
+class Json(unittest.TestCase):
+    def test_is_read_back_with_odd_names(self) -> None:
+        pools = json.loads(output("json"))["pools"]
+        self.assertEqual([pool["name"] for pool in pools],
+                         ["plain", "\"\\/\b\f\n\r\t\x01\x1f\x7f\0", "Größe € \U0001f3d6", "a\ufffd"])
+        self.assertEqual([pool["number"] for pool in pools], [1, 2, 3, 4])
+        self.assertEqual(pools[0]["destroyed"]["too_old"], 3)
+        self.assertEqual(pools[0]["longest_wait"], 1.5)
+        self.assertIs(pools[1]["caches"], True)
+        self.assertNotIn("created", pools[1])
+        self.assertNotIn("hits", pools[1])
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    if sys.argv[1:] == ["--write"]:
+        PAGE.write_text(updated(PAGE.read_text(encoding="utf-8"), tables()), encoding="utf-8")
+    else:
+        unittest.main()
