@@ -1,7 +1,7 @@
 # Which optional components there are to be, each for a library that may be missing.
 set(lido_with_help "found: AUTO, if it is; ON, or the configuration fails; OFF, it is not looked for")
 set(LIDO_WITH_TBB AUTO CACHE STRING "Component tbb, by oneTBB ${lido_with_help}")
-set(LIDO_WITH_BOOST_LOCKFREE AUTO CACHE STRING "Component boost, by Boost.Lockfree ${lido_with_help}")
+set(LIDO_WITH_BOOST_LOCKFREE AUTO CACHE STRING "Components boost and trace, by Boost.Lockfree ${lido_with_help}")
 set(LIDO_WITH_BOOST_ASIO AUTO CACHE STRING "Components asio and tcp, by Boost.Asio ${lido_with_help}")
 set(LIDO_WITH_STANDALONE_ASIO AUTO CACHE STRING "Component standalone_asio, by Asio ${lido_with_help}")
 set(LIDO_WITH_HIREDIS AUTO CACHE STRING "Component hiredis, by hiredis ${lido_with_help}")

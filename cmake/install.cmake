@@ -16,11 +16,13 @@ function(lido_install target export)
   endforeach()
 endfunction()
 lido_install(lido lido-targets)
-foreach(component IN ITEMS tbb boost asio standalone_asio tcp hiredis libpq fmt prometheus)
+foreach(component IN ITEMS tbb boost trace asio standalone_asio tcp hiredis libpq fmt prometheus)
   if(TARGET lido_${component})
     lido_install(lido_${component} lido-${component}-targets)
   endif()
 endforeach()
+
+install(FILES ${PROJECT_SOURCE_DIR}/src/debug/lido.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lido/gdb)
 
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/lido-config.cmake.in ${PROJECT_BINARY_DIR}/lido-config.cmake
@@ -59,6 +61,7 @@ function(lido_pc_component lido_pc_component lido_pc_requires)
   install(FILES ${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 lido_pc_component(tbb tbb)
+lido_pc_component(trace "")
 lido_pc_component(hiredis hiredis)
 lido_pc_component(libpq "libpq >= 14")
 lido_pc_component(fmt "fmt >= 9")

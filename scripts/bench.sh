@@ -91,7 +91,7 @@ esac
 # Whatever is asked for is known before anything is installed or built.
 mapfile -t known < <(sed -nE 's/^bench_contender\((\w+).*/\1/p' bench/CMakeLists.txt)
 selected=("${known[@]}")
-programs=(lido_bench resources life_cycles growth exhausted pools resource_costs rmw blocked resource keyed)
+programs=(lido_bench resources life_cycles growth exhausted pools counts resource_costs rmw blocked resource keyed)
 peers=dpdk,tcmalloc,jemalloc,mimalloc,malloc,boost_lockfree_stack,mutex_vector # the best known
 [ $quick -eq 0 ] || [ -n "$page" ] || refuse "--quick goes with --report"
 [ -z "$page" ] || [ -z "$filter" ] || refuse "--report shows all workloads: no --filter"
@@ -240,7 +240,7 @@ for program in resources life_cycles; do # programs of their own: their contende
   echo "lido_bench_$program"
   python3 bench/report/tables.py "${results[@]}" "${report[@]}"
 done
-for program in growth exhausted pools resource_costs; do # tables of their own: there is no floor to compare with
+for program in growth exhausted pools counts resource_costs; do # tables of their own: there is no floor to compare with
   has $program || continue
   echo
   echo "lido_bench_$program"

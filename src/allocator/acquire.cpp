@@ -191,6 +191,7 @@ void allocator_state::enlarge(owned_cache& cache) noexcept {
 
 /// Fills a busy, empty cache and opens it; returns one slot, or null and the cache closed.
 void* allocator_state::refill(owned_cache& cache) noexcept {
+  const std::int64_t begin = begin_event();
   const std::uint32_t limit = cache.limit.slots();
   std::array<slot_index, most_per_trip> slots;
   std::uint32_t count =
@@ -212,6 +213,7 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
     cells[i].store(slots_.address_of(slots[i]), std::memory_order_relaxed);
   }
   cache.open(kind_, count - 1, limit);
+  end_event(traced_act::refill, begin, count);
   return slots_.address_of(slots[count - 1]);
 }
 
@@ -245,6 +247,7 @@ void allocator_state::resume(owned_cache& cache, const slot_cache::settled& foun
 /// keeps at least `keep`. Returns how many are left. The newest stay: their memory is still warm.
 std::uint32_t allocator_state::flush(owned_cache& cache, std::uint32_t count,
                                      std::uint32_t keep) noexcept {
+  const std::int64_t begin = begin_event();
   std::uint32_t surplus = count - keep;
   if (surplus > magazine_size && keep > 0) {
     surplus -= surplus % magazine_size;
@@ -266,6 +269,7 @@ std::uint32_t allocator_state::flush(owned_cache& cache, std::uint32_t count,
   }
   if (surplus > 0) {
     bump(cache.flushes);
+    end_event(traced_act::flush, begin, surplus);
   }
   return count - surplus;
 }

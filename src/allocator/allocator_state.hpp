@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "depot.hpp"
 #include "lido/allocator/options.hpp"
@@ -14,6 +15,7 @@
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
+#include "lido/concurrency/event_sink.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/concurrency/waiter_queue.hpp"
 #include "owned_cache.hpp"
@@ -58,6 +60,13 @@ class allocator_state final : public thread_exit_listener {
   [[nodiscard]] std::uint32_t capacity() const noexcept {
     // (1) - this acquire-load synchronizes-with the release-fetch-add acquire.cpp (2)
     return capacity_.load(std::memory_order_acquire);
+  }
+
+  /// After `begin_event`.
+  void end_event(traced_act what, std::int64_t begin, std::size_t slots) const noexcept {
+    if (begin != 0) [[unlikely]] {
+      tell_event(what, name_, begin, slots);
+    }
   }
 
   /// The calling thread's entry, in a table of this pool's own; null: it has no number, or there is
@@ -188,8 +197,8 @@ class allocator_state final : public thread_exit_listener {
   [[nodiscard]] bool steal(owned_cache* self, void** slot, bool take_over) noexcept;
   void revoke_some(announcements& made, std::uint32_t last, bool take_over) const noexcept;
   [[nodiscard]] bool fence_for(const announcements& made) noexcept;
-  [[nodiscard]] bool harvest_all(owned_cache* self, void** slot,
-                                 const announcements& made) noexcept;
+  [[nodiscard]] std::size_t harvest_all(owned_cache* self, void** slot,
+                                        const announcements& made) noexcept;
 
   // Threads that wait. A thread that has put slots where others find them calls one of the first
   // two.
@@ -217,6 +226,7 @@ class allocator_state final : public thread_exit_listener {
   atomic<std::uint32_t> capacity_;
   std::uint32_t max_cached_;
   lido::cache_kind kind_;
+  const std::string name_;  ///< for traces
   atomic<cell_block*> blocks_{nullptr};
   atomic<std::size_t> grown_bytes_{0};
   atomic<std::uint32_t> highest_{0};  ///< number of a thread that ever used its cache

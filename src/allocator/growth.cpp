@@ -181,6 +181,7 @@ class segment_table::apart {
 /// Takes a spare segment into service; its first slot into `kept`, if that is not null. The memory
 /// of one that is leaving is still there.
 int segment_table::add_segment(std::uint32_t segment, void** kept, segment_fill* fill) {
+  const std::int64_t begin = begin_event();
   const slot_index first = plan_.first_of(segment);
   const std::uint32_t count = plan_.slots_of(segment);
   if (states_[segment] == segment_state::retired) {
@@ -195,7 +196,10 @@ int segment_table::add_segment(std::uint32_t segment, void** kept, segment_fill*
     growths_.fetch_add(1, std::memory_order_relaxed);
   }
   // Nothing is caught: a thread that is cancelled in `fill` must not stop unwinding its stack.
-  const scope_exit join([this, segment, kept] { put_in_service(segment, kept); });
+  const scope_exit join([this, segment, kept, begin, count] {
+    put_in_service(segment, kept);
+    slots_.end_event(traced_act::grow, begin, count);
+  });
   if (fill != nullptr) {
     const apart filling(*this, segment);
     fill->fill(first, count, progress_);

@@ -56,6 +56,10 @@ void* slot_allocator::acquire_after_miss() noexcept {
   return acquire_slow(cache);
 }
 
+void slot_allocator::trace_hit() const noexcept {
+  state_->end_event(traced_act::hit, begin_event(), 1);
+}
+
 bool slot_allocator::prepare() noexcept {
   return state_->own_table() != nullptr;
 }
@@ -137,6 +141,7 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       capacity_(options.segments == nullptr ? options.capacity : 0),
       max_cached_(std::min(options.max_cached, slot_cache::most_items)),
       kind_(usable_kind(options)),
+      name_(options.name),
       depot_(options.capacity, options.segments == nullptr ? room::fixed : room::grows,
              options.list),
       waiters_(options.may_wait || !heavy_fence_available()) {

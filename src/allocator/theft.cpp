@@ -109,17 +109,19 @@ void allocator_state::wait_for_transit(int waits, exponential_backoff& backoff) 
 /// Empties every open cache. Keeps one slot for `slot`, unless that is null, and puts the others
 /// into the depot. Returns whether there were any.
 bool allocator_state::steal(owned_cache* self, void** slot, bool take_over) noexcept {
+  const std::int64_t begin = begin_event();
   const std::uint32_t last = highest();
-  bool any = false;
+  std::size_t stolen = 0;
   announcements made;
   while (made.next <= last) {
     revoke_some(made, last, take_over);
     if (made.count == 0 || !fence_for(made)) {
       break;
     }
-    any |= harvest_all(self, any ? nullptr : slot, made);
+    stolen += harvest_all(self, stolen != 0 ? nullptr : slot, made);
   }
-  return any;
+  end_event(traced_act::theft, begin, stolen);
+  return stolen != 0;
 }
 
 /// Announces the theft of caches up to number `last`, as many as one fence is for.
@@ -153,9 +155,10 @@ bool allocator_state::fence_for(const announcements& made) noexcept {
   return done;
 }
 
-bool allocator_state::harvest_all(owned_cache* self, void** slot,
-                                  const announcements& made) noexcept {
-  bool any = false;
+/// Returns how many slots there were.
+std::size_t allocator_state::harvest_all(owned_cache* self, void** slot,
+                                         const announcements& made) noexcept {
+  std::size_t stolen = 0;
   std::array<void*, slot_cache::most_items + 1> loot;
   // relaxed: shown to others by the claim, before the slots are missed
   carrying_.fetch_add(1, std::memory_order_relaxed);
@@ -165,11 +168,11 @@ bool allocator_state::harvest_all(owned_cache* self, void** slot,
       continue;
     }
     std::span<void* const> rest = std::span<void* const>(loot).first(*count);
-    if (slot != nullptr && !any) {
+    if (slot != nullptr && stolen == 0) {
       *slot = rest.back();
       rest = rest.first(rest.size() - 1);
     }
-    any = true;
+    stolen += *count;
     // relaxed: a number for statistics
     thefts_.fetch_add(1, std::memory_order_relaxed);
     give(self, rest);
@@ -177,7 +180,7 @@ bool allocator_state::harvest_all(owned_cache* self, void** slot,
   // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as acquire.cpp (1) does
   carrying_.fetch_sub(1, std::memory_order_release);
   serve_waiters(self);
-  return any;
+  return stolen;
 }
 
 }  // namespace lido::detail

@@ -106,6 +106,7 @@ bool allocator_state::look_again(owned_cache* self, const waiter& me) noexcept {
 }
 
 void* allocator_state::wait_for_slot(waiter& me, const deadline& until) noexcept {
+  const std::int64_t begin = begin_event();
   owned_cache* const self = own_cache();
   waiters_.enter();
   bool certain = waiters_.append(me);
@@ -121,10 +122,8 @@ void* allocator_state::wait_for_slot(waiter& me, const deadline& until) noexcept
     }
   }
   // The word decides: what was given in this very moment is taken.
-  if (late && me.cancel()) {
-    return leave_queue(self, me);
-  }
-  void* const slot = me.item();
+  void* const slot = late && me.cancel() ? nullptr : me.item();
+  end_event(traced_act::wait, begin, slot != nullptr ? 1 : 0);
   return slot != nullptr ? slot : leave_queue(self, me);
 }
 

@@ -88,7 +88,8 @@ block_store::block_store(const block_settings& options, block_size size)
       slots_({.geometry = slot_geometry(memory_.data(), block_bytes_),
               .capacity = static_cast<std::uint32_t>(size.blocks),
               .caches = options.checked ? cache_kind::none : cache_kind::revocable,
-              .max_cached = static_cast<std::uint32_t>(options.max_cached)}) {
+              .max_cached = static_cast<std::uint32_t>(options.max_cached),
+              .name = options.name}) {
   if (options.checked) {
     checks_ = std::make_unique<block_checks>(options.name, memory_.data(),
                                              static_cast<std::uint32_t>(size.blocks), block_bytes_);

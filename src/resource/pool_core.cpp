@@ -10,6 +10,7 @@
 #include "lido/base/fail.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
+#include "lido/concurrency/event_sink.hpp"
 #include "lido/debug/place.hpp"
 #include "pool_apply.hpp"
 
@@ -214,6 +215,7 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
   const auto name = group.name;
   const bool made = outcome.made;
   slot_grant kept;
+  tell_event(traced_act::create, settings_.pool_name, begin, made ? 1 : 0);
   apply([&](pool_state& state) { state.on_created(slot, outcome, begin, kept); });
   if (!made && is_current) {
     tell({.what = pool_event::kind::create_failed,
@@ -329,6 +331,7 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
   if (settings_.detect_hold_and_wait && holds_any(waiter.thread)) {
     apply([&](pool_state& state) { state.on_hold_and_wait(waiter); });
   }
+  const std::int64_t begin = begin_event();
   bool left = false;
   const auto cancel = [&waiter]() noexcept {
     const auto* const word = waiter.word.address();
@@ -346,6 +349,7 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
       left = sleeps_too_long(waiter);
     }
   }
+  tell_event(traced_act::wait, settings_.pool_name, begin, waiter.word.given() ? 1 : 0);
   if (left || (!waiter.word.given() && waiter.cause() == acquire_failure::cancelled)) {
     apply([&](pool_state& state) { state.on_left(waiter); });
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
@@ -27,6 +28,7 @@ struct allocator_options {
   bool may_wait = false;               ///< others can wait, too; their first wait costs more
   const shared_list* list = nullptr;   ///< null: Lido's own
   segment_memory* segments = nullptr;  ///< null: all slots are there from the start; else none is
+  std::string_view name;               ///< for traces
 };
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 #include "lido/allocator/slot_cache.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/event_sink.hpp"
 #include "lido/concurrency/thread_number.hpp"
 
 namespace lido::detail {
@@ -51,6 +52,9 @@ class slot_allocator final {
       if (cache.pop(slot)) [[likely]] {
         if constexpr (Counts) {
           cache.count_hit();
+          if (is_traced()) [[unlikely]] {
+            trace_hit();
+          }
         }
         return slot;
       }
@@ -138,6 +142,7 @@ class slot_allocator final {
   [[gnu::noinline]] void release_slow(slot_cache& missed, void* slot) noexcept;
   [[nodiscard, gnu::noinline]] void* acquire_without_number() noexcept;
   [[gnu::noinline]] void release_without_number(void* slot) noexcept;
+  [[gnu::cold, gnu::noinline]] void trace_hit() const noexcept;
 
   atomic<std::byte*> table_;      ///< of caches; at first one that all unused pools share
   allocator_state* const state_;  ///< owned

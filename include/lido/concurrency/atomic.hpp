@@ -5,13 +5,12 @@
 /// `atomic`, `shared_atomic` and the two fences, and runs the very same sources under its control.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #ifdef LIDO_ATOMIC_SEAM
 #include LIDO_ATOMIC_SEAM
 #else
-
-#include <atomic>
 
 namespace lido::detail {
 
@@ -42,6 +41,10 @@ void full_fence() noexcept;
 #endif
 
 namespace lido::detail {
+
+/// What is no part of any algorithm, so that to read it is no step for a model checker.
+template <class T>
+using unscheduled_atomic = std::atomic<T>;
 
 /// Fixed, not std::hardware_destructive_interference_size: that one varies with compiler flags, and
 /// this one is part of the layout that a header and the compiled library share.

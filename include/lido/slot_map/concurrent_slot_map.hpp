@@ -118,7 +118,8 @@ class concurrent_slot_map {
         blocks_(std::make_unique<detail::walk_block[]>((max_size_ - 1) / block_size + 1)),
         slots_({.geometry = places_,
                 .capacity = max_size_,
-                .max_cached = static_cast<std::uint32_t>(options.max_cached)}),
+                .max_cached = static_cast<std::uint32_t>(options.max_cached),
+                .name = name_}),
         hooks_(std::move(hooks)) {
     (void)detail::fitting_map<T, Hooks>();
     if (values_.commit(0, values_.size()) != 0) {

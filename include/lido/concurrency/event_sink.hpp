@@ -1,0 +1,37 @@
+/// @file
+/// Internal. Where slow paths tell what they do while a trace runs; see lido/trace.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "lido/concurrency/atomic.hpp"
+
+namespace lido::detail {
+
+enum class traced_act : std::uint8_t { hit, refill, flush, theft, wait, grow, create };
+
+/// `begin`: by the steady clock, in nanoseconds. Is called in the middle of an operation of any
+/// pool, so it uses no pool, and no memory of `operator new`.
+using event_sink = void (*)(traced_act what, std::string_view pool, std::int64_t begin,
+                            std::size_t slots) noexcept;
+
+/// Null while no trace runs. The function stays for threads that have read it.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for the process
+[[gnu::visibility("default")]] extern constinit unscheduled_atomic<event_sink> current_sink;
+
+[[nodiscard, gnu::always_inline]] inline bool is_traced() noexcept {
+  // relaxed: the function is there before the pointer
+  return current_sink.load(std::memory_order_relaxed) != nullptr;
+}
+[[nodiscard, gnu::cold]] std::int64_t read_event_clock() noexcept;
+[[gnu::cold]] void tell_event(traced_act what, std::string_view pool, std::int64_t begin,
+                              std::size_t slots) noexcept;
+
+/// For an event that may end later. 0: no trace runs, and none is told of it.
+[[nodiscard]] inline std::int64_t begin_event() noexcept {
+  return is_traced() ? read_event_clock() : 0;
+}
+
+}  // namespace lido::detail

@@ -1,0 +1,42 @@
+/// @file
+/// Public. `trace`: what the slow paths of all pools do, and when, for Perfetto.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <set>
+
+namespace lido {
+
+/// Writes the refills, flushes, thefts, waits of threads, growths and creates of all pools while it
+/// lives, and hits in pools with `Traits::counts`. The Chrome trace format.
+///
+/// Each thread has a ring of its own, which stays for later traces. To record is lock-free, except
+/// at the end of a thread, and allocates at a thread's first event alone. Names are cut off after
+/// 31 bytes. Thread-safe. Not for the child of a fork.
+class trace {
+ public:
+  /// Room of a thread between two calls of `drain`; further events are lost.
+  static constexpr std::size_t events_per_thread = 8192;
+
+  /// Requires: nothing else uses `out`. Throws std::logic_error if there is another trace, and
+  /// what `out` does.
+  explicit trace(std::ostream& out);
+  trace(const trace&) = delete;
+  trace& operator=(const trace&) = delete;
+  /// Writes the rest, and the number of lost events. Drops what `out` throws.
+  ~trace();
+
+  /// Writes the events so far. Throws what `out` does.
+  void drain();
+  [[nodiscard]] std::uint64_t lost() const noexcept;
+
+ private:
+  void write_events();
+
+  std::ostream& out_;
+  std::set<std::uint32_t> named_;  ///< threads whose names are written
+};
+
+}  // namespace lido

@@ -1,0 +1,172 @@
+// The rings of threads, and the file that their events end in.
+#include "lido/telemetry/trace.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/lockfree/spsc_queue.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "../platform/platform.hpp"
+#include "lido/base/fail.hpp"
+#include "lido/concurrency/event_sink.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/debug/place.hpp"
+
+namespace lido {
+namespace detail {
+namespace {
+
+/// Ends with a zero, and needs no quotes in JSON.
+using short_text = std::array<char, 32>;
+
+struct event {
+  std::int64_t begin;
+  std::int64_t duration;
+  std::size_t slots;
+  traced_act what;
+  std::uint32_t thread;
+  short_text thread_name;  ///< at its first event
+  short_text pool;
+};
+
+/// Belongs to a thread number, and changes hands with it; number 0 to threads without one.
+struct ring {
+  boost::lockfree::spsc_queue<event, boost::lockfree::capacity<trace::events_per_thread>> events;
+  std::uint32_t thread = 0;
+  short_text thread_name{};
+};
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one set for the process
+constinit std::array<atomic<ring*>, max_thread_number + 1> rings{};
+constinit atomic<std::uint64_t> lost{0};
+constinit std::mutex reading;
+constinit std::mutex unnumbered;  ///< ring 0: ending threads, and those beyond the numbers
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+short_text shorten(std::string_view text) noexcept {
+  short_text out{};
+  std::transform(text.begin(), text.begin() + std::min(text.size(), out.size() - 1), out.begin(),
+                 [](char c) { return c < ' ' || c > '~' || c == '"' || c == '\\' ? '?' : c; });
+  return out;
+}
+
+/// Null: there is no memory.
+ring* own_ring() noexcept {
+  atomic<ring*>& own = rings[own_thread_offset() / thread_stride];
+  // relaxed: written by this thread, or by one that had its number before
+  ring* found = own.load(std::memory_order_relaxed);
+  if (found == nullptr) {
+    void* const memory = std::calloc(1, sizeof(ring));  // NOLINT(*-no-malloc): see event_sink
+    found = memory != nullptr ? std::construct_at(static_cast<ring*>(memory)) : nullptr;
+    // (1) - this release-store synchronizes-with the acquire-load (2), so the ring is complete
+    own.store(found, std::memory_order_release);
+  }
+  return found;
+}
+
+void record(traced_act what, std::string_view pool, std::int64_t begin,
+            std::size_t slots) noexcept {
+  const std::int64_t duration = read_event_clock() - begin;
+  const std::uint32_t thread = this_thread_id();
+  std::unique_lock lock(unnumbered, std::defer_lock);
+  if (own_thread_offset() == 0 && !assign_thread_number()) {
+    lock.lock();
+  }
+  ring* const own = own_ring();
+  if (own != nullptr && own->thread != thread) {
+    const platform::uncancelled guard;
+    short_text name;
+    own->thread = thread;
+    own->thread_name = shorten({name.data(), platform::thread_name(thread, name)});
+  }
+  if (own == nullptr ||
+      !own->events.push({begin, duration, slots, what, thread, own->thread_name, shorten(pool)})) {
+    // relaxed: a count
+    lost.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+/// Calls `f` with each event, and takes it out. Requires `reading`.
+template <class F>
+void consume_all(const F& f) {
+  for (const atomic<ring*>& one : rings) {
+    // (2) - this acquire-load synchronizes-with the release-store (1)
+    if (ring* const found = one.load(std::memory_order_acquire); found != nullptr) {
+      found->events.consume_all(f);
+    }
+  }
+}
+
+/// Of the file; after the first.
+template <class... Args>
+void write_entry(std::ostream& out, const char* format, Args... args) {
+  std::array<char, 256> text;
+  // NOLINTNEXTLINE(*-vararg): numbers, and texts of known lengths
+  (void)std::snprintf(text.data(), text.size(), format, args...);
+  out << ",\n" << text.data();
+}
+
+}  // namespace
+}  // namespace detail
+
+trace::trace(std::ostream& out) : out_(out) {
+  const std::scoped_lock lock(detail::reading);
+  if (detail::is_traced()) {
+    detail::throw_error(std::logic_error("lido: another trace is running"));
+  }
+  detail::consume_all([](const detail::event& /*late*/) {});
+  out << R"({"traceEvents":[{"name":"trace_begins","ph":"M"})";
+  // relaxed (2x): what threads need for it is there
+  detail::lost.store(0, std::memory_order_relaxed);
+  detail::current_sink.store(&detail::record, std::memory_order_relaxed);
+}
+
+trace::~trace() {
+  const std::scoped_lock lock(detail::reading);
+  // relaxed: an event that is being recorded now may come too late
+  detail::current_sink.store(nullptr, std::memory_order_relaxed);
+  detail::attempt(
+      [this] {
+        write_events();
+        const std::string count = std::to_string(lost());  // whatever the locale of the stream
+        out_ << "\n],\"otherData\":{\"lost_events\":" << count << "}}\n" << std::flush;
+      },
+      [] {});
+}
+
+void trace::drain() {
+  const std::scoped_lock lock(detail::reading);
+  write_events();
+}
+
+void trace::write_events() {
+  constexpr std::array acts{"hit", "refill", "flush", "theft", "wait", "grow", "create"};
+  const std::uint32_t process = detail::platform::process_id();
+  detail::consume_all([&](const detail::event& one) {
+    if (named_.insert(one.thread).second) {
+      detail::write_entry(
+          out_, R"({"name":"thread_name","ph":"M","pid":%u,"tid":%u,"args":{"name":"%s"}})",
+          process, one.thread, one.thread_name.data());
+    }
+    detail::write_entry(
+        out_,
+        R"({"name":"%s","cat":"lido","ph":"X","pid":%u,"tid":%u,"ts":%lld.%03lld,"dur":%lld.%03lld,)"
+        R"("args":{"pool":"%s","slots":%zu}})",
+        acts[static_cast<std::size_t>(one.what)], process, one.thread, one.begin / 1000LL,
+        one.begin % 1000LL, one.duration / 1000LL, one.duration % 1000LL, one.pool.data(),
+        one.slots);
+  });
+}
+
+std::uint64_t trace::lost() const noexcept {
+  // relaxed: a count
+  return detail::lost.load(std::memory_order_relaxed);
+}
+
+}  // namespace lido

@@ -1,0 +1,362 @@
+#include "lido/trace.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <boost/property_tree/json_parser.hpp>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lido/block_resource.hpp"
+#include "lido/object_pool.hpp"
+#include "lido/resource_pool.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct counting : pool_traits<int> {
+  static constexpr bool counts = true;
+};
+
+struct seen_event {
+  std::string what;
+  std::string pool;
+  std::string thread;
+  double begin;     // microseconds
+  double duration;  // microseconds
+  std::size_t slots;
+};
+
+/// A finished trace, as a JSON reader has it.
+struct seen_trace {
+  explicit seen_trace(const std::stringstream& file) {
+    std::istringstream text(file.str());
+    boost::property_tree::ptree root;
+    boost::property_tree::read_json(text, root);
+    lost = root.get<std::uint64_t>("otherData.lost_events");
+    for (const auto& [key, one] : root.get_child("traceEvents")) {
+      if (one.get<std::string>("ph") == "X") {
+        events.push_back({one.get<std::string>("name"), one.get<std::string>("args.pool"),
+                          one.get<std::string>("tid"), one.get<double>("ts"),
+                          one.get<double>("dur"), one.get<std::size_t>("args.slots")});
+      } else if (one.get<std::string>("name") == "thread_name") {
+        EXPECT_TRUE(
+            threads.emplace(one.get<std::string>("tid"), one.get<std::string>("args.name")).second);
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<seen_event> all(const std::string& what,
+                                            const std::string& pool) const {
+    std::vector<seen_event> found;
+    std::copy_if(events.begin(), events.end(), std::back_inserter(found),
+                 [&](const seen_event& one) { return one.what == what && one.pool == pool; });
+    return found;
+  }
+
+  std::vector<seen_event> events;
+  std::map<std::string, std::string> threads;
+  std::uint64_t lost = 0;
+};
+
+double now() {
+  return std::chrono::duration<double, std::micro>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+template <class F>
+seen_trace trace_of(const F& f) {
+  std::stringstream file;
+  {
+    trace recording(file);
+    f();
+  }
+  return seen_trace(file);
+}
+
+template <class Pool>
+void acquire_and_release(Pool& pool, std::size_t objects) {
+  std::vector<typename Pool::lease_type> leases;
+  for (std::size_t i = 0; i < objects; ++i) {
+    leases.push_back(pool.acquire());
+  }
+}
+
+TEST(Trace, TellsOfRefillsFlushesAndThefts) {
+  object_pool<int> jobs{{.capacity = 1000, .name = "jobs"}};
+  const double begin = now();
+  const seen_trace seen = trace_of([&] {
+    acquire_and_release(jobs, 600);
+    std::thread([&] { acquire_and_release(jobs, 1000); }).join();
+  });
+  const pool_stats stats = jobs.stats();
+  EXPECT_EQ(seen.all("refill", "jobs").size(), stats.refills);
+  EXPECT_GE(stats.refills, 1U);
+  EXPECT_EQ(seen.all("flush", "jobs").size(), stats.flushes);
+  EXPECT_GE(stats.flushes, 1U);
+  const auto thefts = seen.all("theft", "jobs");
+  ASSERT_GE(thefts.size(), 1U);
+  EXPECT_GE(thefts.front().slots, 1U);
+  EXPECT_EQ(seen.threads.size(), 2U);
+  double last = begin;
+  for (const seen_event& one : seen.events) {
+    EXPECT_GE(one.begin, begin - 1);
+    EXPECT_LE(one.begin + one.duration, now() + 1);
+    EXPECT_TRUE(seen.threads.contains(one.thread));
+    last = std::max(last, one.begin);
+  }
+  EXPECT_GT(last, begin);
+  EXPECT_EQ(seen.lost, 0U);
+}
+
+TEST(Trace, CountsTheSlotsOfARefill) {
+  object_pool<int> jobs{{.capacity = 1000, .name = "jobs"}};
+  std::size_t drawn = 0;
+  const seen_trace seen = trace_of([&] {
+    const auto one = jobs.acquire();
+    drawn = 1 + jobs.stats().cached;
+  });
+  ASSERT_EQ(seen.all("refill", "jobs").size(), 1U);
+  EXPECT_EQ(seen.all("refill", "jobs").front().slots, drawn);
+}
+
+TEST(Trace, AWaitLastsAsLongAsItDid) {
+  object_pool<int> one{{.capacity = 1, .name = "one", .when_full = when_full::wait}};
+  const seen_trace seen = trace_of([&] {
+    auto mine = one.acquire();
+    EXPECT_FALSE(one.acquire_for(20ms));
+    std::thread waiting([&] { (void)one.acquire(); });
+    while (one.stats().waiting == 0) {
+      std::this_thread::yield();
+    }
+    std::this_thread::sleep_for(5ms);
+    mine.reset();
+    waiting.join();
+  });
+  const auto waits = seen.all("wait", "one");
+  ASSERT_EQ(waits.size(), 2U);
+  const auto& timed_out = waits[waits[0].slots == 0 ? 0 : 1];
+  const auto& served = waits[waits[0].slots == 0 ? 1 : 0];
+  EXPECT_EQ(timed_out.slots, 0U);
+  EXPECT_GE(timed_out.duration, 20'000);
+  EXPECT_EQ(served.slots, 1U);
+  EXPECT_GE(served.duration, 5'000);
+}
+
+TEST(Trace, TellsOfGrowth) {
+  const seen_trace seen = trace_of([] {
+    object_pool<int> more{{.name = "more", .max_capacity = 1 << 16, .when_full = when_full::grow}};
+    (void)more.acquire();
+  });
+  const auto grown = seen.all("grow", "more");
+  ASSERT_EQ(grown.size(), 1U);
+  EXPECT_GE(grown.front().slots, 1U);
+}
+
+TEST(Trace, TellsOfCreatesAndWaitsForResources) {
+  bool fails = false;
+  const auto connect = [&fails] {
+    std::this_thread::sleep_for(20ms);
+    if (std::exchange(fails, true)) {
+      throw std::runtime_error("no server");
+    }
+    return 7;
+  };
+  const seen_trace seen = trace_of([&] {
+    resource_pool<int> db{
+        connect, {.max_size = 2, .name = "db", .on_create_error = create_errors::fail_fast}};
+    const auto mine = db.acquire();
+    EXPECT_THROW((void)db.acquire_for(100ms), acquire_error);
+  });
+  const auto creates = seen.all("create", "db");
+  ASSERT_GE(creates.size(), 2U);
+  EXPECT_EQ(std::count_if(creates.begin(), creates.end(),
+                          [](const seen_event& one) { return one.slots == 1; }),
+            1);
+  EXPECT_GE(creates[0].duration, 20'000);
+  const auto waits = seen.all("wait", "db");
+  ASSERT_EQ(waits.size(), 2U);
+  EXPECT_EQ(waits[0].slots, 1U);
+  EXPECT_EQ(waits[1].slots, 0U);
+  EXPECT_GE(waits[0].duration, 20'000);
+}
+
+TEST(Trace, TellsOfHitsWhereTheyAreCounted) {
+  object_pool<int, counting> counted{{.capacity = 1000, .name = "counted"}};
+  object_pool<int> plain{{.capacity = 1000, .name = "plain"}};
+  const seen_trace seen = trace_of([&] {
+    for (int i = 0; i < 100; ++i) {
+      acquire_and_release(counted, 1);
+      acquire_and_release(plain, 1);
+    }
+  });
+  EXPECT_EQ(seen.all("hit", "counted").size(), 99U);
+  EXPECT_EQ(counted.stats().hits, 99U);
+  EXPECT_EQ(seen.all("hit", "plain").size(), 0U);
+}
+
+TEST(Trace, NamesEachKindOfPoolEvenIfItHasEnded) {
+  const seen_trace seen = trace_of([] {
+    block_resource nodes{{.block_bytes = 32, .blocks = 100, .name = "no\"des\\\n\xC3\xA4"}};
+    nodes.deallocate(nodes.allocate(32), 32);
+    object_pool<int> jobs{{.capacity = 1000, .name = "a name of more than thirty-one characters"}};
+    (void)jobs.acquire();
+  });
+  EXPECT_EQ(seen.all("refill", "no?des?\?\?\?").size(), 1U);
+  EXPECT_EQ(seen.all("refill", "a name of more than thirty-one ").size(), 1U);
+}
+
+TEST(Trace, SaysNothingOfWhatBeganBeforeOrAfter) {
+  object_pool<int> one{{.capacity = 1, .name = "one"}};
+  auto mine = one.acquire();
+  std::thread waiting([&] { (void)one.acquire_for(30s); });
+  while (one.stats().waiting == 0) {
+    std::this_thread::yield();
+  }
+  const seen_trace seen = trace_of([&] {
+    mine.reset();
+    waiting.join();
+  });
+  EXPECT_EQ(seen.all("wait", "one").size(), 0U);
+  EXPECT_FALSE((mine = one.acquire(), one.acquire_for(1ms)));
+  EXPECT_EQ(trace_of([] {}).events.size(), 0U);
+}
+
+TEST(Trace, LosesExactlyWhatFindsNoRoom) {
+  object_pool<int, counting> jobs{{.capacity = 1000, .name = "jobs"}};
+  std::stringstream file;
+  std::uint64_t lost = 0;
+  {
+    trace recording(file);
+    std::thread([&] {
+      for (std::size_t i = 0; i < trace::events_per_thread; ++i) {
+        acquire_and_release(jobs, 1);
+      }
+    }).join();
+    EXPECT_EQ(recording.lost(), 0U);  // one refill, and hits
+    std::thread([&] {
+      for (int i = 0; i < 100; ++i) {
+        acquire_and_release(jobs, 1);
+      }
+    }).join();
+    lost = recording.lost();
+    recording.drain();
+    acquire_and_release(jobs, 1);  // there is room again
+    EXPECT_EQ(recording.lost(), lost);
+  }
+  const seen_trace seen(file);
+  const pool_stats stats = jobs.stats();
+  EXPECT_EQ(seen.lost, lost);
+  EXPECT_GE(lost, 1U);  // the second thread has the number and the ring of the first
+  EXPECT_EQ(seen.events.size() + lost, stats.hits + stats.refills + stats.flushes);
+}
+
+TEST(Trace, KeepsEventsOfThreadsThatHaveEnded) {
+  object_pool<int> one{{.capacity = 1, .name = "one"}};
+  const auto mine = one.acquire();
+  const seen_trace seen = trace_of([&] {
+    for (int i = 0; i < 10; ++i) {
+      std::thread([&] { EXPECT_FALSE(one.acquire_for(1ms)); }).join();
+    }
+  });
+  EXPECT_EQ(seen.all("wait", "one").size(), 10U);
+  EXPECT_GE(seen.threads.size(), 1U);  // the system may give one number again
+  for (const auto& [thread, name] : seen.threads) {
+    EXPECT_EQ(name, "lido_trace_test");  // as the system cuts it off
+  }
+}
+
+TEST(Trace, ThereIsOneAtATime) {
+  std::stringstream file;
+  std::stringstream other;
+  std::optional<trace> first(file);
+  EXPECT_THROW(trace{other}, std::logic_error);
+  EXPECT_EQ(other.str(), "");
+  first.reset();
+  EXPECT_NO_THROW(trace{other});
+  (void)seen_trace(other);
+}
+
+TEST(Trace, EndsThoughItsStreamThrows) {
+  std::stringstream file;
+  {
+    trace recording(file);
+    object_pool<int> jobs{{.capacity = 1000, .name = "jobs"}};
+    (void)jobs.acquire();
+    file.setstate(std::ios::badbit);
+    EXPECT_THROW(file.exceptions(std::ios::badbit), std::ios::failure);
+    EXPECT_THROW(recording.drain(), std::ios::failure);
+  }
+  EXPECT_EQ(trace_of([] {}).events.size(), 0U);
+}
+
+TEST(Trace, ReadsBesideFourThreads) {
+  object_pool<int, counting> jobs{{.capacity = 10'000, .name = "jobs"}};
+  std::stringstream file;
+  {
+    trace recording(file);
+    std::vector<std::thread> crew;
+    std::atomic<int> left{4};
+    for (int i = 0; i < 4; ++i) {
+      crew.emplace_back([&] {
+        for (int round = 0; round < 200; ++round) {
+          acquire_and_release(jobs, 100);
+        }
+        --left;
+      });
+    }
+    while (left != 0) {
+      recording.drain();
+    }
+    for (std::thread& one : crew) {
+      one.join();
+    }
+  }
+  const seen_trace seen(file);
+  const pool_stats stats = jobs.stats();
+  EXPECT_EQ(stats.thefts, 0U);
+  EXPECT_GE(seen.events.size(), 4U);
+  EXPECT_EQ(seen.events.size() + seen.lost, stats.hits + stats.refills + stats.flushes);
+}
+
+TEST(Trace, ReadsBesideThreadsThatStealAndWait) {
+  object_pool<int> few{{.capacity = 2, .name = "few", .when_full = when_full::wait}};
+  const seen_trace seen = trace_of([&] {
+    std::vector<lease<int>> mine;
+    mine.push_back(few.acquire());
+    mine.push_back(few.acquire());
+    std::vector<std::thread> crew;
+    for (int i = 0; i < 4; ++i) {
+      crew.emplace_back([&] {
+        for (int round = 0; round < 200; ++round) {
+          const auto one = few.acquire();
+          std::this_thread::yield();
+        }
+      });
+    }
+    while (few.stats().waiting != crew.size()) {
+      std::this_thread::yield();
+    }
+    mine.clear();
+    for (std::thread& one : crew) {
+      one.join();
+    }
+  });
+  EXPECT_GE(seen.all("wait", "few").size(), 4U);
+  EXPECT_EQ(seen.threads.size(), 4U);
+}
+
+}  // namespace
+}  // namespace lido
