@@ -5,6 +5,7 @@
 namespace lido::detail {
 
 constinit unscheduled_atomic<event_sink> current_sink{nullptr};
+constinit unscheduled_atomic<bool> tracing{false};
 
 std::int64_t read_event_clock() noexcept {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -122,14 +122,16 @@ trace::trace(std::ostream& out) : out_(out) {
   }
   detail::consume_all([](const detail::event& /*late*/) {});
   out << R"({"traceEvents":[{"name":"trace_begins","ph":"M"})";
-  // relaxed (2x): what threads need for it is there
+  // relaxed (3x): what threads need for it is there
   detail::lost.store(0, std::memory_order_relaxed);
   detail::current_sink.store(&detail::record, std::memory_order_relaxed);
+  detail::tracing.store(true, std::memory_order_relaxed);
 }
 
 trace::~trace() {
   const std::scoped_lock lock(detail::reading);
-  // relaxed: an event that is being recorded now may come too late
+  // relaxed (2x): an event that is being recorded now may come too late
+  detail::tracing.store(false, std::memory_order_relaxed);
   detail::current_sink.store(nullptr, std::memory_order_relaxed);
   detail::attempt(
       [this] {

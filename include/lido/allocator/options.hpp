@@ -28,7 +28,7 @@ struct allocator_options {
   bool may_wait = false;               ///< others can wait, too; their first wait costs more
   const shared_list* list = nullptr;   ///< null: Lido's own
   segment_memory* segments = nullptr;  ///< null: all slots are there from the start; else none is
-  std::string_view name;               ///< for traces
+  std::string_view name = {};          ///< for traces
 };
 
 }  // namespace detail

@@ -10,7 +10,6 @@
 #include "lido/allocator/slot_cache.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/event_sink.hpp"
 #include "lido/concurrency/thread_number.hpp"
 
 namespace lido::detail {
@@ -52,7 +51,8 @@ class slot_allocator final {
       if (cache.pop(slot)) [[likely]] {
         if constexpr (Counts) {
           cache.count_hit();
-          if (is_traced()) [[unlikely]] {
+          // relaxed: see event_sink.hpp
+          if (tracing.load(std::memory_order_relaxed)) [[unlikely]] {
             trace_hit();
           }
         }
@@ -114,8 +114,6 @@ class slot_allocator final {
   /// From now on low slots are handed out first, whatever the size of caches: walks of a map with
   /// few values are then short. Requires: all slots are free, and no other thread is in a call.
   void put_low_slots_first() noexcept;
-
-  // ---- for pools that grow: `segments` was given ------------------------------------------------
 
   /// Adds segments until there are `count` slots at least; before any thread can have the slots of
   /// a segment, calls `fill`. Returns 0, or the error number of the system, or EBUSY: others have

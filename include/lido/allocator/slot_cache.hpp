@@ -76,8 +76,6 @@ class alignas(cache_line) slot_cache {
     std::uint64_t word_ = 0;
   };
 
-  // ---- the owner's hit path -------------------------------------------------------------------
-
   /// Pops into `item`; false: not settled, call settle_pop.
   [[nodiscard, gnu::always_inline]] bool pop(void*& item) noexcept {
     // relaxed (2x): written by this thread alone
@@ -111,15 +109,11 @@ class alignas(cache_line) slot_cache {
     hits_.store(hits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  // ---- the owner's operations where the kind is locked ----------------------------------------
-
   /// The newest item, or null where only settle_pop can tell.
   [[nodiscard]] void* pop_locked() noexcept;
 
   /// Pushes `item` if fewer than `limit` are there; false: only settle_push can tell.
   [[nodiscard]] bool push_locked(void* item, std::uint32_t limit) noexcept;
-
-  // ---- the owner's slow path --------------------------------------------------------------------
 
   /// What the owner finds when it takes its cache into its own hands; the cache is then `busy`.
   struct settled {
@@ -156,8 +150,6 @@ class alignas(cache_line) slot_cache {
   /// The same for a cache that is never opened.
   // relaxed (whole function): for the owner alone
   void forget_operation() noexcept { top_.store(0, std::memory_order_relaxed); }
-
-  // ---- thieves and spectators -----------------------------------------------------------------
 
   [[nodiscard]] control state() const noexcept {
     // (3) - this acquire-load synchronizes-with the acq_rel-CAS (8, 10) and the release-store
