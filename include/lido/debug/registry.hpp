@@ -15,7 +15,7 @@ struct resource_pool_report;
 
 namespace detail {
 class registration;
-}
+}  // namespace detail
 
 /// What a visit says of one pool.
 struct pool_report {
