@@ -153,7 +153,7 @@ class basic_treiber_list final : public index_list {
   tagged_index_format format_;
   zeroed_array<atomic<slot_index>> links_;
   alignas(cache_line) Head head_;  // the line before it is only read
-  atomic<std::uint64_t> retries_{0};
+  unscheduled_atomic<std::uint64_t> retries_{0};
 };
 
 using treiber_list = basic_treiber_list<shared_atomic<std::uint64_t>>;
