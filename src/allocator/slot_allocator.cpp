@@ -258,9 +258,13 @@ bool allocator_state::try_count(std::int64_t& drawn, std::size_t& cached) const 
   for (std::uint32_t number = 1; number <= highest(); ++number) {
     const owned_cache& cache = entry(number);
     const slot_cache::control before = cache.state();
+    const std::int64_t drawn_before = cache.drawn.load(std::memory_order_relaxed);
     cached += before.now() == slot_cache::phase::frozen ? 0 : cache.visible_count(kind_);
-    drawn += cache.drawn.load(std::memory_order_relaxed);
-    settled &= before.now() != slot_cache::phase::busy && cache.state().word() == before.word();
+    const std::int64_t drawn_now = cache.drawn.load(std::memory_order_relaxed);
+    drawn += drawn_now;
+    // A trip between the looks may count its slots in the cache and in the depot.
+    settled &= drawn_now == drawn_before && before.now() != slot_cache::phase::busy &&
+               cache.state().word() == before.word();
   }
   return settled && thefts_.load(std::memory_order_relaxed) == thefts &&
          carrying_.load(std::memory_order_relaxed) == 0;
