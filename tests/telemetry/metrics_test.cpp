@@ -26,7 +26,7 @@ TEST(PoolText, NamesWhatIsNotZeroInALine) {
 }
 
 TEST(PoolText, HasWhatOnlyResourcesHave) {
-  const resource_pool_stats& stats = test::report_of_resources()->stats;
+  const resource_pool_stats stats = test::report_of_resources()->stats;
   EXPECT_EQ(text_of(stats),
             "capacity 4, in_use 1, creating 2, suspended, timed_out 7, destroyed{too_old} 3, "
             "longest_wait 1.5 s");
