@@ -89,6 +89,7 @@ registration::registration(registry& where, std::string_view kind, std::string_v
                            describe fill, void* pool) noexcept
     : where_(where), kind_(kind), name_(name), fill_(fill), pool_(pool) {
   const std::unique_lock lock = lock_registry();
+  // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): under the mutex
   number_ = ++where_.numbers_;
   next_ = std::exchange(where_.newest_, this);
 }

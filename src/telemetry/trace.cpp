@@ -166,6 +166,7 @@ void trace::write_events() {
   });
 }
 
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): of the trace that runs
 std::uint64_t trace::lost() const noexcept {
   // relaxed: a count
   return detail::lost.load(std::memory_order_relaxed);

@@ -42,8 +42,8 @@ class slot_allocator final {
   ~slot_allocator();
 
   /// Address of a free slot, now the caller's; null when the pool is exhausted (I2). Never throws.
-  // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
   template <bool Counts = false>
+  // NOLINTNEXTLINE(misc-no-recursion,readability-function-size): the thread has a number by then
   [[nodiscard, gnu::always_inline]] void* acquire() noexcept {
     if (const std::size_t offset = own_thread_offset(); offset != 0) [[likely]] {
       slot_cache& cache = at(offset);

@@ -227,8 +227,8 @@ class object_pool : private detail::complete_traits<Traits> {
             .alignment = alignof(T),
             .keeps = keeps,
             .has_states = keeps || tracks,
-             .counts_states = keeps || (tracks && Traits::track_in_use),
-             .record_bytes = checks::record_bytes,
+            .counts_states = keeps || (tracks && Traits::track_in_use),
+            .record_bytes = checks::record_bytes,
             .close_all = &shadow::close_all,
             .open_all = &shadow::open_all};
   }
