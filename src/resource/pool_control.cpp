@@ -236,9 +236,8 @@ void pool_core::for_each_locked(const F& f) {
 void pool_core::fill(void* core, pool_report& out) {
   auto& pool = *static_cast<pool_core*>(core);
   const keyed_resource_pool_stats sums = pool.all_stats();
-  const auto all = std::make_shared<const resource_pool_report>(
-      resource_pool_report{.stats = static_cast<const resource_pool_stats&>(sums),
-                           .times = pool.times()});
+  const auto all = std::make_shared<const resource_pool_report>(resource_pool_report{
+      .stats = static_cast<const resource_pool_stats&>(sums), .times = pool.times()});
   out.stats = static_cast<const pool_stats&>(sums);
   out.resources = all;
 }
