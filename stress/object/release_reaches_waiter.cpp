@@ -117,7 +117,7 @@ class duel {
     dawdle(random);
     auto last = pool_.acquire_for(std::chrono::seconds(patience_), lido::default_init);
     if (!last) {
-      run_.broken("a slot was released, and who waits is forgotten");
+      run_.broken("a slot was released, and a waiter is forgotten");
     }
     stress::take(run_, *last, waiter);
     held.push_back(last.detach());
@@ -141,7 +141,7 @@ class duel {
 
 int main(int argc, char** argv) {
   settings settings;
-  stress::command_line line("A release reaches who waits", settings.run);
+  stress::command_line line("A release reaches a waiter", settings.run);
   line.add_pool(settings.pool);
   line.add("--slots", settings.slots, "capacity of the pool, enough for caches");
   line.add("--patience", settings.patience, "seconds after which a waiter counts as forgotten");
