@@ -20,31 +20,31 @@ using enum metric_unit;
 
 template <auto Member>
 maybe any(const source& from) {
-  return from.slots.*Member;
+  return from.pool.*Member;
 }
 
 /// 0 where the pool does not count it.
 template <auto Member>
 maybe counted(const source& from) {
-  return from.slots.*Member != 0 ? maybe(from.slots.*Member) : std::nullopt;
+  return from.pool.*Member != 0 ? maybe(from.pool.*Member) : std::nullopt;
 }
 
 template <auto Member>
 maybe of_slots(const source& from) {
-  return from.resources == nullptr ? maybe(from.slots.*Member) : std::nullopt;
+  return from.resources == nullptr ? maybe(from.pool.*Member) : std::nullopt;
 }
 
 template <auto Member>
 maybe of_growing(const source& from) {
-  return from.slots.max_capacity != 0 ? maybe(from.slots.*Member) : std::nullopt;
+  return from.pool.max_capacity != 0 ? maybe(from.pool.*Member) : std::nullopt;
 }
 
 maybe hits(const source& from) {
-  return from.resources != nullptr ? maybe(from.slots.hits) : counted<&pool_stats::hits>(from);
+  return from.resources != nullptr ? maybe(from.pool.hits) : counted<&pool_stats::hits>(from);
 }
 
 maybe has_locked_caches(const source& from) {
-  const bool is_locked = from.slots.caches == cache_kind::locked;
+  const bool is_locked = from.pool.caches == cache_kind::locked;
   return from.resources == nullptr ? maybe(is_locked) : std::nullopt;
 }
 

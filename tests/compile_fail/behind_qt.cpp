@@ -9,6 +9,7 @@
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/lido.hpp"
 #include "lido/testing.hpp"
+#include "lido/trace.hpp"
 #if __has_include(<boost/asio.hpp>)
 #include "lido/asio.hpp"
 #include "lido/tcp.hpp"
@@ -21,6 +22,9 @@
 #endif
 #if __has_include(<libpq-fe.h>)
 #include "lido/libpq.hpp"
+#endif
+#if __has_include(<prometheus/collectable.h>)
+#include "lido/prometheus.hpp"
 #endif
 
 class widget {

@@ -23,7 +23,7 @@ enum class metric_unit : std::uint8_t { count, flag, nanoseconds };
 /// One member of pool_stats or resource_pool_stats, as every export names and explains it.
 struct metric {
   struct source {
-    const pool_stats& slots;
+    const pool_stats& pool;
     const resource_pool_stats* resources;  ///< null: no pool of resources
     std::size_t index;                     ///< of a value in `values`, or 0
   };
@@ -66,7 +66,7 @@ std::ostream& operator<<(std::ostream& out, const pool_report& report);
 
 namespace detail {
 
-[[nodiscard]] std::string text_of(const pool_stats& slots, const resource_pool_stats* resources);
+[[nodiscard]] std::string text_of(const pool_stats& pool, const resource_pool_stats* resources);
 [[nodiscard]] const resource_pool_stats* resources_of(const pool_report& report) noexcept;
 
 template <class F>
@@ -80,9 +80,9 @@ void for_each_value_of(const metric& row, metric::source from, const F& f) {
 
 /// f(row, index in its values, value) for all that the pool counts.
 template <class F>
-void for_each_value(const pool_stats& slots, const resource_pool_stats* resources, const F& f) {
+void for_each_value(const pool_stats& pool, const resource_pool_stats* resources, const F& f) {
   for (const metric& row : pool_metrics()) {
-    for_each_value_of(row, {slots, resources, 0}, f);
+    for_each_value_of(row, {pool, resources, 0}, f);
   }
 }
 
