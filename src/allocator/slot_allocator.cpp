@@ -19,6 +19,8 @@ namespace lido::detail {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays)
 alignas(thread_stride) constinit std::byte unused_caches[cache_table_bytes] = {};
 
+constinit unscheduled_atomic<bool> slot_allocator::traces_hits{false};
+
 // ---- slot_allocator -----------------------------------------------------------------------------
 
 slot_allocator::slot_allocator(const allocator_options& options)

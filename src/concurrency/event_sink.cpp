@@ -4,10 +4,8 @@
 
 namespace lido::detail {
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one for the process
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for the process
 constinit unscheduled_atomic<event_sink> current_sink{nullptr};
-constinit unscheduled_atomic<bool> tracing{false};
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 std::int64_t read_event_clock() noexcept {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -120,6 +120,8 @@ bool registry::next(pool_report& report) const {
   }
   if (found != nullptr) {
     report.name = found->name_;
+    std::replace_if(
+        report.name.begin(), report.name.end(), [](char c) { return !detail::is_plain(c); }, '?');
     report.number = found->number_;
     report.kind = found->kind_;
     report.resources = nullptr;

@@ -1,5 +1,4 @@
 // The table of numbers as a line for people, and as JSON.
-#include <array>
 #include <ostream>
 
 #include "lido/resource/duration_histogram.hpp"
@@ -24,20 +23,8 @@ std::string in_seconds(std::chrono::nanoseconds length) {
   return in_seconds(static_cast<std::uint64_t>(length.count()));
 }
 
-/// In quotation marks, as JSON has it.
 std::string quoted(std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char one : detail::as_utf8(text)) {
-    const auto code = static_cast<unsigned char>(one);
-    if (code < 0x20) {
-      ((out += "\\u00") += digits[code / 16U]) += digits[code % 16U];
-    } else {
-      out += one == '"' || one == '\\' ? "\\" : "";
-      out += one;
-    }
-  }
-  return out += '"';
+  return '"' + std::string(text) + '"';
 }
 
 std::string json_value(const metric& row, std::uint64_t value) {
@@ -80,44 +67,11 @@ std::string json_of(const pool_report& report) {
   return out += before == "," ? "}}" : "}";
 }
 
-/// Bytes of the character at the start; 0: that is none.
-std::size_t length_of_character(std::string_view text) {
-  const auto byte = [text](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) {
-    return 1;
-  }
-  const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  std::uint32_t code = first & (0x7FU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80) {
-      return 0;
-    }
-    code = code << 6U | (byte(i) & 0x3FU);
-  }
-  constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
-  const bool is_known = first >= 0xC0 && first < 0xF8 && code >= least.at(length) &&
-                        code <= 0x10FFFF && code / 0x800 != 0x1B;  // not of UTF-16
-  return is_known ? length : 0;
-}
-
 }  // namespace
 
-std::string detail::as_utf8(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t length = length_of_character(text);
-    out += length != 0 ? text.substr(0, length) : "\xEF\xBF\xBD";
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
-}
-
-std::string detail::text_of(const pool_stats& slots, const resource_pool_stats* resources) {
-  std::string out = "capacity " + std::to_string(slots.capacity);
-  for_each_value(slots, resources, [&out](const metric& row, std::size_t i, std::uint64_t value) {
+std::string detail::text_of(const pool_stats& pool, const resource_pool_stats* resources) {
+  std::string out = "capacity " + std::to_string(pool.capacity);
+  for_each_value(pool, resources, [&out](const metric& row, std::size_t i, std::uint64_t value) {
     if (value == 0 || row.member == "capacity") {
       return;
     }

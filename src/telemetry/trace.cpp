@@ -13,10 +13,12 @@
 #include <string_view>
 
 #include "../platform/platform.hpp"
+#include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/concurrency/event_sink.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
+#include "lido/debug/registry.hpp"
 
 namespace lido {
 namespace detail {
@@ -52,7 +54,7 @@ constinit std::mutex unnumbered;  ///< ring 0: ending threads, and those beyond 
 short_text shorten(std::string_view text) noexcept {
   short_text out{};
   std::transform(text.begin(), text.begin() + std::min(text.size(), out.size() - 1), out.begin(),
-                 [](char c) { return c < ' ' || c > '~' || c == '"' || c == '\\' ? '?' : c; });
+                 [](char c) { return is_plain(c) ? c : '?'; });
   return out;
 }
 
@@ -125,13 +127,13 @@ trace::trace(std::ostream& out) : out_(out) {
   // relaxed (3x): what threads need for it is there
   detail::lost.store(0, std::memory_order_relaxed);
   detail::current_sink.store(&detail::record, std::memory_order_relaxed);
-  detail::tracing.store(true, std::memory_order_relaxed);
+  detail::slot_allocator::traces_hits.store(true, std::memory_order_relaxed);
 }
 
 trace::~trace() {
   const std::scoped_lock lock(detail::reading);
   // relaxed (2x): an event that is being recorded now may come too late
-  detail::tracing.store(false, std::memory_order_relaxed);
+  detail::slot_allocator::traces_hits.store(false, std::memory_order_relaxed);
   detail::current_sink.store(nullptr, std::memory_order_relaxed);
   detail::attempt(
       [this] {

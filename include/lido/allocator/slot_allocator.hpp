@@ -51,8 +51,8 @@ class slot_allocator final {
       if (cache.pop(slot)) [[likely]] {
         if constexpr (Counts) {
           cache.count_hit();
-          // relaxed: see event_sink.hpp
-          if (tracing.load(std::memory_order_relaxed)) [[unlikely]] {
+          // relaxed: a hit more or less in the trace
+          if (traces_hits.load(std::memory_order_relaxed)) [[unlikely]] {
             trace_hit();
           }
         }
@@ -115,6 +115,8 @@ class slot_allocator final {
   /// few values are then short. Requires: all slots are free, and no other thread is in a call.
   void put_low_slots_first() noexcept;
 
+  // ---- for pools that grow: `segments` was given ----------------------------------------------
+
   /// Adds segments until there are `count` slots at least; before any thread can have the slots of
   /// a segment, calls `fill`. Returns 0, or the error number of the system, or EBUSY: others have
   /// the segments apart that it needs. What came before stays, also when `fill` throws. Blocking.
@@ -124,6 +126,9 @@ class slot_allocator final {
   /// Gives back segments all of whose slots are free, the highest first, as long as `count` slots
   /// are left. Returns how many are. Blocking.
   std::uint32_t shrink_to(std::uint32_t count) noexcept;
+
+  /// Set while a trace runs. Only pools that count hits look at it.
+  [[gnu::visibility("default")]] static constinit unscheduled_atomic<bool> traces_hits;
 
   /// Why the last attempt to add a segment failed; 0 if it did not.
   [[nodiscard]] int growth_error() const noexcept;

@@ -37,8 +37,7 @@ namespace lido::detail {
 ///  I3 The bounds allow hits only while the cache is open; the owner sets them only while `busy`.
 ///  I4 In `frozen` no item is in the cache and no operation completes as a hit.
 /// Memory ordering: items and top -> thief, control in all directions: see the notes.
-/// Progress: hits wait-free without read-modify-write or fence; everything else lock-free, no
-///   allocation.
+/// Progress: hits wait-free without read-modify-write or fence; the rest lock-free, no allocation.
 class alignas(cache_line) slot_cache {
  public:
   /// Place for the address of one free slot.
@@ -76,6 +75,8 @@ class alignas(cache_line) slot_cache {
     std::uint64_t word_ = 0;
   };
 
+  // ---- the owner's hit path -------------------------------------------------------------------
+
   /// Pops into `item`; false: not settled, call settle_pop.
   [[nodiscard, gnu::always_inline]] bool pop(void*& item) noexcept {
     // relaxed (2x): written by this thread alone
@@ -96,8 +97,7 @@ class alignas(cache_line) slot_cache {
     const std::int64_t top = top_.load(std::memory_order_relaxed);
     // relaxed: published by (2)
     at(top).store(item, std::memory_order_relaxed);
-    // (2) - this release-store synchronizes-with the acquire-load (15), so a thief
-    // sees the item
+    // (2) - this release-store synchronizes-with the acquire-load (15), so a thief sees the item
     top_.store(top + cell_bytes, std::memory_order_release);
     light_fence();
     // relaxed: as in pop
@@ -114,6 +114,8 @@ class alignas(cache_line) slot_cache {
 
   /// Pushes `item` if fewer than `limit` are there; false: only settle_push can tell.
   [[nodiscard]] bool push_locked(void* item, std::uint32_t limit) noexcept;
+
+  // ---- the owner's slow path ------------------------------------------------------------------
 
   /// What the owner finds when it takes its cache into its own hands; the cache is then `busy`.
   struct settled {
@@ -138,8 +140,7 @@ class alignas(cache_line) slot_cache {
   /// Ends `busy` with an empty cache that takes no hits. Only the owner.
   void close() noexcept;
 
-  /// Only the owner, while `busy` or `frozen`. The first cell holds no item: a failing pop reads
-  /// it.
+  /// Only the owner, while `busy` or `frozen`. The first cell is empty: a failing pop reads it.
   void use_cells(std::span<cell> cells) noexcept;
   [[nodiscard]] std::span<cell> cells() const noexcept;
 
@@ -150,6 +151,8 @@ class alignas(cache_line) slot_cache {
   /// The same for a cache that is never opened.
   // relaxed (whole function): for the owner alone
   void forget_operation() noexcept { top_.store(0, std::memory_order_relaxed); }
+
+  // ---- thieves and spectators -----------------------------------------------------------------
 
   [[nodiscard]] control state() const noexcept {
     // (3) - this acquire-load synchronizes-with the acq_rel-CAS (8, 10) and the release-store

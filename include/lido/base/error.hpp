@@ -38,8 +38,7 @@ class pool_exhausted : public std::runtime_error {
 };
 
 /// Thrown by a pool with `when_full::grow` that may have more slots but gets no memory for them: by
-/// `acquire`, by `reserve` and by the constructor. Nothing is lost, and the next attempt may
-/// succeed.
+/// `acquire`, by `reserve` and by the constructor. Nothing is lost; the next attempt may succeed.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): as above
 class growth_failed : public pool_exhausted {
  public:

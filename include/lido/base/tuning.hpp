@@ -19,14 +19,12 @@ struct tuning {
   static constexpr std::uint32_t magazine_size = 32;      ///< slots: two cache lines of indices
   static constexpr std::uint32_t magazines_per_trip = 8;  ///< most that one head update moves
   static constexpr std::uint32_t smallest_cache = 4;      ///< a smaller one is not worth stealing
-  static constexpr std::size_t first_cache_bytes =
-      1024;                                      ///< of a cache and its cells, before it grows
-  static constexpr std::uint32_t patience = 32;  ///< operations before a closed cache opens
+  static constexpr std::size_t first_cache_bytes = 1024;  ///< cache and cells, before it grows
+  static constexpr std::uint32_t patience = 32;         ///< operations before a closed cache opens
   static constexpr std::uint32_t most_patience = 4096;  ///< after many exhaustions
   static constexpr std::uint32_t most_pauses = 64;      ///< after a failed compare-and-swap
   // How often an acquire looks again while another thread has a slot in transit. A nap takes about
-  // 60 microseconds, so an acquire gives up on a thread that has not run for about a tenth of a
-  // second.
+  // 60 microseconds, so an acquire gives up on a thread that has not run for about 0.1 s.
   static constexpr int waits_before_yield = 8;
   static constexpr int waits_before_take_over = 32;
   static constexpr int waits_before_nap = 64;

@@ -44,8 +44,7 @@ namespace lido::detail {
 
 template <class T>
 using unscheduled_atomic = std::atomic<T>;  ///< no step for a model checker
-// NOLINTNEXTLINE(*-global-variables): whether `current_sink` is set; here for hits
-[[gnu::visibility("default")]] extern constinit unscheduled_atomic<bool> tracing;
+
 /// Fixed, not std::hardware_destructive_interference_size: that one varies with compiler flags, and
 /// this one is part of the layout that a header and the compiled library share.
 inline constexpr std::size_t cache_line = 64;

@@ -16,8 +16,7 @@ namespace lido::detail {
 /// Numbers run from 1 to this.
 inline constexpr std::uint32_t max_thread_number = tuning::thread_numbers;
 
-/// Distance in bytes between the table entries of two neighbouring numbers: a cache and its first
-/// cells.
+/// Bytes between the table entries of two neighbouring numbers: a cache and its first cells.
 inline constexpr std::size_t thread_stride = 1024;
 
 // How code finds the number. In an executable that contains the compiled library, its place is
@@ -52,8 +51,7 @@ LIDO_TLS_MODEL
   "adrp %0, :gottprel:" symbol "\n\tldr %0, [%0, #:gottprel_lo12:" symbol \
   "]\n"                                                                   \
   "\tmrs %1, tpidr_el0\n\tadd %0, %0, %1"
-/// Returns from its function the variable of the thread that calls it now; `symbol` is its name to
-/// the linker.
+/// Returns from its function the variable of the calling thread; `symbol` is its linker name.
 #define LIDO_RETURN_OWN(type, variable, symbol)                                                 \
   type* own = nullptr;                                                                          \
   void* thread = nullptr;                                                                       \

@@ -15,11 +15,17 @@ struct resource_pool_report;
 
 namespace detail {
 class registration;
+
+/// Stands in every export, and in every trace, as it is.
+[[nodiscard]] constexpr bool is_plain(char c) noexcept {
+  return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+}
+
 }  // namespace detail
 
 /// What a visit says of one pool.
 struct pool_report {
-  std::string name;
+  std::string name;          ///< what is not printable ASCII, or a quote or backslash, is a `?`
   std::uint64_t number = 0;  ///< in its registry, never used again; tells pools of one name apart
   std::string_view kind;     ///< "object_pool", "concurrent_slot_map", ...
   pool_stats stats;

@@ -112,8 +112,7 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
     return object;
   }
 
-  /// The object's use is over. Returns whether the object is, too: `deactivate` returned false or
-  /// threw.
+  /// The object's use is over. Returns whether the object is, too: `deactivate` refused or threw.
   [[nodiscard, gnu::always_inline]] bool finish(slot_memory& memory, T* object) noexcept {
     if (deactivate(*object)) [[likely]] {
       return false;

@@ -52,8 +52,7 @@ class [[nodiscard]] lease {
     }
   }
 
-  /// Lets go without giving back: the object stays acquired, and `pool.release(pointer)` is the
-  /// caller's duty.
+  /// Lets go without giving back: the object stays acquired, and the caller has to release it.
   [[nodiscard]] T* detach() noexcept { return std::exchange(object_, nullptr); }
 
  private:

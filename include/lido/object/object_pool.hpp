@@ -136,8 +136,7 @@ class object_pool : private detail::complete_traits<Traits> {
     return acquire_within(place::here(), detail::deadline::at(moment), std::forward<Args>(args)...);
   }
 
-  /// The same until a stop is requested. If that was before, does not wait at all, but takes what
-  /// is free.
+  /// The same until a stop is requested. If that was before, takes what is free without a wait.
   template <class... Args>
   [[nodiscard, gnu::always_inline]] lease_type acquire(detail::stop_token stop, Args&&... args) {
     return acquire_within(place::here(), stop, std::forward<Args>(args)...);

@@ -60,8 +60,7 @@ std::ostream& operator<<(std::ostream& out, const pool_stats& stats);
 std::ostream& operator<<(std::ostream& out, const resource_pool_stats& stats);
 std::ostream& operator<<(std::ostream& out, const pool_report& report);
 
-/// `{"pools":[...]}`, a member for each that the pool counts, times in seconds. Of a name, what is
-/// not UTF-8 becomes U+FFFD.
+/// `{"pools":[...]}`, a member for each that the pool counts, times in seconds.
 [[nodiscard]] std::string to_json(const registry& pools);
 
 namespace detail {
@@ -85,9 +84,6 @@ void for_each_value(const pool_stats& pool, const resource_pool_stats* resources
     for_each_value_of(row, {pool, resources, 0}, f);
   }
 }
-
-/// Each wrong byte replaced by U+FFFD.
-[[nodiscard]] std::string as_utf8(std::string_view text);
 
 }  // namespace detail
 }  // namespace lido
