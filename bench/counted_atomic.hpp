@@ -56,6 +56,9 @@ class shared_atomic {
   std::atomic<T> value_;
 };
 
+template <class T>
+using unscheduled_atomic = shared_atomic<T>;
+
 inline void light_fence() noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }

@@ -6,7 +6,7 @@
 #include <sstream>
 
 int main() {
-  std::ostringstream file;  // rather a std::ofstream
+  std::ostringstream file;  // usually a std::ofstream
   {
     lido::trace recording(file);
     lido::object_pool<int> jobs{{.capacity = 100, .name = "jobs"}};

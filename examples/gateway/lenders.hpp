@@ -66,7 +66,7 @@ class awaited {
   awaited(Backend& backend, unsigned connections)
       : pool_(backend.factory(), {.max_size = connections, .name = "backend"}) {
     make_ahead(pool_, connections);  // so that only waits for one another count
-    waits_before_ = pool_.stats().waits;
+    waits_before_ = pool_.stats().exhausted;
   }
 
   /// Calls `reply(text)` in a thread of `context` with what f returns, or what went wrong.
@@ -89,7 +89,7 @@ class awaited {
   }
 
   /// Requests that had to wait.
-  [[nodiscard]] std::uint64_t waits() const { return pool_.stats().waits - waits_before_; }
+  [[nodiscard]] std::uint64_t waits() const { return pool_.stats().exhausted - waits_before_; }
 
  private:
   lido::resource_pool<typename Backend::connection> pool_;

@@ -227,6 +227,7 @@ class allocator_state final : public thread_exit_listener {
   std::uint32_t max_cached_;
   lido::cache_kind kind_;
   const std::string name_;  ///< for traces
+  const bool may_wait_;
   atomic<cell_block*> blocks_{nullptr};
   atomic<std::size_t> grown_bytes_{0};
   atomic<std::uint32_t> highest_{0};  ///< number of a thread that ever used its cache
@@ -238,6 +239,7 @@ class allocator_state final : public thread_exit_listener {
   shared_atomic<std::uint64_t> thefts_{0};
   shared_atomic<std::uint64_t> heavy_fences_{0};
   shared_atomic<std::uint64_t> handed_over_{0};
+  shared_atomic<std::uint64_t> ended_waits_{0};  ///< that got no slot
   // As in owned_cache, of threads without a cache.
   shared_atomic<std::int64_t> drawn_uncached_{0};
   shared_atomic<std::uint64_t> misses_uncached_{0};

@@ -144,9 +144,10 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       max_cached_(std::min(options.max_cached, slot_cache::most_items)),
       kind_(usable_kind(options)),
       name_(options.name),
+      may_wait_(options.may_wait),
       depot_(options.capacity, options.segments == nullptr ? room::fixed : room::grows,
              options.list),
-      waiters_(options.may_wait || !heavy_fence_available()) {
+      waiters_(may_wait_ || !heavy_fence_available()) {
   if (options.segments != nullptr) {
     segments_ = std::make_unique<segment_table>(*this, *options.segments, options.geometry.stride(),
                                                 options.capacity);
@@ -305,8 +306,7 @@ pool_stats allocator_state::stats() const noexcept {
   stats.waiting = count_waiting();
   stats.handed_over = handed_over_.load(std::memory_order_relaxed);
   stats.exhausted = exhausted_.load(std::memory_order_relaxed);
-  stats.refused =
-      stats.exhausted - std::min<std::uint64_t>(stats.handed_over + stats.waiting, stats.exhausted);
+  stats.refused = may_wait_ ? ended_waits_.load(std::memory_order_relaxed) : stats.exhausted;
   stats.high_water = raise_high_water(stats.exhausted != 0 && segments_ == nullptr ? stats.capacity
                                                                                    : stats.in_use);
   depot_.add_to(stats);

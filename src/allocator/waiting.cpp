@@ -132,6 +132,8 @@ void* allocator_state::leave_queue(owned_cache* self, waiter& me) noexcept {
   waiters_.enter();
   waiters_.remove(me);
   serve_and_leave(self, nullptr);
+  // relaxed: a number for statistics
+  ended_waits_.fetch_add(1, std::memory_order_relaxed);
   return nullptr;
 }
 

@@ -110,16 +110,6 @@ def holder(thread, address):
     return f"held by {name if thread else 'some thread'}, from {where(address) if address else 'somewhere'}"
 
 
-def numbers_of_map(entry):
-    """Of a map whose type only the name of a function tells."""
-    name = re.search(r"<(lido::concurrent_slot_map<.*>)::concurrent_slot_map\(", str(entry["fill_"]))[1]
-    try:
-        kind = gdb.lookup_type(name)
-    except gdb.error:  # as Clang writes the number in it
-        kind = gdb.lookup_type(re.sub(r"(\d)ul\b", r"\1", name))
-    return slots_of(entry["pool_"].cast(kind.pointer())["slots_"])
-
-
 def describe(entry):
     """Numbers of a pool in a registry, and thread and address of each use that is known."""
     kind, pool = text(entry["kind_"]), entry["pool_"]
@@ -128,7 +118,7 @@ def describe(entry):
         uses = ((int(inner(slot["thread"])), int(inner(slot["address"]))) for slot in resource_slots(core))
         return resources_of(core), uses
     if kind == "concurrent_slot_map":
-        return numbers_of_map(entry), []
+        return slots_of(as_type(pool, "slot_allocator")), []
     if kind == "block_resource":
         store = as_type(pool, "block_store")
         return slots_of(store["slots_"]), checked_uses(store["first_"])
@@ -143,7 +133,14 @@ class ListPools(gdb.Command):
         super().__init__("lido-pools", gdb.COMMAND_DATA)
 
     def invoke(self, argument, from_tty):
-        entry, entries = gdb.parse_and_eval(argument or NAMED_POOLS)["newest_"], []
+        try:
+            self.list(gdb.parse_and_eval(argument or NAMED_POOLS)["newest_"])
+        except gdb.error as error:
+            raise gdb.GdbError(f"lido-pools: {error} (are Lido and the program built with -g?)") from error
+
+    @staticmethod
+    def list(entry):
+        entries = []
         while entry:
             entries.append(entry)
             entry = entry["next_"]

@@ -86,7 +86,7 @@ pool_trace find_owner(const void* object) noexcept {
 }
 
 registration::registration(registry& where, std::string_view kind, std::string_view name,
-                           describe fill, void* pool) noexcept
+                           describe fill, void* pool)
     : where_(where), kind_(kind), name_(name), fill_(fill), pool_(pool) {
   const std::unique_lock lock = lock_registry();
   // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): under the mutex

@@ -152,12 +152,7 @@ void pool_slots::begin(const object_pool_options& options, object_keeper* keeper
     keeper_->create_in(memory_, slot);
   }
   if (options.registry != nullptr) {
-    entry_ = new registration(
-        *options.registry, "object_pool", name_,
-        [](void* pool, pool_report& out) {
-          out.stats = static_cast<const pool_slots*>(pool)->stats();
-        },
-        this);
+    entry_ = new registration(*options.registry, "object_pool", name_, *this);
   }
 }
 

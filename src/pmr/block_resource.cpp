@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
-#include <utility>
+#include <string_view>
 
 #include "lido/base/fail.hpp"
 #include "lido/base/slot_index.hpp"
@@ -68,17 +68,6 @@ struct block_checks {
   checked_slots slots;
 };
 
-struct block_entry {
-  block_entry(registry& where, std::string of, block_store& store)
-      : name(std::move(of)), entry(where, "block_resource", name, &fill, &store) {}
-  static void fill(void* store, pool_report& out) {
-    out.stats = static_cast<const block_store*>(store)->stats().blocks;
-  }
-
-  const std::string name;
-  registration entry;
-};
-
 block_store::block_store(const block_settings& options, block_size size)
     : block_bytes_(rounded_bytes(options, size)),
       memory_(block_bytes_ * size.blocks, std::max(options.alignment, cache_line)),
@@ -137,8 +126,13 @@ block_stats block_store::stats() const noexcept {
   return stats;
 }
 
-void block_store::enter(registry& where, std::string name) {
-  entry_ = std::make_unique<block_entry>(where, std::move(name), *this);
+void block_store::enter(registry& where, std::string_view name) {
+  entry_ = std::make_unique<registration>(
+      where, "block_resource", name,
+      [](void* store, pool_report& out) {
+        out.stats = static_cast<const block_store*>(store)->stats().blocks;
+      },
+      this);
 }
 
 block_store& block_store::add_larger(const block_settings& options, block_size size) {

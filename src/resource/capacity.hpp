@@ -103,16 +103,16 @@ class slot_group final : public idle_cache,
   std::uint32_t wanted = 0;      ///< creates to begin, for waiters
   std::uint32_t leaving = 0;     ///< threads that ended their waits; the kernel has unlinked them
   bool has_created = false;
-  bool has_stale = false;        ///< idle resources that must be validated first were seen
-  bool is_overdue = false;       ///< the first waiter was overtaken for long enough
-  std::uint32_t idle_seen = 0;   ///< by `count_slots`; the sweep that is under way takes from it
-  std::uint64_t uses_seen = 0;   ///< by `count_slots`, of resources that live
+  bool has_stale = false;       ///< idle resources that must be validated first were seen
+  bool is_overdue = false;      ///< the first waiter was overtaken for long enough
+  std::uint32_t idle_seen = 0;  ///< by `count_slots`; the sweep that is under way takes from it
+  std::uint64_t hits_seen = 0;  ///< by `count_slots`, of resources that live; as the next
+  std::uint64_t acquires_seen = 0;
   nanos hungry_from = 0;         ///< since when the first waiter waits that a create is for
   bool is_bounded = false;       ///< in which heap of hungry groups it is
   std::uint64_t visited_in = 0;  ///< the last round of visits to all groups
   resource_pool_stats totals;
-  std::uint64_t turned_down = 0;  ///< handed over, and of no use to the waiter
-  std::size_t index = 0;          ///< in the list of all groups
+  std::size_t index = 0;  ///< in the list of all groups
   // NOLINTEND(*-non-private-member-variables-in-classes)
 };
 

@@ -264,6 +264,7 @@ keyed_resource_pool_stats pool_core::all_stats() {
     ++all.keys;
     all.add(one);
   });
+  all.high_water = state_->high_water;
   all.capacity = main_ != nullptr ? all.capacity : settings_.max_total;
   return all;
 }

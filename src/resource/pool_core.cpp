@@ -263,6 +263,7 @@ acquire_outcome pool_core::acquire(acquire_call request) {
   acquire_waiter waiter(request.until, this_thread_id());
   waiter.is_urgent = request.is_urgent;
   waiter.may_look = calling == nullptr;
+  bool queued = false;
   for (bool again = false; got.slot == nullptr; again = true) {
     if (!enqueue(waiter, request, again)) {
       return failed(acquire_failure::closed, {});
@@ -275,9 +276,10 @@ acquire_outcome pool_core::acquire(acquire_call request) {
       request.until = deadline::after(settings_.validate_timeout);  // for all that it validates
     }
     got = use(waiter, request);
+    queued = got.slot == waiter.grant.slot;
   }
   got.slot->note_holder(gate_->now(), this_thread_id(), std::uncaught_exceptions(), request.at);
-  gate_->begin_use(*got.slot);
+  gate_->begin_use(*got.slot, queued);
   return {.grant = got, .why = nullptr};
 }
 
@@ -503,7 +505,7 @@ void callback_waiter::ended(acquire_waiter& waiter) noexcept {
   if (self->word.given()) {
     outcome.grant = self->grant;
     self->grant.slot->note_holder(core.state_->gate.now(), 0, std::uncaught_exceptions(), self->at);
-    core.gate_->begin_use(*self->grant.slot);
+    core.gate_->begin_use(*self->grant.slot, /*queued=*/true);
     self->grant.slot->resets_by_pool.set(/*value=*/true);
   } else {
     outcome = core.failed(self->cause(), self->why);
@@ -541,7 +543,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   }
   const auto alive = weak_from_this().lock();  // as above
   pool_slot& slot = *grant.slot;
-  if (unwound || slot.uses.get() >= settings_.life.max_uses) {
+  if (unwound || slot.uses() >= settings_.life.max_uses) {
     discard_as(slot, unwound ? destroy_reason::discarded : destroy_reason::used_up);
     return;
   }
@@ -581,14 +583,12 @@ void pool_core::discard_as(pool_slot& slot, destroy_reason why) noexcept {
 
 void pool_core::discard(const slot_grant& grant) noexcept {
   gate_->end_use(*grant.slot);
-  (void)grant.slot->count_use(settings_.life.max_uses);
   discard_as(*grant.slot, destroy_reason::discarded);
 }
 
 void pool_core::detach(const slot_grant& grant) noexcept {
   const auto alive = weak_from_this().lock();  // as above
   gate_->end_use(*grant.slot);
-  (void)grant.slot->count_use(settings_.life.max_uses);
   apply([&](pool_state& state) { state.on_detached(*grant.slot); });
 }
 

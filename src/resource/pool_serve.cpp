@@ -427,7 +427,7 @@ void pool_state::link(acquire_waiter& waiter, bool first) noexcept {
   waiter.order = is_early && !group.queue.empty() ? group.queue.first()->order : ++arrivals_;
   waiter.has_time =
       waiter.until.nanoseconds() > later(now_.real, settings_.validate_timeout.count());
-  group.totals.waits += first && waiter.kind != grant_kind::validate ? 0 : 1;
+  group.totals.exhausted += first && waiter.kind != grant_kind::validate ? 0 : 1;
   acquire_waiter* next = is_early ? group.queue.first() : nullptr;
   while (!first && next != nullptr && next->is_urgent) {
     next = wait_queue::after(*next);
@@ -546,7 +546,7 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
   }
   if (kind != grant_kind::create) {
     ++group.totals.handed_over;
-    group.totals.high_water = std::max(group.totals.high_water, group.taken());
+    note_high_water(group);
     group.totals.waited_for += waited;
     wait_times.add(waited);
     group.totals.longest_wait = std::max(group.totals.longest_wait, waited);

@@ -82,10 +82,10 @@ slot_group& pool_state::add_group(std::shared_ptr<factory_hooks> hooks, const gr
 
 void pool_state::remove_group(slot_group& group) noexcept {
   group.idle_seen = 0;
-  group.uses_seen = 0;  // they are in the totals
+  group.hits_seen = 0;  // they are in the totals, as the next
+  group.acquires_seen = 0;
   resource_pool_stats last = stats(group);
   last.capacity = 0;
-  last.high_water = 0;
   gone.add(last);
   room_.forget(group);
   timers_.remove(group);
@@ -193,11 +193,17 @@ void pool_state::on_released(pool_slot& slot, bool resets) noexcept {
   }
 }
 
+/// Of a resource that ends.
+void pool_state::count_uses(slot_group& group, const pool_slot& slot) noexcept {
+  group.totals.hits += slot.hits.get();
+  group.totals.acquires += slot.uses();
+}
+
 void pool_state::on_detached(pool_slot& slot) noexcept {
   slot_group& group = settle_after(slot);
   report_return(slot);
   group.totals.detached += 1;
-  group.totals.uses += slot.uses.get();
+  count_uses(group, slot);
   unlist(slot);
   empty_slot(group, slot);
 }
@@ -207,7 +213,7 @@ void pool_state::on_destroyed(pool_slot& slot) noexcept {
   --group.closing;
   evicting_ -= slot.record.is_evicted ? 1 : 0;
   ++group.totals.destroyed[static_cast<std::size_t>(slot.record.reason)];
-  group.totals.uses += slot.uses.get();
+  count_uses(group, slot);
   empty_slot(group, slot);
   end_deadlock(group);
 }
@@ -246,7 +252,7 @@ void pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos bega
     list(slot);
     kept = {&slot, ticket};
     ++group.totals.handed_over;
-    group.totals.high_water = std::max(group.totals.high_water, group.taken());
+    note_high_water(group);
   } else {
     dispose(group, slot);
   }
@@ -325,19 +331,24 @@ void pool_state::sweep() noexcept {
 void pool_state::count_slots() noexcept {
   for_each_group([](slot_group& group) {
     group.idle_seen = 0;
-    group.uses_seen = 0;
+    group.hits_seen = 0;
+    group.acquires_seen = 0;
   });
   table.for_each([](const pool_slot& slot) {
     const resource_state state = slot.state();
     if (state != resource_state::empty && state != resource_state::creating) {
       group_of(slot).idle_seen += state == resource_state::idle ? 1 : 0;
-      group_of(slot).uses_seen += slot.uses.get();
+      group_of(slot).hits_seen += slot.hits.get();
+      group_of(slot).acquires_seen += slot.uses();
     }
   });
-  for_each_group([](slot_group& group) {
-    resource_pool_stats& totals = group.totals;
-    totals.high_water = std::max(totals.high_water, group.taken() - group.idle_seen);
+  std::size_t in_use = 0;
+  for_each_group([&in_use](slot_group& group) {
+    const std::size_t own = group.taken() - group.idle_seen;
+    group.totals.high_water = std::max(group.totals.high_water, own);
+    in_use += own;
   });
+  high_water = std::max(high_water, in_use);
 }
 
 void pool_state::look_after(pool_slot& slot) noexcept {
@@ -452,10 +463,8 @@ resource_pool_stats pool_state::stats(const slot_group& group) const noexcept {
   resource_pool_stats found = counts_of(group);
   found.idle = group.idle_seen;
   found.in_use -= found.idle;
-  found.uses += group.uses_seen;
-  found.acquires = found.uses + found.in_use;
-  const std::uint64_t used = found.handed_over - group.turned_down;
-  found.hits = found.acquires - std::min(used, found.acquires);
+  found.acquires += group.acquires_seen;
+  found.hits += group.hits_seen;
   return found;
 }
 
@@ -467,7 +476,6 @@ resource_pool_stats pool_state::counts_of(const slot_group& group) const noexcep
   found.checking = group.checking;
   found.closing = group.closing;
   found.in_use = group.taken();
-  found.exhausted = found.waits;
   found.waiting = group.queue.size();
   found.suspended = suspended_;
   return found;

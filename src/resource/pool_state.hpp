@@ -102,9 +102,6 @@ class pool_state {
   /// The owner wants it destroyed.
   void on_discarded(pool_slot& slot, destroy_reason why) noexcept {
     report_return(slot);
-    // Only a waiter that has validated what it was given finds one of the two.
-    const bool unused = why == destroy_reason::invalid || why == destroy_reason::flushed;
-    group_of(slot).turned_down += unused ? 1 : 0;
     close_slot(settle_after(slot), slot, why);
   }
   /// The resource was moved out of its slot.
@@ -156,10 +153,16 @@ class pool_state {
   }
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
   [[nodiscard]] bool is_drained() const noexcept { return closed_ && room_.live() == 0; }
-  /// Sets `idle_seen` and `uses_seen` of all groups, with one look at each slot.
+  /// Sets what was `seen` of all groups, and raises high-water marks, with one look at each slot.
   void count_slots() noexcept;
   /// Requires: `count_slots`.
   [[nodiscard]] resource_pool_stats stats(const slot_group& group) const noexcept;
+  /// After a hand-over, when all are in use but in a pool that was suspended.
+  void note_high_water(const slot_group& group) noexcept {
+    if (group.taken() > group.totals.high_water) {
+      count_slots();
+    }
+  }
   /// Without a look at each slot: idle resources count as in use, of which there are none when an
   /// acquire fails, unless the pool is suspended.
   [[nodiscard]] resource_pool_stats counts_of(const slot_group& group) const noexcept;
@@ -167,7 +170,8 @@ class pool_state {
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): what the core reads without an event
   pool_slot_table table;
   pool_gate gate;
-  resource_pool_stats gone;  ///< counts of groups that were removed
+  resource_pool_stats gone;    ///< counts of groups that were removed
+  std::size_t high_water = 0;  ///< most in use of all groups
   duration_histogram wait_times;
   duration_histogram create_times;
   lease_monitor monitor;
@@ -185,6 +189,7 @@ class pool_state {
   void refuse(acquire_waiter& waiter, acquire_failure cause) noexcept;
   void explain(acquire_waiter& waiter) noexcept;
   void refuse_all(slot_group& group) noexcept;
+  static void count_uses(slot_group& group, const pool_slot& slot) noexcept;
   static void count_failure(slot_group& group, acquire_failure cause) noexcept {
     resource_pool_stats& all = group.totals;
     ++(cause == acquire_failure::timed_out   ? all.timed_out

@@ -38,20 +38,17 @@ std::string compose(const acquire_error::details& details) {
 
 void resource_pool_stats::add(const resource_pool_stats& other) noexcept {
   using stats = resource_pool_stats;
-  for (const auto gauge : {&stats::capacity, &stats::in_use, &stats::idle, &stats::live,
-                           &stats::waiting, &stats::high_water}) {
+  constexpr std::size_t stats::*gauges[] = {&stats::capacity, &stats::in_use,  &stats::idle,
+                                            &stats::live,     &stats::waiting, &stats::creating,
+                                            &stats::checking, &stats::closing};
+  constexpr std::uint64_t stats::*counts[] = {
+      &stats::acquires,        &stats::hits,      &stats::exhausted,      &stats::refused,
+      &stats::handed_over,     &stats::timed_out, &stats::cancelled,      &stats::created,
+      &stats::create_failures, &stats::detached,  &stats::suspected_leaks};
+  for (const auto gauge : gauges) {
     this->*gauge += other.*gauge;
   }
-  for (const auto gauge : {&stats::creating, &stats::checking, &stats::closing}) {
-    this->*gauge += other.*gauge;
-  }
-  for (const auto count :
-       {&stats::acquires, &stats::hits, &stats::exhausted, &stats::refused, &stats::handed_over}) {
-    this->*count += other.*count;
-  }
-  for (const auto count :
-       {&stats::uses, &stats::waits, &stats::timed_out, &stats::cancelled, &stats::created,
-        &stats::create_failures, &stats::detached, &stats::suspected_leaks}) {
+  for (const auto count : counts) {
     this->*count += other.*count;
   }
   for (std::size_t reason = 0; reason < destroy_reasons; ++reason) {

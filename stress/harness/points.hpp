@@ -73,6 +73,8 @@ class atomic {
 
 template <class T>
 using shared_atomic = atomic<T>;
+template <class T>
+using unscheduled_atomic = std::atomic<T>;
 
 using std::atomic_thread_fence;  // windows.toml has its point
 

@@ -18,12 +18,21 @@ struct keeping_traits : lido::pool_traits<payload> {
 };
 using keeping_pool = lido::object_pool<payload, keeping_traits>;
 
+struct counting_traits : lido::pool_traits<payload> {
+  static constexpr bool counts = true;
+};
+using counting_pool = lido::object_pool<payload, counting_traits>;
+
 extern "C" payload* probe_acquire(pool& from) {
   return from.try_acquire_ptr(lido::default_init);
 }
 
 extern "C" void probe_release(pool& to, payload* object) {
   to.release(object);
+}
+
+extern "C" payload* probe_acquire_counted(counting_pool& from) {
+  return from.try_acquire_ptr(lido::default_init);
 }
 
 extern "C" payload* probe_acquire_kept(keeping_pool& from) {

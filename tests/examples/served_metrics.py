@@ -41,7 +41,7 @@ def promtool(*arguments: str, text: str = "") -> None:
 
 
 def check_values() -> None:
-    wait_for('lido_pool_uses_total{pool="db"}', ALL)
+    wait_for('lido_pool_acquires_total{pool="db"}', ALL)
     wait_for('lido_pool_slots{pool="jobs",state="used"}', 0)
     for query, wanted in {
         'lido_pool_max{pool="db",kind="resource_pool"}': 4,

@@ -70,6 +70,11 @@ def main() -> None:
     check("process", live)
     check("core dump", shown_by(gdb, lido, [program, core], [], []))
     Path(core).unlink()
+    bare = Path(core).with_suffix(".bare")
+    subprocess.run(["objcopy", "--strip-debug", program, bare], check=True)
+    if "built with -g?" not in (text := shown_by(gdb, lido, [str(bare)], [], [])):
+        sys.exit(f"{text}\nwithout debug information: no hint at it")
+    bare.unlink()
 
 
 main()

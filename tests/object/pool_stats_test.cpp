@@ -80,6 +80,49 @@ TEST_P(PoolStats, LieWithinTheirRangesBesideUse) {
   EXPECT_GE(after.high_water, threads * held);
 }
 
+// Each object that one thread acquires and another releases during the call may hide one in use.
+TEST_P(PoolStats, MissAtMostWhatChangedHands) {
+  constexpr std::size_t held = 50;
+  object_pool<int> pool({.capacity = 200, .caches = GetParam()});
+  std::vector<lease<int>> kept;
+  for (std::size_t i = 0; i < held; ++i) {
+    kept.push_back(pool.acquire());
+  }
+  std::atomic<int*> given{nullptr};
+  std::atomic<std::size_t> moves{0};
+  std::atomic<bool> done{false};
+  test::run_crew(3, [&](unsigned thread) {
+    if (thread == 0) {
+      while (!done) {
+        int* const mine = pool.try_acquire_ptr();
+        for (int* free = nullptr; !given.compare_exchange_weak(free, mine); free = nullptr) {
+          if (done) {
+            pool.release(mine);
+            return;
+          }
+        }
+        ++moves;
+      }
+      return;
+    }
+    if (thread == 1) {
+      while (!done) {
+        pool.release(given.exchange(nullptr));
+      }
+      return;
+    }
+    const auto end = std::chrono::steady_clock::now() + 300ms;
+    while (std::chrono::steady_clock::now() < end && !HasFailure()) {
+      const std::size_t before = moves;
+      const std::size_t in_use = pool.stats().in_use;
+      EXPECT_GE(in_use + (moves - before) + 3, held);
+      EXPECT_LE(in_use, pool.capacity());
+    }
+    done = true;
+  });
+  pool.release(given);
+}
+
 TEST(CountedHits, AndMissesAreAllAcquires) {
   object_pool<int, counted_ints> pool(1000);
   if (pool.stats().caches != cache_kind::revocable) {
@@ -126,6 +169,41 @@ TEST(PoolNumbers, OfAFullPool) {
   EXPECT_EQ(stats.exhausted, 2U);
   EXPECT_EQ(stats.refused, 2U);
   EXPECT_EQ(stats.acquires, 5U);
+}
+
+TEST(PoolNumbers, OfAPoolThatWaits) {
+  object_pool<int> pool({.capacity = 1, .when_full = when_full::wait});
+  lease<int> mine = pool.acquire();
+  EXPECT_FALSE(pool.try_acquire());
+  EXPECT_EQ(pool.stats().refused, 0U) << "it did not wait";
+  EXPECT_FALSE(pool.acquire_for(1ms));
+  EXPECT_EQ(pool.stats().refused, 1U);
+  EXPECT_EQ(pool.stats().exhausted, 2U);
+}
+
+// Prometheus takes a counter that falls for a new process, and adds all of it once more.
+TEST(PoolNumbers, AWaitIsNoRefusalWhileItLasts) {
+  object_pool<int> pool({.capacity = 2, .when_full = when_full::wait});
+  std::atomic<bool> done{false};
+  test::run_crew(4, [&](unsigned thread) {
+    if (thread != 0) {
+      while (!done) {
+        (void)pool.acquire();
+      }
+      return;
+    }
+    const auto end = std::chrono::steady_clock::now() + 300ms;
+    pool_stats before;
+    while (std::chrono::steady_clock::now() < end && !HasFailure()) {
+      const pool_stats now = pool.stats();
+      EXPECT_EQ(now.refused, 0U);
+      EXPECT_GE(now.exhausted, before.exhausted);
+      EXPECT_GE(now.handed_over, before.handed_over);
+      before = now;
+    }
+    EXPECT_GT(before.handed_over, 0U);
+    done = true;
+  });
 }
 
 TEST(PoolNumbers, OfTheListsOfALargePool) {

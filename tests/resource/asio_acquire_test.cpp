@@ -277,7 +277,7 @@ TEST_F(AsioAcquire, WithDiscardsTheResourceAfterAnException) {
   context.run();
   EXPECT_EQ(id, 1);
   EXPECT_TRUE(thrown);
-  EXPECT_EQ(pool.stats().uses, 2U);
+  EXPECT_EQ(pool.stats().acquires, 2U);
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), 1U);
 }
 

@@ -79,6 +79,20 @@ TEST_F(KeyedResourcePool, EachKeyHasItsOwnResources) {
   EXPECT_EQ(pool.stats().live, 2U);
 }
 
+TEST_F(KeyedResourcePool, TheHighWaterMarkIsOfAllKeysAtOnce) {
+  session_pool pool(session_dialer{&all}, options(2, 2));
+  for (char key = 'a'; key < 'i'; ++key) {
+    const session_lease one = pool.acquire(std::string(1, key));
+    EXPECT_EQ(pool.stats().high_water, 1U);
+  }
+  {
+    const session_lease one = pool.acquire("a");
+    const session_lease two = pool.acquire("b");
+    EXPECT_EQ(pool.stats().high_water, 2U);
+  }
+  EXPECT_EQ(pool.stats().high_water, 2U);
+}
+
 TEST_F(KeyedResourcePool, BothLimitsAreExact) {
   session_pool pool(session_dialer{&all}, options(3, 2));
   const session_lease a1 = pool.acquire("a");

@@ -133,6 +133,21 @@ TEST_F(ResourceAges, D6MaintenanceYieldsToWaiters) {
   waiting.lease.reset();
 }
 
+TEST_F(ResourceAges, IdleResourcesRaiseNoHighWaterMark) {
+  fake_pool& pool = start({.max_size = 4, .min_idle = 4, .validate_if_idle_longer_than = 1h});
+  for (int i = 0; i < 10; ++i) {
+    pass(1s);
+  }
+  ASSERT_EQ(pool.stats().idle, 4U);
+  outcome waiting;
+  pool.suspend();
+  pool.async_acquire(waiting.receiver(), 1h);
+  pool.resume();
+  EXPECT_EQ(waiting.calls, 1);
+  EXPECT_EQ(pool.stats().high_water, 1U);
+  waiting.lease.reset();
+}
+
 // golang/go #22950: each collection drops all pooled objects.
 TEST_F(ResourceAges, D7NothingIsDroppedWithoutALimit) {
   fake_pool& pool = start({.max_size = 3, .idle_timeout = 0s, .max_lifetime = 0s, .keepalive = 0s});

@@ -93,7 +93,7 @@ TEST_P(ResourceBarging, NoWaiterWaitsForAThreadInACallback) {
   fake_lease last = pool.acquire();
   bool first = false;
   bool second = false;
-  const std::uint64_t waits = pool.stats().waits;
+  const std::uint64_t waits = pool.stats().exhausted;
   pool.async_acquire(
       [&](acquire_result<test::connection> got) {
         got.lease().reset();
@@ -103,7 +103,7 @@ TEST_P(ResourceBarging, NoWaiterWaitsForAThreadInACallback) {
   pool.async_acquire([&](const auto& got) { second = got && pool.acquire_for(10s); }, 10s);
   const auto begin = std::chrono::steady_clock::now();
   std::jthread releasing([&] { last.reset(); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waits == waits + 4; }));
+  ASSERT_TRUE(eventually([&] { return pool.stats().exhausted == waits + 4; }));
   one.reset();
   two.reset();
   releasing.join();

@@ -74,8 +74,8 @@ void expect_agreement(const resource_pool_stats& stats, std::size_t users) {
   EXPECT_GE(stats.created + users, ended + stats.live - stats.creating);
   const std::uint64_t over =
       stats.handed_over + stats.timed_out + stats.cancelled + stats.refused + stats.waiting;
-  EXPECT_LE(over, stats.waits);
-  EXPECT_GE(over + users, stats.waits);
+  EXPECT_LE(over, stats.exhausted);
+  EXPECT_GE(over + users, stats.exhausted);
 }
 
 // POOL-419 again, seen by a thread that reads the numbers meanwhile.
@@ -88,35 +88,37 @@ TEST(ResourceCounts, B1NumbersAgreeBesideUse) {
   std::atomic<std::uint64_t> done{0};
   std::atomic<bool> enough{false};
   std::jthread reader([&] {
-    std::uint64_t last = 0;
+    resource_pool_stats last;
     int moved = 0;
     const auto begin = std::chrono::steady_clock::now();
     while (moved < 20'000 && !HasFailure() &&
            std::chrono::steady_clock::now() < begin + (moved > 10 ? 1s : 60s)) {
       const std::uint64_t least = done;
       const resource_pool_stats stats = pool.stats();
-      EXPECT_GE(stats.uses, std::max(least, last));
-      EXPECT_LE(stats.uses, begun);
+      EXPECT_GE(stats.acquires, std::max(least, last.acquires));
+      EXPECT_LE(stats.acquires, begun);
+      EXPECT_GE(stats.hits, last.hits);
+      EXPECT_LE(stats.hits, stats.acquires);
+      EXPECT_GE(stats.high_water, std::max(last.high_water, stats.in_use));
       expect_agreement(stats, users);
-      moved += stats.in_use != 0 && stats.uses != last ? 1 : 0;  // during uses
-      last = stats.uses;
+      moved += stats.in_use != 0 && stats.acquires != last.acquires ? 1 : 0;  // during uses
+      last = stats;
     }
     EXPECT_GT(moved, 10);
     enough = true;
   });
   test::run_crew(users, [&](unsigned thread) {
     for (unsigned i = 0; !enough; ++i) {
-      fake_lease lease = pool.acquire_for(20s);
       ++begun;
+      const fake_lease lease = pool.acquire_for(20s);
+      ++done;
       if ((i + thread) % 10 == 0) {
         EXPECT_TRUE(pool.kill(lease.handle()));
       }
-      lease.reset();
-      ++done;
     }
   });
   reader.join();
-  EXPECT_EQ(pool.stats().uses, done);
+  EXPECT_EQ(pool.stats().acquires, done);
   expect_agreement(pool.stats(), 0);
 }
 

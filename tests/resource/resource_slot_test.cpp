@@ -133,12 +133,14 @@ TEST_F(ResourceSlot, AFlushEndsResourcesMadeBefore) {
   EXPECT_FALSE(slot.is_fresh(1, epoch + 1));
 }
 
-TEST_F(ResourceSlot, CountsUsesUpToTheLast) {
+TEST_F(ResourceSlot, CountsUsesOfOneResource) {
   (void)activate_at(0);
-  EXPECT_TRUE(slot.count_use(limits.max_uses));
-  EXPECT_TRUE(slot.count_use(limits.max_uses));
-  EXPECT_FALSE(slot.count_use(limits.max_uses));
-  EXPECT_EQ(slot.uses.get(), 3U);
+  slot.count_use(/*queued=*/true);
+  slot.count_use(/*queued=*/false);
+  slot.count_use(/*queued=*/false);
+  EXPECT_EQ(slot.handed.get(), 1U);
+  EXPECT_EQ(slot.hits.get(), 2U);
+  EXPECT_EQ(slot.uses(), 3U);
 }
 
 // https://github.com/brettwooldridge/HikariCP/issues/2004: all expire together, and 2.5 % of jitter

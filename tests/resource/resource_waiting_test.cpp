@@ -57,7 +57,7 @@ TEST_P(ResourceWaiting, LendsTheSameResourceAgain) {
   }
   EXPECT_EQ(server.creates, 1);
   EXPECT_EQ(server.resets, 11);
-  EXPECT_EQ(pool.stats().uses, 11U);
+  EXPECT_EQ(pool.stats().acquires, 11U);
 }
 
 // Stormpot BSlot.release: the last resource of a thread is kept for that thread.

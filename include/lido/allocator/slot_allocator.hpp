@@ -145,7 +145,7 @@ class slot_allocator final {
   [[gnu::noinline]] void release_slow(slot_cache& missed, void* slot) noexcept;
   [[nodiscard, gnu::noinline]] void* acquire_without_number() noexcept;
   [[gnu::noinline]] void release_without_number(void* slot) noexcept;
-  [[gnu::cold, gnu::noinline]] void trace_hit() const noexcept;
+  [[gnu::noinline]] void trace_hit() const noexcept;
 
   atomic<std::byte*> table_;      ///< of caches; at first one that all unused pools share
   allocator_state* const state_;  ///< owned

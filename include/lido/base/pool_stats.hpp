@@ -14,9 +14,10 @@ enum class cache_kind : std::uint8_t { revocable, locked, none };
 
 /// What `stats()` returns. Every count is in slots, or in events since the pool was constructed.
 ///
-/// A pool of slots reads the numbers one after another while other threads go on. When none is in
-/// a call, `in_use` and `idle` are exact and add up to `capacity`. Otherwise each was true at some
-/// moment during the call. Never use them to decide whether an acquire will succeed: try it.
+/// A pool of slots reads the numbers one after another. Beside use, `in_use` was true at some
+/// moment of the call, less one for each object that one thread acquired and another released
+/// during it. `in_use` and `idle` add up to `capacity`. To learn whether an acquire will succeed,
+/// try it.
 struct pool_stats {
   std::size_t capacity = 0;              ///< slots in the pool, or most resources
   std::size_t in_use = 0;                ///< slots or resources that callers hold
@@ -28,7 +29,7 @@ struct pool_stats {
   std::uint64_t acquires = 0;            ///< that took the slow path, and `hits`
   std::uint64_t hits = 0;                ///< from the thread's cache, if `Traits::counts`
   std::uint64_t exhausted = 0;           ///< acquires that found nothing free
-  std::uint64_t refused = 0;             ///< of these, those that got nothing; see docs
+  std::uint64_t refused = 0;             ///< acquires that gave up; see docs/reference/stats.md
   std::uint64_t handed_over = 0;         ///< waits that ended with a slot or resource
   std::uint64_t refills = 0;             ///< trips of a cache to the shared lists for slots
   std::uint64_t flushes = 0;             ///< trips of a cache to the shared lists with slots

@@ -5,12 +5,13 @@
 /// `atomic`, `shared_atomic` and the two fences, and runs the very same sources under its control.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 
 #ifdef LIDO_ATOMIC_SEAM
 #include LIDO_ATOMIC_SEAM
 #else
+
+#include <atomic>
 
 namespace lido::detail {
 
@@ -21,6 +22,8 @@ using std::atomic_thread_fence;
 /// counts read-modify-writes of such lines: each moves the line to another core.
 template <class T>
 using shared_atomic = atomic<T>;
+template <class T>
+using unscheduled_atomic = atomic<T>;  ///< for statistics alone: no step for a model checker
 
 /// The cheap half of the asymmetric fence: the compiler keeps the order, the processor need not.
 /// Its partner is `heavy_fence`, which makes every running thread order its own accesses once.
@@ -41,9 +44,6 @@ void full_fence() noexcept;
 #endif
 
 namespace lido::detail {
-
-template <class T>
-using unscheduled_atomic = std::atomic<T>;  ///< no step for a model checker
 
 /// Fixed, not std::hardware_destructive_interference_size: that one varies with compiler flags, and
 /// this one is part of the layout that a header and the compiled library share.

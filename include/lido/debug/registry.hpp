@@ -76,9 +76,16 @@ class registration {
   /// Fills in the numbers of `pool`. Called under a mutex of the process.
   using describe = void (*)(void* pool, pool_report& out);
 
-  /// `kind` and `name` must live as long.
+  /// `kind` must live as long. Throws std::bad_alloc.
   registration(registry& where, std::string_view kind, std::string_view name, describe fill,
-               void* pool) noexcept;
+               void* pool);
+  /// `pool.stats()` has its numbers.
+  template <class Pool>
+  registration(registry& where, std::string_view kind, std::string_view name, Pool& pool)
+      : registration(
+            where, kind, name,
+            [](void* one, pool_report& out) { out.stats = static_cast<Pool*>(one)->stats(); },
+            &pool) {}
   registration(const registration&) = delete;
   registration& operator=(const registration&) = delete;
   ~registration();
@@ -88,7 +95,7 @@ class registration {
 
   registry& where_;
   std::string_view kind_;
-  std::string_view name_;
+  const std::string name_;
   describe fill_;
   void* pool_;
   std::uint64_t number_ = 0;

@@ -58,6 +58,7 @@ class basic_treiber_list final : public index_list {
   /// With one change of the head.
   [[nodiscard]] std::uint32_t pop_chain(std::span<slot_index> out) noexcept override {
     exponential_backoff backoff;
+    std::uint64_t retries = 0;
     // (1) - this acquire-load synchronizes-with the release-CAS (4), so the links below are visible
     std::uint64_t head = head_.load(std::memory_order_acquire);
     for (;;) {
@@ -70,9 +71,10 @@ class basic_treiber_list final : public index_list {
       // transit to a thread that sees the list shorter: it synchronizes-with the acquire-load (3).
       if (head_.compare_exchange_weak(head, format_.make(chain.rest, format_.tag_of(head)),
                                       std::memory_order_acq_rel, std::memory_order_acquire)) {
+        note(retries);
         return chain.count;
       }
-      note_retry();
+      ++retries;
       backoff.pause();
     }
   }
@@ -128,6 +130,7 @@ class basic_treiber_list final : public index_list {
 
   void push_linked(slot_index first, slot_index last) noexcept {
     exponential_backoff backoff;
+    std::uint64_t retries = 0;
     // relaxed: only a guess, validated by (4); nothing is read through it
     std::uint64_t head = head_.load(std::memory_order_relaxed);
     for (;;) {
@@ -138,16 +141,19 @@ class basic_treiber_list final : public index_list {
       // (I3).
       if (head_.compare_exchange_weak(head, format_.make(first, format_.tag_of(head) + 1),
                                       std::memory_order_release, std::memory_order_relaxed)) {
+        note(retries);
         return;
       }
-      note_retry();
+      ++retries;
       backoff.pause();
     }
   }
 
-  void note_retry() noexcept {
-    // relaxed: a number for statistics, in the line that the thread has just asked for
-    retries_.fetch_add(1, std::memory_order_relaxed);
+  void note(std::uint64_t retries) noexcept {
+    if (retries != 0) [[unlikely]] {
+      // relaxed: a number for statistics, in the line that the thread has just changed
+      retries_.fetch_add(retries, std::memory_order_relaxed);
+    }
   }
 
   tagged_index_format format_;

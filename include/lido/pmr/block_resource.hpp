@@ -87,7 +87,7 @@ namespace detail {
 inline constexpr std::size_t granule = 8;
 
 struct block_checks;
-struct block_entry;
+class registration;
 
 /// Options for compiled code, without the standard containers: a program with _GLIBCXX_DEBUG has
 /// others than the library.
@@ -158,7 +158,7 @@ class block_store {
   [[nodiscard]] block_stats stats() const noexcept;
 
   /// Once, after construction. Throws std::bad_alloc.
-  void enter(registry& where, std::string name);
+  void enter(registry& where, std::string_view name);
 
  private:
   [[nodiscard, gnu::always_inline]] std::uintptr_t distance_to(const void* address) const noexcept {
@@ -188,7 +188,7 @@ class block_store {
   std::unique_ptr<block_checks> checks_;  ///< null: none
   std::unique_ptr<block_store> larger_;
   shared_atomic<std::uint64_t> overflowed_{0};
-  std::unique_ptr<block_entry> entry_;  ///< null: in no registry
+  std::unique_ptr<registration> entry_;  ///< null: in no registry
 };
 
 }  // namespace detail

@@ -7,14 +7,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <new>
 
-#include "lido/base/fail.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
+#include "lido/concurrency/zeroed_array.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/resource/duration_histogram.hpp"
 #include "lido/resource/slot.hpp"
@@ -77,13 +76,7 @@ class pool_gate {
                           ? nullptr
                           : std::make_unique<relaxed<pool_slot*>[]>(hints_of(max_total))),
         hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))),
-        // NOLINTNEXTLINE(*-no-malloc): new would write zeros, so that all would be in memory
-        use_times_(limits.time_uses ? std::calloc(thread_states, sizeof(duration_counts))
-                                    : nullptr) {
-    if (life.time_uses && use_times_ == nullptr) {
-      throw_bad_alloc();
-    }
-  }
+        use_times_(limits.time_uses ? thread_states : 0, room::fixed) {}
 
   [[nodiscard]] thread_state& mine() const noexcept { return threads_[own_thread_state()]; }
   /// What any thread had last of a key with that hash. Requires: a pool with keys.
@@ -109,7 +102,8 @@ class pool_gate {
   void advance(nanos now) noexcept { now_.set(std::max(now, now_.get())); }
 
   /// The calling thread's use of the slot begins, and ends.
-  void begin_use(pool_slot& slot) const noexcept {
+  void begin_use(pool_slot& slot, bool queued = false) const noexcept {
+    slot.count_use(queued);
     if (life.time_uses) [[unlikely]] {
       slot.use_began.set(steady_now());
     }
@@ -117,12 +111,12 @@ class pool_gate {
   void end_use(const pool_slot& slot) noexcept {
     if (life.time_uses) [[unlikely]] {
       const std::size_t own = own_thread_state();
-      use_times()[own].add(steady_now() - slot.use_began.get(), /*shared=*/own == 0);
+      use_times_[own].add(steady_now() - slot.use_began.get(), /*shared=*/own == 0);
     }
   }
   void add_use_times(duration_histogram& to) const noexcept {
-    for (std::size_t i = 0; use_times_ != nullptr && i < thread_states; ++i) {
-      to.add(use_times()[i]);
+    for (std::size_t i = 0; i < use_times_.size(); ++i) {
+      to.add(use_times_[i]);
     }
   }
 
@@ -135,19 +129,11 @@ class pool_gate {
     return std::bit_ceil(std::max<std::size_t>(4 * std::size_t{max_total}, 64));
   }
 
-  struct freed {
-    void operator()(void* memory) const noexcept { std::free(memory); }  // NOLINT(*-no-malloc)
-  };
-  /// One for each thread state, of zeros until used.
-  [[nodiscard]] duration_counts* use_times() const noexcept {
-    return static_cast<duration_counts*>(use_times_.get());
-  }
-
   relaxed<nanos> now_;
   std::unique_ptr<thread_state[]> threads_;
   std::unique_ptr<relaxed<pool_slot*>[]> last_of_keys_;
   int hint_shift_;
-  std::unique_ptr<void, freed> use_times_;
+  zeroed_array<duration_counts> use_times_;  ///< of each thread state
 };
 
 /// Marks a thread that has let go of its slot, and still looks at the pool: until it leaves, the
@@ -240,8 +226,8 @@ class idle_cache {
     pool_slot& slot = *grant.slot;
     const nanos now = gate_.now();
     gate_.end_use(slot);
-    if (!slot.count_use(gate_.life.max_uses) || slot.can_reset.get() ||
-        slot.is_over(now, epoch()) || was_unwound(slot)) [[unlikely]] {
+    if (slot.uses() >= gate_.life.max_uses || slot.can_reset.get() || slot.is_over(now, epoch()) ||
+        was_unwound(slot)) [[unlikely]] {
       release_slow(grant);
       return;
     }

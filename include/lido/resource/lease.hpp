@@ -90,7 +90,7 @@ class [[nodiscard]] resource_lease {
     return std::chrono::nanoseconds(std::max<detail::nanos>(now - grant_.slot->born.get(), 0));
   }
   /// Uses before this one.
-  [[nodiscard]] std::uint64_t uses() const noexcept { return grant_.slot->uses.get(); }
+  [[nodiscard]] std::uint64_t uses() const noexcept { return grant_.slot->uses() - 1; }
   [[nodiscard]] bool is_new() const noexcept { return uses() == 0; }
 
   /// Reports of this lease as slow or leaked come later by that much.

@@ -124,7 +124,8 @@ class alignas(no_false_sharing) pool_slot {
   relaxed<std::uint64_t> key_hash;  ///< of the group's key; set by the kernel at each create
   relaxed<nanos> fresh_until;
   relaxed<nanos> expires{never};
-  relaxed<std::uint64_t> uses;
+  relaxed<std::uint64_t> hits;    ///< uses of the resource that began without the queue
+  relaxed<std::uint64_t> handed;  ///< those that began in it
   relaxed<std::uint32_t> epoch;   ///< of the flush before its create; a later one ends it
   relaxed<std::uint32_t> thread;  ///< that holds it; 0: none, or one that is not known
   /// Exceptions active when the lease began. `kept`: it gives back however it ends; `unless_kept`:
@@ -208,7 +209,8 @@ class alignas(no_false_sharing) pool_slot {
   slot_word activate(nanos now, const life_limits& limits, double draw) noexcept {
     born.set(now);
     expires.set(end_of_life(now, limits, draw));
-    uses.set(0);
+    hits.set(0);
+    handed.set(0);
     resets_by_pool.set(/*value=*/false);
     used_until(now, limits);
     const slot_word seen = word();
@@ -229,11 +231,11 @@ class alignas(no_false_sharing) pool_slot {
     looked_after.set(now);
     fresh_until.set(std::min(later(now, limits.validate_after), expires.get()));
   }
-  /// Counts a use. False: that was the last one it may have.
-  [[nodiscard]] bool count_use(std::uint64_t max_uses) noexcept {
-    const std::uint64_t counted = uses.get() + 1;
-    uses.set(counted);
-    return counted < max_uses;
+  /// Of the resource, with the present one.
+  [[nodiscard]] std::uint64_t uses() const noexcept { return hits.get() + handed.get(); }
+  void count_use(bool queued) noexcept {
+    relaxed<std::uint64_t>& count = queued ? handed : hits;
+    count.set(count.get() + 1);
   }
   /// Nothing needs to be looked at before it is used at `now`.
   [[nodiscard]] bool is_fresh(nanos now, std::uint32_t of_epoch) const noexcept {

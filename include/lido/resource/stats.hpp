@@ -40,17 +40,14 @@ struct lease_info {
 };
 
 /// A snapshot under the pool's mutex; see pool_stats for what it shares with other pools. The
-/// resources are counted once each: `live` is idle + in_use + creating + checking + closing. A use
-/// that just ends may count twice in `acquires` and `hits`. `refused` has too many waiters, a
-/// closed pool, a failed create and hold-and-wait.
+/// resources are counted once each: `live` is idle + in_use + creating + checking + closing.
+/// `refused` has too many waiters, a closed pool, a failed create and hold-and-wait.
 struct resource_pool_stats : pool_stats {
   std::size_t creating = 0;  ///< also those that are due, and that a tick or acquire will make
   std::size_t checking = 0;
   std::size_t closing = 0;
   bool suspended = false;  ///< by `suspend()`: acquires wait whatever is idle
 
-  std::uint64_t uses = 0;  ///< times a resource came back, or was taken out of the pool
-  std::uint64_t waits = 0;
   std::uint64_t timed_out = 0;
   std::uint64_t cancelled = 0;
   std::uint64_t created = 0;
@@ -71,7 +68,7 @@ struct resource_pool_stats : pool_stats {
   [[nodiscard]] std::uint64_t destroyed_for(destroy_reason reason) const noexcept {
     return destroyed[static_cast<std::size_t>(reason)];
   }
-  /// Sums, and the longest of times.
+  /// Sums, and the longest of times. Not of `high_water`.
   void add(const resource_pool_stats& other) noexcept;
 };
 

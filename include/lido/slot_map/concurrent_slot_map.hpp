@@ -127,12 +127,7 @@ class concurrent_slot_map {
     }
     slots_.put_low_slots_first();
     if (options.registry != nullptr) {
-      entry_.emplace(
-          *options.registry, "concurrent_slot_map", name_,
-          [](void* map, pool_report& out) {
-            out.stats = static_cast<const concurrent_slot_map*>(map)->stats();
-          },
-          this);
+      entry_.emplace(*options.registry, "concurrent_slot_map", name_, slots_);
     }
   }
 

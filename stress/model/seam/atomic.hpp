@@ -3,6 +3,7 @@
 /// the checker, together with the place in the library where it stands.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -107,6 +108,8 @@ class atomic {
 
 template <class T>
 using shared_atomic = atomic<T>;
+template <class T>
+using unscheduled_atomic = std::atomic<T>;
 
 inline void light_fence(model::place from = model::place::here()) noexcept {
   model::light_fence(from);

@@ -173,6 +173,7 @@ bool kernel_driver::acquire_fast(char name, std::uint32_t group) {
   one.does = client::state::holding;
   const std::uint32_t own = one.is_thread() ? static_cast<std::uint32_t>(name - 'A') + 1 : 0;
   one.grant.slot->note_holder(pool_.gate.now(), own, 0, detail::place{});
+  pool_.gate.begin_use(*one.grant.slot);
   return true;
 }
 
@@ -226,7 +227,7 @@ happenings kernel_driver::release(char name) {
   pool_slot& slot = *one.grant.slot;
   detail::slot_group& group = detail::group_of(slot);
   one.does = client::state::free;
-  const std::uint64_t uses = slot.uses.get();
+  const std::uint64_t uses = slot.uses();
   group.release(one.grant);
   switch (take_release_path()) {
     case release_path::fast:
@@ -238,7 +239,7 @@ happenings kernel_driver::release(char name) {
     case release_path::slow:
       break;
   }
-  if (uses + 1 >= settings_.life.max_uses) {
+  if (uses >= settings_.life.max_uses) {
     return event([&] { pool_.on_discarded(slot, destroy_reason::used_up); });
   }
   return event([&] { pool_.on_released(slot, slot.maker->can_reset()); });
@@ -526,6 +527,7 @@ void kernel_driver::end_of(client& one, happenings& all) {
   if (!is_create) {
     one.grant.ticket = one.grant.ticket.in(resource_state::in_use);
     one.grant.slot->note_holder(pool_.gate.now(), waiter.thread, 0, detail::place{});
+    pool_.gate.begin_use(*one.grant.slot, /*queued=*/true);
   }
 }
 
