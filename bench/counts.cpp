@@ -1,4 +1,5 @@
-/// What `Traits::counts` adds to a hit, alone and while a trace records it.
+/// What statistics cost: `Traits::counts` in a hit, alone and while a trace records it, and
+/// `time_uses` in a use of an idle resource.
 #include <benchmark/benchmark.h>
 
 #include <optional>
@@ -6,6 +7,7 @@
 
 #include "contender.hpp"
 #include "lido/object_pool.hpp"
+#include "lido/resource_pool.hpp"
 #include "lido/trace.hpp"
 
 namespace lido_bench {
@@ -46,6 +48,18 @@ void hits(benchmark::State& state, bool traced) {
   }
 }
 
+void use(benchmark::State& state, bool timed) {
+  lido::resource_pool<int> pool(
+      [] { return 0; },
+      {.max_size = 1, .time_uses = timed, .maintenance = lido::maintenance::by_tick});
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(*pool.acquire());
+  }
+  state.counters["pair"] =
+      benchmark::Counter(static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
 void pair_without_counts(benchmark::State& state) {
   hits<lido::pool_traits<block<64>>>(state, false);
 }
@@ -58,6 +72,8 @@ void pair_with_counts_and_trace(benchmark::State& state) {
 BENCHMARK(pair_without_counts);
 BENCHMARK(pair_with_counts);
 BENCHMARK(pair_with_counts_and_trace);
+BENCHMARK_CAPTURE(use, without_times, false);
+BENCHMARK_CAPTURE(use, with_times, true);
 
 }  // namespace
 }  // namespace lido_bench

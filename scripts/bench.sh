@@ -5,7 +5,8 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 usage: scripts/bench.sh [options]
-       scripts/bench.sh compare OLD.json [NEW.json|COMMIT]    marks what became slower; compare --help says more
+       scripts/bench.sh compare OLD.json [COMMIT]    builds both commits, measures them by turns, marks what became slower
+       scripts/bench.sh compare OLD.json NEW.json    two runs as they are, which were not interleaved; compare --help says more
   --report FOLDER    measures everything in a quarter of an hour and writes FOLDER/index.html, which works offline, and the raw data
   --quick            with --report: the best-known peers alone, in two minutes and the build
   --contender FILE   adds a pool of your own, a header anywhere: bench/my_pool.hpp shows how
@@ -91,6 +92,14 @@ esac
 # Whatever is asked for is known before anything is installed or built.
 mapfile -t known < <(sed -nE 's/^bench_contender\((\w+).*/\1/p' bench/CMakeLists.txt)
 selected=("${known[@]}")
+if [ -n "$own" ]; then
+  own_name=$(basename -- "${own%.*}")
+  [[ $own_name =~ ^[A-Za-z_][A-Za-z0-9_]*$ ]] ||
+    refuse "--contender $own: the class has the name of its file, and $own_name is no C++ identifier; rename both"
+  # all: of a file that the build generates
+  [[ " ${known[*]} all " != *" $own_name "* && ! -e bench/contenders/$own_name.hpp ]] ||
+    refuse "--contender $own: the bench has a $own_name already; rename the file and its class"
+fi
 programs=(lido_bench resources life_cycles growth exhausted pools counts resource_costs rmw blocked resource keyed)
 peers=dpdk,tcmalloc,jemalloc,mimalloc,malloc,boost_lockfree_stack,mutex_vector # the best known
 [ $quick -eq 0 ] || [ -n "$page" ] || refuse "--quick goes with --report"
@@ -112,7 +121,7 @@ if [ -n "$contenders" ]; then
 elif [ -n "$threads" ]; then
   programs=(lido_bench resources life_cycles)
 fi
-[ -z "$page" ] || programs=(lido_bench rmw pools)
+[ -z "$page" ] || programs=(lido_bench rmw pools counts)
 if [ -n "$filter" ]; then
   matches() { # names...
     local status=0
@@ -187,7 +196,7 @@ if [ -n "$page" ]; then
   shown=${some//;/,}
   python3 -B bench/report/measure.py "$build" "$page/results.json" --commit "$commit" --repetitions "$repetitions" \
     --threads "${threads:-$([ $quick -eq 1 ] && echo 1,2,8 || echo 1,2,4,8)}" --min-time "$min_time" \
-    --contenders "$shown" --own "$(basename -- "${own%.*}")"
+    --contenders "$shown" --own "${own_name-}"
   index=$(python3 -B bench/report/page.py "$page/results.json" "$page")
   echo "bench: the report is $(realpath -- "$index")"
   exit

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens a contention report in headless Chromium as a reader would, and keeps screenshots of it.
 
-usage: check_page.py PAGE FOLDER [SECTION...]    sections that the page must show
+usage: check_page.py PAGE FOLDER [PART...]    sections, and parts of them by their id, that the page must show
 
 It looks at the page on a wide screen, on a phone and in dark mode. It walks through all of it by keys, uses each control on
 the way, and then chooses every option. It fails on errors in the console, requests to a network, charts without content and
@@ -31,6 +31,8 @@ CHOOSE = """(() => {
 })()"""
 EMPTY = """[...document.querySelectorAll(".chart:not([hidden])")].filter((chart) =>
   chart.querySelectorAll("path, text").length < 5 || !chart.getAttribute("aria-label")).map((chart) => chart.parentElement.id)"""
+SHOWN = """[...document.querySelectorAll("section, section > div[id]")].filter((part) =>
+  [...part.querySelectorAll("svg, table, button, a")].some((content) => content.checkVisibility())).map((part) => part.id)"""
 UNLABELLED = """[...document.querySelectorAll("select, button, input")].filter((control) =>
   !control.labels?.length && !control.textContent.trim() && !control.ariaLabel).length"""
 # A function that names an element; what has the focus; and everything that keys must reach.
@@ -169,13 +171,13 @@ def by_keys(browser):
     yield from (f"Tab does not reach {name}" for name in browser.value(REACHED) if name not in seen)
 
 
-def problems_of(browser, page, folder, sections):
+def problems_of(browser, page, folder, parts):
     for domain in ("Page", "Runtime", "Log", "Network"):
         browser.call(f"{domain}.enable")
     browser.call("Page.navigate", url=page.as_uri())
     browser.wait("Page.loadEventFired")
-    shown = browser.value("[...document.querySelectorAll('section')].filter((e) => e.querySelector('svg, table, button, a')).map((e) => e.id)")
-    yield from (f"the page does not show {name}" for name in sections or ["ranking"] if name not in shown)
+    shown = browser.value(SHOWN)
+    yield from (f"the page does not show {name}" for name in parts or ["ranking"] if name not in shown)
     yield from look(browser, folder, "wide", 1280, "light")
     yield from look(browser, folder, "dark", 1280, "dark")
     yield from look(browser, folder, "phone", 390, "light")

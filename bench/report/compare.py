@@ -3,13 +3,15 @@
 
 usage: compare.py OLD.json [NEW.json|COMMIT] [--pairs N] [--all]
 
-With NEW.json the two runs are compared as they are. With COMMIT, the commit of OLD.json and COMMIT are built and measured by
-turns, N times each (20). Without either, the sources as they stand take the place of COMMIT. --all: peers and floors, too.
+With COMMIT, the commit of OLD.json and COMMIT are built and measured by turns, N times each (20, at least 8). Without it, the
+sources as they stand take its place. With NEW.json the two runs are compared as they are. They were not interleaved, so each
+verdict says that: a machine that is slower today looks like slower code. --all: peers and floors, too.
 
 Repetition k of the new run is paired with repetition k of the old one. For each benchmark the mean ratio of its pairs is
 given with an interval that a bootstrap over the pairs finds. The intervals hold for all rows of the table at once, in 95 of
 100 tables. Slower means that the whole interval lies above 1 and its middle at 3 % or more. Where even a change of 10 % may
-hide, the data is too thin. The exit status is 1 if something became slower.
+hide, the data is too thin. Of fewer than 8 pairs nothing is said. The exit status is 1 if something became slower in interleaved
+runs.
 """
 import argparse
 import json
@@ -69,20 +71,24 @@ def verdict(centre, reach):
     return "too thin" if reach > math.log1p(HIDDEN_CHANGE) else "same"
 
 
-def compare(old, new):
+def pairs_of(old, new):
+    """How many repetitions all benchmarks have that both have."""
+    return min((min(len(old[name]), len(new[name])) for name in old if name in new), default=0)
+
+
+def compare(old, new, interleaved=True):
     """A row for each benchmark that both have: name, ratio, its interval, verdict."""
     names = [name for name in old if name in new]
-    count = min((min(len(old[name]), len(new[name])) for name in names), default=0)
-    if count < LEAST_PAIRS:
-        return count, [(name, statistics.median(new[name]) / statistics.median(old[name]), None, None, "too thin") for name in names]
+    count = pairs_of(old, new)
     ratios = [without_outliers([math.log(new[name][k] / old[name][k]) for k in range(count)]) for name in names]
     width = widening(ratios, count)
     rows = []
     for name, row in zip(names, ratios):
         centre, error = mean_and_error(row)
         reach = width * error
-        rows.append((name, math.exp(centre), math.exp(centre - reach), math.exp(centre + reach), verdict(centre, reach)))
-    return count, rows
+        said = verdict(centre, reach) if interleaved else f"{verdict(centre, reach).lower()}, not interleaved"
+        rows.append((name, math.exp(centre), math.exp(centre - reach), math.exp(centre + reach), said))
+    return rows
 
 
 def main():
@@ -94,20 +100,28 @@ def main():
     arguments = parser.parse_args()
     if not Path(arguments.old).is_file():
         parser.error(f"{arguments.old} is no file")
-    if not arguments.new.endswith(".json"):
+    if arguments.pairs < LEAST_PAIRS:
+        parser.error(f"--pairs {arguments.pairs}: at least {LEAST_PAIRS}")
+    interleaved = not arguments.new.endswith(".json")
+    if interleaved:
         arguments.old, arguments.new = by_turns.measure(arguments.old, arguments.new, arguments.pairs)
     old, new = ({name: times for name, times in times_of(path).items() if arguments.all or name.split("/")[1].startswith("lido")}
                 for path in (arguments.old, arguments.new))
-    count, rows = compare(old, new)
-    if not rows:
-        sys.exit(f"compare: {arguments.old} and {arguments.new} have no benchmark in common")
+    count = pairs_of(old, new)
+    if count == 0:
+        parser.error(f"{arguments.old} and {arguments.new} have no benchmark in common")
+    if count < LEAST_PAIRS:
+        parser.error(f"too thin: {count} repetitions, and fewer than {LEAST_PAIRS} say nothing about their own spread. Measure both with "
+                     f"--repetitions {LEAST_PAIRS}, or give a COMMIT, which is measured by turns with {arguments.old}")
+    rows = compare(old, new, interleaved)
+    if not interleaved:
+        print("The two runs were not interleaved: a difference may come from the machine. Give a COMMIT to measure both by turns.\n")
     print(f"{'benchmark':44} {'new / old':>9}  {'interval':>13}  ({count} pairs)")
     for name, ratio, low, high, said in rows:
-        interval = f"{low:6.3f}-{high:6.3f}" if low else ""
-        print(f"{name:44} {ratio:9.3f}  {interval:>13}  {said}")
-    thin = sum(row[-1] == "too thin" for row in rows)
-    slower = sum(row[-1] == "SLOWER" for row in rows)
-    print(f"{slower} of {len(rows)} slower, {sum(row[-1] == 'faster' for row in rows)} faster")
+        print(f"{name:44} {ratio:9.3f}  {low:6.3f}-{high:6.3f}  {said}")
+    slower, faster, thin = (sum(row[-1].startswith(said) for row in rows) for said in ("SLOWER", "faster", "too thin"))
+    if interleaved:
+        print(f"{slower} of {len(rows)} slower, {faster} faster")
     if thin:
         print(f"The data is too thin in {thin}: a change of 10 % could hide. Compare more pairs, 20 or more.")
     return 1 if slower else 0

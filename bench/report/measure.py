@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures what the contention report shows: runs the bench programs of a build and writes one results.json.
 
-The file has the form of Google Benchmark, context and benchmarks, and beside them what other programs say: pools, counts,
-builds and flames. While it runs it says what comes next and how much time is left.
+The file has the form of Google Benchmark, context and benchmarks, and beside them what other programs say: levels, pools,
+counts, builds and flames. While it runs it says what comes next and how much time is left.
 """
 import argparse
 import json
@@ -197,7 +197,7 @@ def measure(options):
     of = f"({'|'.join(names)})/" if names else "[^/]+/"
     share = options.share
     steps = {**{workload: 4 * share for workload in WORKLOADS}, "latency": 8 * share, "locked instructions": 1.6 * (len(names) or 36), "memory": 4,
-             "pools": 3, "shared operations": 4, "compile time": 1.8 * (len(names) or 36), "flame graph": 6}
+             "pools": 3, "statistics": 2, "shared operations": 4, "compile time": 1.8 * (len(names) or 36), "flame graph": 6}
     progress = Progress(steps)
     data = {"benchmarks": []}
     for workload in WORKLOADS:
@@ -212,6 +212,9 @@ def measure(options):
         data["benchmarks"] += bench.google("lido_bench", f"^{name}$", repetitions=1)
     progress.step("pools")
     data["pools"] = bench.google("lido_bench_pools", ".", min_time=min(options.min_time, 0.05))
+    progress.step("statistics")
+    if (bench.folder / "lido_bench_counts").exists():  # without Boost there is no trace
+        data["levels"] = bench.google("lido_bench_counts", ".")
     progress.step("shared operations")
     data["counts"] = bench.counts()
     progress.step("compile time")
@@ -238,7 +241,7 @@ def main():
     cells = (len(options.contenders.split(",")) if options.contenders else 36) * len(options.threads.split(","))
     # How long this run takes beside a quick one of ten contenders and three numbers of threads.
     options.share = cells / 30 * options.repetitions / 3 * (options.min_time + 0.03) / 0.04
-    options.flame_time = min(1.0, options.min_time * 30)
+    options.flame_time = min(1.0, 0.1 + options.min_time * 30)  # less gives a handful of samples
     options.results.write_text(json.dumps(measure(options)), encoding="utf-8")
 
 

@@ -1,9 +1,17 @@
 #!/usr/bin/env bash
 # A contender from outside the tree runs beside the floor: the file bench/my_pool.hpp in a folder of its own.
+# One whose name cannot be built is refused in a sentence, before anything is installed or built.
 # Usage: own_contender_test.sh SOURCE_FOLDER BUILD_FOLDER
 set -euo pipefail
 outside=$(mktemp -d)
 trap 'rm -rf "$outside"' EXIT
+for name in my-pool 2pools my.pool floor lido_default; do
+  cp "$1/bench/my_pool.hpp" "$outside/$name.hpp"
+  status=0
+  LIDO_BENCH_BUILD=$outside/build "$1/scripts/bench.sh" --no-install --contender "$outside/$name.hpp" >"$outside/said" 2>&1 || status=$?
+  [ $status -eq 2 ] && [ "$(grep -c "^bench: --contender .*/$name.hpp: .* rename" "$outside/said")" -eq 1 ] ||
+    { echo "FAILED: $name.hpp is not refused in one sentence" && cat "$outside/said"; exit 1; } >&2
+done
 sed 's/my_pool/pool_of_mine/g' "$1/bench/my_pool.hpp" >"$outside/pool_of_mine.hpp"
 LIDO_BENCH_BUILD=$2 "$1/scripts/bench.sh" --no-install --contender "$outside/pool_of_mine.hpp" --contenders floor --threads 1,2 \
   --short --repetitions 1 | tee "$outside/table"

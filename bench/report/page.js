@@ -141,7 +141,7 @@ function machine() {
   const facts = {
     Machine: `${context.processor}, ${context.cores} cores, load ${number(context.load)}`, Compiler: context.compiler, malloc: context.malloc, Commit: context.commit, Date: context.date,
     Repetitions: `${context.repetitions}, interleaved at random; medians are shown`,
-    Spread: context.spread === null ? "unknown: one repetition" : `±${(100 * context.spread).toFixed(0)} % of the median or less in half of all cells`,
+    Spread: context.spread === null ? "unknown: one repetition" : `±${(100 * context.spread).toFixed(0)} % of the median, in the median cell`,
   };
   for (const [name, value] of Object.entries(facts)) find("#machine").append(make("dt", name), make("dd", value));
   find("#notes").textContent = context.notes.join(" ");
@@ -168,6 +168,8 @@ function ranking() {
   };
   workload.onchange = threads.onchange = update;
   update();
+  find("#ranking-levels").hidden = results.levels.length === 0;
+  find("#ranking-levels").append(table(["pool", "ns", "fastest", "slowest"], results.levels.map((row) => [row.level, row.ns, row.low, row.high]), "Cost of Lido's statistics"));
 }
 
 function curves() {

@@ -25,6 +25,10 @@ DESIGNS = [
      "why": "A thread allocates from its own slabs. What it releases of another thread's it keeps until that is 16 KiB, 256 objects of 64 bytes, and "
      "appends them to that thread's queue by one exchange (mem/remotecache.h, mem/freelist_queue.h, ds/allocconfig.h)."},
 ]
+# Of lido_bench_counts.
+LEVELS = {"pair_without_counts": "object pool: slow paths alone, always on", "pair_with_counts": "object pool with Traits::counts",
+          "pair_with_counts_and_trace": "the same, while a trace records", "use/without_times": "resource pool",
+          "use/with_times": "resource pool with time_uses"}
 
 
 def rows_of(benchmarks):
@@ -70,11 +74,18 @@ def pool_rows(entries):
                    **{key: statistics.median(entry[key] for entry in of_use) for key in ("heap_bytes", "resident_bytes")}}
 
 
+def level_rows(entries):
+    for name, level in LEVELS.items():
+        times = [1e9 * entry["pair"] for entry in entries if entry["run_name"] == name and not entry.get("error_occurred")]
+        if times:
+            yield {"level": level, "ns": statistics.median(times), "low": min(times), "high": max(times)}
+
+
 def notes_of(benchmarks, rows):
     if tables.is_disturbed(benchmarks):
         yield "Something else ran on this machine meanwhile, so the times are too long; measure again on a quiet one."
     if any(row["failed"] for row in rows):
-        yield "A mark of ! means that acquires got nothing although objects were free."
+        yield "! marks a contender whose acquires failed although objects were free."
 
 
 def page_data(data):
@@ -89,8 +100,8 @@ def page_data(data):
                     "spread": statistics.median(spreads) if spreads else None, "notes": list(notes_of(benchmarks, rows))},
         "rows": [row for row in rows if row["bytes"] == 64], "meaning": tables.MEANING, "own": [context["own"]] if context.get("own") else [],
         "latency": once(benchmarks, "latency"), "locked": once(benchmarks, "locked"), "memory": once(benchmarks, "memory"),
-        "pools": list(pool_rows(data.get("pools", []))), "counts": data.get("counts", []), "builds": data.get("builds", []),
-        "flames": data.get("flames"), "designs": DESIGNS,
+        "levels": list(level_rows(data.get("levels", []))), "pools": list(pool_rows(data.get("pools", []))),
+        "counts": data.get("counts", []), "builds": data.get("builds", []), "flames": data.get("flames"), "designs": DESIGNS,
     }, rows
 
 

@@ -5,12 +5,13 @@ usage: page_test.py BUILD FOLDER [PROGRAM...]    of that build; named so that th
 """
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SECTIONS = ("ranking", "curves", "latency", "shared", "memory", "build", "flames", "peers", "data")
+PARTS = ["ranking", "ranking-levels", "curves", "latency", "shared", "shared-counts", "memory", "memory-pools", "build", "peers", "designs", "data"]
 
 
 def run(script, *arguments):
@@ -30,6 +31,12 @@ def miscounted(build, locked):
         yield f"a pair locks so often per operation: {locked}"
 
 
+def may_sample():
+    """Whether perf samples a program here at all."""
+    command = ["perf", "record", "-q", "-e", "cpu-clock:u", "-o", "/dev/null", "--", "true"]
+    return shutil.which("perf") and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 def problems(build, folder):
     folder.mkdir(parents=True, exist_ok=True)
     measured = run("measure.py", build, folder / "results.json", "--contenders", "floor,lido,malloc,mutex_vector", "--threads", "1,2",
@@ -43,14 +50,20 @@ def problems(build, folder):
     run("page.py", folder / "results.json", folder)
     page = index.read_text(encoding="utf-8")
     shown = shown_in(page)
-    for part in ("rows", "latency", "locked", "memory", "pools", "counts", "builds", "flames"):
+    for part in ("rows", "latency", "locked", "memory", "pools", "counts", "builds"):
         if not shown[part]:
             yield f"the page has no {part}"
+    if not all(level["ns"] > 0 for level in shown["levels"]) or len(shown["levels"]) != 5:
+        yield f"the page has not five levels of statistics: {shown['levels']}"
+    flames = shown["flames"]
+    sampled = may_sample()
+    if not ('"lido::' in json.dumps(flames.get("tree")) if sampled else flames.get("missing")):
+        yield f"perf may {'' if sampled else 'not '}sample, but the page has {flames}"
     yield from miscounted(build, {row["contender"]: row.get("pair", row.get("error")) for row in shown["locked"]})
     with (folder / "results.csv").open(encoding="utf-8") as file:
         if not any(row["contender"] == "lido" and float(row["ns"]) > 0 for row in csv.DictReader(file)):
             yield "results.csv has no time of Lido"
-    looked = run("check_page.py", index, folder / "screenshots", *SECTIONS)
+    looked = run("check_page.py", index, folder / "screenshots", *PARTS, *(["flames-graph"] if sampled else []))
     if looked.returncode != 0:
         yield looked.stdout + looked.stderr
     # The look itself is tested, too.

@@ -19,7 +19,7 @@ MEANING = {
     "burst": "acquire 256, release 256",
     "churn": "hold 64 per thread, replace a random one",
     "handoff": "acquire in one thread, release in another, ring of 1024 between",
-    "thread_churn": "threads are born, do 512 operations, die; birth and death included",
+    "thread_churn": "threads start, do 512 operations and end; start and end are timed",
     "list": "a std::pmr::list of 64 values: append one, drop the first",
     "near_exhaustion": "capacity is exactly threads x 64, every thread takes 64 one by one",
 }
