@@ -28,7 +28,7 @@ void hits(benchmark::State& state, bool traced) {
   if (traced) {
     recording.emplace(nowhere);
   }
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     for (std::size_t i{0}; i < at_once; ++i) {
       auto* const object{pool.try_acquire_ptr(lido::default_init)};
       benchmark::DoNotOptimize(object);
@@ -52,7 +52,7 @@ void use(benchmark::State& state, bool timed) {
   lido::resource_pool<int> pool(
       [] { return 0; },
       {.max_size = 1, .time_uses = timed, .maintenance = lido::maintenance::by_tick});
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(*pool.acquire());
   }
   state.counters["pair"] =
@@ -61,13 +61,13 @@ void use(benchmark::State& state, bool timed) {
 }
 
 void pair_without_counts(benchmark::State& state) {
-  hits<lido::pool_traits<block<64>>>(state, false);
+  hits<lido::pool_traits<block<64>>>(state, /*traced=*/false);
 }
 void pair_with_counts(benchmark::State& state) {
-  hits<counting>(state, false);
+  hits<counting>(state, /*traced=*/false);
 }
 void pair_with_counts_and_trace(benchmark::State& state) {
-  hits<counting>(state, true);
+  hits<counting>(state, /*traced=*/true);
 }
 BENCHMARK(pair_without_counts);
 BENCHMARK(pair_with_counts);

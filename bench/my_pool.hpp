@@ -11,10 +11,13 @@
 template <std::size_t Bytes>
 struct my_pool : lido_bench::contender_defaults {
   static constexpr std::string_view name{"my_pool"};
+  // A pool of exactly `sizing::capacity` objects: near_exhaustion runs no other.
+  // static constexpr bool fixed_capacity{true};
   explicit my_pool(const lido_bench::sizing& /*size*/) {}
 
   struct session {  // what each thread has of its own
     explicit session(my_pool& pool) : memory{pool.memory} {}
+    // nullptr means "empty": the bench counts that as failed, yields and tries again.
     void* acquire() { return memory.allocate(Bytes); }
     void release(void* object) { memory.deallocate(object, Bytes); }
     std::pmr::memory_resource& memory;

@@ -60,7 +60,7 @@ void pool_of_16(benchmark::State& state, bool used) {
   for (auto& place : places) {
     place.reset();
   }
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     construct(places);
     if (used) {
       use(places);
@@ -78,7 +78,7 @@ void thread_end(benchmark::State& state) {
   using clock = std::chrono::steady_clock;
   pools places(static_cast<std::size_t>(state.range(0)));
   construct(places);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     clock::time_point last;
     std::thread worker{[&] {
       places.front()->release(places.front()->try_acquire_ptr(lido::default_init));
@@ -94,7 +94,7 @@ void large_pool(benchmark::State& state) {
   const std::size_t resident{resident_bytes()};
   const pool large{20'000'000};
   state.counters["resident_bytes"] = static_cast<double>(resident_bytes() - resident);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(large.capacity());
   }
 }

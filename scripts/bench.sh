@@ -169,11 +169,19 @@ build_all() {
     "-DLIDO_BENCH_CONTENDERS=$some" "-DLIDO_BENCH_OWN_CONTENDER=$own" && cmake --build "$build" --target "${targets[@]}"
 }
 
+progress() { # what ninja says, in one line of a terminal
+  local line
+  while read -r line; do
+    [[ ! -t 1 || ! $line =~ ^\[[0-9]+/[0-9]+\] ]] || printf '\rbench: building %s ' "${BASH_REMATCH[0]}"
+  done
+  [ ! -t 1 ] || echo
+}
+
 "${setup[@]}"
 mkdir -p "$build" "$json"
 json=$(realpath -- "$json")
 echo "bench: building (log in $log)"
-if ! build_all >"$log" 2>&1; then
+if ! build_all 2>&1 | tee "$log" | progress; then
   tail -n 40 "$log" >&2
   exit 1
 fi

@@ -16,8 +16,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "bench"))
-import report as bench_report  # noqa: E402
+sys.path.insert(0, str(ROOT / "bench/report"))
+import tables  # noqa: E402
 
 BUILD = ROOT / "build" / "bench"
 ASKED = 4
@@ -43,7 +43,7 @@ def run_bench(repetitions):
 def rows_of(benchmarks):
     """The ratio for each size of objects and number of threads, and the two medians in nanoseconds an operation."""
     rows = []
-    for (_, size), table in sorted(bench_report.sort_into_tables(benchmarks, "ns_per_op").items()):
+    for (_, size), table in sorted(tables.sort_into_tables(benchmarks, "ns_per_op").items()):
         for threads in sorted(threads for contender, threads in table if contender == PLAIN):
             plain, checked = table[PLAIN, threads].median, table[CHECKED, threads].median
             rows.append({"bytes": size, "threads": threads, "plain_ns": round(plain, 2),

@@ -11,17 +11,23 @@ FOLDER = ROOT / "build/compare"
 WORKLOADS = "^(pair|burst|churn|handoff|thread_churn|near_exhaustion)/lido/.*/manual_time$"
 
 
-def git(*arguments, text=True):
-    done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=text, check=False)
+def refuse(why):
+    """Status 1 would mean that something became slower."""
+    print(f"compare: {why}", file=sys.stderr)
+    sys.exit(2)
+
+
+def git(commit, *arguments):
+    done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"compare: git {arguments[0]}: {done.stderr if text else done.stderr.decode()}")
+        refuse(f"git has no sources of {commit}: {done.stderr.decode().strip()}")
     return done.stdout
 
 
 def commit_of(results):
     commit = json.loads(Path(results).read_text(encoding="utf-8"))["context"].get("commit", "unknown")
     if commit == "unknown" or commit.endswith("-dirty"):
-        sys.exit(f"compare: {results} is of commit {commit}, which cannot be built again; give NEW.json to compare with")
+        refuse(f"{results} is of commit {commit}, which cannot be built again; give NEW.json to compare with")
     return commit
 
 
@@ -29,10 +35,10 @@ def sources_of(commit):
     """A folder with the sources of a commit; those that stand here if there is none."""
     if not commit:
         return ROOT
-    name = git("rev-parse", "--short", "--verify", f"{commit}^{{commit}}").strip()
+    name = git(commit, "rev-parse", "--short", "--verify", f"{commit}^{{commit}}").decode().strip()
     folder = FOLDER / name
     if not folder.exists():
-        with tarfile.open(fileobj=io.BytesIO(git("archive", name, text=False))) as archive:
+        with tarfile.open(fileobj=io.BytesIO(git(commit, "archive", name))) as archive:
             archive.extractall(folder)
     return folder
 
@@ -43,17 +49,21 @@ def build(commit):
     folder = FOLDER / f"build-{sources.name if commit else 'here'}"
     print(f"compare: building {commit or 'the sources as they stand'} in {folder}", flush=True)
     configure = ["cmake", "--preset", "bench", "-S", sources, "-B", folder, "-DLIDO_BUILD_EXAMPLES=OFF", "-DLIDO_BENCH_CONTENDERS=lido"]
-    for command in (configure, ["cmake", "--build", folder, "--target", "lido_bench"]):
-        done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"compare: {' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    log = FOLDER / f"{folder.name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as said:
+        for command in (configure, ["cmake", "--build", folder, "--target", "lido_bench"]):
+            if subprocess.run(command, cwd=sources, stdout=said, stderr=said, check=False).returncode != 0:
+                refuse(f"{commit or 'the sources as they stand'} cannot be built; {log} says why")
     return folder / "bench/lido_bench"
 
 
 def once(program, number, folder):
     out = folder / "once.json"
-    subprocess.run([program, f"--benchmark_filter={WORKLOADS}", "--benchmark_min_time=0.02", f"--benchmark_out={out}",
-                    "--benchmark_out_format=json"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = subprocess.run([program, f"--benchmark_filter={WORKLOADS}", "--benchmark_min_time=0.02", f"--benchmark_out={out}",
+                           "--benchmark_out_format=json"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if done.returncode != 0:
+        refuse(f"{program} ended with status {done.returncode}")
     return [{**entry, "repetition_index": number} for entry in json.loads(out.read_text(encoding="utf-8"))["benchmarks"]]
 
 

@@ -33,6 +33,9 @@ EMPTY = """[...document.querySelectorAll(".chart:not([hidden])")].filter((chart)
   chart.querySelectorAll("path, text").length < 5 || !chart.getAttribute("aria-label")).map((chart) => chart.parentElement.id)"""
 SHOWN = """[...document.querySelectorAll("section, section > div[id]")].filter((part) =>
   [...part.querySelectorAll("svg, table, button, a")].some((content) => content.checkVisibility())).map((part) => part.id)"""
+OWN_COLOUR = """results.own.length === 0 ? [] : [...document.querySelectorAll("#ranking .chart, #curves .chart")].filter((chart) =>
+  !chart.hidden && !chart.innerHTML.includes(colour("own") || "none")).map((chart) => chart.parentElement.id)"""
+FIRST_CHART = "document.querySelector('.chart:not([hidden])')?.getBoundingClientRect().top ?? 0"
 UNLABELLED = """[...document.querySelectorAll("select, button, input")].filter((control) =>
   !control.labels?.length && !control.textContent.trim() && !control.ariaLabel).length"""
 # A function that names an element; what has the focus; and everything that keys must reach.
@@ -140,6 +143,8 @@ def look(browser, folder, name, width, scheme):
         yield f"{name}: the background is {'dark' if dark else 'light'}"
     for chart in browser.value(EMPTY):
         yield f"{name}: the chart of {chart} is empty or has no label"
+    for chart in browser.value(OWN_COLOUR):
+        yield f"{name}: the chart of {chart} does not give the reader's contender its colour"
 
 
 def press(browser, key):
@@ -181,6 +186,8 @@ def problems_of(browser, page, folder, parts):
     yield from look(browser, folder, "wide", 1280, "light")
     yield from look(browser, folder, "dark", 1280, "dark")
     yield from look(browser, folder, "phone", 390, "light")
+    if (top := browser.value(FIRST_CHART)) > 800:
+        yield f"phone: the first chart begins {top:.0f} pixels down, below the first screen"
     yield from by_keys(browser)
     clicked = browser.value(CHOOSE)
     if clicked < 5:

@@ -11,7 +11,7 @@ Repetition k of the new run is paired with repetition k of the old one. For each
 given with an interval that a bootstrap over the pairs finds. The intervals hold for all rows of the table at once, in 95 of
 100 tables. Slower means that the whole interval lies above 1 and its middle at 3 % or more. Where even a change of 10 % may
 hide, the data is too thin. Of fewer than 8 pairs nothing is said. The exit status is 1 if something became slower in interleaved
-runs.
+runs, 2 if nothing could be compared.
 """
 import argparse
 import json
@@ -98,11 +98,12 @@ def main():
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--all", action="store_true")
     arguments = parser.parse_args()
-    if not Path(arguments.old).is_file():
-        parser.error(f"{arguments.old} is no file")
+    interleaved = not arguments.new.endswith(".json")
+    for path in [arguments.old] if interleaved else [arguments.old, arguments.new]:
+        if not Path(path).is_file():
+            parser.error(f"{path} is no file")
     if arguments.pairs < LEAST_PAIRS:
         parser.error(f"--pairs {arguments.pairs}: at least {LEAST_PAIRS}")
-    interleaved = not arguments.new.endswith(".json")
     if interleaved:
         arguments.old, arguments.new = by_turns.measure(arguments.old, arguments.new, arguments.pairs)
     old, new = ({name: times for name, times in times_of(path).items() if arguments.all or name.split("/")[1].startswith("lido")}

@@ -3,6 +3,8 @@
 
 Two files are never judged as interleaved runs are, and refused if they have too few repetitions.
 """
+import contextlib
+import io
 import json
 import random
 import subprocess
@@ -10,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import by_turns
 import compare
 
 NOISE = 0.03
@@ -52,6 +55,32 @@ def problems_of_files():
         yield f"two files of three repetitions are not refused ({status}): {text}"
 
 
+def refused(*arguments):
+    """What compare.py says in one sentence with status 2; None if it says more or ends otherwise."""
+    done = subprocess.run([sys.executable, "-B", compare.__file__, *arguments], capture_output=True, text=True, check=False)
+    lines = [line for line in done.stderr.splitlines() if "compare: " in line]
+    return lines[0] if done.returncode == 2 and len(lines) == 1 and "Traceback" not in done.stderr else None
+
+
+def problems_of_failures():
+    """Status 1 says that something became slower, and nothing else."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        old = folder / "old.json"
+        old.write_text(json.dumps({"context": {"commit": "no_such_commit"}, "benchmarks": []}), encoding="utf-8")
+        for arguments, expected in (([old, folder / "absent.json"], "absent.json is no file"), ([old], "no_such_commit")):
+            if expected not in (refused(*arguments) or ""):
+                yield f"compare {arguments} is not refused in one sentence with status 2"
+        by_turns.ROOT = by_turns.FOLDER = folder  # no sources, so that nothing can be built
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            try:
+                by_turns.build("")
+            except SystemExit as end:
+                if end.code == 2 and said.getvalue().count("\n") == 1:
+                    return
+        yield f"a build that fails does not end with status 2 and one sentence: {said.getvalue()}"
+
+
 def problems():
     generator = random.Random(7)
     compare.RESAMPLES = 200  # the test runs many tables
@@ -76,7 +105,7 @@ def problems():
 
 
 if __name__ == "__main__":
-    found = [*problems(), *problems_of_files()]
+    found = [*problems(), *problems_of_files(), *problems_of_failures()]
     for problem in found:
         print(problem)
     print("compare:", "FAILED" if found else "ok")

@@ -3,6 +3,7 @@
 const results = JSON.parse(document.getElementById("results").textContent);
 const find = (selector) => document.querySelector(selector);
 const isOwn = (name) => /^lido/.test(name) || results.own.includes(name); // or the reader's
+const hue = (name) => (results.own.includes(name) ? "own" : isOwn(name) ? "lido" : "peer");
 const unique = (values) => [...new Set(values)];
 const charts = new Map(); // place -> function that draws it again
 
@@ -38,10 +39,10 @@ function table(header, rows, caption) {
   return scroll;
 }
 
-// The table below a chart, folded.
+// The table below a chart, folded; open if there are no charts.
 function tableBelow(place, header, rows, caption) {
   const old = place.nextElementSibling;
-  const details = make("details", "");
+  const details = make("details", "", typeof echarts === "undefined" ? { open: "" } : {});
   details.append(make("summary", "Table"), table(header, rows, caption));
   if (old?.tagName === "DETAILS") {
     details.open = old.open;
@@ -85,16 +86,16 @@ function ranked(place, names, series, { unit, log, label }) {
     tooltip: { trigger: "item", formatter: (item) => `${names[item.dataIndex]}${series.length > 1 ? `, ${item.seriesName}` : ""}: ${number(series[item.seriesIndex].values[item.dataIndex])} ${unit}` },
     xAxis: { type: log ? "log" : "value", min: least, startValue: least, name: unit, nameLocation: "middle", nameGap: 22, ...axisStyle(), axisLabel: { color: colour("dim"), hideOverlap: true } },
     yAxis: {
-      type: "category", inverse: true, data: names, axisTick: { show: false }, ...axisStyle(), axisLine: { show: false }, splitLine: { show: series.length > 1, lineStyle: { color: colour("line"), type: "dotted" } },
-      axisLabel: { color: colour("text"), interval: 0, formatter: (name) => (isOwn(name) ? `{own|${name}}` : name), rich: { own: { fontWeight: "bold", color: colour("lido") } } },
+      type: "category", inverse: true, data: names, axisTick: { show: false }, ...axisStyle(), axisLine: { show: false }, splitLine: { show: false }, splitArea: { show: series.length > 1, areaStyle: { color: ["transparent", colour("row")] } },
+      axisLabel: { color: colour("text"), interval: 0, formatter: (name) => (isOwn(name) ? `{${hue(name)}|${name}}` : name), rich: { lido: { fontWeight: "bold", color: colour("lido") }, own: { fontWeight: "bold", color: colour("own") } } },
     },
     series: series.map((each, index) => ({
-      name: each.name, type: series.length === 1 ? "bar" : "scatter", barWidth: 13, symbol: symbols[index], symbolSize: 10, symbolOffset: [0, 5 * (index - (series.length - 1) / 2)], itemStyle: { color: colour(`c${index}`) },
+      name: each.name, type: series.length === 1 ? "bar" : "scatter", barWidth: 13, symbol: symbols[index], symbolSize: 10, symbolOffset: [0, 4 * (index - (series.length - 1) / 2)], itemStyle: { color: colour(`c${index}`) },
       // A zero has no place on a logarithmic axis and stands at its end. ECharts rounds the end of such an axis to as many digits as
       // the smallest value has, which is 0 beside an exact 1: hence not quite.
       data: each.values.map((value, row) => ({
         value: value === undefined || value === null ? "-" : Math.max(value, least) * (log ? 1.000001 : 1),
-        itemStyle: series.length === 1 ? { color: colour(isOwn(names[row]) ? "lido" : "peer") } : undefined,
+        itemStyle: series.length === 1 ? { color: colour(hue(names[row])) } : undefined,
         label: { formatter: each.labels?.[row] ?? number(value) },
       })),
       label: { show: series.length === 1, position: "right", color: colour("text") },
@@ -123,7 +124,7 @@ function lines(place, x, series, { unit, label, cores }) {
     yAxis: { type: "log", name: unit, nameLocation: "end", nameGap: 26, ...axisStyle(), nameTextStyle: { align: "left", color: colour("dim") }, axisLabel: { color: colour("dim") } },
     series: series.map((each, index) => ({ // no two of 32 look alike, also without colour
       name: each.name, type: "line", data: each.values.map((value) => value ?? "-"), connectNulls: true, symbol: symbols[each.style % symbols.length], symbolSize: 10,
-      lineStyle: { width: isOwn(each.name) ? 4 : 2, type: dashes[(each.style + Math.floor(each.style / symbols.length)) % dashes.length] }, color: colour(`c${each.style % 8}`),
+      lineStyle: { width: isOwn(each.name) ? 4 : 2, type: dashes[(each.style + Math.floor(each.style / symbols.length)) % dashes.length] }, color: colour(hue(each.name) === "own" ? "own" : `c${each.style % 8}`),
       markLine: index === 0 && last ? { silent: true, symbol: "none", lineStyle: { color: colour("dim"), type: "dashed" }, label: { formatter: `${last < cores ? "≤ " : ""}${cores} cores`, color: colour("dim") }, data: [{ xAxis: String(last) }] } : undefined,
     })),
   }));
@@ -145,6 +146,10 @@ function machine() {
   };
   for (const [name, value] of Object.entries(facts)) find("#machine").append(make("dt", name), make("dd", value));
   find("#notes").textContent = context.notes.join(" ");
+  const wide = matchMedia("(min-width: 40rem)");
+  const fold = () => { find("#about").open = wide.matches; };
+  wide.addEventListener("change", fold);
+  fold();
 }
 
 function ranking() {

@@ -122,7 +122,7 @@ def write_page(data, folder):
     write_csv(folder / "results.csv", rows)
     library = LIBRARY.read_text(encoding="utf-8") if LIBRARY.exists() else ""
     if not library:
-        shown["context"]["notes"].append("No charts: npm was missing when scripts/setup.sh ran.")
+        shown["context"]["notes"].append("No charts: build/echarts is missing; scripts/setup.sh bench gets it.")
     page = (HERE / "page.html").read_text(encoding="utf-8")
     # The library last, so that nothing is looked for in it.
     for mark, text in (("/*{style}*/", (HERE / "page.css").read_text(encoding="utf-8")),
