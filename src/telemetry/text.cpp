@@ -72,7 +72,7 @@ std::string json_of(const pool_report& report) {
 std::string detail::text_of(const pool_stats& pool, const resource_pool_stats* resources) {
   std::string out = "capacity " + std::to_string(pool.capacity);
   for_each_value(pool, resources, [&out](const metric& row, std::size_t i, std::uint64_t value) {
-    if (value == 0 || row.member == "capacity") {
+    if (value == 0 || row.member == "capacity" || row.member == "tag_headroom") {
       return;
     }
     (out += ", ") += row.member;

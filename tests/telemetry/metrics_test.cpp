@@ -23,6 +23,7 @@ std::string text_of(const T& what) {
 TEST(PoolText, NamesWhatIsNotZeroInALine) {
   EXPECT_EQ(text_of(test::slots_of_a_pool()), "capacity 8, in_use 3, idle 5, waiting 2, caches");
   EXPECT_EQ(text_of(pool_stats{}), "capacity 0");
+  EXPECT_EQ(text_of(pool_stats{.tag_headroom = 1U << 30U}), "capacity 0") << "for experts";
 }
 
 TEST(PoolText, HasWhatOnlyResourcesHave) {
