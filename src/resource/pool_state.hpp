@@ -157,9 +157,10 @@ class pool_state {
   void count_slots() noexcept;
   /// Requires: `count_slots`.
   [[nodiscard]] resource_pool_stats stats(const slot_group& group) const noexcept;
-  /// After a hand-over, when all are in use but in a pool that was suspended.
+  /// After a hand-over, when all are in use but in a pool that was suspended. With keys it would
+  /// take a look at each.
   void note_high_water(const slot_group& group) noexcept {
-    if (group.taken() > group.totals.high_water) {
+    if (!gate.has_keys() && group.taken() > group.totals.high_water) {
       count_slots();
     }
   }
