@@ -54,7 +54,7 @@ struct time_metric {
 [[nodiscard]] std::span<const metric> pool_metrics() noexcept;
 [[nodiscard]] std::span<const time_metric> pool_time_metrics() noexcept;
 
-/// One line for people: the members that are not 0, but for tag_headroom. Of times the number,
+/// One line for people: the members that are not 0, except tag_headroom. Of times the number,
 /// median and 99th percentile.
 std::ostream& operator<<(std::ostream& out, const pool_stats& stats);
 std::ostream& operator<<(std::ostream& out, const resource_pool_stats& stats);
