@@ -19,6 +19,7 @@ namespace lido::detail {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays)
 alignas(thread_stride) constinit std::byte unused_caches[cache_table_bytes] = {};
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as it is declared
 constinit unscheduled_atomic<bool> slot_allocator::traces_hits{false};
 
 // ---- slot_allocator -----------------------------------------------------------------------------

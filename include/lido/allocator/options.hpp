@@ -10,8 +10,7 @@
 
 namespace lido {
 
-/// What an acquire does when every slot is in use: it fails, it waits for a release, or the pool
-/// grows first.
+/// What an acquire does when every slot is in use: it fails, waits, or makes the pool grow first.
 enum class when_full : std::uint8_t { fail, wait, grow };
 
 class shared_list;

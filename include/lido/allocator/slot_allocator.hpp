@@ -128,6 +128,7 @@ class slot_allocator final {
   std::uint32_t shrink_to(std::uint32_t count) noexcept;
 
   /// Set while a trace runs. Only pools that count hits look at it.
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for the process
   [[gnu::visibility("default")]] static constinit unscheduled_atomic<bool> traces_hits;
 
   /// Why the last attempt to add a segment failed; 0 if it did not.

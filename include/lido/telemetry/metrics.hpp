@@ -68,15 +68,20 @@ namespace detail {
 [[nodiscard]] std::string text_of(const pool_stats& pool, const resource_pool_stats* resources);
 [[nodiscard]] const resource_pool_stats* resources_of(const pool_report& report) noexcept;
 
+template <class F>
+void for_each_value_of(const metric& row, metric::source from, const F& f) {
+  for (; from.index == 0 || from.index < row.values.size(); ++from.index) {
+    if (const std::optional<std::uint64_t> value = row.read(from)) {
+      f(row, from.index, *value);
+    }
+  }
+}
+
 /// f(row, index in its values, value) for all that the pool counts.
 template <class F>
 void for_each_value(const pool_stats& pool, const resource_pool_stats* resources, const F& f) {
   for (const metric& row : pool_metrics()) {
-    for (std::size_t i = 0; i == 0 || i < row.values.size(); ++i) {
-      if (const std::optional<std::uint64_t> value = row.read({pool, resources, i})) {
-        f(row, i, *value);
-      }
-    }
+    for_each_value_of(row, {pool, resources, 0}, f);
   }
 }
 
