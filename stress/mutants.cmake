@@ -46,7 +46,7 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   lido_mutant(enter_anyway "" slot_map/stale_handle_never_resolves)
   lido_mutant(same_state_generation "" slot_map/history_is_linearizable)
   lido_mutant(leave_doomed "" slot_map/history_is_linearizable)
-  lido_mutant(wait_for_erased "" slot_map/stale_handle_never_resolves)
+  lido_mutant(wait_for_erased "" slot_map/stale_handle_never_resolves ${few_values})
   lido_mutant(forget_erased "" slot_map/stale_handle_never_resolves --seconds 3)
   # The rules of the map of one thread, which its unit tests, too, must notice.
   foreach(rule IN ITEMS skip_between_windows forget_hole unlinked_move)
