@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads documents, comments and test names as English, and reports what makes them hard to read.
 
- * A subject that names no actor, such as "who waits", "whoever" or "nobody".  prose: the words themselves
+ * A subject that names no actor: see PATTERNS.
  * Phrases that read as another language, such as "dear to make", "for good" or "but for".  prose: the same
  * Sentences of more than 30 words. An inline code span is one word, and a table cell stands alone.
 

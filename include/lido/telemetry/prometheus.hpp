@@ -11,9 +11,9 @@
 
 namespace lido {
 
-/// Gives an `Exposer` or a `Gateway` of prometheus-cpp all that the pools of a registry count, each
-/// time it asks. Each pool is labelled with its name (`pool`), its kind, and its number in the
-/// registry. Thread-safe. The registry must outlive it.
+/// Gives an `Exposer` of prometheus-cpp all that the pools of a registry count, each time it asks.
+/// Each pool is labelled with its name (`pool`), its kind, and its number in the registry.
+/// Thread-safe. The registry must outlive it.
 class pool_collector : public ::prometheus::Collectable {
  public:
   explicit pool_collector(const registry& pools = registry::global()) noexcept : pools_(pools) {}

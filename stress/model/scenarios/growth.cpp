@@ -22,7 +22,7 @@ using lido::detail::slot_index;
 constexpr std::size_t most_slots = 4;
 constexpr std::size_t nothing = ~std::size_t{0};
 
-/// Two slots in each segment; nobody below the objects ever touches one.
+/// Two slots in each segment; no code below the objects ever touches one.
 std::size_t stride() {
   return lido::detail::page_size() / 2;
 }
