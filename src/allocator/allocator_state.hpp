@@ -184,7 +184,7 @@ class allocator_state final : public thread_exit_listener {
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
   void count_drawn(owned_cache* self, std::int64_t slots) noexcept;
   void count_misses(owned_cache* self, std::uint64_t acquires) noexcept;
-  [[nodiscard]] bool try_count(std::int64_t& drawn, std::size_t& cached) const noexcept;
+  [[nodiscard]] bool try_count(std::int64_t& drawn, std::size_t& cached, int& looks) const noexcept;
   std::size_t raise_high_water(std::size_t seen) const noexcept;
 
   // Others' caches.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -251,26 +252,52 @@ std::size_t allocator_state::raise_high_water(std::size_t seen) const noexcept {
   return std::max(before, seen);
 }
 
-/// Counts slots that have left the depot, and those of them in caches. False: it may count slots on
-/// their way as in use.
+namespace {
+
+struct tally {
+  std::int64_t drawn;  ///< slots that the owner took from the depot less those it gave to it
+  std::size_t cached;  ///< those of them in the cells
+};
+
+/// Nothing if the owner moved slots between its cache and the depot meanwhile. A hit that has not
+/// ended is off by one, and no trip.
+std::optional<tally> try_tally(const owned_cache& cache, lido::cache_kind kind) noexcept {
+  const slot_cache::control before = cache.state();
+  // relaxed (2x): a trip meanwhile shows in the state
+  const std::int64_t drawn = cache.drawn.load(std::memory_order_relaxed);
+  const bool frozen = before.now() == slot_cache::phase::frozen;
+  const std::size_t cached = frozen ? 0 : cache.visible_count(kind);
+  const bool moving = before.now() == slot_cache::phase::busy && before.taken() == 0;
+  if (moving || cache.state().word() != before.word() ||
+      cache.drawn.load(std::memory_order_relaxed) != drawn) {
+    return std::nullopt;
+  }
+  return tally{drawn, cached};
+}
+
+}  // namespace
+
+/// Counts slots that have left the depot, and those of them in caches. `looks` bounds the waits: a
+/// thread that moves slots may stand still. All in its cache are then on their way, so in use.
+/// False: a theft meanwhile may show slots in the cache and in the depot.
 // relaxed (whole function): a change meanwhile shows in the state of a cache, or in a theft
-bool allocator_state::try_count(std::int64_t& drawn, std::size_t& cached) const noexcept {
+bool allocator_state::try_count(std::int64_t& drawn, std::size_t& cached,
+                                int& looks) const noexcept {
   const std::uint64_t thefts = thefts_.load(std::memory_order_relaxed);
-  bool settled = carrying_.load(std::memory_order_relaxed) == 0;
+  const bool carried = carrying_.load(std::memory_order_relaxed) != 0;
   drawn = drawn_uncached_.load(std::memory_order_relaxed);
   cached = 0;
+  exponential_backoff backoff;
   for (std::uint32_t number = 1; number <= highest(); ++number) {
     const owned_cache& cache = entry(number);
-    const slot_cache::control before = cache.state();
-    const std::int64_t drawn_before = cache.drawn.load(std::memory_order_relaxed);
-    cached += before.now() == slot_cache::phase::frozen ? 0 : cache.visible_count(kind_);
-    const std::int64_t drawn_now = cache.drawn.load(std::memory_order_relaxed);
-    drawn += drawn_now;
-    // A trip between the looks may count its slots in the cache and in the depot.
-    settled &= drawn_now == drawn_before && before.now() != slot_cache::phase::busy &&
-               cache.state().word() == before.word();
+    std::optional<tally> seen = try_tally(cache, kind_);
+    for (; !seen.has_value() && looks < tuning::waits_before_nap; seen = try_tally(cache, kind_)) {
+      backoff.wait(looks++);
+    }
+    drawn += seen.has_value() ? seen->drawn : cache.drawn.load(std::memory_order_relaxed);
+    cached += seen.has_value() ? seen->cached : 0;
   }
-  return settled && thefts_.load(std::memory_order_relaxed) == thefts &&
+  return !carried && thefts_.load(std::memory_order_relaxed) == thefts &&
          carrying_.load(std::memory_order_relaxed) == 0;
 }
 
@@ -279,8 +306,7 @@ pool_stats allocator_state::stats() const noexcept {
   pool_stats stats;
   std::int64_t drawn = 0;
   exponential_backoff backoff;
-  int looks = 0;  // bounded: a thread that moves slots may stand still
-  while (!try_count(drawn, stats.cached) && looks < tuning::waits_before_nap) {
+  for (int looks = 0; !try_count(drawn, stats.cached, looks) && looks < tuning::waits_before_nap;) {
     backoff.wait(looks++);
   }
   stats.acquires = misses_uncached_.load(std::memory_order_relaxed);

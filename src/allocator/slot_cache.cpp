@@ -47,13 +47,13 @@ void slot_cache::use_cells(std::span<cell> cells) noexcept {
 
 // ---- the owner's operations where the kind is locked --------------------------------------------
 
-/// Open to busy, for one operation; false: a thief is here, or the cache is not open.
+/// Open to busy, for one hit, which `taken` says; false: a thief is here, or the cache is not open.
 bool slot_cache::try_hold_open(control& held) noexcept {
   forget_operation();
   // relaxed: only a guess, validated by (8)
   std::uint64_t word = control_.load(std::memory_order_relaxed);
   const control seen(word);
-  held = seen.next(phase::busy);
+  held = seen.next(phase::busy, /*taken=*/1);
   // (8) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (14, 16) and the acquire-load
   // (3), as (10) does. relaxed on failure: a thief is here, and (10) will see it
   return seen.now() == phase::open &&
