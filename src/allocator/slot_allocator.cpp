@@ -279,7 +279,7 @@ std::optional<tally> try_tally(const owned_cache& cache, lido::cache_kind kind) 
 
 /// Counts slots that have left the depot, and those of them in caches. `looks` bounds the waits: a
 /// thread that moves slots may stand still. All in its cache are then on their way, so in use.
-/// False: a theft meanwhile may show slots in the cache and in the depot.
+/// False: a theft meanwhile may show its slots twice.
 // relaxed (whole function): a change meanwhile shows in the state of a cache, or in a theft
 bool allocator_state::try_count(std::int64_t& drawn, std::size_t& cached,
                                 int& looks) const noexcept {

@@ -47,7 +47,7 @@ class alignas(cache_line) slot_cache {
   static constexpr std::uint32_t most_items = 1022;
 
   /// frozen: the first `taken` items are no longer the owner's, and no operation completes before
-  /// the owner has seen it; also a cache that is not used. open: the owner pops and pushes freely.
+  /// the owner has seen it. Unused caches are frozen, too. open: the owner pops and pushes freely.
   /// revoking: a thief has announced itself. busy: the owner moves items; 1 `taken` means one item.
   enum class phase : std::uint8_t { frozen, open, revoking, busy };
 
