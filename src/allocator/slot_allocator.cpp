@@ -254,33 +254,41 @@ std::size_t allocator_state::raise_high_water(std::size_t seen) const noexcept {
 
 namespace {
 
+/// Slots that the owner of a cache has drawn from the depot, and free ones in its cells.
 struct tally {
-  std::int64_t drawn;  ///< slots that the owner took from the depot less those it gave to it
-  std::size_t cached;  ///< those of them in the cells
+  std::int64_t drawn;
+  std::size_t cached;
 };
 
-/// Nothing if the owner moved slots between its cache and the depot meanwhile. A hit that has not
-/// ended is off by one, and no trip.
+/// Nothing beside a trip of the owner or a theft, since their slots may be missed or counted twice.
+/// Hits do no harm: that of a locked cache is busy with `taken` 1.
+// relaxed (whole function): numbers for statistics
 std::optional<tally> try_tally(const owned_cache& cache, lido::cache_kind kind) noexcept {
+  const auto trips = [&cache] {
+    return cache.refills.load(std::memory_order_relaxed) +
+           cache.flushes.load(std::memory_order_relaxed);
+  };
+  const auto moves = [](slot_cache::control now) {
+    return now.now() == slot_cache::phase::busy && now.taken() == 0;
+  };
+  const std::uint64_t trips_before = trips();
   const slot_cache::control before = cache.state();
-  // relaxed (2x): a trip meanwhile shows in the state
-  const std::int64_t drawn = cache.drawn.load(std::memory_order_relaxed);
   const bool frozen = before.now() == slot_cache::phase::frozen;
-  const std::size_t cached = frozen ? 0 : cache.visible_count(kind);
-  const bool moving = before.now() == slot_cache::phase::busy && before.taken() == 0;
-  if (moving || cache.state().word() != before.word() ||
-      cache.drawn.load(std::memory_order_relaxed) != drawn) {
-    return std::nullopt;
-  }
-  return tally{drawn, cached};
+  const tally found{cache.drawn.load(std::memory_order_relaxed),
+                    frozen ? 0 : cache.visible_count(kind)};
+  const slot_cache::control after = cache.state();
+  const bool settled = !moves(before) && !moves(after) &&
+                       frozen == (after.now() == slot_cache::phase::frozen) &&
+                       trips() == trips_before;
+  return settled ? std::optional(found) : std::nullopt;
 }
 
 }  // namespace
 
 /// Counts slots that have left the depot, and those of them in caches. `looks` bounds the waits: a
-/// thread that moves slots may stand still. All in its cache are then on their way, so in use.
-/// False: a theft meanwhile may show its slots twice.
-// relaxed (whole function): a change meanwhile shows in the state of a cache, or in a theft
+/// thread that moves slots may stand still. Then those in its cache count as in use.
+/// False: slots that a thief or an acquire of many carries may show twice.
+// relaxed (whole function): numbers for statistics
 bool allocator_state::try_count(std::int64_t& drawn, std::size_t& cached,
                                 int& looks) const noexcept {
   const std::uint64_t thefts = thefts_.load(std::memory_order_relaxed);
@@ -321,10 +329,10 @@ pool_stats allocator_state::stats() const noexcept {
   stats.acquires += stats.hits;
   stats.capacity = this->capacity();
   const auto capacity = static_cast<std::int64_t>(stats.capacity);
-  drawn = std::clamp<std::int64_t>(drawn, 0, capacity);
-  stats.cached = std::min(stats.cached, static_cast<std::size_t>(drawn));
-  stats.in_use = static_cast<std::size_t>(drawn) - stats.cached;
+  const std::int64_t in_use = drawn - static_cast<std::int64_t>(stats.cached);
+  stats.in_use = static_cast<std::size_t>(std::clamp<std::int64_t>(in_use, 0, capacity));
   stats.idle = stats.capacity - stats.in_use;
+  stats.cached = std::min(stats.cached, stats.idle);
   stats.live = stats.in_use;
   stats.caches = kind_;
   stats.open_caches = open_caches_.load(std::memory_order_relaxed);

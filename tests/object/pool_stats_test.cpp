@@ -32,8 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Caches, PoolStats,
                                                                     : "None";
                          });
 
-// Threads hold some objects for good, acquire and release others, and refill, flush and steal
-// meanwhile.
+// Threads hold some objects for good, acquire and release others, and refill and flush meanwhile.
 TEST_P(PoolStats, LieWithinTheirRangesBesideUse) {
   constexpr unsigned threads = 3;
   constexpr std::size_t held = 5;

@@ -14,10 +14,10 @@ enum class cache_kind : std::uint8_t { revocable, locked, none };
 
 /// What `stats()` returns. Every count is in slots, or in events since the pool was constructed.
 ///
-/// A pool of slots reads the numbers one after another. Beside use, `in_use` was true at some
-/// moment of the call, less one for each object that one thread acquired and another released
-/// during it. Slots on their way between a cache and the shared lists may count, too. `in_use` and
-/// `idle` add up to `capacity`. To learn whether an acquire will succeed, try it.
+/// A pool of slots reads the numbers one after another. Beside use, `in_use` is at least what was
+/// held during the whole call, less one for each slot that changed threads meanwhile. It may
+/// include slots that a thread moves between its cache and the shared lists. `in_use` and `idle`
+/// add up to `capacity`. To learn whether an acquire will succeed, try it.
 struct pool_stats {
   std::size_t capacity = 0;              ///< slots in the pool, or most resources
   std::size_t in_use = 0;                ///< slots or resources that callers hold
