@@ -243,11 +243,8 @@ TEST_P(Growing, ShrinksBesideAcquiresLoseNoSlot) {
       (void)pool->shrink_to(segment * static_cast<std::uint32_t>(round % 3));
     }
     for (int round = 0; me != 0 && round < 20; ++round) {
-      const auto begin = std::chrono::steady_clock::now();
       const slots mine = pool.take(2 * segment);
-      // An acquire may give up on a thread that has not run for a tenth of a second.
-      const bool stalled = std::chrono::steady_clock::now() - begin > 100ms;
-      refused = refused || (mine.size() != 2 * segment && !stalled);
+      refused = refused || mine.size() != 2 * segment;
       pool.give(mine);
     }
     done += me != 0 ? 1 : 0;
