@@ -48,7 +48,7 @@ class alignas(cache_line) slot_cache {
 
   /// frozen: the first `taken` items are no longer the owner's, and no operation completes before
   /// the owner has seen it. Unused caches are frozen, too. open: the owner pops and pushes freely.
-  /// revoking: a thief has announced itself. busy: the owner moves items; `taken` 1: one, in a hit.
+  /// revoking: a thief has announced itself. busy: the owner moves items; 1 `taken`: one, in a hit.
   enum class phase : std::uint8_t { frozen, open, revoking, busy };
 
   /// A phase, the number of items taken, and a generation that moves with every change: the word
