@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Tests Lido, and ends with a table of what took how long (also in build/test-times.txt).
 #
-# By default it runs with GCC the unit, death, house, docs and package tests, and a share of the model checker's
-# scenarios, mutants, stress drivers and fuzz targets. The stress drivers and the layers that threads share also run
-# under ThreadSanitizer, and all unit tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+# By default all unit tests run once, under AddressSanitizer and UndefinedBehaviorSanitizer. The stress drivers and the
+# layers that threads share run under ThreadSanitizer. With GCC it runs what sanitizers cannot show: house, docs and
+# package tests, and a share of the model checker's scenarios, mutants, stress drivers and fuzz targets.
 #
-#   --all         everything: all of that in full, also faults, chaos, servers, benches and demos; Clang's optimised
-#                 library, packages and examples; arm64 under an emulator; Clang 19 with libc++; clang-tidy and
+#   --all         everything: all of that in full, also unit tests with GCC, faults, chaos, servers, benches and demos;
+#                 Clang's optimised library and package; arm64 under an emulator; Clang 19 with libc++; clang-tidy and
 #                 clang-format
-#   --soak [S]    --all; unit tests with optimised Clang and all of them for arm64, too; drivers and fuzz targets run for
-#                 S seconds (120); and build/verification.md says what was seen, with the branches taken, the cost of
-#                 checked pools, and what plain stress misses
+#   --soak [S]    --all; drivers under AddressSanitizer, unit tests and examples with optimised Clang, and all unit tests
+#                 for arm64, too; drivers and fuzz targets run for S seconds (120); and build/verification.md says what
+#                 was seen, with the branches taken, the cost of checked pools, and what plain stress misses
 #   --billion     --all; the model checker tries up to 40 million executions of a scenario instead of 300,000
 #   --no-install  installs nothing: what is missing is named
 set -euo pipefail
@@ -119,29 +119,45 @@ begin_step "install"
 if [ $scope = all ]; then setup+=(test all); else setup+=(test); fi
 scripts/setup.sh "${setup[@]}"
 
+# Layers whose tests run threads beside one another.
+threads='unit[.](concurrency|rmw_counter|freelist|allocator)$'
+
 if [ $scope = share ]; then
-  # Four drivers and two fuzz targets, in threads that lose their processor at any access, and mutants that they notice.
-  share=('model[.](?!spin|complete)' 'disassembly[.]' 'stress[.]fuzzed[.]allocator[.]no_slot_is_lost'
-    'stress[.]fuzzed[.]object[.]history' 'stress[.]fuzzed[.]slot_map[.]history'
-    'stress[.]fuzzed[.]resource[.]no_waiter_is_forgotten' 'mutant[.](no_heavy_fence|item_after_top|no_arbitration)$'
-    'mutant[.].*[.]history' 'mutant[.](same_state_generation|leave_doomed)$'
-    'mutant[.](use_unmarked|swallow_resource)$' 'mutant[.]none[.]'
+  # What sanitizers cannot show: instructions, programs without exceptions, refusals of the compiler, packages, the
+  # model. With four drivers and two fuzz targets, in threads that lose their processor at any access, and mutants that
+  # they notice.
+  share=('unit[.](debug_system|fibers)$' 'compile_fail[.]' 'disassembly[.]' 'model[.](?!spin|complete)'
+    'stress[.]fuzzed[.]allocator[.]no_slot_is_lost' 'stress[.]fuzzed[.]object[.]history'
+    'stress[.]fuzzed[.]slot_map[.]history' 'stress[.]fuzzed[.]resource[.]no_waiter_is_forgotten'
+    'mutant[.](no_heavy_fence|item_after_top|no_arbitration)$' 'mutant[.].*[.]history'
+    'mutant[.](same_state_generation|leave_doomed)$' 'mutant[.](use_unmarked|swallow_resource)$' 'mutant[.]none[.]'
     '(fuzz|mutant)[.].*(pool_windows|cache_operations)')
-  run_preset gcc --label 'unit|death|docs|house|package' "${share[@]}" -DLIDO_BUILD_BENCH=OFF
-  run_preset tsan 'unit[.](base|concurrency|rmw_counter|freelist|allocator)$' 'stress[.](?!fuzzed)'
+  run_preset gcc --label 'docs|house|package' "${share[@]}" -DLIDO_BUILD_BENCH=OFF
+  # All unit tests, each once: memory errors and undefined behaviour.
   run_preset asan --label 'unit|death'
+  # Data races: in the drivers, and in the layers that threads share.
+  run_preset tsan "$threads" 'stress[.](?!fuzzed)'
   exit
 fi
 
+# Wrong results, instructions, models, mutants, packages, examples and benches.
 run_preset gcc . -DLIDO_BUILD_BENCH=ON
 cmake --build --preset gcc >>build/gcc/build.log # also what no test runs must compile
-run_preset tsan --label 'unit|death|stress|fault|server|chaos'
-run_preset asan --label 'unit|death|stress|fault|fuzz|server|chaos'
+# Data races.
+threads+='|unit[.](debug|registry|trace|object|object_checked|growing|pmr|slot_map|testing)$'
+threads+='|unit[.](keyed|resource|server_cases|asio|standalone_asio)$'
+run_preset tsan --label 'stress|chaos|fault' "$threads"
+# Memory errors, leaks and undefined behaviour; inputs that nobody thought of.
+asan='unit|death|fault|fuzz|server|chaos'
+[ $soak = no ] || asan+='|stress'
+run_preset asan --label "$asan"
+# What another compiler makes of the library: instructions, what it refuses, and what debuggers see.
 if [ $soak = yes ]; then
-  run_preset clang --label 'unit|report|package|fuzz'
+  run_preset clang --label 'unit|report|package|fuzz' -DLIDO_BUILD_EXAMPLES=ON -DLIDO_BUILD_STRESS=ON
 else
   # Of the packages those in which the compiler matters.
-  run_preset clang --label report 'package[.](clean|install|installed|readme|other_compiler|no_exceptions.*)$' 'compile_fail[.]'
+  run_preset clang --label report 'package[.](clean|install|installed|no_exceptions.*)$' 'compile_fail[.]' \
+    -DLIDO_BUILD_EXAMPLES=OFF -DLIDO_BUILD_STRESS=OFF
 fi
 # The library for arm64: its instructions, and its unit tests under an emulator; the layers that processors differ in,
 # or all. What of them is not run there is said as the commands themselves have it.

@@ -60,16 +60,16 @@ TEST(SlotMapTypes, ValuesWithoutDefaultConstructorOrAssignment) {
   EXPECT_TRUE(map.contains(two));
 }
 
-struct alignas(256) wide {
+struct alignas(256) over_aligned {
   int value;
 };
 
 TEST(SlotMapTypes, OverAlignedValues) {
-  slot_map<wide> map;
+  slot_map<over_aligned> map;
   for (int i = 0; i < 40; ++i) {
     (void)map.emplace(i);
   }
-  for (wide& value : map) {
+  for (over_aligned& value : map) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&value) % 256, 0U);
   }
 }
