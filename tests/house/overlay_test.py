@@ -123,7 +123,7 @@ class Files(TreeTest):
         self.refused("^late: an edit has one of", RULE + 'before = "a;"\n')
 
     def test_unknown_key(self) -> None:
-        self.refused("^late: unknown key snipet", RULE + 'snipet = "a"\n')
+        self.refused("^late: unknown key snippets", RULE + 'snippets = "a"\n')
 
     def test_comment_in_what_is_inserted(self) -> None:
         self.refused("^late: a comment", RULE.replace('replacement = ""', 'replacement = "a; // b"'))
