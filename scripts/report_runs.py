@@ -49,12 +49,16 @@ def tests_of(case, label, cases):
     yield Test(case.attrib["name"], label, result, case.attrib.get("time", 0), (case.findtext("system-out") or "").strip())
 
 
-def labels_of(preset):
-    """Labels of each test; ctest leaves them out of its results."""
+def listed_tests(preset):
     done = subprocess.run(["ctest", "--preset", preset, "--show-only=json-v1"], cwd=ROOT, check=True,
                           capture_output=True, text=True)
+    return json.loads(done.stdout)["tests"]
+
+
+def labels_of(preset):
+    """Labels of each test; ctest leaves them out of its results."""
     return {test["name"]: next((p["value"] for p in test.get("properties", []) if p["name"] == "LABELS"), [])
-            for test in json.loads(done.stdout)["tests"]}
+            for test in listed_tests(preset)}
 
 
 class Run:

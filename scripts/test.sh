@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Tests Lido, and ends with a table of what took how long (also in build/test-times.txt).
+# Tests Lido, and ends with a table of what took how long (also in build/test-times.txt), and with what failed. A step
+# that took a third more than scripts/test_cpu.tsv has of it is marked. To record the last run there:
+# cp build/test_cpu.tsv scripts/
 #
 # By default all unit tests run once, under AddressSanitizer and UndefinedBehaviorSanitizer. The stress drivers and the
 # layers that threads share run under ThreadSanitizer. With GCC it runs what sanitizers cannot show: house, docs and
@@ -45,6 +47,16 @@ fi
 
 rows=()
 step='' step_tests='' step_began=0 step_cpu=0
+on_failure=() # a command that says what failed in the step
+record=$scope # the lines of scripts/test_cpu.tsv to compare with: in other runs the same steps do more or less
+[ $soak = no ] || record=soak
+[ $executions -le 300000 ] || record=billion
+tab=$'\t'
+declare -A recorded=() # CPU seconds of a step
+while IFS=$tab read -r of name seconds; do
+  [ "$of" != $record ] || recorded[$name]=$seconds
+done <scripts/test_cpu.tsv
+measured=() # lines for the record
 
 cpu() { # centiseconds of all processes that this one has waited for
   local stat
@@ -52,29 +64,44 @@ cpu() { # centiseconds of all processes that this one has waited for
   echo $((stat[15] + stat[16]))
 }
 
+add_row() { # name, seconds, CPU seconds, tests, mark
+  local was=${recorded[$1]:-} mark=$5
+  # Ten seconds more may be noise.
+  if [ -n "$was" ] && (($3 * 3 >= was * 4 && $3 - was >= 10)); then mark+=" A THIRD MORE"; fi
+  rows+=("$(printf '%-34s %8d %8d %8s %7s %s' "$1" "$2" "$3" "$was" "$4" "$mark")")
+  measured+=("$record$tab$1$tab$3")
+}
+
 end_step() { # [mark]
-  [ -z "$step" ] || rows+=("$(printf '%-34s %8d %8d %7s %s' "$step" $((SECONDS - step_began)) \
-    $((($(cpu) - step_cpu) / 100)) "$step_tests" "${1:-}")")
+  [ -z "$step" ] || add_row "$step" $((SECONDS - step_began)) $((($(cpu) - step_cpu) / 100)) "$step_tests" "${1:-}"
   step=''
 }
 
 begin_step() { # name
   end_step
-  step=$1 step_tests='' step_began=$SECONDS step_cpu=$(cpu)
+  step=$1 step_tests='' step_began=$SECONDS step_cpu=$(cpu) on_failure=()
   printf '\n== %s (%s s so far)\n' "$step" "$SECONDS"
 }
 
 finish() {
-  local status=$?
+  local status=$? failed=$step
   if [ $status -eq 0 ]; then end_step; else end_step FAILED; fi
+  add_row total "$SECONDS" $(($(cpu) / 100)) '' ''
   mkdir -p build
   {
-    printf '%-34s %8s %8s %7s\n' step seconds 'CPU s' tests
+    printf '%-34s %8s %8s %8s %7s\n' step seconds 'CPU s' recorded tests
     printf '%s\n' "${rows[@]}"
-    printf '%-34s %8d %8d\n' total "$SECONDS" $(($(cpu) / 100))
   } >build/test-times.txt
   echo
   cat build/test-times.txt
+  rm -f build/test_cpu.tsv
+  if [ $status -eq 0 ]; then
+    { grep -v "^$record$tab" scripts/test_cpu.tsv; printf '%s\n' "${measured[@]}"; } >build/test_cpu.tsv
+  elif [ ${#on_failure[@]} -gt 0 ]; then
+    echo && "${on_failure[@]}"
+  else
+    printf '\nFAILED: %s; its output is above the table.\n' "$failed"
+  fi
 }
 trap finish EXIT
 trap 'exit 130' INT
@@ -98,7 +125,9 @@ run_preset() { # preset, its tests as arguments of select_tests.py; definitions 
   for argument in "$@"; do
     if [[ $argument == -D* ]]; then definitions+=("$argument"); else selection+=("$argument"); fi
   done
+  rm -rf "build/$preset"/{build.log,test.log,junit.xml,gtest}
   begin_step "$preset: build"
+  on_failure=(scripts/report_failures.py "$preset")
   cmake --preset "$preset" -Wno-dev --no-warn-unused-cli -DLIDO_STRESS_SECONDS="$stress_seconds" \
     -DLIDO_FUZZ_SECONDS="$fuzz_seconds" -DLIDO_MODEL_EXECUTIONS="$executions" \
     "${definitions[@]}" >/dev/null
@@ -107,10 +136,11 @@ run_preset() { # preset, its tests as arguments of select_tests.py; definitions 
   cmake --build --preset "$preset" --target src/all $(sed -n 2p <<<"$chosen") -- -v >"build/$preset/build.log" 2>&1 ||
     { grep -E 'error|warning|FAILED|undefined' -A 5 "build/$preset/build.log" | tail -n 80; return 1; }
   begin_step "$preset: test"
-  rm -rf "build/$preset/gtest"
+  on_failure=(scripts/report_failures.py "$preset")
   local status=0
   ctest --preset "$preset" -I "0,0,0,$(sed -n 1p <<<"$chosen")" --timeout "$most_seconds" --output-on-failure \
-    --no-tests=error --output-junit junit.xml --test-output-size-passed 1000000 2>&1 | failed_cases || status=$?
+    --no-tests=error --output-junit junit.xml --test-output-size-passed 1000000 2>&1 |
+    tee "build/$preset/test.log" | failed_cases || status=$?
   step_tests=$(scripts/report_runs.py "$preset")
   return $status
 }

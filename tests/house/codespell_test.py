@@ -3,11 +3,10 @@ import re
 import shutil
 import subprocess
 import unittest
-from pathlib import Path
 
-from tree import TreeTest
+from tree import ROOT, TreeTest
 
-SETTINGS = Path(__file__).resolve().parents[2] / ".codespellrc"
+SETTINGS = ROOT / ".codespellrc"
 FAULT = "rec" + "ieve\n"  # cut in two, so that this file holds none itself
 
 

@@ -2,11 +2,10 @@
 import subprocess
 import tarfile
 import unittest
-from pathlib import Path
 
-from tree import TreeTest
+from tree import ROOT, TreeTest
 
-CORPUS = Path(__file__).resolve().parents[2] / "stress/fuzz/corpus.cmake"
+CORPUS = ROOT / "stress/fuzz/corpus.cmake"
 
 
 class Corpus(TreeTest):
