@@ -12,6 +12,7 @@
 
 #include "commands/commands.hpp"
 #include "mutants/mutant.hpp"
+#include "scenarios/scenario.hpp"
 
 namespace model {
 
@@ -29,17 +30,19 @@ struct settings {
   std::uint64_t margin = 1;
 };
 
-/// Mutants that no execution can tell from the library, each with the reason.
-std::map<std::string, std::string> known_equivalent() {
-  std::map<std::string, std::string> known;
-  std::ifstream file(LIDO_SOURCE_DIR "/stress/model/mutants/known_equivalent.txt");
+/// What a file of mutants/ says of mutants: their names, and after each a colon and a text.
+using notes = std::map<std::string, std::string>;
+
+notes read_notes(std::string_view name) {
+  notes found;
+  std::ifstream file(fmt::format("{}/stress/model/mutants/{}", LIDO_SOURCE_DIR, name));
   for (std::string line; std::getline(file, line);) {
     const std::size_t colon = line.find(": ");
     if (!line.starts_with('#') && colon != std::string::npos) {
-      known[line.substr(0, colon)] = line.substr(colon + 2);
+      found[line.substr(0, colon)] = line.substr(colon + 2);
     }
   }
-  return known;
+  return found;
 }
 
 /// "slot_cache.cpp (16) CAS release": what does not change when lines move.
@@ -100,8 +103,7 @@ struct tally {
   std::vector<std::string> json;
 };
 
-void try_one(const settings& chosen, const mutant& fault,
-             const std::map<std::string, std::string>& known, tally& all) {
+void try_one(const settings& chosen, const mutant& fault, const notes& known, tally& all) {
   // One that is known to survive is only tried for a moment, and must not die.
   const auto reason = known.find(lasting_name(fault));
   const verdict end =
@@ -122,13 +124,22 @@ void try_one(const settings& chosen, const mutant& fault,
   }
 }
 
-/// Lines of the list that name no mutant; each would hide one that is called so later.
-int count_stale(const std::map<std::string, std::string>& known, const std::vector<mutant>& all) {
+/// Counts lines of the lists that name no mutant; each would be taken for one that is called so
+/// later. And those that name no scenario.
+int count_stale(const notes& known, const notes& killers, const std::vector<mutant>& all) {
   int stale = 0;
-  for (const auto& [name, reason] : known) {
-    if (std::none_of(all.begin(), all.end(),
-                     [&](const mutant& each) { return lasting_name(each) == name; })) {
-      fmt::print("{:<50} is on the list of equivalents, and is no mutant\n", name);
+  for (const notes& list : {known, killers}) {
+    for (const auto& [name, text] : list) {
+      if (std::none_of(all.begin(), all.end(),
+                       [&](const mutant& each) { return lasting_name(each) == name; })) {
+        fmt::print("{:<50} is on a list, and is no mutant\n", name);
+        ++stale;
+      }
+    }
+  }
+  for (const auto& [name, scenario] : killers) {
+    if (find_scenario(scenario) == nullptr) {
+      fmt::print("{:<50} {} is no scenario\n", name, scenario);
       ++stale;
     }
   }
@@ -170,26 +181,29 @@ int conclude(const settings& chosen, const tally& all, int stale) {
 }
 
 int run(const settings& chosen) {
-  const auto known = known_equivalent();
-  const std::vector<mutant> mutants = all_mutants(chosen.sources, chosen.within);
+  const notes known = read_notes("known_equivalent.txt");
+  const notes killers = read_notes("killers.txt");
+  std::vector<mutant> mutants = all_mutants(chosen.sources, chosen.within);
   if (count_badly_named(mutants) > 0) {
     return 1;
   }
   tally all;
-  for (const mutant& fault : mutants) {
+  for (mutant& fault : mutants) {
     if (!is_wanted(chosen, fault)) {
       continue;
     }
     if (chosen.list) {
       fmt::print("{:<50} {}\n", lasting_name(fault), fault.is_order ? fault.name : fault.breaks);
     } else {
+      const auto killer = killers.find(lasting_name(fault));
+      fault.killer = killer != killers.end() ? killer->second : "";
       try_one(chosen, fault, known, all);
     }
   }
   if (chosen.list) {
     return 0;
   }
-  return conclude(chosen, all, chosen.within.empty() ? count_stale(known, mutants) : 0);
+  return conclude(chosen, all, chosen.within.empty() ? count_stale(known, killers, mutants) : 0);
 }
 
 }  // namespace

@@ -126,34 +126,66 @@ void start_watching() {
   ::setitimer(ITIMER_VIRTUAL, &each_second, nullptr);
 }
 
-/// Goes through the scenarios again and again, each time for longer.
-void hunt(const mutant& fault, const reporter& parent, std::uint64_t most,
-          std::string_view within) {
-  std::uint64_t done = 0;
-  constexpr std::uint64_t first_round = 300;
-  constexpr std::uint64_t growth = 6;
-  for (std::uint64_t round = first_round; round / growth < most; round *= growth) {
-    for (const scenario& each : all_scenarios()) {
-      for (const mode how :
-           {mode::depth_first, mode::priority, mode::chance, mode::interludes, mode::solo}) {
-        const bool alone_for_nothing = how == mode::solo && each.waits;
-        if (each.must_fail || alone_for_nothing || !each.name.starts_with(within) ||
-            !may_show(fault, each)) {
-          continue;
-        }
-        parent.tell({"at", each.name, name_of(how), done});
-        const search_result found = explore(
-            each.run, {how, std::min(round, most), round, each.limits, 4, each.interrupted});
-        done += found.executions;
-        if (found.failure.has_value()) {
-          parent.tell(
-              {"killed", each.name, name_of(how), done, found.executions, found.failure->what});
-          return;
+/// Searches scenarios on a library with a fault, and tells the parent.
+class hunt {
+ public:
+  hunt(const reporter& parent, std::uint64_t most) : parent_(parent), most_(most) {}
+
+  /// Searches the scenarios again and again, each time for longer. Returns whether one has failed.
+  bool search_all(const std::vector<const scenario*>& scenarios) {
+    constexpr std::uint64_t first_round = 300;
+    constexpr std::uint64_t growth = 6;
+    for (std::uint64_t round = first_round; round / growth < most_; round *= growth) {
+      for (const scenario* const each : scenarios) {
+        if (search_one(*each, round)) {
+          return true;
         }
       }
     }
+    return false;
   }
-  parent.tell({"survived", "", "", done});
+
+  void give_up() const { parent_.tell({"survived", "", "", done_}); }
+
+ private:
+  bool search_one(const scenario& which, std::uint64_t round) {
+    for (const mode how :
+         {mode::depth_first, mode::priority, mode::chance, mode::interludes, mode::solo}) {
+      if (how == mode::solo && which.waits) {
+        continue;
+      }
+      parent_.tell({"at", which.name, name_of(how), done_});
+      const search_result found = explore(
+          which.run, {how, std::min(round, most_), round, which.limits, 4, which.interrupted});
+      done_ += found.executions;
+      if (found.failure.has_value()) {
+        parent_.tell(
+            {"killed", which.name, name_of(how), done_, found.executions, found.failure->what});
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const reporter& parent_;
+  std::uint64_t most_;
+  std::uint64_t done_ = 0;
+};
+
+/// What the child does: the killer first, then all the others.
+void hunt_for(const mutant& fault, const reporter& parent, std::uint64_t most,
+              std::string_view within) {
+  std::vector<const scenario*> killer;
+  std::vector<const scenario*> others;
+  for (const scenario& each : all_scenarios()) {
+    if (!each.must_fail && each.name.starts_with(within) && may_show(fault, each)) {
+      (each.name == fault.killer ? killer : others).push_back(&each);
+    }
+  }
+  hunt search(parent, most);
+  if (!search.search_all(killer) && !search.search_all(others)) {
+    search.give_up();
+  }
 }
 
 std::vector<std::string> fields(std::string_view line) {
@@ -211,8 +243,11 @@ std::vector<mutant> all_mutants(const std::string& sources, std::string_view wit
   visits found = visit_all(within);
   for (const lido::detail::named_rule& each : lido::detail::rule_table) {
     if (each.is_modelled) {
-      all.push_back({std::string(each.name), std::string(each.sentence), /*is_order=*/false,
-                     std::move(found.rules[each.rule])});
+      all.push_back({std::string(each.name),
+                     std::string(each.sentence),
+                     /*is_order=*/false,
+                     std::move(found.rules[each.rule]),
+                     {}});
     }
   }
   for (const auto& [each, scenarios] : found.sites) {
@@ -221,7 +256,9 @@ std::vector<mutant> all_mutants(const std::string& sources, std::string_view wit
     all.push_back(
         {each.text(),
          fmt::format("{}{}{}", file.substr(file.rfind('/') + 1), note.empty() ? "" : " ", note),
-         /*is_order=*/true, scenarios});
+         /*is_order=*/true,
+         scenarios,
+         {}});
   }
   return all;
 }
@@ -241,7 +278,7 @@ verdict try_mutant(const mutant& fault, std::uint64_t executions, const std::str
       break_rule(fault.name);
     }
     start_watching();
-    hunt(fault, reporter(ends[1]), executions, within);
+    hunt_for(fault, reporter(ends[1]), executions, within);
     ::_exit(0);
   }
   ::close(ends[1]);

@@ -17,7 +17,8 @@ struct mutant {
   std::string breaks;  ///< in words
   bool is_order = false;
   std::vector<std::string_view>
-      scenarios;  ///< that come by, as far as a short look tells; none: not known
+      scenarios;         ///< that come by, as far as a short look tells; none: not known
+  std::string killer{};  ///< the scenario to try first; empty: not known
 };
 
 /// What became of it.
@@ -42,7 +43,7 @@ void break_rule(std::string_view name);
 
 /// Runs the scenarios that come by on the library with this fault, in a process of its own: a
 /// broken library may do anything. At most so many executions of each scenario in each mode; of the
-/// scenarios, those whose name begins with `within`.
+/// scenarios, those whose name begins with `within`. The killer comes first, then all the others.
 [[nodiscard]] verdict try_mutant(const mutant& fault, std::uint64_t executions,
                                  const std::string& within);
 
