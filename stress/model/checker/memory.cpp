@@ -13,9 +13,11 @@ constexpr stamp gap = 1 << 10;
 }  // namespace
 
 memory::memory()
-    : rows_(std::make_unique<stamp[]>(most_rows * knowledge_size)),
-      locations_of_rows_(std::make_unique<location_id[]>(most_rows)),
+    // A row is filled when it is first used: to touch all takes longer than a short scenario.
+    : rows_(std::make_unique_for_overwrite<stamp[]>(most_rows * knowledge_size)),
+      locations_of_rows_(std::make_unique_for_overwrite<location_id[]>(most_rows)),
       locations_(most_locations) {
+  std::fill_n(rows_.get(), first_free_row * knowledge_size, 0);
   clear();
 }
 
