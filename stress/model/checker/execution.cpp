@@ -92,7 +92,7 @@ void execution::fail(std::string what) {
   }
 }
 
-void execution::run_threads(std::initializer_list<task> tasks) {
+void execution::run_threads(std::span<const task> tasks) {
   if (failed_) {
     return;
   }

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,7 +46,7 @@ class execution {
   // ---- for scenarios ---------------------------------------------------------------------------
 
   /// Starts the tasks as threads 1, 2, ... and returns when all have ended.
-  void run_threads(std::initializer_list<task> tasks);
+  void run_threads(std::span<const task> tasks);
   /// Something is wrong: the execution ends here.
   void fail(std::string what);
   /// Whether something fails that may fail, or which of `count` events comes.

@@ -27,6 +27,7 @@ counts count_outcomes(const litmus& test) {
   constexpr std::uint64_t most = 4'000'000;
   const auto choices = depth_first({10, 10, 2});
   auto& here = execution::now();
+  choose_litmus(test);
   for (std::uint64_t done = 0; choices->begin(); ++done) {
     if (done == most) {
       ++seen[unfinished];
@@ -87,8 +88,7 @@ bool check(const litmus& test) {
 int run() {
   bool right = true;
   fmt::print("{:<15} {:<45} {:<22} {:<15} {:>8}\n", "test", "program", "outcome", "is", "seen");
-  for (const auto list :
-       {memory_litmus(), fence_litmus(), total_order_litmus(), waiting_litmus()}) {
+  for (const auto list : {memory_litmus(), waiting_litmus()}) {
     for (const litmus& test : list) {
       right &= check(test);
     }

@@ -18,7 +18,7 @@ namespace model {
 
 namespace {
 
-struct settings {
+struct mutant_settings {
   std::vector<std::string> names;
   std::string json;
   std::string kind = "all";
@@ -82,7 +82,7 @@ std::string json_of(const mutant& fault, const verdict& end) {
       json_text(end.failure));
 }
 
-bool is_wanted(const settings& chosen, const mutant& fault) {
+bool is_wanted(const mutant_settings& chosen, const mutant& fault) {
   if (chosen.kind != "all" && (chosen.kind == "order") != fault.is_order) {
     return false;
   }
@@ -103,7 +103,7 @@ struct tally {
   std::vector<std::string> json;
 };
 
-void try_one(const settings& chosen, const mutant& fault, const notes& known, tally& all) {
+void try_one(const mutant_settings& chosen, const mutant& fault, const notes& known, tally& all) {
   // One that is known to survive is only tried for a moment, and must not die.
   const auto reason = known.find(lasting_name(fault));
   const verdict end =
@@ -167,7 +167,7 @@ int count_badly_named(const std::vector<mutant>& all) {
 }
 
 /// Prints what came of all; returns the exit status.
-int conclude(const settings& chosen, const tally& all, int stale) {
+int conclude(const mutant_settings& chosen, const tally& all, int stale) {
   fmt::print("{} mutants: {} killed, {} survived, {} known to be equivalent, {} of them killed\n",
              all.tried, all.dead, all.survived, all.equivalent + all.revived, all.revived);
   for (const std::string& each : all.late) {
@@ -180,7 +180,7 @@ int conclude(const settings& chosen, const tally& all, int stale) {
   return as_expected && all.tried > 0 ? 0 : 1;
 }
 
-int run(const settings& chosen) {
+int run(const mutant_settings& chosen) {
   const notes known = read_notes("known_equivalent.txt");
   const notes killers = read_notes("killers.txt");
   std::vector<mutant> mutants = all_mutants(chosen.sources, chosen.within);
@@ -209,7 +209,7 @@ int run(const settings& chosen) {
 }  // namespace
 
 void add_mutants_command(CLI::App& app, int& status) {
-  auto chosen = std::make_shared<settings>();
+  auto chosen = std::make_shared<mutant_settings>();
   CLI::App* const command = app.add_subcommand("mutants", "break each rule, weaken each order");
   command->add_option("mutants", chosen->names, "their names; none: all");
   command->add_flag("--list", chosen->list, "name them and do nothing");

@@ -18,7 +18,7 @@ namespace model {
 
 namespace {
 
-struct settings {
+struct run_settings {
   std::vector<std::string> names;
   std::string mode = "all";
   std::string replay;
@@ -78,7 +78,7 @@ bool search_with(const scenario& what, const search& how, totals& sum, bool& fai
   return true;
 }
 
-bool run_scenario(const scenario& what, const settings& chosen, totals& sum) {
+bool run_scenario(const scenario& what, const run_settings& chosen, totals& sum) {
   bool failed = false;
   for (const share& part : shares) {
     if ((chosen.mode != "all" && chosen.mode != name_of(part.how)) ||
@@ -112,7 +112,7 @@ int replay_one(const scenario& what, const std::string& text) {
 
 /// A name that is misspelt, or a place that no thread reaches, would look like a fault that does no
 /// harm.
-bool has_met_its_fault(const settings& chosen) {
+bool has_met_its_fault(const run_settings& chosen) {
   const bool met =
       (chosen.rule == "none" || lido::detail::was_met(lido::detail::active_mutation)) &&
       (chosen.weaken.empty() || weakening::now().met());
@@ -122,7 +122,7 @@ bool has_met_its_fault(const settings& chosen) {
   return met;
 }
 
-int run(const settings& chosen) {
+int run(const run_settings& chosen) {
   std::vector<const scenario*> wanted;
   for (const scenario& each : all_scenarios()) {
     if (chosen.names.empty()) {
@@ -163,7 +163,7 @@ int run(const settings& chosen) {
 }  // namespace
 
 void add_run_command(CLI::App& app, int& status) {
-  auto chosen = std::make_shared<settings>();
+  auto chosen = std::make_shared<run_settings>();
   CLI::App* const command = app.add_subcommand("run", "run scenarios");
   command->add_option("scenarios", chosen->names, "their names; none: all");
   command->add_flag("--list", chosen->list, "name them and do nothing");

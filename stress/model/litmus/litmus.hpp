@@ -2,6 +2,9 @@
 /// Programs of a few lines whose outcomes are known: tests of the checker itself.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,11 +14,34 @@ namespace model {
 
 /// What the C++ memory model says of an outcome, and whether this model makes it: a gap is allowed
 /// and never made, a surplus is forbidden and made nevertheless.
-enum class expectation { allowed, forbidden, gap, surplus };
+enum class expectation : std::uint8_t { allowed, forbidden, gap, surplus };
 
 struct outcome_row {
   std::string_view outcome;
   expectation expected;
+};
+
+/// One step of a thread, on one of two words that are 0 at first.
+struct step {
+  enum class kind : std::uint8_t {
+    load,
+    store,
+    store_read,  ///< of what the step before has read
+    add,         ///< fetch_add
+    strong_cas,
+    weak_cas,
+    light_fence,
+    full_fence,
+    heavy_fence,
+  };
+
+  kind what;
+  std::size_t word = 0;
+  std::memory_order order = std::memory_order_relaxed;
+  int value = 0;
+  std::memory_order failure = std::memory_order_relaxed;  ///< of a compare-and-swap
+  int expected = 0;                                       ///< by a compare-and-swap
+  bool tells = false;                                     ///< what it reads is part of the outcome
 };
 
 /// `run` is a scenario that calls `record` once, or fails.
@@ -24,15 +50,21 @@ struct litmus {
   std::string_view program;
   void (*run)();
   std::vector<outcome_row> outcomes;  ///< those worth naming; others must not be there
+  // Of a test that is a table of steps; its outcome is what these words hold in the end, then what
+  // the threads have read.
+  std::vector<std::vector<step>> threads{};
+  std::vector<std::size_t> ends{};
 };
 
 /// Says how the execution that runs now has ended.
 void record(std::string outcome);
 [[nodiscard]] const std::string& recorded();
 
+/// Runs the steps of the chosen test.
+void run_steps();
+void choose_litmus(const litmus& test);
+
 [[nodiscard]] std::span<const litmus> memory_litmus();
-[[nodiscard]] std::span<const litmus> fence_litmus();
-[[nodiscard]] std::span<const litmus> total_order_litmus();
 [[nodiscard]] std::span<const litmus> waiting_litmus();
 
 }  // namespace model

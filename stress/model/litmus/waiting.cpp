@@ -44,9 +44,9 @@ void plain_behind_mutex() {
 }
 
 void dead_atomic() {
-  std::optional<word> x;
-  x.emplace(0);
-  in_threads([&] { x->store(1, relaxed); }, [&] { x.reset(); });
+  std::optional<word> shared;
+  shared.emplace(0);
+  in_threads([&] { shared->store(1, relaxed); }, [&] { shared.reset(); });
   record("held");
 }
 
@@ -116,9 +116,9 @@ void time_out() {
 }
 
 void spinning() {
-  word x(0);
+  word shared(0);
   in_threads([&] {
-    while (x.load(relaxed) == 0) {
+    while (shared.load(relaxed) == 0) {
     }
   });
   record("held");

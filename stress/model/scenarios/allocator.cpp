@@ -12,10 +12,6 @@ namespace {
 
 using cell = lido::detail::slot_cache::cell;
 
-constexpr auto revocable = cache_kind::revocable;
-constexpr auto locked = cache_kind::locked;
-constexpr auto none = cache_kind::none;
-
 /// Takes `count` slots if they are to be had, then puts them back.
 void raid(pooled& pool, std::size_t count) {
   std::vector<std::size_t> loot;
@@ -294,9 +290,7 @@ void left_stolen() {
   pool.check();
 }
 
-constexpr bounds narrow{2, 1, 1};
-
-constexpr std::array scenarios{
+constexpr std::array allocator_list{
     scenario{"allocator.theft_against_owner", "an owner at work beside a thief",
              &theft_against_owner<revocable>},
     scenario{"allocator.without_fence_theft_against_owner",
@@ -348,7 +342,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> allocator_scenarios() {
-  return scenarios;
+  return allocator_list;
 }
 
 }  // namespace model

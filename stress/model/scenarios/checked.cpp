@@ -155,7 +155,7 @@ void walk_beside_growth() {
       });
 }
 
-constexpr std::array scenarios{
+constexpr std::array checked_list{
     scenario{"checked.holder_against_other", "an object is released by two threads at once",
              &holder_against_other},
     scenario{"checked.holder_against_other_without_fence", "the same without the heavy fence",
@@ -176,7 +176,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> checked_scenarios() {
-  return scenarios;
+  return checked_list;
 }
 
 }  // namespace model

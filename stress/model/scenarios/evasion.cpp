@@ -177,9 +177,7 @@ void caches_to_and_fro() {
   slots.check();
 }
 
-constexpr bounds narrow{2, 1, 1};
-
-constexpr std::array scenarios{
+constexpr std::array evasion_list{
     scenario{"evasion.depot_between_looks", "free slots in a cache, the depot, a cache, a cache",
              &depot_between_looks, false, narrow, /*waits=*/true, /*interrupted=*/1},
     scenario{"evasion.caches_to_and_fro", "free slots in the caches that a look has passed",
@@ -189,7 +187,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> evasion_scenarios() {
-  return scenarios;
+  return evasion_list;
 }
 
 }  // namespace model

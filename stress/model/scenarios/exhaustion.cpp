@@ -10,10 +10,6 @@ namespace {
 
 using lido::detail::atomic;
 
-constexpr auto revocable = cache_kind::revocable;
-constexpr auto locked = cache_kind::locked;
-constexpr auto none = cache_kind::none;
-
 // As many threads as slots, each with at most one: none may ever be refused.
 template <cache_kind Caches>
 void demand_equals_capacity() {
@@ -281,9 +277,7 @@ void theft_ends() {
   pool.check();
 }
 
-constexpr bounds narrow{2, 1, 1};
-
-constexpr std::array scenarios{
+constexpr std::array exhaustion_list{
     scenario{"exhaustion.demand_equals_capacity", "two threads, two slots",
              &demand_equals_capacity<revocable>},
     scenario{"exhaustion.three_at_capacity", "three threads, three slots",
@@ -321,7 +315,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> exhaustion_scenarios() {
-  return scenarios;
+  return exhaustion_list;
 }
 
 }  // namespace model

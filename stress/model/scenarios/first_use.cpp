@@ -15,10 +15,6 @@ using cell = lido::detail::slot_cache::cell;
 using lido::detail::atomic;
 using lido::detail::waiter;
 
-constexpr auto revocable = cache_kind::revocable;
-constexpr auto locked = cache_kind::locked;
-constexpr auto none = cache_kind::none;
-
 // The first operations of a thread miss in the table that all unused pools share, and leave nothing
 // behind there: neither what a push has stored, nor a place that the next one goes on from. A fifth
 // thread has no number, so it uses a pool and maps no table for it.
@@ -169,9 +165,7 @@ void refused_wait() {
   wait_beside_release<none>();
 }
 
-constexpr bounds narrow{2, 1, 1};
-
-constexpr std::array scenarios{
+constexpr std::array first_use_list{
     waits("first_use.operations_miss", "a miss in the table of unused pools", &operations_miss),
     scenario{"first_use.misses_go_on_from_nowhere", "misses in the table of unused pools",
              &misses_go_on_from_nowhere, false, narrow},
@@ -193,7 +187,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> first_use_scenarios() {
-  return scenarios;
+  return first_use_list;
 }
 
 }  // namespace model

@@ -150,7 +150,7 @@ void chain_against_single() {
   list.check();
 }
 
-constexpr std::array scenarios{
+constexpr std::array freelist_list{
     scenario{"freelist.aba", "a head that has been away and is back (S1)", &aba<64>},
     scenario{"freelist.aba_one_bit", "the same with a tag of one bit: must be found (S4)", &aba<1>,
              /*must_fail=*/true},
@@ -168,7 +168,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> freelist_scenarios() {
-  return scenarios;
+  return freelist_list;
 }
 
 }  // namespace model

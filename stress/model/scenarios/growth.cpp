@@ -7,7 +7,7 @@
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/concurrency/waiter_queue.hpp"
-#include "scenarios/ledger.hpp"
+#include "scenarios/pooled.hpp"
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"
 
@@ -147,9 +147,6 @@ class grown {
   lido::detail::slot_allocator allocator_;
   ledger books_;
 };
-
-constexpr auto revocable = cache_kind::revocable;
-constexpr auto none = cache_kind::none;
 
 // Segments go and come back while another acquires: it has no reason to be refused.
 template <cache_kind Caches>
@@ -299,14 +296,12 @@ void shrink_against_waiter() {
   pool.check();
 }
 
-constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
-
 // A thread that changes the capacity is waited for.
 constexpr scenario grows(std::string_view name, std::string_view tells, void (*run)()) {
-  return {name, tells, run, /*must_fail=*/false, narrow, /*waits=*/true};
+  return {name, tells, run, /*must_fail=*/false, narrow_unfailing, /*waits=*/true};
 }
 
-constexpr std::array scenarios{
+constexpr std::array growth_list{
     grows("growth.shrink_against_acquire", "a shrink beside an acquire",
           &shrink_against_acquire<none>),
     grows("growth.cached_shrink_against_acquire", "the same with caches",
@@ -332,7 +327,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> growth_scenarios() {
-  return scenarios;
+  return growth_list;
 }
 
 }  // namespace model

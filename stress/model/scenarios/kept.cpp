@@ -127,7 +127,7 @@ void object_is_stolen() {
   pool.check();
 }
 
-constexpr std::array scenarios{
+constexpr std::array kept_list{
     waits("kept.object_moves_on", "a kept object reaches its next user", &object_moves_on),
     scenario{"kept.objects_change_hands", "kept objects with caches in front",
              &objects_change_hands<cache_kind::revocable>},
@@ -139,7 +139,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> kept_scenarios() {
-  return scenarios;
+  return kept_list;
 }
 
 }  // namespace model

@@ -14,7 +14,7 @@ namespace {
 
 using lido::detail::atomic;
 
-void raid(pooled& pool, std::size_t count) {
+void raid_in_full(pooled& pool, std::size_t count) {
   std::vector<std::size_t> loot;
   for (std::size_t i = 0; i < count; ++i) {
     loot.push_back(pool.acquire());
@@ -27,13 +27,13 @@ void raid(pooled& pool, std::size_t count) {
 // A thread ends with slots in its cache while another robs that cache.
 void exit_against_theft() {
   pooled pool(4);
-  in_threads([&] { raid(pool, 2); }, [&] { raid(pool, 4); });
+  in_threads([&] { raid_in_full(pool, 2); }, [&] { raid_in_full(pool, 4); });
   pool.check();
 }
 
 void exit_against_two_thieves() {
   pooled pool(2);
-  in_threads([&] { pool.acquire_and_release(); }, [&] { raid(pool, 2); },
+  in_threads([&] { pool.acquire_and_release(); }, [&] { raid_in_full(pool, 2); },
              [&] { pool.acquire_and_release(); });
   pool.check();
 }
@@ -50,12 +50,12 @@ void exit_returns_slots() {
 // The second thread gets the first one's number and cache, also while a thief is at it.
 void inherited_number() {
   pooled pool(4);
-  in_threads([&] { raid(pool, 2); },
+  in_threads([&] { raid_in_full(pool, 2); },
              [&] {
-               raid(pool, 2);
-               raid(pool, 3);
+               raid_in_full(pool, 2);
+               raid_in_full(pool, 3);
              });
-  in_threads([&] { raid(pool, 2); }, [&] { raid(pool, 4); });
+  in_threads([&] { raid_in_full(pool, 2); }, [&] { raid_in_full(pool, 4); });
   pool.check();
 }
 
@@ -209,9 +209,7 @@ void bulk_constructor_throws() {
   });
 }
 
-constexpr bounds narrow{2, 1, 1};
-
-constexpr std::array scenarios{
+constexpr std::array lifetime_list{
     scenario{"lifetime.exit_against_theft", "a thread ends while its cache is robbed (S7)",
              &exit_against_theft, false, narrow},
     scenario{"lifetime.exit_against_two_thieves", "the same with two thieves",
@@ -234,7 +232,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> lifetime_scenarios() {
-  return scenarios;
+  return lifetime_list;
 }
 
 }  // namespace model

@@ -26,13 +26,13 @@ void second_goes_on() {
   require(went_on == 1, "both went on, or nobody");
 }
 
-constexpr std::array scenarios{
+constexpr std::array meeting_list{
     scenario{"meeting.second_goes_on", "one of two goes on and sees all", &second_goes_on}};
 
 }  // namespace
 
 std::span<const scenario> meeting_scenarios() {
-  return scenarios;
+  return meeting_list;
 }
 
 }  // namespace model

@@ -218,7 +218,7 @@ constexpr scenario waits(std::string_view name, std::string_view tells, void (*r
   return {name, tells, run, /*must_fail=*/false, bounds{}, /*waits=*/true};
 }
 
-constexpr std::array scenarios{
+constexpr std::array pool_parts_list{
     waits("pool_parts.one_end", "one wait has one end", &one_end),
     waits("pool_parts.poked", "a waiter looks around", &poked),
     meet("pool_parts.offered", "a slot is offered beside a search", &offered),
@@ -233,7 +233,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> pool_parts_scenarios() {
-  return scenarios;
+  return pool_parts_list;
 }
 
 }  // namespace model

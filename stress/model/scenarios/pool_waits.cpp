@@ -393,15 +393,14 @@ void try_beside_a_validation() {
   });
 }
 
-constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 0};
 constexpr bounds once{.preemptions = 1, .reorderings = 0, .failures = 0};
 
 constexpr scenario waits(std::string_view name, std::string_view tells, void (*run)(),
-                         const bounds& limits = narrow) {
+                         const bounds& limits = narrow_unfailing) {
   return {name, tells, run, /*must_fail=*/false, limits, /*waits=*/true};
 }
 
-constexpr std::array scenarios{
+constexpr std::array pool_waits_list{
     waits("pool_waits.stopped_waiter", "a wait is stopped as it is served", &stopped_waiter),
     waits("pool_waits.stopped_before_patient", "the same before another waiter",
           &stopped_before_patient),
@@ -445,7 +444,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> pool_waits_scenarios() {
-  return scenarios;
+  return pool_waits_list;
 }
 
 }  // namespace model

@@ -16,6 +16,9 @@
 namespace model {
 
 using lido::cache_kind;
+inline constexpr auto revocable = cache_kind::revocable;
+inline constexpr auto locked = cache_kind::locked;
+inline constexpr auto none = cache_kind::none;
 
 /// While it lives, pools find no heavy fence.
 class without_heavy_fence {

@@ -3,6 +3,7 @@
 /// happens.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -23,6 +24,10 @@ struct scenario {
   bool waits = false;         ///< its threads wait for one another, so none gets along alone
   thread_id interrupted = 0;  ///< whom others come between; 0: any
 };
+
+/// Bounds for scenarios of many steps; the second for those in which nothing can fail.
+inline constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 1};
+inline constexpr bounds narrow_unfailing{.preemptions = 2, .reorderings = 1, .failures = 0};
 
 /// Every scenario, in the order of the layers.
 [[nodiscard]] std::span<const scenario> all_scenarios();
@@ -52,10 +57,11 @@ struct scenario {
 /// Runs each body in a thread of its own; returns when all have ended.
 template <class... Bodies>
 void in_threads(Bodies&&... bodies) {
-  execution::now().run_threads(
-      {task{[](void* body) { (*static_cast<std::remove_reference_t<Bodies>*>(body))(); },
-            // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the lambda puts the const back
-            const_cast<void*>(static_cast<const void*>(&bodies))}...});
+  const std::array tasks{
+      task{[](void* body) { (*static_cast<std::remove_reference_t<Bodies>*>(body))(); },
+           // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the lambda puts the const back
+           const_cast<void*>(static_cast<const void*>(&bodies))}...};
+  execution::now().run_threads(tasks);
 }
 
 /// Ends the execution if `holds` is false.

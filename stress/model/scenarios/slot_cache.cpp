@@ -348,7 +348,7 @@ void closed_takes_no_hits() {
 constexpr auto revocable = cache_kind::revocable;
 constexpr auto locked = cache_kind::locked;
 
-constexpr std::array scenarios{
+constexpr std::array slot_cache_list{
     scenario{"slot_cache.theft_against_pop", "a pop that straddles a theft",
              &theft_against_pop<revocable>},
     scenario{"slot_cache.theft_against_push", "a push that straddles a theft",
@@ -387,7 +387,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> slot_cache_scenarios() {
-  return scenarios;
+  return slot_cache_list;
 }
 
 }  // namespace model

@@ -173,7 +173,7 @@ void walk_after_contains() {
 
 constexpr bounds few{2, 1, 0};
 
-constexpr std::array scenarios{
+constexpr std::array slot_state_list{
     scenario{"slot_state.publish_against_visits",
              "a value is made while visitors come",
              &publish_against_visits,
@@ -213,7 +213,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> slot_state_scenarios() {
-  return scenarios;
+  return slot_state_list;
 }
 
 }  // namespace model

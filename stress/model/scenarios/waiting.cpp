@@ -13,10 +13,6 @@ using lido::detail::atomic;
 using lido::detail::deadline;
 using lido::detail::waiter;
 
-constexpr auto revocable = cache_kind::revocable;
-constexpr auto locked = cache_kind::locked;
-constexpr auto none = cache_kind::none;
-
 deadline some_time() {
   return deadline::after(std::chrono::microseconds(1));
 }
@@ -254,7 +250,7 @@ void first_come_first_served() {
 }
 
 // The kernel refuses the heavy fence: a waiter looks again from time to time.
-void refused_fence() {
+void refused_fence_at_a_look() {
   const refused_heavy_fences refused(refusals::any);
   waited_for pool(2);
   in_threads(
@@ -278,9 +274,7 @@ void refused_for_long() {
   pool.check();
 }
 
-constexpr bounds narrow{2, 1, 1};
-
-constexpr std::array scenarios{
+constexpr std::array waiting_list{
     waits("waiting.register_against_release",
           "a release past the caches beside one who begins "
           "to wait (S11)",
@@ -313,14 +307,14 @@ constexpr std::array scenarios{
     waits("waiting.stopped_before_patient", "a stop in front of a waiter (S14)",
           &stopped_before_patient),
     waits("waiting.first_come_first_served", "the order of the queue", &first_come_first_served),
-    waits("waiting.refused_fence", "the kernel refuses the heavy fence", &refused_fence),
+    waits("waiting.refused_fence", "the kernel refuses the heavy fence", &refused_fence_at_a_look),
     waits("waiting.refused_for_long", "it does so all the time, then no more", &refused_for_long),
 };
 
 }  // namespace
 
 std::span<const scenario> waiting_scenarios() {
-  return scenarios;
+  return waiting_list;
 }
 
 }  // namespace model

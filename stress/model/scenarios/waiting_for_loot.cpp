@@ -12,8 +12,6 @@ namespace {
 
 using lido::detail::atomic;
 
-constexpr auto none = cache_kind::none;
-
 // One that does not wait overtakes, takes a whole magazine, and gives back what it does not need.
 void surplus_for_waiter() {
   waited_for pool(6, none);
@@ -165,7 +163,7 @@ void acquire_beside_look() {
   pool.check();
 }
 
-constexpr std::array scenarios{
+constexpr std::array waiting_for_loot_list{
     waits("waiting.acquire_beside_look", "an acquire straddles the look of a waiter",
           &acquire_beside_look),
     waits("waiting.robbed_owner_overtakes", "an owner comes back to a cache that was robbed",
@@ -180,7 +178,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> waiting_for_loot_scenarios() {
-  return scenarios;
+  return waiting_for_loot_list;
 }
 
 }  // namespace model

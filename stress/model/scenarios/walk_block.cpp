@@ -229,7 +229,7 @@ void need_of_slots_of_others() {
   block.check(2);
 }
 
-void refused_fence() {
+void refused_fence_in_a_walk() {
   const refused_heavy_fences refused(refusals::any);
   walked block;
   in_threads([&] { block.walk(access::alone, 2); }, [&] { block.visit(1, access::alone); });
@@ -243,7 +243,7 @@ void need_of_slots_with_refused_fence() {
 
 constexpr bounds few{2, 1, 0};
 
-constexpr std::array scenarios{
+constexpr std::array walk_block_list{
     scenario{"walk_block.walk_against_change",
              "a walk and a visitor of the same value",
              &walk_against_change,
@@ -283,7 +283,7 @@ constexpr std::array scenarios{
              true},
     scenario{"walk_block.refused_fence",
              "the kernel refuses the heavy fence",
-             &refused_fence,
+             &refused_fence_in_a_walk,
              false,
              {},
              true},
@@ -292,7 +292,7 @@ constexpr std::array scenarios{
 }  // namespace
 
 std::span<const scenario> walk_block_scenarios() {
-  return scenarios;
+  return walk_block_list;
 }
 
 }  // namespace model
