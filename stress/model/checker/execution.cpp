@@ -15,11 +15,6 @@ constexpr std::size_t stack_bytes = std::size_t{256} * 1024;
 
 }  // namespace
 
-execution& execution::now() noexcept {
-  static execution one;
-  return one;
-}
-
 execution::execution() {
   threads_[0] = std::make_unique<thread>();
   for (thread_id who = 1; who < most_threads; ++who) {

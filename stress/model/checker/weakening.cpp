@@ -52,11 +52,6 @@ site site::parse(std::string_view text) {
   return parsed;
 }
 
-weakening& weakening::now() noexcept {
-  static weakening one;
-  return one;
-}
-
 void weakening::note(std::memory_order order, const char* access, place from) {
   if (!noted_.emplace(from.file, from.line, access, order).second) {
     return;

@@ -34,7 +34,11 @@ struct site {
 /// Every site that the accesses have passed since `collect(true)`.
 class weakening {
  public:
-  static weakening& now() noexcept;
+  // In each access.
+  [[gnu::always_inline]] static weakening& now() noexcept {
+    static weakening one;
+    return one;
+  }
 
   void collect(bool on) {
     collects_ = on;
