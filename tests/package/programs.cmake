@@ -1,0 +1,16 @@
+# Adds the program consumer, which is the programs of lido itself and of <components>, one after another.
+function(lido_consumer) # components
+  set(text "")
+  set(calls "")
+  foreach(program IN ITEMS lido ${ARGN})
+    set(file ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${program}_consumer.cpp)
+    string(APPEND text "#define main ${program}_main\n#include \"${file}\"\n#undef main\n")
+    string(APPEND calls " + ${program}_main()")
+  endforeach()
+  file(CONFIGURE OUTPUT consumer.cpp CONTENT "${text}int main() { return 0${calls}; }\n" @ONLY)
+  add_executable(consumer ${CMAKE_CURRENT_BINARY_DIR}/consumer.cpp)
+  target_link_libraries(consumer PRIVATE lido::lido)
+  foreach(component IN LISTS ARGN)
+    target_link_libraries(consumer PRIVATE lido::${component})
+  endforeach()
+endfunction()
