@@ -37,7 +37,8 @@ def program_of(test, case):
 def test_lines(preset, folder):
     """A heading, and commands for the first tests that failed; nothing if none did."""
     results = folder / "junit.xml"
-    failed = [case for case in xml.parse(results).getroot().iter("testcase") if has_failed(case)] if results.exists() else []
+    ran = xml.parse(results).getroot().iter("testcase") if results.exists() else []
+    failed = [case for case in ran if has_failed(case)]
     if not failed:
         return
     listed = {test["name"]: test for test in listed_tests(preset)}
@@ -57,7 +58,8 @@ def test_lines(preset, folder):
 
 def build_lines(preset, folder):
     log = folder / "build.log"
-    failed = re.findall(r"^FAILED: (?:\[code=\d+\] )?(\S+)", log.read_text(encoding="utf-8"), re.M) if log.exists() else []
+    text = log.read_text(errors="replace") if log.exists() else ""
+    failed = re.findall(r"^FAILED: (?:\[code=\d+\] )?(\S+)", text, re.M)
     if failed:
         yield f"FAILED: the build of {preset}; the output is in build/{preset}/build.log. To run a step alone:"
         yield from (f"  cmake --build --preset {preset} --target {each}" for each in failed[:MOST_COMMANDS])
