@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Compiles wrong uses of Lido in one run, and writes what the compiler says about each: OUTPUT/<case>.txt.
+
+usage: refused.py OUTPUT CASE.cpp... -- COMPILER ARGUMENT...
+
+Each case is in a namespace of its own. A diagnostic belongs to the case whose file it names, where the error is or where
+the instantiation began. One that names several cases ends the script.
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+INCLUDE = re.compile(r'^#include [<"](.*)[>"]$', re.M)
+FIRST = re.compile(r": (?:(?:fatal )?error|warning): ")
+# What is said in front of an error or a note: where it is, and what it was instantiated by.
+CONTEXT = re.compile(r"^In file included from |^ +from |: In |: At global scope:|:   (?:recursively )?required |:   in ")
+
+
+def source_of(cases):
+    """The headers first: inside a namespace, their include guards leave nothing of them."""
+    headers = sorted({header for case in cases for header in INCLUDE.findall(case.read_text(encoding="utf-8"))})
+    return "".join([f"#include <{header}>\n" for header in headers] +
+                   [f'namespace {case.stem} {{\n#include "{case}"\n}}\n' for case in cases])
+
+
+def diagnostics(text):
+    """Splits what a compiler says, each error with its context in front of it and its notes behind it."""
+    lines, context = [], []
+    for line in text.splitlines():
+        if CONTEXT.search(line):
+            context.append(line)
+            continue
+        if FIRST.search(line) and lines:
+            yield lines
+            lines = []
+        lines += [*context, line]
+        context = []
+    yield lines + context
+
+
+def main():
+    end = sys.argv.index("--")
+    output, cases, command = Path(sys.argv[1]), [Path(name) for name in sys.argv[2:end]], sys.argv[end + 1:]
+    output.mkdir(parents=True, exist_ok=True)
+    source = output / "cases.cpp"
+    source.write_text(source_of(cases), encoding="utf-8")
+    said = subprocess.run([*command, source], capture_output=True, text=True).stderr
+    of_case = {case: [] for case in cases}
+    last = None
+    for lines in diagnostics(said):
+        # GCC does not repeat the context of the error before.
+        named = {case for case in cases if any(f"{case}:" in line for line in lines)} or {last}
+        last = named.pop()
+        if named or last is None:
+            sys.exit("\n".join(["these lines are not about one case:", *lines]))
+        of_case[last] += lines
+    for case, lines in of_case.items():
+        (output / f"{case.stem}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
