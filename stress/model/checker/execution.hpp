@@ -35,7 +35,7 @@ struct task {
 /// else.
 class execution {
  public:
-  // Several times in each access.
+  // Inline, since each access calls it several times.
   [[gnu::always_inline]] static execution& now() noexcept {
     static execution one;
     return one;

@@ -34,7 +34,7 @@ struct site {
 /// Every site that the accesses have passed since `collect(true)`.
 class weakening {
  public:
-  // In each access.
+  // Inline, since each access calls it.
   [[gnu::always_inline]] static weakening& now() noexcept {
     static weakening one;
     return one;

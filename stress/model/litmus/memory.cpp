@@ -1,7 +1,7 @@
 /// The classic litmus tests (Alglave, Maranget, Tautschnig, Herding Cats, TOPLAS 2014), by their
-/// usual names, and those for what the library leans on. Among them is the one order of all seq_cst
-/// accesses and fences, as C++20 has it (Batty, Donaldson, Wickerson, Overhauling SC Atomics in C11
-/// and OpenCL, POPL 2016; Boehm, Giroux, Vafeiadis, P0668).
+/// usual names, and those for what the library leans on. Some ask for the one order of all seq_cst
+/// accesses and fences in C++20. See Batty, Donaldson, Wickerson, Overhauling SC Atomics in C11 and
+/// OpenCL, POPL 2016; Boehm, Giroux, Vafeiadis, P0668.
 #include <algorithm>
 #include <utility>
 
