@@ -13,22 +13,22 @@ namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
-using socket = tcp_factory::socket;
+using tcp_socket = tcp_factory::socket;
 
 struct sockets_by_port {
   boost::asio::io_context* context;
-  [[nodiscard]] socket create(const std::string& port, const create_context& until) const {
+  [[nodiscard]] tcp_socket create(const std::string& port, const create_context& until) const {
     return tcp_factory(context->get_executor(), {.host = "127.0.0.1", .port = port}).create(until);
   }
-  static bool validate(socket& idle) { return tcp_factory::validate(idle); }
-  static bool reset(socket& used) { return tcp_factory::reset(used); }
+  static bool validate(tcp_socket& idle) { return tcp_factory::validate(idle); }
+  static bool reset(tcp_socket& used) { return tcp_factory::reset(used); }
 };
 
 TEST(KeyedTcp, AReadyFactoryMakesConnectionsForEachKey) {
   boost::asio::io_context context;
   servers::echo_server first;
   servers::echo_server second;
-  keyed_resource_pool<std::string, socket> pool(
+  keyed_resource_pool<std::string, tcp_socket> pool(
       sockets_by_port{&context},
       {.max_total = 2, .each_key = {.max_size = 2, .validate_if_idle_longer_than = 0ns}});
   const auto port_of_lease = [&](int port) {
