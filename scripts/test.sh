@@ -177,7 +177,7 @@ cmake --build --preset gcc >>build/gcc/build.log # also what no test runs must c
 threads+='|unit[.](debug|registry|trace|object|object_checked|growing|pmr|slot_map|testing)$'
 threads+='|unit[.](keyed|resource|server_cases|asio|standalone_asio)$'
 run_preset tsan --label 'stress|chaos|fault' "$threads"
-# Memory errors, leaks and undefined behaviour; inputs that nobody thought of.
+# Memory errors, leaks and undefined behaviour; inputs that libFuzzer makes.
 asan='unit|death|fault|fuzz|server|chaos'
 [ $soak = no ] || asan+='|stress'
 run_preset asan --label "$asan"
