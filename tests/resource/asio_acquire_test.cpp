@@ -8,50 +8,37 @@
 #include <thread>
 #include <utility>
 
-#include "lido/asio.hpp"
 #include "lido/keyed_resource_pool.hpp"
 #include "support/addr2line.hpp"
-#include "support/asio.hpp"
+#include "support/asio_fixture.hpp"
 #include "support/customers.hpp"
-#include "support/resource_fixtures.hpp"
 
 namespace lido {
 namespace {
 
 namespace net = detail_asio::net;
 using namespace std::chrono_literals;
+using test::asio_outcome;
 using test::eventually;
 using test::fake_lease;
 using test::fake_pool;
+using test::never_run;
 
-class AsioAcquire : public ::testing::Test {
- protected:
-  void TearDown() override { EXPECT_EQ(server.alive, 0); }
-
-  test::fake_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
-};
+using AsioAcquire = test::asio_operations;
 
 TEST_F(AsioAcquire, AHandlerRunsWhereItsExecutorSaysAndNotBefore) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   pool.acquire().reset();
-  net::io_context context;
-  bool called = false;
-  async_acquire(pool, 10s,
-                net::bind_executor(context, [&](asio_error_code error, fake_lease lease) {
-                  EXPECT_FALSE(error);
-                  EXPECT_TRUE(lease);
-                  called = true;
-                }));
-  EXPECT_FALSE(called);
+  asio_outcome out;
+  ask(context, out.handler());
+  EXPECT_EQ(out.calls, 0);
   context.run();
-  EXPECT_TRUE(called);
+  EXPECT_EQ(out.calls, 1);
+  EXPECT_TRUE(out.lease);
 }
 
 // The longest times would overflow as nanoseconds.
 TEST_F(AsioAcquire, TheLongestTimesNeverEndAndNegativeOnesEndAtOnce) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   fake_lease held = pool.acquire();
-  net::io_context context;
   int served = 0;
   int late = 0;
   const auto handler = [&](asio_error_code error, const fake_lease& lease) {
@@ -75,52 +62,46 @@ TEST_F(AsioAcquire, TheLongestTimesNeverEndAndNegativeOnesEndAtOnce) {
 
 // Also where the handler could run at once: within another handler of its executor.
 TEST_F(AsioAcquire, AnAcquireWithoutATimeHasTheDefaultTimeout) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .acquire_timeout = 2ms});
-  EXPECT_EQ(pool.acquire_timeout(), 2ms);
-  const fake_lease held = pool.acquire_for(20s);  // the machine may be busy
-  net::io_context context;
-  asio_error_code failure;
-  async_acquire(pool, net::bind_executor(context, [&](asio_error_code error, const fake_lease&) {
-                  failure = error;
-                }));
+  fake_pool hasty(test::fake_factory{&server}, {.max_size = 1, .acquire_timeout = 2ms});
+  EXPECT_EQ(hasty.acquire_timeout(), 2ms);
+  const fake_lease held = hasty.acquire_for(20s);  // the machine may be busy
+  asio_outcome out;
+  async_acquire(hasty, net::bind_executor(context, out.handler()));
   context.run();
-  EXPECT_EQ(failure, make_asio_error(acquire_failure::timed_out));
-  EXPECT_EQ(failure.message(), "timed out");
-  EXPECT_EQ(std::string(failure.category().name()), "lido.acquire");
+  EXPECT_EQ(out.failure, make_asio_error(acquire_failure::timed_out));
+  EXPECT_EQ(out.failure.message(), "timed out");
+  EXPECT_EQ(std::string(out.failure.category().name()), "lido.acquire");
 }
 
 TEST_F(AsioAcquire, AResultHasTheNumbersOfThePool) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .name = "db"});
-  net::io_context context;
+  fake_pool named(test::fake_factory{&server}, {.max_size = 1, .name = "db"});
   fake_lease held;
-  async_try_acquire(pool, 20s,
+  async_try_acquire(named, 20s,
                     net::bind_executor(context, [&](acquire_result<test::connection> got) {
                       held = std::move(got).value();
                     }));
   context.run();
   ASSERT_TRUE(held);
   bool called = false;
-  async_try_acquire(pool, 1ms,
+  async_try_acquire(named, 1ms,
                     net::bind_executor(context, [&](acquire_result<test::connection> got) {
                       called = true;
                       ASSERT_FALSE(got);
                       EXPECT_EQ(got.error().counts().in_use, 1U);
                       EXPECT_EQ(got.error().pool_name(), "db");
                     }));
-  context.restart();
-  context.run();
+  run_again();
   EXPECT_TRUE(called);
 }
 
 // The caller's key may be destroyed before the wait ends.
 TEST_F(AsioAcquire, OperationsWaitForTheirKey) {
-  keyed_resource_pool<std::string, std::string> pool([](const std::string& key) { return key; },
-                                                     {.max_total = 1, .each_key = {.max_size = 1}});
-  net::io_context context;
+  keyed_resource_pool<std::string, std::string> keyed(
+      [](const std::string& key) { return key; }, {.max_total = 1, .each_key = {.max_size = 1}});
   resource_lease<std::string> lease;
   asio_error_code error;
-  const auto ask = [&](const char* key, std::stop_token stop = {}) {
-    async_acquire(pool, key, 20s,
+  const auto ask_for = [&](const char* key, std::stop_token stop = {}) {
+    async_acquire(keyed, key, 20s,
                   net::bind_executor(context,
                                      [&](asio_error_code why, resource_lease<std::string> got) {
                                        error = why;
@@ -129,26 +110,22 @@ TEST_F(AsioAcquire, OperationsWaitForTheirKey) {
                   std::move(stop));
   };
   for (const char* const key : {"a", "b"}) {
-    ask(key);
-    context.restart();
-    context.run();
+    ask_for(key);
+    run_again();
     ASSERT_TRUE(lease);
     EXPECT_EQ(*lease, key);
     lease.reset();
   }
-  const auto held = pool.acquire("a");
+  const auto held = keyed.acquire("a");
   std::stop_source stop;
-  ask("b", stop.get_token());
+  ask_for("b", stop.get_token());
   stop.request_stop();
-  context.restart();
-  context.run();
+  run_again();
   EXPECT_EQ(error, make_asio_error(acquire_failure::cancelled));
 }
 
 TEST_F(AsioAcquire, ACloseWaitsForLeasesAndBlocksNoThread) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   fake_lease held = pool.acquire();
-  net::io_context context;
   std::optional<close_report> report;
   async_close(pool, 20s,
               net::bind_executor(context, [&](close_report got) { report = std::move(got); }));
@@ -162,42 +139,34 @@ TEST_F(AsioAcquire, ACloseWaitsForLeasesAndBlocksNoThread) {
 }
 
 TEST_F(AsioAcquire, NoHandlerRunsInAnAcquireOrARelease) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   pool.acquire().reset();
-  net::io_context context;
-  int called = 0;
-  const auto ask = [&] {
-    async_acquire(pool, 10s, net::bind_executor(context, [&](asio_error_code, const fake_lease&) {
-                    ++called;
-                  }));
-  };
+  asio_outcome out;
   net::post(context, [&] {
-    ask();
-    EXPECT_EQ(called, 0) << "in the acquire";
+    ask(context, out.handler());
+    EXPECT_EQ(out.calls, 0) << "in the acquire";
   });
   context.run();
-  EXPECT_EQ(called, 1);
-  fake_lease held = pool.acquire();
-  ask();
+  EXPECT_EQ(out.calls, 1);
+  fake_lease held = std::move(out.lease);
+  ask(context, out.handler());
   net::post(context, [&] {
     held.reset();
-    EXPECT_EQ(called, 1) << "in the release";
+    EXPECT_EQ(out.calls, 1) << "in the release";
   });
-  context.restart();
-  context.run();
-  EXPECT_EQ(called, 2);
+  run_again();
+  EXPECT_EQ(out.calls, 2);
 }
 
 TEST_F(AsioAcquire, HandlersOfOneStrandDoNotOverlap) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 4});
+  pool.resize(4);
   net::thread_pool threads(4);
   auto strand = net::make_strand(threads);
   int served = 0;  // changed in the strand only
   for (int i = 0; i < 500; ++i) {
-    async_acquire(pool, 100s, net::bind_executor(strand, [&](asio_error_code, fake_lease lease) {
-                    EXPECT_TRUE(strand.running_in_this_thread());
-                    served += lease ? 1 : 0;
-                  }));
+    ask(strand, [&](asio_error_code, fake_lease lease) {
+      EXPECT_TRUE(strand.running_in_this_thread());
+      served += lease ? 1 : 0;
+    });
   }
   threads.join();
   EXPECT_EQ(served, 500);
@@ -206,16 +175,12 @@ TEST_F(AsioAcquire, HandlersOfOneStrandDoNotOverlap) {
 // Threads and coroutines that do not use Asio wait in the same queue.
 TEST_F(AsioAcquire, A6OperationsAreServedInTheOrderOfArrival) {
   using test::way_to_wait;
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   net::thread_pool threads(1);
   test::customers all(pool);
   fake_lease held = pool.acquire();
   for (const way_to_wait next : {way_to_wait::thread, way_to_wait::coroutine}) {
     all.join([&](auto serve) {
-      async_acquire(pool, 20s,
-                    net::bind_executor(threads, [serve](asio_error_code, fake_lease got) {
-                      serve(std::move(got));
-                    }));
+      ask(threads, [serve](asio_error_code, fake_lease got) { serve(std::move(got)); });
     });
     all.join(next);
   }
@@ -225,7 +190,6 @@ TEST_F(AsioAcquire, A6OperationsAreServedInTheOrderOfArrival) {
 }
 
 TEST_F(AsioAcquire, AFutureGetsALeaseOrTheError) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   const fake_lease lease = async_acquire(pool, 10s, net::use_future).get();
   ASSERT_TRUE(lease);
   EXPECT_EQ(lease->id, 1);
@@ -240,7 +204,6 @@ TEST_F(AsioAcquire, AFutureGetsALeaseOrTheError) {
 }
 
 TEST_F(AsioAcquire, ALeaseNamesTheFileThatAcquiredIt) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   const fake_lease lease = async_acquire(pool, 10s, net::use_future).get();
   const std::string place = test::resolve(pool.leases().front().where());
   EXPECT_NE(place.find("asio_acquire_test.cpp"), std::string::npos) << place;
@@ -268,8 +231,6 @@ net::awaitable<void> use_and_fail(fake_pool& pool, int& id) {
 }
 
 TEST_F(AsioAcquire, WithDiscardsTheResourceAfterAnException) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
-  net::io_context context;
   int id = 0;
   std::exception_ptr thrown;
   net::co_spawn(context, use_and_fail(pool, id),
@@ -282,7 +243,7 @@ TEST_F(AsioAcquire, WithDiscardsTheResourceAfterAnException) {
 }
 
 TEST_F(AsioAcquire, CoroutinesOfSeveralThreadsTakeTurns) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 3});
+  pool.resize(3);
   std::atomic<int> out{0};
   std::atomic<int> done{0};
   net::thread_pool threads(4);
@@ -296,30 +257,22 @@ TEST_F(AsioAcquire, CoroutinesOfSeveralThreadsTakeTurns) {
 
 // djc/bb8 #67, boostorg/mysql #509: a cancelled operation swallows a resource, or a wake-up.
 TEST_F(AsioAcquire, A1A2AStoppedOperationSwallowsNothing) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   net::thread_pool threads(3);
   for (int i = 0; i < 200; ++i) {
     fake_lease held = pool.acquire();
     std::stop_source stop;
-    std::atomic<int> ended{0};
-    async_acquire(pool, 100s,
-                  net::bind_executor(
-                      threads,
-                      [&](asio_error_code error, const fake_lease& lease) {
-                        EXPECT_NE(static_cast<bool>(error), static_cast<bool>(lease));
-                        EXPECT_TRUE(!error || error == make_asio_error(acquire_failure::cancelled));
-                        ++ended;
-                      }),
-                  stop.get_token());
-    async_acquire(pool, 100s,
-                  net::bind_executor(threads, [&](asio_error_code error, const fake_lease& lease) {
-                    EXPECT_FALSE(error);
-                    EXPECT_TRUE(lease);
-                    ++ended;
-                  }));
+    asio_outcome stopped;
+    asio_outcome other;
+    ask(threads, stopped.handler(), stop.get_token());
+    ask(threads, other.handler());
     net::post(threads, [stop]() mutable { stop.request_stop(); });
     held.reset();
-    ASSERT_TRUE(eventually([&] { return ended == 2; }));
+    // Whichever is served gives the resource back for the other one.
+    ASSERT_TRUE(eventually([&] { return stopped.calls == 1; }));
+    EXPECT_TRUE(stopped.lease || stopped.failure == make_asio_error(acquire_failure::cancelled));
+    stopped.lease.reset();
+    ASSERT_TRUE(eventually([&] { return other.calls == 1; }));
+    EXPECT_TRUE(other.lease);
   }
   threads.join();
   EXPECT_TRUE(pool.acquire_for(10s));
@@ -330,90 +283,81 @@ TEST_F(AsioAcquire, G2TheEndOfThePoolEndsOperations) {
   net::thread_pool threads(2);
   std::atomic<int> ended{0};
   {
-    fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
-    fake_lease held = pool.acquire();
+    fake_pool ending(test::fake_factory{&server}, {.max_size = 1});
+    fake_lease held = ending.acquire();
     for (int i = 0; i < 10; ++i) {
-      async_acquire(pool, 100s,
+      async_acquire(ending, 100s,
                     net::bind_executor(threads, [&](asio_error_code error, const fake_lease&) {
                       EXPECT_EQ(error, make_asio_error(acquire_failure::closed));
                       ++ended;
                     }));
     }
-    (void)pool.close(0s);
+    (void)ending.close(0s);
   }
   threads.join();
   EXPECT_EQ(ended, 10);
 }
 
 TEST_F(AsioAcquire, AContextThatEndsFirstReleasesTheLease) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   pool.acquire().reset();
   {
-    net::io_context never_run;
-    async_acquire(pool, 10s, net::bind_executor(never_run, [](asio_error_code, const fake_lease&) {
-                    FAIL() << "no thread runs it";
-                  }));
+    net::io_context gone;
+    ask(gone, never_run());
     EXPECT_FALSE(pool.try_acquire());
   }
   EXPECT_TRUE(pool.try_acquire_for(10s));
 }
 
 TEST_F(AsioAcquire, AContextMayEndBeforeTheWait) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   fake_lease held = pool.acquire();
   const auto kept = std::make_shared<int>(1);
   {
     net::io_context gone;
     for (int i = 0; i < 3; ++i) {
-      async_acquire(pool, 10s, net::bind_executor(gone, [kept](asio_error_code, const fake_lease&) {
-                      FAIL() << "no thread runs it";
-                    }));
+      ask(gone, never_run(kept));
     }
     EXPECT_EQ(kept.use_count(), 4);
   }
   EXPECT_EQ(kept.use_count(), 1);  // handlers are destroyed with their context
   held.reset();
   EXPECT_TRUE(pool.acquire_for(10s));
-  EXPECT_TRUE(pool.close(10s).complete());
 }
 
 // Waiters of a destroyed context leave the queue, and no resource is made for them.
 TEST_F(AsioAcquire, A10TheEndOfAContextEndsItsWaits) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .max_waiters = 2});
-  fake_lease held = pool.acquire();
+  fake_pool crowded(test::fake_factory{&server}, {.max_size = 1, .max_waiters = 2});
+  fake_lease held = crowded.acquire();
   {
     net::io_context gone;
     for (int i = 0; i < 2; ++i) {
-      async_acquire(pool, 1h, net::bind_executor(gone, [](asio_error_code, const fake_lease&) {
-                      FAIL() << "no thread runs it";
-                    }));
+      async_acquire(crowded, 1h, net::bind_executor(gone, never_run()));
     }
-    EXPECT_EQ(pool.stats().waiting, 2U);
+    EXPECT_EQ(crowded.stats().waiting, 2U);
   }
-  EXPECT_EQ(pool.stats().waiting, 0U);
+  EXPECT_EQ(crowded.stats().waiting, 0U);
   held.discard();
-  EXPECT_TRUE(eventually([&] { return pool.stats().live == 0; }));
+  EXPECT_TRUE(eventually([&] { return crowded.stats().live == 0; }));
   EXPECT_EQ(server.creates, 1);
 }
 
 // Each handler either runs or is destroyed with its context, and no resource is lost.
 TEST_F(AsioAcquire, AContextMayEndBesideTheEndOfTheWait) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 2});
+  pool.resize(2);
   for (int round = 0; round < 200; ++round) {
     fake_lease held = pool.acquire_for(10s);
     fake_lease other = pool.acquire_for(10s);
     std::jthread releasing;
     {
-      net::io_context context;
+      net::io_context gone;
       for (int i = 0; i < 4; ++i) {
-        async_acquire(pool, 10s, net::bind_executor(context, [](asio_error_code, fake_lease) {}));
+        ask(gone, [](asio_error_code, fake_lease) {});
       }
       releasing = std::jthread([held = std::move(held), other = std::move(other)]() mutable {
         held.reset();
         other.reset();
       });
       if (round % 2 == 0) {
-        context.poll();
+        gone.poll();
       }
     }
   }

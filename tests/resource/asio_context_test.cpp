@@ -9,9 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "lido/asio.hpp"
-#include "support/asio.hpp"
-#include "support/resource_fixtures.hpp"
+#include "support/asio_fixture.hpp"
 
 namespace lido {
 namespace {
@@ -20,13 +18,9 @@ namespace net = detail_asio::net;
 using namespace std::chrono_literals;
 using test::fake_lease;
 using test::fake_pool;
+using test::never_run;
 
-class AsioContext : public ::testing::Test {
- protected:
-  void TearDown() override { EXPECT_EQ(server.alive, 0); }
-
-  test::fake_server server;  // NOLINT(*-non-private-member-*,readability-identifier-naming)
-};
+using AsioContext = test::asio_operations;
 
 /// Acquires a lease in its destructor.
 template <class Executor>
@@ -38,10 +32,7 @@ class last_will {
   last_will& operator=(last_will&&) = delete;
   ~last_will() {
     if (pool_ != nullptr) {
-      async_acquire(*pool_, 10s,
-                    net::bind_executor(executor_, [](asio_error_code, const fake_lease&) {
-                      FAIL() << "no thread runs it";
-                    }));
+      async_acquire(*pool_, 10s, net::bind_executor(executor_, never_run()));
     }
   }
 
@@ -52,33 +43,24 @@ class last_will {
 
 // The wait outlives the context, and must not use it.
 TEST_F(AsioContext, AHandlerDestroyedWithItsContextMayAcquire) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   fake_lease held = pool.acquire();
   {
     const auto gone = std::make_unique<net::io_context>();
-    async_acquire(pool, 10s,
-                  net::bind_executor(*gone, [will = last_will(pool, gone->get_executor())](
-                                                asio_error_code, const fake_lease&) {
-                    FAIL() << "no thread runs it";
-                  }));
+    ask(*gone, never_run(last_will(pool, gone->get_executor())));
   }
   held.reset();
   EXPECT_TRUE(pool.acquire_for(10s));
-  EXPECT_TRUE(pool.close(10s).complete());
 }
 
 // The context has shut down its services by then, and the pool's service is not yet one of them.
 TEST_F(AsioContext, AHandlerDestroyedWithItsContextMayBeTheFirstToAcquire) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   fake_lease held = pool.acquire();
   {
     net::io_context gone;
-    net::post(gone,
-              [will = last_will(pool, gone.get_executor())] { FAIL() << "no thread runs it"; });
+    net::post(gone, never_run(last_will(pool, gone.get_executor())));
   }
   held.reset();
   EXPECT_TRUE(pool.acquire_for(10s));
-  EXPECT_TRUE(pool.close(10s).complete());
 }
 
 /// An executor of the older form. It refuses all work, and destroys it at once.
@@ -105,22 +87,16 @@ struct refusing {
 };
 
 TEST_F(AsioContext, AHandlerDestroyedByAPostMayAcquire) {
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   {
-    net::io_context context;
+    net::io_context gone;
+    const refusing executor{&gone};
     fake_lease held = pool.acquire();
     for (int i = 0; i < 3; ++i) {
-      async_acquire(
-          pool, 10s,
-          net::bind_executor(refusing{&context}, [will = last_will(pool, refusing{&context})](
-                                                     asio_error_code, const fake_lease&) {
-            FAIL() << "no thread runs it";
-          }));
+      ask(executor, never_run(last_will(pool, executor)));
     }
     held.reset();
   }
   EXPECT_TRUE(pool.acquire_for(10s));
-  EXPECT_TRUE(pool.close(10s).complete());
 }
 
 struct new_kind {
@@ -134,19 +110,14 @@ struct old_kind {
 };
 
 template <class Kind>
-class AsioStrands : public ::testing::Test {
+class AsioStrands : public test::asio_operations {
  protected:
   /// Afterwards the context has Lido's service, but no strands.
-  void ask_without_strand(net::io_context& context) {
+  void ask_without_strand(net::io_context& where) {
     std::stop_source stop;
     (void)stop.request_stop();
-    async_acquire(pool, 10s, net::bind_executor(context, [](asio_error_code, const fake_lease&) {}),
-                  stop.get_token());
+    ask(where, never_run(), stop.get_token());
   }
-
-  test::fake_server server;  // NOLINT(*-non-private-member-*)
-  fake_pool pool{test::fake_factory{&server}, {.max_size = 20}};
-  // NOLINTEND(*-non-private-member-*,readability-identifier-naming)
 };
 
 using kinds_of_strand = ::testing::Types<new_kind, old_kind>;
@@ -173,40 +144,33 @@ class witness {
 
 // While a strand ends, no thread may post through it.
 TYPED_TEST(AsioStrands, WaitsEndBeforeStrandsThatAreNewerThanTheFirst) {
-  this->pool.resize(1);
   std::optional<bool> strand_has_ended;
   {
     net::io_context gone;
     this->ask_without_strand(gone);
     const auto strand = TypeParam::make(gone);
     auto held = std::make_shared<fake_lease>(this->pool.acquire());
-    async_acquire(this->pool, 10s,
-                  net::bind_executor(strand, [seen = witness(held, strand_has_ended)](
-                                                 asio_error_code, const fake_lease&) {
-                    FAIL() << "no thread runs it";
-                  }));
-    net::post(strand, [held = std::move(held)] { FAIL() << "no thread runs it"; });
+    this->ask(strand, never_run(witness(held, strand_has_ended)));
+    net::post(strand, never_run(std::move(held)));
   }
   ASSERT_TRUE(strand_has_ended);
   EXPECT_FALSE(*strand_has_ended);
-  EXPECT_TRUE(this->pool.close(10s).complete());
 }
 
 // The context ends beside a releasing thread, which may use the strands at any moment.
 TYPED_TEST(AsioStrands, AContextMayEndWhileWaitsInItsStrandsEnd) {
   constexpr int size = 20;
+  this->pool.resize(size);
   const auto counted = std::make_shared<int>(0);
   for (int round = 0; round < 200; ++round) {
-    auto context = std::make_unique<net::io_context>();
-    this->ask_without_strand(*context);
+    auto ending = std::make_unique<net::io_context>();
+    this->ask_without_strand(*ending);
     std::vector<fake_lease> held(size);
     for (fake_lease& one : held) {
       one = this->pool.acquire_for(10s);
     }
     for (int i = 0; i < size; ++i) {
-      async_acquire(this->pool, 10s,
-                    net::bind_executor(TypeParam::make(*context),
-                                       [counted](asio_error_code, const fake_lease&) {}));
+      this->ask(TypeParam::make(*ending), [counted](asio_error_code, const fake_lease&) {});
     }
     std::atomic<bool> begun{false};
     const std::jthread releasing([&] {
@@ -217,10 +181,9 @@ TYPED_TEST(AsioStrands, AContextMayEndWhileWaitsInItsStrandsEnd) {
     });
     while (!begun) {
     }
-    context.reset();
+    ending.reset();
   }
   EXPECT_EQ(counted.use_count(), 1);
-  EXPECT_TRUE(eventually([this] { return this->pool.stats().in_use == 0; }));
 }
 
 }  // namespace
