@@ -11,17 +11,16 @@
 #include <utility>
 #include <vector>
 
-#include "harness/ledger.hpp"
 #include "harness/pools.hpp"
-#include "harness/run.hpp"
 
 namespace {
 
-struct settings {
-  stress::run_options run;
-  std::string pool = "revocable";
-  unsigned hold = 24;
-  std::uint64_t operations = 0;  // 0: until the time is over
+struct settings : stress::pool_driver {
+  settings() : pool_driver("capacity_is_exact") {}
+
+  const unsigned& hold = option(
+      "--hold", 24, "slots each thread may hold on average; the capacity is threads times this");
+  const unsigned& operations = option("--operations", 0, "so many in all, instead of --seconds");
 };
 
 /// What the threads share beside the pool.
@@ -35,8 +34,8 @@ struct meeting {
       : run_(run),
         settings_(settings),
         random_(run.generator(0)),
-        all_full(static_cast<std::ptrdiff_t>(settings.run.threads), on_all_full{this}),
-        all_asked(static_cast<std::ptrdiff_t>(settings.run.threads)) {}
+        all_full(static_cast<std::ptrdiff_t>(settings.threads()), on_all_full{this}),
+        all_asked(static_cast<std::ptrdiff_t>(settings.threads())) {}
 
   // By the last thread that arrives, while the others wait.
   void decide() noexcept {
@@ -51,7 +50,7 @@ struct meeting {
     if (thread % 2 == 1) {
       return settings_.hold - shift;
     }
-    return thread + 1 < settings_.run.threads ? settings_.hold + shift : settings_.hold;
+    return thread + 1 < settings_.threads() ? settings_.hold + shift : settings_.hold;
   }
 
   stress::run& run_;
@@ -66,10 +65,9 @@ struct meeting {
   std::barrier<> all_asked;
 };
 
-template <class Pool>
 class worker {
  public:
-  worker(stress::run& run, Pool& pool, meeting& meeting, unsigned me, unsigned hold)
+  worker(stress::run& run, stress::pool_type& pool, meeting& meeting, unsigned me, unsigned hold)
       : run_(run),
         pool_(pool),
         meeting_(meeting),
@@ -124,7 +122,7 @@ class worker {
   }
 
   stress::run& run_;
-  Pool& pool_;
+  stress::pool_type& pool_;
   meeting& meeting_;
   unsigned me_;
   unsigned share_;
@@ -133,31 +131,22 @@ class worker {
   std::uint64_t operations_ = 0;
 };
 
+struct capacity_is_exact : settings {
+  void prepare(stress::run& /*run*/) override { open({.capacity = std::size_t{threads()} * hold}); }
+  void load(stress::run& run) override {
+    meeting meeting(run, *this);
+    run.in_threads(threads(),
+                   [&](unsigned thread) { worker(run, pool(), meeting, thread + 1, hold).work(); });
+    run.add_operations(meeting.operations);
+  }
+  void check(stress::run& run) override {
+    require_all(run, pool(), pool().capacity());
+    stress::print_contention(stats());
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("The capacity is exact", settings.run);
-  line.add_pool(settings.pool);
-  line.add("--hold", settings.hold,
-           "slots each thread may hold on average; the capacity is threads times this");
-  line.add("--operations", settings.operations, "so many in all, instead of --seconds");
-  line.parse(argc, argv);
-
-  return stress::with_pool(settings.pool, [&]<class Pool>() {
-    stress::run run(settings.run);
-    Pool pool(std::size_t{settings.run.threads} * settings.hold);
-    stress::clear_owners(pool);
-    meeting meeting(run, settings);
-    run.in_threads(settings.run.threads, [&](unsigned thread) {
-      worker<Pool>(run, pool, meeting, thread + 1, settings.hold).work();
-    });
-    run.add_operations(meeting.operations);
-    if (const std::size_t count = stress::count_acquirable(pool); count != pool.capacity()) {
-      run.broken(std::to_string(count) + " of " + std::to_string(pool.capacity()) +
-                 " slots are left");
-    }
-    stress::require_thefts(run, pool.stats());
-    return run.held("capacity_is_exact");
-  });
+  return capacity_is_exact().drive(argc, argv);
 }

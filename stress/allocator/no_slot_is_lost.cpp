@@ -6,19 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/ledger.hpp"
 #include "harness/pools.hpp"
-#include "harness/run.hpp"
 
 namespace {
-
-struct settings {
-  stress::run_options run;
-  std::string pool = "revocable";
-  unsigned raiders = 1;
-  std::size_t slots = 64;
-  unsigned hold = 6;
-};
 
 constexpr int steps_per_round = 20'000;
 
@@ -30,8 +20,7 @@ struct alignas(128) {
   void write(unsigned value) { word.store(value, std::memory_order_relaxed); }
 } contended;
 
-template <class Pool>
-void raid(stress::run& run, Pool& pool, unsigned me) {
+void raid(stress::run& run, stress::pool_type& pool, unsigned me) {
   std::vector<stress::owned*> loot;
   std::uint64_t operations = 0;
   for (int step = 0; step < steps_per_round / 100; ++step) {
@@ -50,8 +39,8 @@ void raid(stress::run& run, Pool& pool, unsigned me) {
   run.add_operations(operations * 2);
 }
 
-template <class Pool>
-void work(stress::run& run, Pool& pool, unsigned me, unsigned hold, stress::random random) {
+void work(stress::run& run, stress::pool_type& pool, unsigned me, unsigned hold,
+          stress::random random) {
   std::vector<stress::owned*> held;
   for (int step = 0; step < steps_per_round; ++step) {
     const std::size_t target = random() % (hold + 1);
@@ -78,36 +67,29 @@ void work(stress::run& run, Pool& pool, unsigned me, unsigned hold, stress::rand
   run.add_operations(steps_per_round);
 }
 
+struct no_slot_is_lost : stress::pool_driver {
+  no_slot_is_lost() : pool_driver("no_slot_is_lost") {}
+
+  void prepare(stress::run& /*run*/) override { open({.capacity = slots_}); }
+  void round(stress::run& run, unsigned number) override {
+    run.in_threads(threads() + raiders_, [&](unsigned thread) {
+      if (thread < raiders_) {
+        raid(run, pool(), thread + 1);
+      } else {
+        work(run, pool(), thread + 1, hold_, run.generator(thread, number));
+      }
+    });
+    require_all(run, pool(), slots_);
+  }
+
+  const unsigned& raiders_ =
+      option("--raiders", 1, "threads, beside the workers, that take all they can get");
+  const unsigned& slots_ = option("--slots", 64, "capacity of the pool");
+  const unsigned& hold_ = option("--hold", 6, "most objects a worker holds");
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("No slot is lost", settings.run);
-  line.add_pool(settings.pool);
-  line.add("--raiders", settings.raiders,
-           "threads, beside the workers, that take all they can get");
-  line.add("--slots", settings.slots, "capacity of the pool");
-  line.add("--hold", settings.hold, "most objects a worker holds");
-  line.parse(argc, argv);
-
-  return stress::with_pool(settings.pool, [&]<class Pool>() {
-    stress::run run(settings.run);
-    Pool pool(settings.slots);
-    stress::clear_owners(pool);
-    for (unsigned round = 0; run.goes_on(stress::robbed(pool.stats())); ++round) {
-      run.in_threads(settings.run.threads + settings.raiders, [&](unsigned thread) {
-        if (thread < settings.raiders) {
-          raid(run, pool, thread + 1);
-        } else {
-          work(run, pool, thread + 1, settings.hold, run.generator(thread, round));
-        }
-      });
-      if (const std::size_t count = stress::count_acquirable(pool); count != settings.slots) {
-        run.broken(std::to_string(count) + " of " + std::to_string(settings.slots) +
-                   " slots are left");
-      }
-    }
-    stress::require_thefts(run, pool.stats());
-    return run.held("no_slot_is_lost");
-  });
+  return no_slot_is_lost().drive(argc, argv);
 }

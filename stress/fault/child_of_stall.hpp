@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "harness/pools.hpp"
-#include "harness/run.hpp"
 #include "lido/checked.hpp"
 
 namespace stress {
@@ -63,9 +62,10 @@ std::vector<Element*> take_all(const run& run, Pool& pool, std::size_t capacity,
 /// Requires: no other thread. `victims`: what the one that stood still had; `found`: how many slots
 /// its parent has found.
 template <class Pool, class Element>
-void live_as_child(run& run, std::unique_ptr<Pool>& pool, std::size_t capacity,
+void live_as_child(run& run, std::unique_ptr<Pool>& pool, const lido::object_pool_options& options,
                    const std::vector<Element*>& victims, std::size_t found) {
   (void)::alarm(child_seconds);
+  const std::size_t capacity = std::max(options.capacity, options.max_capacity);
   const std::vector<Element*> all = take_all(run, *pool, capacity, victims);
   if (all.size() < found) {
     run.broken("the child finds " + std::to_string(all.size()) + " slots, its parent " +
@@ -88,7 +88,7 @@ void live_as_child(run& run, std::unique_ptr<Pool>& pool, std::size_t capacity,
       std::abort();
     }
   });
-  pool = std::make_unique<Pool>(capacity);
+  pool = std::make_unique<Pool>(options);
   (void)lido::set_misuse_handler(nullptr);
   run.in_threads(2, [&](unsigned /*thread*/) { (void)count_acquirable(*pool); });
   if (count_acquirable(*pool) != capacity) {

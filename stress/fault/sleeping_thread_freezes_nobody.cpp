@@ -6,6 +6,7 @@
 /// the control: the same on a list behind a mutex, which does freeze.
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -15,11 +16,9 @@
 #include <thread>
 #include <vector>
 
-#include "harness/ledger.hpp"
 #include "harness/mutex_pool.hpp"
 #include "harness/pools.hpp"
 #include "harness/report.hpp"
-#include "harness/run.hpp"
 
 namespace {
 
@@ -27,12 +26,6 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t most_held = 48;
 constexpr std::uint64_t enough = 2 * most_held;  // a thread has been through its whole script
-
-struct settings {
-  stress::run_options run;
-  std::string pool = "revocable";
-  unsigned patience = 20;
-};
 
 std::atomic<bool> asleep{false};
 std::atomic<bool> awake{true};
@@ -127,58 +120,68 @@ void one_round(stress::run& run, std::vector<std::thread>& threads,
   }
 }
 
-template <class Pool>
-int torment(const settings& settings) {
-  stress::run run(settings.run);
-  Pool pool(std::size_t{settings.run.threads} * 256);
-  stress::clear_owners(pool);
-  std::vector<progress> done(settings.run.threads);
-  std::atomic<bool> over{false};
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < settings.run.threads; ++i) {
-    threads.emplace_back([&, i] { work(run, pool, i + 1, done[i], over); });
-  }
-  // Nor is how a thread starts, and registers for its end at its first acquire: libc allocates
-  // there, and AddressSanitizer's allocator has one lock for all.
-  for (const progress& one : done) {
-    while (one.operations == 0) {
-      std::this_thread::yield();
+struct sleeping_thread_freezes_nobody : stress::pool_driver {
+  sleeping_thread_freezes_nobody() : pool_driver("sleeping_thread_freezes_nobody", 4, {"mutex"}) {}
+
+  void load(stress::run& run) override {
+    struct sigaction action {};
+    action.sa_handler = sleep_in_handler;
+    action.sa_flags = SA_RESTART;
+    (void)::sigaction(SIGUSR1, &action, nullptr);
+    const lido::object_pool_options options{.capacity = std::size_t{threads()} * 256};
+    if (pool_name() == "mutex") {
+      stress::mutex_pool pool(options);
+      torment(run, pool);
+    } else {
+      open(options);
+      torment(run, pool());
     }
   }
-  outcome outcome;
-  while (run.goes_on(outcome.rounds >= settings.run.threads)) {
-    one_round(run, threads, done, settings.patience, outcome);
+
+  template <class Pool>
+  void torment(stress::run& run, Pool& pool) {
+    std::vector<progress> done(threads());
+    std::atomic<bool> over{false};
+    std::vector<std::thread> crew;
+    for (unsigned i = 0; i < threads(); ++i) {
+      crew.emplace_back([&, i] { work(run, pool, i + 1, done[i], over); });
+    }
+    // Nor is how a thread starts, and registers for its end at its first acquire: libc allocates
+    // there, and AddressSanitizer's allocator has one lock for all.
+    for (const progress& one : done) {
+      while (one.operations == 0) {
+        std::this_thread::yield();
+      }
+    }
+    while (run.goes_on(missing().empty())) {
+      one_round(run, crew, done, patience_, outcome_);
+    }
+    over = true;
+    for (std::thread& thread : crew) {
+      thread.join();
+    }
   }
-  over = true;
-  for (std::thread& thread : threads) {
-    thread.join();
+
+  void check(stress::run& /*run*/) override {
+    stress::figures(invariant())
+        .add("pool", pool_name())
+        .add("threads", threads())
+        .add("rounds", outcome_.rounds)
+        .add("operations_beside_a_sleeper", outcome_.operations)
+        .add("longest_round_ms", fmt::format("{:.2f}", outcome_.longest_ms))
+        .print();
   }
-  run.require(outcome.rounds >= settings.run.threads, "some threads never slept");
-  stress::figures("sleeping_thread_freezes_nobody")
-      .add("pool", settings.pool)
-      .add("threads", settings.run.threads)
-      .add("rounds", outcome.rounds)
-      .add("operations_beside_a_sleeper", outcome.operations)
-      .add("longest_round_ms", fmt::format("{:.2f}", outcome.longest_ms))
-      .print();
-  return run.held("sleeping_thread_freezes_nobody");
-}
+  [[nodiscard]] std::string missing() const override {
+    return outcome_.rounds < threads() ? "some threads never slept" : "";
+  }
+
+  const unsigned& patience_ =
+      option("--patience", 20, "seconds after which a thread counts as frozen");
+  outcome outcome_;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("A sleeping thread freezes nobody", settings.run);
-  line.add_pool(settings.pool, {"mutex"});
-  line.add("--patience", settings.patience, "seconds after which a thread counts as frozen");
-  line.parse(argc, argv);
-
-  struct sigaction action {};
-  action.sa_handler = sleep_in_handler;
-  action.sa_flags = SA_RESTART;
-  (void)::sigaction(SIGUSR1, &action, nullptr);
-  if (settings.pool == "mutex") {
-    return torment<stress::mutex_pool>(settings);
-  }
-  return stress::with_pool(settings.pool, [&]<class Pool>() { return torment<Pool>(settings); });
+  return sleeping_thread_freezes_nobody().drive(argc, argv);
 }

@@ -17,22 +17,23 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <concepts>
+#include <cstddef>
 #include <latch>
 #include <memory>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "fault/child_of_stall.hpp"
 #include "harness/heartbeat.hpp"
-#include "harness/ledger.hpp"
 #include "harness/mutex_pool.hpp"
 #include "harness/pools.hpp"
-#include "harness/pools_that_change.hpp"
 #include "harness/report.hpp"
-#include "harness/run.hpp"
 #include "harness/stall.hpp"
+#include "lido/checked.hpp"
 
 namespace {
 
@@ -43,16 +44,20 @@ constexpr std::size_t reserve = 8;  // kept free for the others while the victim
 constexpr unsigned others = 2;
 constexpr unsigned pairs = 2'000;
 
-using stress::blocks;
-using stress::grows;
-
-struct settings {
-  stress::run_options run;
-  std::string pool = "revocable";
-  unsigned per_window = 1;
-  unsigned windows = 1;
-  unsigned fork = 1;
+/// An object of a page, so that a pool has many segments.
+struct page : stress::owned {
+  std::array<std::byte, 4096 - sizeof(stress::owned)> rest;
 };
+using growing = lido::object_pool<page>;
+using checked = lido::object_pool<stress::owned, lido::checked_traits<stress::owned>>;
+struct blocking : stress::pool_type {
+  using stress::pool_type::pool_type;
+};
+
+template <class Pool>
+inline constexpr bool grows = std::same_as<Pool, growing>;
+template <class Pool>
+inline constexpr bool blocks = std::same_as<Pool, blocking>;
 
 struct results {
   unsigned stalls = 0, missed = 0, frozen = 0, excused = 0, forks = 0;
@@ -70,13 +75,13 @@ double milliseconds_since(steady_clock::time_point start) {
 /// Owns the pool, the threads with full caches, and the victim.
 template <class Pool>
 class scene {
-  using element = stress::element<Pool>;
+  using element = std::remove_pointer_t<decltype(std::declval<Pool&>().try_acquire_ptr())>;
 
  public:
   /// The victim stops at its `stop_at`-th schedule point, or writes all of them down.
-  scene(stress::run& run, results& results, std::uint32_t stop_at,
-        std::vector<std::uintptr_t>* places = nullptr)
-      : run_(run), results_(results), pool_(std::make_unique<Pool>(capacity)) {
+  scene(stress::run& run, results& results, const lido::object_pool_options& options,
+        std::uint32_t stop_at, std::vector<std::uintptr_t>* places = nullptr)
+      : run_(run), results_(results), options_(options), pool_(std::make_unique<Pool>(options)) {
     stress::clear_owners(*pool_);
     if constexpr (grows<Pool>) {
       (void)pool_->shrink_to(0);
@@ -297,7 +302,7 @@ class scene {
     ++results_.forks;
     const pid_t child = ::fork();
     if (child == 0) {
-      stress::live_as_child(run_, pool_, capacity, victims_, found);
+      stress::live_as_child(run_, pool_, options_, victims_, found);
       std::_Exit(EXIT_SUCCESS);
     }
     int status = 0;
@@ -308,6 +313,7 @@ class scene {
 
   stress::run& run_;
   results& results_;
+  lido::object_pool_options options_;
   std::unique_ptr<Pool> pool_;
   std::vector<element*> reserve_;
   std::vector<element*> victims_;
@@ -323,64 +329,75 @@ class scene {
   std::latch leave_{1};
 };
 
-template <class Pool>
-int sweep(const settings& settings) {
-  stress::run run(settings.run);
-  results results;
-  std::vector<std::uintptr_t> places;
-  // On a machine that is busy otherwise a thread of the script may come too late for some.
-  for (int attempt = 0; attempt < 10 && results.windows < settings.windows; ++attempt) {
-    places.clear();
-    scene<Pool>(run, results, stress::stall::never, &places).rehearse();
-    results.windows = stress::stall::count_windows(places);
+struct stalled_thread_holds_nobody_up : stress::pool_driver {
+  stalled_thread_holds_nobody_up()
+      : pool_driver("stalled_thread_holds_nobody_up", 4, {"grow", "block", "checked", "mutex"}) {}
+
+  void load(stress::run& run) override {
+    if (pool_name() == "grow") {
+      sweep<growing>(run, {.max_capacity = capacity, .when_full = lido::when_full::grow});
+    } else if (pool_name() == "block") {
+      sweep<blocking>(run, {.capacity = capacity, .when_full = lido::when_full::wait});
+    } else if (pool_name() == "checked") {
+      sweep<checked>(run, {.capacity = capacity});
+    } else if (pool_name() == "mutex") {
+      sweep<stress::mutex_pool>(run, {.capacity = capacity});
+    } else {
+      sweep<stress::pool_type>(run, with_pool({.capacity = capacity}));
+    }
   }
-  for (const std::uint32_t stop_at : stress::stall::choose(places, settings.per_window)) {
-    scene<Pool>(run, results, stop_at).check(settings.fork != 0);
+
+  template <class Pool>
+  void sweep(stress::run& run, const lido::object_pool_options& options) {
+    std::vector<std::uintptr_t> places;
+    // On a machine that is busy otherwise a thread of the script may come too late for some.
+    for (int attempt = 0; attempt < 10 && results_.windows < windows_; ++attempt) {
+      places.clear();
+      scene<Pool>(run, results_, options, stress::stall::never, &places).rehearse();
+      results_.windows = stress::stall::count_windows(places);
+    }
+    for (const std::uint32_t stop_at : stress::stall::choose(places, per_window_)) {
+      scene<Pool>(run, results_, options, stop_at).check(fork_ != 0);
+    }
   }
-  stress::figures("stalled_thread_holds_nobody_up")
-      .add("pool", settings.pool)
-      .add("windows", results.windows)
-      .add("stalls", results.stalls)
-      .add("rounds_without_progress", results.frozen)
-      .add("excused", results.excused)
-      .add("pairs_beside_a_stall", results.pairs)
-      .add("longest_pair_ms", fmt::format("{:.2f}", results.longest_pair_ms))
-      .add("longest_refusal_ms", fmt::format("{:.0f}", results.longest_refusal_ms))
-      .add("forks", results.forks)
-      .add("most_slots_in_transit", results.most_in_transit)
-      .print();
-  run.require(results.windows >= settings.windows, "the script misses windows");
-  run.require(results.longest_refusal_ms < 20'000, "a refusal waited without a bound");
-  run.require(results.missed * 4 <= results.stalls, "the victim hardly ever came to its window");
-  if (results.frozen > 0) {
-    run.broken("a thread was held up by one that stood still");
+
+  void check(stress::run& run) override {
+    stress::figures(invariant())
+        .add("pool", pool_name())
+        .add("windows", results_.windows)
+        .add("stalls", results_.stalls)
+        .add("rounds_without_progress", results_.frozen)
+        .add("excused", results_.excused)
+        .add("pairs_beside_a_stall", results_.pairs)
+        .add("longest_pair_ms", fmt::format("{:.2f}", results_.longest_pair_ms))
+        .add("longest_refusal_ms", fmt::format("{:.0f}", results_.longest_refusal_ms))
+        .add("forks", results_.forks)
+        .add("most_slots_in_transit", results_.most_in_transit)
+        .print();
+    if (results_.longest_refusal_ms >= 20'000) {
+      run.broken("a refusal waited without a bound");
+    }
+    if (results_.frozen > 0) {
+      run.broken("a thread was held up by one that stood still");
+    }
+    run.add_operations(2 * results_.pairs);
   }
-  run.add_operations(2 * results.pairs);
-  return run.held("stalled_thread_holds_nobody_up");
-}
+  [[nodiscard]] std::string missing() const override {
+    if (results_.windows < windows_) {
+      return "the script misses windows";
+    }
+    return results_.missed * 4 > results_.stalls ? "the victim hardly ever came to its window" : "";
+  }
+
+  const unsigned& windows_ =
+      option("--windows", 1, "places in the code that the script comes by at least");
+  const unsigned& per_window_ = option("--per-window", 1, "stalls at each place in the code");
+  const unsigned& fork_ = option("--fork", 1, "0: without forks");
+  results results_;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("A stalled thread holds nobody up", settings.run);
-  line.add_pool(settings.pool, {"grow", "block", "checked", "mutex"});
-  line.add("--windows", settings.windows, "places in the code that the script comes by at least");
-  line.add("--per-window", settings.per_window, "stalls at each place in the code");
-  line.add("--fork", settings.fork, "0: without forks");
-  line.parse(argc, argv);
-
-  if (settings.pool == "grow") {
-    return sweep<stress::growing>(settings);
-  }
-  if (settings.pool == "block") {
-    return sweep<stress::blocking>(settings);
-  }
-  if (settings.pool == "checked") {
-    return sweep<lido::object_pool<stress::owned, lido::checked_traits<stress::owned>>>(settings);
-  }
-  if (settings.pool == "mutex") {
-    return sweep<stress::mutex_pool>(settings);
-  }
-  return stress::with_pool(settings.pool, [&]<class Pool>() { return sweep<Pool>(settings); });
+  return stalled_thread_holds_nobody_up().drive(argc, argv);
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/driver.hpp"
 #include "harness/ledger.hpp"
-#include "harness/run.hpp"
 #include "lido/freelist/treiber_list.hpp"
 
 namespace {
@@ -58,25 +58,25 @@ class worker {
   std::vector<lido::detail::slot_index> held_;
 };
 
-}  // namespace
+struct no_slot_has_two_owners : stress::driver {
+  no_slot_has_two_owners() : driver("no_slot_has_two_owners") {}
 
-int main(int argc, char** argv) {
-  stress::run_options options;
-  stress::command_line line("No slot of a free list has two owners", options);
-  line.parse(argc, argv);
-
-  stress::run run(options);
-  // Rounds, because a list that has lost its indices breaks no more.
-  for (unsigned round = 0; !run.over(); ++round) {
+  // A list of its own, because one that has lost its indices breaks no more.
+  void round(stress::run& run, unsigned number) override {
     lido::detail::treiber_list list(nodes, /*first=*/0, lido::detail::room::fixed);
     std::array<stress::owned, nodes> slots{};
-    run.in_threads(options.threads, [&](unsigned thread) {
-      worker(run, list, slots, thread + 1).work(run.generator(thread + 1, round));
+    run.in_threads(threads(), [&](unsigned thread) {
+      worker(run, list, slots, thread + 1).work(run.generator(thread + 1, number));
     });
     std::array<lido::detail::slot_index, nodes + 1> left{};
     if (const std::uint32_t count = list.pop_chain(left); count != nodes) {
       run.broken(std::to_string(count) + " of " + std::to_string(nodes) + " indices are left");
     }
   }
-  return run.held("no_slot_has_two_owners");
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return no_slot_has_two_owners().drive(argc, argv);
 }

@@ -2,8 +2,6 @@
 /// The oracle: the owner of each slot, kept in plain variables.
 #pragma once
 
-#include <string>
-
 #include "harness/run.hpp"
 
 namespace stress {
@@ -16,11 +14,13 @@ struct owned {
   unsigned uses;
 };
 
+/// The object that `me` has acquired, or is about to release, names another owner.
+[[noreturn]] void report_second_owner(const run& run, unsigned me, unsigned other);
+
 /// The calling thread has acquired `object`. `me` is not 0.
-inline void take(run& run, owned& object, unsigned me) {
+inline void take(const run& run, owned& object, unsigned me) {
   if (object.owner != 0) {
-    run.broken("thread " + std::to_string(me) + " was given what thread " +
-               std::to_string(object.owner) + " owns");
+    report_second_owner(run, me, object.owner);
   }
   object.owner = me;
   ++object.uses;
@@ -28,11 +28,10 @@ inline void take(run& run, owned& object, unsigned me) {
 }
 
 /// The calling thread is about to release `object`.
-inline void leave(run& run, owned& object, unsigned me) {
+inline void leave(const run& run, owned& object, unsigned me) {
   asm volatile("" : : "r"(&object) : "memory");
   if (object.owner != me) {
-    run.broken("thread " + std::to_string(me) + " found thread " + std::to_string(object.owner) +
-               " in its object");
+    report_second_owner(run, me, object.owner);
   }
   object.owner = 0;
   asm volatile("" : : "r"(&object) : "memory");

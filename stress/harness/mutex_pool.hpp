@@ -17,7 +17,7 @@ namespace stress {
 /// others.
 class mutex_pool {
  public:
-  explicit mutex_pool(std::size_t slots) : slots_(slots) {
+  explicit mutex_pool(const lido::object_pool_options& options) : slots_(options.capacity) {
     for (owned& slot : slots_) {
       free_.push_back(&slot);
     }

@@ -1,18 +1,19 @@
 /// @file
-/// The pools a driver can be run on.
+/// The pools that a driver can be run on.
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "harness/driver.hpp"
 #include "harness/ledger.hpp"
-#include "harness/run.hpp"
-#include "support/preset_pool.hpp"
+#include "lido/object_pool.hpp"
 
 namespace stress {
+
+using pool_type = lido::object_pool<owned>;
 
 /// Acquires every slot, so that each `owned` starts with no owner; returns how many there were.
 template <class Pool>
@@ -43,55 +44,37 @@ std::size_t count_acquirable(Pool& pool) {
   return all.size();
 }
 
+/// Requires that no slot is out. All must be there, as `slots` says.
+void require_all(const run& run, pool_type& pool, std::size_t slots);
+
+extern template std::size_t clear_owners(pool_type& pool);
+extern template std::size_t count_acquirable(pool_type& pool);
+
 /// How rough the run was.
-inline void print_contention(const lido::pool_stats& stats) {
-  constexpr std::array kinds{"revocable", "locked", "no"};
-  fmt::print("{} caches, thefts {}, heavy fences {}, refills {}, flushes {}\n",
-             kinds.at(static_cast<std::size_t>(stats.caches)), stats.thefts, stats.heavy_fences,
-             stats.refills, stats.flushes);
-}
+void print_contention(const lido::pool_stats& stats);
 
-/// Whether a cache was robbed, if there are any.
-inline bool robbed(const lido::pool_stats& stats) {
-  return stats.caches == lido::cache_kind::none || stats.thefts > 0;
-}
+/// A driver of pools with the caches and the shared list that --pool names.
+class pool_driver : public driver {
+ protected:
+  /// `more`: pools of its own, beside revocable, locked, none and boost.
+  explicit pool_driver(std::string invariant, unsigned threads = 4,
+                       const std::vector<std::string>& more = {});
 
-/// For a run that is worth nothing if no cache was ever robbed.
-inline void require_thefts(const run& run, const lido::pool_stats& stats) {
-  print_contention(stats);
-  run.require(robbed(stats), "no cache was robbed");
-}
+  [[nodiscard]] const std::string& pool_name() const { return name_; }
+  [[nodiscard]] lido::object_pool_options with_pool(lido::object_pool_options options) const;
 
-/// For drivers that need no type for each kind of pool.
-inline lido::cache_kind caches_named(std::string_view name) {
-  if (name == "locked") {
-    return lido::cache_kind::locked;
-  }
-  return name == "none" ? lido::cache_kind::none : lido::cache_kind::revocable;
-}
+  /// Makes the pool of the run.
+  void open(const lido::object_pool_options& options);
+  [[nodiscard]] pool_type& pool() { return *pool_; }
+  [[nodiscard]] lido::pool_stats stats() const { return pool_->stats(); }
 
-/// Calls `body.operator()<Pool>()` with the pool type of that name, under `More` presets, too.
-template <class... More, class Body>
-int with_pool(std::string_view name, Body body) {
-  namespace test = lido::test;
-  using traits = lido::pool_traits<owned>;
-  if (name == "locked") {
-    return body
-        .template operator()<test::preset_pool<owned, traits, test::locked_caches, More...>>();
-  }
-  if (name == "none") {
-    return body.template operator()<test::preset_pool<owned, traits, test::no_caches, More...>>();
-  }
-#ifdef LIDO_STRESS_BOOST
-  if (name == "boost") {
-    return body.template operator()<test::preset_pool<owned, traits, test::over_boost, More...>>();
-  }
-#endif
-  if (name == "revocable") {
-    return body.template operator()<test::preset_pool<owned, traits, More...>>();
-  }
-  fmt::print("this build has no pool '{}'\n", name);
-  return EXIT_FAILURE;
-}
+  void check(run& /*run*/) override { print_contention(stats()); }
+  /// A run is worth nothing if no cache was ever robbed.
+  [[nodiscard]] std::string missing() const override;
+
+ private:
+  const std::string& name_;
+  std::optional<pool_type> pool_;
+};
 
 }  // namespace stress

@@ -2,7 +2,7 @@
 /// The figures of a run in one line for a script: `report: <what> name=value name=value ...`.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <string>

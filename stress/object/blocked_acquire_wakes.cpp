@@ -6,6 +6,8 @@
 /// order is known: waiters that have not given up must be served in it. In others all slots come
 /// back at the same moment, and then no thread does anything. These releases alone must wake as
 /// many waiters as there are slots.
+#include <fmt/core.h>
+
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -16,18 +18,9 @@
 #include <thread>
 #include <vector>
 
-#include "harness/ledger.hpp"
 #include "harness/pools.hpp"
-#include "harness/run.hpp"
 
 namespace {
-
-struct settings {
-  stress::run_options run;
-  std::string pool = "revocable";
-  std::size_t slots = 3;
-  unsigned patience = 60;  ///< seconds after which a waiter counts as forgotten
-};
 
 /// What others can see of a worker, and how they stop it.
 struct alignas(128) worker_state {
@@ -53,10 +46,9 @@ struct counts {
   std::atomic<std::uint64_t> stopped{0};
 };
 
-template <class Pool>
 class drill {
  public:
-  drill(stress::run& run, Pool& pool, unsigned patience)
+  drill(stress::run& run, stress::pool_type& pool, unsigned patience)
       : run_(run), pool_(pool), patience_(patience), workers_(run.options().threads) {}
 
   void crowd() {
@@ -233,7 +225,7 @@ class drill {
   }
 
   stress::run& run_;
-  Pool& pool_;
+  stress::pool_type& pool_;
   unsigned patience_;
   std::vector<worker_state> workers_;
   counts counts_;
@@ -241,42 +233,43 @@ class drill {
   std::uint64_t silent_rounds_ = 0;
 };
 
+struct blocked_acquire_wakes : stress::pool_driver {
+  blocked_acquire_wakes() : pool_driver("blocked_acquire_wakes", 8) {}
+
+  void prepare(stress::run& run) override {
+    open({.capacity = slots_, .when_full = lido::when_full::wait});
+    drill_.emplace(run, pool(), patience_);
+    random_ = run.generator(0);
+    for (int round = 0; round < 20; ++round) {
+      drill_->queue_up(random_);
+    }
+    drill_->all_at_once(std::chrono::steady_clock::now() +
+                        std::chrono::milliseconds(static_cast<long>(seconds() * 500)));
+    run.start();
+  }
+  void round(stress::run& /*run*/, unsigned /*number*/) override { drill_->crowd(); }
+  void check(stress::run& run) override {
+    drill_->queue_up(random_);
+    drill_->print();
+    if (stats().waiting != 0) {
+      run.broken("somebody who has left is still in the queue");
+    }
+    require_all(run, pool(), slots_);
+  }
+  [[nodiscard]] std::string missing() const override {
+    return drill_->all_happened() ? "" : "nobody had to wait, or nobody gave up";
+  }
+
+  const unsigned& slots_ =
+      option("--slots", 3, "capacity of the pool, fewer than there are threads");
+  const unsigned& patience_ =
+      option("--patience", 60, "seconds after which a waiter counts as forgotten");
+  std::optional<drill> drill_;
+  stress::random random_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  settings.run.threads = 8;
-  stress::command_line line("A blocked acquire wakes", settings.run);
-  line.add_pool(settings.pool);
-  line.add("--slots", settings.slots, "capacity of the pool, fewer than there are threads");
-  line.add("--patience", settings.patience, "seconds after which a waiter counts as forgotten");
-  line.parse(argc, argv);
-
-  return stress::with_pool<lido::test::waits>(settings.pool, [&]<class Pool>() {
-    stress::run run(settings.run);
-    Pool pool(settings.slots);
-    stress::clear_owners(pool);
-    drill<Pool> all(run, pool, settings.patience);
-    stress::random random = run.generator(0);
-    for (int round = 0; round < 20; ++round) {
-      all.queue_up(random);
-    }
-    all.all_at_once(std::chrono::steady_clock::now() +
-                    std::chrono::milliseconds(static_cast<long>(settings.run.seconds * 500)));
-    run.start();
-    while (run.goes_on(all.all_happened())) {
-      all.crowd();
-    }
-    all.queue_up(random);
-    all.print();
-    if (pool.stats().waiting != 0) {
-      run.broken("somebody who has left is still in the queue");
-    }
-    if (const std::size_t count = stress::count_acquirable(pool); count != settings.slots) {
-      run.broken(std::to_string(count) + " of " + std::to_string(settings.slots) +
-                 " slots are left");
-    }
-    run.require(all.all_happened(), "nobody had to wait, or nobody gave up");
-    return run.held("blocked_acquire_wakes");
-  });
+  return blocked_acquire_wakes().drive(argc, argv);
 }

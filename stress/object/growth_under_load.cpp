@@ -4,6 +4,7 @@
 /// fail. Beside them others shrink the pool and reserve slots. Between rounds all slots must be
 /// there, and when all are free, all segments must go. An object that lies in memory that was given
 /// back, or comes from there, ends the program or has lost its owner.
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,23 +14,15 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/ledger.hpp"
 #include "harness/pools.hpp"
-#include "harness/run.hpp"
 
 namespace {
-
-struct settings {
-  stress::run_options run;
-  std::string pool = "revocable";
-  unsigned hold = 32;
-  unsigned shrinkers = 1;
-};
 
 /// As large as a page, so that a segment has few. What is new from the system has no owner.
 struct page : stress::owned {
   std::array<std::byte, 4096 - sizeof(stress::owned)> rest;
 };
+using pool_type = lido::object_pool<page>;
 
 extern "C" void report_access(int /*signal*/) {
   constexpr std::string_view text = "BROKEN: an object has no memory\n";
@@ -37,10 +30,9 @@ extern "C" void report_access(int /*signal*/) {
   std::_Exit(EXIT_FAILURE);
 }
 
-template <class Pool>
 class worker {
  public:
-  worker(stress::run& run, Pool& pool, unsigned me, unsigned hold, stress::random random)
+  worker(stress::run& run, pool_type& pool, unsigned me, unsigned hold, stress::random random)
       : run_(run), pool_(pool), me_(me), hold_(hold), random_(random) {}
 
   void work(int steps) {
@@ -80,7 +72,7 @@ class worker {
   }
 
   stress::run& run_;
-  Pool& pool_;
+  pool_type& pool_;
   unsigned me_;
   unsigned hold_;
   stress::random random_;
@@ -88,8 +80,7 @@ class worker {
   std::uint64_t operations_ = 0;
 };
 
-template <class Pool>
-void resize(stress::run& run, Pool& pool, stress::random random, int steps) {
+void resize(stress::run& run, pool_type& pool, stress::random random, int steps) {
   for (int step = 0; step < steps; ++step) {
     const std::size_t wanted = random() % (pool.max_capacity() + 1);
     if (step % 4 == 0) {
@@ -100,8 +91,7 @@ void resize(stress::run& run, Pool& pool, stress::random random, int steps) {
   }
 }
 
-template <class Pool>
-void check(stress::run& run, Pool& pool) {
+void check_slots(stress::run& run, pool_type& pool) {
   std::vector<page*> all;
   while (page* const object = pool.try_acquire_ptr(lido::default_init)) {
     stress::take(run, *object, ~0U);
@@ -120,45 +110,45 @@ void check(stress::run& run, Pool& pool) {
   }
 }
 
-int drive(const settings& settings, lido::cache_kind caches) {
-  using pool_type = lido::object_pool<page>;
-  constexpr int steps = 2000;
-  stress::run run(settings.run);
-  pool_type pool({.max_capacity = std::size_t{settings.run.threads} * settings.hold,
-                  .when_full = lido::when_full::grow,
-                  .caches = caches});
-  const auto both_ways = [&] {
-    const lido::pool_stats now = pool.stats();
-    return now.growths > 100 && now.shrinks > 100;
-  };
-  for (unsigned round = 0; run.goes_on(both_ways()); ++round) {
-    run.in_threads(settings.run.threads + settings.shrinkers, [&](unsigned thread) {
-      if (thread < settings.shrinkers) {
-        resize(run, pool, run.generator(thread, round), steps / 10);
+struct growth_under_load : stress::pool_driver {
+  growth_under_load() : pool_driver("growth_under_load") {}
+
+  void prepare(stress::run& /*run*/) override {
+    (void)std::signal(SIGSEGV, &report_access);
+    growing_.emplace(with_pool(
+        {.max_capacity = std::size_t{threads()} * hold_, .when_full = lido::when_full::grow}));
+  }
+  void round(stress::run& run, unsigned number) override {
+    constexpr int steps = 2000;
+    run.in_threads(threads() + shrinkers_, [&](unsigned thread) {
+      const stress::random random = run.generator(thread, number);
+      if (thread < shrinkers_) {
+        resize(run, *growing_, random, steps / 10);
       } else {
-        worker<pool_type>(run, pool, thread + 1, settings.hold, run.generator(thread, round))
-            .work(steps);
+        worker(run, *growing_, thread + 1, hold_, random).work(steps);
       }
     });
-    check(run, pool);
+    check_slots(run, *growing_);
   }
-  const lido::pool_stats stats = pool.stats();
-  fmt::print("segments added {}, given back {}\n", stats.growths, stats.shrinks);
-  stress::print_contention(stats);
-  run.require(both_ways(), "the pool hardly grew or shrank");
-  return run.held("growth_under_load");
-}
+  void check(stress::run& /*run*/) override {
+    const lido::pool_stats now = growing_->stats();
+    fmt::print("segments added {}, given back {}\n", now.growths, now.shrinks);
+    stress::print_contention(now);
+  }
+  [[nodiscard]] std::string missing() const override {
+    const lido::pool_stats now = growing_->stats();
+    return now.growths > 100 && now.shrinks > 100 ? "" : "the pool hardly grew or shrank";
+  }
+
+  const unsigned& hold_ =
+      option("--hold", 32, "most objects a worker holds; the pool may have threads times this");
+  const unsigned& shrinkers_ =
+      option("--shrinkers", 1, "threads, beside the workers, that resize the pool");
+  std::optional<pool_type> growing_;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("Growth under load", settings.run);
-  line.add_pool(settings.pool);
-  line.add("--hold", settings.hold,
-           "most objects a worker holds; the pool may have threads times this");
-  line.add("--shrinkers", settings.shrinkers, "threads, beside the workers, that resize the pool");
-  line.parse(argc, argv);
-  (void)std::signal(SIGSEGV, &report_access);
-  return drive(settings, stress::caches_named(settings.pool));
+  return growth_under_load().drive(argc, argv);
 }

@@ -23,25 +23,25 @@
 #include "harness/history.hpp"
 #include "harness/pools.hpp"
 #include "harness/report.hpp"
-#include "harness/run.hpp"
 
 namespace {
 
-struct settings {
-  stress::run_options run;
-  std::string pool = "revocable";
-  std::size_t slots = 48;
-  unsigned hold = 2;
-  unsigned raid = 1024;
-  unsigned steps = 20'000;
-  unsigned excuses = 10;
+struct settings : stress::pool_driver {
+  settings() : pool_driver("history_is_linearizable", 4, {"grow"}) {}
+
+  const unsigned& slots = option("--slots", 48, "capacity of the pool, or the most there may be");
+  const unsigned& hold = option("--hold", 2, "most objects a thread holds");
+  const unsigned& raid = option("--raid", 1024, "one step in so many takes all there is; 0: none");
+  const unsigned& steps = option("--steps", 20'000, "of each thread in a round");
+  const unsigned& excuses = option(
+      "--excuses", 10, "% of the refusals that may come of a tenth of a second without progress");
 };
 
 /// As large as a page, so that a segment of a pool that grows has few.
 struct page : stress::owned {
   std::array<std::byte, 4096 - sizeof(stress::owned)> rest;
 };
-using growing_pool = lido::test::preset_pool<page, lido::pool_traits<page>, lido::test::grows>;
+using growing_pool = lido::object_pool<page>;
 
 /// One thread's part of a round.
 template <class Pool>
@@ -145,7 +145,7 @@ stress::history one_round(stress::run& run, Pool& pool, const settings& settings
   stress::history whole;
   std::mutex door;
   const auto* const first_slot = lowest_address(pool);
-  const unsigned workers = settings.run.threads;
+  const unsigned workers = settings.threads();
   std::atomic<unsigned> at_work = workers;
   std::barrier start(workers);
   run.in_threads(workers + (resizes ? 1 : 0), [&](unsigned thread) {
@@ -185,67 +185,65 @@ std::size_t excuse(stress::history& whole, stress::heartbeat& pulse) {
   return unexplained;
 }
 
-/// Whether a pool that is to grow and shrink has done so.
-bool moved(const std::string& pool, const lido::pool_stats& stats) {
-  return pool != "grow" || (stats.growths > 100 && stats.shrinks > 100);
-}
+struct history_is_linearizable : settings {
+  [[nodiscard]] bool grows() const { return pool_name() == "grow"; }
 
-template <class Pool>
-int drive(const settings& settings, const lido::object_pool_options& options) {
-  stress::run run(settings.run);
-  Pool pool(options);
-  stress::heartbeat pulse;
-  std::size_t refusals = 0;
-  std::size_t excused = 0;
-  std::size_t operations = 0;
-  unsigned round = 0;
-  for (; run.goes_on(refusals > 0 && moved(settings.pool, pool.stats())); ++round) {
-    stress::history whole = one_round(run, pool, settings, round);
-    excused += excuse(whole, pulse);
-    if (const auto problem = stress::impossible_in(whole, settings.slots)) {
+  void prepare(stress::run& /*run*/) override {
+    if (grows()) {
+      growing_.emplace(
+          lido::object_pool_options{.max_capacity = slots, .when_full = lido::when_full::grow});
+    } else {
+      open({.capacity = slots});
+    }
+  }
+  void round(stress::run& run, unsigned number) override {
+    stress::history whole =
+        grows() ? one_round(run, *growing_, *this, number) : one_round(run, pool(), *this, number);
+    excused_ += excuse(whole, pulse_);
+    if (const auto problem = stress::impossible_in(whole, slots)) {
       run.broken(*problem);
     }
     run.add_operations(whole.operations());
-    operations += whole.operations();
-    refusals += whole.refusals.size();
+    refusals_ += whole.refusals.size();
+    ++rounds_;
   }
-  const lido::pool_stats stats = pool.stats();
-  stress::print_contention(stats);
-  stress::figures("history_is_linearizable")
-      .add("pool", settings.pool)
-      .add("threads", settings.run.threads)
-      .add("rounds", round)
-      .add("operations", operations)
-      .add("refusals", refusals)
-      .add("excused", excused)
-      .add("growths", stats.growths)
-      .print();
-  run.require(refusals > 0, "no acquire was refused");
-  if (excused > 3 + refusals * settings.excuses / 100) {
-    run.broken(std::to_string(excused) + " acquires gave up after a tenth of a second");
+  void check(stress::run& run) override {
+    const lido::pool_stats now = stats_of_pool();
+    stress::print_contention(now);
+    stress::figures(invariant())
+        .add("pool", pool_name())
+        .add("threads", threads())
+        .add("rounds", rounds_)
+        .add("operations", run.operations())
+        .add("refusals", refusals_)
+        .add("excused", excused_)
+        .add("growths", now.growths)
+        .print();
+    if (excused_ > 3 + refusals_ * excuses / 100) {
+      run.broken(std::to_string(excused_) + " acquires gave up after a tenth of a second");
+    }
   }
-  run.require(moved(settings.pool, stats), "the pool hardly grew or shrank");
-  return run.held("history_is_linearizable");
-}
+  [[nodiscard]] std::string missing() const override {
+    if (refusals_ == 0) {
+      return "no acquire was refused";
+    }
+    const lido::pool_stats now = stats_of_pool();
+    return grows() && (now.growths <= 100 || now.shrinks <= 100) ? "the pool hardly grew or shrank"
+                                                                 : "";
+  }
+  [[nodiscard]] lido::pool_stats stats_of_pool() const {
+    return grows() ? growing_->stats() : stats();
+  }
+
+  std::optional<growing_pool> growing_;
+  stress::heartbeat pulse_;
+  std::size_t refusals_ = 0;
+  std::size_t excused_ = 0;
+  unsigned rounds_ = 0;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("The history is linearizable", settings.run);
-  line.add_pool(settings.pool, {"grow"});
-  line.add("--slots", settings.slots, "capacity of the pool, or the most there may be");
-  line.add("--hold", settings.hold, "most objects a thread holds");
-  line.add("--raid", settings.raid, "one step in so many takes all there is; 0: none");
-  line.add("--steps", settings.steps, "of each thread in a round");
-  line.add("--excuses", settings.excuses,
-           "% of the refusals that may come of a tenth of a second without progress");
-  line.parse(argc, argv);
-
-  if (settings.pool == "grow") {
-    return drive<growing_pool>(settings, {.max_capacity = settings.slots});
-  }
-  return stress::with_pool(settings.pool, [&]<class Pool>() {
-    return drive<Pool>(settings, {.capacity = settings.slots});
-  });
+  return history_is_linearizable().drive(argc, argv);
 }

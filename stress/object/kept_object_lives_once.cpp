@@ -11,17 +11,8 @@
 #include <vector>
 
 #include "harness/pools.hpp"
-#include "harness/run.hpp"
 
 namespace {
-
-struct settings {
-  stress::run_options run;
-  std::string pool = "revocable";
-  std::size_t slots = 40;
-  unsigned hold = 12;
-  unsigned failures = 16;
-};
 
 struct planned_failure : std::runtime_error {
   planned_failure() : std::runtime_error("as planned") {}
@@ -142,13 +133,13 @@ class hooks {
   book* pages_;
 };
 
-/// One thread's acquiring and releasing.
 struct kept_traits : lido::pool_traits<kept> {
   using hooks = ::hooks;
 };
+using pool_type = lido::object_pool<kept, kept_traits>;
 
-template <class Pool>
-void work(stress::run& run, Pool& pool, unsigned me, unsigned hold) {
+/// One thread's acquiring and releasing.
+void work(stress::run& run, pool_type& pool, unsigned me, unsigned hold) {
   stress::random random = run.generator(me);
   std::vector<lido::lease<kept, kept_traits>> held;
   std::uint64_t operations = 0;
@@ -175,8 +166,7 @@ void work(stress::run& run, Pool& pool, unsigned me, unsigned hold) {
 }
 
 /// Takes every slot once, for the address of the first.
-template <class Pool>
-void look_at_slots(Pool& pool, book& pages) {
+void look_at_slots(pool_type& pool, book& pages) {
   std::vector<kept*> all;
   while (kept* const object = pool.try_acquire_ptr()) {
     all.push_back(object);
@@ -186,44 +176,45 @@ void look_at_slots(Pool& pool, book& pages) {
   pool.release_n(all);
 }
 
-int run_on(const settings& settings, lido::cache_kind caches) {
-  stress::run run(settings.run);
-  book pages;
-  pages.run = &run;
-  {
-    lido::object_pool<kept, kept_traits> pool(
-        {.capacity = settings.slots, .caches = caches, .creation = lido::creation::eager},
-        hooks(pages));
-    look_at_slots(pool, pages);
-    pages.failures = settings.failures;
-    run.in_threads(settings.run.threads,
-                   [&](unsigned thread) { work(run, pool, thread + 1, settings.hold); });
-    pages.failures = 0;
-    const lido::pool_stats stats = pool.stats();
-    if (static_cast<long>(stats.live) != pages.live.load() || stats.in_use != 0) {
-      run.broken("the pool counts " + std::to_string(stats.live) + " objects, there are " +
-                 std::to_string(pages.live.load()));
+struct kept_object_lives_once : stress::pool_driver {
+  kept_object_lives_once() : pool_driver("kept_object_lives_once") {}
+
+  void load(stress::run& run) override {
+    pages_.run = &run;
+    pool_type pool(with_pool({.capacity = slots_, .creation = lido::creation::eager}),
+                   hooks(pages_));
+    look_at_slots(pool, pages_);
+    pages_.failures = failures_;
+    run.in_threads(threads(), [&](unsigned thread) { work(run, pool, thread + 1, hold_); });
+    pages_.failures = 0;
+    const lido::pool_stats now = pool.stats();
+    if (static_cast<long>(now.live) != pages_.live.load() || now.in_use != 0) {
+      run.broken("the pool counts " + std::to_string(now.live) + " objects, there are " +
+                 std::to_string(pages_.live.load()));
     }
-    stress::print_contention(stats);
+    stress::print_contention(now);
   }
-  if (pages.live.load() != 0) {
-    run.broken(std::to_string(pages.live.load()) + " objects outlive their pool");
+  void check(stress::run& run) override {
+    if (pages_.live.load() != 0) {
+      run.broken(std::to_string(pages_.live.load()) + " objects outlive their pool");
+    }
   }
-  run.require(settings.failures == 0 || pages.failed.load() > 0, "no hook has failed");
-  run.require(settings.failures == 0 || pages.refused.load() > 0, "no object was refused");
-  return run.held("kept_object_lives_once");
-}
+  [[nodiscard]] std::string missing() const override {
+    if (failures_ == 0 || (pages_.failed > 0 && pages_.refused > 0)) {
+      return "";
+    }
+    return pages_.failed == 0 ? "no hook has failed" : "no object was refused";
+  }
+
+  const unsigned& slots_ = option("--slots", 40, "capacity of the pool");
+  const unsigned& hold_ = option("--hold", 12, "most objects a thread holds");
+  const unsigned& failures_ =
+      option("--failures", 16, "one of so many calls of a hook fails; 0: none");
+  book pages_;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("A kept object lives once", settings.run);
-  line.add_pool(settings.pool);
-  line.add("--slots", settings.slots, "capacity of the pool");
-  line.add("--hold", settings.hold, "most objects a thread holds");
-  line.add("--failures", settings.failures, "one of so many calls of a hook fails; 0: none");
-  line.parse(argc, argv);
-
-  return run_on(settings, stress::caches_named(settings.pool));
+  return kept_object_lives_once().drive(argc, argv);
 }

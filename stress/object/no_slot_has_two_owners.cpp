@@ -6,26 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "harness/ledger.hpp"
 #include "harness/pools.hpp"
-#include "harness/run.hpp"
 
 namespace {
 
-struct settings {
-  stress::run_options run;
-  std::string pool = "revocable";
-  std::size_t slots = 24;
-  unsigned hold = 5;
-  unsigned thefts = 0;
-};
-
 /// One thread's random acquiring, passing on and releasing.
-template <class Pool>
 class worker {
  public:
-  worker(stress::run& run, Pool& pool, std::atomic<stress::owned*>& mailbox, unsigned me,
-         unsigned hold)
+  worker(stress::run& run, stress::pool_type& pool, std::atomic<stress::owned*>& mailbox,
+         unsigned me, unsigned hold)
       : run_(run),
         pool_(pool),
         mailbox_(mailbox),
@@ -81,7 +70,7 @@ class worker {
   }
 
   stress::run& run_;
-  Pool& pool_;
+  stress::pool_type& pool_;
   std::atomic<stress::owned*>& mailbox_;
   unsigned me_;
   unsigned hold_;
@@ -89,35 +78,33 @@ class worker {
   std::vector<stress::owned*> held_;
 };
 
+struct no_slot_has_two_owners : stress::pool_driver {
+  no_slot_has_two_owners() : pool_driver("no_slot_has_two_owners") {}
+
+  void prepare(stress::run& /*run*/) override { open({.capacity = slots_}); }
+  void round(stress::run& run, unsigned /*number*/) override {
+    run.in_threads(threads(), [&](unsigned thread) {
+      worker(run, pool(), mailbox_, thread + 1, hold_).work();
+    });
+  }
+  void check(stress::run& run) override {
+    pool().release(mailbox_.load());
+    require_all(run, pool(), slots_);
+    stress::print_contention(stats());
+  }
+  [[nodiscard]] std::string missing() const override {
+    return stats().thefts < thefts_ ? "too few caches were robbed" : "";
+  }
+
+  const unsigned& slots_ = option("--slots", 24, "capacity of the pool");
+  const unsigned& hold_ = option("--hold", 5, "most objects a thread holds");
+  const unsigned& thefts_ =
+      option("--thefts", 0, "the run says nothing if fewer caches were robbed");
+  std::atomic<stress::owned*> mailbox_{nullptr};
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("No slot has two owners", settings.run);
-  line.add_pool(settings.pool);
-  line.add("--slots", settings.slots, "capacity of the pool");
-  line.add("--hold", settings.hold, "most objects a thread holds");
-  line.add("--thefts", settings.thefts, "the run says nothing if fewer caches were robbed");
-  line.parse(argc, argv);
-
-  return stress::with_pool(settings.pool, [&]<class Pool>() {
-    stress::run run(settings.run);
-    Pool pool(settings.slots);
-    stress::clear_owners(pool);
-    std::atomic<stress::owned*> mailbox{nullptr};
-    const auto all_robbed = [&] { return pool.stats().thefts >= settings.thefts; };
-    while (run.goes_on(all_robbed())) {
-      run.in_threads(settings.run.threads, [&](unsigned thread) {
-        worker<Pool>(run, pool, mailbox, thread + 1, settings.hold).work();
-      });
-    }
-    pool.release(mailbox.load());
-    if (const std::size_t count = stress::count_acquirable(pool); count != settings.slots) {
-      run.broken(std::to_string(count) + " of " + std::to_string(settings.slots) +
-                 " slots are left");
-    }
-    stress::print_contention(pool.stats());
-    run.require(all_robbed(), "too few caches were robbed");
-    return run.held("no_slot_has_two_owners");
-  });
+  return no_slot_has_two_owners().drive(argc, argv);
 }

@@ -13,24 +13,14 @@
 #include <thread>
 #include <vector>
 
-#include "harness/ledger.hpp"
 #include "harness/pools.hpp"
 #include "harness/report.hpp"
-#include "harness/run.hpp"
 
 namespace {
 
-struct settings {
-  stress::run_options run;
-  std::string pool = "revocable";
-  std::size_t slots = 256;
-  unsigned patience = 20;  ///< seconds after which a waiter counts as forgotten
-};
-
-template <class Pool>
 class duel {
  public:
-  duel(stress::run& run, Pool& pool, unsigned patience)
+  duel(stress::run& run, stress::pool_type& pool, unsigned patience)
       : run_(run), pool_(pool), patience_(patience) {}
 
   void fight() {
@@ -129,7 +119,7 @@ class duel {
   }
 
   stress::run& run_;
-  Pool& pool_;
+  stress::pool_type& pool_;
   unsigned patience_;
   std::barrier<> turn_{2};
   std::atomic<bool> drained_{false};
@@ -137,36 +127,37 @@ class duel {
   std::uint64_t rounds_ = 0;
 };
 
+struct release_reaches_waiter : stress::pool_driver {
+  release_reaches_waiter() : pool_driver("release_reaches_waiter") {}
+
+  void prepare(stress::run& run) override {
+    if (slots_ < 64) {
+      run.vacuous("there are too few slots for what a round takes");
+    }
+    open({.capacity = slots_, .when_full = lido::when_full::wait});
+    duel_.emplace(run, pool(), patience_);
+  }
+  void round(stress::run& /*run*/, unsigned /*number*/) override { duel_->fight(); }
+  void check(stress::run& run) override {
+    stress::figures(invariant())
+        .add("pool", pool_name())
+        .add("rounds", duel_->rounds())
+        .add("handed_over", stats().handed_over)
+        .print();
+    require_all(run, pool(), slots_);
+  }
+  [[nodiscard]] std::string missing() const override {
+    return stats().handed_over == 0 ? "nobody had to wait" : "";
+  }
+
+  const unsigned& slots_ = option("--slots", 256, "capacity of the pool, enough for caches");
+  const unsigned& patience_ =
+      option("--patience", 20, "seconds after which a waiter counts as forgotten");
+  std::optional<duel> duel_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("A release reaches a waiter", settings.run);
-  line.add_pool(settings.pool);
-  line.add("--slots", settings.slots, "capacity of the pool, enough for caches");
-  line.add("--patience", settings.patience, "seconds after which a waiter counts as forgotten");
-  line.parse(argc, argv);
-
-  return stress::with_pool<lido::test::waits>(settings.pool, [&]<class Pool>() {
-    stress::run run(settings.run);
-    run.require(settings.slots >= 64, "there are too few slots for what a round takes");
-    Pool pool(settings.slots);
-    stress::clear_owners(pool);
-    duel<Pool> all(run, pool, settings.patience);
-    const auto happened = [&] { return pool.stats().handed_over > 0; };
-    while (run.goes_on(happened())) {
-      all.fight();
-    }
-    stress::figures("release_reaches_waiter")
-        .add("pool", settings.pool)
-        .add("rounds", all.rounds())
-        .add("handed_over", pool.stats().handed_over)
-        .print();
-    if (const std::size_t count = stress::count_acquirable(pool); count != settings.slots) {
-      run.broken(std::to_string(count) + " of " + std::to_string(settings.slots) +
-                 " slots are left");
-    }
-    run.require(happened(), "nobody had to wait");
-    return run.held("release_reaches_waiter");
-  });
+  return release_reaches_waiter().drive(argc, argv);
 }

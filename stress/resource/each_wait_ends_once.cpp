@@ -3,6 +3,8 @@
 ///
 /// Coroutines, handlers, futures and threads wait in one queue, on a pool of threads. During each
 /// wait another thread releases a resource, requests a stop, or signals the operation's slot.
+#include <fmt/core.h>
+
 #include <chrono>
 #include <coroutine>
 #include <exception>
@@ -15,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/driver.hpp"
 #include "one_wait.hpp"
 #if defined(LIDO_STRESS_SLOTS)
 #include <asio/bind_cancellation_slot.hpp>
@@ -35,13 +38,16 @@ using waits::spin;
 using waits::way;
 using waits::world;
 
-struct settings {
-  stress::run_options run;
-  unsigned size = 3;
-  unsigned pool_threads = 4;
-  unsigned mode = 0;
-  unsigned faults = 16;
-  unsigned patience = 60;  // so long that a wait which runs out of it was forgotten
+struct settings : stress::driver {
+  settings() : driver("each_wait_ends_once") {}
+
+  const unsigned& size = option("--size", 3, "resources");
+  const unsigned& pool_threads = option("--pool-threads", 4, "that run handlers and coroutines");
+  const unsigned& mode = option("--mode", 0, "0: background, 1: by tick");
+  const unsigned& faults = option("--faults", 16, "one create in so many fails; 0: none");
+  // So long that a wait which runs out of it was forgotten.
+  const unsigned& patience =
+      option("--patience", 60, "seconds after which a wait has been forgotten");
 };
 
 using wait_pointer = std::shared_ptr<waits::wait>;
@@ -270,27 +276,6 @@ void check_end(const stress::run& run, pool_type& pool, const settings& settings
   }
 }
 
-void torture(world& all, std::atomic<int>& alive, const settings& settings) {
-  // Leases move between threads here, so the pool cannot tell which thread holds what.
-  pool_type pool(waits::random_factory(settings.faults, alive),
-                 {.max_size = settings.size,
-                  .retry_first = 1ms,
-                  .retry_longest = 2ms,
-                  .detect_hold_and_wait = false,
-                  .maintenance = static_cast<lido::maintenance>(settings.mode % 2)});
-  const std::jthread ticker([&pool](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      pool.tick();
-      std::this_thread::sleep_for(500us);
-    }
-  });
-  do {
-    load(all, pool, settings);
-  } while (all.run.goes_on(all.has_happened()));
-  all.threads.join();
-  check_end(all.run, pool, settings);
-}
-
 void print(const world& all) {
   fmt::print("timed out {}, cancelled {}; served and not:", all.timed_out.load(),
              all.cancelled.load());
@@ -302,27 +287,49 @@ void print(const world& all) {
   fmt::print("\n");
 }
 
+struct each_wait_ends_once : settings {
+  void prepare(stress::run& run) override {
+    threads_.emplace(pool_threads);
+    all_.emplace(run, *threads_);
+    // Leases move between threads here, so the pool cannot tell which thread holds what.
+    pool_.emplace(
+        waits::random_factory(faults, alive_),
+        lido::resource_pool_options{.max_size = size,
+                                    .retry_first = 1ms,
+                                    .retry_longest = 2ms,
+                                    .detect_hold_and_wait = false,
+                                    .maintenance = static_cast<lido::maintenance>(mode % 2)});
+    ticker_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        pool_->tick();
+        std::this_thread::sleep_for(500us);
+      }
+    });
+  }
+  void round(stress::run& /*run*/, unsigned /*number*/) override { ::load(*all_, *pool_, *this); }
+  void check(stress::run& run) override {
+    threads_->join();
+    check_end(run, *pool_, *this);
+    ticker_ = {};
+    pool_.reset();
+    print(*all_);
+    if (alive_ != 0) {
+      run.broken(std::to_string(alive_) + " resources were not destroyed");
+    }
+  }
+  [[nodiscard]] std::string missing() const override {
+    return all_->has_happened() ? "" : "not every kind of wait has ended well and badly";
+  }
+
+  std::atomic<int> alive_{0};
+  std::optional<net::thread_pool> threads_;
+  std::optional<world> all_;
+  std::optional<pool_type> pool_;
+  std::jthread ticker_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("Each wait ends once", settings.run);
-  line.add("--size", settings.size, "resources");
-  line.add("--pool-threads", settings.pool_threads, "that run handlers and coroutines");
-  line.add("--mode", settings.mode, "0: background, 1: by tick");
-  line.add("--faults", settings.faults, "one create in so many fails; 0: none");
-  line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
-  line.parse(argc, argv);
-
-  stress::run run(settings.run);
-  std::atomic<int> alive{0};
-  net::thread_pool threads(settings.pool_threads);
-  world all{run, threads};
-  torture(all, alive, settings);
-  print(all);
-  run.require(all.has_happened(), "not every kind of wait has ended well and badly");
-  if (alive != 0) {
-    run.broken(std::to_string(alive) + " resources were not destroyed");
-  }
-  return run.held("each_wait_ends_once");
+  return each_wait_ends_once().drive(argc, argv);
 }

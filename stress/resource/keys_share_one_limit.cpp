@@ -4,6 +4,8 @@
 /// There are more threads than resources, and more keys than the total. Factories fail at random,
 /// and waits are cancelled or time out while they are served. One thread ticks, flushes, and kills
 /// leased resources.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,8 +14,8 @@
 #include <string>
 #include <thread>
 
+#include "harness/driver.hpp"
 #include "harness/ledger.hpp"
-#include "harness/run.hpp"
 #include "lido/keyed_resource_pool.hpp"
 
 namespace {
@@ -22,15 +24,19 @@ using namespace std::chrono_literals;
 
 constexpr unsigned most_keys = 16;
 
-struct settings {
-  stress::run_options run;
-  unsigned total = 3;
-  unsigned each = 2;
-  unsigned keys = 6;
-  unsigned faults = 16;
-  unsigned ticks = 1;  // 0: no thread calls tick
-  unsigned mode = 1;
-  unsigned patience = 60;  // so long that a wait which runs out of it was forgotten
+struct settings : stress::driver {
+  settings() : driver("keys_share_one_limit") {}
+
+  const unsigned& total = option("--total", 3, "resources over all keys");
+  const unsigned& each = option("--each", 2, "resources of one key");
+  const unsigned& keys = option("--keys", 6, "keys, up to 16");
+  const unsigned& faults =
+      option("--faults", 16, "one call of the factory in so many fails; 0: none");
+  const unsigned& ticks = option("--ticks", 1, "0: nobody calls tick");
+  const unsigned& mode = option("--mode", 1, "0: background, 1: by tick");
+  // So long that a wait which runs out of it was forgotten.
+  const unsigned& patience =
+      option("--patience", 60, "seconds after which a wait has been forgotten");
 };
 
 /// The resources that are alive, counted from before `create` until after `destroy`.
@@ -236,55 +242,55 @@ void check_end(const stress::run& run, pool_type& pool, const totals& totals, un
   if (stats.waiting != 0 || stats.live != 0) {
     run.broken("the numbers of a pool that is empty are not zero");
   }
-  run.require(moved > 0, "no room went from one key to another");
   fmt::print("served {}, timed out {}, cancelled {}, callbacks {}, moved {}\n",
              totals.served.load(), totals.timed_out.load(), totals.cancelled.load(),
              totals.callbacks.load(), moved);
 }
 
+struct keys_share_one_limit : settings {
+  void prepare(stress::run& run) override {
+    if (keys > most_keys) {
+      run.vacuous("there are too many keys");
+    }
+    pool_.emplace(random_factory(run, *this, census_),
+                  lido::keyed_resource_pool_options{
+                      .max_total = total,
+                      .prefer_same_key_for = 1ms,
+                      .each_key = {.max_size = each,
+                                   .validate_if_idle_longer_than = 1ms,
+                                   .retry_first = 1ms,
+                                   .retry_longest = 2ms,
+                                   .maintenance = static_cast<lido::maintenance>(mode % 2)}});
+  }
+  void round(stress::run& run, unsigned /*number*/) override {
+    std::atomic<unsigned> working{threads()};
+    run.in_threads(threads() + 1, [&](unsigned thread) {
+      if (thread == 0) {
+        meddle(run, *pool_, *this, working);
+      } else {
+        worker(run, *pool_, totals_, *this, thread).work();
+        --working;
+      }
+    });
+  }
+  void check(stress::run& run) override {
+    check_end(run, *pool_, totals_, census_.moved);
+    pool_.reset();
+    if (census_.all != 0) {
+      run.broken(std::to_string(census_.all) + " resources were not destroyed");
+    }
+  }
+  [[nodiscard]] std::string missing() const override {
+    return census_.moved == 0 ? "no room went from one key to another" : "";
+  }
+
+  census census_;
+  totals totals_;
+  std::optional<pool_type> pool_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("Keys share one limit", settings.run);
-  line.add("--total", settings.total, "resources over all keys");
-  line.add("--each", settings.each, "resources of one key");
-  line.add("--keys", settings.keys, "keys, up to 16");
-  line.add("--faults", settings.faults, "one call of the factory in so many fails; 0: none");
-  line.add("--ticks", settings.ticks, "0: nobody calls tick");
-  line.add("--mode", settings.mode, "0: background, 1: by tick");
-  line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
-  line.parse(argc, argv);
-  settings.keys = std::min(settings.keys, most_keys);
-
-  stress::run run(settings.run);
-  census census;
-  totals totals;
-  {
-    pool_type pool(
-        random_factory(run, settings, census),
-        {.max_total = settings.total,
-         .prefer_same_key_for = 1ms,
-         .each_key = {.max_size = settings.each,
-                      .validate_if_idle_longer_than = 1ms,
-                      .retry_first = 1ms,
-                      .retry_longest = 2ms,
-                      .maintenance = static_cast<lido::maintenance>(settings.mode % 2)}});
-    do {
-      std::atomic<unsigned> working{run.options().threads};
-      run.in_threads(run.options().threads + 1, [&](unsigned thread) {
-        if (thread == 0) {
-          meddle(run, pool, settings, working);
-        } else {
-          worker(run, pool, totals, settings, thread).work();
-          --working;
-        }
-      });
-    } while (run.goes_on(census.moved > 0));
-    check_end(run, pool, totals, census.moved);
-  }
-  if (census.all != 0) {
-    run.broken(std::to_string(census.all) + " resources were not destroyed");
-  }
-  return run.held("keys_share_one_limit");
+  return keys_share_one_limit().drive(argc, argv);
 }

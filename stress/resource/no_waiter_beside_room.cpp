@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/run.hpp"
+#include "harness/driver.hpp"
 #include "lido/keyed_resource_pool.hpp"
 
 namespace {
@@ -175,31 +175,34 @@ class crowd {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace
+struct no_waiter_beside_room : stress::driver {
+  no_waiter_beside_room() : driver("no_waiter_beside_room") {}
 
-int main(int argc, char** argv) {
-  stress::run_options options;
-  unsigned patience = 10;
-  stress::command_line line("No waiter beside room", options);
-  line.add("--patience", patience, "seconds after which a wait has been forgotten");
-  line.parse(argc, argv);
-
-  stress::run run(options);
-  std::atomic<bool> waited{false};
-  do {
-    run.in_threads(8, [&](unsigned group) {  // a round mostly sleeps
+  void round(stress::run& run, unsigned /*number*/) override {
+    run.in_threads(8, [&](unsigned group) {  // a crowd mostly sleeps
       for (unsigned number = 0; !run.over(); ++number) {
-        crowd one(run.generator(group, number), options.threads);
+        crowd one(run.generator(group, number), threads());
         bool had_to_wait = false;
-        if (one.forgets(std::chrono::seconds(patience), had_to_wait)) {
+        if (one.forgets(std::chrono::seconds(patience_), had_to_wait)) {
           run.broken("a waiter is left beside room");
         }
-        waited = waited || had_to_wait;
+        waited_ = waited_ || had_to_wait;
         one.end();
         run.add_operations(1);
       }
     });
-  } while (run.goes_on(waited));
-  run.require(waited, "no thread had to wait");
-  return run.held("no_waiter_beside_room");
+  }
+  [[nodiscard]] std::string missing() const override {
+    return waited_ ? "" : "no thread had to wait";
+  }
+
+  const unsigned& patience_ =
+      option("--patience", 10, "seconds after which a wait has been forgotten");
+  std::atomic<bool> waited_{false};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return no_waiter_beside_room().drive(argc, argv);
 }

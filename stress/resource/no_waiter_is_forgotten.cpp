@@ -3,6 +3,8 @@
 /// There are more threads than resources. Factories fail at random, and waits are cancelled or time
 /// out while they are served. There are callbacks and urgent acquires. One thread flushes, resizes
 /// and suspends the pool, and kills leased resources.
+#include <fmt/core.h>
+
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -10,24 +12,30 @@
 #include <thread>
 #include <vector>
 
+#include "harness/driver.hpp"
 #include "harness/ledger.hpp"
-#include "harness/run.hpp"
 #include "lido/resource_pool.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 
-struct settings {
-  stress::run_options run;
-  unsigned size = 3;
-  unsigned mode = 0;
-  unsigned faults = 16;
-  unsigned barging = 0;
-  unsigned reserve = 0;
-  unsigned resets = 1;
-  unsigned leave = 0;
-  unsigned patience = 60;  // so long that a wait which runs out of it was forgotten
+struct settings : stress::driver {
+  settings() : driver("no_waiter_is_forgotten") {}
+
+  const unsigned& size = option("--size", 3, "resources");
+  const unsigned& mode = option("--mode", 0, "0: background, 1: by tick");
+  const unsigned& faults =
+      option("--faults", 16, "one call of the factory in so many fails; 0: none");
+  const unsigned& barging = option("--barging", 0, "1: newcomers may overtake waiters");
+  const unsigned& reserve = option("--reserve", 0, "resources for urgent acquires");
+  const unsigned& resets =
+      option("--resets", 1, "0: the factory has none; 2: by threads of the pool");
+  const unsigned& leave =
+      option("--leave", 0, "1: all leave it to the pool to validate, before each use");
+  // So long that a wait which runs out of it was forgotten.
+  const unsigned& patience =
+      option("--patience", 60, "seconds after which a wait has been forgotten");
 };
 
 /// One in `faults` of its calls fails. It counts the resources that are alive.
@@ -306,31 +314,23 @@ void work_with(stress::run& run, const Factory& factory, const settings& setting
   check_end(run, pool, totals, std::chrono::seconds(settings.patience));
 }
 
+struct no_waiter_is_forgotten : settings {
+  void load(stress::run& run) override {
+    const random_factory factory(faults);
+    const auto alive = factory.alive();
+    if (resets != 0) {
+      work_with(run, factory, *this);
+    } else {
+      work_with(run, without_reset(factory), *this);
+    }
+    if (*alive != 0) {
+      run.broken(std::to_string(*alive) + " resources were not destroyed");
+    }
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("No waiter is forgotten", settings.run);
-  line.add("--size", settings.size, "resources");
-  line.add("--mode", settings.mode, "0: background, 1: by tick");
-  line.add("--faults", settings.faults, "one call of the factory in so many fails; 0: none");
-  line.add("--barging", settings.barging, "1: newcomers may overtake waiters");
-  line.add("--reserve", settings.reserve, "resources for urgent acquires");
-  line.add("--resets", settings.resets, "0: the factory has none; 2: by threads of the pool");
-  line.add("--leave", settings.leave, "1: all leave it to the pool to validate, before each use");
-  line.add("--patience", settings.patience, "seconds after which a wait has been forgotten");
-  line.parse(argc, argv);
-
-  stress::run run(settings.run);
-  const random_factory factory(settings.faults);
-  const auto alive = factory.alive();
-  if (settings.resets != 0) {
-    work_with(run, factory, settings);
-  } else {
-    work_with(run, without_reset(factory), settings);
-  }
-  if (*alive != 0) {
-    run.broken(std::to_string(*alive) + " resources were not destroyed");
-  }
-  return run.held("no_waiter_is_forgotten");
+  return no_waiter_is_forgotten().drive(argc, argv);
 }

@@ -72,6 +72,8 @@ class random_factory {
 
 /// What all waits share.
 struct world {
+  world(stress::run& its_run, net::thread_pool& its_threads) : run(its_run), threads(its_threads) {}
+
   stress::run& run;
   net::thread_pool& threads;
   std::atomic<unsigned> begun{0}, ended{0};

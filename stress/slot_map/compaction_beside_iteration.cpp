@@ -6,6 +6,8 @@
 /// compaction, which comes when the walk has ended, one map for each thread. `concurrent`: one
 /// concurrent_slot_map, whose values never move: some threads insert and erase while others walk;
 /// `par`: those walk by oneTBB.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -13,8 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "harness/command_line.hpp"
-#include "harness/run.hpp"
+#include "harness/driver.hpp"
 #include "lido/concurrent_slot_map.hpp"
 #include "lido/slot_map.hpp"
 #ifdef LIDO_STRESS_TBB
@@ -23,11 +24,13 @@
 
 namespace {
 
-struct settings {
-  stress::run_options run;
-  unsigned kind = 0;
-  std::size_t slots = 512;
-  std::size_t stay = 128;
+struct settings : stress::driver {
+  settings() : driver("compaction_beside_iteration") {}
+
+  const unsigned& kind =
+      option("--kind", 0, "0: one thread each, 1: concurrent, 2: concurrent by oneTBB");
+  const unsigned& slots = option("--slots", 512, "most values at once");
+  const unsigned& stay = option("--stay", 128, "of them never erased, among threads");
 };
 
 // ---- one thread --------------------------------------------------------------------------------
@@ -148,7 +151,7 @@ class gardener {
 
 std::uint64_t in_one_thread_each(stress::run& run, const settings& settings) {
   std::atomic<std::uint64_t> walks = 0;
-  run.in_threads(settings.run.threads, [&](unsigned thread) {
+  run.in_threads(settings.threads(), [&](unsigned thread) {
     const auto mode = static_cast<lido::compaction_mode>(thread % 3);
     walks += gardener(run, run.generator(thread), mode).work(settings.slots);
   });
@@ -234,7 +237,7 @@ std::uint64_t among_threads(stress::run& run, const settings& settings) {
     (void)values.emplace(visited{number});
   }
   std::atomic<std::uint64_t> walks = 0;
-  run.in_threads(std::max(settings.run.threads, 2U), [&](unsigned thread) {
+  run.in_threads(std::max(settings.threads(), 2U), [&](unsigned thread) {
     if (thread % 2 == 0) {
       come_and_go(run, values, run.generator(thread), settings.stay);
       return;
@@ -250,22 +253,18 @@ std::uint64_t among_threads(stress::run& run, const settings& settings) {
   return walks;
 }
 
+struct compaction_beside_iteration : settings {
+  void round(stress::run& run, unsigned /*number*/) override {
+    walks_ += kind == 0 ? in_one_thread_each(run, *this) : among_threads(run, *this);
+  }
+  void check(stress::run& run) override { run.add_operations(walks_); }
+  [[nodiscard]] std::string missing() const override { return walks_ == 0 ? "nobody walked" : ""; }
+
+  std::uint64_t walks_ = 0;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("Compaction beside iteration", settings.run);
-  line.add("--kind", settings.kind, "0: one thread each, 1: concurrent, 2: concurrent by oneTBB");
-  line.add("--slots", settings.slots, "most values at once");
-  line.add("--stay", settings.stay, "of them never erased, among threads");
-  line.parse(argc, argv);
-
-  stress::run run(settings.run);
-  std::uint64_t walks = 0;
-  while (run.goes_on(walks > 0)) {
-    walks += settings.kind == 0 ? in_one_thread_each(run, settings) : among_threads(run, settings);
-  }
-  run.add_operations(walks);
-  run.require(walks > 0, "nobody walked");
-  return run.held("compaction_beside_iteration");
+  return compaction_beside_iteration().drive(argc, argv);
 }

@@ -7,6 +7,8 @@
 /// call that found the value must have begun. After it the erase and every call that did not find
 /// the value must end. (Herlihy and Wing 1990: a history is linearizable if that of each object
 /// is.)
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,10 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/command_line.hpp"
+#include "harness/driver.hpp"
 #include "harness/history.hpp"
 #include "harness/report.hpp"
-#include "harness/run.hpp"
 #include "lido/concurrent_slot_map.hpp"
 
 namespace {
@@ -29,11 +30,12 @@ using stress::instant;
 using shared_map = lido::concurrent_slot_map<std::uint64_t>;
 using handle = shared_map::handle_type;
 
-struct settings {
-  stress::run_options run;
-  std::size_t slots = 16;
-  unsigned board = 4;
-  unsigned steps = 4000;
+struct settings : stress::driver {
+  settings() : driver("history_is_linearizable") {}
+
+  const unsigned& slots = option("--slots", 16, "values at once");
+  const unsigned& board = option("--board", 4, "handles that all threads know");
+  const unsigned& steps = option("--steps", 4000, "of each thread in a round");
 };
 
 enum class call : std::uint8_t { insert, find, erase };
@@ -166,8 +168,8 @@ std::vector<event> one_round(stress::run& run, shared_map& values, const setting
   std::vector<event> whole;
   std::mutex door;
   std::vector<std::atomic<std::uint64_t>> board(settings.board);
-  std::barrier start(settings.run.threads);
-  run.in_threads(settings.run.threads, [&](unsigned thread) {
+  std::barrier start(settings.threads());
+  run.in_threads(settings.threads(), [&](unsigned thread) {
     worker worker(values, board, run.generator(thread, round));
     start.arrive_and_wait();
     const std::vector<event>& seen = worker.work(settings.steps);
@@ -199,36 +201,36 @@ std::size_t judge(const stress::run& run, const std::vector<event>& whole) {
   return refused;
 }
 
+struct history_is_linearizable : settings {
+  void prepare(stress::run& /*run*/) override { values_.emplace(slots); }
+  void round(stress::run& run, unsigned number) override {
+    const std::vector<event> whole = one_round(run, *values_, *this, number);
+    refused_ += judge(run, whole);
+    run.add_operations(whole.size());
+    if (values_->size() != 0) {
+      run.broken("values are left, or slots are lost");
+    }
+    ++rounds_;
+  }
+  void check(stress::run& run) override {
+    stress::figures("slot_map." + invariant())
+        .add("threads", threads())
+        .add("rounds", rounds_)
+        .add("operations", run.operations())
+        .add("refused", refused_)
+        .print();
+  }
+  [[nodiscard]] std::string missing() const override {
+    return refused_ == 0 ? "no call was refused" : "";
+  }
+
+  std::optional<shared_map> values_;
+  std::size_t refused_ = 0;
+  unsigned rounds_ = 0;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("The history of a slot map is linearizable", settings.run);
-  line.add("--slots", settings.slots, "values at once");
-  line.add("--board", settings.board, "handles that all threads know");
-  line.add("--steps", settings.steps, "of each thread in a round");
-  line.parse(argc, argv);
-
-  stress::run run(settings.run);
-  shared_map values(settings.slots);
-  std::size_t refused = 0;
-  std::size_t operations = 0;
-  unsigned round = 0;
-  for (; run.goes_on(refused > 0); ++round) {
-    const std::vector<event> whole = one_round(run, values, settings, round);
-    refused += judge(run, whole);
-    run.add_operations(whole.size());
-    operations += whole.size();
-    if (values.size() != 0) {
-      run.broken("values are left, or slots are lost");
-    }
-  }
-  run.require(refused > 0, "no call was refused");
-  stress::figures("slot_map.history_is_linearizable")
-      .add("threads", settings.run.threads)
-      .add("rounds", round)
-      .add("operations", operations)
-      .add("refused", refused)
-      .print();
-  return run.held("history_is_linearizable");
+  return history_is_linearizable().drive(argc, argv);
 }

@@ -5,6 +5,8 @@
 /// other's. A value is plain memory, made of copies of one number. So a value that is reached too
 /// early, too late or beside its end shows, also to ThreadSanitizer. Few slots, so that each holds
 /// one value after another.
+#include <fmt/core.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -12,8 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/command_line.hpp"
-#include "harness/run.hpp"
+#include "harness/driver.hpp"
 #include "lido/concurrent_slot_map.hpp"
 
 namespace {
@@ -39,12 +40,6 @@ using handle = map::handle_type;
 struct posted {
   std::atomic<std::uint64_t> handle{0};
   std::atomic<std::uint64_t> number{0};
-};
-
-struct settings {
-  stress::run_options run;
-  std::size_t slots = 64;
-  unsigned board = 32;
 };
 
 struct counts {
@@ -243,40 +238,44 @@ class worker {
   counts counts_;
 };
 
-void end_posted(map& tokens, std::vector<posted>& board) {
-  for (posted& place : board) {
-    (void)tokens.erase(handle::from_bits(place.handle));
+struct stale_handle_never_resolves : stress::driver {
+  stale_handle_never_resolves() : driver("stale_handle_never_resolves") {}
+
+  void prepare(stress::run& /*run*/) override {
+    tokens_.emplace(slots_);
+    posted_ = std::vector<posted>(board_);
   }
-}
+  void round(stress::run& run, unsigned /*number*/) override {
+    run.in_threads(threads(), [&](unsigned thread) {
+      const counts seen = worker(run, *tokens_, posted_, thread).work();
+      run.add_operations(seen.operations);
+      stale_ += seen.stale;
+      erased_ += seen.erased;
+    });
+  }
+  void check(stress::run& run) override {
+    for (const posted& place : posted_) {
+      (void)tokens_->erase(handle::from_bits(place.handle));
+    }
+    if (tokens_->size() != 0) {
+      run.broken("values are left, or slots are lost");
+    }
+    fmt::print("{} values erased, {} refusals of stale handles\n", erased_.load(), stale_.load());
+  }
+  [[nodiscard]] std::string missing() const override {
+    return stale_ > 0 && erased_ > slots_ ? "" : "too little happened";
+  }
+
+  const unsigned& slots_ = option("--slots", 64, "values at once");
+  const unsigned& board_ = option("--board", 32, "handles that all threads know");
+  std::optional<map> tokens_;
+  std::vector<posted> posted_;
+  std::atomic<std::uint64_t> stale_{0};
+  std::atomic<std::uint64_t> erased_{0};
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  settings settings;
-  stress::command_line line("A stale handle never resolves", settings.run);
-  line.add("--slots", settings.slots, "values at once");
-  line.add("--board", settings.board, "handles that all threads know");
-  line.parse(argc, argv);
-
-  stress::run run(settings.run);
-  map tokens(settings.slots);
-  std::vector<posted> board(settings.board);
-  std::atomic<std::uint64_t> stale = 0;
-  std::atomic<std::uint64_t> erased = 0;
-  const auto enough = [&] { return stale > 0 && erased > settings.slots; };
-  while (run.goes_on(enough())) {
-    run.in_threads(settings.run.threads, [&](unsigned thread) {
-      const counts seen = worker(run, tokens, board, thread).work();
-      run.add_operations(seen.operations);
-      stale += seen.stale;
-      erased += seen.erased;
-    });
-  }
-  end_posted(tokens, board);
-  if (tokens.size() != 0) {
-    run.broken("values are left, or slots are lost");
-  }
-  run.require(enough(), "too little happened");
-  fmt::print("{} values erased, {} refusals of stale handles\n", erased.load(), stale.load());
-  return run.held("stale_handle_never_resolves");
+  return stale_handle_never_resolves().drive(argc, argv);
 }

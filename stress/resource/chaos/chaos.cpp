@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "harness/run.hpp"
 #include "record.hpp"
 #include "storm.hpp"
 #include "subject.hpp"
@@ -281,54 +280,47 @@ chaos::belongings at_rest() {
   return last;
 }
 
-void put_under_load(stress::run& run, chaos::backend& server, subject& of, record& all,
-                    const settings& settings) {
-  std::vector<std::jthread> threads;
-  for (unsigned thread = 1; thread <= run.options().threads; ++thread) {
-    threads.emplace_back([&, thread] { asker(run, of, all, settings, thread).work(); });
+struct chaos_driver : settings {
+  void prepare(stress::run& run) override {
+    // Made before the first count, which includes what the server has.
+    server_ = redis != 0      ? chaos::make_redis()
+              : postgres != 0 ? chaos::make_postgres()
+                              : chaos::make_echo();
+    if (server_ == nullptr) {
+      run.vacuous(std::string(chaos::name_of_backend(*this)) + " is not installed");
+    }
+    // Client libraries keep things, and sanitizers start a thread with the first one: neither
+    // leaks.
+    (void)server_->connect({clock::now() + 5s, {}});
+    all_.emplace();  // has a thread of its own
+    before_ = at_rest();
+    of_.emplace(chaos::random_factory(*server_, *all_, faults, sabotage != 0), size,
+                run.generator(1003));
   }
-  threads.emplace_back([&] { crowd(run, of, all, settings); });
-  threads.emplace_back([&] { meddle(run, of, all); });
-  harm(run, server, all, settings.outage);
-}
+  void round(stress::run& run, unsigned /*number*/) override {
+    std::vector<std::jthread> crew;
+    for (unsigned thread = 1; thread <= threads(); ++thread) {
+      crew.emplace_back([&, thread] { asker(run, *of_, *all_, *this, thread).work(); });
+    }
+    crew.emplace_back([&] { ::crowd(run, *of_, *all_, *this); });
+    crew.emplace_back([&] { meddle(run, *of_, *all_); });
+    harm(run, *server_, *all_, outage);
+  }
+  void check(stress::run& run) override {
+    check_pool(run, *of_, *all_);
+    of_.reset();
+    chaos::report(run, *all_, before_, *this);
+  }
+  [[nodiscard]] std::string missing() const override { return chaos::missing_in(*all_, *this); }
+
+  std::unique_ptr<chaos::backend> server_;
+  std::optional<record> all_;
+  chaos::belongings before_;
+  std::optional<subject> of_;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  chaos::settings settings;
-  settings.run.threads = 12;
-  stress::command_line line("Chaos", settings.run);
-  line.add("--redis", settings.redis, "1: a Redis instead of a server in this process");
-  line.add("--postgres", settings.postgres, "1: a PostgreSQL");
-  line.add("--size", settings.size, "of the pool");
-  line.add("--crowd", settings.crowd, "waiters at once");
-  line.add("--faults", settings.faults, "one create in so many throws; 0: none");
-  line.add("--bound", settings.bound, "milliseconds by which a wait may end late");
-  line.add("--outage", settings.outage, "milliseconds that a fault lasts at most, 1 or more");
-  line.add("--sabotage", settings.sabotage, "1: lose some connections, to see that it is noticed");
-  line.parse(argc, argv);
-
-  // Made before the first count, which includes what the server has.
-  const auto server = settings.redis != 0      ? chaos::make_redis()
-                      : settings.postgres != 0 ? chaos::make_postgres()
-                                               : chaos::make_echo();
-  if (server == nullptr) {
-    fmt::print("{} is not installed\n", chaos::name_of_backend(settings));
-    return EXIT_SUCCESS;
-  }
-  stress::run run(settings.run);
-  // Client libraries keep things, and sanitizers start a thread with the first one: neither leaks.
-  (void)server->connect({clock::now() + 5s, {}});
-  record all;  // has a thread of its own
-  const chaos::belongings before = at_rest();
-  {
-    subject of(chaos::random_factory(*server, all, settings.faults, settings.sabotage != 0),
-               settings.size, run.generator(1003));
-    do {
-      put_under_load(run, *server, of, all, settings);
-    } while (run.goes_on(chaos::all_happened(all, settings)));
-    check_pool(run, of, all);
-  }
-  chaos::report(run, all, before, settings);
-  return run.held("chaos");
+  return chaos_driver().drive(argc, argv);
 }
