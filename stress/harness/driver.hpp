@@ -30,26 +30,26 @@ class driver {
   [[nodiscard]] const std::string& invariant() const { return invariant_; }
 
  protected:
-  /// `threads`: how many, if the command line does not say.
+  /// `threads` is the number of threads unless --threads says another.
   explicit driver(std::string invariant, unsigned threads = 4);
 
-  /// A number that the command line may change; known when `prepare` is called.
+  /// Returns a number that the command line may change; it is set before `prepare` is called.
   [[nodiscard]] const unsigned& option(const std::string& name, unsigned value,
                                        const std::string& help);
-  /// --pool: which pool to run on, one of `names`.
+  /// Returns what --pool says: which pool to run on, one of `names`.
   [[nodiscard]] const std::string& pool_option(const std::vector<std::string>& names);
 
-  /// What runs between `prepare` and `check`: by default rounds, until the time is over and nothing
+  /// Runs between `prepare` and `check`; by default runs rounds until the time is over and nothing
   /// is missing.
   virtual void load(run& run);
 
  private:
-  /// Before the first round.
+  /// Runs before the first round.
   virtual void prepare(run& /*run*/) {}
   virtual void round(run& /*run*/, unsigned /*number*/) {}
-  /// After the last round: prints figures, and says what is broken.
+  /// Runs after the last round: prints figures, and reports what is broken.
   virtual void check(run& /*run*/) {}
-  /// What has not happened, so that the run proves nothing; empty: all has.
+  /// Returns what has not happened, without which the run proves nothing; or an empty string.
   [[nodiscard]] virtual std::string missing() const { return {}; }
 
   std::string invariant_;

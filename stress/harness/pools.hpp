@@ -44,19 +44,19 @@ std::size_t count_acquirable(Pool& pool) {
   return all.size();
 }
 
-/// Requires that no slot is out. All must be there, as `slots` says.
+/// Ends the run unless all `slots` of the pool can be acquired. Requires that no slot is out.
 void require_all(const run& run, pool_type& pool, std::size_t slots);
 
 extern template std::size_t clear_owners(pool_type& pool);
 extern template std::size_t count_acquirable(pool_type& pool);
 
-/// How rough the run was.
+/// Prints how rough the run was.
 void print_contention(const lido::pool_stats& stats);
 
 /// A driver of pools with the caches and the shared list that --pool names.
 class pool_driver : public driver {
  protected:
-  /// `more`: pools of its own, beside revocable, locked, none and boost.
+  /// `more` names the driver's own pools, beside revocable, locked, none and boost.
   explicit pool_driver(std::string invariant, unsigned threads = 4,
                        const std::vector<std::string>& more = {});
 
