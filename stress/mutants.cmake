@@ -8,7 +8,11 @@
 set(endless_mutants no_tag early_retirement erase_beside_visit survivor_forgotten)
 
 function(lido_mutant_test name rule program) # further arguments: of the driver
-  add_test(NAME mutant.${name} COMMAND ${program} --seconds ${LIDO_MUTANT_SECONDS} ${ARGN})
+  set(grace 40)
+  if(rule IN_LIST endless_mutants)
+    set(grace 10)
+  endif()
+  add_test(NAME mutant.${name} COMMAND ${program} --seconds ${LIDO_MUTANT_SECONDS} --grace ${grace} ${ARGN})
   set_tests_properties(mutant.${name} PROPERTIES LABELS mutant PROCESSORS 2 PASS_REGULAR_EXPRESSION "BROKEN:"
                                                  ENVIRONMENT LIDO_BROKEN_RULE=${rule})
   if(NOT rule IN_LIST endless_mutants)
@@ -79,6 +83,7 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   if(TARGET lido_test_servers)
     lido_chaos_driver(breakable_resource.chaos lido_breakable)
     lido_mutant_test(swallow_resource.chaos swallow_resource breakable_resource.chaos --seconds 10 --bound 2000)
+    set_tests_properties(mutant.swallow_resource.chaos PROPERTIES PROCESSORS 1) # it waits most of the time
   endif()
   lido_mutant(hoarding_key "" resource/keys_share_one_limit --threads 6 --patience 3 --seconds 2)
   lido_mutant(unmarked_eviction "" resource/keys_share_one_limit --threads 6 --patience 3 --total 1 --each 1 --keys 3

@@ -50,7 +50,7 @@ void run::start() {
   end_ = std::chrono::steady_clock::now() +
          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
              std::chrono::duration<double>(options_.seconds));
-  (void)::alarm(static_cast<unsigned>(options_.seconds) + (is_rule_broken() ? 40 : 150));
+  (void)::alarm(static_cast<unsigned>(options_.seconds) + options_.grace);
 }
 
 bool run::goes_on(bool happened) {

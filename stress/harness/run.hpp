@@ -18,6 +18,7 @@ using random = std::minstd_rand;
 struct run_options {
   std::uint64_t seed = std::random_device{}();
   double seconds = 1.0;
+  unsigned grace = 150;  ///< Seconds after these, when a run counts as one without end.
   unsigned threads = 4;
 };
 
