@@ -21,9 +21,9 @@ bench_optional=(npm:npm linux-perf:perf pkg-config:pkg-config libtbb-dev:tbb/tas
   libconcurrentqueue-dev:concurrentqueue/concurrentqueue.h libatomic-queue-dev:atomic_queue/atomic_queue.h
   libplf-colony-dev:plf_colony.h libfoonathan-memory-dev:foonathan_memory/foonathan libcds-dev:cds/init.h
   libxenium-dev:xenium/vyukov_bounded_queue.hpp libck-dev:ck_stack.h)
-test=("${demo[@]}" clang:clang++ binutils:objdump git:git python3:python3 libgtest-dev:gtest/gtest.h
+test=("${demo[@]}" clang:clang++ binutils:objdump codespell:codespell git:git python3:python3 libgtest-dev:gtest/gtest.h
   libgmock-dev:gmock/gmock.h libclang-rt-14-dev:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.tsan-*.so)
-test_optional=("${demo_optional[@]}" ccache:ccache codespell:codespell gdb:gdb lld:ld.lld pkg-config:pkg-config
+test_optional=("${demo_optional[@]}" ccache:ccache gdb:gdb lld:ld.lld pkg-config:pkg-config
   libasio-dev:asio/version.hpp libhiredis-dev:hiredis/hiredis.h libpq-dev:libpq-fe.h prometheus-cpp-dev:prometheus/exposer.h)
 all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr valgrind:valgrind)
 all_optional=("${test_optional[@]}" "${bench_optional[@]}" chromium:chromium spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++

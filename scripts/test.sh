@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Tests Lido, and ends with a table of what took how long (also in build/test-times.txt), and with what failed. A step
-# that took a third more than scripts/test_cpu.tsv has of it is marked. To record the last run there:
+# that took a third more than scripts/test_cpu.tsv records for it is marked. To record the last run there:
 # cp build/test_cpu.tsv scripts/
 #
-# By default all unit tests run once, under AddressSanitizer and UndefinedBehaviorSanitizer. The stress drivers and the
+# By default all unit tests but those of platform/generic run once, under AddressSanitizer and
+# UndefinedBehaviorSanitizer. The stress drivers and the
 # layers that threads share run under ThreadSanitizer. With GCC it runs what sanitizers cannot show: house, docs and
 # package tests, and a share of the model checker's scenarios, mutants, stress drivers and fuzz targets.
 #
@@ -150,8 +151,12 @@ begin_step "install"
 if [ $scope = all ]; then setup+=(test all); else setup+=(test); fi
 scripts/setup.sh "${setup[@]}"
 
-# Layers whose tests run threads beside one another.
-threads='unit[.](concurrency|rmw_counter|freelist|allocator)$'
+# Layers whose tests run threads beside one another. Each by itself: that one has no tests any more is an error.
+threads=()
+add_threads() {
+  for layer in "$@"; do threads+=("unit[.]$layer\$"); done
+}
+add_threads concurrency rmw_counter freelist allocator
 
 if [ $scope = share ]; then
   # What sanitizers cannot show: instructions, programs without exceptions, refusals of the compiler, packages, the
@@ -167,18 +172,18 @@ if [ $scope = share ]; then
   # All unit tests, each once: memory errors and undefined behaviour.
   run_preset asan --label 'unit|death'
   # Data races: in the drivers, with one of the two kinds of Asio, and in the layers that threads share.
-  run_preset tsan "$threads" 'stress[.](?!fuzzed|resource[.]each_wait_ends_once[.]asio)'
+  run_preset tsan "${threads[@]}" 'stress[.](?!fuzzed|resource[.]each_wait_ends_once[.]asio)'
   exit
 fi
 
 # Wrong results, instructions, models, mutants, packages, examples and benches.
 run_preset gcc . -DLIDO_BUILD_BENCH=ON
 cmake --build --preset gcc >>build/gcc/build.log # also what no test runs must compile
-# Data races. Whom a stalled or sleeping thread holds up, no sanitizer sees better.
+# Data races. Sanitizers add nothing to the tests of stalled and sleeping threads.
 faults='fault[.](?!stalled_thread|sleeping_thread)'
-threads+='|unit[.](debug|registry|trace|object|object_checked|growing|pmr|slot_map|testing)$'
-threads+='|unit[.](keyed|resource|server_cases|asio|standalone_asio)$'
-run_preset tsan --label 'stress|chaos' "$faults" "$threads"
+add_threads debug registry trace object object_checked growing pmr slot_map testing
+add_threads keyed resource server_cases asio standalone_asio
+run_preset tsan --label 'stress|chaos' "$faults" "${threads[@]}"
 # Memory errors, leaks and undefined behaviour; inputs that libFuzzer makes.
 asan='unit|death|fuzz|server|chaos'
 [ $soak = no ] || asan+='|stress|fault'

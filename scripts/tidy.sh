@@ -32,6 +32,10 @@ sources() {
 database=$build/tidy
 mapfile -t files < <(python3 scripts/tidy_database.py "$build/compile_commands.json" "$database" "${folders[@]}")
 [ ${#files[@]} -gt 0 ] || { echo "tidy: nothing of ours in $build/compile_commands.json" >&2; exit 2; }
+for folder in "${folders[@]}"; do
+  [[ " ${files[*]}" == *" $root/$folder/"* ]] ||
+    { echo "tidy: $build builds nothing of $folder; configure it with that (LIDO_BUILD_STRESS and so on)" >&2; exit 2; }
+done
 headers=$(wc -l <"$database/headers")
 [ "$headers" -gt 0 ] || echo "tidy: no header is checked by itself; the build has no VERIFY_INTERFACE_HEADER_SETS" >&2
 

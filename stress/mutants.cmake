@@ -10,10 +10,10 @@ set(endless_mutants no_tag early_retirement erase_beside_visit survivor_forgotte
 function(lido_mutant_test name rule program) # further arguments: of the driver
   set(grace 40)
   if(rule IN_LIST endless_mutants)
-    set(grace 10)
+    set(grace 20)
   endif()
   add_test(NAME mutant.${name} COMMAND ${program} --seconds ${LIDO_MUTANT_SECONDS} --grace ${grace} ${ARGN})
-  set_tests_properties(mutant.${name} PROPERTIES LABELS mutant PROCESSORS 2 PASS_REGULAR_EXPRESSION "BROKEN:"
+  set_tests_properties(mutant.${name} PROPERTIES LABELS mutant PROCESSORS 3 PASS_REGULAR_EXPRESSION "BROKEN:"
                                                  ENVIRONMENT LIDO_BROKEN_RULE=${rule})
   if(NOT rule IN_LIST endless_mutants)
     set_tests_properties(mutant.${name} PROPERTIES FAIL_REGULAR_EXPRESSION "BROKEN: no end")
@@ -100,7 +100,7 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   # The control of the controls: such a build that breaks nothing is as good as any.
   foreach(driver IN ITEMS allocator.no_slot_is_lost resource.no_waiter_is_forgotten slot_map.history_is_linearizable)
     add_test(NAME mutant.none.${driver} COMMAND breakable_${driver} --seconds 1)
-    set_tests_properties(mutant.none.${driver} PROPERTIES LABELS mutant PROCESSORS 2 PASS_REGULAR_EXPRESSION "held"
+    set_tests_properties(mutant.none.${driver} PROPERTIES LABELS mutant PROCESSORS 3 PASS_REGULAR_EXPRESSION "held"
                                                           ENVIRONMENT LIDO_BROKEN_RULE=none)
   endforeach()
 endif()

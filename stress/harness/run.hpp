@@ -18,7 +18,7 @@ using random = std::minstd_rand;
 struct run_options {
   std::uint64_t seed = std::random_device{}();
   double seconds = 1.0;
-  unsigned grace = 150;  ///< Seconds after these, when a run counts as one without end.
+  unsigned grace = 150;  ///< A run that lasts so many seconds longer counts as endless.
   unsigned threads = 4;
 };
 

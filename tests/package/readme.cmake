@@ -1,6 +1,6 @@
 # Follows README.md as a newcomer does: installs Lido by its commands, pastes each program beside the CMake project, and
-# builds and runs it. So are the programs of the tutorials. Only the folders differ, and the compiler is that of this
-# build.
+# builds and runs it. So are the programs of the tutorials. The folders differ, the compiler is that of this build,
+# and the library is built unoptimised and without the parts that need other libraries.
 cmake_minimum_required(VERSION 3.22)
 
 # A document's text, in which CMake sees no list.
