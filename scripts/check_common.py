@@ -111,6 +111,9 @@ class Outline:
         at = bisect.bisect_right(self._offsets, offset) - 1
         return self._marks[at] if at >= 0 else (0, None)
 
+    def functions(self) -> list[Block]:
+        return [b for b in self.blocks if b.kind == "function"]
+
     def _scan(self) -> None:
         at = 0
         while at < len(self.code):

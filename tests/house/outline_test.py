@@ -39,14 +39,10 @@ const auto raw = R"x( } )x";
 """
 
 
-def functions_of(outline):
-    return [b for b in outline.blocks if b.kind == "function"]
-
-
 class Blocks(unittest.TestCase):
     def test_functions_are_told_from_other_braces(self) -> None:
         outline = Outline(SHAPES)
-        heads = [SHAPES[b.head : b.open].split("(")[0].split()[-1] for b in functions_of(outline)]
+        heads = [SHAPES[b.head : b.open].split("(")[0].split()[-1] for b in outline.functions()]
         self.assertEqual(heads, ["box", "at", "operator[]", "pop", "odd", "plain", "TEST"])
 
     def test_nothing_is_misread(self) -> None:
@@ -55,7 +51,7 @@ class Blocks(unittest.TestCase):
     def test_every_block_is_closed_on_its_own_line(self) -> None:
         outline = Outline(SHAPES)
         self.assertTrue(all(b.close > b.open for b in outline.blocks))
-        at = next(b for b in functions_of(outline) if "at(int" in SHAPES[b.head : b.open])
+        at = next(b for b in outline.functions() if "at(int" in SHAPES[b.head : b.open])
         self.assertEqual(line_of(SHAPES, at.close) - line_of(SHAPES, at.open), 4)
 
     def test_statement_starts_before_its_first_line_break(self) -> None:
