@@ -13,7 +13,8 @@ driver::driver(std::string invariant, unsigned threads)
   line_->add_option("--seconds", options_.seconds, "how long")
       ->check(CLI::PositiveNumber)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  line_->add_option("--grace", options_.grace, "a run that lasts so many seconds longer is endless");
+  line_->add_option("--grace", options_.grace,
+                    "a run that lasts so many seconds longer is endless");
   line_->add_option("--threads", options_.threads, "how many")->check(CLI::Range(1U, 512U));
 }
 
