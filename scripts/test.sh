@@ -4,9 +4,9 @@
 # cp build/test_cpu.tsv scripts/
 #
 # By default all unit tests but those of platform/generic run once, under AddressSanitizer and
-# UndefinedBehaviorSanitizer. The stress drivers and the
-# layers that threads share run under ThreadSanitizer. With GCC it runs what sanitizers cannot show: house, docs and
-# package tests, and a share of the model checker's scenarios, mutants, stress drivers and fuzz targets.
+# UndefinedBehaviorSanitizer. The stress drivers and the layers that threads share run under ThreadSanitizer. With GCC it
+# runs what sanitizers cannot show: house, docs and package tests, and a share of the model checker's scenarios,
+# mutants, stress drivers and fuzz targets.
 #
 #   --all         everything: all of that in full, also unit tests with GCC, faults, chaos, servers, benches and demos;
 #                 Clang's optimised library and package; arm64 under an emulator; Clang 19 with libc++; clang-tidy and
