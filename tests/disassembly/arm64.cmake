@@ -4,6 +4,8 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 get_target_property(library_sources lido SOURCES)
 list(TRANSFORM library_sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
+set(full_fence ${PROJECT_SOURCE_DIR}/src/concurrency/full_fence.cpp)
+list(REMOVE_ITEM library_sources ${full_fence})
 
 function(lido_arm64_object target processor)
   add_library(${target} OBJECT ${ARGN})
@@ -30,6 +32,10 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
   lido_arm64_object(lido_stack_probe_${processor} ${processor} stack_probe.cpp)
   lido_arm64_object(lido_rejected_${processor} ${processor} rejected.cpp)
   lido_arm64_object(lido_rejected_arm64_${processor} ${processor} rejected_arm64.cpp)
+  lido_arm64_object(lido_full_fence_${processor} ${processor} ${full_fence})
+  lido_arm64_object(lido_library_${processor} ${processor} ${library_sources})
+  set_target_properties(lido_library_${processor} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  set(library $<TARGET_OBJECTS:lido_library_${processor}>)
 
   set(pop --need "ldap?r" --need "casal?|__aarch64_cas8_acq(_rel)?")
   set(push --need "casa?l|__aarch64_cas8_(acq_)?rel")
@@ -44,7 +50,7 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
   # An owner's hold on its cache: what it does then must not begin before a thief's reads are over. The model checker
   # has no execution that shows it (load buffering), so the instruction is looked for.
   set(hold --need "casal|__aarch64_cas8_acq_rel")
-  lido_arm64_test(${processor}.hold_locked $<TARGET_OBJECTS:lido_allocator_slot_cache_${processor}> ${hold}
+  lido_arm64_test(${processor}.hold_locked ${library} ${hold}
     _ZN4lido6detail10slot_cache10pop_lockedEv _ZN4lido6detail10slot_cache11push_lockedEPvj)
   lido_arm64_test(${processor}.rejects_hold ${rejected} ${hold} rejected_relaxed_pop rejected_acquire_pop)
   lido_arm64_test(${processor}.rejects_push ${rejected} ${push} rejected_relaxed_push rejected_fenced_push)
@@ -70,23 +76,15 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
 
   # The only barrier of the library is in full_fence, which slow paths of waiting pools call. The heavy fence is
   # the kernel's, the light one the compiler's.
-  foreach(source IN LISTS library_sources)
-    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src OUTPUT_VARIABLE name)
-    string(REGEX REPLACE "[.]cpp$" "" name ${name})
-    string(REPLACE "/" "_" name ${name})
-    lido_arm64_object(lido_${name}_${processor} ${processor} ${source})
-    if(NOT name STREQUAL concurrency_full_fence)
-      lido_arm64_test(${processor}.no_barrier.${name} $<TARGET_OBJECTS:lido_${name}_${processor}>)
-    endif()
-  endforeach()
+  lido_arm64_test(${processor}.no_barrier ${library})
   lido_arm64_object(lido_barrier_rejected_${processor} ${processor} rejected_barriers.cpp)
   lido_arm64_barrier_test(
-    ${processor}.full_fence $<TARGET_OBJECTS:lido_concurrency_full_fence_${processor}> _ZN4lido6detail10full_fenceEv)
+    ${processor}.full_fence $<TARGET_OBJECTS:lido_full_fence_${processor}> _ZN4lido6detail10full_fenceEv)
   lido_arm64_barrier_test(
     ${processor}.rejects_no_barrier $<TARGET_OBJECTS:lido_barrier_rejected_${processor}> --expect-rejected
     rejected_light_fence rejected_acquire_fence rejected_fence_at_times rejected_plain_accesses)
-  lido_arm64_test(${processor}.hold $<TARGET_OBJECTS:lido_allocator_slot_cache_${processor}> ${hold}
+  lido_arm64_test(${processor}.hold ${library} ${hold}
     _ZN4lido6detail10slot_cache9take_holdEv)
-  lido_arm64_test(${processor}.heavy_fence $<TARGET_OBJECTS:lido_platform_linux_waiting_${processor}> --need "syscall"
+  lido_arm64_test(${processor}.heavy_fence ${library} --need "syscall"
     _ZN4lido6detail8platform11heavy_fenceEv)
 endforeach()
