@@ -242,13 +242,18 @@ class operation final : public asio_wait {
     if (slot_.is_connected()) {
       slot_.assign(cancellation{stop_});
     }
-    if (!waits_->add(*this)) {  // begun by what the end of the context destroys
-      operation::abandon();
-    }
   }
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
   ~operation() override { waits_->forget(*this); }
+
+  /// Lets the end of the context find this. Not before a shared pointer owns it, since that end
+  /// may come in another thread at once.
+  void enlist() {
+    if (!waits_->add(*this)) {  // begun by what the end of the context destroys
+      abandon();
+    }
+  }
 
   [[nodiscard]] std::stop_token stop_token() const { return stop_.source.get_token(); }
 
@@ -308,6 +313,7 @@ auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
       [](auto handler, Begin begins, const std::stop_token& until_asked) {
         using one = operation<Result, decltype(handler), Finish>;
         const auto waiting = std::make_shared<one>(std::move(handler), until_asked);
+        waiting->enlist();
         begins([waiting](Result result) { waiting->complete(std::move(result)); },
                waiting->stop_token());
       },
