@@ -2,6 +2,8 @@
 /// Public: the tag `default_init`. Internal: how an object is made in its slot.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -49,6 +51,25 @@ T make_value(Args&&... args) noexcept(makes_nothrow<T, Args...>) {
     return T(std::forward<Args>(args)...);
   } else {
     return T{std::forward<Args>(args)...};
+  }
+}
+
+/// A value that is made before its place is free.
+template <class T>
+struct value_aside {
+  T value;
+  [[nodiscard]] T& operator*() noexcept { return value; }
+};
+
+/// As `make_value`; on the heap if it is large, since threads with small stacks add such values,
+/// too. Then throws std::bad_alloc as well.
+template <class T, class... Args>
+[[nodiscard]] auto make_aside(Args&&... args) {
+  constexpr std::size_t large = 1024;  // bytes
+  if constexpr (sizeof(T) > large) {
+    return std::unique_ptr<T>(new T(make_value<T>(std::forward<Args>(args)...)));
+  } else {
+    return value_aside<T>{make_value<T>(std::forward<Args>(args)...)};
   }
 }
 

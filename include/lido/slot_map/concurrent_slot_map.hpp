@@ -158,8 +158,12 @@ class concurrent_slot_map {
     }
     return construct(slot, std::forward<Args>(args)...);
   }
-  /// As emplace, of a value that is moved in. If that throws, the value is gone.
-  handle_type insert(T value) { return emplace(std::move(value)); }
+  /// As emplace, of a copy, and of a value that is moved in. If that throws, the value is as its
+  /// move constructor leaves it.
+  handle_type insert(const T& value) requires std::is_copy_constructible_v<T> {
+    return emplace(value);
+  }
+  handle_type insert(T&& value) { return emplace(std::move(value)); }
 
   /// As emplace; the null handle when all slots are taken.
   template <class... Args>

@@ -175,8 +175,12 @@ class slot_map {
     }
     return made;
   }
-  /// As emplace, of a value that is moved in. If that throws, the value is gone.
-  handle_type insert(T value) { return emplace(std::move(value)); }
+  /// As emplace, of a copy, and of a value that is moved in. If that throws, the value is as its
+  /// move constructor leaves it.
+  handle_type insert(const T& value) requires std::is_copy_constructible_v<T> {
+    return emplace(value);
+  }
+  handle_type insert(T&& value) { return emplace(std::move(value)); }
 
   /// As emplace; the null handle when there are `max_size()` already.
   template <class... Args>
@@ -204,10 +208,10 @@ class slot_map {
     if (!may_move() || !store_.can_emplace_as(handle.to_bits(), most())) {
       return false;
     }
-    T value = detail::make_value<T>(std::forward<Args>(args)...);  // they may be in this array
+    auto value = detail::make_aside<T>(std::forward<Args>(args)...);  // they may be in this array
     compact();
     make_room(1);
-    return store_.emplace_as(handle.to_bits(), most(), std::move(value)) &&
+    return store_.emplace_as(handle.to_bits(), most(), std::move(*value)) &&
            announce_insert(handle.to_bits());
   }
 
@@ -244,16 +248,16 @@ class slot_map {
     if (store_.taken() < options_.max_size) {
       return emplace(std::forward<Args>(args)...);
     }
-    T value = detail::make_value<T>(std::forward<Args>(args)...);
+    auto value = detail::make_aside<T>(std::forward<Args>(args)...);
     if (store_.taken() < options_.max_size || empty()) {  // T's constructor has used the map
-      return emplace(std::move(value));
+      return emplace(std::move(*value));
     }
     const std::uint32_t place = store_.least(less);
     const std::uint64_t victim = store_.handle_at(place);
     store_.prepare_replacement(victim);
     announce_erase(place);
     store_.erase(place, victim);
-    return emplace(std::move(value));
+    return emplace(std::move(*value));
   }
 
   /// Destroys the value; false when the handle is stale. Leaves a hole during a walk, in a
@@ -522,6 +526,7 @@ class slot_map {
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
  private:
+  using store = detail::value_store<T, LastGeneration>;
   friend iterator;
   friend const_iterator;
   template <class, class, class>
@@ -562,15 +567,20 @@ class slot_map {
     return std::min<std::size_t>(options_.max_size, detail::max_capacity);
   }
 
+  /// Places for `count` more values, when the array grows.
+  [[nodiscard]] std::uint32_t larger_capacity(std::size_t count) const noexcept {
+    const std::size_t more =
+        std::max({capacity() * 2, store_.taken() + count, detail::first_capacity});
+    return static_cast<std::uint32_t>(std::min(more, most()));
+  }
+
   /// False: there would be more than `max_size()` values.
   bool has_or_makes_room(std::size_t count) {
-    const std::size_t wanted = store_.taken() + count;
     if (count > most() - store_.taken()) {
       return false;
     }
-    if (wanted > capacity()) {
-      const std::size_t more = std::max({capacity() * 2, wanted, detail::first_capacity});
-      store_.relocate(static_cast<std::uint32_t>(std::min(more, most())));
+    if (store_.taken() + count > capacity()) {
+      store_.relocate(larger_capacity(count));
       announce_moves(store_.end());
     }
     return true;
@@ -584,8 +594,18 @@ class slot_map {
   // Not inlined, so that the frequent path is.
   template <class... Args>
   [[gnu::noinline]] handle_type grow_and_add(Args&&... args) {
-    T value = detail::make_value<T>(std::forward<Args>(args)...);  // they may be in this array
-    return has_or_makes_room(1) ? announce_insert(store_.emplace(std::move(value))) : handle_type();
+    if (store_.taken() == most()) {
+      return handle_type();
+    }
+    typename store::larger_block larger(store_, larger_capacity(1), std::forward<Args>(args)...);
+    const std::uint32_t moved = store_.end();
+    if (const std::uint64_t made = store_.take_over(larger); made != 0) {
+      announce_moves(moved);
+      return announce_insert(made);
+    }
+    // T's constructor has used the map.
+    return has_or_makes_room(1) ? announce_insert(store_.emplace(std::move(larger.value())))
+                                : handle_type();
   }
 
   void exchange(std::uint32_t one, std::uint32_t other) noexcept {
@@ -685,7 +705,7 @@ class slot_map {
   std::uint32_t kept_ = 0;    ///< places that are not given back by themselves
   bool compact_later_ = false;
   std::uint32_t walks_ = 0;  ///< one within another
-  detail::value_store<T, LastGeneration> store_;
+  store store_;
 };
 
 }  // namespace lido

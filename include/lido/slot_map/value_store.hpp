@@ -242,6 +242,51 @@ class value_store {
     return handle;
   }
 
+  /// A larger block, and in it a value that is to be the next one behind those of a store. So the
+  /// value is made before the others move there: what it is made from may refer to them.
+  class larger_block {
+   public:
+    /// Throws what T's constructor does, std::bad_alloc, std::bad_array_new_length.
+    template <class... Args>
+    larger_block(const value_store& store, std::uint32_t capacity, Args&&... args)
+        : places_(capacity), place_(store.end_) {
+      (void)make_at(places_.values() + place_, std::forward<Args>(args)...);
+    }
+    larger_block(const larger_block&) = delete;
+    larger_block& operator=(const larger_block&) = delete;
+    ~larger_block() {
+      if (owns_) {
+        end_at(places_.values() + place_);
+      }
+    }
+
+    [[nodiscard]] T& value() const noexcept { return places_.values()[place_]; }
+
+   private:
+    friend class value_store;
+    place_array<T> places_;
+    std::uint32_t place_;
+    bool owns_ = true;
+  };
+
+  /// Moves the values to the larger block, and takes over the one there: the bits of its handle. 0,
+  /// without effect: the constructor of that value has used the store, so that it has room, or the
+  /// place is another's. Throws std::length_error, and what `relocate` throws, with its effects.
+  std::uint64_t take_over(larger_block& larger) {
+    if (has_room() || end_ != larger.place_) {
+      return 0;
+    }
+    table_.prepare();
+    relocate_into(larger.places_);
+    larger.owns_ = false;
+    const std::uint32_t place = end_++;
+    const slot_index slot = table_.claim(place);
+    places_.slot(place) = slot;
+    const std::uint64_t handle = table_.next_handle(slot);
+    table_.fill(handle, place);
+    return handle;
+  }
+
   /// As emplace, under the handle with these bits. False: not possible. Requires: there are no
   /// holes.
   bool emplace_as(std::uint64_t handle, std::size_t most, T&& value) {
