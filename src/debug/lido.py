@@ -134,22 +134,19 @@ class ListPools(gdb.Command):
 
     def invoke(self, argument, from_tty):
         try:
-            self.list(gdb.parse_and_eval(argument or NAMED_POOLS)["newest_"])
+            self.list(gdb.parse_and_eval(argument or NAMED_POOLS)["oldest_"])
         except gdb.error as error:
             raise gdb.GdbError(f"lido-pools: {error} (are Lido and the program built with -g?)") from error
 
     @staticmethod
     def list(entry):
-        entries = []
         while entry:
-            entries.append(entry)
-            entry = entry["next_"]
-        for one in reversed(entries):
-            (used, capacity, waiting), uses = describe(one)
-            print(f"{int(one['number_'])} {text(one['kind_'])} '{text(one['name_'])}': "
+            (used, capacity, waiting), uses = describe(entry)
+            print(f"{int(entry['number_'])} {text(entry['kind_'])} '{text(entry['name_'])}': "
                   f"{used}/{capacity} in use, {waiting} waiting")
             for thread, address in uses:
                 print("    " + holder(thread, address))
+            entry = entry["newer_"]
 
 
 class Printer:

@@ -91,16 +91,15 @@ registration::registration(registry& where, std::string_view kind, std::string_v
   const std::unique_lock lock = lock_registry();
   // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): under the mutex
   number_ = ++where_.numbers_;
-  next_ = std::exchange(where_.newest_, this);
+  older_ = std::exchange(where_.newest_, this);
+  (older_ != nullptr ? older_->newer_ : where_.oldest_) = this;
 }
 
 registration::~registration() {
   const std::unique_lock lock = lock_registry();
-  registration** link = &where_.newest_;
-  while (*link != this) {
-    link = &(*link)->next_;
-  }
-  *link = next_;
+  (older_ != nullptr ? older_->newer_ : where_.oldest_) = newer_;
+  (newer_ != nullptr ? newer_->older_ : where_.newest_) = older_;
+  ++where_.left_;
 }
 
 }  // namespace lido::detail
@@ -111,13 +110,21 @@ registry& registry::global() noexcept {
   return detail::named_pools;
 }
 
-bool registry::next(pool_report& report) const {
-  const std::unique_lock lock = detail::lock_registry();
-  const detail::registration* found = nullptr;
-  for (const auto* one = newest_; one != nullptr && one->number_ > report.number;
-       one = one->next_) {
-    found = one;
+const detail::registration* registry::after(const position& at, std::uint64_t number) const {
+  if (at.last != nullptr && at.left == left_) {
+    return at.last->newer_;
   }
+  const detail::registration* one = oldest_;
+  while (one != nullptr && one->number_ <= number) {
+    one = one->newer_;
+  }
+  return one;
+}
+
+bool registry::next(position& at, pool_report& report) const {
+  const std::unique_lock lock = detail::lock_registry();
+  const detail::registration* const found = after(at, report.number);
+  at = {.last = found, .left = left_};
   if (found != nullptr) {
     report.name = found->name_;
     std::replace_if(

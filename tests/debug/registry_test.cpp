@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -133,6 +138,50 @@ TEST(Registry, LetsAVisitorMakeAndEndPools) {
   });
   EXPECT_THAT(seen, ElementsAre("first", "second"));
   EXPECT_THAT(names_in(pools), ElementsAre("second"));
+}
+
+TEST(Registry, VisitsEachPoolOnceWhileTheVisitorEndsSomeOfThem) {
+  registry pools;
+  std::vector<std::unique_ptr<object_pool<int>>> all;
+  for (const char* const name : {"0", "1", "2", "3", "4", "5", "6"}) {
+    all.push_back(std::make_unique<object_pool<int>>(
+        object_pool_options{.capacity = 1, .name = name, .registry = &pools}));
+  }
+  std::vector<std::string> seen;
+  pools.visit([&](const pool_report& one) {
+    seen.push_back(one.name);
+    const std::map<std::string, std::vector<std::size_t>> ended{
+        {"1", {0, 1}}, {"2", {3}}, {"4", {2, 6}}};  // those before, at and behind the visit
+    if (const auto found = ended.find(one.name); found != ended.end()) {
+      for (const std::size_t which : found->second) {
+        all.at(which).reset();
+      }
+    }
+  });
+  EXPECT_THAT(seen, ElementsAre("0", "1", "2", "4", "5"));
+  EXPECT_THAT(names_in(pools), ElementsAre("4", "5"));
+}
+
+// A scrape of thousands of pools: no step looks at all of them.
+TEST(Registry, TheTimeOfAVisitIsLinearInThePools) {
+  registry pools;
+  std::vector<std::unique_ptr<object_pool<int>>> all;
+  const auto visit_of = [&](std::size_t count) {
+    while (all.size() < count) {
+      all.push_back(std::make_unique<object_pool<int>>(
+          object_pool_options{.capacity = 1, .registry = &pools}));
+    }
+    auto least = std::chrono::steady_clock::duration::max();
+    for (int round = 0; round < 5; ++round) {
+      const auto begin = std::chrono::steady_clock::now();
+      EXPECT_EQ(reports_of(pools).size(), count);
+      least = std::min(least, std::chrono::steady_clock::now() - begin);
+    }
+    return std::chrono::duration<double>(least).count();
+  };
+  const double few = visit_of(500);
+  const double many = visit_of(4'000);
+  EXPECT_LT(many, 24 * few);  // 8 when linear, 64 when quadratic
 }
 
 // Each pool is as large as its name says: one that was half made, or had ended, would not be.

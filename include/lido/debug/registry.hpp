@@ -53,7 +53,7 @@ class registry {
   template <class F>
   void visit(F f) const {
     pool_report report;
-    while (next(report)) {
+    for (position at; next(at, report);) {
       f(static_cast<const pool_report&>(report));
     }
   }
@@ -61,11 +61,21 @@ class registry {
  private:
   friend class detail::registration;
 
-  /// Replaces a report by one of the pool that entered next; false: there is none.
-  [[nodiscard]] bool next(pool_report& report) const;
+  /// How far a visit has come. Between two steps the pool there may leave, and others come.
+  struct position {
+    const detail::registration* last = nullptr;  ///< good as long as none has left since
+    std::uint64_t left = 0;
+  };
 
+  /// Goes on to the pool that entered next, and reports it; false: there is none. Constant time,
+  /// unless a pool has left since the last step.
+  [[nodiscard]] bool next(position& at, pool_report& report) const;
+  [[nodiscard]] const detail::registration* after(const position& at, std::uint64_t number) const;
+
+  detail::registration* oldest_ = nullptr;
   detail::registration* newest_ = nullptr;
   std::uint64_t numbers_ = 0;
+  std::uint64_t left_ = 0;  ///< pools that are there no more
 };
 
 namespace detail {
@@ -99,7 +109,8 @@ class registration {
   describe fill_;
   void* pool_;
   std::uint64_t number_ = 0;
-  registration* next_ = nullptr;  ///< that entered before
+  registration* older_ = nullptr;
+  registration* newer_ = nullptr;
 };
 
 }  // namespace detail
