@@ -460,12 +460,16 @@ void pool_core::acquire_async(const acquire_call& request, acquire_completion do
     return;
   }
   if (main_ != nullptr && !request.stop.stop_requested()) {
-    slot_grant idle = main_->try_acquire_last(request.at);
-    idle = idle.slot != nullptr ? idle : main_->take_lowest();
+    slot_grant idle = main_->try_acquire_last(request.at);  // begins its use
+    if (idle.slot == nullptr) {
+      idle = main_->take_lowest();
+      if (idle.slot != nullptr) {
+        gate_->begin_use(*idle.slot);
+      }
+    }
     if (idle.slot != nullptr) {
       // It may be used by any thread.
       idle.slot->note_holder(gate_->now(), 0, std::uncaught_exceptions(), request.at);
-      gate_->begin_use(*idle.slot);
       idle.slot->resets_by_pool.set(/*value=*/true);
       const uncancelled guard;
       done({.grant = idle, .why = nullptr});
