@@ -17,8 +17,9 @@ void task_runner::start() {
   }
 }
 
+/// Behind `stop` no thread may be left to take it, so the caller does.
 void task_runner::post(effects& out, bool all) noexcept {
-  const std::lock_guard guard(mutex_);
+  lock guard(mutex_);
   most_ = out.most_threads;
   pending_.start.append(out.start);
   if (all && !stopping_) {  // otherwise the caller sees to it
@@ -27,6 +28,9 @@ void task_runner::post(effects& out, bool all) noexcept {
     pending_.tell.splice(pending_.tell.end(), out.tell);
   }
   call_worker();
+  if (stopping_) {
+    run_alone(guard);
+  }
 }
 
 void task_runner::plan(nanos at) noexcept {
