@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -20,6 +19,8 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "../platform/platform.hpp"
 
 namespace lido::detail {
 
@@ -156,17 +157,15 @@ bool run_aside(aside kind, std::function<void()> work, const create_context& lim
   if (!wait([&running] { return running < most; })) {
     return false;
   }
-  std::thread([&running, done, work = std::move(work)]() mutable {
-    sigset_t signals;  // are for the user's threads
-    (void)sigfillset(&signals);
-    (void)pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  auto run = [&running, done, work = std::move(work)]() mutable {
     work();
     work = nullptr;
     const std::lock_guard guard(all->mutex);
     *done = true;
     --running;
     all->changed.notify_all();
-  }).detach();
+  };
+  platform::start_thread("lido-dial", std::move(run)).detach();
   ++running;
   return wait([&done] { return *done; });
 }

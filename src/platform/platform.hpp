@@ -5,9 +5,12 @@
 /// lacks is refused there or done in another way, as said below.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <thread>
+#include <utility>
 
 namespace lido::detail::platform {
 
@@ -92,6 +95,32 @@ class uncancelled {
  private:
   int before_ = forbid_cancel();
 };
+
+/// Threads that are started while it lives begin with all signals blocked, but those of faults: a
+/// signal that is sent to the program is never taken by a thread of Lido. generic: nothing.
+class signal_guard {
+ public:
+  signal_guard() noexcept;
+  signal_guard(const signal_guard&) = delete;
+  signal_guard& operator=(const signal_guard&) = delete;
+  ~signal_guard();
+
+ private:
+  alignas(8) std::array<std::byte, 128> before_;  ///< of the system
+};
+
+/// For debuggers, of the calling thread: up to 15 characters. generic: nothing.
+void name_thread(const char* name) noexcept;
+
+/// A thread of Lido's own. Throws std::system_error, std::bad_alloc.
+template <class Body>
+[[nodiscard]] std::thread start_thread(const char* name, Body body) {
+  const signal_guard guard;
+  return std::thread([name, body = std::move(body)]() mutable {
+    name_thread(name);
+    body();
+  });
+}
 
 // ---- processes
 // ------------------------------------------------------------------------------------

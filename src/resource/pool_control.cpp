@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "../platform/platform.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "pool_apply.hpp"
@@ -128,12 +129,13 @@ close_report pool_core::close(const deadline& until) {
 }
 
 void pool_core::close_async(const deadline& until, close_completion done) {
-  std::thread([core = shared_from_this(), until, done = std::move(done)]() mutable noexcept {
+  auto work = [core = shared_from_this(), until, done = std::move(done)]() mutable noexcept {
     close_report report;
     attempt([&] { report = core->close(until); }, [] {});  // without memory it is closed, too
     core.reset();
     done(std::move(report));
-  }).detach();
+  };
+  platform::start_thread("lido-close", std::move(work)).detach();
 }
 
 /// Releases are not announced, so it looks once in a millisecond.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "../platform/platform.hpp"
 #include "lido/base/fail.hpp"
@@ -13,7 +14,8 @@ namespace lido::detail {
 void task_runner::start() {
   if (has_threads_) {
     const std::lock_guard guard(mutex_);
-    threads_.emplace_back([this, alive = core_.shared_from_this()] { keep_time(); });
+    threads_.push_back(platform::start_thread(
+        "lido-time", [this, alive = core_.shared_from_this()] { keep_time(); }));
   }
 }
 
@@ -196,7 +198,10 @@ void task_runner::start_worker(bool beyond) noexcept {
   if (workers_ < most_ || (beyond && workers_ < most_ + most_beyond)) {
     const auto start = [this] {
       const std::size_t place = free_place();
-      threads_[place] = std::thread(&task_runner::work, this, place, core_.shared_from_this());
+      threads_[place] = platform::start_thread(
+          "lido-work", [this, place, alive = core_.shared_from_this()]() mutable {
+            work(place, std::move(alive));
+          });
       ++workers_;
       return true;
     };

@@ -41,6 +41,12 @@ int forbid_cancel() noexcept {
 
 void allow_cancel(int /*before*/) noexcept {}
 
+signal_guard::signal_guard() noexcept : before_{} {}
+
+signal_guard::~signal_guard() = default;
+
+void name_thread(const char* /*name*/) noexcept {}
+
 bool on_fork(void (* /*before*/)(), void (* /*parent*/)(), void (* /*child*/)()) noexcept {
   return true;
 }

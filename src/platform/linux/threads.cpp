@@ -1,6 +1,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <new>
+
 #include "../platform.hpp"
 
 namespace lido::detail::platform {
@@ -28,6 +31,27 @@ int forbid_cancel() noexcept {
 
 void allow_cancel(int before) noexcept {
   (void)pthread_setcancelstate(before, nullptr);
+}
+
+signal_guard::signal_guard() noexcept : before_{} {
+  static_assert(sizeof(sigset_t) <= sizeof(before_));
+  sigset_t signals;
+  (void)sigfillset(&signals);
+  // A thread that blocks these ends the program without a call of its handlers.
+  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT}) {
+    (void)sigdelset(&signals, fault);
+  }
+  (void)pthread_sigmask(SIG_BLOCK, &signals, ::new (before_.data()) sigset_t);
+}
+
+signal_guard::~signal_guard() {
+  (void)pthread_sigmask(SIG_SETMASK,
+                        std::launder(static_cast<sigset_t*>(static_cast<void*>(before_.data()))),
+                        nullptr);
+}
+
+void name_thread(const char* name) noexcept {
+  (void)pthread_setname_np(pthread_self(), name);
 }
 
 bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
