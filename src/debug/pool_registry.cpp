@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "../base/plain_text.hpp"
 #include "../platform/platform.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/registry.hpp"
@@ -126,9 +127,8 @@ bool registry::next(position& at, pool_report& report) const {
   const detail::registration* const found = after(at, report.number);
   at = {.last = found, .left = left_};
   if (found != nullptr) {
-    report.name = found->name_;
-    std::replace_if(
-        report.name.begin(), report.name.end(), [](char c) { return !detail::is_plain(c); }, '?');
+    report.name.resize(found->name_.size());
+    report.name.resize(detail::copy_plain(found->name_, report.name));
     report.number = found->number_;
     report.kind = found->kind_;
     report.resources = nullptr;

@@ -8,10 +8,12 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "../base/plain_text.hpp"
 #include "../platform/platform.hpp"
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/fail.hpp"
@@ -53,8 +55,7 @@ constinit std::mutex unnumbered;  ///< ring 0: ending threads, and those beyond 
 
 short_text shorten(std::string_view text) noexcept {
   short_text out{};
-  std::transform(text.begin(), text.begin() + std::min(text.size(), out.size() - 1), out.begin(),
-                 [](char c) { return is_plain(c) ? c : '?'; });
+  (void)copy_plain(text, std::span(out).first(out.size() - 1));
   return out;
 }
 

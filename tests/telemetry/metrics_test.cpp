@@ -66,6 +66,23 @@ TEST(PoolJson, ReplacesWhatANameMayNotHave) {
   EXPECT_EQ(json_named(std::string_view("\n\0\x1f\x7f\xFF", 5)), R"("?????")");
 }
 
+TEST(PoolJson, KeepsANameInUtf8) {
+  EXPECT_EQ(json_named("caché 漢字 😀"), R"("caché 漢字 😀")");
+  EXPECT_EQ(json_named("\xC2\x80\xDF\xBF"), "\"\xC2\x80\xDF\xBF\"");
+  EXPECT_EQ(json_named("\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xF0\x90\x80\x80\xF4\x8F\xBF\xBF"),
+            "\"\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xF0\x90\x80\x80\xF4\x8F\xBF\xBF\"");
+}
+
+TEST(PoolJson, ReplacesEachByteOfANameThatIsNoUtf8) {
+  EXPECT_EQ(json_named("a\xC3"), R"("a?")");              // the rest is missing
+  EXPECT_EQ(json_named("\xC3(\xE6\xBC!"), R"("?(??!")");  // a part is missing
+  EXPECT_EQ(json_named("\x80\xBFz"), R"("??z")");         // the beginning is missing
+  EXPECT_EQ(json_named("\xC0\xAF\xC1\x81\xE0\x9F\xBF"), R"("???????")");  // too long a form
+  EXPECT_EQ(json_named("\xF0\x8F\xBF\xBF"), R"("????")");                 // too long a form
+  EXPECT_EQ(json_named("\xED\xA0\x80"), R"("???")");            // half of a pair in UTF-16
+  EXPECT_EQ(json_named("\xF4\x90\x80\x80\xF5"), R"("?????")");  // beyond U+10FFFF
+}
+
 TEST(PoolJson, LeavesOutWhatAPoolDoesNotCount) {
   registry pools;
   EXPECT_EQ(to_json(pools), "{\"pools\":[]}\n");

@@ -213,8 +213,11 @@ TEST(Trace, NamesEachKindOfPoolEvenIfItHasEnded) {
     nodes.deallocate(nodes.allocate(32), 32);
     object_pool<int> jobs{{.capacity = 1000, .name = "a name of more than thirty-one characters"}};
     (void)jobs.acquire();
+    object_pool<int> cut{{.capacity = 1000, .name = "a character in the thirty-firs\xC3\xA4"}};
+    (void)cut.acquire();
   });
-  EXPECT_EQ(seen.all("refill", "no?des?\?\?\?").size(), 1U);
+  EXPECT_EQ(seen.all("refill", "no?des?\?\xC3\xA4").size(), 1U);
+  EXPECT_EQ(seen.all("refill", "a character in the thirty-firs").size(), 1U);
   EXPECT_EQ(seen.all("refill", "a name of more than thirty-one ").size(), 1U);
 }
 

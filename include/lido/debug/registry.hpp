@@ -15,17 +15,12 @@ struct resource_pool_report;
 
 namespace detail {
 class registration;
-
-/// Stands in every export, and in every trace, as it is.
-[[nodiscard]] constexpr bool is_plain(char c) noexcept {
-  return c >= ' ' && c <= '~' && c != '"' && c != '\\';
-}
-
 }  // namespace detail
 
 /// What a visit says of one pool.
 struct pool_report {
-  std::string name;          ///< what is not printable ASCII, or a quote or backslash, is a `?`
+  /// In UTF-8. A quote, a backslash, a control character and each byte that is no UTF-8 is a `?`.
+  std::string name;
   std::uint64_t number = 0;  ///< in its registry, never used again; tells pools of one name apart
   std::string_view kind;     ///< "object_pool", "concurrent_slot_map", ...
   pool_stats stats;
