@@ -224,7 +224,11 @@ block_stats block_resource::stats(std::size_t size) const noexcept {
   for (; size > 0; --size) {
     store = store->larger();
   }
-  return store->stats();
+  block_stats stats = store->stats();
+  stats.upstream_requests = upstream_requests();
+  // relaxed: a number for statistics
+  stats.largest_upstream = largest_upstream_.load(std::memory_order_relaxed);
+  return stats;
 }
 
 /// The smallest blocks for a request; null if there are none. Requires: several sizes.
@@ -252,15 +256,38 @@ void* block_resource::take_after_miss(detail::block_store& store, std::size_t by
     return block;
   }
   if (!overflow_to_upstream_) {
-    detail::throw_bad_alloc();
+    throw_no_block(bytes, alignment);
   }
   return take_upstream(bytes, alignment);
 }
 
 void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
-  // relaxed: a number for statistics
+  // relaxed: numbers for statistics
   upstream_requests_.fetch_add(1, std::memory_order_relaxed);
+  std::size_t largest = largest_upstream_.load(std::memory_order_relaxed);
+  while (largest < bytes &&
+         !largest_upstream_.compare_exchange_weak(largest, bytes, std::memory_order_relaxed)) {
+  }
+#if defined(__cpp_exceptions)
+  try {
+    return upstream_->allocate(bytes, alignment);
+  } catch (const no_block&) {
+    throw;  // of an upstream that is a block_resource, too: says which one
+  } catch (const std::bad_alloc&) {
+    throw_no_block(bytes, alignment);
+  }
+#else
   return upstream_->allocate(bytes, alignment);
+#endif
+}
+
+void block_resource::throw_no_block(std::size_t bytes, std::size_t alignment) const {
+  const detail::block_store* store = &smallest_;
+  while (store != nullptr && (bytes > store->block_bytes() || alignment > alignment_)) {
+    store = store->larger();
+  }
+  const pool_stats blocks = store != nullptr ? store->stats().blocks : pool_stats();
+  detail::throw_error(no_block(name_, bytes, alignment, blocks.capacity, blocks.in_use));
 }
 
 /// The size is a hint of where the address is from. The address decides, so that a wrong size does

@@ -1,7 +1,6 @@
 // The rings of threads, and the file that their events end in.
 #include "lido/telemetry/trace.hpp"
 
-#include <algorithm>
 #include <array>
 #include <boost/lockfree/spsc_queue.hpp>
 #include <cstdio>

@@ -126,11 +126,25 @@ TEST(BlockResource, OverAlignedRequestsGoUpstreamBesideAFullCache) {
   EXPECT_EQ(upstream.out(), 0U);
 }
 
-TEST(BlockResource, ThrowsBadAllocWhenExhausted) {
+TEST(BlockResource, ThrowsWhenExhausted) {
   counting_upstream upstream;
-  block_resource blocks({.block_bytes = 64, .blocks = 8, .upstream = &upstream});
+  block_resource blocks(
+      {.block_bytes = 64, .blocks = 8, .name = "sessions", .upstream = &upstream});
   auto all = take(blocks, 8, 64);
-  EXPECT_THROW((void)blocks.allocate(64), std::bad_alloc);
+  try {
+    (void)blocks.allocate(40, 8);
+    ADD_FAILURE() << "there was a block";
+  } catch (const no_block& error) {
+    EXPECT_STREQ(error.what(),
+                 "lido: block_resource 'sessions' has no block for 40 bytes aligned to 8: "
+                 "8 of 8 blocks are in use");
+    EXPECT_EQ(error.resource_name(), "sessions");
+    EXPECT_EQ(error.bytes(), 40U);
+    EXPECT_EQ(error.alignment(), 8U);
+    EXPECT_EQ(error.in_use(), 8U);
+    const std::bad_alloc& base = error;  // what containers and their users catch
+    EXPECT_STREQ(base.what(), error.what());
+  }
   EXPECT_EQ(blocks.stats().overflowed, 1U);
   EXPECT_EQ(upstream.requests(), 0U);
   blocks.deallocate(all.back(), 64);
@@ -164,11 +178,54 @@ TEST(BlockResource, UpstreamIsTheDefaultResourceUnlessNamed) {
   EXPECT_EQ(blocks.upstream(), std::pmr::get_default_resource());
 }
 
-TEST(BlockResource, ErrorOfUpstreamIsPassedOn) {
-  block_resource blocks(
-      {.block_bytes = 64, .blocks = 8, .upstream = std::pmr::null_memory_resource()});
-  EXPECT_THROW((void)blocks.allocate(65), std::bad_alloc);
+TEST(BlockResource, SaysWhatUpstreamHadNoMemoryFor) {
+  block_resource blocks({.block_bytes = 64,
+                         .blocks = 8,
+                         .name = "nodes",
+                         .upstream = std::pmr::null_memory_resource()});
+  try {
+    (void)blocks.allocate(65);
+    ADD_FAILURE() << "there was memory";
+  } catch (const no_block& error) {
+    EXPECT_STREQ(error.what(),
+                 "lido: block_resource 'nodes' has no block for 65 bytes aligned to 16: "
+                 "none is large or aligned enough, and upstream has no memory");
+  }
   EXPECT_EQ(blocks.stats().blocks.in_use, 0U);
+  block_resource behind({.block_bytes = 8, .blocks = 8, .name = "front", .upstream = &blocks});
+  try {
+    (void)behind.allocate(65);
+    ADD_FAILURE() << "there was memory";
+  } catch (const no_block& error) {
+    EXPECT_EQ(error.resource_name(), "nodes");  // the one that failed
+  }
+}
+
+struct failing_upstream final : std::pmr::memory_resource {
+  void* do_allocate(std::size_t /*bytes*/, std::size_t /*alignment*/) override {
+    throw std::runtime_error("upstream's own");
+  }
+  void do_deallocate(void* /*address*/, std::size_t /*bytes*/, std::size_t /*align*/) override {}
+  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+};
+
+TEST(BlockResource, AnyOtherErrorOfUpstreamIsPassedOn) {
+  failing_upstream upstream;
+  block_resource blocks({.block_bytes = 64, .blocks = 8, .upstream = &upstream});
+  EXPECT_THROW((void)blocks.allocate(65), std::runtime_error);
+}
+
+TEST(BlockResource, StatsHaveTheLargestRequestThatWentUpstream) {
+  counting_upstream upstream;
+  block_resource blocks({.block_bytes = 64, .blocks = 8, .upstream = &upstream});
+  EXPECT_EQ(blocks.stats().largest_upstream, 0U);
+  for (const std::size_t bytes : {88U, 300U, 65U}) {
+    blocks.deallocate(blocks.allocate(bytes), bytes);
+  }
+  EXPECT_EQ(blocks.stats().upstream_requests, 3U);
+  EXPECT_EQ(blocks.stats().largest_upstream, 300U);
 }
 
 #if LIDO_TEST_ASAN

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -53,6 +54,34 @@ class growth_failed : public pool_exhausted {
 
  private:
   int error_number_;
+};
+
+/// Thrown by a `block_resource` that has no block for a request, where upstream is not to be asked
+/// or has no memory for it.
+///
+/// `what()` names the resource, the request, and how many blocks of its size are in use.
+// NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): as above
+class no_block : public std::bad_alloc {
+ public:
+  /// `blocks` and `in_use`: of the size that fits; 0 blocks: none fits. Throws std::bad_alloc.
+  no_block(std::string_view resource_name, std::size_t bytes, std::size_t alignment,
+           std::size_t blocks, std::size_t in_use);
+  no_block(const no_block&) noexcept = default;
+  no_block& operator=(const no_block&) noexcept = default;
+  ~no_block() override = default;
+
+  [[nodiscard]] const char* what() const noexcept override { return text_.what(); }
+  [[nodiscard]] std::string_view resource_name() const noexcept { return name_.what(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
+  [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
+
+ private:
+  std::runtime_error text_;  // strings whose copies do not throw
+  std::runtime_error name_;
+  std::size_t bytes_;
+  std::size_t alignment_;
+  std::size_t in_use_;
 };
 
 /// Is called with what would be thrown, in the thread that fails, where the program is compiled

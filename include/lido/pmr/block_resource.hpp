@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lido/allocator/slot_allocator.hpp"
+#include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/pool_stats.hpp"
@@ -62,7 +63,7 @@ struct block_resource_options {
   /// thread-safe if several threads use this one.
   std::pmr::memory_resource* upstream = nullptr;
 
-  /// When all blocks of the right size are in use: ask upstream, rather than throw std::bad_alloc.
+  /// When all blocks of the right size are in use: ask upstream, rather than throw no_block.
   bool overflow_to_upstream = false;
 
   /// Reports misuse as `checked_traits` do for an object_pool. Every operation then takes a slow
@@ -79,6 +80,8 @@ struct block_stats {
   std::size_t block_bytes = 0;
   pool_stats blocks;             ///< with a block for a slot
   std::uint64_t overflowed = 0;  ///< requests that would have fitted, but found no block free
+  std::uint64_t upstream_requests = 0;  ///< requests of any size that went upstream
+  std::size_t largest_upstream = 0;     ///< bytes of the largest one
 };
 
 namespace detail {
@@ -196,8 +199,10 @@ class block_store {
 /// Blocks for containers of nodes, with the free list and the thread caches of an `object_pool`.
 ///
 /// A request gets a block of the smallest size that it fits into. A larger one, or one with a
-/// larger alignment, goes upstream. Deallocation finds the origin of memory by its address. Equal
-/// only to itself. Size classes: Bonwick, "The Slab Allocator", USENIX 1994.
+/// larger alignment, goes upstream. Throws no_block, which is a std::bad_alloc, where upstream is
+/// not to be asked or throws std::bad_alloc; other exceptions of upstream pass. Deallocation finds
+/// the origin of memory by its address. Equal only to itself. Size classes: Bonwick, "The Slab
+/// Allocator", USENIX 1994.
 ///
 /// Thread-safe. Progress: blocks are allocated and deallocated as an object_pool acquires and
 /// releases. That is wait-free where the thread's cache has or takes the block, and then costs no
@@ -280,6 +285,7 @@ class block_resource final : public std::pmr::memory_resource {
   [[nodiscard, gnu::noinline]] void* take_after_miss(detail::block_store& store, std::size_t bytes,
                                                      std::size_t alignment);
   [[nodiscard, gnu::noinline]] void* take_upstream(std::size_t bytes, std::size_t alignment);
+  [[noreturn]] void throw_no_block(std::size_t bytes, std::size_t alignment) const;
   [[gnu::noinline]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
   [[gnu::noinline]] void give_other(void* address, std::size_t bytes, std::size_t alignment,
                                     detail::place at);
@@ -292,6 +298,7 @@ class block_resource final : public std::pmr::memory_resource {
   bool overflow_to_upstream_;
   std::string name_;
   detail::shared_atomic<std::uint64_t> upstream_requests_{0};
+  detail::shared_atomic<std::size_t> largest_upstream_{0};
 };
 
 /// Allocator of a `std::list`, `std::map`, `std::unordered_map` or another container of nodes, with
