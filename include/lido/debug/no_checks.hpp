@@ -30,16 +30,16 @@ struct no_checks {
 };
 
 /// The checks of a pool with `Traits`; those of checked pools are in lido/checked.hpp.
-template <class Traits, std::size_t Size, bool Checked = Traits::checked>
+template <class Traits, class T, bool Checked = Traits::checked>
 struct pool_checks;
-template <class Traits, std::size_t Size>
-struct pool_checks<Traits, Size, false> {
+template <class Traits, class T>
+struct pool_checks<Traits, T, false> {
   using type = no_checks;
 };
 
-template <class Traits, std::size_t Size>
+template <class Traits, class T>
 concept has_checks = requires {
-  typename pool_checks<Traits, Size>::type;
+  typename pool_checks<Traits, T>::type;
 };
 
 }  // namespace lido::detail

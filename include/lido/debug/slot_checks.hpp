@@ -112,13 +112,13 @@ class checked_slots {
   pool_trace trace_;
 };
 
-/// For slots of `Size` bytes, watched as a whole up to `Whole`. `no_checks` has the same interface
+/// For slots of a T, watched as a whole up to `Whole` bytes. `no_checks` has the same interface
 /// and does nothing.
 ///
 /// A slot is free, with the fill pattern in it, from `after_destruction` to `before_construction`.
 /// Wait-free where nothing is wrong: no read-modify-write as long as objects are released where
 /// they were acquired, one compare-and-swap of the slot's own word for each release otherwise.
-template <std::size_t Size, std::size_t Whole>
+template <class T, std::size_t Whole>
 class slot_checks : public checked_slots {
  public:
   static constexpr bool active = true;
@@ -126,7 +126,7 @@ class slot_checks : public checked_slots {
   using place = detail::place;
 
   slot_checks(std::string_view name, std::byte* first, std::uint32_t capacity)
-      : checked_slots(name, first, capacity, Size, pattern) {}
+      : checked_slots(name, first, capacity, sizeof(T), pattern) {}
 
   /// The slot comes from the free list: reports a write that happened to it there. Takes the slow
   /// path in a thread whose id is not known, thus under Valgrind.
@@ -154,7 +154,7 @@ class slot_checks : public checked_slots {
   /// Ends the use of an object; exactly one release does. False: wrong use, and the handler knows.
   /// Also works, as far as memory allows, for a pool that has ended.
   [[nodiscard, gnu::always_inline]] bool try_end(const void* object, place at) noexcept {
-    if (hardly_ever(distance_to(object) % Size != 0 || slot_of(object) >= admitted())) {
+    if (hardly_ever(distance_to(object) % sizeof(T) != 0 || slot_of(object) >= admitted())) {
       return try_end_slow(object, at, 0);
     }
     slot_record& record = records_[slot_of(object)];
@@ -176,10 +176,10 @@ class slot_checks : public checked_slots {
   }
 
  private:
-  static constexpr fill_pattern pattern{Size, Whole};
+  static constexpr fill_pattern pattern{sizeof(T), Whole};
 
   [[nodiscard, gnu::always_inline]] std::uintptr_t slot_of(const void* object) const noexcept {
-    return distance_to(object) / Size;
+    return distance_to(object) / sizeof(T);
   }
 
   /// The use that decides which bytes are watched.
@@ -189,11 +189,11 @@ class slot_checks : public checked_slots {
 };
 
 /// The checks of a pool whose traits say so.
-template <class Traits, std::size_t Size>
-struct pool_checks<Traits, Size, true> {
+template <class Traits, class T>
+struct pool_checks<Traits, T, true> {
   static_assert(Traits::watched_bytes >= fill_pattern::least_whole,
                 "lido: Traits::watched_bytes must be at least 64");
-  using type = slot_checks<Size, Traits::watched_bytes>;
+  using type = slot_checks<T, Traits::watched_bytes>;
 };
 
 }  // namespace lido::detail

@@ -51,9 +51,7 @@ struct constructed_each_time {
 /// Objects outlive their release; with the hooks around them. See `pool_traits`.
 template <class T, class Hooks, class Checks>
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and its base is private
-class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks> {
-  using shadow = slot_shadow<sizeof(T)>;
-
+class kept_objects final : private object_keeper {
   template <class... Args>
   static constexpr bool passes_nothing = sizeof...(Args) == 0 || asks_default_init<Args...>::value;
 
@@ -83,7 +81,9 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
   static constexpr bool makes_nothrow = creates_nothrow() && activates_nothrow<Args...>();
 
   /// Requires: `checks` outlives this.
-  kept_objects(Hooks hooks, Checks& checks) : hooks_(std::move(hooks)), checks_(checks) {}
+  kept_objects(Hooks hooks, Checks& checks) : hooks_(std::move(hooks)), checks_(checks) {
+    (void)fitting_hooks<T, Hooks>();
+  }
 
   [[nodiscard]] object_keeper* keeper() noexcept { return this; }
 
@@ -129,7 +129,7 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
 
   void create_in(slot_memory& memory, slot_index index) override {
     void* const slot = memory.address_of(index);
-    shadow::open(slot);
+    slot_shadow<sizeof(T)>::open(slot);
     checks_.before_construction(slot, Checks::place::here());
     scope_exit undo([&] { leave(slot); });
     create(memory, index, slot);
@@ -146,7 +146,7 @@ class kept_objects final : private object_keeper, private fitting_hooks<T, Hooks
   }
   void leave(void* slot) noexcept {
     checks_.after_destruction(slot);
-    shadow::close(slot);
+    slot_shadow<sizeof(T)>::close(slot);
   }
 
   [[gnu::noinline]] void create(slot_memory& memory, slot_index index,

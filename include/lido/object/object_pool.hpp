@@ -50,13 +50,12 @@ template <class T, class Traits>
 class object_pool : private detail::complete_traits<Traits> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && std::is_same_v<T, std::decay_t<T>>,
                 "lido: a pool holds objects: no references, arrays, const or volatile types");
-  static_assert(std::is_nothrow_destructible_v<T>, "lido: release is noexcept, so ~T must be, too");
-  static_assert(detail::has_checks<Traits, sizeof(T)>,
+  // T may be a class that is only declared: what needs more of it is in functions.
+  static_assert(detail::has_checks<Traits, T>,
                 "lido: Traits::checked needs #include \"lido/checked.hpp\"");
 
-  using checks = typename detail::pool_checks<Traits, sizeof(T)>::type;
+  using checks = typename detail::pool_checks<Traits, T>::type;
   using place = typename checks::place;
-  using shadow = detail::slot_shadow<sizeof(T)>;
   static constexpr bool keeps = !std::is_same_v<typename Traits::hooks, no_hooks>;
   using life = std::conditional_t<keeps, detail::kept_objects<T, typename Traits::hooks, checks>,
                                   detail::constructed_each_time<T>>;
@@ -222,14 +221,16 @@ class object_pool : private detail::complete_traits<Traits> {
       std::size_t{detail::tuning::magazine_size} * detail::tuning::magazines_per_trip;
 
   static constexpr detail::slot_layout layout() noexcept {
+    static_assert(std::is_nothrow_destructible_v<T>,
+                  "lido: release is noexcept, so ~T must be, too");
     return {.size = sizeof(T),
             .alignment = alignof(T),
             .keeps = keeps,
             .has_states = keeps || tracks,
             .counts_states = keeps || (tracks && Traits::track_in_use),
             .record_bytes = checks::record_bytes,
-            .close_all = &shadow::close_all,
-            .open_all = &shadow::open_all};
+            .close_all = &detail::slot_shadow<sizeof(T)>::close_all,
+            .open_all = &detail::slot_shadow<sizeof(T)>::open_all};
   }
 
   // NOLINTNEXTLINE(readability-function-size): the slots of some pools
@@ -342,7 +343,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// After a constructor has thrown.
   void take_back(void* slot) noexcept {
     checks_.after_destruction(slot);
-    shadow::close(slot);
+    detail::slot_shadow<sizeof(T)>::close(slot);
     put_slot(slot);
   }
 
@@ -351,7 +352,7 @@ class object_pool : private detail::complete_traits<Traits> {
       life::template makes_nothrow<Args...>) {
     const bool held = life_.holds(slots_.memory(), slot);
     if (!held) {
-      shadow::open(slot);
+      detail::slot_shadow<sizeof(T)>::open(slot);
       checks_.before_construction(slot, at);
     }
     T* object = nullptr;
@@ -379,7 +380,7 @@ class object_pool : private detail::complete_traits<Traits> {
     }
     if (life_.finish(slots_.memory(), object)) {
       checks_.after_destruction(object);
-      shadow::close(object);
+      detail::slot_shadow<sizeof(T)>::close(object);
     }
   }
 
