@@ -29,6 +29,12 @@ inline constexpr bool makes_nothrow =
     asks_default_init<Args...>::value ? std::is_nothrow_default_constructible_v<T>
                                       : std::is_nothrow_constructible_v<T, Args...>;
 
+/// Whether `make<T>(slot, Args...)` compiles.
+template <class T, class... Args>
+concept makeable = std::is_constructible_v<T, Args...> || requires {
+  T{std::declval<Args>()...};
+};
+
 /// Constructs a T from `args`: none value-initialises, `default_init` default-initialises, and an
 /// aggregate takes its members in braces.
 template <class T, class... Args>

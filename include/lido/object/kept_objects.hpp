@@ -24,6 +24,8 @@ struct constructed_each_time {
   static constexpr bool keeps = false;
   template <class... Args>
   static constexpr bool makes_nothrow = detail::makes_nothrow<T, Args...>;
+  template <class... Args>
+  static constexpr bool takes = makeable<T, Args...>;
 
   template <class Checks>
   constexpr constructed_each_time(no_hooks /*hooks*/, Checks& /*checks*/) noexcept {}
@@ -79,6 +81,9 @@ class kept_objects final : private object_keeper {
   static constexpr bool keeps = true;
   template <class... Args>
   static constexpr bool makes_nothrow = creates_nothrow() && activates_nothrow<Args...>();
+  /// Whether an acquire with these arguments compiles.
+  template <class... Args>
+  static constexpr bool takes = passes_nothing<Args...> || activating_hooks<Hooks, T, Args...>;
 
   /// Requires: `checks` outlives this.
   kept_objects(Hooks hooks, Checks& checks) : hooks_(std::move(hooks)), checks_(checks) {

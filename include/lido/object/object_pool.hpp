@@ -136,8 +136,13 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   /// The same until a stop is requested. If that was before, takes what is free without a wait.
+  /// Does not compile where T takes the token, too, and can do without it.
   template <class... Args>
   [[nodiscard, gnu::always_inline]] lease_type acquire(detail::stop_token stop, Args&&... args) {
+    static_assert(
+        !takes_or_waits<Args...>,
+        "lido: T takes a std::stop_token, and can do without: acquire(token, T(...)) waits "
+        "with the token, acquire(T(token, ...)) passes it to T");
     return acquire_within(place::here(), stop, std::forward<Args>(args)...);
   }
 
@@ -217,6 +222,14 @@ class object_pool : private detail::complete_traits<Traits> {
   std::size_t shrink_to(std::size_t count) noexcept { return slots_.shrink_to(count); }
 
  private:
+  /// Takes what a constructor of any first argument takes.
+  struct anything {};
+  /// Whether a token in front of these arguments may be meant for T as well as for the wait.
+  template <class... Args>
+  static constexpr bool takes_or_waits =
+      life::template takes<Args...>&& life::template takes<detail::stop_token, Args...> &&
+      !life::template takes<anything, Args...>;
+
   static constexpr std::size_t chunk =
       std::size_t{detail::tuning::magazine_size} * detail::tuning::magazines_per_trip;
 
