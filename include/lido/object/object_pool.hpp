@@ -188,8 +188,9 @@ class object_pool : private detail::complete_traits<Traits> {
   /// A snapshot; see pool_stats. Wait-free.
   [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
 
-  /// Calls `f(T&)` for every object in use, in the order of their addresses. Requires: no object is
-  /// released during the call; one that is acquired during it may be visited or not.
+  /// Calls `f(T&)` for every object in use, in the order of their addresses. `f` may release any of
+  /// them, also the one that it is given. Requires: no other thread releases one during the call.
+  /// What is acquired during it may be visited or not; what was released before its turn is not.
   template <class F>
   void for_each_in_use(F&& f) {
     static_assert(Traits::track_in_use || checks::active,
