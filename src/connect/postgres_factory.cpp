@@ -43,6 +43,16 @@ bool is_refusal(const std::string& message) {
          });
 }
 
+/// What libpq says of a conninfo, without the parts that it quotes: any may be of a password.
+std::string without_quotes(std::string_view message) {
+  const std::size_t first = message.find('"');
+  const std::size_t last = message.rfind('"');
+  if (first == last) {
+    return std::string(message);
+  }
+  return std::string(message.substr(0, first)) + "..." + std::string(message.substr(last + 1));
+}
+
 /// What is said nowhere comes from the environment, but what a service file says only libpq knows.
 settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
   settings all;
@@ -55,7 +65,8 @@ settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
   const options own(PQconninfoParse(conninfo.c_str(), &error), &PQconninfoFree);
   const std::unique_ptr<char, void (*)(void*)> text(error, &PQfreemem);
   if (own == nullptr) {
-    throw permanent_failure(error != nullptr ? error : "postgres: no memory");
+    throw permanent_failure(error != nullptr ? "postgres: conninfo: " + without_quotes(error)
+                                             : "postgres: no memory");
   }
   add(own);
   if (!all.contains("service")) {
@@ -72,11 +83,9 @@ bool has_several_hosts(settings& all) {
   return all.contains("service") || (all["host"] + all["hostaddr"]).find(',') != std::string::npos;
 }
 
-/// Or there is no password, or no such port, which libpq finds out only when it connects.
-bool is_permanent(const std::string& failure, const PGconn* raw, const settings& all) {
-  const std::string& port = all.at("port");
-  const long number = port.empty() ? 1 : std::strtol(port.c_str(), nullptr, 10);
-  return is_refusal(failure) || PQconnectionNeedsPassword(raw) == 1 || number < 1 || number > 65535;
+/// Or there is no password, which libpq finds out only when it connects.
+bool is_permanent(const std::string& failure, const PGconn* raw) {
+  return is_refusal(failure) || PQconnectionNeedsPassword(raw) == 1;
 }
 
 std::vector<std::string> split(const std::string& list) {
@@ -87,11 +96,23 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
+/// libpq says so only when it connects, and quotes what may be the end of a password.
+void check_ports(const std::vector<std::string>& ports) {
+  for (const std::string& port : ports) {
+    const bool is_number = port.find_first_not_of("0123456789") == std::string::npos;
+    const long number = port.empty() ? 1 : std::strtol(port.c_str(), nullptr, 10);
+    if (!is_number || number < 1 || number > 65535) {
+      throw permanent_failure("postgres: conninfo: the port is no number from 1 to 65535");
+    }
+  }
+}
+
 /// The settings for one address after the other. libpq would look names up without regard to time.
 /// It would begin with the same address each time, and give a silent one all the time there is.
 std::vector<settings> places_of(settings& all, const create_context& limit, std::string& told) {
   const auto hosts = split(all["host"]);
   const auto ports = split(all["port"]);
+  check_ports(ports);
   if (!all["hostaddr"].empty() || (ports.size() != 1 && ports.size() != hosts.size())) {
     return {all};  // there is nothing to look up, or libpq tells the mistake
   }
@@ -142,7 +163,10 @@ std::string connect(PGconn* raw, const create_context& limit) {
     status = PQconnectPoll(raw);
   }
   (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
-  return status == PGRES_POLLING_OK ? std::string() : PQerrorMessage(raw);
+  if (status == PGRES_POLLING_OK) {
+    return {};
+  }
+  return begins ? PQerrorMessage(raw) : without_quotes(PQerrorMessage(raw));
 }
 
 /// Until a result can be taken: zero, or an errno.
@@ -281,7 +305,7 @@ postgres_connection postgres_factory::create(const create_context& context) cons
       return made;
     }
     told += failure;
-    if (!has_others && is_permanent(failure, made.get(), place)) {
+    if (!has_others && is_permanent(failure, made.get())) {
       throw permanent_failure(told);
     }
   }

@@ -34,6 +34,36 @@ TEST_F(PostgresFactory, AWrongPasswordOrDatabaseFailsAtOnce) {
   EXPECT_NE(database.find("3D000"), std::string::npos) << database;
 }
 
+// jackc/pgx #1271, jackc/pgconn #51: a conninfo that is malformed has its password in the error.
+TEST_F(PostgresFactory, NoPartOfAMalformedConninfoIsInAnError) {
+  for (const char* const conninfo : {
+           "host=127.0.0.1 user=u password=my s3cr3t dbname=d",
+           "host=127.0.0.1 password='s3cr3t",
+           "host=127.0.0.1 user=u passwd=s3cr3t",
+           "host=127.0.0.1 user=u password=a \"s3cr3t\"b=c",
+           "host=127.0.0.1 port=70000 password=s3cr3t",
+           "host=127.0.0.1,127.0.0.1 port=1,s3cr3t",
+           "host=127.0.0.1 sslmode=s3cr3t",
+           "host=127.0.0.1 target_session_attrs=s3cr3t",
+           "host=127.0.0.1 connect_timeout=s3cr3t",
+           "postgresql://u:s3cr3t%S@127.0.0.1:5432/x",
+           "postgresql://u:s3cr3t/x@127.0.0.1:5432/x",
+           "postgresql://u:s3cr3t@127.0.0.1:port/x",
+           "postgresql://u:p#s3cr3t@127.0.0.1:1/x",
+           "postgresql://u:p@s3cr3t@127.0.0.1:1:x/x",
+           "postgresql://u:p[s3cr3t@127.0.0.1]x",
+           "postgresql://127.0.0.1/x?password=s3cr3t&s3cr3t",
+       }) {
+    try {
+      (void)postgres_factory({.conninfo = conninfo})
+          .create({std::chrono::steady_clock::now() + 5s, {}});
+      ADD_FAILURE() << conninfo;
+    } catch (const std::exception& error) {
+      EXPECT_EQ(std::string(error.what()).find("s3cr3t"), std::string::npos) << error.what();
+    }
+  }
+}
+
 /// A server that accepts `few` only without encryption, and never accepts `banned`. libpq tries
 /// both ways, and reports both refusals.
 class encrypting {
