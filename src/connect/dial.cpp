@@ -10,8 +10,10 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -52,6 +54,11 @@ int ask_system(const std::string& host, const std::string& port, int flags,
   return failed;
 }
 
+/// What the kernel takes.
+int keep_alive_count(const tcp_keep_alive& how) noexcept {
+  return std::clamp(how.count, 1, 127);
+}
+
 void look_after(int socket, const tcp_keep_alive& how) noexcept {
   const auto set = [socket](int level, int name, int value) {
     (void)::setsockopt(socket, level, name, &value, sizeof value);
@@ -60,7 +67,8 @@ void look_after(int socket, const tcp_keep_alive& how) noexcept {
   set(SOL_SOCKET, SO_KEEPALIVE, how.on ? 1 : 0);
   set(IPPROTO_TCP, TCP_KEEPIDLE, whole_seconds(how.idle));
   set(IPPROTO_TCP, TCP_KEEPINTVL, whole_seconds(how.interval));
-  set(IPPROTO_TCP, TCP_KEEPCNT, std::clamp(how.count, 1, 127));
+  set(IPPROTO_TCP, TCP_KEEPCNT, keep_alive_count(how));
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, give_up_after(how));
 }
 
 /// Whether a connection is to itself: where no program listens, a connect to a port of this machine
@@ -204,6 +212,13 @@ bool is_no_port(const std::string& port) noexcept {
   char* end = nullptr;
   const long number = std::strtol(port.c_str(), &end, 10);
   return *end == '\0' && (number < 1 || number > 65535);
+}
+
+int give_up_after(const tcp_keep_alive& how) noexcept {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  const std::int64_t seconds =
+      whole_seconds(how.idle) + std::int64_t{whole_seconds(how.interval)} * keep_alive_count(how);
+  return how.on ? static_cast<int>(std::min(seconds * 1000, most)) : 0;
 }
 
 int whole_seconds(time_limit time) noexcept {

@@ -76,6 +76,7 @@ settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
   all.emplace("keepalives_idle", std::to_string(detail::whole_seconds(keep_alive.idle)));
   all.emplace("keepalives_interval", std::to_string(detail::whole_seconds(keep_alive.interval)));
   all.emplace("keepalives_count", std::to_string(keep_alive.count));
+  all.emplace("tcp_user_timeout", std::to_string(detail::give_up_after(keep_alive)));
   return all;
 }
 

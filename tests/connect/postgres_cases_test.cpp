@@ -191,6 +191,8 @@ TEST_F(PostgresCases, C27TheKernelProbesWhenTheTargetSays) {
   EXPECT_EQ(option("", TCP_KEEPINTVL), 5);
   EXPECT_EQ(option("", TCP_KEEPCNT), 4);
   EXPECT_EQ(option(" keepalives_idle=77", TCP_KEEPIDLE), 77);
+  EXPECT_EQ(option("", TCP_USER_TIMEOUT), 50'000);  // a request whose answer never comes
+  EXPECT_EQ(option(" tcp_user_timeout=7000", TCP_USER_TIMEOUT), 7'000);
 }
 
 // A late answer behind a busy proxy is no proof of a broken connection.

@@ -113,6 +113,7 @@ TEST_F(RedisCases, C27TheKernelProbesWhenTheTargetSays) {
   EXPECT_EQ(option(TCP_KEEPIDLE), 30);
   EXPECT_EQ(option(TCP_KEEPINTVL), 5);
   EXPECT_EQ(option(TCP_KEEPCNT), 4);
+  EXPECT_EQ(option(TCP_USER_TIMEOUT), 50'000);  // a request whose answer never comes
 }
 
 // A late answer behind a busy proxy is no proof of a broken connection.

@@ -68,6 +68,7 @@ TEST_F(TcpCases, C27TheKernelProbesWhenTheTargetSays) {
   EXPECT_EQ(option_of(made, IPPROTO_TCP, TCP_KEEPIDLE), 30);
   EXPECT_EQ(option_of(made, IPPROTO_TCP, TCP_KEEPINTVL), 5);
   EXPECT_EQ(option_of(made, IPPROTO_TCP, TCP_KEEPCNT), 4);
+  EXPECT_EQ(option_of(made, IPPROTO_TCP, TCP_USER_TIMEOUT), 50'000);  // while an answer is missing
 }
 
 TEST_F(TcpCases, C39ANameThatIsNotFoundEndsNoLaterThanTheDeadline) {

@@ -318,6 +318,7 @@ TEST_F(TcpFactory, TheSocketHasTheOptionsOfTheTarget) {
       auto made = chosen.create({std::chrono::steady_clock::now() + 20s, {}});
       EXPECT_EQ(option_of(made, IPPROTO_TCP, TCP_NODELAY), no_delay);
       EXPECT_EQ(option_of(made, SOL_SOCKET, SO_KEEPALIVE), keep_alive);
+      EXPECT_EQ(option_of(made, IPPROTO_TCP, TCP_USER_TIMEOUT), keep_alive ? 90'000 : 0);
     }
   }
 }

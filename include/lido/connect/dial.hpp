@@ -18,7 +18,8 @@
 namespace lido {
 
 /// After `idle` without a byte the kernel asks the peer, and again each `interval`. After `count`
-/// questions without an answer it ends the connection. Choose an `idle` below the time after which
+/// questions without an answer it ends the connection. So it does when what was sent is not
+/// acknowledged for as long as all of that takes. Choose an `idle` below the time after which
 /// a firewall or a load balancer forgets idle connections. Rounded up to whole seconds.
 struct tcp_keep_alive {
   bool on = true;
@@ -73,6 +74,9 @@ struct address {
 
 /// As setsockopt(2) and libpq want it.
 [[nodiscard]] int whole_seconds(time_limit time) noexcept;
+
+/// Milliseconds after which a silent peer is given up, idle or not; 0: never.
+[[nodiscard]] int give_up_after(const tcp_keep_alive& how) noexcept;
 
 /// To the first address that answers. Each has its share of the time that is left. The socket
 /// blocks, sends at once, is not inherited by programs, and is never descriptor 0.
