@@ -351,10 +351,13 @@ bool postgres_factory::reset(postgres_connection& used) const noexcept {
 
 void postgres_factory::destroy(postgres_connection& ended, destroy_reason /*reason*/) noexcept {
   try {
-    if (PQtransactionStatus(ended.get()) == PQTRANS_ACTIVE) {
+    const create_context limit{detail::deadline::after(std::chrono::seconds(1)).moment(), {}};
+    if (PQpipelineStatus(ended.get()) != PQ_PIPELINE_OFF) {
+      (void)cancel(ended.get(),
+                   limit);  // no end to wait for: a part of it may never have been sent
+    } else if (PQtransactionStatus(ended.get()) == PQTRANS_ACTIVE) {
       postgres_result last;
-      (void)end_query(ended.get(), {detail::deadline::after(std::chrono::seconds(1)).moment(), {}},
-                      last);
+      (void)end_query(ended.get(), limit, last);
     }
   } catch (...) {  // no memory, or no thread: it is closed nevertheless
   }

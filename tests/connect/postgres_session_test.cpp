@@ -141,5 +141,33 @@ TEST_F(PostgresSession, UnreadResultsRefuseTheConnection) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 2U);
 }
 
+// Nothing of the first was sent, so no answer ends it; the server still works on the second.
+TEST_F(PostgresSession, APipelineEndsWithItsLeaseAtOnce) {
+  postgres_pool pool = make({});
+  for (const bool is_sent : {false, true}) {
+    const auto begin = std::chrono::steady_clock::now();
+    {
+      const auto rude = pool.acquire();
+      ASSERT_EQ(PQenterPipelineMode(rude->get()), 1);
+      ASSERT_EQ(PQsendQueryParams(rude->get(), "SELECT pg_sleep(60)", 0, nullptr, nullptr, nullptr,
+                                  nullptr, 0),
+                1);
+      ASSERT_EQ(is_sent ? PQpipelineSync(rude->get()) : 1, 1);
+    }
+    EXPECT_EQ(ask(*pool.acquire(), "SELECT 'fine'"), "fine");
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 900ms);
+  }
+  const auto sleeps = [&pool] {
+    return ask(*pool.acquire(),
+               "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND "
+               "query LIKE 'SELECT pg_sleep%'") != "0";
+  };
+  const auto until = std::chrono::steady_clock::now() + 20s;
+  while (sleeps() && std::chrono::steady_clock::now() < until) {
+  }
+  EXPECT_FALSE(sleeps());
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 2U);
+}
+
 }  // namespace
 }  // namespace lido
