@@ -35,7 +35,7 @@ bool is_refusal(const std::string& message) {
   static const std::regex refusal(":  ([0-9A-Z]{5}): ([^\n]*)");
   static const std::regex final(
       "(28|3D).*|08P01(password authentication failed|SASL authentication failed|no such "
-      "(database|user)).*");
+      "(database|user)|unsupported startup parameter).*");
   std::sregex_iterator one(message.begin(), message.end(), refusal);
   const std::sregex_iterator end;
   return one != end && std::all_of(one, end, [](const std::smatch& said) {

@@ -70,7 +70,8 @@ TEST_F(PostgresHosts, APermanentRefusalOfPgBouncerFailsAtOnce) {
   }
   for (const char* const auth_type : {"plain", "scram-sha-256"}) {
     const servers::pgbouncer bouncer(*server(), 2, auth_type);
-    for (const char* const wrong : {" password=guess", " user=nobody", " dbname=nowhere"}) {
+    for (const char* const wrong :
+         {" password=guess", " user=nobody", " dbname=nowhere", " options='-c search_path=shop'"}) {
       const std::string told = permanent_failure_of(bouncer.conninfo() + wrong);
       EXPECT_TRUE(told.starts_with("connection to server")) << auth_type << wrong << ": " << told;
     }
