@@ -96,8 +96,8 @@ class uncancelled {
   int before_ = forbid_cancel();
 };
 
-/// Threads that are started while it lives begin with all signals blocked, but those of faults: a
-/// signal that is sent to the program is never taken by a thread of Lido. generic: nothing.
+/// Threads that are started while it lives begin with all signals blocked but those of faults. So a
+/// signal that is sent to the program never reaches a thread of Lido. generic: nothing.
 class signal_guard {
  public:
   signal_guard() noexcept;

@@ -160,9 +160,7 @@ class concurrent_slot_map {
   }
   /// As emplace, of a copy, and of a value that is moved in. If that throws, the value is as its
   /// move constructor leaves it.
-  handle_type insert(const T& value) requires std::is_copy_constructible_v<T> {
-    return emplace(value);
-  }
+  handle_type insert(const T& value) { return emplace(value); }
   handle_type insert(T&& value) { return emplace(std::move(value)); }
 
   /// As emplace; the null handle when all slots are taken.

@@ -1,0 +1,75 @@
+/// @file
+/// Public. The options of a `slot_map`.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "lido/base/fail.hpp"
+#include "lido/base/slot_index.hpp"
+
+namespace lido {
+
+/// When a slot map closes the holes that erased values leave, by moving values from the end there.
+enum class compaction_mode : std::uint8_t {
+  /// In each erase, by one move. There are holes only during walks, which close theirs at their
+  /// end, and after an erase by T's constructor or destructor, or a move that threw, until the next
+  /// erase. An erase that makes the map sparse moves all values (see shrink_threshold).
+  immediate,
+  deferred,  ///< when the next walk begins, as far as values inserted meanwhile left any open
+  manual     ///< in `compact()` and `shrink_to_fit()` only; walks step over holes
+};
+
+/// No limit, as far as indices reach: 2^32 - 2 values.
+inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+/// Options of a `slot_map`. Use designated initialisers: `{.max_size = 200'000, .name = "sparks"}`.
+struct slot_map_options {
+  /// Most values at once, 1 or more.
+  std::size_t max_size = unlimited;
+
+  /// Room from the start, and always: the map never gives this much back. With `reserve` equal to
+  /// `max_size`, all memory is allocated at the start, places and table apart. As long as no slot
+  /// is used up, only `shrink_to_fit` allocates then: another table.
+  std::size_t reserve = 0;
+
+  /// The map gives memory back when it closes holes, which mode immediate does at each erase. More
+  /// than this many places must be free then and fewer than a quarter used; half of what stays is
+  /// free. After a `clear` or erases at the end, which leave no holes, the next compaction does it.
+  /// Where moving a T may throw, only `shrink_to_fit` does. `unlimited`: never by itself.
+  std::size_t shrink_threshold = 1024;
+
+  compaction_mode compaction = compaction_mode::deferred;
+
+  /// Copied; appears in errors.
+  std::string_view name = "unnamed";
+};
+
+namespace detail {
+
+/// What a map gets that grows from nothing, and keeps, so that one that alternates between no value
+/// and one does not allocate each time.
+inline constexpr std::size_t first_capacity = 16;
+
+/// Without the name. Refuses wrong options before any memory is allocated.
+inline slot_map_options checked(slot_map_options options) {
+  if (options.max_size == 0) {
+    throw_invalid_option(options.name, "max_size is 0");
+  }
+  const std::size_t most = std::min<std::size_t>(options.max_size, max_capacity);
+  if (options.reserve > most) {
+    throw_invalid_option(options.name, "reserve " + std::to_string(options.reserve) +
+                                           " is more than the " + std::to_string(most) +
+                                           " values that there can be");
+  }
+  options.name = {};
+  return options;
+}
+
+}  // namespace detail
+
+}  // namespace lido
