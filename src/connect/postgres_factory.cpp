@@ -202,11 +202,16 @@ int collect(PGconn* raw, const create_context& limit, postgres_result& last) {
   }
 }
 
-/// Whether the commands ended well in time.
-bool run(PGconn* raw, const std::string& commands, const create_context& limit) {
+/// Empty when the commands ended well in time, or why not.
+std::string run(PGconn* raw, const std::string& commands, const create_context& limit) {
+  if (PQsendQuery(raw, commands.c_str()) != 1) {
+    return PQerrorMessage(raw);
+  }
   postgres_result last;
-  return PQsendQuery(raw, commands.c_str()) == 1 && collect(raw, limit, last) == 0 &&
-         PQresultStatus(last.get()) <= PGRES_TUPLES_OK;
+  if (const int failed = collect(raw, limit, last)) {
+    return detail::text_of(failed);
+  }
+  return PQresultStatus(last.get()) <= PGRES_TUPLES_OK ? "" : PQresultErrorMessage(last.get());
 }
 
 /// Whether the server was told. libpq connects for that, without regard to time.
@@ -315,10 +320,10 @@ postgres_connection postgres_factory::create(const create_context& context) cons
 
 bool postgres_factory::validate(postgres_connection& idle,
                                 const create_context& context) const noexcept {
-  return is_idle(idle.get()) && (!target_.query_to_validate || run(idle.get(), "", context));
+  return is_idle(idle.get()) && (!target_.query_to_validate || run(idle.get(), "", context).empty());
 }
 
-bool postgres_factory::reset(postgres_connection& used) const noexcept {
+bool postgres_factory::reset(postgres_connection& used) const {
   PGconn* const raw = used.get();
   const PGTransactionStatusType state = PQtransactionStatus(raw);
   const bool is_open = state == PQTRANS_INTRANS || state == PQTRANS_INERROR;
@@ -326,27 +331,26 @@ bool postgres_factory::reset(postgres_connection& used) const noexcept {
   if (used.unfit_ || PQpipelineStatus(raw) != PQ_PIPELINE_OFF || !(is_open || is_idle(raw))) {
     return false;
   }
-  try {
-    const create_context limit{detail::deadline::after(target_.reset_timeout).moment(), {}};
-    std::string commands = is_open ? "ROLLBACK;" : "";
-    commands += target_.pooling == postgres_pooling::session ? forget_session : "";
-    if (PQsetnonblocking(raw, 0) != 0 || (!commands.empty() && !run(raw, commands, limit))) {
-      return false;
-    }
-    (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
-    (void)PQsetErrorContextVisibility(raw, PQSHOW_CONTEXT_ERRORS);
-    (void)PQsetNoticeReceiver(raw, used.receiver_, nullptr);
-    (void)PQsetNoticeProcessor(raw, used.processor_, nullptr);
-    while (PGnotify* const heard = PQnotifies(raw)) {  // before that
-      PQfreemem(heard);
-    }
-    if (target_.on_connect) {
-      target_.on_connect(used, limit);
-    }
-    return !used.unfit_ && is_idle(raw) && used.marks() == used.marks_;
-  } catch (...) {
+  const create_context limit{detail::deadline::after(target_.reset_timeout).moment(), {}};
+  std::string commands = is_open ? "ROLLBACK;" : "";
+  commands += target_.pooling == postgres_pooling::session ? forget_session : "";
+  if (PQsetnonblocking(raw, 0) != 0) {
     return false;
   }
+  if (const std::string why = commands.empty() ? "" : run(raw, commands, limit); !why.empty()) {
+    throw std::runtime_error("postgres: the reset failed: " + why);
+  }
+  (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
+  (void)PQsetErrorContextVisibility(raw, PQSHOW_CONTEXT_ERRORS);
+  (void)PQsetNoticeReceiver(raw, used.receiver_, nullptr);
+  (void)PQsetNoticeProcessor(raw, used.processor_, nullptr);
+  while (PGnotify* const heard = PQnotifies(raw)) {  // before that
+    PQfreemem(heard);
+  }
+  if (target_.on_connect) {
+    target_.on_connect(used, limit);
+  }
+  return !used.unfit_ && is_idle(raw) && used.marks() == used.marks_;
 }
 
 void postgres_factory::destroy(postgres_connection& ended, destroy_reason /*reason*/) noexcept {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "connect/postgres_fixture.hpp"
 
@@ -139,6 +140,30 @@ TEST_F(PostgresSession, UnreadResultsRefuseTheConnection) {
     PQclear(PQexec(copies->get(), "COPY (SELECT 1) TO STDOUT"));
   }
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 2U);
+}
+
+// Otherwise nothing says why each use needs a connection of its own.
+TEST_F(PostgresSession, AServerThatRefusesAResetIsHeardInAnEvent) {
+  postgres_pool admin = make({});
+  const auto allow = [&admin](const char* how) { EXPECT_EQ(ask(*admin.acquire(), how), ""); };
+  (void)ask(*admin.acquire(), "CREATE ROLE refused LOGIN PASSWORD 'open sesame'");
+  allow("REVOKE EXECUTE ON FUNCTION pg_advisory_unlock_all() FROM PUBLIC");
+  std::vector<std::string> heard;
+  postgres_pool pool(postgres_factory({.conninfo = server()->conninfo() + " user=refused"}),
+                     {.max_size = 1, .on_event = [&heard](const pool_event& event) {
+                        if (event.what == pool_event::kind::reset_failed) {
+                          heard.emplace_back(event.text);
+                        }
+                      }});
+  (void)pool.acquire();
+  allow("GRANT EXECUTE ON FUNCTION pg_advisory_unlock_all() TO PUBLIC");
+  ASSERT_EQ(heard.size(), 1U);
+  EXPECT_NE(heard[0].find("permission denied for function pg_advisory_unlock_all"),
+            std::string::npos)
+      << heard[0];
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  (void)pool.acquire();
+  EXPECT_EQ(heard.size(), 1U);
 }
 
 // Nothing of the first was sent, so no answer ends it; the server still works on the second.

@@ -91,8 +91,9 @@ class postgres_factory {
 
   /// Refuses what is broken, unfit, in the middle of a query, a COPY or a pipeline, or has a new
   /// PQregisterEventProc. Refuses a server that reported that it became read-only, or writable
-  /// (PostgreSQL 14). Restores handlers of notices.
-  bool reset(postgres_connection& used) const noexcept;
+  /// (PostgreSQL 14). Restores handlers of notices. Throws what the server said where it refuses one
+  /// of the statements, or does not answer in time.
+  bool reset(postgres_connection& used) const;
 
   /// Cancels a running query, within a second, before the connection is closed.
   static void destroy(postgres_connection& ended, destroy_reason reason) noexcept;
