@@ -97,15 +97,17 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-/// libpq says so only when it connects, and quotes what may be the end of a password.
-void check_ports(const std::vector<std::string>& ports) {
-  for (const std::string& port : ports) {
-    const bool is_number = port.find_first_not_of("0123456789") == std::string::npos;
-    const long number = port.empty() ? 1 : std::strtol(port.c_str(), nullptr, 10);
-    if (!is_number || number < 1 || number > 65535) {
-      throw permanent_failure("postgres: conninfo: the port is no number from 1 to 65535");
-    }
-  }
+bool is_port(const std::string& text) {
+  char* end = nullptr;
+  const long number = std::strtol(text.c_str(), &end, 10);
+  return text.empty() || (number >= 1 && number <= 65535 &&
+                          std::string_view(end).find_first_not_of(' ') == std::string_view::npos);
+}
+
+/// libpq finds out only when it connects, and quotes what may be the end of a password.
+bool has_ports(const settings& place) {
+  const auto ports = split(place.at("port"));
+  return std::all_of(ports.begin(), ports.end(), is_port);
 }
 
 /// The settings for one address after the other. libpq would look names up without regard to time.
@@ -113,7 +115,6 @@ void check_ports(const std::vector<std::string>& ports) {
 std::vector<settings> places_of(settings& all, const create_context& limit, std::string& told) {
   const auto hosts = split(all["host"]);
   const auto ports = split(all["port"]);
-  check_ports(ports);
   if (!all["hostaddr"].empty() || (ports.size() != 1 && ports.size() != hosts.size())) {
     return {all};  // there is nothing to look up, or libpq tells the mistake
   }
@@ -237,6 +238,17 @@ int end_query(PGconn* raw, const create_context& limit, postgres_result& last) {
   return failed;
 }
 
+/// Cancels until the server says something. Does not read it: libpq would first send what the user
+/// has left unsent. If that is all, no answer comes.
+void end_pipeline(PGconn* raw, const create_context& limit) {
+  constexpr std::chrono::milliseconds until_again(20);
+  int failed = ETIMEDOUT;
+  while (failed == ETIMEDOUT && cancel(raw, limit)) {
+    const auto soon = std::chrono::steady_clock::now() + until_again;
+    failed = detail::wait_for(PQsocket(raw), POLLIN, {std::min(soon, limit.deadline), {}});
+  }
+}
+
 /// Between commands, with nothing unread. Encrypted connections may have read ahead.
 bool is_idle(PGconn* raw) {
   return PQstatus(raw) == CONNECTION_OK && PQpipelineStatus(raw) == PQ_PIPELINE_OFF &&
@@ -298,6 +310,14 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   const auto places = places_of(all, context, told);
   auto left = std::ssize(places);
   for (const settings& place : places) {
+    if (!has_ports(place)) {
+      told += "postgres: conninfo: the port is no number from 1 to 65535\n";
+      --left;
+      if (!has_others) {
+        throw permanent_failure(told);
+      }
+      continue;
+    }
     const auto now = std::chrono::steady_clock::now();
     postgres_connection made(start(place));
     const std::string failure =
@@ -320,7 +340,8 @@ postgres_connection postgres_factory::create(const create_context& context) cons
 
 bool postgres_factory::validate(postgres_connection& idle,
                                 const create_context& context) const noexcept {
-  return is_idle(idle.get()) && (!target_.query_to_validate || run(idle.get(), "", context).empty());
+  return is_idle(idle.get()) &&
+         (!target_.query_to_validate || run(idle.get(), "", context).empty());
 }
 
 bool postgres_factory::reset(postgres_connection& used) const {
@@ -354,14 +375,17 @@ bool postgres_factory::reset(postgres_connection& used) const {
 }
 
 void postgres_factory::destroy(postgres_connection& ended, destroy_reason /*reason*/) noexcept {
+  using std::chrono::milliseconds;
+  PGconn* const raw = ended.get();
   try {
-    const create_context limit{detail::deadline::after(std::chrono::seconds(1)).moment(), {}};
-    if (PQpipelineStatus(ended.get()) != PQ_PIPELINE_OFF) {
-      (void)cancel(ended.get(),
-                   limit);  // no end to wait for: a part of it may never have been sent
-    } else if (PQtransactionStatus(ended.get()) == PQTRANS_ACTIVE) {
+    const bool is_pipeline = PQpipelineStatus(raw) != PQ_PIPELINE_OFF;
+    const create_context limit{
+        detail::deadline::after(milliseconds(is_pipeline ? 100 : 1000)).moment(), {}};
+    if (is_pipeline) {
+      end_pipeline(raw, limit);
+    } else if (PQtransactionStatus(raw) == PQTRANS_ACTIVE) {
       postgres_result last;
-      (void)end_query(ended.get(), limit, last);
+      (void)end_query(raw, limit, last);
     }
   } catch (...) {  // no memory, or no thread: it is closed nevertheless
   }

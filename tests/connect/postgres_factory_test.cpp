@@ -279,7 +279,7 @@ TEST_F(PostgresFactory, AnInvalidConninfoFailsAtOnce) {
 TEST(PostgresFactoryBeside, AnInvalidPortIsAPermanentFailure) {
   for (const char* const port : {"99999", "-1", "0", "abc"}) {
     const std::string told = permanent_failure_of(std::string("host=127.0.0.1 port=") + port);
-    EXPECT_TRUE(told.starts_with("invalid ")) << port << ": " << told;
+    EXPECT_NE(told.find("the port is no number"), std::string::npos) << port << ": " << told;
   }
   // Other connects fail before they wait for anything, too.
   for (const char* const port : {"", "port=5433", "port=' 5433 '", "port=5433,99999"}) {
