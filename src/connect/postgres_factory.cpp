@@ -104,10 +104,19 @@ bool is_port(const std::string& text) {
                           std::string_view(end).find_first_not_of(' ') == std::string_view::npos);
 }
 
-/// libpq finds out only when it connects, and quotes what may be the end of a password.
-bool has_ports(const settings& place) {
-  const auto ports = split(place.at("port"));
-  return std::all_of(ports.begin(), ports.end(), is_port);
+/// What is wrong with a host or a port; empty: nothing. libpq finds out only when it connects, and
+/// quotes what may be the end of a password.
+std::string fault_of(settings& place) {
+  const auto hosts = split(place["host"]);
+  if (std::any_of(hosts.begin(), hosts.end(), [](const std::string& host) {
+        return !host.starts_with('/') && host.find('@', 1) != std::string::npos;
+      })) {
+    return "postgres: conninfo: a host has an @ in it; in the password of a URL, write it as %40\n";
+  }
+  const auto ports = split(place["port"]);
+  return std::all_of(ports.begin(), ports.end(), is_port)
+             ? ""
+             : "postgres: conninfo: the port is no number from 1 to 65535\n";
 }
 
 /// The settings for one address after the other. libpq would look names up without regard to time.
@@ -123,7 +132,8 @@ std::vector<settings> places_of(settings& all, const create_context& limit, std:
     all["host"] = hosts[i];
     all["port"] = ports.size() == 1 ? ports[0] : ports[i];
     std::vector<detail::address> addresses;
-    if (hosts[i].empty() || hosts[i].front() == '/' || hosts[i].front() == '@') {
+    if (hosts[i].empty() || hosts[i].front() == '/' || hosts[i].front() == '@' ||
+        !fault_of(all).empty()) {
       places.push_back(all);
     } else if (const int failed = detail::look_up(hosts[i], {}, limit, addresses)) {
       told += "postgres: " + hosts[i] + ": " + detail::text_of(failed) + '\n';
@@ -307,11 +317,11 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   settings all = read(target_.conninfo, target_.keep_alive);
   const bool has_others = has_several_hosts(all);
   std::string told;
-  const auto places = places_of(all, context, told);
+  auto places = places_of(all, context, told);
   auto left = std::ssize(places);
-  for (const settings& place : places) {
-    if (!has_ports(place)) {
-      told += "postgres: conninfo: the port is no number from 1 to 65535\n";
+  for (settings& place : places) {
+    if (const std::string fault = fault_of(place); !fault.empty()) {
+      told += fault;
       --left;
       if (!has_others) {
         throw permanent_failure(told);
