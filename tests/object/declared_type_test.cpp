@@ -12,9 +12,9 @@
 namespace lido {
 namespace {
 
-struct node;
+struct creature;
 
-struct kept : pool_traits<node> {
+struct kept : pool_traits<creature> {
   using hooks = keep;
 };
 
@@ -24,19 +24,19 @@ struct world {
   world& operator=(const world&) = delete;
   ~world();
 
-  object_pool<node> made;
-  object_pool<node, kept> reused;
-  object_pool<node, checked_traits<node>> checked;
-  std::unique_ptr<object_pool<node>> elsewhere;
-  std::vector<lease<node>> held;
-  slot_map<node> values;
-  concurrent_slot_map<node> shared;
-  slot_handle<node> best;
+  object_pool<creature> made;
+  object_pool<creature, kept> reused;
+  object_pool<creature, checked_traits<creature>> checked;
+  std::unique_ptr<object_pool<creature>> elsewhere;
+  std::vector<lease<creature>> held;
+  slot_map<creature> values;
+  concurrent_slot_map<creature> shared;
+  slot_handle<creature> best;
 };
 
-struct node {
+struct creature {
   int number = 0;
-  slot_handle<node> next = {};
+  slot_handle<creature> next = {};
 };
 
 world::world() : made(4), reused(4), checked(4), shared(4) {}

@@ -15,10 +15,10 @@ namespace {
 struct bullet {
   int life = 0;
 };
-struct tracked : pool_traits<bullet> {
+struct walked : pool_traits<bullet> {
   static constexpr bool track_in_use = true;
 };
-struct tracked_and_kept : tracked {
+struct walked_and_kept : walked {
   using hooks = keep;
 };
 
@@ -37,17 +37,17 @@ class ReleaseInWalk : public ::testing::Test {
   }
 };
 
-struct kinds {
+struct names_of_walked {
   template <class Traits>
   static std::string GetName(int /*which*/) {  // NOLINT(readability-identifier-naming): gtest's
     if (Traits::checked) {
       return "checked";
     }
-    return std::is_same_v<Traits, tracked> ? "made" : "kept";
+    return std::is_same_v<Traits, walked> ? "made" : "kept";
   }
 };
-using all_kinds = ::testing::Types<tracked, tracked_and_kept, checked_traits<bullet>>;
-TYPED_TEST_SUITE(ReleaseInWalk, all_kinds, kinds);
+using walked_kinds = ::testing::Types<walked, walked_and_kept, checked_traits<bullet>>;
+TYPED_TEST_SUITE(ReleaseInWalk, walked_kinds, names_of_walked);
 
 TYPED_TEST(ReleaseInWalk, OfTheVisitedObject) {
   typename TestFixture::pool_type pool(1000);
@@ -81,7 +81,7 @@ TYPED_TEST(ReleaseInWalk, OfOthersWhichAreNotVisitedAnyMore) {
 }
 
 TEST(ReleaseInWalkOfAGrowingPool, OfTheVisitedObject) {
-  object_pool<bullet, tracked> pool({.max_capacity = 100'000, .when_full = when_full::grow});
+  object_pool<bullet, walked> pool({.max_capacity = 100'000, .when_full = when_full::grow});
   for (int i = 0; i < 1000; ++i) {
     pool.try_acquire_ptr()->life = i;
   }
