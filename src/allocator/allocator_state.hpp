@@ -37,7 +37,7 @@ extern constinit std::byte unused_caches[cache_table_bytes];
 /// that a pool is exhausted, are in theft.cpp, the queue in waiting.cpp, the table of caches in
 /// slot_allocator.cpp.
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
-class allocator_state final : public thread_exit_listener {
+class allocator_state final : public thread_exit_listener, public pool_origin {
  public:
   /// `table`: what the hit path reads.
   allocator_state(const allocator_options& options, atomic<std::byte*>& table);
@@ -151,6 +151,7 @@ class allocator_state final : public thread_exit_listener {
                                            std::memory_order_relaxed)) {
     }
   }
+  [[nodiscard]] static std::uint32_t lowest() noexcept { return lowest_thread_number(); }
   [[nodiscard]] std::uint32_t highest() const noexcept {
     // relaxed: if it is too low, the cache that is missed got nothing that the depot's words tell
     // of
@@ -246,5 +247,8 @@ class allocator_state final : public thread_exit_listener {
   mutable shared_atomic<std::size_t> high_water_{0};  ///< as far as `stats` and a miss have seen
   waiter_queue waiters_;
 };
+
+// See pool_origin: it follows the listener, and that is three words.
+static_assert(sizeof(thread_exit_listener) == 3 * sizeof(void*));
 
 }  // namespace lido::detail

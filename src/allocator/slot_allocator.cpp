@@ -28,26 +28,33 @@ constinit unscheduled_atomic<bool> slot_allocator::traces_hits{false};
 slot_allocator::slot_allocator(const allocator_options& options)
     : table_(std::begin(unused_caches)), state_(new allocator_state(options, table_)) {}
 
+/// Code with another copy of the library has no hits; see number_ranges. All else that can be done
+/// with a pool comes by here.
+allocator_state& slot_allocator::state() const noexcept {
+  require_own_copy(*state_);
+  return *state_;
+}
+
 slot_allocator::~slot_allocator() {
-  delete state_;
+  delete &state();
 }
 
 void* slot_allocator::acquire_slow(slot_cache& missed) noexcept {
-  return state_->acquire_slow(missed);
+  return state().acquire_slow(missed);
 }
 
 void slot_allocator::release_slow(slot_cache& missed, void* slot) noexcept {
-  state_->release_slow(missed, slot);
+  state().release_slow(missed, slot);
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
 void* slot_allocator::acquire_without_number() noexcept {
-  return assign_thread_number() ? acquire() : state_->acquire_without_cache();
+  return assign_thread_number() ? acquire() : state().acquire_without_cache();
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as above
 void slot_allocator::release_without_number(void* slot) noexcept {
-  assign_thread_number() ? release(slot) : state_->release_past_cache(nullptr, slot);
+  assign_thread_number() ? release(slot) : state().release_past_cache(nullptr, slot);
 }
 
 void* slot_allocator::acquire_after_miss() noexcept {
@@ -56,44 +63,44 @@ void* slot_allocator::acquire_after_miss() noexcept {
     return acquire_without_number();
   }
   slot_cache& cache = at(offset);
-  state_->forget_miss_before_first_use(offset, cache);
+  state().forget_miss_before_first_use(offset, cache);
   return acquire_slow(cache);
 }
 
 void slot_allocator::trace_hit() const noexcept {
-  state_->end_event(traced_act::hit, begin_event(), 1);
+  state().end_event(traced_act::hit, begin_event(), 1);
 }
 
 bool slot_allocator::prepare() noexcept {
-  return state_->own_table() != nullptr;
+  return state().own_table() != nullptr;
 }
 
 std::size_t slot_allocator::acquire_n(std::span<void*> out) noexcept {
-  return state_->acquire_n(out);
+  return state().acquire_n(out);
 }
 
 std::size_t slot_allocator::acquire_present_n(std::span<void*> out) noexcept {
-  return state_->acquire_present_n(out);
+  return state().acquire_present_n(out);
 }
 
 void slot_allocator::release_n(std::span<void* const> given) noexcept {
-  state_->release_n(given);
+  state().release_n(given);
 }
 
 void* slot_allocator::wait_for_slot(waiter& me, const deadline& until) noexcept {
-  return state_->wait_for_slot(me, until);
+  return state().wait_for_slot(me, until);
 }
 
 std::size_t slot_allocator::count_waiting() const noexcept {
-  return state_->count_waiting();
+  return state().count_waiting();
 }
 
 std::uint32_t slot_allocator::capacity() const noexcept {
-  return state_->capacity();
+  return state().capacity();
 }
 
 pool_stats slot_allocator::stats() const noexcept {
-  return state_->stats();
+  return state().stats();
 }
 
 // A thread that takes few slots takes single ones, others take magazines, and both are to begin
@@ -101,26 +108,26 @@ pool_stats slot_allocator::stats() const noexcept {
 // single. That leaves magazines enough for all slots above (depot I3).
 void slot_allocator::put_low_slots_first() noexcept {
   const std::uint32_t slots = capacity();
-  state_->collect([](std::span<const slot_index> /*free*/) noexcept {});
+  state().collect([](std::span<const slot_index> /*free*/) noexcept {});
   std::array<slot_index, magazine_size> chunk;
   for (std::uint32_t end = slots; end != 0;) {
     const bool single = end < slots / 8 && end / magazine_size % 2 == 0;
     const std::uint32_t count = std::min(end, single ? magazine_size / 2 : magazine_size);
     std::generate_n(chunk.begin(), count, [&end] { return --end; });
-    state_->give_back(std::span(chunk).first(count));
+    state().give_back(std::span(chunk).first(count));
   }
 }
 
 int slot_allocator::reserve(std::uint32_t count, segment_fill* fill) {
-  return state_->segments()->reserve(count, fill);
+  return state().segments()->reserve(count, fill);
 }
 
 std::uint32_t slot_allocator::shrink_to(std::uint32_t count) noexcept {
-  return state_->segments()->shrink_to(count);
+  return state().segments()->shrink_to(count);
 }
 
 int slot_allocator::growth_error() const noexcept {
-  return state_->segments()->growth_error();
+  return state().segments()->growth_error();
 }
 
 // ---- allocator_state: beginning and end ---------------------------------------------------------
@@ -139,7 +146,8 @@ lido::cache_kind usable_kind(const allocator_options& options) noexcept {
 }  // namespace
 
 allocator_state::allocator_state(const allocator_options& options, atomic<std::byte*>& table)
-    : slots_(options.geometry),
+    : pool_origin{&thread_numbers, nullptr, 0},
+      slots_(options.geometry),
       table_(table),
       unused_(std::begin(unused_caches)),
       capacity_(options.segments == nullptr ? options.capacity : 0),
@@ -154,6 +162,8 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
     segments_ = std::make_unique<segment_table>(*this, *options.segments, options.geometry.stride(),
                                                 options.capacity);
   }
+  name = name_.data();
+  name_size = name_.size();
   register_listener();
 }
 
@@ -195,7 +205,7 @@ void allocator_state::forget_miss_before_first_use(std::size_t offset, slot_cach
 // ---- threads that end, or are left behind by a fork ---------------------------------------------
 
 void allocator_state::visit_uses(void (*visit)(thread_use&)) noexcept {
-  for (std::uint32_t number = 1; number <= highest(); ++number) {
+  for (std::uint32_t number = lowest(); number <= highest(); ++number) {
     visit(entry(number).use);
   }
 }
@@ -227,7 +237,7 @@ void allocator_state::empty_and_close(owned_cache& cache) noexcept {
 /// them, and no thread waits for the missing.
 // relaxed (whole function): there is one thread
 void allocator_state::on_fork(std::uint32_t survivor) noexcept {
-  for (std::uint32_t number = 1; number <= highest(); ++number) {
+  for (std::uint32_t number = lowest(); number <= highest(); ++number) {
     owned_cache& cache = entry(number);
     const bool left_behind = cache.active || cache.state().now() != slot_cache::phase::frozen;
     if (number != survivor && left_behind) {
@@ -296,7 +306,7 @@ bool allocator_state::try_count(std::int64_t& drawn, std::size_t& cached,
   drawn = drawn_uncached_.load(std::memory_order_relaxed);
   cached = 0;
   exponential_backoff backoff;
-  for (std::uint32_t number = 1; number <= highest(); ++number) {
+  for (std::uint32_t number = lowest(); number <= highest(); ++number) {
     const owned_cache& cache = entry(number);
     std::optional<tally> seen = try_tally(cache, kind_);
     for (; !seen.has_value() && looks < tuning::waits_before_nap; seen = try_tally(cache, kind_)) {
@@ -318,7 +328,7 @@ pool_stats allocator_state::stats() const noexcept {
     backoff.wait(looks++);
   }
   stats.acquires = misses_uncached_.load(std::memory_order_relaxed);
-  for (std::uint32_t number = 1; number <= highest(); ++number) {
+  for (std::uint32_t number = lowest(); number <= highest(); ++number) {
     const owned_cache& cache = entry(number);
     stats.hits += cache.hits();
     stats.acquires += cache.misses.load(std::memory_order_relaxed);

@@ -39,7 +39,7 @@ struct allocator_state::announcements {
 
   std::array<one, most> made;
   std::uint32_t count = 0;
-  std::uint32_t next = 1;  ///< number of the next cache
+  std::uint32_t next = lowest_thread_number();  ///< number of the next cache
 };
 
 void allocator_state::count_exhausted() noexcept {
@@ -85,7 +85,7 @@ allocator_state::survey allocator_state::look_around() const noexcept {
   seen.depot_version = depot_.version();
   seen.depot_empty = depot_.empty();
   const std::uint32_t last = highest();
-  for (std::uint32_t number = 1; number <= last; ++number) {
+  for (std::uint32_t number = lowest(); number <= last; ++number) {
     const slot_cache::control control = entry(number).state();
     seen.generations += control.generation();
     seen.open |= control.now() == slot_cache::phase::open;

@@ -1,13 +1,16 @@
 #include "lido/concurrency/thread_number.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 
 #include "../platform/platform.hpp"
+#include "number_ranges.hpp"
 #include "thread_system.hpp"
 
 namespace lido::detail {
@@ -45,6 +48,14 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   /// Registers the fork handlers once; tries again if the system has refused.
   void watch_forks() noexcept;
 
+  /// Without it, threads get no numbers.
+  void join_copies() noexcept { source_.join(); }
+
+  [[nodiscard]] std::uint32_t lowest() const noexcept {
+    // relaxed: written before the first number is given, and never again
+    return lowest_.load(std::memory_order_relaxed) + 1;
+  }
+
   /// False if this process was made from one with pools, but not by fork.
   [[nodiscard]] bool is_of_this_process() const noexcept {
     // relaxed: in one process only one value is ever stored
@@ -79,26 +90,31 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   void after_fork() noexcept;
   void after_fork_in_child() noexcept;
 
+  /// 0: none of this copy's numbers is free.
   [[nodiscard]] std::uint32_t lowest_free() const noexcept {
-    for (std::uint32_t word = 0; word < used_.size(); ++word) {
-      if (const int used = std::countr_one(used_[word]); used != word_bits) {
-        const std::uint32_t number = word * word_bits + static_cast<std::uint32_t>(used) + 1;
-        return number <= max_thread_number ? number : 0;
+    for (std::uint32_t word = 0; word < free_.size(); ++word) {
+      if (free_[word] != 0) {
+        return word * word_bits + static_cast<std::uint32_t>(std::countr_zero(free_[word])) + 1;
       }
     }
     return 0;
   }
   void set_used(std::uint32_t number, bool is_used) noexcept {
     const std::uint64_t bit = std::uint64_t{1} << (number - 1) % word_bits;
-    std::uint64_t& word = used_[(number - 1) / word_bits];
-    word = is_used ? word | bit : word & ~bit;
+    std::uint64_t& word = free_[(number - 1) / word_bits];
+    word = is_used ? word & ~bit : word | bit;
   }
+  [[nodiscard]] bool add_range() noexcept;
+  void set_free(std::uint32_t range) noexcept;
 
   static constexpr std::uint32_t word_bits = 64;
 
   registry_mutex mutex_;
   thread_exit_listener* first_ = nullptr;
-  std::array<std::uint64_t, (max_thread_number + word_bits - 1) / word_bits> used_{};
+  number_source source_;
+  std::array<bool, number_ranges_count> ranges_{};  ///< those of this copy
+  registry_word<std::uint32_t> lowest_{0};          ///< one less than its first number
+  std::array<std::uint64_t, (max_thread_number + word_bits - 1) / word_bits> free_{};
   std::array<thread_use*, max_thread_number + 1> uses_{};  ///< the first of each number
   registry_word<bool> full_{false};
   thread_exit_hook exit_hook_;
@@ -106,10 +122,8 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   registry_word<std::uint32_t> process_{0};
 };
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the one registry
-extern constinit thread_registry thread_numbers;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as it is declared
 constinit thread_registry thread_numbers;
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 #pragma GCC visibility pop
 
@@ -123,18 +137,40 @@ bool thread_registry::assign(bool waits) noexcept {
   if (!lock.owns_lock()) {
     return false;
   }
-  const std::uint32_t number = lowest_free();
-  if (number == 0) {
+  if (lowest_free() == 0 && !add_range()) {
     // relaxed: written under the mutex
     full_.store(true, std::memory_order_relaxed);
     return false;
   }
+  const std::uint32_t number = lowest_free();
   if (!prepare() || !exit_hook_.arm(&uses_[number])) {
     return false;
   }
   set_used(number, /*is_used=*/true);
   thread_offset = number * thread_stride;
   return true;
+}
+
+/// Takes numbers that no other copy of the library has, for ever. False: there are none left.
+bool thread_registry::add_range() noexcept {
+  const std::optional<std::uint32_t> range = source_.take();
+  if (!range.has_value()) {
+    return false;
+  }
+  if (std::find(ranges_.begin(), ranges_.end(), true) == ranges_.end()) {
+    // relaxed: see lowest. Later ranges are higher
+    lowest_.store(*range * numbers_in_range, std::memory_order_relaxed);
+  }
+  ranges_[*range] = true;
+  set_free(*range);
+  return true;
+}
+
+void thread_registry::set_free(std::uint32_t range) noexcept {
+  const std::uint32_t end = std::min((range + 1) * numbers_in_range, max_thread_number);
+  for (std::uint32_t before = range * numbers_in_range; before < end; ++before) {
+    set_used(before + 1, /*is_used=*/false);
+  }
 }
 
 void thread_registry::add(thread_exit_listener& listener) noexcept {
@@ -209,7 +245,11 @@ void thread_registry::watch_forks() noexcept {
 /// Runs when the library is loaded, so that fork locks the mutex after what handlers of users lock.
 /// A thread that constructs a pool under a lock of the user locks in the same order. Runs after the
 /// constructor of the registry of checked pools, since a thread with this mutex may look into it.
-[[gnu::constructor(1002)]] void watch_forks_from_the_start() noexcept {
+///
+/// Other copies are looked for here and not later: the loader calls this with its own mutex, under
+/// which code may use pools.
+[[gnu::constructor(1002)]] void begin_with_the_process() noexcept {
+  thread_numbers.join_copies();
   thread_numbers.watch_forks();
 }
 
@@ -253,7 +293,11 @@ void thread_registry::after_fork_in_child() noexcept {
   for (thread_exit_listener* listener = first_; listener != nullptr; listener = listener->next_) {
     listener->on_fork(survivor);
   }
-  used_.fill(0);
+  for (std::uint32_t range = 0; range < number_ranges_count; ++range) {
+    if (ranges_[range]) {
+      set_free(range);
+    }
+  }
   if (survivor != 0) {
     set_used(survivor, /*is_used=*/true);
   }
@@ -272,8 +316,20 @@ void require_own_process() noexcept {
   }
 }
 
+void end_for_foreign_pool(const pool_origin& pool) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): must not allocate
+  (void)std::fprintf(stderr,
+                     "lido: pool '%.*s' was made by another copy of Lido: link a shared one\n",
+                     static_cast<int>(pool.name_size), pool.name);
+  std::abort();
+}
+
 bool assign_thread_number(bool waits) noexcept {
   return own_thread_offset() != 0 || (!thread_is_ending() && thread_numbers.assign(waits));
+}
+
+std::uint32_t lowest_thread_number() noexcept {
+  return thread_numbers.lowest();
 }
 
 void thread_exit_listener::register_listener() noexcept {

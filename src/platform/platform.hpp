@@ -132,6 +132,18 @@ template <class Body>
 /// Not 0. generic: the same in all processes.
 [[nodiscard]] std::uint32_t process_id() noexcept;
 
+// ---- copies of the library
+// ------------------------------------------------------------------------
+
+/// One word of this copy, zero at first, which other copies in the process find.
+[[nodiscard]] void* own_copy_word() noexcept;
+
+/// Calls `visit` with the word of each copy, those of other versions too, in the order in which
+/// the objects that contain them were loaded. None is unloaded meanwhile. Takes a mutex of the
+/// loader: call it when the library is loaded, or where no mutex is held that code at load may
+/// take. generic: with this copy's alone.
+void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept;
+
 // ---- reports
 // --------------------------------------------------------------------------------------
 

@@ -184,6 +184,7 @@ bool pool_core::is_drained() noexcept {
 }
 
 void pool_core::let_go() noexcept {
+  require_own_copy(origin_);
   entry_.reset();
   if (is_foreign()) {
     if (state_->table.find([](const pool_slot& slot) {

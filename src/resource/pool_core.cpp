@@ -54,6 +54,7 @@ void LIDO_SAME_CONTAINERS() noexcept {}
 
 pool_core::pool_core(pool_settings settings, slot_maker make, group_forgetter forget, void* pool)
     : settings_(std::move(settings)),
+      origin_{&thread_numbers, settings_.pool_name.data(), settings_.pool_name.size()},
       state_(std::make_unique<pool_state>(settings_, this, make, std::random_device{}())),
       gate_(&state_->gate),
       runner_(std::make_unique<task_runner>(*this, settings_.has_threads())),
@@ -252,6 +253,7 @@ void pool_core::tick(bool by_pool) noexcept {
 // ---- acquire ------------------------------------------------------------------------------------
 
 acquire_outcome pool_core::acquire(acquire_call request) {
+  require_own_copy(origin_);
   const auto alive = shared_from_this();
   if (is_foreign()) {
     return failed(acquire_failure::other_process, {});
@@ -454,6 +456,7 @@ class callback_waiter : public acquire_waiter {
 };
 
 void pool_core::acquire_async(const acquire_call& request, acquire_completion done) {
+  require_own_copy(origin_);
   const auto alive = shared_from_this();
   if (is_foreign()) {
     done(failed(acquire_failure::other_process, {}));

@@ -142,6 +142,9 @@ class slot_allocator final {
     return *static_cast<slot_cache*>(static_cast<void*>(table + offset));
   }
 
+  /// Ends the program if another copy of the library made this.
+  [[nodiscard]] allocator_state& state() const noexcept;
+
   [[nodiscard, gnu::noinline]] void* acquire_slow(slot_cache& missed) noexcept;
   [[gnu::noinline]] void release_slow(slot_cache& missed, void* slot) noexcept;
   [[nodiscard, gnu::noinline]] void* acquire_without_number() noexcept;
@@ -149,7 +152,7 @@ class slot_allocator final {
   [[gnu::noinline]] void trace_hit() const noexcept;
 
   atomic<std::byte*> table_;      ///< of caches; at first one that all unused pools share
-  allocator_state* const state_;  ///< owned
+  allocator_state* const state_;  ///< owned; only `state` reads it
 };
 
 }  // namespace lido::detail

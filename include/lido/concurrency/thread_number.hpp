@@ -3,7 +3,8 @@
 ///
 /// A number indexes the table of caches that every pool has, so a thread finds its cache in any
 /// pool with one thread-local load and one addition. Numbers are reused, lowest first. A thread
-/// past the table, and one that is already ending, has number 0 and uses the shared path.
+/// past the table, and one that is already ending, has number 0 and uses the shared path. Several
+/// copies of the library in one process give different numbers.
 #pragma once
 
 #include <cstddef>
@@ -73,6 +74,39 @@ LIDO_TLS_MODEL
 /// so a thread suspended there holds up no other. The C library may allocate for it, where 32 or
 /// more thread-specific keys were created before the first pool; without memory there is no number.
 [[gnu::noinline]] bool assign_thread_number(bool waits = false) noexcept;
+
+/// No thread has a lower number from this copy of the library; see number_ranges.
+[[nodiscard]] std::uint32_t lowest_thread_number() noexcept;
+
+class thread_registry;
+
+/// What gives the numbers. Its address tells copies of the library apart: code that shares it
+/// shares the numbers, too.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
+[[gnu::visibility("default")]] extern thread_registry thread_numbers;
+
+/// Which copy of the library made a pool, and what the pool is called, for copies that did not.
+///
+/// They may be of another version. So no version changes this class, the note in copies.cpp, and
+/// number_ranges. None moves the two words of a slot_allocator, which an `object_pool` begins with,
+/// nor this behind the second one. In all, the table of caches has the same size, and an entry of
+/// zeros takes no hit.
+struct pool_origin {
+  const void* copy;  ///< address of its `thread_numbers`
+  const char* name;
+  std::size_t name_size;
+};
+
+/// With a message that names the pool.
+[[noreturn]] void end_for_foreign_pool(const pool_origin& pool) noexcept;
+
+/// Ends the program if another copy of the library made the pool. Where functions that are compiled
+/// begin with this, it is the copy of their caller that is looked at.
+[[gnu::always_inline]] inline void require_own_copy(const pool_origin& pool) noexcept {
+  if (pool.copy != &thread_numbers) [[unlikely]] {
+    end_for_foreign_pool(pool);
+  }
+}
 
 /// Ends the program with a message if this process was made from one with pools, but not by fork.
 /// Then fork handlers have not run, and what other threads were doing in the pools never ends. One

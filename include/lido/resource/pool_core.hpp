@@ -239,6 +239,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   [[nodiscard]] bool is_drained() noexcept;
 
   const pool_settings settings_;
+  const pool_origin origin_;  ///< leases may end in code with another copy of the library
   counted_mutex mutex_;
   std::unique_ptr<pool_state> state_;
   pool_gate* gate_;

@@ -25,6 +25,18 @@ class registry_word {
   T value_;
 };
 
+/// There is one copy of the library, which keeps what it has taken from one execution to the next.
+class number_source {
+ public:
+  constexpr void join() noexcept {}
+  [[nodiscard]] std::optional<std::uint32_t> take() noexcept {
+    return next_ < number_ranges_count ? std::optional(next_++) : std::nullopt;
+  }
+
+ private:
+  std::uint32_t next_ = 0;
+};
+
 class thread_exit_hook {
  public:
   bool prepare(void (*function)(void*)) noexcept {

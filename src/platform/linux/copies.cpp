@@ -1,0 +1,96 @@
+// How copies of the library in one process find one another: each has a note in its ELF file, and
+// the loader tells of all files.
+#include <link.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "../platform.hpp"
+
+// The note is read by copies of other versions, so its name, its type and what it says stay as they
+// are: the distance from there to the word. A later kind of note gets another type.
+extern "C" {
+// Hidden, so that the linker knows the distance. Not static, so that its name is what it is below.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): other copies write it
+[[gnu::visibility("hidden"), gnu::used]] alignas(
+    std::uintptr_t) constinit std::array<std::byte, sizeof(std::uintptr_t)> lido_copy_word{};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+}
+// NOLINTNEXTLINE(hicpp-no-assembler): an expression of C++ cannot be a distance
+asm(R"(
+        .pushsection .note.lido, "a", %note
+        .balign 4
+        .long 5, 4, 1
+        .asciz "lido"
+        .balign 4
+        .long lido_copy_word - .
+        .popsection
+)");
+
+namespace lido::detail::platform {
+
+namespace {
+
+constexpr std::array note_name{'l', 'i', 'd', 'o', '\0'};
+constexpr std::uint32_t note_type = 1;
+constexpr std::size_t note_alignment = 4;
+
+struct visitor {
+  void (*visit)(void* word, void* context);
+  void* context;
+};
+
+constexpr std::size_t padded(std::size_t bytes) noexcept {
+  return (bytes + note_alignment - 1) / note_alignment * note_alignment;
+}
+
+void visit_notes(const std::byte* at, std::size_t bytes, const visitor& caller) noexcept {
+  while (bytes >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) header{};
+    std::memcpy(&header, at, sizeof(header));
+    const std::byte* const name = at + sizeof(header);
+    const std::size_t before = sizeof(header) + padded(header.n_namesz);
+    const std::size_t size = before + padded(header.n_descsz);
+    if (size > bytes) {
+      return;
+    }
+    if (header.n_type == note_type && header.n_namesz == note_name.size() &&
+        std::memcmp(name, note_name.data(), note_name.size()) == 0) {
+      std::int32_t distance = 0;
+      std::memcpy(&distance, at + before, sizeof(distance));
+      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the word is no part of the note
+      caller.visit(const_cast<std::byte*>(at + before) + distance, caller.context);
+    }
+    at += size;
+    bytes -= size;
+  }
+}
+
+int visit_object(dl_phdr_info* object, std::size_t /*size*/, void* caller) noexcept {
+  for (std::size_t i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    if (segment.p_type == PT_NOTE && segment.p_align <= note_alignment) {
+      // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
+      const auto* const notes =
+          reinterpret_cast<const std::byte*>(object->dlpi_addr + segment.p_vaddr);
+      // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
+      visit_notes(notes, segment.p_memsz, *static_cast<const visitor*>(caller));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void* own_copy_word() noexcept {
+  return lido_copy_word.data();
+}
+
+void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept {
+  visitor caller{visit, context};
+  (void)::dl_iterate_phdr(&visit_object, &caller);
+}
+
+}  // namespace lido::detail::platform

@@ -1,0 +1,27 @@
+/// @file
+/// What an object with a copy of Lido offers for pools that it made, or that another one did.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Of one kind of pool. What is taken is one word: an address or a handle.
+struct foreign_kind {
+  const char* name;
+  void* (*make)();
+  void (*destroy)(void* pool);
+  std::uintptr_t (*take)(void* pool);
+  void (*give)(void* pool, std::uintptr_t taken);
+  // In code with another copy of Lido than the one that made the pool.
+  bool may_take;  ///< and destroy
+  bool may_give;
+};
+
+struct foreign_kinds {
+  const foreign_kind* first;
+  std::size_t count;
+};
+
+/// What a module exports: `extern "C" foreign_kinds lido_test_foreign()`.
+using foreign_entry = foreign_kinds (*)();
+foreign_kinds foreign_kinds_here();
