@@ -25,6 +25,9 @@ set(LIDO_PLATFORM ${platform} CACHE STRING "Of src/platform, the folder to build
 # Only the library: its user sets these flags for the program. With exceptions it serves programs of both kinds.
 option(LIDO_NO_EXCEPTIONS "Compile the library with -fno-exceptions -fno-rtti" OFF)
 
+# Each static copy of Lido takes 16 or 24 bytes of a small block that glibc has for modules that are loaded late.
+option(LIDO_DYNAMIC_TLS "For more than 70 modules with a copy of Lido each: thread-local variables are found by a call" OFF)
+
 set(LIDO_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. 'thread' or 'address,undefined'")
 if(LIDO_SANITIZE)
   add_compile_options(-fsanitize=${LIDO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -23,8 +23,9 @@ inline constexpr std::size_t thread_stride = 1024;
 // How code finds the number. In an executable that contains the compiled library, its place is
 // known when it is linked. A shared object must look it up, and does so only once, when it is
 // loaded. Eight bytes fit into the static TLS block even of a process that loads the object late.
-// Other C libraries refuse such objects, so there it is what the compiler takes by itself.
-#if !defined(__GLIBC__)
+// Other C libraries refuse such objects, so there it is what the compiler takes by itself. So it is
+// for more modules with a copy of the library each than that block has room for.
+#if !defined(__GLIBC__) || defined(LIDO_DYNAMIC_TLS)
 #define LIDO_TLS_MODEL
 #elif defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
 #define LIDO_TLS_MODEL [[gnu::tls_model("initial-exec")]]
@@ -46,7 +47,7 @@ LIDO_TLS_MODEL
 // A fiber may go on in another thread. Compilers for arm64 read the thread pointer once in a
 // function, however many calls are inlined into it, and so would keep the variables of the thread
 // before. They cannot keep what this reads. On x86-64 each access goes by a segment register.
-#if defined(__aarch64__) && defined(__GLIBC__)
+#if defined(__aarch64__) && defined(__GLIBC__) && !defined(LIDO_DYNAMIC_TLS)
 // For shared libraries; linkers make less of it in programs.
 #define LIDO_OWN_ADDRESS(symbol)                                          \
   "adrp %0, :gottprel:" symbol "\n\tldr %0, [%0, #:gottprel_lo12:" symbol \
