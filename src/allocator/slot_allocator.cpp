@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "../platform/platform.hpp"
@@ -101,6 +102,11 @@ std::uint32_t slot_allocator::capacity() const noexcept {
 
 pool_stats slot_allocator::stats() const noexcept {
   return state().stats();
+}
+
+std::string_view slot_allocator::name() const noexcept {
+  const pool_origin& origin = *state_;
+  return {origin.name, origin.name_size};
 }
 
 // A thread that takes few slots takes single ones, others take magazines, and both are to begin

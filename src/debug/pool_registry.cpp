@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <memory>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "../base/plain_text.hpp"
@@ -52,6 +55,13 @@ template <class Condition>
   return found != ended_pools.end() ? *found : pool_trace{};
 }
 
+// NOLINTNEXTLINE(*-avoid-c-arrays): not a container, whose layout macros of the program may change
+[[nodiscard]] std::unique_ptr<const char[]> copy_of(std::string_view text) {
+  auto copy = std::make_unique<char[]>(text.size());  // NOLINT(*-avoid-c-arrays)
+  std::copy(text.begin(), text.end(), copy.get());
+  return copy;
+}
+
 }  // namespace
 
 void register_checked(pool_trace& pool) noexcept {
@@ -88,7 +98,12 @@ pool_trace find_owner(const void* object) noexcept {
 
 registration::registration(registry& where, std::string_view kind, std::string_view name,
                            describe fill, void* pool)
-    : where_(where), kind_(kind), name_(name), fill_(fill), pool_(pool) {
+    : where_(where),
+      kind_(kind),
+      text_(copy_of(name)),
+      name_(text_.get(), name.size()),
+      fill_(fill),
+      pool_(pool) {
   const std::unique_lock lock = lock_registry();
   // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): under the mutex
   number_ = ++where_.numbers_;
@@ -127,8 +142,10 @@ bool registry::next(position& at, pool_report& report) const {
   const detail::registration* const found = after(at, report.number);
   at = {.last = found, .left = left_};
   if (found != nullptr) {
-    report.name.resize(found->name_.size());
-    report.name.resize(detail::copy_plain(found->name_, report.name));
+    const std::size_t size = found->name_.size();
+    const std::shared_ptr<char[]> text(new char[size]);  // NOLINT(*-avoid-c-arrays)
+    report.name = {text.get(), detail::copy_plain(found->name_, {text.get(), size})};
+    report.text = text;
     report.number = found->number_;
     report.kind = found->kind_;
     report.resources = nullptr;

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -123,11 +124,11 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
 pool_slots::pool_slots(const object_pool_options& options, const slot_layout& layout)
     : max_capacity_(most_slots(options, layout)),
       memory_(layout, max_capacity_, options.when_full == when_full::grow),
-      name_(options.name),
       when_full_(options.when_full),
       record_bytes_(layout.record_bytes) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): begins here
   std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_));
+  name_ = allocator().name();
 }
 
 pool_slots::~pool_slots() {

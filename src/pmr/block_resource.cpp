@@ -175,7 +175,7 @@ block_resource::block_resource(const detail::block_settings& options,
       smallest_(options, detail::sorted_sizes(options, sizes).front()),
       upstream_(options.upstream != nullptr ? options.upstream : std::pmr::get_default_resource()),
       overflow_to_upstream_(options.overflow_to_upstream),
-      name_(options.name) {
+      name_(smallest_.name()) {
   const std::vector<block_size> sorted = detail::sorted_sizes(options, sizes);
   detail::block_store* largest = &smallest_;
   for (std::size_t i = 1; i < sorted.size(); ++i) {
@@ -189,9 +189,10 @@ block_resource::block_resource(const detail::block_settings& options,
   }
   auto* const one = options.registry != nullptr ? &smallest_ : nullptr;
   for (detail::block_store* store = one; store != nullptr; store = store->larger()) {
+    const std::string name(name_);
     store->enter(*options.registry, largest == &smallest_
-                                        ? name_
-                                        : name_ + "[" + std::to_string(store->block_bytes()) + "]");
+                                        ? name
+                                        : name + "[" + std::to_string(store->block_bytes()) + "]");
   }
 }
 

@@ -51,6 +51,7 @@ void call_before_sleep() noexcept {
 }
 
 void LIDO_SAME_CONTAINERS() noexcept {}
+void LIDO_SAME_STRINGS() noexcept {}
 
 pool_core::pool_core(pool_settings settings, slot_maker make, group_forgetter forget, void* pool)
     : settings_(std::move(settings)),

@@ -29,8 +29,9 @@ ClientMetric& sample_in(std::vector<MetricFamily>& families, const pool_report& 
     found = families.insert(found, {std::string(name), std::string(help), type, {}});
   }
   ClientMetric& sample = found->metric.emplace_back();
-  sample.label = {
-      {"pool", of.name}, {"kind", std::string(of.kind)}, {"number", std::to_string(of.number)}};
+  sample.label = {{"pool", std::string(of.name)},
+                  {"kind", std::string(of.kind)},
+                  {"number", std::to_string(of.number)}};
   return sample;
 }
 

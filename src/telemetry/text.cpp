@@ -91,7 +91,7 @@ std::ostream& operator<<(std::ostream& out, const pool_stats& stats) {
 }
 
 std::ostream& operator<<(std::ostream& out, const pool_report& report) {
-  std::string text = report.name + '#' + std::to_string(report.number) + ' ';
+  std::string text = std::string(report.name) + '#' + std::to_string(report.number) + ' ';
   (text += report.kind) += ": " + detail::text_of(report.stats, detail::resources_of(report));
   for (const time_metric& row : pool_time_metrics()) {
     const duration_histogram* const times = row.read(report);

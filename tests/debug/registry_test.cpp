@@ -34,7 +34,7 @@ std::vector<pool_report> reports_of(const registry& pools) {
 
 std::vector<std::string> names_in(const registry& pools) {
   std::vector<std::string> found;
-  pools.visit([&found](const pool_report& one) { found.push_back(one.name); });
+  pools.visit([&found](const pool_report& one) { found.emplace_back(one.name); });
   return found;
 }
 
@@ -65,7 +65,7 @@ TEST(Registry, ListsPoolsOfEveryKindInTheOrderOfTheirConstruction) {
   ASSERT_EQ(found.size(), 5U);
   std::vector<std::string> lines;
   for (const pool_report& one : found) {
-    lines.push_back(std::string(one.kind) + " " + one.name + " " +
+    lines.push_back(std::string(one.kind) + " " + std::string(one.name) + " " +
                     std::to_string(one.stats.in_use) + "/" + std::to_string(one.stats.capacity));
   }
   EXPECT_THAT(lines, ElementsAre("object_pool objects 1/10", "concurrent_slot_map values 0/20",
@@ -130,7 +130,7 @@ TEST(Registry, LetsAVisitorMakeAndEndPools) {
   first.emplace(object_pool_options{.capacity = 1, .name = "first", .registry = &pools});
   std::vector<std::string> seen;
   pools.visit([&](const pool_report& one) {
-    seen.push_back(one.name);
+    seen.emplace_back(one.name);
     if (one.name == "first") {
       second.emplace(object_pool_options{.capacity = 1, .name = "second", .registry = &pools});
       first.reset();
@@ -149,10 +149,10 @@ TEST(Registry, VisitsEachPoolOnceWhileTheVisitorEndsSomeOfThem) {
   }
   std::vector<std::string> seen;
   pools.visit([&](const pool_report& one) {
-    seen.push_back(one.name);
+    seen.emplace_back(one.name);
     const std::map<std::string, std::vector<std::size_t>> ended{
         {"1", {0, 1}}, {"2", {3}}, {"4", {2, 6}}};  // those before, at and behind the visit
-    if (const auto found = ended.find(one.name); found != ended.end()) {
+    if (const auto found = ended.find(std::string(one.name)); found != ended.end()) {
       for (const std::size_t which : found->second) {
         all.at(which).reset();
       }

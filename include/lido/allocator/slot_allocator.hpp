@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "lido/allocator/options.hpp"
 #include "lido/allocator/slot_cache.hpp"
@@ -111,6 +112,9 @@ class slot_allocator final {
 
   [[nodiscard]] pool_stats stats() const noexcept;
 
+  /// Lives as long as this.
+  [[nodiscard]] std::string_view name() const noexcept;
+
   /// From now on low slots are handed out first, whatever the size of caches: walks of a map with
   /// few values are then short. Requires: all slots are free, and no other thread is in a call.
   void put_low_slots_first() noexcept;
@@ -152,7 +156,7 @@ class slot_allocator final {
   [[gnu::noinline]] void trace_hit() const noexcept;
 
   atomic<std::byte*> table_;      ///< of caches; at first one that all unused pools share
-  allocator_state* const state_;  ///< owned; only `state` reads it
+  allocator_state* const state_;  ///< owned; most use `state()`
 };
 
 }  // namespace lido::detail

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "lido/base/pool_stats.hpp"
@@ -20,11 +19,12 @@ class registration;
 /// What a visit says of one pool.
 struct pool_report {
   /// In UTF-8. A quote, a backslash, a control character and each byte that is no UTF-8 is a `?`.
-  std::string name;
+  std::string_view name;
   std::uint64_t number = 0;  ///< in its registry, never used again; tells pools of one name apart
   std::string_view kind;     ///< "object_pool", "concurrent_slot_map", ...
   pool_stats stats;
   std::shared_ptr<const resource_pool_report> resources;  ///< null: no pool of resources
+  std::shared_ptr<const char[]> text;                     ///< of the name
 };
 
 /// Pools that were given it as the option `registry`, for as long as they live.
@@ -100,7 +100,8 @@ class registration {
 
   registry& where_;
   std::string_view kind_;
-  const std::string name_;
+  std::unique_ptr<const char[]> text_;  ///< of the name
+  std::string_view name_;
   describe fill_;
   void* pool_;
   std::uint64_t number_ = 0;

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <new>
 #include <span>
-#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -183,7 +183,8 @@ class object_pool : private detail::complete_traits<Traits> {
   /// Most slots there can ever be.
   [[nodiscard]] std::size_t max_capacity() const noexcept { return slots_.max_capacity(); }
 
-  [[nodiscard]] const std::string& name() const noexcept { return slots_.name(); }
+  /// Lives as long as the pool.
+  [[nodiscard]] std::string_view name() const noexcept { return slots_.name(); }
 
   /// A snapshot; see pool_stats. Wait-free.
   [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }

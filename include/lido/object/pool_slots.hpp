@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <version>
 
 #if defined(__cpp_lib_jthread)
@@ -200,7 +200,7 @@ class pool_slots {
   void reserve(std::size_t count);
   std::size_t shrink_to(std::size_t count) noexcept;
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return allocator().capacity(); }
   [[nodiscard]] std::uint32_t max_capacity() const noexcept { return max_capacity_; }
   [[nodiscard]] bool grows() const noexcept { return when_full_ == when_full::grow; }
@@ -217,7 +217,7 @@ class pool_slots {
   };
   std::uint32_t max_capacity_;  ///< before the memory: checks the options
   slot_memory memory_;
-  std::string name_;
+  std::string_view name_;  ///< that of the allocator
   when_full when_full_;
   object_keeper* keeper_ = nullptr;  ///< null: the pool keeps no objects
   bool eager_ = false;               ///< the slots that `reserve` adds get objects

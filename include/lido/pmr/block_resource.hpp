@@ -159,6 +159,7 @@ class block_store {
   }
 
   [[nodiscard]] block_stats stats() const noexcept;
+  [[nodiscard]] std::string_view name() const noexcept { return slots_.name(); }
 
   /// Once, after construction. Throws std::bad_alloc.
   void enter(registry& where, std::string_view name);
@@ -233,7 +234,8 @@ class block_resource final : public std::pmr::memory_resource {
   [[nodiscard]] bool owns(const void* address) const noexcept;
 
   [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Lives as long as the resource.
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
   /// How many sizes the blocks have.
@@ -296,7 +298,7 @@ class block_resource final : public std::pmr::memory_resource {
   std::unique_ptr<table> table_;  ///< null where all blocks have one size
   std::pmr::memory_resource* upstream_;
   bool overflow_to_upstream_;
-  std::string name_;
+  std::string_view name_;  ///< that of the smallest blocks
   detail::shared_atomic<std::uint64_t> upstream_requests_{0};
   detail::shared_atomic<std::size_t> largest_upstream_{0};
 };

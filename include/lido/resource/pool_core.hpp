@@ -26,14 +26,20 @@
 
 namespace lido::detail {
 
-// Compiled code has standard containers in common with the program, and with _GLIBCXX_DEBUG they
-// are others. A pool's constructor calls the one of the two functions that the library must have.
+// Compiled code has standard containers in common with the program, which differ by two macros of
+// libstdc++. A pool's constructor calls two of these functions, which the library must have.
 #ifdef _GLIBCXX_DEBUG
 #define LIDO_SAME_CONTAINERS resource_pools_need_a_lido_built_with_GLIBCXX_DEBUG
 #else
 #define LIDO_SAME_CONTAINERS resource_pools_need_a_lido_built_without_GLIBCXX_DEBUG
 #endif
+#if defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
+#define LIDO_SAME_STRINGS resource_pools_need_a_lido_built_with_GLIBCXX_USE_CXX11_ABI_0
+#else
+#define LIDO_SAME_STRINGS resource_pools_need_a_lido_built_with_GLIBCXX_USE_CXX11_ABI_1
+#endif
 void LIDO_SAME_CONTAINERS() noexcept;
+void LIDO_SAME_STRINGS() noexcept;
 
 class acquire_waiter;
 class callback_waiter;

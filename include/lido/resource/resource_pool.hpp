@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,7 +51,8 @@ class pool_controls {
     core_->close_async(deadline::after(timeout), close_completion(std::move(done)));
   }
 
-  [[nodiscard]] const std::string& name() const noexcept { return core_->settings().pool_name; }
+  /// Lives as long as the pool.
+  [[nodiscard]] std::string_view name() const noexcept { return core_->settings().pool_name; }
   /// All leases at this moment. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases() const { return core_->leases(); }
 
@@ -60,6 +61,7 @@ class pool_controls {
   pool_controls(pool_settings settings, slot_maker make, group_forgetter forget = nullptr)
       : core_(std::make_shared<pool_core>(std::move(settings), make, forget, this)) {
     LIDO_SAME_CONTAINERS();
+    LIDO_SAME_STRINGS();
   }
   ~pool_controls() = default;  // not `end`: a constructor may fail before the core has started
   /// First of all in a pool's destructor.

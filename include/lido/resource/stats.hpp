@@ -149,7 +149,7 @@ class acquire_error : public std::runtime_error {
   acquire_error& operator=(const acquire_error&) noexcept = default;
   ~acquire_error() override = default;
 
-  [[nodiscard]] const std::string& pool_name() const noexcept { return details_->pool; }
+  [[nodiscard]] std::string_view pool_name() const noexcept { return details_->pool; }
   [[nodiscard]] acquire_failure cause() const noexcept { return details_->cause; }
   [[nodiscard]] const resource_pool_stats& counts() const noexcept { return details_->counts; }
   /// Null if the last create succeeded, or returned a create_error.

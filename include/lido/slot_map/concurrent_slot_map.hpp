@@ -272,7 +272,8 @@ class concurrent_slot_map {
   }
   /// Of the slots; see pool_stats.
   [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Lives as long as the map.
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
   /// What the caller does with them must be thread-safe beside the calls of other threads.
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }

@@ -462,7 +462,8 @@ class slot_map {
   [[nodiscard]] std::size_t bookkeeping_bytes() const noexcept {
     return store_.memory() - capacity() * sizeof(T);
   }
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Good until the map is moved, or ends.
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 

@@ -118,7 +118,7 @@ verdict conserved(Pool& pool, const Args&... args) {
     problem = "not all that was acquired could be released";
   }
   return problem.empty() ? verdict()
-                         : verdict("pool '" + pool.name() + "': " + problem +
+                         : verdict("pool '" + std::string(pool.name()) + "': " + problem +
                                    " (before: " + detail::numbers_of(before) +
                                    "; after: " + detail::numbers_of(after) + ")");
 }
@@ -134,7 +134,8 @@ class [[nodiscard]] leak_check {
   leak_check& operator=(const leak_check&) = delete;
   ~leak_check() {
     if (const std::size_t count = leaked(); count > 0) {
-      const std::string text = "lido: pool '" + pool_.name() + "': " + std::to_string(count) +
+      const std::string text = "lido: pool '" + std::string(pool_.name()) +
+                               "': " + std::to_string(count) +
                                " more objects are in use than when the leak check began\n";
       detail::hand_over({misuse_kind::leak, pool_.name(), nullptr, count, text});
     }
