@@ -105,8 +105,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   // ---- for segment_table, which calls them one thread at a time ---------------------------------
 
   void count_exhausted() noexcept;
-  /// `waits` waits of this kind came before.
-  static void wait_for_transit(int waits, exponential_backoff& backoff) noexcept;
+  /// As bounded_wait::wait.
+  [[nodiscard]] static bool wait_for_transit(bounded_wait& others, std::uint64_t progress) noexcept;
 
   /// Makes room in the lists; returns 0 or the error number of the system.
   [[nodiscard]] int extend_to(std::uint32_t slots) noexcept { return depot_.extend_to(slots); }

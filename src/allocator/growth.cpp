@@ -32,11 +32,7 @@ class segment_table::patience {
  public:
   /// Waits a little. False: `progress` has not moved for a tenth of a second.
   [[nodiscard]] bool wait(const work_progress& progress) noexcept {
-    const std::uint32_t now = progress.count();
-    waits_ = now == seen_ ? std::min(waits_ + 1, tuning::most_waits) : 0;
-    seen_ = now;
-    allocator_state::wait_for_transit(waits_, backoff_);
-    return waits_ < tuning::most_waits;
+    return allocator_state::wait_for_transit(others_, progress.count());
   }
 
   /// Called by the holder of `resize_` that finds no segment spare. Until `progress` moves there is
@@ -47,9 +43,7 @@ class segment_table::patience {
   }
 
  private:
-  exponential_backoff backoff_;
-  std::uint32_t seen_ = 0;
-  int waits_ = 0;
+  bounded_wait others_;
   std::optional<std::uint32_t> none_at_;
 };
 

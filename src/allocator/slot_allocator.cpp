@@ -316,7 +316,8 @@ bool allocator_state::try_count(std::int64_t& drawn, std::size_t& cached,
     const owned_cache& cache = entry(number);
     std::optional<tally> seen = try_tally(cache, kind_);
     for (; !seen.has_value() && looks < tuning::waits_before_nap; seen = try_tally(cache, kind_)) {
-      backoff.wait(looks++);
+      backoff.wait();
+      ++looks;
     }
     drawn += seen.has_value() ? seen->drawn : cache.drawn.load(std::memory_order_relaxed);
     cached += seen.has_value() ? seen->cached : 0;
@@ -331,7 +332,8 @@ pool_stats allocator_state::stats() const noexcept {
   std::int64_t drawn = 0;
   exponential_backoff backoff;
   for (int looks = 0; !try_count(drawn, stats.cached, looks) && looks < tuning::waits_before_nap;) {
-    backoff.wait(looks++);
+    backoff.wait();
+    ++looks;
   }
   stats.acquires = misses_uncached_.load(std::memory_order_relaxed);
   for (std::uint32_t number = lowest(); number <= highest(); ++number) {

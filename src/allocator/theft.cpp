@@ -55,18 +55,21 @@ void allocator_state::count_exhausted() noexcept {
 /// was in transit, so at that moment every slot was in a caller's hands. To get there, all open
 /// caches are emptied, those that look empty too.
 allocator_state::finding allocator_state::search(owned_cache* self, void** slot) noexcept {
-  exponential_backoff backoff;
-  for (int waits = 0; waits < tuning::most_waits;) {
+  bounded_wait others;
+  int failed = 0;
+  for (bool patient = true; patient;) {
     const survey first = look_around();
-    const bool take_over = first.revoking && waits >= tuning::waits_before_take_over;
+    const bool take_over =
+        first.revoking && others.waits() + failed >= tuning::waits_before_take_over;
     bool found = false;
     if (!first.depot_empty) {
       found = slot == nullptr || take_shared(self, {slot, 1}) != 0;
     } else if (first.open || take_over) {
       found = steal(self, slot, take_over);
-      waits += found ? 0 : 1;  // bounded even where the kernel refuses the fence
+      failed += found ? 0 : 1;  // bounded even where the kernel refuses the fence
+      patient = failed < tuning::most_failed_thefts;
     } else if (!first.bare()) {
-      wait_for_transit(waits++, backoff);
+      patient = wait_for_transit(others, first.depot_version + first.generations);
     } else if (look_around().unchanged_since(first)) {
       return finding::exhausted;
     }
@@ -99,11 +102,11 @@ allocator_state::survey allocator_state::look_around() const noexcept {
 }
 
 /// A thread in transit may have lost its processor.
-void allocator_state::wait_for_transit(int waits, exponential_backoff& backoff) noexcept {
-  if (waits == tuning::waits_before_nap) {
+bool allocator_state::wait_for_transit(bounded_wait& others, std::uint64_t progress) noexcept {
+  if (others.waits() == tuning::waits_before_nap) {
     require_own_process();  // or it would wait for a thread of another one
   }
-  backoff.wait(waits);
+  return others.wait(progress);
 }
 
 /// Empties every open cache. Keeps one slot for `slot`, unless that is null, and puts the others

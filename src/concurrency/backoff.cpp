@@ -1,6 +1,8 @@
 #include "lido/concurrency/backoff.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include "../platform/platform.hpp"
@@ -12,10 +14,21 @@ void yield_thread() noexcept {
   std::this_thread::yield();
 }
 
-void nap_thread() noexcept {
+void nap_thread(std::uint32_t microseconds) noexcept {
   // To be cancelled in a sleep, within noexcept functions, would end the program.
   const uncancelled guard;
-  std::this_thread::sleep_for(std::chrono::microseconds(1));
+  std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+}
+
+bool bounded_wait::is_over() noexcept {
+  const std::int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                               std::chrono::steady_clock::now().time_since_epoch())
+                               .count();
+  if (last_ != 0) {
+    spent_ += std::min(now - last_, tuning::nanoseconds_of_one_wait);
+  }
+  last_ = now;
+  return spent_ >= tuning::nanoseconds_of_patience;
 }
 
 bool several_processors() noexcept {

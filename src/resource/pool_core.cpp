@@ -71,8 +71,9 @@ pool_core::~pool_core() {
     (void)runner_.release();  // its threads are not there
     return;
   }
+  exponential_backoff backoff;
   while (!state_->gate.is_quiet()) {
-    yield_thread();
+    backoff.wait();
   }
 }
 

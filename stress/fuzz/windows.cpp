@@ -46,7 +46,7 @@ void schedule_point(access /*next*/) noexcept {
 // The thread that is waited for stands still until this one is done, so waiting for real is in
 // vain.
 void yield_thread() noexcept {}
-void nap_thread() noexcept {}
+void nap_thread(std::uint32_t /*microseconds*/) noexcept {}
 
 // One participant runs at a time.
 bool several_processors() noexcept {

@@ -18,8 +18,10 @@
 #include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
+#include "lido/base/scope_exit.hpp"
 #include "lido/concurrency/waiter_queue.hpp"
 #include "support/crew.hpp"
+#include "support/real_time.hpp"
 
 namespace lido::detail {
 namespace {
@@ -361,6 +363,33 @@ TEST(GrowingVacate, MayTakeItsTimeWhileOthersFindTheFreeSlots) {
   EXPECT_EQ(pool->reserve(2 * segment), 0);
   pool.give(all);
   EXPECT_EQ(pool.count(), 2 * segment);
+}
+
+// A nap takes a few microseconds there, so a number of naps is no time.
+TEST(GrowingVacate, ARealTimeThreadWaitsATenthOfASecondToo) {
+  grown pool(2 * segment, 2 * segment);
+  std::latch begun(1);
+  std::latch tried(1);
+  pool.memory.on_vacate = [&](slot_index /*first*/, std::uint32_t /*count*/, work_progress& /*p*/) {
+    begun.count_down();
+    tried.wait();
+  };
+  std::jthread shrinker([&] { EXPECT_EQ(pool->shrink_to(segment), segment); });
+  begun.wait();
+  const slots all = pool.take(segment);
+  test::run_in_new_thread([&] {
+    const scope_exit end([&] { tried.count_down(); });
+    if (!test::try_become_real_time(1)) {
+      GTEST_SKIP() << test::no_real_time;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(pool->acquire(), nullptr);
+    const auto time = std::chrono::steady_clock::now() - begin;
+    EXPECT_GE(time, 100ms);
+    EXPECT_LT(time, 1s);
+  });
+  shrinker.join();
+  pool.give(all);
 }
 
 // On a busy machine the hook may come to a standstill for as long as a thread waits that sees no

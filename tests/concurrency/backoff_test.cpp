@@ -2,13 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
 #include <latch>
 #include <thread>
 
+#include "lido/base/tuning.hpp"
 #include "lido/concurrency/asked_once.hpp"
+#include "support/crew.hpp"
+#include "support/real_time.hpp"
 
 namespace lido::detail {
 namespace {
+
+using namespace std::chrono_literals;
 
 TEST(ExponentialBackoff, ManyPausesEnd) {
   exponential_backoff backoff;
@@ -23,6 +30,59 @@ TEST(YieldThread, ReturnsToTheCaller) {
 
 TEST(NapThread, ReturnsToTheCaller) {
   nap_thread();
+}
+
+TEST(ExponentialBackoff, EndsInNaps) {
+  exponential_backoff backoff;
+  for (int i = 0; i < 100; ++i) {
+    backoff.wait();
+  }
+  EXPECT_EQ(backoff.waits(), tuning::waits_before_nap);
+}
+
+std::chrono::nanoseconds time_until_over() {
+  const auto begin = std::chrono::steady_clock::now();
+  bounded_wait others;
+  while (others.wait(1)) {
+  }
+  return std::chrono::steady_clock::now() - begin;
+}
+
+TEST(BoundedWait, LastsATenthOfASecond) {
+  EXPECT_GE(time_until_over(), 100ms);
+}
+
+// A nap takes a few microseconds there.
+TEST(BoundedWait, LastsAsLongInARealTimeThread) {
+  test::run_in_new_thread([] {
+    if (!test::try_become_real_time(1)) {
+      GTEST_SKIP() << test::no_real_time;
+    }
+    const auto time = time_until_over();
+    EXPECT_GE(time, 100ms);
+    EXPECT_LT(time, 1s);
+  });
+}
+
+TEST(BoundedWait, BeginsAnewWhenOthersGetOn) {
+  const auto begin = std::chrono::steady_clock::now();
+  bounded_wait others;
+  std::uint64_t progress = 1;
+  while (std::chrono::steady_clock::now() < begin + 300ms) {
+    ASSERT_TRUE(others.wait(++progress));
+  }
+}
+
+// The other threads of a machine that stood still had no time to get on.
+TEST(BoundedWait, CountsLittleForOneLongWait) {
+  bounded_wait others;
+  for (int i = 0; i < tuning::waits_before_yield; ++i) {
+    ASSERT_TRUE(others.wait(1));
+  }
+  for (int i = 0; i < 5; ++i) {
+    std::this_thread::sleep_for(40ms);
+    EXPECT_TRUE(others.wait(1));
+  }
 }
 
 TEST(AskedOnce, AsksNoMoreThanNeeded) {

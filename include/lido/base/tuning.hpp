@@ -23,12 +23,20 @@ struct tuning {
   static constexpr std::uint32_t patience = 32;         ///< operations before a closed cache opens
   static constexpr std::uint32_t most_patience = 4096;  ///< after many exhaustions
   static constexpr std::uint32_t most_pauses = 64;      ///< after a failed compare-and-swap
-  // How often an acquire looks again while another thread has a slot in transit. A nap takes about
-  // 60 microseconds, so an acquire gives up on a thread that has not run for about 0.1 s.
+  // How a thread waits for another one that may have lost its processor.
   static constexpr int waits_before_yield = 8;
   static constexpr int waits_before_take_over = 32;
   static constexpr int waits_before_nap = 64;
-  static constexpr int most_waits = 2000;
+  static constexpr std::uint32_t longest_nap = 1024;  ///< microseconds
+  /// How long an acquire waits for a thread that does not get on, and the most that counts for one
+  /// look at it.
+  static constexpr std::int64_t nanoseconds_of_patience = 100'000'000;
+  static constexpr std::int64_t nanoseconds_of_one_wait = 10'000'000;
+  static constexpr int most_failed_thefts = 2000;  ///< of one acquire: the kernel refuses the fence
+  /// Slots by which a thread may leave the number of those out of the depot wrong, of so many.
+  static constexpr std::uint8_t most_unreported(std::uint32_t capacity) noexcept {
+    return static_cast<std::uint8_t>(capacity < 64 ? 1 : capacity < 1024 ? capacity / 32 : 32);
+  }
   static constexpr std::size_t segment_bytes = 65536;  ///< of a growing pool, at least
   static constexpr std::uint32_t growth_divisor = 8;   ///< a growth adds this part of the capacity
   static constexpr int spins_before_sleep = 64;        ///< of a waiter, at least

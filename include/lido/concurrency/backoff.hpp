@@ -21,8 +21,8 @@ inline void cpu_pause() noexcept {
 /// Gives the rest of this thread's time slice away.
 void yield_thread() noexcept;
 
-/// Sleeps for as short as the system allows, about 60 microseconds on Linux.
-void nap_thread() noexcept;
+/// Sleeps for so many microseconds, and in a normal thread on Linux for some 60 more.
+void nap_thread(std::uint32_t microseconds = 1) noexcept;
 
 /// Whether another thread can run while this one spins, as far as the system says.
 [[nodiscard]] bool several_processors() noexcept;
@@ -37,21 +37,61 @@ class exponential_backoff {
     pauses_ = pauses_ < most_pauses ? pauses_ * 2 : most_pauses;
   }
 
-  /// Pauses, then gives the processor away, then sleeps: the thread that is waited for may have
-  /// lost its own. `waits` waits came before.
-  void wait(int waits) noexcept {
-    if (waits < tuning::waits_before_yield) {
+  /// Pauses, later yields, then naps of 1, 2, 4 ... 1024 microseconds: the thread that is waited
+  /// for may have lost its processor. A real-time thread that yields, or naps for as short as it
+  /// takes to change threads, would leave it nothing of a processor that they share.
+  void wait() noexcept {
+    if (waits_ < tuning::waits_before_yield) {
       pause();
-    } else if (waits < tuning::waits_before_nap) {
+    } else if (waits_ < tuning::waits_before_nap) {
       yield_thread();
     } else {
-      nap_thread();
+      nap_thread(nap_);
+      nap_ = nap_ < tuning::longest_nap ? nap_ * 2 : tuning::longest_nap;
+      return;  // it need not count any further, and some wait for hours
     }
+    ++waits_;
   }
+
+  /// How often the caller has waited; after the first nap it no longer grows.
+  [[nodiscard]] int waits() const noexcept { return waits_; }
 
  private:
   static constexpr std::uint32_t most_pauses = tuning::most_pauses;
   std::uint32_t pauses_ = 1;
+  std::uint32_t nap_ = 1;  ///< microseconds
+  int waits_ = 0;
+};
+
+/// Waits for other threads as long as these get on, and then for a tenth of a second more. The
+/// clock decides: a nap takes microseconds in one thread and milliseconds in another.
+///
+/// Reads the clock only after some pauses. Where the whole machine stood still, the other threads
+/// had no time to get on, so no wait counts for more than `tuning::nanoseconds_of_one_wait`.
+class bounded_wait {
+ public:
+  /// Waits a little. `progress` differs from that of the last call if other threads have got on.
+  /// False: they have not for a tenth of a second.
+  [[nodiscard]] bool wait(std::uint64_t progress) noexcept {
+    if (progress != progress_) {
+      progress_ = progress;
+      spent_ = 0;
+    }
+    backoff_.wait();
+    return backoff_.waits() < tuning::waits_before_yield || !is_over();
+  }
+
+  /// As exponential_backoff::waits.
+  [[nodiscard]] int waits() const noexcept { return backoff_.waits(); }
+
+ private:
+  /// A model-checking build, which has no clock, counts the calls.
+  [[nodiscard]] bool is_over() noexcept;
+
+  exponential_backoff backoff_;
+  std::int64_t spent_ = 0;  ///< nanoseconds since the others got on
+  std::int64_t last_ = 0;   ///< when the clock was read; 0: not yet
+  std::uint64_t progress_ = 0;
 };
 
 }  // namespace lido::detail

@@ -210,8 +210,8 @@ class alignas(cache_line) waiter_queue {
   /// Waits until no other thread is inside, and goes in.
   void enter() noexcept {
     exponential_backoff backoff;
-    for (int waits = 0; !try_enter(); ++waits) {
-      backoff.wait(waits);
+    while (!try_enter()) {
+      backoff.wait();
     }
   }
 

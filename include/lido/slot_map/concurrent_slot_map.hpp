@@ -26,6 +26,7 @@
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/backoff.hpp"
 #include "lido/debug/registry.hpp"
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
@@ -74,7 +75,7 @@ inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
 /// otherwise.
 ///
 /// A value is touched only inside a callback: `visit` is alone with it, `read` among readers.
-/// Entering waits while other threads are with the same value (spins, then yields), in no order:
+/// Entering waits while other threads are with the same value (spins, then naps), in no order:
 /// readers that overlap without end keep a `visit` out. Otherwise functions wait only where
 /// `object_pool` does.
 ///
@@ -408,9 +409,10 @@ class concurrent_slot_map {
   bool enter(handle_type handle, access how, F f) const {
     const std::uint32_t slot = slot_of(handle);
     bool called = false;
+    detail::exponential_backoff backoff;
     while (slot < max_size_ && states_[slot].enter(generation_of(handle), how) &&
            !try_call(slot, how, f, called)) {
-      detail::yield_thread();
+      backoff.wait();
     }
     return called;
   }

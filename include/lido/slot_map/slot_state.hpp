@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 
@@ -25,7 +24,8 @@ namespace lido::detail {
 ///   does with it is visible to the next; see the notes. Between a value and the next one in the
 ///   slot the free list orders. Changes are seq_cst for the sake of walks: x86-64 and arm64 have no
 ///   weaker ones that are cheaper.
-/// Progress: entering waits for threads that are with the value, in no order. Readers that overlap
+/// Progress: entering waits for threads that are with the value, in no order; it sees within a nap
+///   that they have left. Readers that overlap
 ///   without end keep out a thread that wants to be alone. The rest is lock-free.
 class slot_state {
  public:
@@ -67,7 +67,6 @@ class slot_state {
   [[nodiscard]] bool enter(std::uint64_t generation, access how) noexcept {
     const std::uint64_t most_others = how == access::alone ? 0 : readers - 1;
     exponential_backoff backoff;
-    int waits = 0;
     // relaxed: validated by (2)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
     while (has_value(before, generation)) {
@@ -82,12 +81,7 @@ class slot_state {
       if (free) {
         continue;
       }
-      if (waits < tuning::waits_before_yield) {
-        ++waits;
-        backoff.pause();
-      } else {
-        yield_thread();
-      }
+      backoff.wait();
       // relaxed: validated by (2)
       before = word_.load(std::memory_order_relaxed);
     }

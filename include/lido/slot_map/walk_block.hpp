@@ -126,15 +126,15 @@ class alignas(cache_line) walk_block {
     const bool own = word() >> thread_shift == this_thread_id();
     exponential_backoff backoff;
     // About as long as a fence takes. Most walks have left then.
-    for (int i = 0; i < tuning::waits_before_yield && !own; ++i) {
-      backoff.pause();
+    while (backoff.waits() < tuning::waits_before_yield && !own) {
+      backoff.wait();
       if (!excludes(word(), how)) {
         return true;
       }
     }
     const bool seen = own || heavy_fence();
     while (seen && is_at(place)) {
-      yield_thread();
+      backoff.wait();
     }
     return seen;
   }

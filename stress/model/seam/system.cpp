@@ -130,8 +130,12 @@ void yield_thread() noexcept {
   model::execution::now().rest();
 }
 
-void nap_thread() noexcept {
+void nap_thread(std::uint32_t /*microseconds*/) noexcept {
   model::execution::now().rest();
+}
+
+bool bounded_wait::is_over() noexcept {
+  return ++spent_ >= tuning::nanoseconds_of_patience;
 }
 
 bool several_processors() noexcept {

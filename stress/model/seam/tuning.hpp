@@ -20,7 +20,12 @@ struct tuning {
   static constexpr int waits_before_yield = 1;
   static constexpr int waits_before_take_over = 3;
   static constexpr int waits_before_nap = 5;
-  static constexpr int most_waits = 100;
+  static constexpr std::uint32_t longest_nap = 1;
+  static constexpr std::int64_t nanoseconds_of_patience = 100;  // looks: there is no clock
+  static constexpr int most_failed_thefts = 100;
+  static constexpr std::uint8_t most_unreported(std::uint32_t /*capacity*/) noexcept {
+    return 255;  // the numbers that come of it are statistics, and reading them takes steps
+  }
   static constexpr std::size_t segment_bytes = 1;
   static constexpr std::uint32_t growth_divisor = 8;
   static constexpr int spins_before_sleep = 1;

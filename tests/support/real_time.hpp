@@ -1,0 +1,55 @@
+/// @file
+/// Threads that the scheduler prefers to all others, for tests of how threads wait for one another.
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <chrono>
+#include <ctime>
+
+namespace lido::test {
+
+/// What a test says that the system does not let go on.
+inline constexpr const char* no_real_time = "this process may not have real-time threads";
+
+/// Puts the calling thread under SCHED_FIFO. Returns false where the system does not permit it.
+[[nodiscard]] inline bool try_become_real_time(int priority) {
+  const sched_param wanted{.sched_priority = priority};
+  return ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &wanted) == 0;
+}
+
+/// Makes another thread a normal one again, so that it no longer keeps others off a processor.
+inline void end_real_time(pthread_t thread) {
+  const sched_param none{};
+  (void)::pthread_setschedparam(thread, SCHED_OTHER, &none);
+}
+
+/// All threads that call it share one processor.
+inline void stay_on_one_processor() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  (void)::sched_getaffinity(0, sizeof(allowed), &allowed);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &allowed)) {
+      CPU_ZERO(&allowed);
+      CPU_SET(cpu, &allowed);
+      (void)::pthread_setaffinity_np(::pthread_self(), sizeof(allowed), &allowed);
+      return;
+    }
+  }
+}
+
+/// Computes until the thread has had a processor for `time`.
+inline void compute_for(std::chrono::nanoseconds time) {
+  const auto used = [] {
+    timespec now{};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  };
+  const auto end = used() + time;
+  while (used() < end) {
+  }
+}
+
+}  // namespace lido::test
