@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 #include <type_traits>
 
 #include "lido/base/address_space.hpp"
-#include "lido/base/fail.hpp"
+#include "lido/base/zeroed_memory.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/object/pool_slots.hpp"
 
@@ -29,7 +28,9 @@ slot_memory::~slot_memory() {
     delete state_addresses_;
   } else {
     ::operator delete (first_, std::align_val_t{alignment()});
-    std::free(states_);  // NOLINT(cppcoreguidelines-no-malloc): as below
+    if (states_ != nullptr) {
+      free_zeros(states_, capacity_ * sizeof(state));
+    }
   }
 }
 
@@ -51,11 +52,7 @@ void slot_memory::allocate_all() {
   const std::align_val_t aligned{alignment()};
   first_ = static_cast<std::byte*>(::operator new(layout_.size* capacity_, aligned));
   if (layout_.has_states) {
-    // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): the system's pages need no clearing
-    states_ = static_cast<state*>(std::calloc(capacity_, sizeof(state)));
-    if (states_ == nullptr) {
-      throw_bad_alloc();
-    }
+    states_ = static_cast<state*>(static_cast<void*>(allocate_zeros(capacity_ * sizeof(state))));
   }
   // relaxed: the constructor of the pool
   backed_.store(capacity_, std::memory_order_relaxed);

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 namespace lido::detail {
 namespace {
@@ -28,10 +31,30 @@ TEST(ZeroedArray, ExtendingToLessChangesNothing) {
   EXPECT_EQ(array.size(), 50U);
 }
 
+// From the heap and from the system.
+TEST(ZeroedArray, FixedOneIsAlignedZerosOfAnySize) {
+  struct alignas(128) item {
+    std::array<std::uint64_t, 16> words;
+  };
+  for (const std::size_t items : {1U, 10U, 127U, 128U, 1000U}) {
+    const zeroed_array<item> array(items, room::fixed);
+    EXPECT_EQ(array.size(), items);
+    EXPECT_EQ(std::bit_cast<std::uintptr_t>(&array[0]) % alignof(item), 0U);
+    EXPECT_EQ(array[0].words.front(), 0U);
+    EXPECT_EQ(array[items - 1].words.back(), 0U);
+  }
+}
+
+TEST(ZeroedArray, TooLargeOneIsRefused) {
+  EXPECT_THROW(zeroed_array<std::uint64_t>(SIZE_MAX / 8, room::fixed), std::bad_alloc);
+  EXPECT_THROW(zeroed_array<std::uint64_t>(SIZE_MAX / 2, room::fixed), std::bad_alloc);
+}
+
 TEST(ZeroedArray, ArrayOfNothingIsPossible) {
   zeroed_array<int> array(0, room::grows);
   EXPECT_EQ(array.extend_to(0), 0);
   EXPECT_EQ(array.size(), 0U);
+  EXPECT_EQ(zeroed_array<int>(0, room::fixed).size(), 0U);
 }
 
 }  // namespace

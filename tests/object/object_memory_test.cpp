@@ -1,10 +1,13 @@
 // What a pool does with memory: of free objects nothing, and beside them little.
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "support/forbidden_pages.hpp"
 #include "support/pool_kinds.hpp"
 #include "support/pools.hpp"
+#include "support/resident.hpp"
 #include "support/sanitizers.hpp"
 
 #if LIDO_TEST_ASAN
@@ -90,8 +94,7 @@ TEST(ObjectMemoryBeside, UseAndContentTakeOneByteASlotTogether) {
 
 #if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN && __GLIBC_PREREQ(2, 33)  // whose own allocators do not tell
 std::size_t bytes_from_the_system() {
-  const struct mallinfo2 all = ::mallinfo2();
-  return all.uordblks + all.hblkhd;
+  return test::memory_of_process().mapped - ::mallinfo2().fordblks;
 }
 
 // All that it asks the system for, the first cells of 128 caches among it, which take no memory
@@ -120,6 +123,56 @@ TEST(ObjectMemoryBeside, ALargePoolTakesItsObjectsAndEightBytesASlot) {
   expect_total_is_taken<object>(bare, {.when_full = when_full::wait});
   expect_total_is_taken<object, tracked_kept_traits<object>>(bare + 1);
   expect_total_is_taken<object, checked_traits<object>>(bare + sizeof(detail::slot_record));
+}
+
+std::size_t page_faults() {
+  rusage used{};
+  (void)::getrusage(RUSAGE_SELF, &used);
+  return static_cast<std::size_t>(used.ru_minflt);
+}
+
+/// After it, malloc serves up to 32 MiB from memory that was in use before, where calloc has to
+/// write the zeros.
+class recycled_heap {
+ public:
+  recycled_heap() {
+    constexpr std::size_t most_on_the_heap = std::size_t{31} << 20U;
+    std::free(allocate(most_on_the_heap));  // mapped; from now on such blocks are not
+    void* const block = allocate(most_on_the_heap);
+    end_ = allocate(1);
+    std::free(block);
+    (void)::malloc_trim(0);  // the pages go back, the block stays
+  }
+  recycled_heap(const recycled_heap&) = delete;
+  recycled_heap& operator=(const recycled_heap&) = delete;
+  ~recycled_heap() { std::free(end_); }
+
+ private:
+  static void* allocate(std::size_t bytes) {
+    void* const volatile block = std::malloc(bytes);
+    std::memset(block, 1, bytes);
+    return block;
+  }
+
+  void* end_ = nullptr;  ///< keeps the block off the end of the heap
+};
+
+template <class Traits>
+void expect_unused_pool_costs_nothing(std::size_t slots) {
+  const std::size_t resident = test::resident_bytes();
+  const std::size_t faults = page_faults();
+  const object_pool<int, Traits> pool(slots);
+  EXPECT_LT(page_faults() - faults, 64U) << "each costs about as much time as to make a pool";
+  EXPECT_LT(test::resident_bytes() - resident, std::size_t{256} * 1024) << slots << " slots";
+}
+
+TEST(ObjectMemoryBeside, AnUnusedPoolIsNotResidentWhateverWasFreedBefore) {
+  { const object_pool<int> first(8); }
+  for (const std::size_t slots : {27'308U, 100'000U, 1'000'000U, 4'000'000U}) {
+    const recycled_heap heap;
+    expect_unused_pool_costs_nothing<pool_traits<int>>(slots);
+    expect_unused_pool_costs_nothing<test::tracking_traits<int>>(slots);
+  }
 }
 #endif
 

@@ -6,11 +6,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 
 #include "lido/base/address_space.hpp"
-#include "lido/base/fail.hpp"
+#include "lido/base/zeroed_memory.hpp"
 #include "lido/concurrency/atomic.hpp"
 
 namespace lido::detail {
@@ -27,24 +26,26 @@ template <class T>
 class zeroed_array {
  public:
   /// Throws std::bad_alloc.
-  zeroed_array(std::size_t most, room kind) : size_(kind == room::fixed ? most : 0) {
+  zeroed_array(std::size_t most, room kind)
+      // One item more: room to align the first one.
+      : fixed_(allocate_zeros(kind == room::fixed && most != 0 ? bytes_of(most, 1) : 0)),
+        size_(kind == room::fixed ? most : 0) {
     if (kind == room::grows) {
-      const std::size_t bytes = most <= SIZE_MAX / sizeof(T) ? most * sizeof(T) : SIZE_MAX;
-      space_ = std::make_unique<address_space>(bytes, alignof(T));
+      space_ = std::make_unique<address_space>(bytes_of(most, 0), alignof(T));
       items_ = static_cast<T*>(static_cast<void*>(space_->data()));
-      return;
+    } else if (most != 0) {
+      const auto start = std::bit_cast<std::uintptr_t>(fixed_);
+      const std::size_t skipped = (alignof(T) - start % alignof(T)) % alignof(T);
+      items_ = static_cast<T*>(static_cast<void*>(fixed_ + skipped));
     }
-    if (most == 0) {
-      return;
+  }
+
+  zeroed_array(const zeroed_array&) = delete;
+  zeroed_array& operator=(const zeroed_array&) = delete;
+  ~zeroed_array() {
+    if (fixed_ != nullptr) {
+      free_zeros(fixed_, bytes_of(size(), 1));
     }
-    // One item more: room to align the first one.
-    fixed_.reset(std::calloc(most + 1, sizeof(T)));  // NOLINT(*-no-malloc): new would write zeros
-    if (fixed_ == nullptr) {
-      throw_bad_alloc();
-    }
-    const auto start = std::bit_cast<std::uintptr_t>(fixed_.get());
-    const std::size_t skipped = (alignof(T) - start % alignof(T)) % alignof(T);
-    items_ = static_cast<T*>(static_cast<void*>(static_cast<std::byte*>(fixed_.get()) + skipped));
   }
 
   [[nodiscard]] T& operator[](std::size_t at) noexcept { return items_[at]; }
@@ -73,6 +74,11 @@ class zeroed_array {
   }
 
  private:
+  /// The most there can be where the size overflows, so that no system has so much.
+  static constexpr std::size_t bytes_of(std::size_t items, std::size_t more) noexcept {
+    return items <= SIZE_MAX / sizeof(T) - more ? (items + more) * sizeof(T) : SIZE_MAX;
+  }
+
   /// Bytes that have memory: more than asked for, so that few extensions need the system. Memory
   /// that is never written to costs nothing.
   [[nodiscard]] std::size_t committed(std::size_t size) const noexcept {
@@ -80,11 +86,7 @@ class zeroed_array {
     return std::min((size * sizeof(T) + step - 1) / step * step, space_->size());
   }
 
-  struct free_memory {
-    void operator()(void* memory) const noexcept { std::free(memory); }  // NOLINT(*-no-malloc)
-  };
-
-  std::unique_ptr<void, free_memory> fixed_;
+  std::byte* fixed_;                      ///< owned; null: there are no items, or they grow
   std::unique_ptr<address_space> space_;  ///< of one that grows
   atomic<std::size_t> size_;
   T* items_ = nullptr;

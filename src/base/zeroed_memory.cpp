@@ -1,0 +1,31 @@
+#include "lido/base/zeroed_memory.hpp"
+
+#include <cstdlib>
+
+#include "../platform/platform.hpp"
+#include "lido/base/fail.hpp"
+
+namespace lido::detail {
+
+std::byte* allocate_zeros(std::size_t bytes) {
+  if (bytes == 0) {
+    return nullptr;
+  }
+  // NOLINTNEXTLINE(*-no-malloc): new would write the zeros even where there are some
+  void* const place =
+      bytes < least_mapped_zeros ? std::calloc(1, bytes) : platform::map_zeros(bytes);
+  if (place == nullptr) {
+    throw_bad_alloc();
+  }
+  return static_cast<std::byte*>(place);
+}
+
+void free_zeros(void* place, std::size_t bytes) noexcept {
+  if (bytes < least_mapped_zeros) {
+    std::free(place);  // NOLINT(*-no-malloc,*-owning-memory): as above
+  } else {
+    platform::unmap_zeros(place, bytes);
+  }
+}
+
+}  // namespace lido::detail
