@@ -206,7 +206,9 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
     depot_.give(std::span(slots).subspan(limit + 1, count - limit - 1));
     count = limit + 1;
   }
-  count_drawn(&cache, count);
+  if (count_drawn(&cache, count)) [[unlikely]] {
+    mark_use(&cache, count - 1);
+  }
   const std::span<slot_cache::cell> cells = cache.cells();
   for (std::uint32_t i = 0; i + 1 < count; ++i) {
     // relaxed: published when the cache opens
@@ -229,6 +231,9 @@ void allocator_state::resume(owned_cache& cache, const slot_cache::settled& foun
   } else if (count > cache.limit.slots() && !cache.limit.closed()) {
     cache.limit.grow(limit_for(cache));
     if (count > cache.limit.slots()) {
+      if (!cache.last_was_flush) {
+        mark_burst(cache);
+      }
       cache.last_was_flush = true;
     }
   }
@@ -291,7 +296,9 @@ void* allocator_state::find_present(owned_cache* self) noexcept {
 
 void* allocator_state::take_one(owned_cache* self) noexcept {
   if (const slot_index single = depot_.pop_single(); single != null_slot) {
-    count_drawn(self, 1);
+    if (count_drawn(self, 1)) [[unlikely]] {
+      mark_use(self, 0);
+    }
     return slots_.address_of(single);
   }
   void* slot = nullptr;
@@ -303,7 +310,7 @@ void allocator_state::release_past_cache(owned_cache* self, void* slot) noexcept
   if (hand_over(self, slot)) {
     return;
   }
-  count_drawn(self, -1);
+  (void)count_drawn(self, -1);
   depot_.push_single(slots_.index_of(slot));
   serve_waiters(self);
 }
@@ -323,7 +330,9 @@ std::size_t allocator_state::take_shared(owned_cache* self, std::span<void*> out
   // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2), so a thread that
   // sees no thread carrying sees in the depot what was carried
   carrying_.fetch_sub(1, std::memory_order_release);
-  count_drawn(self, kept);
+  if (count_drawn(self, kept)) [[unlikely]] {
+    mark_use(self, 0);
+  }
   for (std::uint32_t i = 0; i < kept; ++i) {
     out[i] = slots_.address_of(slots[i]);
   }
@@ -335,7 +344,7 @@ std::size_t allocator_state::take_shared(owned_cache* self, std::span<void*> out
 
 /// Stores any number of slots in the depot.
 void allocator_state::give(owned_cache* self, std::span<void* const> slots) noexcept {
-  count_drawn(self, -static_cast<std::int64_t>(slots.size()));
+  (void)count_drawn(self, -static_cast<std::int64_t>(slots.size()));
   std::array<slot_index, most_per_trip> indices;
   while (!slots.empty()) {
     const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
@@ -346,14 +355,24 @@ void allocator_state::give(owned_cache* self, std::span<void* const> slots) noex
   }
 }
 
+/// True: more slots have left the depot than when those in use were last counted. A thread reports
+/// a few slots late, so that single ones seldom change a line that all threads share.
 // relaxed (whole function): counters that order nothing
-void allocator_state::count_drawn(owned_cache* self, std::int64_t slots) noexcept {
+bool allocator_state::count_drawn(owned_cache* self, std::int64_t slots) noexcept {
   if (self == nullptr) {
     drawn_uncached_.fetch_add(slots, std::memory_order_relaxed);
-  } else {
-    self->drawn.store(self->drawn.load(std::memory_order_relaxed) + slots,
-                      std::memory_order_relaxed);
+    out_.fetch_add(slots, std::memory_order_relaxed);
+    return false;
   }
+  const std::int64_t drawn = self->drawn.load(std::memory_order_relaxed) + slots;
+  self->drawn.store(drawn, std::memory_order_relaxed);
+  const std::int64_t news = drawn - self->reported;
+  if (news < most_unreported_ && -news < most_unreported_) {
+    return false;
+  }
+  self->reported = drawn;
+  const std::int64_t out = out_.fetch_add(news, std::memory_order_relaxed) + news;
+  return news > 0 && out > counted_out_.load(std::memory_order_relaxed);
 }
 
 // relaxed (whole function): as above
@@ -442,7 +461,7 @@ void* allocator_state::add_keeping_first(slot_index first, slot_index last) noex
   // (2) - this release-fetch-add synchronizes-with the acquire-load allocator_state.hpp (1), so a
   // thread that sees the new capacity also sees that it is being changed
   capacity_.fetch_add(last - first, std::memory_order_release);
-  count_drawn(self, 1);
+  (void)count_drawn(self, 1);
   depot_.add(first + 1, last);
   serve_waiters(self);
   return slots_.address_of(first);

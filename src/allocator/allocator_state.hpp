@@ -133,6 +133,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   /// Slots that were collected are no longer part of the pool.
   void remove(std::uint32_t slots) noexcept;
 
+  /// Returns the mark.
+  std::size_t raise_high_water(std::size_t seen) const noexcept;
  private:
   // The table of caches.
   [[nodiscard]] static owned_cache& entry_in(std::byte* table, std::size_t offset) noexcept {
@@ -183,10 +185,12 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   [[nodiscard]] std::size_t take_shared(owned_cache* self, std::span<void*> out) noexcept;
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
-  void count_drawn(owned_cache* self, std::int64_t slots) noexcept;
+  bool count_drawn(owned_cache* self, std::int64_t slots) noexcept;
   void count_misses(owned_cache* self, std::uint64_t acquires) noexcept;
-  [[nodiscard]] bool try_count(std::int64_t& drawn, std::size_t& cached, int& looks) const noexcept;
-  std::size_t raise_high_water(std::size_t seen) const noexcept;
+  [[nodiscard]] bool try_count(const owned_cache* self, std::int64_t& drawn, std::size_t& cached,
+                               int& looks) const noexcept;
+  void mark_use(const owned_cache* self, std::uint32_t unused) noexcept;
+  void mark_burst(owned_cache& cache) noexcept;
 
   // Others' caches.
   /// uncertain: a thread stood still in transit, or the kernel refused the heavy fence.
@@ -233,6 +237,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   atomic<std::size_t> grown_bytes_{0};
   atomic<std::uint32_t> highest_{0};  ///< number of a thread that ever used its cache
   depot depot_;
+  const std::uint8_t most_unreported_;
   alignas(cache_line) shared_atomic<std::uint32_t> carrying_{
       0};  ///< threads in transit without a busy cache
   atomic<std::uint32_t> open_caches_{0};
@@ -244,7 +249,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   // As in owned_cache, of threads without a cache.
   shared_atomic<std::int64_t> drawn_uncached_{0};
   shared_atomic<std::uint64_t> misses_uncached_{0};
-  mutable shared_atomic<std::size_t> high_water_{0};  ///< as far as `stats` and a miss have seen
+  unscheduled_atomic<std::int64_t> out_{0};          ///< slots out of the depot, as reported
+  unscheduled_atomic<std::int64_t> counted_out_{0};  ///< `out_` when those in use were counted
+  mutable unscheduled_atomic<std::size_t> high_water_{0};
   waiter_queue waiters_;
 };
 

@@ -133,6 +133,7 @@ auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept 
 /// a pool that grows slot by slot does this seldom. Requires: a segment is spare.
 void* segment_table::grow() noexcept {
   const std::uint32_t wanted = slots_.capacity() / plan_.slots_of(0) / tuning::growth_divisor;
+  (void)slots_.raise_high_water(slots_.capacity());  // none was free
   void* kept = nullptr;
   int error = add_segment(lowest_spare(), &kept, nullptr);
   for (std::uint32_t more = 1; error == 0 && more < wanted && lowest_spare() < plan_.segments();

@@ -95,6 +95,8 @@ struct owned_cache : slot_cache {
   atomic<std::uint64_t> refills;
   atomic<std::uint64_t> flushes;
   atomic<std::int64_t> drawn;  ///< slots taken from the depot less slots given to it
+  std::int64_t reported;       ///< `drawn` when the pool's sum was told of it
+  std::int64_t most_drawn;     ///< `drawn` when a burst of this thread was marked
   thread_use use;
 };
 

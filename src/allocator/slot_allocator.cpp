@@ -198,6 +198,7 @@ std::byte* allocator_state::own_table() noexcept {
                                                          std::memory_order_relaxed)) {
     platform::unmap_zeros(mine, cache_table_bytes);
     return table;
+      most_unreported_(tuning::most_unreported(options.capacity)),
   }
   return mine;
 }
@@ -257,13 +258,11 @@ void allocator_state::on_fork(std::uint32_t survivor) noexcept {
 
 // ---- statistics ---------------------------------------------------------------------------------
 
-/// Once: if another snapshot is faster, the number is nearly as high.
 // relaxed (whole function): a number for statistics
 std::size_t allocator_state::raise_high_water(std::size_t seen) const noexcept {
   std::size_t before = high_water_.load(std::memory_order_relaxed);
-  if (before < seen) {
-    (void)high_water_.compare_exchange_strong(before, seen, std::memory_order_relaxed,
-                                              std::memory_order_relaxed);
+  while (before < seen && !high_water_.compare_exchange_weak(
+                              before, seen, std::memory_order_relaxed, std::memory_order_relaxed)) {
   }
   return std::max(before, seen);
 }
@@ -301,11 +300,11 @@ std::optional<tally> try_tally(const owned_cache& cache, lido::cache_kind kind) 
 
 }  // namespace
 
-/// Counts slots that have left the depot, and those of them in caches. `looks` bounds the waits: a
-/// thread that moves slots may stand still. Then those in its cache count as in use.
-/// False: slots that a thief or an acquire of many carries may show twice.
+/// Counts slots that have left the depot, and those of them in caches, but none in that of `self`.
+/// `looks` bounds the waits: a thread that moves slots may stand still. Then those in its cache
+/// count as in use. False: that, or slots that a thief or an acquire of many carries show twice.
 // relaxed (whole function): numbers for statistics
-bool allocator_state::try_count(std::int64_t& drawn, std::size_t& cached,
+bool allocator_state::try_count(const owned_cache* self, std::int64_t& drawn, std::size_t& cached,
                                 int& looks) const noexcept {
   const std::uint64_t thefts = thefts_.load(std::memory_order_relaxed);
   const bool carried = carrying_.load(std::memory_order_relaxed) != 0;
@@ -322,7 +321,7 @@ bool allocator_state::try_count(std::int64_t& drawn, std::size_t& cached,
     drawn += seen.has_value() ? seen->drawn : cache.drawn.load(std::memory_order_relaxed);
     cached += seen.has_value() ? seen->cached : 0;
   }
-  return !carried && thefts_.load(std::memory_order_relaxed) == thefts &&
+  return settled && !carried && thefts_.load(std::memory_order_relaxed) == thefts &&
          carrying_.load(std::memory_order_relaxed) == 0;
 }
 
@@ -331,7 +330,8 @@ pool_stats allocator_state::stats() const noexcept {
   pool_stats stats;
   std::int64_t drawn = 0;
   exponential_backoff backoff;
-  for (int looks = 0; !try_count(drawn, stats.cached, looks) && looks < tuning::waits_before_nap;) {
+  for (int looks = 0;
+       !try_count(nullptr, drawn, stats.cached, looks) && looks < tuning::waits_before_nap;) {
     backoff.wait();
     ++looks;
   }
@@ -342,6 +342,7 @@ pool_stats allocator_state::stats() const noexcept {
     stats.acquires += cache.misses.load(std::memory_order_relaxed);
     stats.refills += cache.refills.load(std::memory_order_relaxed);
     stats.flushes += cache.flushes.load(std::memory_order_relaxed);
+  bool settled = true;
     stats.bookkeeping_bytes += cache.cells().empty() ? 0 : thread_stride;
   }
   stats.acquires += stats.hits;
@@ -349,6 +350,10 @@ pool_stats allocator_state::stats() const noexcept {
   const auto capacity = static_cast<std::int64_t>(stats.capacity);
   const std::int64_t in_use = drawn - static_cast<std::int64_t>(stats.cached);
   stats.in_use = static_cast<std::size_t>(std::clamp<std::int64_t>(in_use, 0, capacity));
+    if (&cache == self) {
+      drawn += cache.drawn.load(std::memory_order_relaxed);
+      continue;
+    }
   stats.idle = stats.capacity - stats.in_use;
   stats.cached = std::min(stats.cached, stats.idle);
   stats.live = stats.in_use;
@@ -356,11 +361,40 @@ pool_stats allocator_state::stats() const noexcept {
   stats.open_caches = open_caches_.load(std::memory_order_relaxed);
   stats.thefts = thefts_.load(std::memory_order_relaxed);
   stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);
+    settled = settled && seen.has_value();
   stats.waiting = count_waiting();
   stats.handed_over = handed_over_.load(std::memory_order_relaxed);
   stats.exhausted = exhausted_.load(std::memory_order_relaxed);
   stats.refused = may_wait_ ? ended_waits_.load(std::memory_order_relaxed) : stats.exhausted;
   stats.high_water = raise_high_water(stats.exhausted != 0 && segments_ == nullptr ? stats.capacity
+/// Raises the mark to what is in use now, unless that cannot be told without a wait. Of the slots
+/// that the owner of `self` has drawn, `unused` are not in use; its cache is closed, or busy.
+// relaxed (whole function): numbers for statistics
+void allocator_state::mark_use(const owned_cache* self, std::uint32_t unused) noexcept {
+  const std::int64_t out = out_.load(std::memory_order_relaxed);
+  std::int64_t drawn = 0;
+  std::size_t cached = 0;
+  int looks = tuning::waits_before_nap;
+  if (!try_count(self, drawn, cached, looks)) {
+    return;  // the next trip tries again
+  }
+  counted_out_.store(out, std::memory_order_relaxed);
+  const std::int64_t in_use = drawn - static_cast<std::int64_t>(cached + unused);
+  raise_high_water(static_cast<std::size_t>(
+      std::clamp<std::int64_t>(in_use, 0, static_cast<std::int64_t>(capacity()))));
+}
+
+/// A thread that took slots from the depot, and now has more than its cache may hold, may have had
+/// all of them in use in between. Marked once for each height of its bursts.
+void allocator_state::mark_burst(owned_cache& cache) noexcept {
+  // relaxed: written by this thread alone
+  const std::int64_t drawn = cache.drawn.load(std::memory_order_relaxed);
+  if (drawn >= cache.most_drawn + most_unreported_) {
+    cache.most_drawn = drawn;
+    mark_use(&cache, 0);
+  }
+}
+
                                                                                    : stats.in_use);
   depot_.add_to(stats);
   stats.bookkeeping_bytes += sizeof(slot_allocator) + sizeof(*this) + depot_.memory() +

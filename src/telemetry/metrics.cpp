@@ -99,7 +99,7 @@ constexpr metric metrics[] = {
      any<&slots::live>, gauge},
     {"waiting", "lido_pool_pending_requests", "threads, callbacks and coroutines that wait",
      "it stays above 0: callers lose time", any<&slots::waiting>, gauge},
-    {"high_water", "lido_pool_high_water", "most in use that stats(), an exhausted pool or a hand-over has seen; with keys stats() and ticks alone",
+    {"high_water", "lido_pool_high_water", "most in use that stats(), an exhausted pool, a trip past a cache or a hand-over has seen; with keys stats() and ticks alone",
      "you size the pool", any<&slots::high_water>, gauge},
     {"acquires", "lido_pool_acquires_total", "of resources: all acquires; of slots: trips past the thread's cache, and hits", "",
      any<&slots::acquires>},

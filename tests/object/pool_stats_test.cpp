@@ -153,6 +153,15 @@ TEST(CountedHits, AreNoneWithoutTheTrait) {
   EXPECT_GE(pool.stats().acquires, 1U);
 }
 
+std::vector<lease<int>> acquire_many(object_pool<int>& pool, std::size_t count) {
+  std::vector<lease<int>> all;
+  all.reserve(count);
+  while (all.size() < count) {
+    all.push_back(pool.acquire());
+  }
+  return all;
+}
+
 TEST(PoolNumbers, OfAFullPool) {
   object_pool<int> pool(3);
   EXPECT_EQ(pool.stats().high_water, 0U);
@@ -169,6 +178,46 @@ TEST(PoolNumbers, OfAFullPool) {
   EXPECT_EQ(stats.exhausted, 2U);
   EXPECT_EQ(stats.refused, 2U);
   EXPECT_EQ(stats.acquires, 5U);
+}
+
+class HighWater : public ::testing::TestWithParam<cache_kind> {};
+
+// Nobody looks while it lasts.
+TEST_P(HighWater, RemembersABurst) {
+  for (const std::size_t capacity : {20U, 1000U, 100'000U}) {
+    object_pool<int> pool({.capacity = capacity, .caches = GetParam()});
+    const std::size_t burst = capacity / 10 * 9;
+    { const auto all = acquire_many(pool, burst); }
+    EXPECT_GE(pool.stats().high_water, burst - burst / 18) << capacity;
+    EXPECT_EQ(pool.stats().in_use, 0U);
+  }
+}
+
+// Neither of them had so many, and the second had no more than the first.
+TEST_P(HighWater, IsOfAllThreads) {
+  object_pool<int> pool({.capacity = 2000, .caches = GetParam()});
+  const auto mine = acquire_many(pool, 900);
+  test::run_in_new_thread([&] { const auto all = acquire_many(pool, 900); });
+  EXPECT_GE(pool.stats().high_water, 1700U);
+}
+
+TEST_P(HighWater, IsNotMovedByUsesOneAfterAnother) {
+  object_pool<int> pool({.capacity = 1000, .caches = GetParam()});
+  for (int i = 0; i < 10'000; ++i) {
+    const auto one = pool.acquire(i);
+  }
+  EXPECT_LE(pool.stats().high_water, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(PoolNumbers, HighWater,
+                         ::testing::Values(cache_kind::revocable, cache_kind::locked,
+                                           cache_kind::none));
+
+TEST(PoolNumbers, HighWaterOfAPoolThatGrows) {
+  object_pool<int> pool({.capacity = 0, .max_capacity = 200'000, .when_full = when_full::grow});
+  { const auto all = acquire_many(pool, 100'000); }
+  pool.shrink_to(0);
+  EXPECT_GE(pool.stats().high_water, 80'000U);
 }
 
 TEST(PoolNumbers, OfAPoolThatWaits) {

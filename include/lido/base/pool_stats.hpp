@@ -18,6 +18,10 @@ enum class cache_kind : std::uint8_t { revocable, locked, none };
 /// held during the whole call, less one for each slot that changed threads meanwhile. It may
 /// include slots that a thread moves between its cache and the shared lists. `in_use` and `idle`
 /// add up to `capacity`. To learn whether an acquire will succeed, try it.
+///
+/// Hits of a thread's cache do not move `high_water`. So it may differ from the most that was in
+/// use by what the caches of all threads held then, and by 32 slots for each thread besides. It
+/// never exceeds `capacity`, and is `capacity` once the pool was exhausted.
 struct pool_stats {
   std::size_t capacity = 0;              ///< slots in the pool, or most resources
   std::size_t in_use = 0;                ///< slots or resources that callers hold
@@ -25,7 +29,7 @@ struct pool_stats {
   std::size_t cached = 0;                ///< free slots in the caches of threads, part of `idle`
   std::size_t live = 0;                  ///< objects or resources that exist
   std::size_t waiting = 0;               ///< threads, callbacks and coroutines in the queue
-  std::size_t high_water = 0;            ///< most in use that a slow path or `stats()` has seen
+  std::size_t high_water = 0;            ///< most in use that slow paths or `stats()` have seen
   std::uint64_t acquires = 0;            ///< that took the slow path, and `hits`
   std::uint64_t hits = 0;                ///< from the thread's cache, if `Traits::counts`
   std::uint64_t exhausted = 0;           ///< acquires that found nothing free
