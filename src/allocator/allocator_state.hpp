@@ -56,6 +56,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
   [[nodiscard]] pool_stats stats() const noexcept;
   [[nodiscard]] segment_table* segments() const noexcept { return segments_.get(); }
+  /// Whether ThreadSanitizer has to be told which thread had a slot before. The pool has no caches
+  /// then, so that all slots come by here.
+  [[nodiscard]] bool is_watched() const noexcept { return is_watched_; }
 
   [[nodiscard]] std::uint32_t capacity() const noexcept {
     // (1) - this acquire-load synchronizes-with the release-fetch-add acquire.cpp (2)
@@ -130,11 +133,11 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void give_back(std::span<const slot_index> slots) noexcept;
   /// Whether a thread waits that might have missed what the caller did before.
   [[nodiscard]] bool any_waiting() noexcept { return waiters_.any_after_change(); }
+  /// Returns the mark.
+  std::size_t raise_high_water(std::size_t seen) const noexcept;
   /// Slots that were collected are no longer part of the pool.
   void remove(std::uint32_t slots) noexcept;
 
-  /// Returns the mark.
-  std::size_t raise_high_water(std::size_t seen) const noexcept;
  private:
   // The table of caches.
   [[nodiscard]] static owned_cache& entry_in(std::byte* table, std::size_t offset) noexcept {
@@ -230,14 +233,15 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   std::unique_ptr<segment_table> segments_;
   atomic<std::uint32_t> capacity_;
   std::uint32_t max_cached_;
+  const bool is_watched_;
   lido::cache_kind kind_;
   const std::string name_;  ///< for traces
   const bool may_wait_;
+  const std::uint8_t most_unreported_;
   atomic<cell_block*> blocks_{nullptr};
   atomic<std::size_t> grown_bytes_{0};
   atomic<std::uint32_t> highest_{0};  ///< number of a thread that ever used its cache
   depot depot_;
-  const std::uint8_t most_unreported_;
   alignas(cache_line) shared_atomic<std::uint32_t> carrying_{
       0};  ///< threads in transit without a busy cache
   atomic<std::uint32_t> open_caches_{0};

@@ -40,22 +40,55 @@ slot_allocator::~slot_allocator() {
   delete &state();
 }
 
+namespace {
+
+// What ThreadSanitizer needs to know where it does not see the library: the caller goes on after
+// the last thread that had the slot, or has ended its use.
+
+void* received(const allocator_state& state, void* slot) noexcept {
+  if (state.is_watched() && slot != nullptr) [[unlikely]] {
+    platform::tell_acquire(slot);
+  }
+  return slot;
+}
+
+std::size_t received(const allocator_state& state, std::span<void* const> slots) noexcept {
+  for (std::size_t i = 0; state.is_watched() && i < slots.size(); ++i) {
+    platform::tell_acquire(slots[i]);
+  }
+  return slots.size();
+}
+
+void give_away(const allocator_state& state, std::span<void* const> slots) noexcept {
+  for (std::size_t i = 0; state.is_watched() && i < slots.size(); ++i) {
+    platform::tell_release(slots[i]);
+  }
+}
+
+}  // namespace
+
 void* slot_allocator::acquire_slow(slot_cache& missed) noexcept {
-  return state().acquire_slow(missed);
+  return received(state(), state().acquire_slow(missed));
 }
 
 void slot_allocator::release_slow(slot_cache& missed, void* slot) noexcept {
+  give_away(state(), {&slot, 1});
   state().release_slow(missed, slot);
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
 void* slot_allocator::acquire_without_number() noexcept {
-  return assign_thread_number() ? acquire() : state().acquire_without_cache();
+  return assign_thread_number() ? acquire() : received(state(), state().acquire_without_cache());
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as above
 void slot_allocator::release_without_number(void* slot) noexcept {
-  assign_thread_number() ? release(slot) : state().release_past_cache(nullptr, slot);
+  if (assign_thread_number()) {
+    release(slot);
+  } else {
+    give_away(state(), {&slot, 1});
+    state().release_past_cache(nullptr, slot);
+  }
 }
 
 void* slot_allocator::acquire_after_miss() noexcept {
@@ -77,19 +110,20 @@ bool slot_allocator::prepare() noexcept {
 }
 
 std::size_t slot_allocator::acquire_n(std::span<void*> out) noexcept {
-  return state().acquire_n(out);
+  return received(state(), out.first(state().acquire_n(out)));
 }
 
 std::size_t slot_allocator::acquire_present_n(std::span<void*> out) noexcept {
-  return state().acquire_present_n(out);
+  return received(state(), out.first(state().acquire_present_n(out)));
 }
 
 void slot_allocator::release_n(std::span<void* const> given) noexcept {
+  give_away(state(), given);
   state().release_n(given);
 }
 
 void* slot_allocator::wait_for_slot(waiter& me, const deadline& until) noexcept {
-  return state().wait_for_slot(me, until);
+  return received(state(), state().wait_for_slot(me, until));
 }
 
 std::size_t slot_allocator::count_waiting() const noexcept {
@@ -158,9 +192,11 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       unused_(std::begin(unused_caches)),
       capacity_(options.segments == nullptr ? options.capacity : 0),
       max_cached_(std::min(options.max_cached, slot_cache::most_items)),
-      kind_(usable_kind(options)),
+      is_watched_(platform::is_watched_from_outside()),
+      kind_(is_watched_ ? lido::cache_kind::none : usable_kind(options)),
       name_(options.name),
       may_wait_(options.may_wait),
+      most_unreported_(tuning::most_unreported(options.capacity)),
       depot_(options.capacity, options.segments == nullptr ? room::fixed : room::grows,
              options.list),
       waiters_(may_wait_ || !heavy_fence_available()) {
@@ -198,7 +234,6 @@ std::byte* allocator_state::own_table() noexcept {
                                                          std::memory_order_relaxed)) {
     platform::unmap_zeros(mine, cache_table_bytes);
     return table;
-      most_unreported_(tuning::most_unreported(options.capacity)),
   }
   return mine;
 }
@@ -306,6 +341,7 @@ std::optional<tally> try_tally(const owned_cache& cache, lido::cache_kind kind) 
 // relaxed (whole function): numbers for statistics
 bool allocator_state::try_count(const owned_cache* self, std::int64_t& drawn, std::size_t& cached,
                                 int& looks) const noexcept {
+  bool settled = true;
   const std::uint64_t thefts = thefts_.load(std::memory_order_relaxed);
   const bool carried = carrying_.load(std::memory_order_relaxed) != 0;
   drawn = drawn_uncached_.load(std::memory_order_relaxed);
@@ -313,6 +349,10 @@ bool allocator_state::try_count(const owned_cache* self, std::int64_t& drawn, st
   exponential_backoff backoff;
   for (std::uint32_t number = lowest(); number <= highest(); ++number) {
     const owned_cache& cache = entry(number);
+    if (&cache == self) {
+      drawn += cache.drawn.load(std::memory_order_relaxed);
+      continue;
+    }
     std::optional<tally> seen = try_tally(cache, kind_);
     for (; !seen.has_value() && looks < tuning::waits_before_nap; seen = try_tally(cache, kind_)) {
       backoff.wait();
@@ -320,53 +360,12 @@ bool allocator_state::try_count(const owned_cache* self, std::int64_t& drawn, st
     }
     drawn += seen.has_value() ? seen->drawn : cache.drawn.load(std::memory_order_relaxed);
     cached += seen.has_value() ? seen->cached : 0;
+    settled = settled && seen.has_value();
   }
   return settled && !carried && thefts_.load(std::memory_order_relaxed) == thefts &&
          carrying_.load(std::memory_order_relaxed) == 0;
 }
 
-// relaxed (whole function): numbers for statistics
-pool_stats allocator_state::stats() const noexcept {
-  pool_stats stats;
-  std::int64_t drawn = 0;
-  exponential_backoff backoff;
-  for (int looks = 0;
-       !try_count(nullptr, drawn, stats.cached, looks) && looks < tuning::waits_before_nap;) {
-    backoff.wait();
-    ++looks;
-  }
-  stats.acquires = misses_uncached_.load(std::memory_order_relaxed);
-  for (std::uint32_t number = lowest(); number <= highest(); ++number) {
-    const owned_cache& cache = entry(number);
-    stats.hits += cache.hits();
-    stats.acquires += cache.misses.load(std::memory_order_relaxed);
-    stats.refills += cache.refills.load(std::memory_order_relaxed);
-    stats.flushes += cache.flushes.load(std::memory_order_relaxed);
-  bool settled = true;
-    stats.bookkeeping_bytes += cache.cells().empty() ? 0 : thread_stride;
-  }
-  stats.acquires += stats.hits;
-  stats.capacity = this->capacity();
-  const auto capacity = static_cast<std::int64_t>(stats.capacity);
-  const std::int64_t in_use = drawn - static_cast<std::int64_t>(stats.cached);
-  stats.in_use = static_cast<std::size_t>(std::clamp<std::int64_t>(in_use, 0, capacity));
-    if (&cache == self) {
-      drawn += cache.drawn.load(std::memory_order_relaxed);
-      continue;
-    }
-  stats.idle = stats.capacity - stats.in_use;
-  stats.cached = std::min(stats.cached, stats.idle);
-  stats.live = stats.in_use;
-  stats.caches = kind_;
-  stats.open_caches = open_caches_.load(std::memory_order_relaxed);
-  stats.thefts = thefts_.load(std::memory_order_relaxed);
-  stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);
-    settled = settled && seen.has_value();
-  stats.waiting = count_waiting();
-  stats.handed_over = handed_over_.load(std::memory_order_relaxed);
-  stats.exhausted = exhausted_.load(std::memory_order_relaxed);
-  stats.refused = may_wait_ ? ended_waits_.load(std::memory_order_relaxed) : stats.exhausted;
-  stats.high_water = raise_high_water(stats.exhausted != 0 && segments_ == nullptr ? stats.capacity
 /// Raises the mark to what is in use now, unless that cannot be told without a wait. Of the slots
 /// that the owner of `self` has drawn, `unused` are not in use; its cache is closed, or busy.
 // relaxed (whole function): numbers for statistics
@@ -395,6 +394,42 @@ void allocator_state::mark_burst(owned_cache& cache) noexcept {
   }
 }
 
+// relaxed (whole function): numbers for statistics
+pool_stats allocator_state::stats() const noexcept {
+  pool_stats stats;
+  std::int64_t drawn = 0;
+  exponential_backoff backoff;
+  for (int looks = 0;
+       !try_count(nullptr, drawn, stats.cached, looks) && looks < tuning::waits_before_nap;) {
+    backoff.wait();
+    ++looks;
+  }
+  stats.acquires = misses_uncached_.load(std::memory_order_relaxed);
+  for (std::uint32_t number = lowest(); number <= highest(); ++number) {
+    const owned_cache& cache = entry(number);
+    stats.hits += cache.hits();
+    stats.acquires += cache.misses.load(std::memory_order_relaxed);
+    stats.refills += cache.refills.load(std::memory_order_relaxed);
+    stats.flushes += cache.flushes.load(std::memory_order_relaxed);
+    stats.bookkeeping_bytes += cache.cells().empty() ? 0 : thread_stride;
+  }
+  stats.acquires += stats.hits;
+  stats.capacity = this->capacity();
+  const auto capacity = static_cast<std::int64_t>(stats.capacity);
+  const std::int64_t in_use = drawn - static_cast<std::int64_t>(stats.cached);
+  stats.in_use = static_cast<std::size_t>(std::clamp<std::int64_t>(in_use, 0, capacity));
+  stats.idle = stats.capacity - stats.in_use;
+  stats.cached = std::min(stats.cached, stats.idle);
+  stats.live = stats.in_use;
+  stats.caches = kind_;
+  stats.open_caches = open_caches_.load(std::memory_order_relaxed);
+  stats.thefts = thefts_.load(std::memory_order_relaxed);
+  stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);
+  stats.waiting = count_waiting();
+  stats.handed_over = handed_over_.load(std::memory_order_relaxed);
+  stats.exhausted = exhausted_.load(std::memory_order_relaxed);
+  stats.refused = may_wait_ ? ended_waits_.load(std::memory_order_relaxed) : stats.exhausted;
+  stats.high_water = raise_high_water(stats.exhausted != 0 && segments_ == nullptr ? stats.capacity
                                                                                    : stats.in_use);
   depot_.add_to(stats);
   stats.bookkeeping_bytes += sizeof(slot_allocator) + sizeof(*this) + depot_.memory() +

@@ -2,6 +2,7 @@
 #include <new>
 #include <type_traits>
 
+#include "../platform/platform.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/base/zeroed_memory.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -109,6 +110,7 @@ void slot_memory::fill(slot_index first, std::uint32_t count, work_progress& pro
   for (slot_index slot = first; slot < first + count; ++slot) {
     if (!holds(slot)) {
       keeper_->create_in(*this, slot);
+      platform::tell_release(address_of(slot));
       progress.note();
     }
   }
@@ -117,6 +119,7 @@ void slot_memory::fill(slot_index first, std::uint32_t count, work_progress& pro
 void slot_memory::vacate(slot_index first, std::uint32_t count, work_progress& progress) noexcept {
   for (slot_index slot = first; keeper_ != nullptr && slot < first + count; ++slot) {
     if (holds(slot)) {
+      platform::tell_acquire(address_of(slot));
       keeper_->destroy_in(*this, slot);
       progress.note();
     }

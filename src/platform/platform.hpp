@@ -144,6 +144,18 @@ template <class Body>
 /// take. generic: with this copy's alone.
 void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept;
 
+// ---- sanitizers
+// -----------------------------------------------------------------------------------
+
+/// Whether ThreadSanitizer watches the program, but not the library: then it must be told how the
+/// library orders what threads do. generic: false.
+[[nodiscard]] bool is_watched_from_outside() noexcept;
+
+/// What the caller did before happens before what another thread does after a `tell_acquire` of the
+/// same address. Both have no effect unless the program is watched from outside.
+void tell_release(const void* address) noexcept;
+void tell_acquire(const void* address) noexcept;
+
 // ---- reports
 // --------------------------------------------------------------------------------------
 

@@ -135,7 +135,9 @@ bool pool_core::has_next(effects& out) noexcept {
     return false;
   }
   if (slot != nullptr) {
+    platform::tell_acquire(slot);
     slot->maker->destroy(*slot, slot->record.reason);
+    platform::tell_release(slot);
   }
   tell_kernel(
       [slot](pool_state& state) { slot != nullptr ? state.on_destroyed(*slot) : state.on_more(); },
@@ -194,7 +196,9 @@ bool pool_core::is_valid(pool_slot& slot, const deadline& until,
 /// Validates a resource, or resets it if there is no context.
 bool pool_core::passes(pool_slot& slot, const create_context* context) noexcept {
   std::string text;
+  platform::tell_acquire(&slot);
   const bool passed = slot.maker->check(slot, context, text);
+  platform::tell_release(&slot);
   if (!text.empty()) {
     tell({.what = context != nullptr ? pool_event::kind::validate_failed
                                      : pool_event::kind::reset_failed,
@@ -211,7 +215,9 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
   const nanos begin = steady_now();
   create_outcome outcome;
   const bool is_current = stoppable(slot, stop, [&](const std::stop_token& token) {
+    platform::tell_acquire(&slot);
     outcome = slot.maker->create(slot, {within(settings_.create_timeout, until).moment(), token});
+    platform::tell_release(&slot);
   });
   outcome.permanent |= settings_.on_create_error == create_errors::fail_fast;
   const auto why = outcome.error;
@@ -284,6 +290,7 @@ acquire_outcome pool_core::acquire(acquire_call request) {
   }
   got.slot->note_holder(gate_->now(), this_thread_id(), std::uncaught_exceptions(), request.at);
   gate_->begin_use(*got.slot, queued);
+  platform::tell_acquire(got.slot);
   return {.grant = got, .why = nullptr};
 }
 
@@ -355,6 +362,7 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
       left = sleeps_too_long(waiter);
     }
   }
+  platform::tell_acquire(waiter.word.address());
   tell_event(traced_act::wait, settings_.pool_name, begin, waiter.word.given() ? 1 : 0);
   if (left || (!waiter.word.given() && waiter.cause() == acquire_failure::cancelled)) {
     apply([&](pool_state& state) { state.on_left(waiter); });
@@ -476,6 +484,7 @@ void pool_core::acquire_async(const acquire_call& request, acquire_completion do
       // It may be used by any thread.
       idle.slot->note_holder(gate_->now(), 0, std::uncaught_exceptions(), request.at);
       idle.slot->resets_by_pool.set(/*value=*/true);
+      platform::tell_acquire(idle.slot);
       const uncancelled guard;
       done({.grant = idle, .why = nullptr});
       return;
@@ -516,6 +525,7 @@ void callback_waiter::ended(acquire_waiter& waiter) noexcept {
     self->grant.slot->note_holder(core.state_->gate.now(), 0, std::uncaught_exceptions(), self->at);
     core.gate_->begin_use(*self->grant.slot, /*queued=*/true);
     self->grant.slot->resets_by_pool.set(/*value=*/true);
+    platform::tell_acquire(self->grant.slot);
   } else {
     outcome = core.failed(self->cause(), self->why);
   }
@@ -532,6 +542,7 @@ void idle_cache::release_slow(const slot_grant& grant) noexcept {
 /// The kernel decides what becomes of the slot.
 void idle_cache::release_marked(const slot_grant& grant) noexcept {
   const auto alive = core_->weak_from_this().lock();  // until the end of this function
+  platform::tell_release(grant.slot);
   core_->apply([&](pool_state& state) { state.on_released(*grant.slot, /*resets=*/false); });
 }
 
@@ -552,6 +563,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   }
   const auto alive = weak_from_this().lock();  // as above
   pool_slot& slot = *grant.slot;
+  platform::tell_release(&slot);
   if (unwound || slot.uses() >= settings_.life.max_uses) {
     discard_as(slot, unwound ? destroy_reason::discarded : destroy_reason::used_up);
     return;
@@ -592,12 +604,14 @@ void pool_core::discard_as(pool_slot& slot, destroy_reason why) noexcept {
 
 void pool_core::discard(const slot_grant& grant) noexcept {
   gate_->end_use(*grant.slot);
+  platform::tell_release(grant.slot);
   discard_as(*grant.slot, destroy_reason::discarded);
 }
 
 void pool_core::detach(const slot_grant& grant) noexcept {
   const auto alive = weak_from_this().lock();  // as above
   gate_->end_use(*grant.slot);
+  platform::tell_release(grant.slot);
   apply([&](pool_state& state) { state.on_detached(*grant.slot); });
 }
 

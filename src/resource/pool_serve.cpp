@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "../platform/platform.hpp"
 #include "lido/base/tuning.hpp"
 #include "pool_state.hpp"
 
@@ -454,6 +455,7 @@ bool pool_state::end_wait(acquire_waiter& waiter, std::optional<acquire_failure>
   slot_group& group = *waiter.group;
   const auto* const word = waiter.word.address();
   const bool is_callback = waiter.is_callback();
+  platform::tell_release(word);
   const wait_word::ending found =
       cause ? waiter.word.cancel(static_cast<std::uint32_t>(*cause)) : waiter.word.give();
   if (found == wait_word::ending::too_late) {

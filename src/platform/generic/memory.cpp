@@ -47,4 +47,12 @@ void unmap_zeros(void* place, std::size_t /*bytes*/) noexcept {
 
 void advise_huge_pages(void* /*place*/, std::size_t /*bytes*/) noexcept {}
 
+bool is_watched_from_outside() noexcept {
+  return false;
+}
+
+void tell_release(const void* /*address*/) noexcept {}
+
+void tell_acquire(const void* /*address*/) noexcept {}
+
 }  // namespace lido::detail::platform

@@ -12,6 +12,8 @@ extern "C" {
 [[gnu::weak]] void __lsan_unregister_root_region(const void* place, std::size_t size);
 [[gnu::weak]] void AnnotateIgnoreWritesBegin(const char* file, int line);
 [[gnu::weak]] void AnnotateIgnoreWritesEnd(const char* file, int line);
+[[gnu::weak]] void __tsan_release(void* address);
+[[gnu::weak]] void __tsan_acquire(void* address);
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 }
 
@@ -86,5 +88,41 @@ void unmap_zeros(void* place, std::size_t bytes) noexcept {
 void advise_huge_pages(void* place, std::size_t bytes) noexcept {
   (void)::madvise(place, bytes, MADV_HUGEPAGE);
 }
+
+// In a library that is built with ThreadSanitizer, what these tell would hide races of its own.
+#if !defined(__SANITIZE_THREAD__) && defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1  // NOLINT(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): GCC's
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+
+bool is_watched_from_outside() noexcept {
+  return false;
+}
+void tell_release(const void* /*address*/) noexcept {}
+void tell_acquire(const void* /*address*/) noexcept {}
+
+#else
+
+bool is_watched_from_outside() noexcept {
+  return __tsan_release != nullptr && __tsan_acquire != nullptr;
+}
+
+// NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast): ThreadSanitizer looks at the address alone
+void tell_release(const void* address) noexcept {
+  if (is_watched_from_outside()) {
+    __tsan_release(const_cast<void*>(address));
+  }
+}
+
+void tell_acquire(const void* address) noexcept {
+  if (is_watched_from_outside()) {
+    __tsan_acquire(const_cast<void*>(address));
+  }
+}
+// NOLINTEND(cppcoreguidelines-pro-type-const-cast)
+
+#endif
 
 }  // namespace lido::detail::platform
