@@ -4,6 +4,7 @@
 
 #include "checker/plain.hpp"
 #include "lido/concurrency/backoff.hpp"
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/slot_map/slot_state.hpp"
 #include "lido/slot_map/walk_block.hpp"
 #include "scenarios/scenario.hpp"
@@ -69,13 +70,6 @@ class walked {
     }
   }
 
-  /// Of a thread that needs a slot.
-  void end_erased() {
-    const std::uint32_t erased = block_.take_erased();
-    const bool fenced = erased != 0 && lido::detail::heavy_fence();
-    end_list(erased, [&](std::uint32_t place) { return fenced && !block_.is_at(place); });
-  }
-
   /// After all threads.
   void check(int ended) const { require(ended_ == ended, "a value was never ended, or twice"); }
 
@@ -110,19 +104,10 @@ class walked {
         visit(place, how, during);
       }
     }
-    end_list(block_.leave(), [](std::uint32_t) { return true; });
-  }
-
-  template <class MayEnd>
-  void end_list(std::uint32_t link, MayEnd may_end) {
-    while (link != 0) {
+    for (std::uint32_t link = block_.leave(); link != 0;) {
       const std::uint32_t place = link - 1;
       link = all_.at(place).state.next();
-      if (may_end(place)) {
-        end(place);
-      } else {
-        end_unless_walked(place);
-      }
+      end(place);
     }
   }
 
@@ -204,29 +189,105 @@ void visit_in_a_walk() {
   block.check(1);
 }
 
+/// A map without a free slot: who needs one destroys what was erased beside walks.
+class full_map {
+ public:
+  full_map() {
+    for (handle& each : handles_) {
+      each = map_.emplace(ended_);
+    }
+  }
+
+  template <class F>
+  void walk(F during) {
+    map_.for_each([&](one& value) {
+      value.touch(access::alone);
+      during();
+    });
+  }
+  template <class F>
+  void read_first(F during) const {
+    map_.for_each([&](const one& value) {
+      value.touch(access::shared);
+      during();
+      return false;
+    });
+  }
+  void visit(std::size_t place) {
+    map_.visit(handles_.at(place), [](one& value) { value.touch(access::alone); });
+  }
+  void erase(std::size_t place) {
+    require(map_.erase(handles_.at(place)), "a value was erased by nobody, and is gone");
+  }
+  void need_slot() { made_ += map_.try_emplace(ended_) ? 1 : 0; }
+
+  /// After all threads.
+  void check() {
+    int there = 0;
+    walk([&] { ++there; });
+    require(made_ - ended_ == there, "a value was never ended, or twice");
+    for (; there < size; ++there) {
+      require(static_cast<bool>(map_.try_emplace(ended_)), "a slot is lost");
+    }
+  }
+
+ private:
+  static constexpr int size = 2;
+
+  struct one {
+    explicit one(int& count) : ended(&count) { value.write(first); }
+    one(const one&) = delete;
+    one& operator=(const one&) = delete;
+    ~one() {
+      value.write(0);
+      ++*ended;
+    }
+    void touch(access how) const {
+      require(value.read() == first, "a thread is with a value that is changed, or gone");
+      if (how == access::alone) {
+        value.write(0);
+        value.write(first);
+      }
+    }
+    mutable plain<std::uint64_t> value{0};
+    int* ended;
+  };
+  using handle = lido::slot_handle<one>;
+
+  int made_ = size;  // the model runs one thread at a time
+  int ended_ = 0;
+  lido::concurrent_slot_map<one> map_{{.max_size = size, .max_cached = 0}};
+  std::array<handle, size> handles_;
+};
+
 // The second thread erases a value that the walk may be at or come to, and then needs its slot.
 void need_of_slots() {
-  walked block;
-  in_threads([&] { block.walk(access::alone, 2); },
+  full_map map;
+  in_threads([&] { map.walk([] {}); },
              [&] {
-               block.erase(0);
-               block.end_erased();
-               block.erase(1);
-               block.end_erased();
+               map.erase(0);
+               map.need_slot();
+               map.erase(1);
+               map.need_slot();
              });
-  block.check(2);
+  map.check();
 }
 
-// A callback needs a slot while another thread erases the callback's value, and one more.
+// A callback that has erased its own value needs a slot while another thread erases one more.
 void need_of_slots_of_others() {
-  walked block;
-  in_threads([&] { block.walk(access::shared, 1, [&] { block.end_erased(); }); },
-             [&] {
-               block.erase(0);
-               block.visit(1, access::alone);
-               block.erase(1);
-             });
-  block.check(2);
+  full_map map;
+  in_threads(
+      [&] {
+        map.read_first([&] {
+          map.erase(0);
+          map.need_slot();
+        });
+      },
+      [&] {
+        map.visit(1);
+        map.erase(1);
+      });
+  map.check();
 }
 
 void refused_fence_in_a_walk() {
