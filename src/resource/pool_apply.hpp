@@ -59,7 +59,7 @@ class task_runner {
   }
   [[nodiscard]] std::size_t busy() noexcept {
     const std::lock_guard guard(mutex_);
-    return busy_ + (has_threads_ && has_work() ? 1 : 0);
+    return busy_ + (has_work() ? 1 : 0);
   }
   void keep_time() noexcept;
   void work(std::size_t place, std::shared_ptr<pool_core>&& alive) noexcept;

@@ -197,6 +197,7 @@ void pool_core::let_go() noexcept {
   (void)end(deadline::after(settings_.close_timeout));
   call_before_sleep();
   runner_->stop();
+  runner_->run_posted();  // since the last look, in a pool without threads: no tick will come
   locked([this] { forget_group_ = nullptr; });  // the table ends with the pool
   const auto report = [this] {
     std::vector<lease_info> orphans = leases();

@@ -275,6 +275,26 @@ void pool_ends_beside_owner() {
   });
 }
 
+struct resetting_toolmaker : toolmaker {
+  [[nodiscard]] static bool reset(tool& used) {
+    used.uses.write(used.uses.read());
+    return true;
+  }
+};
+
+// A reset is due to the pool's threads, which end before it is posted.
+void pool_ends_beside_a_reset() {
+  lido::resource_pool_options options = tool_options(1);
+  options.reset_by = lido::reset_by::pool_threads;
+  options.close_timeout = at_once;
+  auto* const count = new tool_count;  // left as it is where the scenario fails, as the next
+  auto* const pool = new lido::resource_pool<tool>(resetting_toolmaker{{count}}, options);
+  lease held = pool->try_acquire();
+  in_threads([&] { tool_pool::use(std::move(held)); }, [&] { delete pool; });
+  require(count->destroyed == 1, "a resource outlives its pool and its lease");
+  delete count;
+}
+
 // ---- pools with keys ----------------------------------------------------------------------------
 
 struct toolmaker_of_keys {
@@ -394,6 +414,8 @@ constexpr std::array pool_core_list{
           &pool_ends_beside_release),
     lends("pool_core.pool_ends_beside_owner", "a pool ends beside a thread with a number",
           &pool_ends_beside_owner),
+    lends("pool_core.pool_ends_beside_a_reset", "a reset is due as the threads of a pool end",
+          &pool_ends_beside_a_reset),
     lends("pool_core.key_goes_beside_release", "a key is forgotten beside a thread that leaves",
           &key_goes_beside_release),
     lends("pool_core.key_goes_beside_owner", "the same beside a thread with a number",
