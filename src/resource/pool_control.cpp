@@ -269,6 +269,7 @@ keyed_resource_pool_stats pool_core::all_stats() {
     all.add(one);
   });
   all.high_water = state_->high_water;
+  all.suspended = state_->is_suspended();  // a key that is gone may have been
   all.capacity = main_ != nullptr ? all.capacity : settings_.max_total;
   return all;
 }

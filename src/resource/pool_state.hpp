@@ -152,6 +152,7 @@ class pool_state {
     return std::min({deadlines_.next(), timers_.next(), answer});
   }
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
+  [[nodiscard]] bool is_suspended() const noexcept { return suspended_; }
   [[nodiscard]] bool is_drained() const noexcept { return closed_ && room_.live() == 0; }
   /// Sets what was `seen` of all groups, and raises high-water marks, with one look at each slot.
   void count_slots() noexcept;
