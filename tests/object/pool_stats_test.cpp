@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -121,6 +122,47 @@ TEST_P(PoolStats, MissAtMostWhatChangedHands) {
     done = true;
   });
   pool.release(given);
+}
+
+// Where all slots are back, a number below 0 would pass for right. Here some stay in use.
+TEST_P(PoolStats, AreExactWhileSlotsAreHeldThatHaveChangedThreads) {
+  object_pool<int> pool({.capacity = 300, .caches = GetParam()});
+  std::vector<lease<int>> held;
+  std::vector<std::unique_ptr<test::parked_crew>> threads;  // whose caches stay open
+  for (std::size_t turn = 1; turn <= 6; ++turn) {
+    threads.push_back(std::make_unique<test::parked_crew>(1, [&](unsigned /*thread*/) {
+      for (int i = 0; i < 30; ++i) {
+        held.push_back(pool.acquire());
+      }
+      held.erase(held.begin(), held.begin() + 20);  // acquired by the thread before
+    }));
+    EXPECT_EQ(pool.stats().in_use, 10 * turn);
+    EXPECT_EQ(pool.stats().idle, 300 - 10 * turn);
+  }
+}
+
+TEST_P(PoolStats, AreExactWhileSlotsAreHeldThatWereHandedToWaiters) {
+  constexpr std::size_t slots = 4;
+  object_pool<int> pool({.capacity = slots, .when_full = when_full::wait, .caches = GetParam()});
+  std::vector<lease<int>> held;
+  for (std::size_t i = 0; i < slots; ++i) {
+    held.push_back(pool.acquire());
+  }
+  for (std::size_t turn = 1; turn <= 3; ++turn) {
+    lease<int> received;
+    std::jthread waiter([&] { received = pool.acquire(); });
+    while (pool.stats().waiting == 0) {
+      std::this_thread::yield();
+    }
+    held.pop_back();
+    waiter.join();
+    EXPECT_EQ(pool.stats().handed_over, turn);
+    EXPECT_EQ(pool.stats().in_use, slots);
+    received.reset();
+    EXPECT_EQ(pool.stats().in_use, slots - 1);
+    held.push_back(pool.acquire());
+    EXPECT_EQ(pool.stats().in_use, slots);
+  }
 }
 
 TEST(CountedHits, AndMissesAreAllAcquires) {

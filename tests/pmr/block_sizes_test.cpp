@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <list>
@@ -10,6 +13,8 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/counting_upstream.hpp"
@@ -64,6 +69,33 @@ TEST(BlockSizes, EverySizeOfMultiplesOfEightIsExact) {
   EXPECT_EQ(size_of(blocks, 4097), 4);
   EXPECT_EQ(size_of(blocks, 4105), 5);
   EXPECT_EQ(size_of(blocks, 1U << 20U), 5);
+}
+
+TEST(BlockSizes, BlocksOfEachSizeHaveTheAlignmentOfAll) {
+  for (const std::size_t alignment : {1U, 2U, 8U, 16U, 32U, 64U, 256U, 4096U}) {
+    constexpr std::size_t each = 3;
+    const std::size_t unit = std::max<std::size_t>(alignment, 8);
+    const std::size_t asked[] = {1, unit + 5, 5 * unit - 3};  // of which some are odd
+    block_resource blocks({.sizes = {{asked[0], each}, {asked[1], each}, {asked[2], each}},
+                           .alignment = alignment,
+                           .upstream = std::pmr::null_memory_resource()});
+    std::vector<std::pair<void*, std::size_t>> all;
+    for (std::size_t i = 0; i < std::size(asked); ++i) {
+      const std::size_t bytes = blocks.stats(i).block_bytes;
+      EXPECT_EQ(bytes, (asked[i] + unit - 1) / unit * unit);
+      for (std::size_t j = 0; j < each; ++j) {
+        all.emplace_back(blocks.allocate(bytes, alignment), bytes);
+        EXPECT_EQ(std::bit_cast<std::uintptr_t>(all.back().first) % alignment, 0U) << alignment;
+        std::memset(all.back().first, static_cast<int>(all.size()), bytes);
+      }
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string_view bytes(static_cast<const char*>(all[i].first), all[i].second);
+      EXPECT_EQ(bytes.find_first_not_of(static_cast<char>(i + 1)), std::string_view::npos)
+          << "blocks overlap";
+      blocks.deallocate(all[i].first, all[i].second, alignment);
+    }
+  }
 }
 
 TEST(BlockSizes, ExhaustedSizeDoesNotBreakIntoLargerOnes) {

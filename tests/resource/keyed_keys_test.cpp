@@ -112,6 +112,26 @@ TEST(KeyedLookup, AKeyMayBeAnyKindOfString) {
   EXPECT_FALSE(pool.stats(std::string_view("b")));
 }
 
+TEST(KeyedLookup, KeysWithTheSameHashHaveTheirOwnResources) {
+  struct same_hash {
+    static std::size_t hash(int /*key*/) { return 7; }
+    static bool equal(int left, int right) { return left == right; }
+  };
+  keyed_resource_pool<int, int, same_hash> pool(
+      [](int key) { return key; },
+      {.max_total = 4, .each_key = {.max_size = 2, .maintenance = maintenance::by_tick}});
+  for (const int key : {1, 2, 2, 1, 3, 1, 2, 3}) {  // also right after another one's
+    const auto first = pool.acquire(key);
+    const auto second = pool.acquire(key);
+    EXPECT_EQ(*first, key);
+    EXPECT_EQ(*second, key);
+    EXPECT_EQ(pool.stats(key)->in_use, 2U);
+  }
+  pool.flush(3);
+  EXPECT_EQ(pool.stats(3)->live, 0U);
+  EXPECT_EQ(pool.stats(2)->live, 2U);
+}
+
 TEST(KeyedLookup, ANullFactoryIsRefused) {
   using pool = keyed_resource_pool<std::string, int>;
   EXPECT_THROW(pool{std::function<int(const std::string&)>()}, std::invalid_argument);

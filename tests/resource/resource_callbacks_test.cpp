@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "support/crew.hpp"
 #include "support/customers.hpp"
 #include "support/resource_fixtures.hpp"
 
@@ -213,6 +214,36 @@ TEST_P(ResourceCallbacks, ManyCallbacksThatReleaseAtOnceAreServed) {
   }
   held.reset();
   EXPECT_EQ(served, 20'000);
+}
+
+// Whether the callback got what its thread had last, the lowest that was idle, or waited.
+TEST(ResourceCallbacksReset, RunsOnAThreadOfThePoolHoweverTheCallbackWasServed) {
+  struct factory {
+    std::thread::id user;
+    std::atomic<int>* by_user;
+    std::atomic<int>* by_pool;
+    static int create() { return 1; }
+    void reset(int& /*used*/) const { ++*(std::this_thread::get_id() == user ? by_user : by_pool); }
+  };
+  std::atomic<int> by_user{0};
+  std::atomic<int> by_pool{0};
+  resource_pool<int> pool(factory{std::this_thread::get_id(), &by_user, &by_pool},
+                          {.max_size = 1, .keepalive = 0s});
+  const auto expect_resets = [&](int of_user, int of_pool) {
+    EXPECT_TRUE(pool.wait_until_idle(1, 100s));
+    EXPECT_EQ(by_user, of_user);
+    EXPECT_EQ(by_pool, of_pool);
+  };
+  const auto use_at_once = [](acquire_result<int> got) { EXPECT_TRUE(got.value()); };
+  pool.acquire().reset();
+  pool.async_acquire(use_at_once);  // what this thread had last
+  expect_resets(1, 1);
+  test::run_in_new_thread([&] { pool.async_acquire(use_at_once); });  // the lowest
+  expect_resets(1, 2);
+  resource_lease<int> held = pool.acquire();
+  pool.async_acquire(use_at_once);  // what it has waited for
+  held.reset();
+  expect_resets(2, 3);
 }
 
 LIDO_TEST_IN_ALL_MODES(ResourceCallbacks);

@@ -2,6 +2,7 @@
 // numbers in test names.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -404,6 +405,55 @@ TEST_F(ResourceSurface, WithDiscardsTheResourceAfterAnException) {
   fill(pool, 1);
   EXPECT_GT(pool.with([](const test::connection& connection) { return connection.id; }), 1);
   EXPECT_EQ(pool.stats().idle, 1U);
+}
+
+TEST(ResourceEnd, DetachDestroysWhatIsLeftBehindInThePool) {
+  int alive = 0;
+  struct counted {
+    explicit counted(int& all) : count(&all) { ++*count; }
+    counted(counted&& from) noexcept : count(from.count) { ++*count; }
+    counted(const counted&) = delete;
+    counted& operator=(counted&&) = delete;
+    counted& operator=(const counted&) = delete;
+    ~counted() { --*count; }
+    int* count;
+  };
+  resource_pool<counted> pool([&alive] { return counted(alive); }, {.max_size = 2});
+  {
+    const counted mine = pool.acquire().detach();
+    EXPECT_EQ(alive, 1);
+    pool.acquire().reset();
+    EXPECT_EQ(alive, 2);
+  }
+  EXPECT_EQ(alive, 1);
+}
+
+// Or all instances of a program would end their connections at the same moments.
+TEST(ResourceEnd, TwoPoolsDrawDifferentLifetimes) {
+  const auto lifetimes = [] {
+    test::manual_clock clock;
+    std::vector<int> left;
+    resource_pool<int> pool([] { return 1; }, {.max_size = 40,
+                                               .idle_timeout = 0s,
+                                               .max_lifetime = 1000s,
+                                               .lifetime_jitter = 1,
+                                               .keepalive = 0s,
+                                               .maintenance = maintenance::by_tick,
+                                               .clock = &clock});
+    {
+      std::vector<resource_lease<int>> all(40);
+      std::generate(all.begin(), all.end(), [&] { return pool.try_acquire(); });
+    }
+    for (int i = 0; i < 200; ++i) {
+      clock.advance(5s);
+      pool.tick();
+      left.push_back(static_cast<int>(pool.stats().live));
+    }
+    return left;
+  };
+  const std::vector<int> first = lifetimes();
+  EXPECT_EQ(first.back(), 0);
+  EXPECT_NE(first, lifetimes());
 }
 
 TEST_F(ResourceSurface, ALeaseThatIsAssignedReleasesItsResource) {

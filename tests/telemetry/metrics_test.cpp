@@ -1,9 +1,15 @@
 // The numbers of pools as text and as JSON, to the letter.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "lido/object_pool.hpp"
 #include "lido/registry.hpp"
@@ -59,6 +65,58 @@ std::string json_named(std::string_view name) {
   EXPECT_EQ(json.substr(0, before.size()), before);
   return json.substr(before.size(), json.find(R"(,"number")") - before.size());
 }
+
+#if defined(__cpp_lib_jthread)
+// What all keys have together: as much as they have, or the most that one of them has.
+TEST(PoolMetrics, ASumOfKeysHasEachMember) {
+  const std::set<std::string_view> largest{"suspended", "mutex_locks", "longest_wait",
+                                           "longest_create"};
+  const auto filled = [](std::uint64_t from) {
+    resource_pool_stats all;
+    using stats = resource_pool_stats;
+    constexpr std::size_t stats::*gauges[] = {
+        &stats::capacity,   &stats::in_use,   &stats::idle,     &stats::live,   &stats::waiting,
+        &stats::high_water, &stats::creating, &stats::checking, &stats::closing};
+    constexpr std::uint64_t stats::*counts[] = {
+        &stats::acquires,        &stats::hits,      &stats::exhausted,       &stats::refused,
+        &stats::handed_over,     &stats::timed_out, &stats::cancelled,       &stats::created,
+        &stats::create_failures, &stats::detached,  &stats::suspected_leaks, &stats::mutex_locks};
+    for (const auto gauge : gauges) {
+      all.*gauge = from += 3;
+    }
+    for (const auto count : counts) {
+      all.*count = from += 3;
+    }
+    for (std::uint64_t& reason : all.destroyed) {
+      reason = from += 3;
+    }
+    for (const auto member :
+         {&stats::waited_for, &stats::longest_wait, &stats::creating_for, &stats::longest_create}) {
+      all.*member = std::chrono::nanoseconds(from += 3);
+    }
+    all.suspended = true;
+    return all;
+  };
+  const resource_pool_stats one = filled(1000);
+  const resource_pool_stats two = filled(50'000);
+  for (const auto& [first, second] : {std::pair(one, two), std::pair(two, one)}) {
+    resource_pool_stats sum = first;
+    sum.add(second);
+    for (const metric& row : pool_metrics()) {
+      detail::for_each_value_of(
+          row, {sum, &sum, 0}, [&](const metric&, std::size_t index, std::uint64_t value) {
+            const std::uint64_t left = *row.read({one, &one, index});
+            const std::uint64_t right = *row.read({two, &two, index});
+            EXPECT_NE(left, 0U) << row.member << ": the test does not fill it";
+            if (row.member !=
+                "high_water") {  // of all keys together; see keyed_resource_pool_stats
+              EXPECT_EQ(value, largest.contains(row.member) ? right : left + right) << row.member;
+            }
+          });
+    }
+  }
+}
+#endif
 
 TEST(PoolJson, ReplacesWhatANameMayNotHave) {
   EXPECT_EQ(json_named("net/in [0]"), R"("net/in [0]")");
