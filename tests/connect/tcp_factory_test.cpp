@@ -217,6 +217,17 @@ TEST_F(TcpFactory, AnEmptyHostIsThisMachine) {
   EXPECT_EQ(ask(made, "hello"), "hello");
 }
 
+// Names are looked up by other threads, at most 32 at once.
+TEST_F(TcpFactory, LooksUpMoreNamesThanThreadsDoSo) {
+  net::io_context context;
+  const tcp_factory named(context.get_executor(),
+                          {.host = "localhost", .port = std::to_string(server.port())});
+  for (int i = 0; i < 40; ++i) {
+    auto one = named.create({std::chrono::steady_clock::now() + 20s, {}});
+    EXPECT_EQ(ask(one, "hello"), "hello") << i;
+  }
+}
+
 TEST_F(TcpFactory, ANonBlockingConnectionBlocksAgain) {
   tcp_pool pool(factory(), {.max_size = 1});
   pool.acquire()->non_blocking(true);

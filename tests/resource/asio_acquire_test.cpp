@@ -36,6 +36,18 @@ TEST_F(AsioAcquire, AHandlerRunsWhereItsExecutorSaysAndNotBefore) {
   EXPECT_TRUE(out.lease);
 }
 
+// Also where a handler gets what its thread had last.
+TEST_F(AsioAcquire, CountsEachUseOnce) {
+  for (int i = 0; i < 10; ++i) {
+    pool.acquire().reset();
+    asio_outcome out;
+    ask(context, out.handler());
+    run_again();
+    EXPECT_TRUE(out.lease);
+  }
+  EXPECT_EQ(pool.stats().acquires, 20U);
+}
+
 // The longest times would overflow as nanoseconds.
 TEST_F(AsioAcquire, TheLongestTimesNeverEndAndNegativeOnesEndAtOnce) {
   fake_lease held = pool.acquire();
