@@ -175,6 +175,17 @@ void connect(redisContext* made, const redis_target& target, const create_contex
   }
 }
 
+/// What a server says, without the password: one that does not know AUTH repeats its words, and may
+/// escape them.
+std::string without(std::string text, const std::string& password) {
+  text.resize(std::min(text.find(", with args"), text.size()));
+  for (std::size_t at = password.empty() ? std::string::npos : text.find(password);
+       at != std::string::npos; at = text.find(password, at + 3)) {
+    text.replace(at, password.size(), "...");
+  }
+  return text;
+}
+
 /// Signs in and asks something, in one round trip. With a `word` after a RESET: a user may have
 /// left answers unread, which look like any but that to a word of our own. Where PING is refused
 /// the server repeats it as a command that it does not know.
@@ -201,7 +212,7 @@ void sign_in(redisContext* context, const create_context& limit, const redis_tar
   for (std::size_t i = 0; i < all.size(); ++i) {
     answer = receive(context, limit);
     if (answer.is_error && !(i + 1 == all.size() && is_refused_alone(answer))) {
-      fail(context, answer.text, is_permanent(answer.text));
+      fail(context, without(answer.text, target.password), is_permanent(answer.text));
     }
   }
   if (answer.is_error && !word.empty()) {
