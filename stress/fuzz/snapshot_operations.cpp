@@ -1,0 +1,203 @@
+// Fuzz target: snapshots of slot maps from a damaged or hostile file. An
+// oracle says which are right. A map that takes one has exactly its values under exactly its
+// handles; one that refuses it is as it was. Both go on as a model does.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "fuzz/byte_reader.hpp"
+#include "fuzz/check.hpp"
+#include "fuzz/target.hpp"
+#include "lido/slot_map.hpp"
+
+namespace {
+
+constexpr std::uint32_t last = 3;  // generations are soon used up
+constexpr std::uint32_t none = 0xFFFF'FFFF;
+constexpr std::uint64_t unused = 1ULL << 63U;
+using map_type = lido::slot_map<int, lido::no_hooks, last>;
+using handle = map_type::handle_type;
+
+struct image {
+  std::vector<int> values;
+  std::vector<std::uint64_t> table;
+  std::uint32_t first_free = none;
+  std::uint32_t first_generation = 1;
+
+  explicit image(const lido::slot_map_snapshot<int>& from)
+      : values(from.values.begin(), from.values.end()),
+        table(from.table.begin(), from.table.end()),
+        first_free(from.first_free),
+        first_generation(from.first_generation) {}
+  [[nodiscard]] lido::slot_map_snapshot<int> view() const {
+    return {values, table, first_free, first_generation};
+  }
+};
+
+/// What a map must be that has taken an image.
+struct model {
+  std::map<std::uint64_t, int> values;  ///< by handle
+  std::vector<std::uint64_t> next;      ///< handles of the next inserts
+  std::size_t slots = 0;
+  std::size_t used_up = 0;
+  std::uint32_t first_generation = 1;
+};
+
+/// Nothing if it is no image of a map.
+std::optional<model> read(const image& from) {
+  model all;
+  all.slots = from.table.size();
+  all.first_generation = from.first_generation;
+  if (from.first_generation < 1 || from.first_generation > last) {
+    return {};
+  }
+  std::vector<char> taken(from.values.size());
+  std::map<std::uint32_t, std::uint64_t> free;  // what follows each, and the handle it gives
+  for (std::uint32_t slot = 0; slot < from.table.size(); ++slot) {
+    const std::uint64_t word = from.table[slot];
+    const auto generation = static_cast<std::uint32_t>((word & ~unused) >> 32U);
+    const auto low = static_cast<std::uint32_t>(word);
+    const std::uint64_t bits = std::uint64_t{generation} << 32U | slot;
+    if (word >> 32U == none) {
+      ++all.used_up;
+    } else if (generation < 1 || generation > last) {
+      return {};
+    } else if ((word & unused) != 0) {
+      free[slot] = bits;
+    } else if (const std::uint32_t place = low ^ slot;
+               place < taken.size() && std::exchange(taken[place], 1) == 0) {
+      all.values[bits] = from.values[place];
+    } else {
+      return {};
+    }
+  }
+  for (std::uint32_t slot = from.first_free; slot != none;
+       slot = static_cast<std::uint32_t>(from.table[slot])) {
+    if (!free.contains(slot)) {
+      return {};  // no free slot, or one that comes twice
+    }
+    all.next.push_back(free[slot]);
+    free.erase(slot);
+  }
+  const bool is_whole = std::find(taken.begin(), taken.end(), 0) == taken.end();
+  return is_whole && free.empty() ? std::optional(all) : std::nullopt;
+}
+
+void expect(map_type& map, const model& wanted) {
+  fuzz::check(map.size() == wanted.values.size() && map.used_up_slots() == wanted.used_up,
+              "a map counts other values or slots than its snapshot");
+  for (std::uint32_t slot = 0; slot < wanted.slots + 2; ++slot) {
+    for (std::uint32_t generation = 0; generation <= last + 1; ++generation) {
+      const std::uint64_t bits = std::uint64_t{generation} << 32U | slot;
+      const int* const found = map.find(handle::from_bits(bits));
+      const auto known = wanted.values.find(bits);
+      fuzz::check((found != nullptr) == (known != wanted.values.end()) &&
+                      (found == nullptr || *found == known->second),
+                  "a handle leads elsewhere than its snapshot says");
+    }
+  }
+}
+
+/// Inserts come in the order that the snapshot says; erased slots come next.
+void go_on(map_type& map, model all, fuzz::byte_reader& input) {
+  for (int number = 1000; input.more(); ++number) {
+    if (input.below(3) != 0 || all.values.empty()) {
+      const std::uint64_t made = map.insert(number).to_bits();
+      if (all.next.empty()) {
+        all.next.push_back(std::uint64_t{all.first_generation} << 32U | all.slots++);
+      }
+      fuzz::check(made == all.next.front(), "an insert gave another handle than the next one");
+      all.next.erase(all.next.begin());
+      all.values[made] = number;
+    } else {
+      const auto which = std::next(all.values.begin(),
+                                   static_cast<std::ptrdiff_t>(input.below(all.values.size())));
+      fuzz::check(map.erase(handle::from_bits(which->first)), "a value is gone");
+      const std::uint64_t after = which->first + (std::uint64_t{1} << 32U);
+      if (after >> 32U > last) {
+        ++all.used_up;
+      } else {
+        all.next.insert(all.next.begin(), after);
+      }
+      all.values.erase(which);
+    }
+    expect(map, all);
+  }
+}
+
+/// As right as a map makes it; then some bytes change.
+image damaged(fuzz::byte_reader& input) {
+  map_type map({.compaction = lido::compaction_mode::immediate});
+  std::vector<handle> all;
+  for (std::size_t steps = input.below(48); steps != 0; --steps) {
+    if (input.below(3) != 0 || all.empty()) {
+      all.push_back(map.insert(static_cast<int>(steps)));
+    } else {
+      const std::size_t which = input.below(all.size());
+      map.erase(all[which]);
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+  }
+  image made(map.snapshot());
+  for (std::size_t changes = input.below(4); changes != 0; --changes) {
+    const std::size_t value = input.below(20);
+    const auto number = static_cast<std::uint32_t>(value < 18 ? value : none - (value - 18));
+    const std::size_t what = input.below(8);
+    const std::size_t slot = made.table.empty() ? 0 : input.below(made.table.size());
+    if (what == 0) {
+      made.first_free = number;
+    } else if (what == 1) {
+      made.first_generation = number;
+    } else if (what == 2) {
+      made.values.resize(value);
+    } else if (what == 3) {
+      made.table.resize(value, unused | std::uint64_t{1} << 32U | number);
+    } else if (made.table.empty()) {
+      continue;
+    } else if (what == 4) {
+      made.table[slot] ^= unused;
+    } else if (what == 5) {
+      made.table[slot] = (made.table[slot] >> 32U << 32U) | number;
+    } else if (what == 6) {
+      made.table[slot] =
+          std::uint64_t{number} << 32U | static_cast<std::uint32_t>(made.table[slot]);
+    } else {
+      std::swap(made.table[slot], made.table[input.below(made.table.size())]);
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::byte_reader input(std::span(data, size));
+  const auto mode = static_cast<lido::compaction_mode>(input.below(3));
+  const image hostile = damaged(input);
+  map_type map({.compaction = mode});
+  for (int i = 0; i < 5; ++i) {
+    (void)map.insert(-i);
+  }
+  map.erase(map.handle_of(*map.begin()));
+  const model before = *read(image(map.snapshot()));
+  const std::optional<model> wanted = read(hostile);
+  bool is_taken = true;
+  try {
+    map.restore(hostile.view());
+  } catch (const std::invalid_argument&) {
+    is_taken = false;
+  }
+  fuzz::check(is_taken == wanted.has_value(),
+              is_taken ? "a snapshot that is none was restored" : "a snapshot was refused");
+  const model& now = is_taken ? *wanted : before;
+  expect(map, now);
+  if (mode == lido::compaction_mode::immediate) {  // others fill holes first
+    go_on(map, now, input);
+  }
+  return 0;
+}
