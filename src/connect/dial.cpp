@@ -82,14 +82,33 @@ bool is_own_peer(int socket) noexcept {
          here.size == there.size && std::memcmp(&here.bytes, &there.bytes, here.size) == 0;
 }
 
-int finish_connect(int socket, const address& to, const create_context& limit) noexcept {
-  int failed = ::connect(socket, to.any(), to.size) == 0 ? 0 : errno;
-  if (failed == EINPROGRESS || failed == EINTR) {
-    failed = wait_for(socket, POLLOUT, limit);
-    socklen_t size = sizeof failed;
-    if (failed == 0 && ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &failed, &size) != 0) {
-      failed = errno;
+/// Begins to connect: zero, or why not. Waits while the queue of a server by path is full.
+int begin_connect(const address& to, const create_context& limit, int& made) noexcept {
+  made = ::socket(to.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (made == 0) {  // of a program without standard input: hiredis 0.14 does not close that
+    made = ::fcntl(0, F_DUPFD_CLOEXEC, 1);  // NOLINT(*-vararg): the interface of the system
+    ::close(0);
+  }
+  if (made < 0) {
+    return errno;
+  }
+  int failed = 0;
+  while (failed == 0 && ::connect(made, to.any(), to.size) != 0) {
+    if (errno != EAGAIN) {
+      return errno == EINPROGRESS || errno == EINTR ? 0 : errno;
     }
+    std::this_thread::sleep_for(milliseconds(5));
+    failed = is_over(limit);
+  }
+  return failed;
+}
+
+/// Zero if a socket that is ready is connected, or why not.
+int end_connect(int socket) noexcept {
+  int failed = 0;
+  socklen_t size = sizeof failed;
+  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &failed, &size) != 0) {
+    failed = errno;
   }
   if (failed == 0 && is_own_peer(socket)) {
     return ECONNREFUSED;  // the echo of a question would pass for an answer
@@ -97,22 +116,134 @@ int finish_connect(int socket, const address& to, const create_context& limit) n
   return failed != 0 || let_block(socket) ? failed : errno;
 }
 
-int connect_to(const address& to, const create_context& limit, int& made) noexcept {
-  made = ::socket(to.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (made == 0) {  // of a program without standard input: hiredis 0.14 does not close that
-    made = ::fcntl(0, F_DUPFD_CLOEXEC, 1);  // NOLINT(*-vararg): the interface of the system
-    ::close(0);
+/// Connects to several addresses beside one another, and closes all sockets but that of the first
+/// to succeed.
+class race {
+ public:
+  race(const std::vector<address>& all, address_memory& memory, const create_context& limit)
+      : all_(all), memory_(memory), limit_(limit) {
+    asked_.reserve(all.size());
   }
-  int failed = made >= 0 ? finish_connect(made, to, limit) : errno;
-  while (failed == EAGAIN) {  // the queue of a server by path is full
-    std::this_thread::sleep_for(milliseconds(5));
-    failed = is_over(limit);
-    failed = failed != 0 ? failed : finish_connect(made, to, limit);
+  race(const race&) = delete;
+  race& operator=(const race&) = delete;
+  ~race() {
+    for (const pollfd& one : asked_) {
+      if (one.fd >= 0) {
+        ::close(one.fd);
+      }
+    }
   }
-  if (failed != 0 && made >= 0) {
-    ::close(std::exchange(made, -1));
+
+  /// Zero and a socket, or why there is none.
+  int run(int& made) {
+    while (made < 0) {
+      if (const int over = is_over(limit_)) {
+        note_pending(over == ETIMEDOUT ? asked_.size() : 0);
+        return over;
+      }
+      begin_what_is_due(steady_clock::now());
+      if (running_ == 0) {
+        return failed_;
+      }
+      (void)::poll(asked_.data(), asked_.size(), time_to_wait());
+      for (std::size_t i = 0; i < asked_.size() && made < 0; ++i) {
+        if (asked_[i].fd >= 0 && asked_[i].revents != 0) {
+          end(i, end_connect(asked_[i].fd), made);
+        }
+      }
+    }
+    return 0;
   }
-  return failed;
+
+ private:
+  void begin_what_is_due(steady_clock::time_point now) {
+    constexpr milliseconds delay(250);  // of RFC 8305
+    while (asked_.size() < all_.size() && (running_ == 0 || now >= next_)) {
+      const auto left = std::ssize(all_) - std::ssize(asked_);
+      next_ = now + std::min<steady_clock::duration>(delay, (limit_.deadline - now) / left);
+      pollfd& one = asked_.emplace_back(pollfd{.fd = -1, .events = POLLOUT, .revents = 0});
+      ++running_;
+      if (const int failed = begin_connect(all_[asked_.size() - 1], limit_, one.fd)) {
+        int none = -1;
+        end(asked_.size() - 1, failed, none);
+      }
+    }
+  }
+
+  /// Milliseconds until the deadline, the next connect, or another look at the stop token.
+  [[nodiscard]] int time_to_wait() const {
+    constexpr milliseconds slice(20);
+    const auto until =
+        asked_.size() < all_.size() ? std::min(next_, limit_.deadline) : limit_.deadline;
+    const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+    return static_cast<int>(std::clamp(left, milliseconds(0), slice).count());
+  }
+
+  void end(std::size_t index, int failed, int& made) {
+    --running_;
+    note(index, failed != 0);
+    if (failed == 0) {
+      note_pending(index);
+      made = std::exchange(asked_[index].fd, -1);
+      return;
+    }
+    if (asked_[index].fd >= 0) {
+      ::close(std::exchange(asked_[index].fd, -1));
+    }
+    // That this machine has no way to an address tells nothing of the server.
+    const bool tells = failed != EADDRNOTAVAIL && failed != ENETUNREACH && failed != EAFNOSUPPORT;
+    failed_ = tells || failed_ == 0 ? failed : failed_;
+  }
+
+  /// Of an address alone there is nothing to choose.
+  void note(std::size_t index, bool failed) {
+    if (all_.size() > 1) {
+      memory_.note(all_[index].name(), failed);
+    }
+  }
+  /// The connects before `end` that have neither failed nor succeeded have lost: they began first.
+  void note_pending(std::size_t end) {
+    for (std::size_t i = 0; i < end; ++i) {
+      if (asked_[i].fd >= 0) {
+        note(i, /*failed=*/true);
+      }
+    }
+  }
+
+  const std::vector<address>& all_;
+  address_memory& memory_;
+  const create_context& limit_;
+  std::vector<pollfd> asked_;  // of the addresses so far; -1: failed
+  std::size_t running_ = 0;
+  steady_clock::time_point next_;
+  int failed_ = 0;
+};
+
+/// Lets the families alternate, and addresses that the system prefers alike begin at another one.
+void spread(std::vector<address>& found) {
+  std::random_device random;
+  const auto is_of = [](const address& one) {
+    return [family = one.bytes.ss_family](const address& other) {
+      return other.bytes.ss_family == family;
+    };
+  };
+  for (auto first = found.begin(); first != found.end();) {
+    const auto last = std::find_if_not(first, found.end(), is_of(*first));
+    std::rotate(first, first + random() % (last - first), last);
+    first = last;
+  }
+  std::vector<address> all;
+  const auto middle = std::stable_partition(found.begin(), found.end(), is_of(found.front()));
+  auto other = middle;
+  for (auto one = found.begin(); one != middle || other != found.end();) {
+    if (one != middle) {
+      all.push_back(*one++);
+    }
+    if (other != found.end()) {
+      all.push_back(*other++);
+    }
+  }
+  found = std::move(all);
 }
 
 }  // namespace
@@ -184,6 +315,27 @@ std::string address::digits() const {
   return text.data();
 }
 
+std::string_view address::name() const noexcept {
+  // NOLINTNEXTLINE(*-reinterpret-cast): the interface of the system
+  return {reinterpret_cast<const char*>(&bytes), size};
+}
+
+void address_memory::note(std::string_view where, bool failed, time_point now) {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(failed_, [now](const auto& one) { return now - one.second >= keeps_for; });
+  if (failed) {
+    failed_[std::string(where)] = now;
+  } else if (const auto known = failed_.find(where); known != failed_.end()) {
+    failed_.erase(known);
+  }
+}
+
+bool address_memory::avoids(std::string_view where, time_point now) {
+  const std::lock_guard guard(mutex_);
+  const auto known = failed_.find(where);
+  return known != failed_.end() && now - known->second < keeps_for;
+}
+
 int look_up(const std::string& host, const std::string& port, const create_context& limit,
             std::vector<address>& found) {
   if (const int failed = ask_system(host, port, AI_NUMERICHOST, found); failed != EAI_NONAME) {
@@ -198,12 +350,8 @@ int look_up(const std::string& host, const std::string& port, const create_conte
     return is_over(limit);
   }
   found = std::move(answer->second);
-  if (!found.empty()) {  // those that the system prefers, all alike
-    const auto last = std::find_if(found.begin(), found.end(), [&found](const address& one) {
-      return one.bytes.ss_family != found.front().bytes.ss_family;
-    });
-    std::rotate(found.begin(), found.begin() + std::random_device{}() % (last - found.begin()),
-                last);
+  if (!found.empty()) {
+    spread(found);
   }
   return answer->first;
 }
@@ -227,20 +375,11 @@ int whole_seconds(time_limit time) noexcept {
   return static_cast<int>(std::clamp(whole, seconds(1), seconds(32767)).count());  // of the kernel
 }
 
-int dial(const std::vector<address>& all, const tcp_keep_alive& keep_alive,
-         const create_context& limit, int& made) noexcept {
-  int failed = 0;
-  auto left = std::ssize(all);
-  for (const address& one : all) {
-    const auto now = steady_clock::now();
-    const int latest = connect_to(one, {now + (limit.deadline - now) / left--, limit.stop}, made);
-    // That this machine has no way to an address tells nothing of the server.
-    const bool tells = latest != EADDRNOTAVAIL && latest != ENETUNREACH && latest != EAFNOSUPPORT;
-    failed = tells || failed == 0 ? latest : failed;
-    if (latest == 0 || latest == ECANCELED) {
-      break;
-    }
-  }
+int dial(std::vector<address> all, const tcp_keep_alive& keep_alive, address_memory& memory,
+         const create_context& limit, int& made) {
+  memory.put_avoided_last(all, [](const address& one) { return one.name(); });
+  made = -1;
+  const int failed = race(all, memory, limit).run(made);
   if (failed == 0 && all.front().bytes.ss_family != AF_UNIX) {
     look_after(made, keep_alive);
   }

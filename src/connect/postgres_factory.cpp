@@ -104,49 +104,93 @@ bool is_port(const std::string& text) {
                           std::string_view(end).find_first_not_of(' ') == std::string_view::npos);
 }
 
+std::string value_of(const settings& all, const char* keyword) {
+  const auto one = all.find(keyword);
+  return one != all.end() ? one->second : std::string();
+}
+
 /// What is wrong with a host or a port; empty: nothing. libpq finds out only when it connects, and
 /// quotes what may be the end of a password.
-std::string fault_of(settings& place) {
-  const auto hosts = split(place["host"]);
+std::string fault_of(const settings& place) {
+  const auto hosts = split(value_of(place, "host"));
   if (std::any_of(hosts.begin(), hosts.end(), [](const std::string& host) {
         return !host.starts_with('/') && host.find('@', 1) != std::string::npos;
       })) {
     return "postgres: conninfo: a host has an @ in it; in the password of a URL, write it as %40\n";
   }
-  const auto ports = split(place["port"]);
+  const auto ports = split(value_of(place, "port"));
   return std::all_of(ports.begin(), ports.end(), is_port)
              ? ""
              : "postgres: conninfo: the port is no number from 1 to 65535\n";
 }
 
+/// By which a memory knows a place.
+std::string name_of(const settings& place) {
+  return value_of(place, "host") + ' ' + value_of(place, "hostaddr") + ' ' +
+         value_of(place, "port");
+}
+
+/// libpq heeds connect_timeout only where it blocks, and takes no less than two seconds.
+std::chrono::steady_clock::duration most_time(const settings& place) {
+  const std::string text = value_of(place, "connect_timeout");
+  const long seconds = std::strtol(text.c_str(), nullptr, 10);
+  return seconds > 0 ? std::chrono::seconds(std::clamp(seconds, 2L, 1'000'000L))
+                     : std::chrono::steady_clock::duration::max();
+}
+
+bool prefers_standby(const settings& all) {
+  return value_of(all, "target_session_attrs") == "prefer-standby";
+}
+
+/// Adds the addresses of one host.
+void add_places(const settings& all, const create_context& limit, std::vector<settings>& places,
+                std::string& told) {
+  const std::string host = value_of(all, "host");
+  std::vector<detail::address> addresses;
+  if (!value_of(all, "hostaddr").empty() || host.empty() || host.front() == '/' ||
+      host.front() == '@' || !fault_of(all).empty()) {
+    places.push_back(all);
+  } else if (const int failed = detail::look_up(host, {}, limit, addresses)) {
+    told += "postgres: " + host + ": " + detail::text_of(failed) + '\n';
+  }
+  for (const detail::address& one : addresses) {
+    places.emplace_back(all)["hostaddr"] = one.digits();
+  }
+}
+
 /// The settings for one address after the other. libpq would look names up without regard to time.
 /// It would begin with the same address each time, and give a silent one all the time there is.
-std::vector<settings> places_of(settings& all, const create_context& limit, std::string& told) {
+std::vector<settings> places_of(settings all, const create_context& limit,
+                                detail::address_memory& memory, std::string& told) {
   const auto hosts = split(all["host"]);
+  const auto digits = split(all["hostaddr"]);
   const auto ports = split(all["port"]);
-  if (!all["hostaddr"].empty() || (ports.size() != 1 && ports.size() != hosts.size())) {
-    return {all};  // there is nothing to look up, or libpq tells the mistake
+  const std::size_t count = std::max(hosts.size(), digits.size());
+  const auto fits = [count](const std::vector<std::string>& one) {
+    return one.size() == count || (one.size() == 1 && one[0].empty());
+  };
+  if (!fits(hosts) || !fits(digits) || (ports.size() != 1 && ports.size() != count)) {
+    return {all};  // libpq tells the mistake
   }
   std::vector<settings> places;
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    all["host"] = hosts[i];
+  for (std::size_t i = 0; i < count; ++i) {
+    all["host"] = hosts.size() == 1 ? hosts[0] : hosts[i];
+    all["hostaddr"] = digits.size() == 1 ? digits[0] : digits[i];
     all["port"] = ports.size() == 1 ? ports[0] : ports[i];
-    std::vector<detail::address> addresses;
-    if (hosts[i].empty() || hosts[i].front() == '/' || hosts[i].front() == '@' ||
-        !fault_of(all).empty()) {
-      places.push_back(all);
-    } else if (const int failed = detail::look_up(hosts[i], {}, limit, addresses)) {
-      told += "postgres: " + hosts[i] + ": " + detail::text_of(failed) + '\n';
-    }
-    for (const detail::address& one : addresses) {
-      places.emplace_back(all)["hostaddr"] = one.digits();
-    }
+    add_places(all, limit, places, told);
   }
-  const std::size_t count = all["target_session_attrs"] == "prefer-standby" ? places.size() : 0;
-  for (std::size_t i = 0; i < count; ++i) {  // any, if there is none
-    places.emplace_back(places[i])["target_session_attrs"] = "any";
-    places[i]["target_session_attrs"] = "standby";
+  memory.put_avoided_last(places, &name_of);
+  if (!prefers_standby(all)) {
+    return places;
   }
+  std::vector<settings> standbys;  // first, without those that were silent
+  for (settings& place : places) {
+    if (!memory.avoids(name_of(place))) {
+      standbys.emplace_back(place)["target_session_attrs"] = "standby";
+    }
+    place["target_session_attrs"] = "any";
+  }
+  places.insert(places.begin(), standbys.begin(), standbys.end());
   return places;
 }
 
@@ -317,9 +361,9 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   settings all = read(target_.conninfo, target_.keep_alive);
   const bool has_others = has_several_hosts(all);
   std::string told;
-  auto places = places_of(all, context, told);
+  const auto places = places_of(all, context, *memory_, told);
   auto left = std::ssize(places);
-  for (settings& place : places) {
+  for (const settings& place : places) {
     if (const std::string fault = fault_of(place); !fault.empty()) {
       told += fault;
       --left;
@@ -329,9 +373,15 @@ postgres_connection postgres_factory::create(const create_context& context) cons
       continue;
     }
     const auto now = std::chrono::steady_clock::now();
+    const auto until = now + std::min((context.deadline - now) / left--, most_time(place));
     postgres_connection made(start(place));
-    const std::string failure =
-        connect(made.get(), {now + (context.deadline - now) / left--, context.stop});
+    const std::string failure = connect(made.get(), {until, context.stop});
+    // A primary is no worse for being no standby.
+    const bool is_late = std::chrono::steady_clock::now() >= until;
+    if (places.size() > 1 && !context.stop.stop_requested() &&
+        (failure.empty() || is_late || !prefers_standby(all))) {
+      memory_->note(name_of(place), !failure.empty());
+    }
     made.patience_ = target_.reset_timeout;
     if (failure.empty() && target_.on_connect) {
       target_.on_connect(made, context);

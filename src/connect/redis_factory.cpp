@@ -150,7 +150,8 @@ redis_answer receive(redisContext* context, const create_context& limit) {
 }
 
 /// What hiredis would know of its peer, to connect anew, if it had connected itself.
-void connect(redisContext* made, const redis_target& target, const create_context& limit) {
+void connect(redisContext* made, const redis_target& target, detail::address_memory& memory,
+             const create_context& limit) {
   const bool by_path = !target.path.empty();
   made->connection_type = by_path ? REDIS_CONN_UNIX : REDIS_CONN_TCP;
   (by_path ? made->unix_sock.path : made->tcp.host) =
@@ -169,7 +170,7 @@ void connect(redisContext* made, const redis_target& target, const create_contex
     all[0].size = sizeof named;
   }
   int failed = by_path ? 0 : detail::look_up(target.host, port, limit, all);
-  failed = failed == 0 ? detail::dial(all, target.keep_alive, limit, made->fd) : failed;
+  failed = failed == 0 ? detail::dial(all, target.keep_alive, memory, limit, made->fd) : failed;
   if (failed != 0) {
     fail(made, detail::text_of(failed));
   }
@@ -282,7 +283,7 @@ redis_connection redis_factory::create(const create_context& context) const {
     throw std::bad_alloc();
   }
   made.timeout_ = target_.command_timeout;
-  connect(raw, target_, context);
+  connect(raw, target_, *memory_, context);
   begin(made, context, {});
   return made;
 }

@@ -54,6 +54,29 @@ TEST_F(PostgresHosts, ASilentHostLeavesTimeToTheNext) {
   EXPECT_TRUE(connected);
 }
 
+/// How long a create takes that has 20 s.
+std::chrono::steady_clock::duration time_to_connect(const postgres_factory& factory) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(ask(factory.create({begin + 20s, {}}), "SELECT 1"), "1");
+  return std::chrono::steady_clock::now() - begin;
+}
+
+// libpq would begin with the silent host each time, and let it have all of the time.
+TEST_F(PostgresHosts, ASilentHostDelaysOneConnect) {
+  const deaf_listener deaf;
+  const std::string ports = std::to_string(deaf.port()) + ',' + std::to_string(server()->port());
+  for (const char* const hosts :
+       {"host=127.0.0.1,127.0.0.1", "hostaddr=127.0.0.1,127.0.0.1 host=a,b",
+        "hostaddr=127.0.0.1,127.0.0.1 host='' target_session_attrs=prefer-standby"}) {
+    const postgres_factory either(
+        {.conninfo = server()->conninfo() + ' ' + hosts + " connect_timeout=2 port=" + ports});
+    const auto first = time_to_connect(either);
+    EXPECT_GE(first, 2s) << hosts;
+    EXPECT_LT(first, 8s) << hosts << ": connect_timeout does not limit the time of a host";
+    EXPECT_LT(time_to_connect(either) + time_to_connect(either), 2s) << hosts;
+  }
+}
+
 TEST_F(PostgresHosts, AStandbyIsPreferredAndAnyHostAccepted) {
   const std::string port = std::to_string(server()->port());
   const std::string two = server()->conninfo() + " host=127.0.0.1,localhost port=" + port + ',' +

@@ -3,8 +3,11 @@
 #include <dlfcn.h>
 #include <netdb.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -67,13 +70,16 @@ extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo
       name != lido::test::two_addresses_name) {
     return look_up(host, service, wanted, found);
   }
-  int failed = look_up(first, service, wanted, found);
-  addrinfo* last = *found;
-  while (failed == 0 && last->ai_next != nullptr) {
-    last = last->ai_next;
-  }
-  if (failed == 0) {  // freeaddrinfo frees one after the other
-    failed = look_up("127.0.0.1", service, wanted, &last->ai_next);
+  std::string all = std::string(first) + ",127.0.0.1";
+  int failed = 0;
+  addrinfo** last = found;
+  for (std::size_t begin = 0; failed == 0 && begin < all.size();) {  // freed one after the other
+    const std::size_t end = std::min(all.find(',', begin), all.size());
+    failed = look_up(all.substr(begin, end - begin).c_str(), service, wanted, last);
+    begin = end + 1;
+    while (failed == 0 && *last != nullptr) {
+      last = &(*last)->ai_next;
+    }
   }
   return failed;
 }

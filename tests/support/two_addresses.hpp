@@ -1,11 +1,12 @@
 /// @file
-/// A name with two addresses, and one whose lookup hangs, without a change to the files and servers
-/// that names are looked up in.
+/// A name with several addresses, and one whose lookup hangs, without a change to the files and
+/// servers that names are looked up in.
 #pragma once
 
 namespace lido::test {
 
-/// The addresses of this name are `first` of the living one, an address in digits, and 127.0.0.1.
+/// The addresses of this name are `first` of the living one, which are addresses in digits with
+/// commas between them, and 127.0.0.1, in this order.
 inline constexpr const char* two_addresses_name = "two.invalid";
 
 /// While one lives there is that name, in this process.

@@ -7,9 +7,13 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lido/resource/factory.hpp"
@@ -62,10 +66,37 @@ struct address {
   [[nodiscard]] sockaddr* any() noexcept { return reinterpret_cast<sockaddr*>(&bytes); }
   // NOLINTEND(*-reinterpret-cast)
   [[nodiscard]] std::string digits() const;
+  /// Its bytes, which an `address_memory` knows it by.
+  [[nodiscard]] std::string_view name() const noexcept;
 };
 
-/// The addresses of a name in the order of preference, but equal ones begin at another one each
-/// time. An empty host is this machine.
+/// Remembers which addresses failed, or lost to another one, in the last five minutes. Connects try
+/// these last, so that a silent address does not delay each of them. Thread-safe.
+class address_memory {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::minutes keeps_for{5};
+
+  /// Notes how a connect to `where` has ended.
+  void note(std::string_view where, bool failed, time_point now = std::chrono::steady_clock::now());
+  [[nodiscard]] bool avoids(std::string_view where,
+                            time_point now = std::chrono::steady_clock::now());
+
+  /// Moves what it avoids to the end. `name_of(one)` is the text by which `note` knows it.
+  template <class T, class NameOf>
+  void put_avoided_last(std::vector<T>& all, NameOf name_of) {
+    std::stable_partition(all.begin(), all.end(),
+                          [&](const T& one) { return !avoids(name_of(one)); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, time_point, std::less<>> failed_;  // and when
+};
+
+/// Finds the addresses of a name, in the order of RFC 8305: families alternate, beginning with that
+/// which the system prefers. Equal addresses begin at another one each time. An empty host is this
+/// machine.
 [[nodiscard]] int look_up(const std::string& host, const std::string& port,
                           const create_context& limit, std::vector<address>& found);
 
@@ -78,10 +109,11 @@ struct address {
 /// Milliseconds after which a silent peer is given up, idle or not; 0: never.
 [[nodiscard]] int give_up_after(const tcp_keep_alive& how) noexcept;
 
-/// To the first address that answers. Each has its share of the time that is left. The socket
-/// blocks, sends at once, is not inherited by programs, and is never descriptor 0.
-[[nodiscard]] int dial(const std::vector<address>& all, const tcp_keep_alive& keep_alive,
-                       const create_context& limit, int& made) noexcept;
+/// Connects to the first address that answers. Begins with the next address when one has failed, or
+/// after 250 ms, or sooner where the time would not suffice for all. The socket blocks, sends at
+/// once, is not inherited by programs, and is never descriptor 0.
+[[nodiscard]] int dial(std::vector<address> all, const tcp_keep_alive& keep_alive,
+                       address_memory& memory, const create_context& limit, int& made);
 
 }  // namespace detail
 }  // namespace lido

@@ -80,10 +80,12 @@ class postgres_factory {
  public:
   explicit postgres_factory(postgres_target target) : target_(std::move(target)) {}
 
-  /// Connects to the hosts in turn, of a name with several addresses from another one on each time.
-  /// Throws permanent_failure if the only host refuses user, password or database, or if the
-  /// conninfo is wrong. Throws std::runtime_error otherwise, also at the deadline and when asked to
-  /// stop. Names in service files are looked up without regard to both.
+  /// Connects to the hosts in turn, of a name with several addresses from another one on each time,
+  /// and to those that failed in the last five minutes last. Each address has its share of the
+  /// time, but no more than `connect_timeout` of the conninfo. The hosts of a service share it as
+  /// libpq goes through them. Throws permanent_failure if the only host refuses user, password or
+  /// database, or if the conninfo is wrong. Throws std::runtime_error otherwise, also at the
+  /// deadline and when asked to stop. Names in service files are looked up without regard to both.
   [[nodiscard]] postgres_connection create(const create_context& context) const;
 
   /// Whether the connection is in order and nothing can be read from it.
@@ -91,8 +93,8 @@ class postgres_factory {
 
   /// Refuses what is broken, unfit, in the middle of a query, a COPY or a pipeline, or has a new
   /// PQregisterEventProc. Refuses a server that reported that it became read-only, or writable
-  /// (PostgreSQL 14). Restores handlers of notices. Throws what the server said where it refuses one
-  /// of the statements, or does not answer in time.
+  /// (PostgreSQL 14). Restores handlers of notices. Throws what the server said where it refuses
+  /// one of the statements, or does not answer in time.
   bool reset(postgres_connection& used) const;
 
   /// Cancels a running query, within a second, before the connection is closed.
@@ -100,6 +102,8 @@ class postgres_factory {
 
  private:
   postgres_target target_;
+  // Shared by the copies of a factory.
+  std::shared_ptr<detail::address_memory> memory_ = std::make_shared<detail::address_memory>();
 };
 
 }  // namespace lido

@@ -11,6 +11,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/system_error.hpp>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,10 +40,13 @@ class tcp_factory {
   tcp_factory(boost::asio::any_io_executor executor, tcp_target target)
       : executor_(std::move(executor)), target_(std::move(target)) {}
 
-  /// Connects to the first address that answers, of a name with several from another one on each
-  /// time. Throws boost::system::system_error: that of the last address, `timed_out` at the
+  /// Connects to the first address that answers. Of a name with several addresses it begins at
+  /// another one each time, and tries the next one 250 ms later, as RFC 8305 has it. Those that
+  /// failed in the last five minutes come last. Started programs do not inherit the socket.
+  ///
+  /// Throws boost::system::system_error: that of the last address to fail, `timed_out` at the
   /// deadline, `operation_aborted` when asked to stop, also while the name is looked up. Throws
-  /// permanent_failure if there is no such port. Started programs do not inherit the socket.
+  /// permanent_failure if there is no such port.
   [[nodiscard]] socket create(const create_context& context) const {
     const std::string who = "connect to " + target_.host + ":" + target_.port;
     if (detail::is_no_port(target_.port)) {
@@ -51,7 +55,9 @@ class tcp_factory {
     std::vector<detail::address> all;
     int made = -1;
     int failed = detail::look_up(target_.host, target_.port, context, all);
-    failed = failed == 0 ? detail::dial(all, target_.keep_alive, context, made) : failed;
+    if (failed == 0) {
+      failed = detail::dial(all, target_.keep_alive, *memory_, context, made);
+    }
     if (failed != 0) {
       const boost::system::error_code code(failed, boost::system::system_category());
       throw boost::system::system_error(failed > 0 ? code : boost::asio::error::host_not_found,
@@ -114,6 +120,8 @@ class tcp_factory {
 
   boost::asio::any_io_executor executor_;
   tcp_target target_;
+  // Shared by the copies of a factory.
+  std::shared_ptr<detail::address_memory> memory_ = std::make_shared<detail::address_memory>();
 };
 
 }  // namespace lido
