@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -37,14 +38,18 @@ void check_status(const redisContext* context, int result) {
   }
 }
 
-/// Whether a word is in the list, which has capital letters, and a blank at both ends. Not by
-/// toupper, to which the capital of i depends on the language.
-bool is_among(std::string_view list, std::string_view word) {
-  std::string capitals(1, ' ');
+/// Not by toupper, to which the capital of i depends on the language.
+std::string capitals_of(std::string_view word) {
+  std::string capitals;
   std::transform(word.begin(), word.end(), std::back_inserter(capitals), [](char c) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   });
-  return list.find(capitals + ' ') != std::string_view::npos;
+  return capitals;
+}
+
+/// Whether a word is in the list, which has capital letters, and a blank at both ends.
+bool is_among(std::string_view list, std::string_view word) {
+  return list.find(' ' + capitals_of(word) + ' ') != std::string_view::npos;
 }
 
 /// As `is_among`, of the first word.
@@ -60,6 +65,22 @@ bool outlasts_reset(const words& command) {
   const std::string_view second = command.size() > 1 ? command[1] : std::string_view();
   return (is_among(" CLIENT ", command[0]) && is_among(" NO-EVICT NO-TOUCH ", second)) ||
          (is_among(" SCRIPT ", command[0]) && is_among(" DEBUG ", second));
+}
+
+/// Refuses what would wait for an answer that does not come, or that hiredis cannot read.
+void refuse_unanswered(const words& command) {
+  const auto word = [&command](std::size_t index) {
+    return index < command.size() ? command[index] : std::string_view();
+  };
+  if (is_among(" CLIENT ", word(0)) && is_among(" REPLY ", word(1)) &&
+      is_among(" OFF SKIP ", word(2))) {
+    throw std::invalid_argument("redis: nothing answers CLIENT REPLY OFF and SKIP");
+  }
+#ifndef REDIS_REPLY_PUSH
+  if (is_among(" HELLO ", word(0)) && word(1) == "3") {
+    throw std::invalid_argument("redis: RESP3 needs hiredis 1.0");
+  }
+#endif
 }
 
 /// Errors of a server that became a replica, or has no data: another connection may do better.
@@ -121,16 +142,72 @@ void send(redisContext* context, std::string_view bytes) {
   }
 }
 
-/// The next answer. Not by hiredis' own time-out, which begins anew with each byte that comes.
-redis_answer receive(redisContext* context, const create_context& limit) {
+#ifdef REDIS_REPLY_PUSH
+/// Commands whose answer is pushed in RESP3.
+bool is_pushed(std::string_view command) {
+  return is_among(" SUBSCRIBE PSUBSCRIBE SSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE SUNSUBSCRIBE ",
+                  command);
+}
+
+/// Whether a push tells that `command` was done: its first element is the name.
+bool answers(const redisReply& push, std::string_view command) {
+  return is_pushed(command) && push.elements != 0 && push.element[0]->str != nullptr &&
+         is_among(" " + capitals_of(command) + ' ', text_of(*push.element[0]));
+}
+
+/// As hiredis' own, but without SIGPIPE.
+ssize_t write_quietly(redisContext* context) {
+  const ssize_t sent = ::send(context->fd, context->obuf, sdslen(context->obuf), MSG_NOSIGNAL);
+  const bool waits = errno == EWOULDBLOCK && (context->flags & REDIS_BLOCK) == 0;
+  if (sent >= 0 || waits || errno == EINTR) {
+    return std::max<ssize_t>(sent, 0);
+  }
+  const std::string text = detail::text_of(errno);
+  context->err = REDIS_ERR_IO;
+  context->errstr[text.copy(&context->errstr[0], sizeof context->errstr - 1)] = '\0';
+  return -1;
+}
+
+/// What users write by way of the context raises no SIGPIPE.
+void write_without_signal(redisContext* context) {
+  static const redisContextFuncs quiet = [&context] {
+    redisContextFuncs all = *context->funcs;
+    all.write = &write_quietly;
+    return all;
+  }();
+  context->funcs = &quiet;
+}
+#else
+/// Older ones call write(2), which cannot be told to raise no SIGPIPE. By a handler, since programs
+/// that this one starts would inherit that a signal is ignored. What the program has said itself of
+/// the signal stays.
+void survive_sigpipe() {
+  static const bool is_done = [] {
+    struct sigaction now {};
+    const bool is_known = ::sigaction(SIGPIPE, nullptr, &now) == 0;
+    if (is_known && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL) {
+      now.sa_handler = [](int /*signal*/) {};
+      now.sa_flags = SA_RESTART;
+      (void)::sigaction(SIGPIPE, &now, nullptr);
+    }
+    return true;
+  }();
+  (void)is_done;
+}
+#endif
+
+/// The next answer, to `command`. Not by hiredis' own time-out, which begins anew with each byte
+/// that comes.
+redis_answer receive(redisContext* context, const create_context& limit,
+                     [[maybe_unused]] std::string_view command = {}) {
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {
     void* raw = nullptr;
     check_status(context, redisGetReplyFromReader(context, &raw));
     const std::unique_ptr<void, void (*)(void*)> owner(raw, &freeReplyObject);
     const auto* const reply = static_cast<const redisReply*>(raw);
-#ifdef REDIS_REPLY_PUSH  // what a user has asked to be told of answers nothing
-    if (reply != nullptr && reply->type == REDIS_REPLY_PUSH) {
+#ifdef REDIS_REPLY_PUSH  // what a user has asked to be told of answers nothing else
+    if (reply != nullptr && reply->type == REDIS_REPLY_PUSH && !answers(*reply, command)) {
       continue;
     }
 #endif
@@ -247,14 +324,24 @@ void redis_connection::closer::operator()(redisContext* context) const noexcept 
   redisFree(context);
 }
 
+redisContext* redis_connection::context() noexcept {
+#ifndef REDIS_REPLY_PUSH
+  survive_sigpipe();
+#endif
+  changed_ = true;
+  return context_.get();
+}
+
 redis_answer redis_connection::ask(const words& command) {
   if (command.empty()) {
     throw std::invalid_argument("redis: an empty command");
   }
+  refuse_unanswered(command);
   changed_ = changed_ || is_among(changing, command[0]);
   const bool was_unfit = std::exchange(unfit_, true) || outlasts_reset(command);
   send(context_.get(), format(command));
-  redis_answer answer = receive(context_.get(), {detail::deadline::after(timeout_).moment(), {}});
+  redis_answer answer =
+      receive(context_.get(), {detail::deadline::after(timeout_).moment(), {}}, command[0]);
   unfit_ = was_unfit || (answer.is_error && begins_with_any(unfit, answer.text));
   return answer;
 }
@@ -283,6 +370,9 @@ redis_connection redis_factory::create(const create_context& context) const {
     throw std::bad_alloc();
   }
   made.timeout_ = target_.command_timeout;
+#ifdef REDIS_REPLY_PUSH
+  write_without_signal(raw);
+#endif
   connect(raw, target_, *memory_, context);
   begin(made, context, {});
   return made;

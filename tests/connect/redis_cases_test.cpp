@@ -147,6 +147,34 @@ TEST_F(RedisCases, C39ANameThatIsNotFoundEndsInTime) {
   }
 }
 
+// In RESP3 the answer to SUBSCRIBE is pushed, as the messages are.
+TEST_F(RedisCases, ASubscriptionIsAnsweredInBothProtocols) {
+  redis_pool pool = make({});
+  EXPECT_EQ(pool.acquire()->ask("SUBSCRIBE news").text, "subscribe\nnews\n1");
+#ifdef REDIS_REPLY_PUSH
+  {
+    const auto lease = pool.acquire();
+    EXPECT_FALSE(lease->ask("HELLO 3").is_error);
+    EXPECT_EQ(lease->ask("subscribe news").text, "subscribe\nnews\n1");
+    EXPECT_EQ(connect_beside().ask("PUBLISH news now").text, "1");
+    EXPECT_EQ(lease->ask("PING").text, "PONG");
+    EXPECT_EQ(lease->ask("UNSUBSCRIBE news").text, "unsubscribe\nnews\n0");
+  }
+#else
+  EXPECT_THROW((void)pool.acquire()->ask("HELLO 3"), std::invalid_argument);
+#endif
+  EXPECT_EQ(pool.acquire()->ask("ECHO mine").text, "mine");
+}
+
+TEST_F(RedisCases, WhatNothingAnswersIsRefusedAtOnce) {
+  redis_pool pool = make({});
+  for (const char* const command : {"CLIENT REPLY OFF", "client reply skip"}) {
+    EXPECT_THROW((void)pool.acquire()->ask(command), std::invalid_argument);
+  }
+  EXPECT_EQ(pool.acquire()->ask("CLIENT REPLY ON").text, "OK");
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 0U);
+}
+
 /// The functions of hiredis for `reader`, except for one that makes no strings.
 redisReplyObjectFunctions* other_functions(const redisReader& reader) {
   static redisReplyObjectFunctions other;

@@ -223,6 +223,30 @@ TEST(RedisFactoryBeside, AClosedServerIsAnErrorAndNotTheEndOfTheProgram) {
   EXPECT_THROW((void)made.ask("GET colour"), std::runtime_error);
 }
 
+/// Writes a pipeline by way of hiredis to a server that has hung up. Returns whether it heard of
+/// it, and left no signal ignored that programs inherit.
+bool hears_of_its_end() {
+  (void)std::signal(SIGPIPE, SIG_DFL);
+  brief_server server;
+  std::jthread answers([&] { server.answer_one(); });
+  redis_connection made =
+      redis_factory({.path = server.path()}).create({std::chrono::steady_clock::now() + 20s, {}});
+  answers.join();
+  server.hang_up();
+  redisContext* const raw = made.context();
+  int done = 0;
+  (void)redisAppendCommand(raw, "PING");  // NOLINT(*-vararg): the interface of hiredis
+  const bool fails = redisBufferWrite(raw, &done) == REDIS_ERR && raw->err == REDIS_ERR_IO;
+  struct sigaction now {};
+  return fails && ::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler != SIG_IGN;
+}
+
+// In a process that no other test has changed.
+TEST(RedisFactoryDeathTest, APipelineToAServerThatHungUpDoesNotEndTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(std::_Exit(hears_of_its_end() ? 0 : 1), ::testing::ExitedWithCode(0), "");
+}
+
 // hiredis has read it together with the answer before, so the kernel has no more data.
 TEST(RedisFactoryBeside, AnUnaskedAnswerRefusesTheConnection) {
   brief_server server;

@@ -50,6 +50,8 @@ class redis_connection {
 
   /// Sends one command and waits for the answer. Its words are bytes, blanks included. An error is
   /// an answer; throws std::runtime_error if there is none: then the connection is not lent again.
+  /// Throws std::invalid_argument for what nothing answers (CLIENT REPLY OFF), and for HELLO 3 with
+  /// hiredis before 1.0. The first answer to SUBSCRIBE and its like is theirs, in RESP3, too.
   /// The reset undoes commands that change the connection (MULTI, SUBSCRIBE, SELECT and the like).
   /// READONLY, LOADING and MASTERDOWN end the connection after this lease.
   redis_answer ask(const std::vector<std::string_view>& command);
@@ -62,13 +64,14 @@ class redis_connection {
   /// Judges the connection by an answer that was not asked for by `ask`. Null: it is of no use.
   void check(const redisReply* answer);
 
-  /// For everything else that hiredis has. The reset takes the connection for changed, and costs a
-  /// round trip. CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT DEBUG, options of the socket and
-  /// `privdata` are for the user to undo.
-  [[nodiscard]] redisContext* context() noexcept {
-    changed_ = true;
-    return context_.get();
-  }
+  /// Returns the context for everything else that hiredis has. The reset takes the connection for
+  /// changed, and costs a round trip. CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT DEBUG, options of
+  /// the socket and `privdata` are for the user to undo.
+  ///
+  /// A write to a server that hung up ends no program by SIGPIPE. hiredis before 1.0 cannot prevent
+  /// the signal. There the first call gives it an empty handler, unless the program has set one or
+  /// ignores the signal.
+  [[nodiscard]] redisContext* context() noexcept;
 
  private:
   friend class redis_factory;
