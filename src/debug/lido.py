@@ -1,4 +1,4 @@
-"""Lido's pools in gdb: `source lido.py`, then `print pool` and `lido-pools`. Calls nothing, so a core dump will do."""
+"""Lido in gdb: `source lido.py`, then `print pool` and `lido-pools`. Calls nothing, so a core dump will do."""
 import re
 
 import gdb
@@ -6,7 +6,10 @@ import gdb.printing
 
 THREAD_STRIDE, KEPT_USES = 1024, 4  # of thread_number.hpp and slot_record.hpp
 FROZEN, IN_USE = 0, 3  # of slot_cache::phase and resource_state
+NO_SLOT = 0xFFFFFFFF  # of slot_index.hpp
 NAMED_POOLS = "'lido::detail::(anonymous namespace)::named_pools'"
+UNREADABLE = (gdb.error, RuntimeError, TypeError)  # what gdb says where a type or a symbol is not known
+HINT = "are Lido and the program built with -g?"
 
 
 def as_type(address, name):
@@ -31,6 +34,12 @@ def text(value):
     if "_M_dataplus" in members:
         return value["_M_dataplus"]["_M_p"].string(length=int(value["_M_string_length"]))
     return value.format_string().strip('"')
+
+
+def items(vector):
+    """Begin and size of a std::vector of libstdc++."""
+    first, last = vector["_M_impl"]["_M_start"], vector["_M_impl"]["_M_finish"]
+    return first, int(last - first)
 
 
 def slots_of(allocator):
@@ -64,10 +73,10 @@ def resource_slots(core):
 
 def resources_of(core):
     state = inner(core["state_"])
-    groups = state["groups_"]["_M_impl"]
+    groups, count = items(state["groups_"])
     waiting = capacity = 0
-    for index in range(int(groups["_M_finish"] - groups["_M_start"])):
-        group = inner((groups["_M_start"] + index).dereference())
+    for index in range(count):
+        group = inner((groups + index).dereference())
         waiting += int(group["queue"]["size_"])
         capacity += int(group["limits"]["max_size"])
     if not core["main_"]:
@@ -89,19 +98,20 @@ def checked_uses(first):
 
 
 def where(address):
-    """The function that an address is in, and the line in it where something was inlined there."""
-    block = gdb.block_for_pc(address)
-    while block and not (block.function and block.superblock.is_static):
+    """The innermost function of the user that an address is in, inlined or not, and the line in it."""
+    block, line, found = gdb.block_for_pc(address), gdb.find_pc_line(address), None
+    file, line = line.symtab and line.symtab.filename, line.line
+    while block and not (block.is_static or block.is_global):
+        function = block.function
+        if function:
+            found = f"{function.name} ({file}:{line})"
+            if not (re.match(r"(lido|std|__gnu_cxx)::", function.name)
+                    or re.search(r"/(include/lido|include/c\+\+|c\+\+/v1)/", file)):
+                break
+            # What gdb knows of an inlined function is the place where it is called, in what is around it.
+            file, line = function.symtab.filename, function.line
         block = block.superblock
-    if not block:
-        return gdb.execute(f"info symbol {address}", to_string=True).strip()
-    function = block.function
-    rows = [row for row in function.symtab.linetable() if block.start <= row.pc < block.end and row.line]
-    # The last one before, unless that is the head of the function.
-    line = max((row for row in rows if row.pc <= address), key=lambda row: row.pc, default=function).line
-    if line <= function.line:
-        line = min((row for row in rows if row.pc > address), key=lambda row: row.pc, default=function).line
-    return f"{function.name} ({function.symtab.filename}:{line})"
+    return found or gdb.execute(f"info symbol {address}", to_string=True).strip()
 
 
 def holder(thread, address):
@@ -133,10 +143,16 @@ class ListPools(gdb.Command):
         super().__init__("lido-pools", gdb.COMMAND_DATA)
 
     def invoke(self, argument, from_tty):
+        registry = argument or "lido::registry::global()"
         try:
-            self.list(gdb.parse_and_eval(argument or NAMED_POOLS)["oldest_"])
-        except gdb.error as error:
-            raise gdb.GdbError(f"lido-pools: {error} (are Lido and the program built with -g?)") from error
+            oldest = gdb.parse_and_eval(argument or NAMED_POOLS)["oldest_"]
+            if not oldest:
+                print(f"no pool has .registry = &{registry}")
+            self.list(oldest)
+        except UNREADABLE as error:
+            if not argument and str(error).startswith("No symbol"):  # which a program without a registry has not linked
+                error = f"no pool has .registry = &{registry}, or no symbol says so"
+            raise gdb.GdbError(f"lido-pools: {error} ({HINT})") from error
 
     @staticmethod
     def list(entry):
@@ -149,32 +165,141 @@ class ListPools(gdb.Command):
             entry = entry["newer_"]
 
 
+def numbers(name, all_slots):
+    return f"'{text(name)}': " + ", ".join(f"{used}/{capacity} in use" for used, capacity, _ in all_slots)
+
+
+def object_pool(value):
+    members = {field.name for field in value.type.strip_typedefs().fields()}
+    name = value["name_"] if "name_" in members else value["slots_"]["name_"]
+    return numbers(name, [slots_of(as_type(value["slots_"].address, "slot_allocator"))])
+
+
+def resource_pool(value):
+    core = inner(value["core_"]).dereference()
+    return numbers(core["settings_"]["pool_name"], [resources_of(core)])
+
+
+def block_resource(value):
+    store, all_slots = value["smallest_"].address, []
+    while store:
+        all_slots.append(slots_of(store["slots_"]))
+        store = inner(store["larger_"])
+    return numbers(value["name_"], all_slots)
+
+
+def block_allocator(value):
+    return "allocator of " + block_resource(value["resource_"].dereference())
+
+
+def registry(value):
+    count, entry = 0, value["oldest_"]
+    while entry:
+        count, entry = count + 1, entry["newer_"]
+    return f"registry of {count} pools"
+
+
+def lease(value):
+    held = value["grant_"]["slot"] if "resource_lease<" in value.type.strip_typedefs().name else value["object_"]
+    return f"lease of {held.format_string(symbols=False)}" if held else "empty lease"
+
+
+def acquire_result(value):
+    held = lease(value["lease_"])
+    return held if held != "empty lease" else f"no lease: {value['cause_']}"
+
+
+def resource_handle(value):
+    return f"resource {int(value['place'])}, birth {int(value['birth'])}" if value["birth"] else "no resource"
+
+
+def time_limit(value):
+    return f"{int(value['__r'])} ns"
+
+
+def handle_text(bits):
+    return f"slot {bits & 0xFFFFFFFF}, generation {bits >> 32}"
+
+
+def slot_handle(value):
+    bits = int(value["bits_"])
+    return f"{handle_text(bits)} ({bits:#x})" if bits else "null handle"
+
+
+def slot_pointer(value):
+    return "pointer to " + slot_handle(value["handle_"]) if value["map_"] else "null pointer"
+
+
+def handle_at(store, place):
+    slot = int(store["places_"]["slots_"][place])
+    return handle_text(int(items(store["table_"]["words_"])[0][slot]) >> 32 << 32 | slot)
+
+
+def slot_map_iterator(value):
+    if not value["map_"] or int(value["place_"]) == NO_SLOT:
+        return "end"
+    return "at " + handle_at(value["map_"]["store_"], int(value["place_"]))
+
+
+def slot_map(value):
+    store = value["store_"]
+    return f"'{text(value['name_'])}': {int(store['end_']) - int(store['holes_'])} values"
+
+
+def values_of_slot_map(value):
+    store = value["store_"]
+    places = store["places_"]
+    for place in range(int(store["end_"])):
+        if not int(places["holes_"][place // 64]) >> place % 64 & 1:
+            yield f"[{handle_at(store, place)}]", places["values_"][place]
+
+
+def secondary_map(value):
+    return f"{int(value['size_'])} entries"
+
+
+def values_of_secondary_map(value):
+    first, count = items(value["entries_"])
+    for slot in range(count):
+        entry = first[slot]
+        payload = entry["value"]["_M_payload"]
+        if payload["_M_engaged"]:
+            yield f"[{handle_text(int(entry['generation']) << 32 | slot)}]", payload["_M_payload"]["_M_value"]
+
+
 class Printer:
+    """A value in a line, by a function; a sentence where gdb knows too little."""
+
     def __init__(self, value):
-        self.value, self.kind = value, value.type.strip_typedefs().name
+        is_reference = value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
+        self.value = value.referenced_value() if is_reference else value
 
     def to_string(self):
-        value = self.value
-        if "lease<" in self.kind:
-            held = value["grant_"]["slot"] if "resource_lease" in self.kind else value["object_"]
-            return f"lease of {held.format_string(symbols=False)}" if held else "empty lease"
-        if "resource_pool<" in self.kind:
-            core = inner(value["core_"]).dereference()
-            name, numbers = core["settings_"]["pool_name"], [resources_of(core)]
-        elif self.kind == "lido::block_resource":
-            name, store, numbers = value["name_"], value["smallest_"].address, []
-            while store:
-                numbers.append(slots_of(store["slots_"]))
-                store = inner(store["larger_"])
-        else:
-            name = value["slots_"]["name_"] if "object_pool<" in self.kind else value["name_"]
-            numbers = [slots_of(as_type(value["slots_"].address, "slot_allocator"))]
-        return f"'{text(name)}': " + ", ".join(f"{used}/{capacity} in use" for used, capacity, _ in numbers)
+        try:
+            return self.in_words(self.value)
+        except UNREADABLE as error:
+            return f"not readable: {error} ({HINT})"
+
+
+class MapPrinter(Printer):
+    """The same, and the values under their handles."""
+
+    def children(self):
+        try:
+            yield from self.values(self.value)
+        except UNREADABLE:
+            return
 
 
 PRINTERS = gdb.printing.RegexpCollectionPrettyPrinter("lido")
-PRINTERS.add_printer("blocks", r"^lido::block_resource$", Printer)
-PRINTERS.add_printer("pools", r"^lido::(object_pool|(keyed_)?resource_pool|concurrent_slot_map)<", Printer)
-PRINTERS.add_printer("leases", r"^lido::(resource_)?lease<", Printer)
+for in_words, kind in (
+        (object_pool, r"(object_pool|concurrent_slot_map)<"), (resource_pool, r"(keyed_)?resource_pool<"),
+        (block_resource, "block_resource$"), (block_allocator, "block_allocator<"), (registry, "registry$"),
+        (lease, "(resource_)?lease<"), (acquire_result, "acquire_result<"), (resource_handle, "resource_handle$"),
+        (time_limit, "time_limit$"), (slot_handle, "slot_handle<"), (slot_pointer, "slot_pointer<"),
+        (slot_map_iterator, "slot_map_iterator<"), (slot_map, "slot_map<"), (secondary_map, "secondary_map<")):
+    more = {"slot_map": values_of_slot_map, "secondary_map": values_of_secondary_map}.get(in_words.__name__)
+    members = {"in_words": staticmethod(in_words), **({"values": staticmethod(more)} if more else {})}
+    PRINTERS.add_printer(in_words.__name__, "^lido::" + kind, type("", (MapPrinter if more else Printer,), members))
 gdb.printing.register_pretty_printer(None, PRINTERS, replace=True)
 ListPools()

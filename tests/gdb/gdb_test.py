@@ -1,26 +1,28 @@
 #!/usr/bin/env python3
-"""What gdb shows of pools.cpp, in the process and in its core dump. usage: gdb_test.py GDB LIDO_PY PROGRAM CORE"""
+"""What gdb shows of pools.cpp, in the process and in its core dump. usage: gdb_test.py GDB LIDO_PY PROGRAM CORE [bare]
+bare: the program has debug information, and Lido has none."""
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("pools.cpp")
-OPTIMISED = "O2" in sys.argv[3]  # lines are then what the compiler has left of them
 COMMANDS = ["lido-pools", "frame function main", *(f"print {name}" for name in (
-    "jobs", "first", "none", "gone", "lent", "idle", "db", "hosts", "bats", "nodes", "checked")), "lido-pools others"]
+    "jobs", "first", "none", "gone", "lent", "idle", "db", "hosts", "bats", "nodes", "checked", "rows", "row", "notes",
+    "pointer", "at", "nothing", "refused", "allocator", "limit", "no_resource", "others", "no_pools")),
+    "lido-pools others", "lido-pools no_pools"]
 
 
 def line_of(text: str) -> int:
     return next(row for row, line in enumerate(SOURCE.read_text().splitlines(), 1) if text in line)
 
 
-def held(function: str, code: str) -> str:
+def held(function: str, code: str, thread: str = "1") -> str:
     line = line_of(code)
-    lines = f"{line - 1}|{line}|{line + 1}" if OPTIMISED else line
-    return rf"    held by thread 1 \(LWP \d+\), from .*\b{function}\(.*\) \(.*pools\.cpp:({lines})\)"
+    return rf"    held by thread {thread} \(LWP \d+\), from .*\b{function}\(.*\).* \(.*pools\.cpp:{line}\)"
 
 
+ROW = r"slot \d, generation \d"
 EXPECTED = [
     r"1 object_pool 'jobs': 3/100 in use, 0 waiting",
     r"2 object_pool 'tokens': 1/1 in use, 1 waiting",
@@ -31,9 +33,11 @@ EXPECTED = [
     held("connect_for_the_test", "from.acquire();  // a connection"),
     r"6 keyed_resource_pool 'hosts': 1/8 in use, 0 waiting",
     held("main", "hosts.acquire(7)"),
-    r"7 concurrent_slot_map 'bats': 2/50 in use, 0 waiting",
-    r"8 block_resource 'nodes\[64\]': 0/20 in use, 0 waiting",
-    r"9 block_resource 'nodes\[256\]': 1/30 in use, 0 waiting",
+    r"7 resource_pool 'used': 1/1 in use, 0 waiting",
+    held("operator", "used.acquire();  // by a thread", r"\d+"),
+    r"8 concurrent_slot_map 'bats': 2/50 in use, 0 waiting",
+    r"9 block_resource 'nodes\[64\]': 0/20 in use, 0 waiting",
+    r"10 block_resource 'nodes\[256\]': 1/30 in use, 0 waiting",
     r"\$1 = 'jobs': 3/100 in use",
     r"\$2 = lease of 0x[0-9a-f]+",
     r"\$3 = empty lease",
@@ -45,7 +49,20 @@ EXPECTED = [
     r"\$9 = 'bats': 2/50 in use",
     r"\$10 = 'nodes': 0/20 in use, 1/30 in use",
     r"\$11 = 'checked': 1/10 in use",
+    rf"\$12 = 'rows': 2 values = {{\[{ROW}\] = {{number = \d0}}, \[{ROW}\] = {{number = \d0}}}}",
+    rf"\$13 = {ROW} \(0x[0-9a-f]+\)",
+    rf"\$14 = 1 entries = {{\[{ROW}\] = 7}}",
+    rf"\$15 = pointer to {ROW} \(0x[0-9a-f]+\)",
+    rf"\$16 = at {ROW}",
+    r"\$17 = null handle",
+    r"\$18 = no lease: lido::acquire_failure::timed_out",
+    r"\$19 = allocator of 'nodes': 0/20 in use, 1/30 in use",
+    r"\$20 = 2000000 ns",
+    r"\$21 = no resource",
+    r"\$22 = registry of 1 pools",
+    r"\$23 = registry of 0 pools",
     r"1 object_pool 'apart': 0/5 in use, 0 waiting",
+    r"no pool has \.registry = &no_pools",
 ]
 
 
@@ -63,8 +80,22 @@ def check(what: str, text: str) -> None:
             sys.exit(f"{text}\nin the {what}: no line, or not in its place: {pattern}")
 
 
+def check_bare(text: str) -> None:
+    """What headers alone define is shown, and a sentence takes the place of the rest."""
+    hint = r".*are Lido and the program built with -g\?\)"
+    for pattern in (r"\$1 = not readable: " + hint, r"\$7 = not readable: " + hint, r"\$12 = 'rows': 2 values = .*",
+                    r"lido-pools: " + hint):
+        if not re.search(f"^{pattern}$", text, re.MULTILINE):
+            sys.exit(f"{text}\nwithout debug information of Lido: no line: {pattern}")
+    if "Python" in text or "Traceback" in text:
+        sys.exit(f"{text}\nwithout debug information of Lido: an exception")
+
+
 def main() -> None:
-    gdb, lido, program, core = sys.argv[1:]
+    gdb, lido, program, core = sys.argv[1:5]
+    if sys.argv[5:] == ["bare"]:
+        check_bare(shown_by(gdb, lido, [program], ["run"], []))
+        return
     Path(core).unlink(missing_ok=True)
     live = shown_by(gdb, lido, [program], ["run"], [f"generate-core-file {core}"])
     check("process", live)

@@ -1,4 +1,6 @@
 // Pools of every kind with known numbers and holders, in a program that then ends by abort.
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "lido/object_pool.hpp"
 #include "lido/registry.hpp"
 #include "lido/resource_pool.hpp"
+#include "lido/slot_map.hpp"
 
 namespace {
 
@@ -19,6 +22,7 @@ struct job {
 using checked_pool = lido::object_pool<job, lido::checked_traits<job>>;
 
 lido::registry others;
+lido::registry no_pools;
 
 [[gnu::noinline]] lido::resource_lease<int> connect_for_the_test(lido::resource_pool<int>& from) {
   return from.acquire();  // a connection
@@ -26,6 +30,12 @@ lido::registry others;
 
 [[gnu::noinline]] lido::lease<job, lido::checked_traits<job>> take_checked_job(checked_pool& from) {
   return from.acquire();  // a checked job
+}
+
+/// Until the last such call the values are in memory.
+template <class... T>
+void keep(T*... values) {
+  (..., [](void* value) { asm volatile("" ::"r"(value) : "memory"); }(values));
 }
 
 // Not always, or the compiler would put the call apart from main.
@@ -73,6 +83,18 @@ int main() {
       {.max_total = 8, .each_key = {.max_size = 2, .name = "hosts", .registry = all}}};
   auto host = hosts.acquire(7);
 
+  lido::resource_pool<int> used{[] { return 1; }, {.max_size = 1, .name = "used", .registry = all}};
+  std::atomic<bool> has_lease{false};
+  std::thread([&] {
+    const auto kept = used.acquire();  // by a thread
+    has_lease = true;
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  }).detach();
+  while (!has_lease) {
+    std::this_thread::yield();
+  }
+  lido::acquire_result<int> refused = used.try_acquire_for(std::chrono::nanoseconds(1));
+
   lido::concurrent_slot_map<int> bats{{.max_size = 50, .name = "bats", .registry = all}};
   (void)bats.emplace(1);
   (void)bats.emplace(2);
@@ -80,6 +102,22 @@ int main() {
   lido::block_resource nodes{{.sizes = {{64, 20}, {256, 30}}, .name = "nodes", .registry = all}};
   void* const block = nodes.allocate(200);
   lido::object_pool<job> apart{{.capacity = 5, .name = "apart", .registry = &others}};
+
+  lido::slot_map<job> rows{{.name = "rows"}};
+  const auto erased = rows.emplace(10);
+  (void)rows.emplace(20);
+  rows.erase(erased);
+  auto row = rows.emplace(30);
+  lido::secondary_map<job, int> notes;
+  notes.insert(row, 7);
+  lido::slot_pointer<lido::slot_map<job>> pointer(rows, row);
+  auto at = rows.begin();
+  static lido::slot_handle<job> nothing;
+  lido::block_allocator<job> allocator(nodes);
+  lido::time_limit limit = std::chrono::milliseconds(2);
+  lido::resource_handle no_resource;
+  keep(&row, &pointer, &at, &allocator, &limit, &no_resource);
   stop_here();
+  keep(&row, &pointer, &at, &allocator, &limit, &no_resource);
   nodes.deallocate(block, 200);
 }
