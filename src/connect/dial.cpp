@@ -146,16 +146,20 @@ class race {
         return failed_;
       }
       (void)::poll(asked_.data(), asked_.size(), time_to_wait());
-      for (std::size_t i = 0; i < asked_.size() && made < 0; ++i) {
-        if (asked_[i].fd >= 0 && asked_[i].revents != 0) {
-          end(i, end_connect(asked_[i].fd), made);
-        }
-      }
+      end_what_is_ready(made);
     }
     return 0;
   }
 
  private:
+  void end_what_is_ready(int& made) {
+    for (std::size_t i = 0; i < asked_.size() && made < 0; ++i) {
+      if (asked_[i].fd >= 0 && asked_[i].revents != 0) {
+        end(i, end_connect(asked_[i].fd), made);
+      }
+    }
+  }
+
   void begin_what_is_due(steady_clock::time_point now) {
     constexpr milliseconds delay(250);  // of RFC 8305
     while (asked_.size() < all_.size() && (running_ == 0 || now >= next_)) {

@@ -174,9 +174,9 @@ std::vector<settings> places_of(settings all, const create_context& limit,
   }
   std::vector<settings> places;
   for (std::size_t i = 0; i < count; ++i) {
-    all["host"] = hosts.size() == 1 ? hosts[0] : hosts[i];
-    all["hostaddr"] = digits.size() == 1 ? digits[0] : digits[i];
-    all["port"] = ports.size() == 1 ? ports[0] : ports[i];
+    all["host"] = hosts[std::min(i, hosts.size() - 1)];  // one is that of all
+    all["hostaddr"] = digits[std::min(i, digits.size() - 1)];
+    all["port"] = ports[std::min(i, ports.size() - 1)];
     add_places(all, limit, places, told);
   }
   memory.put_avoided_last(places, &name_of);

@@ -178,6 +178,8 @@ void write_without_signal(redisContext* context) {
   context->funcs = &quiet;
 }
 #else
+void ignore(int /*signal*/) {}
+
 /// Older ones call write(2), which cannot be told to raise no SIGPIPE. By a handler, since programs
 /// that this one starts would inherit that a signal is ignored. What the program has said itself of
 /// the signal stays.
@@ -186,7 +188,7 @@ void survive_sigpipe() {
     struct sigaction now {};
     const bool is_known = ::sigaction(SIGPIPE, nullptr, &now) == 0;
     if (is_known && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL) {
-      now.sa_handler = [](int /*signal*/) {};
+      now.sa_handler = &ignore;
       now.sa_flags = SA_RESTART;
       (void)::sigaction(SIGPIPE, &now, nullptr);
     }

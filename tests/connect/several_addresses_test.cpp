@@ -68,6 +68,7 @@ TEST_F(SeveralAddresses, ASilentAddressCostsOneConnectAQuarterOfASecond) {
       }
     }
     const tcp_factory to = factory();
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it is what is tested
     const tcp_factory copy = to;  // which knows what the other has found out
     EXPECT_LT(time_to_connect(to), 8s) << silent << ": each address was waited for in turn";
     steady_clock::duration all{};
