@@ -355,22 +355,15 @@ void allocator_state::give(owned_cache* self, std::span<void* const> slots) noex
   }
 }
 
-/// True: more slots have left the depot than when those in use were last counted. A thread reports
-/// a few slots late, so that single ones seldom change a line that all threads share.
+/// Tells the pool's sum of a change by `news` slots; for the result see `count_drawn`.
 // relaxed (whole function): counters that order nothing
-bool allocator_state::count_drawn(owned_cache* self, std::int64_t slots) noexcept {
+bool allocator_state::report_drawn(owned_cache* self, std::int64_t news) noexcept {
   if (self == nullptr) {
-    drawn_uncached_.fetch_add(slots, std::memory_order_relaxed);
-    out_.fetch_add(slots, std::memory_order_relaxed);
+    drawn_uncached_.fetch_add(news, std::memory_order_relaxed);
+    out_.fetch_add(news, std::memory_order_relaxed);
     return false;
   }
-  const std::int64_t drawn = self->drawn.load(std::memory_order_relaxed) + slots;
-  self->drawn.store(drawn, std::memory_order_relaxed);
-  const std::int64_t news = drawn - self->reported;
-  if (news < most_unreported_ && -news < most_unreported_) {
-    return false;
-  }
-  self->reported = drawn;
+  self->reported += news;
   const std::int64_t out = out_.fetch_add(news, std::memory_order_relaxed) + news;
   return news > 0 && out > counted_out_.load(std::memory_order_relaxed);
 }

@@ -188,7 +188,19 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   [[nodiscard]] std::size_t take_shared(owned_cache* self, std::span<void*> out) noexcept;
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
-  bool count_drawn(owned_cache* self, std::int64_t slots) noexcept;
+  /// True: more slots have left the depot than when those in use were last counted. A thread
+  /// reports a few slots late, so that single ones seldom change a line that all threads share.
+  // relaxed (whole function): counters that order nothing
+  [[gnu::always_inline]] bool count_drawn(owned_cache* self, std::int64_t slots) noexcept {
+    if (self == nullptr) [[unlikely]] {
+      return report_drawn(nullptr, slots);
+    }
+    const std::int64_t drawn = self->drawn.load(std::memory_order_relaxed) + slots;
+    self->drawn.store(drawn, std::memory_order_relaxed);
+    const std::int64_t news = drawn - self->reported;
+    return (news >= most_unreported_ || -news >= most_unreported_) && report_drawn(self, news);
+  }
+  [[gnu::noinline]] bool report_drawn(owned_cache* self, std::int64_t news) noexcept;
   void count_misses(owned_cache* self, std::uint64_t acquires) noexcept;
   [[nodiscard]] bool try_count(const owned_cache* self, std::int64_t& drawn, std::size_t& cached,
                                int& looks) const noexcept;

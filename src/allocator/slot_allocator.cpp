@@ -68,12 +68,19 @@ void give_away(const allocator_state& state, std::span<void* const> slots) noexc
 }  // namespace
 
 void* slot_allocator::acquire_slow(slot_cache& missed) noexcept {
-  return received(state(), state().acquire_slow(missed));
+  allocator_state& own = state();
+  if (!own.is_watched()) [[likely]] {
+    return own.acquire_slow(missed);
+  }
+  return received(own, own.acquire_slow(missed));
 }
 
 void slot_allocator::release_slow(slot_cache& missed, void* slot) noexcept {
-  give_away(state(), {&slot, 1});
-  state().release_slow(missed, slot);
+  allocator_state& own = state();
+  if (own.is_watched()) [[unlikely]] {
+    platform::tell_release(slot);
+  }
+  own.release_slow(missed, slot);
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
