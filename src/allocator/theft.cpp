@@ -66,8 +66,11 @@ allocator_state::finding allocator_state::search(owned_cache* self, void** slot)
       found = slot == nullptr || take_shared(self, {slot, 1}) != 0;
     } else if (first.open || take_over) {
       found = steal(self, slot, take_over);
-      failed += found ? 0 : 1;  // bounded even where the kernel refuses the fence
-      patient = failed < tuning::most_failed_thefts;
+      if (!found && kind_ == lido::cache_kind::revocable) {
+        patient = ++failed < tuning::most_failed_thefts;  // the kernel may refuse the fence
+      } else if (!found) {
+        patient = wait_for_transit(others, 0);  // others reopen empty caches meanwhile
+      }
     } else if (!first.bare()) {
       patient = wait_for_transit(others, first.depot_version + first.generations);
     } else if (look_around().unchanged_since(first)) {
