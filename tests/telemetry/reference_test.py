@@ -73,7 +73,7 @@ class Json(unittest.TestCase):
     def test_is_read_back_without_what_a_name_may_not_have(self) -> None:
         pools = json.loads(output("json"))["pools"]
         self.assertEqual([pool["name"] for pool in pools],
-                         ["plain", "??/?????????", "Gr????e ??? ????", "a?"])
+                         ["plain", "??/?????????", "Größe € 🏖", "a?"])
         self.assertEqual([pool["number"] for pool in pools], [1, 2, 3, 4])
         self.assertEqual(pools[0]["destroyed"]["too_old"], 3)
         self.assertEqual(pools[0]["longest_wait"], 1.5)

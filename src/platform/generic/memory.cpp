@@ -1,4 +1,5 @@
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -30,7 +31,9 @@ int discard(void* place, std::size_t bytes) noexcept {
 void* map_zeros(std::size_t bytes) noexcept {
   constexpr std::size_t line = 64;
   // NOLINTNEXTLINE(*-no-malloc,*-owning-memory): see unmap_zeros
-  auto* const block = static_cast<std::byte*>(std::calloc(bytes + 2 * line, 1));
+  auto* const block = bytes > SIZE_MAX - 2 * line
+                          ? nullptr
+                          : static_cast<std::byte*>(std::calloc(bytes + 2 * line, 1));
   if (block == nullptr) {
     return nullptr;
   }
