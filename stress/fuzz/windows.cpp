@@ -47,6 +47,10 @@ void schedule_point(access /*next*/) noexcept {
 // vain.
 void yield_thread() noexcept {}
 void nap_thread(std::uint32_t /*microseconds*/) noexcept {}
+bool bounded_wait::is_over() noexcept {
+  spent_ += tuning::nanoseconds_of_one_wait;
+  return spent_ >= tuning::nanoseconds_of_patience;
+}
 
 // One participant runs at a time.
 bool several_processors() noexcept {
