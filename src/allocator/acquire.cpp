@@ -359,8 +359,12 @@ void allocator_state::give(owned_cache* self, std::span<void* const> slots) noex
 // relaxed (whole function): counters that order nothing
 bool allocator_state::report_drawn(owned_cache* self, std::int64_t news) noexcept {
   if (self == nullptr) {
-    drawn_uncached_.fetch_add(news, std::memory_order_relaxed);
-    out_.fetch_add(news, std::memory_order_relaxed);
+    const std::int64_t drawn = drawn_uncached_.fetch_add(news, std::memory_order_relaxed) + news;
+    if (kind_ != lido::cache_kind::none) {
+      out_.fetch_add(news, std::memory_order_relaxed);
+    } else if (drawn > static_cast<std::int64_t>(high_water_.load(std::memory_order_relaxed))) {
+      raise_high_water(static_cast<std::size_t>(drawn));  // all that are out are in use
+    }
     return false;
   }
   self->reported += news;
