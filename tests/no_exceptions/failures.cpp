@@ -81,7 +81,8 @@ void full_pools_end_the_program() {
         (void)blocks.allocate(64);
         (void)blocks.allocate(64);
       },
-      "std::bad_alloc");
+      "lido: block_resource 'few' has no block for 64 bytes aligned to 16: 1 of 1 blocks are in "
+      "use");
   check_abort(
       [] {
         lido::resource_pool<int> pool([] { return 1; }, {.max_size = 1, .name = "few"});
