@@ -41,8 +41,8 @@ constexpr std::size_t copy_plain(std::string_view from, std::span<char> to) noex
     if (step > to.size() - length) {
       break;
     }
-    const char c = from.front();
-    const bool is_special = (c >= '\0' && c < ' ') || c == '\x7F' || c == '"' || c == '\\';
+    const auto c = static_cast<unsigned char>(from.front());
+    const bool is_special = c < ' ' || c == 0x7F || c == '"' || c == '\\';
     if (size == 0 || is_special) {
       to[length] = '?';
     } else {

@@ -112,7 +112,7 @@ int main() {
   notes.insert(row, 7);
   lido::slot_pointer<lido::slot_map<job>> pointer(rows, row);
   auto at = rows.begin();
-  static lido::slot_handle<job> nothing;
+  [[maybe_unused]] static lido::slot_handle<job> nothing;
   lido::block_allocator<job> allocator(nodes);
   lido::time_limit limit = std::chrono::milliseconds(2);
   lido::resource_handle no_resource;
