@@ -22,7 +22,7 @@ struct job {
 using checked_pool = lido::object_pool<job, lido::checked_traits<job>>;
 
 lido::registry others;
-lido::registry no_pools;
+[[gnu::used]] lido::registry no_pools;
 
 [[gnu::noinline]] lido::resource_lease<int> connect_for_the_test(lido::resource_pool<int>& from) {
   return from.acquire();  // a connection
@@ -112,12 +112,12 @@ int main() {
   notes.insert(row, 7);
   lido::slot_pointer<lido::slot_map<job>> pointer(rows, row);
   auto at = rows.begin();
-  [[maybe_unused]] static lido::slot_handle<job> nothing;
+  [[gnu::used]] static lido::slot_handle<job> nothing;
   lido::block_allocator<job> allocator(nodes);
   lido::time_limit limit = std::chrono::milliseconds(2);
   lido::resource_handle no_resource;
-  keep(&row, &pointer, &at, &allocator, &limit, &no_resource);
+  keep(&row, &notes, &pointer, &at, &allocator, &limit, &no_resource);
   stop_here();
-  keep(&row, &pointer, &at, &allocator, &limit, &no_resource);
+  keep(&row, &notes, &pointer, &at, &allocator, &limit, &no_resource);
   nodes.deallocate(block, 200);
 }
