@@ -153,6 +153,62 @@ void slots_change_caches() {
   pool.check();
 }
 
+/// A pool of four slots, and who has them: half are in use, half in one thread's cache.
+class half_cached {
+ public:
+  void fill() {
+    for (std::size_t& slot : slots_) {
+      slot = pool_.acquire();
+    }
+    pool_.release(slots_[2]);
+    pool_.release(slots_[3]);
+    require(pool_.stats().cached == 2, "one cache has all that is free");
+  }
+  void take(std::size_t number) { slots_.at(number) = pool_.must_acquire(); }
+  void take_past_caches(std::size_t number) {
+    slots_.at(number) = pool_.acquire_past_caches();
+    require(slots_.at(number) != pooled::nothing || execution::now().had_solo(),
+            "an acquire failed although there are slots for all");
+  }
+  void check() {
+    for (const std::size_t slot : slots_) {
+      pool_.release(slot);
+    }
+    pool_.check();
+  }
+
+ private:
+  pooled pool_{4};
+  std::array<std::size_t, 4> slots_{};
+};
+
+// A thief keeps one of two slots and puts the other into the depot, while somebody looks for it.
+void rest_of_loot() {
+  half_cached pool;
+  pool.fill();
+  in_threads([&] { pool.take_past_caches(2); }, [&] { pool.take_past_caches(3); });
+  pool.check();
+}
+
+// The same, and it is the robbed owner that looks.
+void rest_of_own_loot() {
+  half_cached pool;
+  atomic<int> ready(0);
+  in_threads(
+      [&] {
+        pool.fill();
+        ready.store(1, std::memory_order_release);
+        pool.take(2);
+      },
+      [&] {
+        while (ready.load(std::memory_order_acquire) == 0) {
+          execution::now().rest();
+        }
+        pool.take_past_caches(3);
+      });
+  pool.check();
+}
+
 // A slot moves from behind the look to before it: released there, acquired here.
 template <cache_kind Caches>
 void moving_slot() {
@@ -290,6 +346,9 @@ constexpr std::array exhaustion_list{
              &thief_stands_still, false, narrow, /*waits=*/true},
     scenario{"exhaustion.slots_change_caches", "free slots on their way from cache to cache",
              &slots_change_caches, false, narrow, /*waits=*/true},
+    scenario{"exhaustion.rest_of_loot", "what a thief does not keep is on its way", &rest_of_loot},
+    scenario{"exhaustion.rest_of_own_loot", "the same while the robbed owner looks",
+             &rest_of_own_loot, false, narrow, /*waits=*/true},
     scenario{"exhaustion.moving_slot", "a slot that moves while somebody looks",
              &moving_slot<revocable>, false, narrow},
     scenario{"exhaustion.slots_in_transit", "caches that refill and flush while somebody looks",
