@@ -1,18 +1,19 @@
 /// @file
 /// Checks of a child that was forked while a thread of its parent stood still: which slots it
-/// finds, and how often it waits.
+/// finds, and that it does not wait for that thread.
 #pragma once
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "harness/pools.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/checked.hpp"
 
 namespace stress {
@@ -30,21 +31,30 @@ void require_distinct(const run& run, std::vector<Element*> all,
 /// After which a child is ended that does not end.
 inline constexpr unsigned child_seconds = 40;
 
-/// A bounded wait to its end makes some two thousand.
-inline constexpr long most_waits = 100;
-
-/// How often the calling thread has waited.
-inline long waits() {
-  rusage usage{};
-  (void)::getrusage(RUSAGE_THREAD, &usage);
-  return usage.ru_nvcsw;
+/// Requires: one thread, which was just refused a slot.
+///
+/// Each refusal shows whether it waits for a thread that is not there: the clock decides how long,
+/// so none that waits is fast. One that does not wait may lose its processor, but not again and
+/// again.
+template <class Pool>
+void require_fast_refusal(const run& run, Pool& pool) {
+  constexpr std::chrono::nanoseconds slow(lido::detail::tuning::nanoseconds_of_patience / 2);
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const auto start = std::chrono::steady_clock::now();
+    if (pool.try_acquire_ptr(lido::default_init) != nullptr) {
+      run.broken("the child was refused a slot that was free");
+    }
+    if (std::chrono::steady_clock::now() - start < slow) {
+      return;
+    }
+  }
+  run.broken("the child waits for threads that it does not have");
 }
 
 /// All that there is, without a wait for threads that are not there.
 template <class Pool, class Element>
 std::vector<Element*> take_all(const run& run, Pool& pool, std::size_t capacity,
                                const std::vector<Element*>& victims) {
-  const long before = waits();
   std::vector<Element*> all;
   while (Element* const object = pool.try_acquire_ptr(lido::default_init)) {
     all.push_back(object);
@@ -52,10 +62,8 @@ std::vector<Element*> take_all(const run& run, Pool& pool, std::size_t capacity,
       break;  // require_distinct says why
     }
   }
-  if (waits() - before > most_waits) {
-    run.broken("the child waits for threads that it does not have");
-  }
   require_distinct(run, all, victims);
+  require_fast_refusal(run, pool);
   return all;
 }
 
