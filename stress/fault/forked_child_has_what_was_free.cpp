@@ -67,14 +67,16 @@ void release_some(stress::run& run, pool_type& pool, std::vector<owned*>& held, 
   held.resize(held.size() - count);
 }
 
-void work(stress::run& run, pool_type& pool, unsigned me, const std::atomic<bool>& over) {
+/// Takes and releases, one after another or up to `most_at_once`.
+void work(stress::run& run, pool_type& pool, unsigned me, std::size_t most_at_once,
+          const std::atomic<bool>& over) {
   stress::random random = run.generator(me);
   std::vector<owned*> held;
   held.reserve(capacity);
   std::uint64_t operations = 0;
   while (!over) {
     const std::size_t target = random() % (random() % 64 == 0 ? capacity : hold);
-    const std::size_t at_once = random() % 2 == 0 ? 1 : trip;
+    const std::size_t at_once = random() % 2 == 0 ? 1 : most_at_once;
     while (held.size() > target) {
       release_some(run, pool, held, std::min(at_once, held.size() - target), me);
     }
@@ -255,6 +257,8 @@ struct forked_child_has_what_was_free : stress::pool_driver {
   void load(stress::run& run) override {
     std::atomic<bool> over{false};
     const unsigned crowd = blocks() ? waiters : 0;
+    // Where there are caches, it would keep threads out of them.
+    const std::size_t most_at_once = pool_name() == "none" ? trip : 1;
     // A child that makes threads must not be forked while its parent makes some.
     std::latch begun(threads() + crowd);
     std::thread workers([&] {
@@ -263,7 +267,7 @@ struct forked_child_has_what_was_free : stress::pool_driver {
         if (thread < crowd) {
           wait_again_and_again(run, *pool_, thread + 1, over);
         } else {
-          work(run, *pool_, thread + 1, over);
+          work(run, *pool_, thread + 1, most_at_once, over);
         }
       });
     });
