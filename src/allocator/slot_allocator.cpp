@@ -65,22 +65,31 @@ void give_away(const allocator_state& state, std::span<void* const> slots) noexc
   }
 }
 
+// Apart, so that the two functions below, through which all goes that misses a cache, do nothing
+// but a look and a jump.
+
+[[gnu::noinline, gnu::cold]] void* acquire_watched(allocator_state& state,
+                                                   slot_cache& missed) noexcept {
+  return received(state, state.acquire_slow(missed));
+}
+
+[[gnu::noinline, gnu::cold]] void release_watched(allocator_state& state, slot_cache& missed,
+                                                  void* slot) noexcept {
+  platform::tell_release(slot);
+  state.release_slow(missed, slot);
+}
+
 }  // namespace
 
 void* slot_allocator::acquire_slow(slot_cache& missed) noexcept {
-  allocator_state& own = state();
-  if (!own.is_watched()) [[likely]] {
-    return own.acquire_slow(missed);
-  }
-  return received(own, own.acquire_slow(missed));
+  require_own_copy(*state_);  // as in `state`
+  return state_->is_watched() ? acquire_watched(*state_, missed) : state_->acquire_slow(missed);
 }
 
 void slot_allocator::release_slow(slot_cache& missed, void* slot) noexcept {
-  allocator_state& own = state();
-  if (own.is_watched()) [[unlikely]] {
-    platform::tell_release(slot);
-  }
-  own.release_slow(missed, slot);
+  require_own_copy(*state_);  // as in `state`
+  return state_->is_watched() ? release_watched(*state_, missed, slot)
+                              : state_->release_slow(missed, slot);
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
