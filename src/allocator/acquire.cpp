@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <limits>
 
 #include "allocator_state.hpp"
 #include "growth.hpp"
@@ -355,30 +356,24 @@ void allocator_state::give(owned_cache* self, std::span<void* const> slots) noex
   }
 }
 
-/// Tells the pool's sum of a change by `news` slots; for the result see `count_drawn`.
+/// Tells the pool's sum of a change by `news` slots; for the result see `count_drawn`. A thread
+/// that finds the mark so high that reports need not raise it makes no more of them.
 // relaxed (whole function): counters that order nothing
 bool allocator_state::report_drawn(owned_cache* self, std::int64_t news) noexcept {
-  if (self == nullptr) {
-    const std::int64_t drawn = drawn_uncached_.fetch_add(news, std::memory_order_relaxed) + news;
-    if (kind_ != lido::cache_kind::none) {
-      out_.fetch_add(news, std::memory_order_relaxed);
-    } else if (drawn > static_cast<std::int64_t>(high_water_.load(std::memory_order_relaxed))) {
-      raise_high_water(static_cast<std::size_t>(drawn));  // all that are out are in use
-    }
+  const bool is_enough = high_water_.load(std::memory_order_relaxed) >= enough_;
+  std::int64_t late = 0;
+  if (self != nullptr) {
+    self->reported += news;
+    self->more_unreported = is_enough ? std::numeric_limits<std::int32_t>::max() : 0;
+  } else {
+    drawn_uncached_.fetch_add(news, std::memory_order_relaxed);
+    late = most_unreported_ - 1;  // it reports each slot, but has others counted as seldom
+  }
+  if (is_enough) {
     return false;
   }
-  self->reported += news;
   const std::int64_t out = out_.fetch_add(news, std::memory_order_relaxed) + news;
-  return news > 0 && out > counted_out_.load(std::memory_order_relaxed);
-}
-
-// relaxed (whole function): as above
-void allocator_state::count_misses(owned_cache* self, std::uint64_t acquires) noexcept {
-  if (self == nullptr) {
-    misses_uncached_.fetch_add(acquires, std::memory_order_relaxed);
-  } else {
-    bump(self->misses, acquires);
-  }
+  return news > 0 && out > counted_out_.load(std::memory_order_relaxed) + late;
 }
 
 // ---- many at once -------------------------------------------------------------------------------

@@ -198,10 +198,20 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     const std::int64_t drawn = self->drawn.load(std::memory_order_relaxed) + slots;
     self->drawn.store(drawn, std::memory_order_relaxed);
     const std::int64_t news = drawn - self->reported;
-    return (news >= most_unreported_ || -news >= most_unreported_) && report_drawn(self, news);
+    // What has gone the other way is reported already, so that one comparison is enough.
+    return (slots > 0 ? news : -news) >= std::int64_t{most_unreported_} + self->more_unreported &&
+           report_drawn(self, news);
   }
   [[gnu::noinline]] bool report_drawn(owned_cache* self, std::int64_t news) noexcept;
-  void count_misses(owned_cache* self, std::uint64_t acquires) noexcept;
+  // relaxed (whole function): as above
+  void count_misses(owned_cache* self, std::uint64_t acquires) noexcept {
+    if (self == nullptr) [[unlikely]] {
+      misses_uncached_.fetch_add(acquires, std::memory_order_relaxed);
+    } else {
+      self->misses.store(self->misses.load(std::memory_order_relaxed) + acquires,
+                         std::memory_order_relaxed);
+    }
+  }
   [[nodiscard]] bool try_count(const owned_cache* self, std::int64_t& drawn, std::size_t& cached,
                                int& looks) const noexcept;
   void mark_use(const owned_cache* self, std::uint32_t unused) noexcept;
@@ -250,6 +260,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   const std::string name_;  ///< for traces
   const bool may_wait_;
   const std::uint8_t most_unreported_;
+  const std::size_t enough_;  ///< a mark that reports need not raise; a pool that grows has none
   atomic<cell_block*> blocks_{nullptr};
   atomic<std::size_t> grown_bytes_{0};
   atomic<std::uint32_t> highest_{0};  ///< number of a thread that ever used its cache

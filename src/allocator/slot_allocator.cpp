@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -213,6 +214,8 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       name_(options.name),
       may_wait_(options.may_wait),
       most_unreported_(tuning::most_unreported(options.capacity)),
+      enough_(options.segments == nullptr ? std::size_t{options.capacity} + 1 - most_unreported_
+                                          : std::numeric_limits<std::size_t>::max()),
       depot_(options.capacity, options.segments == nullptr ? room::fixed : room::grows,
              options.list),
       waiters_(may_wait_ || !heavy_fence_available()) {
@@ -445,8 +448,7 @@ pool_stats allocator_state::stats() const noexcept {
   stats.handed_over = handed_over_.load(std::memory_order_relaxed);
   stats.exhausted = exhausted_.load(std::memory_order_relaxed);
   stats.refused = may_wait_ ? ended_waits_.load(std::memory_order_relaxed) : stats.exhausted;
-  stats.high_water = raise_high_water(stats.exhausted != 0 && segments_ == nullptr ? stats.capacity
-                                                                                   : stats.in_use);
+  stats.high_water = raise_high_water(stats.in_use);
   depot_.add_to(stats);
   stats.bookkeeping_bytes += sizeof(slot_allocator) + sizeof(*this) + depot_.memory() +
                              grown_bytes_.load(std::memory_order_relaxed);

@@ -44,7 +44,9 @@ struct allocator_state::announcements {
 
 void allocator_state::count_exhausted() noexcept {
   // relaxed: a number for statistics, and a hint to keep caches closed
-  exhausted_.fetch_add(1, std::memory_order_relaxed);
+  if (exhausted_.fetch_add(1, std::memory_order_relaxed) == 0 && segments_ == nullptr) {
+    raise_high_water(capacity());
+  }
 }
 
 /// Finds a slot anywhere, or proves that there is none. What it finds it takes for `slot`; if that
@@ -127,8 +129,9 @@ bool allocator_state::steal(owned_cache* self, void** slot, bool take_over) noex
     stolen += harvest_all(self, stolen != 0 ? nullptr : slot, made);
   }
   // relaxed (2x): numbers for statistics. All caches were emptied, so about as many are in use
-  if (stolen != 0 && out_.load(std::memory_order_relaxed) >
-                         static_cast<std::int64_t>(high_water_.load(std::memory_order_relaxed))) {
+  const std::size_t mark = high_water_.load(std::memory_order_relaxed);
+  if (stolen != 0 && mark < enough_ &&
+      out_.load(std::memory_order_relaxed) > static_cast<std::int64_t>(mark)) {
     mark_use(nullptr, 0);
   }
   end_event(traced_act::theft, begin, stolen);

@@ -12,6 +12,7 @@
 
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
+#include "support/ending_thread.hpp"
 
 namespace lido {
 namespace {
@@ -241,6 +242,27 @@ TEST_P(HighWater, IsOfAllThreads) {
   const auto mine = acquire_many(pool, 900);
   test::run_in_new_thread([&] { const auto all = acquire_many(pool, 900); });
   EXPECT_GE(pool.stats().high_water, 1700U);
+}
+
+// Such a thread has no cache, but what it has counts with what others have.
+TEST_P(HighWater, IsAlsoOfThreadsWithoutANumber) {
+  object_pool<int> pool({.capacity = 1000, .caches = GetParam()});
+  const auto mine = acquire_many(pool, 500);
+  test::run_in_ending_thread([&] { const auto all = acquire_many(pool, 400); });
+  EXPECT_GE(pool.stats().high_water, 850U);
+  EXPECT_LE(pool.stats().high_water, 900U + pool.stats().cached);
+}
+
+TEST_P(HighWater, IsTheCapacityOnceThePoolWasExhausted) {
+  for (const std::size_t capacity : {20U, 1000U}) {
+    object_pool<int> pool({.capacity = capacity, .caches = GetParam()});
+    {
+      const auto all = acquire_many(pool, capacity);
+      EXPECT_FALSE(pool.try_acquire());
+    }
+    { const auto all = acquire_many(pool, capacity); }
+    EXPECT_EQ(pool.stats().high_water, capacity);
+  }
 }
 
 TEST_P(HighWater, IsNotMovedByUsesOneAfterAnother) {
