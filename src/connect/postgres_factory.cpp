@@ -292,14 +292,15 @@ int end_query(PGconn* raw, const create_context& limit, postgres_result& last) {
   return failed;
 }
 
-/// Cancels until the server says something. Does not read it: libpq would first send what the user
-/// has left unsent. If that is all, no answer comes.
+/// Cancels until the server hangs up, which it does once it has nothing more to do. What the user
+/// has left unsent would be sent by libpq before it reads or closes, and the server would begin.
 void end_pipeline(PGconn* raw, const create_context& limit) {
   constexpr std::chrono::milliseconds until_again(20);
+  (void)::shutdown(PQsocket(raw), SHUT_WR);
   int failed = ETIMEDOUT;
   while (failed == ETIMEDOUT && cancel(raw, limit)) {
     const auto soon = std::chrono::steady_clock::now() + until_again;
-    failed = detail::wait_for(PQsocket(raw), POLLIN, {std::min(soon, limit.deadline), {}});
+    failed = detail::wait_for(PQsocket(raw), POLLRDHUP, {std::min(soon, limit.deadline), {}});
   }
 }
 

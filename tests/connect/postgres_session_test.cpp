@@ -167,33 +167,37 @@ TEST_F(PostgresSession, AServerThatRefusesAResetIsHeardInAnEvent) {
   EXPECT_EQ(heard.size(), 1U);
 }
 
-// Nothing of the first was sent, so no answer ends it; the server still works on the second.
+// Nothing of the first was sent, so no answer ends it; the server still works on the second. The
+// sequence tells of statements that were cancelled, too.
 TEST_F(PostgresSession, APipelineEndsWithItsLeaseAtOnce) {
   postgres_pool pool = make({});
   postgres_pool observers = make({});
-  const auto sleeps = [&observers] {
-    return ask(*observers.acquire(),
-               "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND "
-               "query LIKE 'SELECT pg_sleep%'") != "0";
+  const auto see = [&observers](const std::string& query) {
+    return ask(*observers.acquire(), query.c_str());
   };
+  ASSERT_EQ(see("CREATE SEQUENCE begun"), "");
   for (const bool is_sent : {false, true}) {
     auto begin = std::chrono::steady_clock::now();
+    std::string process;
     {
       const auto rude = pool.acquire();
+      process = "FROM pg_stat_activity WHERE pid = " + std::to_string(PQbackendPID(rude->get()));
       ASSERT_EQ(PQenterPipelineMode(rude->get()), 1);
-      ASSERT_EQ(PQsendQueryParams(rude->get(), "SELECT pg_sleep(60)", 0, nullptr, nullptr, nullptr,
-                                  nullptr, 0),
+      ASSERT_EQ(PQsendQueryParams(rude->get(), "SELECT nextval('begun'), pg_sleep(600)", 0, nullptr,
+                                  nullptr, nullptr, nullptr, 0),
                 1);
       if (is_sent) {  // a cancel that comes before the server has begun is in vain
         ASSERT_EQ(PQpipelineSync(rude->get()), 1);
-        ASSERT_TRUE(test::eventually(sleeps));
+        ASSERT_TRUE(
+            test::eventually([&] { return see("SELECT wait_event " + process) == "PgSleep"; }));
       }
       begin = std::chrono::steady_clock::now();
     }
     EXPECT_EQ(ask(*pool.acquire(), "SELECT 'fine'"), "fine");
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 900ms);
+    EXPECT_TRUE(test::eventually([&] { return see("SELECT count(*) " + process) == "0"; }));
+    EXPECT_EQ(see("SELECT is_called FROM begun"), is_sent ? "t" : "f");
   }
-  EXPECT_TRUE(test::eventually([&] { return !sleeps(); }));
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 2U);
 }
 

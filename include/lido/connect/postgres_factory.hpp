@@ -97,7 +97,9 @@ class postgres_factory {
   /// one of the statements, or does not answer in time.
   bool reset(postgres_connection& used) const;
 
-  /// Cancels a running query, within a second, before the connection is closed.
+  /// Cancels a running query, within a second, before the connection is closed. A pipeline has a
+  /// tenth of a second: if the server has not heard the cancel by then, it works on alone. What the
+  /// user has not sent is not sent any more.
   static void destroy(postgres_connection& ended, destroy_reason reason) noexcept;
 
  private:
