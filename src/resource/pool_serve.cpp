@@ -59,7 +59,8 @@ bool pool_state::close_if_over(slot_group& group, pool_slot& slot) noexcept {
     why = destroy_reason::killed;
   } else if (slot.is_over(now_.age, group.epoch())) {
     why = why_over(slot);
-  } else if (group.has_surplus() && (group.queue.empty() || !group.queue.first()->is_urgent)) {
+  } else if (group.has_surplus() && !slot.record.is_for_urgent &&
+             (group.queue.empty() || !group.queue.first()->is_urgent)) {
     why = destroy_reason::surplus;
   } else {
     return false;
@@ -382,7 +383,9 @@ bool pool_state::is_for_waiter(slot_group& group, pool_slot& slot) noexcept {
     if (waiter == nullptr || waiter->is_callback()) {
       return false;
     }
+    const bool is_urgent = waiter->is_urgent;  // it may be gone afterwards
     is_taken = hand_over(*waiter, slot, grant_kind::create);
+    slot.record.is_for_urgent = is_taken && is_urgent;
   }
   slot.record.is_kept = is_taken;
   group.kept += is_taken ? 1 : 0;

@@ -248,6 +248,7 @@ void pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos bega
   if (close_if_over(group, slot)) {
     return;
   }
+  slot.record.is_for_urgent = false;  // once it comes back it is one too many
   if (is_kept) {
     list(slot);
     kept = {&slot, ticket};

@@ -488,16 +488,19 @@ TEST(ServerCases, C23AReserveServesUrgentAcquiresFirst) {
 }
 
 TEST(ServerCases, C23AReserveIsForUrgentAcquiresAlone) {
-  resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1, .reserve = 1});
-  const auto held = pool.acquire();
-  EXPECT_FALSE(pool.try_acquire_for(20ms));
-  {
-    const auto first = pool.acquire_urgent(2s);
-    EXPECT_THROW((void)pool.acquire_urgent(20ms), acquire_error);
-    EXPECT_EQ(pool.try_acquire_urgent(20ms).failure(), acquire_failure::self_deadlock);
+  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
+    resource_pool<connection> pool([] { return connection{}; },
+                                   {.max_size = 1, .reserve = 1, .maintenance = by});
+    const auto held = pool.acquire();
+    EXPECT_FALSE(pool.try_acquire_for(20ms));
+    {
+      const auto first = pool.acquire_urgent(2s);
+      EXPECT_THROW((void)pool.acquire_urgent(20ms), acquire_error);
+      EXPECT_EQ(pool.try_acquire_urgent(20ms).failure(), acquire_failure::self_deadlock);
+    }
+    EXPECT_TRUE(eventually([&] { return pool.stats().live == 1; }));
+    EXPECT_TRUE(pool.try_acquire_urgent(2s));
   }
-  EXPECT_TRUE(eventually([&] { return pool.stats().live == 1; }));
-  EXPECT_TRUE(pool.try_acquire_urgent(2s));
 }
 
 TEST(ServerCases, C25AWarmUpCanBeWaitedFor) {

@@ -82,6 +82,7 @@ struct pool_slot_record {
   bool is_killed = false;                          ///< ends as soon as it is not in use
   std::uint8_t reported = 0;                       ///< this lease: 1 as slow, 2 as a suspected leak
   bool is_kept = false;                            ///< being created by the thread that will use it
+  bool is_for_urgent = false;                      ///< that thread may have one of the reserve
   bool is_outdated = false;                        ///< its task was begun before the last flush
   bool is_unproven = false;  ///< the create of a group without a working resource
   bool is_evicted = false;   ///< closing, to give room to another group

@@ -151,6 +151,32 @@ TEST_F(KernelManual, AResourceMadeBeforeAFlushEndsAndItsThreadIsFirstAgain) {
   EXPECT_EQ(k.has_created('A', true), "destroy 0 (flushed); A creates 1");
 }
 
+// Its thread is in no queue meanwhile, where one that asks for it would be seen.
+TEST_F(KernelManual, TheReserveServesTheUrgentThreadThatCreates) {
+  kernel with_reserve(
+      {.options = {.max_size = 1, .reserve = 1}, .runner = lido::maintenance::by_tick});
+  with_reserve.acquire('A');
+  with_reserve.has_created('A', true);
+  EXPECT_EQ(with_reserve.acquire('B'), "");
+  EXPECT_EQ(with_reserve.acquire('C', {.is_urgent = true}), "C creates 1");
+  EXPECT_EQ(with_reserve.acquire('D', {.is_urgent = true}), "");  // the reserve is in use
+  EXPECT_EQ(with_reserve.has_created('C', true), "C has 1");
+  EXPECT_EQ(with_reserve.release('C'), "D has 1");
+  EXPECT_EQ(with_reserve.release('D'), "destroy 1 (surplus)");
+  EXPECT_EQ(with_reserve.destroyed(1), "");
+  EXPECT_EQ(with_reserve.release('A'), "B has 0");
+}
+
+TEST_F(KernelManual, AResourceBeyondASmallerLimitEndsThoughItsThreadWaits) {
+  k.acquire('A');
+  k.has_created('A', true);
+  EXPECT_EQ(k.acquire('B'), "B creates 1");
+  EXPECT_EQ(k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1}), "");
+  EXPECT_EQ(k.has_created('B', true), "destroy 1 (surplus)");
+  EXPECT_EQ(k.destroyed(1), "");
+  EXPECT_EQ(k.release('A'), "B has 0");
+}
+
 TEST_F(KernelManual, CreatesOfThreadsDoNotCountForOthers) {
   k.limits({.max_size = 3, .min_idle = 0, .max_creating = 3});
   EXPECT_EQ(k.acquire('A'), "A creates 2");
