@@ -1,6 +1,7 @@
 // Names with several addresses, some of which do not answer.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
@@ -93,6 +94,38 @@ TEST_F(SeveralAddresses, ConnectsSpreadOverThoseThatAnswer) {
   EXPECT_EQ(peers.size(), peers.count("127.0.0.1") + peers.count("127.0.0.2"));
   EXPECT_GT(peers.count("127.0.0.1"), 3U);
   EXPECT_GT(peers.count("127.0.0.2"), 3U);
+}
+
+// It begins no other connect while the first may succeed soon.
+TEST_F(SeveralAddresses, AnAddressThatAnswersIsConnectedToAlone) {
+  net::ip::tcp::acceptor other(context_, at("127.0.0.2"));
+  other.non_blocking(true);
+  const test::two_addresses known("127.0.0.2");
+  int connected = 0;
+  for (int i = 0; i < 32; ++i) {
+    const auto made = factory().create({steady_clock::now() + 20s, {}});
+    connected += made.remote_endpoint().address() == other.local_endpoint().address() ? 1 : 0;
+  }
+  int accepted = 0;
+  for (boost::system::error_code none; !none; accepted += none ? 0 : 1) {
+    (void)other.accept(none);
+  }
+  EXPECT_EQ(accepted, connected);
+  EXPECT_GT(connected, 0);
+}
+
+TEST_F(SeveralAddresses, TheNextConnectBeginsAfterAQuarterOfASecond) {
+  if (!has_ipv6()) {
+    GTEST_SKIP() << "no IPv6, whose addresses come first";
+  }
+  const deaf_listener deaf(at("::1"));
+  const test::two_addresses known("::1");
+  steady_clock::duration least = 1h;
+  for (int i = 0; i < 8; ++i) {
+    least = std::min(least, time_to_connect(factory()));
+  }
+  EXPECT_GE(least, 250ms);
+  EXPECT_LT(least, 500ms) << "on a busy machine, some take longer";
 }
 
 std::ptrdiff_t open_descriptors() {

@@ -1,6 +1,7 @@
 // Each number of pool_stats: exact at rest, and within its range beside use.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -142,6 +143,32 @@ TEST_P(PoolStats, AreExactWhileSlotsAreHeldThatHaveChangedThreads) {
   }
 }
 
+// Segments come meanwhile. Each turn acquires three times 501 objects and releases 501.
+TEST_P(PoolStats, AreExactWhileSlotsAreHeldThatWereAcquiredManyAtOnce) {
+  constexpr int many = 500;
+  object_pool<int> pool(
+      {.capacity = 0, .max_capacity = 100'000, .when_full = when_full::grow, .caches = GetParam()});
+  std::vector<int*> held;
+  std::vector<std::unique_ptr<test::parked_crew>> threads;  // whose caches stay open
+  for (std::size_t turn = 1; turn <= 6; ++turn) {
+    threads.push_back(std::make_unique<test::parked_crew>(1, [&](unsigned /*thread*/) {
+      std::array<int*, many> some{};
+      for (int i = 0; i < 3; ++i) {
+        ASSERT_EQ(pool.try_acquire_n(some), some.size());
+        held.insert(held.end(), some.begin(), some.end());
+        held.push_back(pool.try_acquire_ptr());
+      }
+      std::copy_n(held.begin(), many, some.begin());
+      held.erase(held.begin(), held.begin() + many);  // acquired by the thread before
+      pool.release_n(some);
+      pool.release(held.front());
+      held.erase(held.begin());
+    }));
+    EXPECT_EQ(pool.stats().in_use, held.size());
+  }
+  pool.release_n(held);
+}
+
 TEST_P(PoolStats, AreExactWhileSlotsAreHeldThatWereHandedToWaiters) {
   constexpr std::size_t slots = 4;
   object_pool<int> pool({.capacity = slots, .when_full = when_full::wait, .caches = GetParam()});
@@ -236,6 +263,15 @@ TEST_P(HighWater, RemembersABurst) {
   }
 }
 
+TEST_P(HighWater, RemembersABurstOfManyAtOnce) {
+  object_pool<int> pool({.capacity = 1000, .caches = GetParam()});
+  std::vector<int*> all(900);
+  ASSERT_EQ(pool.try_acquire_n(all), all.size());
+  pool.release_n(all);
+  EXPECT_GE(pool.stats().high_water, 850U);
+  EXPECT_EQ(pool.stats().in_use, 0U);
+}
+
 // Neither of them had so many, and the second had no more than the first.
 TEST_P(HighWater, IsOfAllThreads) {
   object_pool<int> pool({.capacity = 2000, .caches = GetParam()});
@@ -271,6 +307,25 @@ TEST_P(HighWater, IsNotMovedByUsesOneAfterAnother) {
     const auto one = pool.acquire(i);
   }
   EXPECT_LE(pool.stats().high_water, 1U);
+}
+
+// Otherwise what each thread has released for another would add up.
+TEST_P(HighWater, IsNotMovedByHandOversBetweenThreads) {
+  constexpr std::size_t most = 40;
+  object_pool<int> pool({.capacity = 1000, .caches = GetParam()});
+  std::vector<std::unique_ptr<test::parked_crew>> threads;
+  for (int turn = 0; turn < 12; ++turn) {
+    std::vector<lease<int>> some;
+    std::vector<int*> more(most / 2);
+    threads.push_back(std::make_unique<test::parked_crew>(1, [&](unsigned /*thread*/) {
+      some = acquire_many(pool, most / 2);
+      ASSERT_EQ(pool.try_acquire_n(more), more.size());
+    }));
+    some.clear();
+    pool.release_n(more);
+  }
+  EXPECT_LE(pool.stats().high_water, most);
+  EXPECT_GE(pool.stats().high_water, most / 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(PoolNumbers, HighWater,
