@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "allocator_state.hpp"
 #include "growth.hpp"
@@ -227,16 +228,15 @@ void allocator_state::resume(owned_cache& cache, const slot_cache::settled& foun
     // The thief would come again at once; it finds half of the slots in the depot instead.
     count = flush(cache, count, count / 2);
   }
-  if ((found.contested || found.robbed) && !cache.limit.closed()) {
+  const bool shrinks = found.contested || found.robbed;
+  if (!cache.limit.closed() && shrinks) {
     cache.limit.shrink(scarcity());
-  } else if (count > cache.limit.slots() && !cache.limit.closed()) {
+  } else if (!cache.limit.closed() && count > cache.limit.slots()) {
     cache.limit.grow(limit_for(cache));
-    if (count > cache.limit.slots()) {
-      if (!cache.last_was_flush) {
-        mark_burst(cache);
-      }
-      cache.last_was_flush = true;
-    }
+  }
+  const bool flushes = !cache.limit.closed() && !shrinks && count > cache.limit.slots();
+  if (flushes && !std::exchange(cache.last_was_flush, true)) {
+    mark_burst(cache);
   }
   const std::uint32_t limit = cache.limit.slots();
   if (count > limit) {

@@ -63,11 +63,13 @@ growth_failed::growth_failed(std::string_view pool_name, std::size_t capacity, s
 
 no_block::no_block(std::string_view resource_name, std::size_t bytes, std::size_t alignment,
                    std::size_t blocks, std::size_t in_use)
+    // NOLINTNEXTLINE(bugprone-throw-keyword-missing): a member that keeps text
     : text_("lido: block_resource '" + std::string(resource_name) + "' has no block for " +
             std::to_string(bytes) + " bytes aligned to " + std::to_string(alignment) + ": " +
             (blocks != 0
                  ? std::to_string(in_use) + " of " + std::to_string(blocks) + " blocks are in use"
                  : "none is large or aligned enough, and upstream has no memory")),
+      // NOLINTNEXTLINE(bugprone-throw-keyword-missing): as above
       name_(std::string(resource_name)),
       bytes_(bytes),
       alignment_(alignment),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -13,22 +14,34 @@ namespace lido::detail {
 /// none, as RFC 3629 has them: in the shortest form, no surrogates, nothing beyond U+10FFFF.
 [[nodiscard]] constexpr std::size_t first_character(std::string_view text) noexcept {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  struct form {
+    unsigned first_lead;
+    unsigned last_lead;
+    unsigned first_second;  // the second byte
+    unsigned last_second;
+    std::size_t size;
+  };
+  constexpr std::array forms{
+      form{0xC2, 0xDF, 0x80, 0xBF, 2}, form{0xE0, 0xE0, 0xA0, 0xBF, 3},
+      form{0xE1, 0xEC, 0x80, 0xBF, 3}, form{0xED, 0xED, 0x80, 0x9F, 3},
+      form{0xEE, 0xEF, 0x80, 0xBF, 3}, form{0xF0, 0xF0, 0x90, 0xBF, 4},
+      form{0xF1, 0xF3, 0x80, 0xBF, 4}, form{0xF4, 0xF4, 0x80, 0x8F, 4},
+  };
   const unsigned lead = byte(0);
-  const std::size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (size == 1) {
+  if (lead < 0x80) {
     return 1;
   }
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) {
+  const auto found = std::find_if(forms.begin(), forms.end(),
+                                  [&](const form& one) { return lead <= one.last_lead; });
+  if (found == forms.end() || lead < found->first_lead || text.size() < found->size ||
+      byte(1) < found->first_second || byte(1) > found->last_second) {
     return 0;
   }
-  for (std::size_t i = 1; i != size; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80) {
-      return 0;
-    }
-  }
-  const unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const unsigned most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  return byte(1) >= least && byte(1) <= most ? size : 0;
+  const std::string_view rest = text.substr(2, found->size - 2);
+  const bool whole = std::all_of(rest.begin(), rest.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) == 0x80;
+  });
+  return whole ? found->size : 0;
 }
 
 /// Copies what fits, whole characters, and returns its length. A quote, a backslash, a control

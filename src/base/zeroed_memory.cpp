@@ -11,9 +11,11 @@ std::byte* allocate_zeros(std::size_t bytes) {
   if (bytes == 0) {
     return nullptr;
   }
-  // NOLINTNEXTLINE(*-no-malloc): new would write the zeros even where there are some
+  // new would write the zeros even where there are some.
+  // NOLINTBEGIN(*-no-malloc)
   void* const place =
       bytes < least_mapped_zeros ? std::calloc(1, bytes) : platform::map_zeros(bytes);
+  // NOLINTEND(*-no-malloc)
   if (place == nullptr) {
     throw_bad_alloc();
   }

@@ -103,10 +103,10 @@ class signal_guard {
   signal_guard() noexcept;
   signal_guard(const signal_guard&) = delete;
   signal_guard& operator=(const signal_guard&) = delete;
-  ~signal_guard();
+  ~signal_guard();  // NOLINT(performance-trivially-destructible): of one system alone
 
  private:
-  alignas(8) std::array<std::byte, 128> before_;  ///< of the system
+  alignas(8) std::array<std::byte, 128> before_{};  ///< of the system
 };
 
 /// For debuggers, of the calling thread: up to 15 characters. generic: nothing.

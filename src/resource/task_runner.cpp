@@ -198,10 +198,10 @@ void task_runner::start_worker(bool beyond) noexcept {
   if (workers_ < most_ || (beyond && workers_ < most_ + most_beyond)) {
     const auto start = [this] {
       const std::size_t place = free_place();
-      threads_[place] = platform::start_thread(
-          "lido-work", [this, place, alive = core_.shared_from_this()]() mutable {
-            work(place, std::move(alive));
-          });
+      auto run = [this, place, alive = core_.shared_from_this()]() mutable {
+        work(place, std::move(alive));
+      };
+      threads_[place] = platform::start_thread("lido-work", std::move(run));
       ++workers_;
       return true;
     };

@@ -30,10 +30,11 @@ int discard(void* place, std::size_t bytes) noexcept {
 
 void* map_zeros(std::size_t bytes) noexcept {
   constexpr std::size_t line = 64;
-  // NOLINTNEXTLINE(*-no-malloc,*-owning-memory): see unmap_zeros
+  // NOLINTBEGIN(*-no-malloc,*-owning-memory): see unmap_zeros
   auto* const block = bytes > SIZE_MAX - 2 * line
                           ? nullptr
                           : static_cast<std::byte*>(std::calloc(bytes + 2 * line, 1));
+  // NOLINTEND(*-no-malloc,*-owning-memory)
   if (block == nullptr) {
     return nullptr;
   }

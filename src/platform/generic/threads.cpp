@@ -41,7 +41,7 @@ int forbid_cancel() noexcept {
 
 void allow_cancel(int /*before*/) noexcept {}
 
-signal_guard::signal_guard() noexcept : before_{} {}
+signal_guard::signal_guard() noexcept = default;
 
 signal_guard::~signal_guard() = default;
 

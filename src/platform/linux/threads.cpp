@@ -33,7 +33,7 @@ void allow_cancel(int before) noexcept {
   (void)pthread_setcancelstate(before, nullptr);
 }
 
-signal_guard::signal_guard() noexcept : before_{} {
+signal_guard::signal_guard() noexcept {
   static_assert(sizeof(sigset_t) <= sizeof(before_));
   sigset_t signals;
   (void)sigfillset(&signals);
