@@ -43,14 +43,42 @@ bool is_refusal(const std::string& message) {
          });
 }
 
-/// What libpq says of a conninfo, without the parts that it quotes: any may be of a password.
-std::string without_quotes(std::string_view message) {
-  const std::size_t first = message.find('"');
-  const std::size_t last = message.rfind('"');
-  if (first == last) {
-    return std::string(message);
+/// Whether a number, a name, an address or a path may go on with it.
+bool is_of_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("_-.:/").find(c) != std::string_view::npos;
+}
+
+/// Puts "..." for each occurrence of `value` that neither begins nor ends within a word.
+void hide(std::string& text, const std::string& value) {
+  const auto splits = [&text](std::size_t at) {
+    return at != 0 && at < text.size() && is_of_word(text[at - 1]) && is_of_word(text[at]);
+  };
+  for (std::size_t at = text.find(value); at != std::string::npos; at = text.find(value, at + 1)) {
+    if (!splits(at) && !splits(at + value.size())) {
+      text.replace(at, value.size(), "...");
+      at += 2;
+    }
   }
-  return std::string(message.substr(0, first)) + "..." + std::string(message.substr(last + 1));
+}
+
+/// Returns what libpq or the server says, without values of the conninfo that may be secret. Wrong
+/// ones are quoted by libpq, in the language of the user, and repeated by some servers.
+std::string without_values(std::string message, const settings& place) {
+  std::vector<std::string> values;
+  for (const auto& [keyword, value] : place) {
+    const bool may_tell = keyword == "host" || keyword == "hostaddr" || keyword == "port" ||
+                          keyword == "dbname" || keyword == "user";
+    if (!may_tell && !value.empty()) {
+      values.push_back(value);
+    }
+  }
+  std::sort(values.begin(), values.end(), [](const std::string& one, const std::string& other) {
+    return one.size() > other.size();  // one may be part of another
+  });
+  std::for_each(values.begin(), values.end(),
+                [&message](const std::string& one) { hide(message, one); });
+  return message;
 }
 
 /// What is said nowhere comes from the environment, but what a service file says only libpq knows.
@@ -61,12 +89,9 @@ settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
       one->val != nullptr ? (void)all.emplace(one->keyword, one->val) : (void)0;
     }
   };
-  char* error = nullptr;
-  const options own(PQconninfoParse(conninfo.c_str(), &error), &PQconninfoFree);
-  const std::unique_ptr<char, void (*)(void*)> text(error, &PQfreemem);
-  if (own == nullptr) {
-    throw permanent_failure(error != nullptr ? "postgres: conninfo: " + without_quotes(error)
-                                             : "postgres: no memory");
+  const options own(PQconninfoParse(conninfo.c_str(), nullptr), &PQconninfoFree);
+  if (own == nullptr) {  // libpq would quote what may be of a password
+    throw permanent_failure("postgres: the conninfo is malformed");
   }
   add(own);
   if (!all.contains("service")) {
@@ -209,8 +234,8 @@ PGconn* start(const settings& all) {
 /// Empty, or why not.
 std::string connect(PGconn* raw, const create_context& limit) {
   (void)PQsetErrorVerbosity(raw, PQERRORS_VERBOSE);
-  const bool begins = PQstatus(raw) != CONNECTION_BAD;
-  PostgresPollingStatusType status = begins ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED;
+  PostgresPollingStatusType status =
+      PQstatus(raw) != CONNECTION_BAD ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED;
   while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     if (const int failed = detail::wait_for(PQsocket(raw), events, limit)) {
@@ -219,10 +244,7 @@ std::string connect(PGconn* raw, const create_context& limit) {
     status = PQconnectPoll(raw);
   }
   (void)PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
-  if (status == PGRES_POLLING_OK) {
-    return {};
-  }
-  return begins ? PQerrorMessage(raw) : without_quotes(PQerrorMessage(raw));
+  return status == PGRES_POLLING_OK ? "" : PQerrorMessage(raw);
 }
 
 /// Until a result can be taken: zero, or an errno.
@@ -391,7 +413,7 @@ postgres_connection postgres_factory::create(const create_context& context) cons
       made.marks_ = made.marks();
       return made;
     }
-    told += failure;
+    told += without_values(failure, place);
     if (!has_others && is_permanent(failure, made.get())) {
       throw permanent_failure(told);
     }

@@ -1,9 +1,16 @@
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
 
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 #include <chrono>
+#include <clocale>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <stop_token>
@@ -34,6 +41,29 @@ TEST_F(PostgresFactory, AWrongPasswordOrDatabaseFailsAtOnce) {
   EXPECT_NE(database.find("3D000"), std::string::npos) << database;
 }
 
+/// libpq tells its errors in this language, as in a program that calls setlocale.
+class speaking {
+ public:
+  // NOLINTBEGIN(concurrency-mt-unsafe): no other thread looks
+  explicit speaking(const char* language) {
+    EXPECT_EQ(::setenv("LANGUAGE", language, 1), 0);
+    (void)std::setlocale(LC_ALL, "C.UTF-8");
+  }
+  speaking(const speaking&) = delete;
+  speaking& operator=(const speaking&) = delete;
+  ~speaking() {
+    (void)std::setlocale(LC_ALL, "C");
+    EXPECT_EQ(::unsetenv("LANGUAGE"), 0);
+  }
+  // NOLINTEND(concurrency-mt-unsafe)
+};
+
+void expect_no_secret(const std::string& conninfo) {
+  const std::string told = permanent_failure_of(conninfo);
+  EXPECT_NE(told, "connected");
+  EXPECT_EQ(told.find("s3cr3t"), std::string::npos) << told;
+}
+
 // jackc/pgx #1271, jackc/pgconn #51: a conninfo that is malformed has its password in the error.
 TEST_F(PostgresFactory, NoPartOfAMalformedConninfoIsInAnError) {
   for (const char* const conninfo : {
@@ -54,14 +84,59 @@ TEST_F(PostgresFactory, NoPartOfAMalformedConninfoIsInAnError) {
            "postgresql://u:p[s3cr3t@127.0.0.1]x",
            "postgresql://127.0.0.1/x?password=s3cr3t&s3cr3t",
        }) {
-    try {
-      (void)postgres_factory({.conninfo = conninfo})
-          .create({std::chrono::steady_clock::now() + 5s, {}});
-      ADD_FAILURE() << conninfo;
-    } catch (const std::exception& error) {
-      EXPECT_EQ(std::string(error.what()).find("s3cr3t"), std::string::npos) << error.what();
+    for (const char* const language : {"en", "de", "fr", "ru"}) {
+      const speaking now(language);
+      expect_no_secret(conninfo);
     }
   }
+}
+
+/// A server that refuses one client with a text that has all that the client sent, or agrees to
+/// encrypt.
+class parrot {
+  using tcp = boost::asio::ip::tcp;
+
+ public:
+  explicit parrot(bool encrypts)
+      : thread_([this, encrypts] {
+          tcp::socket peer = acceptor_.accept();
+          std::array<char, 1000> said{};
+          const std::size_t size = peer.read_some(boost::asio::buffer(said));
+          std::string text("SFATAL\0C28000\0M", 16);
+          for (std::size_t i = 8; i < size; ++i) {
+            text += said.at(i) != '\0' ? said.at(i) : ' ';
+          }
+          text += std::string(2, '\0');
+          const std::string refusal =
+              std::string("E\0\0\0", 4) + static_cast<char>(text.size() + 4) + text;
+          boost::asio::write(peer, boost::asio::buffer(encrypts ? "S" : refusal));
+        }) {}
+  [[nodiscard]] std::string port() const {
+    return std::to_string(acceptor_.local_endpoint().port());
+  }
+
+ private:
+  boost::asio::io_context context_;
+  tcp::acceptor acceptor_{context_, {boost::asio::ip::address_v4::loopback(), 0}};
+  std::jthread thread_;
+};
+
+// A server repeats settings that it does not know, and libpq the name of a file that is not there.
+TEST(PostgresFactoryBeside, AConnectThatFailsTellsNoMoreThanWhereItLedTo) {
+  const std::string conninfo =
+      "host=127.0.0.1 user=me dbname=shop password=s3cr3t options='-c a=s3cr3t' "
+      "application_name=s3cr3t connect_timeout=2 sslrootcert=/etc/s3cr3t sslmode=";
+  for (const bool encrypts : {false, true}) {
+    const parrot server(encrypts);
+    const std::string told = permanent_failure_of(
+        conninfo + (encrypts ? "verify-full port=" : "disable port=") + server.port());
+    EXPECT_EQ(told.find("s3cr3t"), std::string::npos) << told;
+    EXPECT_NE(told.find("\"127.0.0.1\", port " + server.port()), std::string::npos) << told;
+    EXPECT_NE(told.find(encrypts ? "does not exist" : "user me database shop"), std::string::npos)
+        << told;
+  }
+  const std::string told = permanent_failure_of("host=/nowhere password=nowhere");
+  EXPECT_NE(told.find("\"/nowhere/.s.PGSQL"), std::string::npos) << told;
 }
 
 /// A server that accepts `few` only without encryption, and never accepts `banned`. libpq tries
