@@ -54,11 +54,6 @@ int ask_system(const std::string& host, const std::string& port, int flags,
   return failed;
 }
 
-/// What the kernel takes.
-int keep_alive_count(const tcp_keep_alive& how) noexcept {
-  return std::clamp(how.count, 1, 127);
-}
-
 void look_after(int socket, const tcp_keep_alive& how) noexcept {
   const auto set = [socket](int level, int name, int value) {
     (void)::setsockopt(socket, level, name, &value, sizeof value);
@@ -371,6 +366,10 @@ int give_up_after(const tcp_keep_alive& how) noexcept {
   const std::int64_t seconds =
       whole_seconds(how.idle) + std::int64_t{whole_seconds(how.interval)} * keep_alive_count(how);
   return how.on ? static_cast<int>(std::min(seconds * 1000, most)) : 0;
+}
+
+int keep_alive_count(const tcp_keep_alive& how) noexcept {
+  return std::clamp(how.count, 1, 127);  // of the kernel
 }
 
 int whole_seconds(time_limit time) noexcept {

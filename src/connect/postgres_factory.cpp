@@ -100,8 +100,15 @@ settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
   all.emplace("keepalives", keep_alive.on ? "1" : "0");
   all.emplace("keepalives_idle", std::to_string(detail::whole_seconds(keep_alive.idle)));
   all.emplace("keepalives_interval", std::to_string(detail::whole_seconds(keep_alive.interval)));
-  all.emplace("keepalives_count", std::to_string(keep_alive.count));
-  all.emplace("tcp_user_timeout", std::to_string(detail::give_up_after(keep_alive)));
+  all.emplace("keepalives_count", std::to_string(detail::keep_alive_count(keep_alive)));
+  const auto number = [&all](const char* keyword) {
+    return static_cast<int>(std::strtol(all[keyword].c_str(), nullptr, 10));
+  };
+  const tcp_keep_alive in_force{.on = number("keepalives") != 0,
+                                .idle = std::chrono::seconds(number("keepalives_idle")),
+                                .interval = std::chrono::seconds(number("keepalives_interval")),
+                                .count = number("keepalives_count")};
+  all.emplace("tcp_user_timeout", std::to_string(detail::give_up_after(in_force)));
   return all;
 }
 

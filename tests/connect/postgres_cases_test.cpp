@@ -193,6 +193,18 @@ TEST_F(PostgresCases, C27TheKernelProbesWhenTheTargetSays) {
   EXPECT_EQ(option(" keepalives_idle=77", TCP_KEEPIDLE), 77);
   EXPECT_EQ(option("", TCP_USER_TIMEOUT), 50'000);  // a request whose answer never comes
   EXPECT_EQ(option(" tcp_user_timeout=7000", TCP_USER_TIMEOUT), 7'000);
+  EXPECT_EQ(option(" keepalives=0", TCP_USER_TIMEOUT), 0) << "not what the conninfo says";
+  EXPECT_EQ(option(" keepalives_idle=600 keepalives_count=2", TCP_USER_TIMEOUT), 610'000);
+}
+
+// The kernel refuses a larger count, and libpq the connection then.
+TEST_F(PostgresCases, C27ACountBeyondThatOfTheKernelIsItsLargest) {
+  const postgres_target target{.conninfo = server()->conninfo(), .keep_alive = {.count = 1000}};
+  const auto made = postgres_factory(target).create({steady_clock::now() + 20s, {}});
+  int value = -1;
+  socklen_t size = sizeof value;
+  EXPECT_EQ(::getsockopt(PQsocket(made.get()), IPPROTO_TCP, TCP_KEEPCNT, &value, &size), 0);
+  EXPECT_EQ(value, 127);
 }
 
 // A late answer behind a busy proxy is no proof of a broken connection.

@@ -105,6 +105,7 @@ class address_memory {
 
 /// As setsockopt(2) and libpq want it.
 [[nodiscard]] int whole_seconds(time_limit time) noexcept;
+[[nodiscard]] int keep_alive_count(const tcp_keep_alive& how) noexcept;
 
 /// Milliseconds after which a silent peer is given up, idle or not; 0: never.
 [[nodiscard]] int give_up_after(const tcp_keep_alive& how) noexcept;
