@@ -1,4 +1,5 @@
 // What is done to a pool as a whole, and what it says about itself.
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <utility>
@@ -125,7 +126,11 @@ close_report pool_core::close(const deadline& until) {
   const auto alive = shared_from_this();
   const std::size_t running = end(until);
   call_before_sleep();  // a callback of another pool may be what closes this one
-  return {.holders = leases(), .creating = running};
+  close_report report{.holders = leases(), .creating = running};
+  if (!is_foreign()) {  // after the leases, whose resources a thread may be about to end now
+    report.creating = std::max(running, locked([this] { return state_->count_unsettled(); }));
+  }
+  return report;
 }
 
 void pool_core::close_async(const deadline& until, close_completion done) {

@@ -95,6 +95,15 @@ void pool_state::remove_group(slot_group& group) noexcept {
   groups_.pop_back();
 }
 
+std::size_t pool_state::count_unsettled() const noexcept {
+  std::size_t found = 0;
+  table.for_each([&found](const pool_slot& slot) {
+    const resource_state now = slot.state();
+    found += now == resource_state::empty || now == resource_state::in_use ? 0 : 1;
+  });
+  return found;
+}
+
 slot_group* pool_state::next_in(std::uint64_t round) noexcept {
   for (const auto& group : groups_) {
     if (group->visited_in < round) {

@@ -154,6 +154,9 @@ class pool_state {
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
   [[nodiscard]] bool is_suspended() const noexcept { return suspended_; }
   [[nodiscard]] bool is_drained() const noexcept { return closed_ && room_.live() == 0; }
+  /// Returns how many resources are neither gone nor in use: a thread makes, checks or destroys
+  /// each, or is about to, once the pool is closed.
+  [[nodiscard]] std::size_t count_unsettled() const noexcept;
   /// Sets what was `seen` of all groups, and raises high-water marks, with one look at each slot.
   void count_slots() noexcept;
   /// Requires: `count_slots`.

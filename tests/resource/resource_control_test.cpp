@@ -377,6 +377,21 @@ TEST_F(ResourceControl, AnUnusedPoolClosesAtOnce) {
   }
 }
 
+// What the factory points to must not end before.
+TEST_F(ResourceControl, ACloseIsNotCompleteWhileALeaseIsBeingEnded) {
+  fake_pool& pool = start({.max_size = 1});
+  fake_lease held = pool.acquire();
+  server.slow_destroy = true;
+  EXPECT_FALSE(pool.close(0s).complete());
+  std::jthread user([&] { held.reset(); });
+  EXPECT_TRUE(eventually([&] { return pool.leases().empty(); }));
+  const close_report report = pool.close(0s);
+  EXPECT_TRUE(report.holders.empty());
+  EXPECT_EQ(report.creating, 1U) << "its user destroys the resource";
+  server.slow_destroy = false;
+  EXPECT_TRUE(pool.close(20s).complete());
+}
+
 // The longest times would overflow as nanoseconds.
 template <class Duration>
 void close_with_the_longest_and_the_shortest_times() {
@@ -407,7 +422,7 @@ TEST(ResourceClose, ATryThatCreatesGetsNothingFromAClosedPool) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .maintenance = maintenance::by_tick});
   std::jthread trying([&] { EXPECT_FALSE(pool.try_acquire()); });
   ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
-  (void)pool.close(0s);
+  EXPECT_FALSE(pool.close(0s).complete()) << "a create of the factory is under way";
   server.slow = false;
   trying.join();
   EXPECT_TRUE(pool.close(20s).complete());

@@ -108,8 +108,9 @@ struct pool_event {
 /// What was left when `close` returned.
 struct close_report {
   std::vector<lease_info> holders;
-  /// Calls of `create`, `validate`, `on_event` or a callback, by threads of the pool, that have not
-  /// returned.
+  /// Resources that a thread creates, validates, resets or destroys, or is about to. Or calls by
+  /// threads of the pool that have not returned, `on_event` and callbacks included, if these are
+  /// more.
   std::size_t creating = 0;
 
   [[nodiscard]] bool complete() const noexcept { return holders.empty() && creating == 0; }

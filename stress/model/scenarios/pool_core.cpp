@@ -295,6 +295,24 @@ void pool_ends_beside_a_reset() {
   delete count;
 }
 
+// The same with a close whose time is up: it tells that the resource has not ended.
+void close_beside_a_reset() {
+  lido::resource_pool_options options = tool_options(1);
+  options.reset_by = lido::reset_by::pool_threads;
+  auto* const count = new tool_count;  // left as it is where the scenario fails, as the next
+  auto* const pool = new lido::resource_pool<tool>(resetting_toolmaker{{count}}, options);
+  lease held = pool->try_acquire();
+  in_threads([&] { tool_pool::use(std::move(held)); },
+             [&] {
+               const bool is_complete = pool->close(at_once).complete();
+               require(!is_complete || count->destroyed == 1,
+                       "a close is complete before the last resource has ended");
+             });
+  delete pool;
+  require(count->destroyed == 1, "a resource outlives its pool and its lease");
+  delete count;
+}
+
 // ---- pools with keys ----------------------------------------------------------------------------
 
 struct toolmaker_of_keys {
@@ -416,6 +434,8 @@ constexpr std::array pool_core_list{
           &pool_ends_beside_owner),
     lends("pool_core.pool_ends_beside_a_reset", "a reset is due as the threads of a pool end",
           &pool_ends_beside_a_reset),
+    lends("pool_core.close_beside_a_reset", "a reset is due as the time of a close is up",
+          &close_beside_a_reset),
     lends("pool_core.key_goes_beside_release", "a key is forgotten beside a thread that leaves",
           &key_goes_beside_release),
     lends("pool_core.key_goes_beside_owner", "the same beside a thread with a number",
