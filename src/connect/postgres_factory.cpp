@@ -428,10 +428,13 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   throw std::runtime_error(told);
 }
 
-bool postgres_factory::validate(postgres_connection& idle,
-                                const create_context& context) const noexcept {
-  return is_idle(idle.get()) &&
-         (!target_.query_to_validate || run(idle.get(), "", context).empty());
+bool postgres_factory::validate(postgres_connection& idle, const create_context& context) const {
+  const bool is_in_order = is_idle(idle.get());
+  const bool asks = is_in_order && target_.query_to_validate;
+  if (const std::string why = asks ? run(idle.get(), "", context) : ""; !why.empty()) {
+    throw std::runtime_error("postgres: no answer to the validation: " + why);
+  }
+  return is_in_order;
 }
 
 bool postgres_factory::reset(postgres_connection& used) const {

@@ -255,15 +255,10 @@ void connect(redisContext* made, const redis_target& target, detail::address_mem
   }
 }
 
-/// What a server says, without the password: one that does not know AUTH repeats its words, and may
-/// escape them.
-std::string without(std::string text, const std::string& password) {
-  text.resize(std::min(text.find(", with args"), text.size()));
-  for (std::size_t at = password.empty() ? std::string::npos : text.find(password);
-       at != std::string::npos; at = text.find(password, at + 3)) {
-    text.replace(at, password.size(), "...");
-  }
-  return text;
+/// Returns what a server says, without the words of a command: one that does not know AUTH repeats
+/// them, and may escape them.
+std::string without_words(const std::string& text) {
+  return text.substr(0, text.find(", with args"));
 }
 
 /// Signs in and asks something, in one round trip. With a `word` after a RESET: a user may have
@@ -292,7 +287,7 @@ void sign_in(redisContext* context, const create_context& limit, const redis_tar
   for (std::size_t i = 0; i < all.size(); ++i) {
     answer = receive(context, limit);
     if (answer.is_error && !(i + 1 == all.size() && is_refused_alone(answer))) {
-      fail(context, without(answer.text, target.password), is_permanent(answer.text));
+      fail(context, without_words(answer.text), is_permanent(answer.text));
     }
   }
   if (answer.is_error && !word.empty()) {
@@ -380,39 +375,34 @@ redis_connection redis_factory::create(const create_context& context) const {
   return made;
 }
 
-bool redis_factory::validate(redis_connection& idle, const create_context& context) const noexcept {
+bool redis_factory::validate(redis_connection& idle, const create_context& context) const {
   redisContext* const raw = idle.context_.get();
   const bool is_clean = is_idle(raw);
   if (!is_clean || !target_.ping_to_validate) {
     return is_clean;
   }
-  try {
-    send(raw, format({"PING"}));
-    const redis_answer answer = receive(raw, context);
-    return answer.text == "PONG" || is_refused_alone(answer);
-  } catch (...) {
-    return false;
+  send(raw, format({"PING"}));
+  const redis_answer answer = receive(raw, context);
+  if (answer.text != "PONG" && !is_refused_alone(answer)) {
+    fail(raw, "the answer to PING: " + without_words(answer.text));
   }
+  return true;
 }
 
-bool redis_factory::reset(redis_connection& used) const noexcept {
+bool redis_factory::reset(redis_connection& used) const {
   redisContext* const raw = used.context_.get();
   const bool is_clean = !used.unfit_ && is_idle(raw);
   if (!is_clean || !used.changed_) {
     return is_clean;
   }
-  try {
-    raw->reader->fn = static_cast<redisReplyObjectFunctions*>(used.reply_functions_);
+  raw->reader->fn = static_cast<redisReplyObjectFunctions*>(used.reply_functions_);
 #ifdef REDIS_REPLY_PUSH
-    raw->push_cb = used.push_;
+  raw->push_cb = used.push_;
 #endif
-    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    begin(used, {detail::deadline::after(target_.command_timeout).moment(), {}},
-          "lido-" + std::to_string(now));
-    return detail::let_block(raw->fd) && is_idle(raw);
-  } catch (...) {
-    return false;
-  }
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  begin(used, {detail::deadline::after(target_.command_timeout).moment(), {}},
+        "lido-" + std::to_string(now));
+  return detail::let_block(raw->fd) && is_idle(raw);
 }
 
 void redis_factory::begin(redis_connection& session, const create_context& context,

@@ -290,15 +290,24 @@ TEST_F(PostgresFactory, ATerminatedBackendIsNotLent) {
 }
 
 TEST_F(PostgresFactory, AStoppedBackendFailsTheValidationInTime) {
+  std::string heard;
   postgres_pool pool(
       postgres_factory({.conninfo = server()->conninfo(), .query_to_validate = true}),
-      {.max_size = 1, .validate_timeout = 100ms, .validate_if_idle_longer_than = 0ns});
+      {.max_size = 1,
+       .validate_timeout = 100ms,
+       .validate_if_idle_longer_than = 0ns,
+       .on_event =
+           [&heard](const pool_event& event) {
+             heard += event.what == pool_event::kind::validate_failed ? event.text : "";
+           },
+       .maintenance = maintenance::by_tick});
   const pid_t backend = std::stoi(ask(*pool.acquire(), "SELECT pg_backend_pid()"));
   {
     const servers::standing_still still(backend);
     EXPECT_EQ(ask(*pool.acquire_for(30s), "SELECT 1"), "1");  // from another backend
   }
   EXPECT_GE(pool.stats().destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
+  EXPECT_NE(heard.find("no answer to the validation"), std::string::npos) << heard;
 }
 
 TEST_F(PostgresFactory, APortWithoutAListenerFailsInTime) {

@@ -299,8 +299,16 @@ TEST_F(RedisFactory, AStoppedServerFailsTheValidationInTime) {
   redis_target patient = target();
   patient.command_timeout = 60s;
   patient.ping_to_validate = true;
+  std::string heard;
   redis_pool pool(redis_factory(patient),
-                  {.max_size = 1, .validate_timeout = 100ms, .validate_if_idle_longer_than = 0ns});
+                  {.max_size = 1,
+                   .validate_timeout = 100ms,
+                   .validate_if_idle_longer_than = 0ns,
+                   .on_event =
+                       [&heard](const pool_event& event) {
+                         heard += event.what == pool_event::kind::validate_failed ? event.text : "";
+                       },
+                   .maintenance = maintenance::by_tick});
   (void)pool.acquire()->ask("PING");
   {
     const servers::standing_still still(server()->process().pid());
@@ -310,6 +318,7 @@ TEST_F(RedisFactory, AStoppedServerFailsTheValidationInTime) {
   }
   EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
   EXPECT_GE(pool.stats().destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
+  EXPECT_NE(heard.find("no answer within"), std::string::npos) << heard;
 }
 
 // The answer comes too late for its user, and must not reach the next one.

@@ -298,6 +298,28 @@ TEST_F(RedisReset, AnUnreadRefusalRefusesTheConnection) {
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
+// Otherwise nothing says why each use needs a connection of its own.
+TEST_F(RedisReset, AServerThatRefusesAResetIsHeardInAnEvent) {
+  const passing_user known("web", "~* +@all");
+  redis_target web = target();
+  web.user = "web";
+  web.password.clear();
+  web.database = 3;
+  std::string heard;
+  redis_pool pool(redis_factory(web), {.max_size = 1, .on_event = [&heard](const auto& event) {
+                                         if (event.what == pool_event::kind::reset_failed) {
+                                           heard += event.text;
+                                         }
+                                       }});
+  {
+    const auto lease = pool.acquire();
+    EXPECT_EQ(lease->ask("MULTI").text, "OK");
+    EXPECT_EQ(connect_beside().ask("ACL SETUSER web -select").text, "OK");
+  }
+  EXPECT_NE(heard.find("NOPERM"), std::string::npos) << heard;
+  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+}
+
 // The only element of an array is missing. The answer to a reset would be taken for it.
 TEST_F(RedisReset, AnIncompleteAnswerRefusesTheConnection) {
   redis_pool pool = make({});

@@ -99,12 +99,14 @@ class redis_factory {
   /// connection.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
-  /// Whether nothing can be read; and PING is answered, be it by NOPERM or MISCONF, if asked for.
-  bool validate(redis_connection& idle, const create_context& context) const noexcept;
+  /// Whether nothing can be read. If the target asks for PING, throws std::runtime_error where that
+  /// is not answered; NOPERM and MISCONF are answers, too.
+  bool validate(redis_connection& idle, const create_context& context) const;
 
   /// One system call after plain commands of `ask`. Otherwise one round trip: RESET (Redis 6.2) and
   /// the sign-in. Refuses what is unfit, in the middle of an exchange, or keeps what RESET leaves.
-  bool reset(redis_connection& used) const noexcept;
+  /// Throws what the server said where it refuses a command, or does not answer in time.
+  bool reset(redis_connection& used) const;
 
  private:
   /// A `word` is for a reset.
