@@ -189,6 +189,7 @@ class race {
     if (asked_[index].fd >= 0) {
       ::close(std::exchange(asked_[index].fd, -1));
     }
+    next_ = {};  // at once, beside others that are still silent
     // That this machine has no way to an address tells nothing of the server.
     const bool tells = failed != EADDRNOTAVAIL && failed != ENETUNREACH && failed != EAFNOSUPPORT;
     failed_ = tells || failed_ == 0 ? failed : failed_;
