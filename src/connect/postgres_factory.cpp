@@ -156,7 +156,7 @@ std::string fault_of(const settings& place) {
              : "postgres: conninfo: the port is no number from 1 to 65535\n";
 }
 
-/// By which a memory knows a place.
+/// Returns the key of a place in an `address_memory`.
 std::string name_of(const settings& place) {
   return value_of(place, "host") + ' ' + value_of(place, "hostaddr") + ' ' +
          value_of(place, "port");

@@ -3,9 +3,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 #include <chrono>
 #include <set>
 #include <stdexcept>
@@ -101,6 +104,27 @@ TEST_F(TcpCases, C39ANameThatIsNotFoundEndsWhenStopped) {
   } catch (const boost::system::system_error& error) {
     EXPECT_EQ(error.code(), net::error::operation_aborted) << error.what();
   }
+}
+
+// By TCP_USER_TIMEOUT, though it acknowledges every question.
+TEST_F(TcpCases, C27APeerThatDoesNotReadIsGivenUp) {
+  net::ip::tcp::acceptor acceptor(context_, {net::ip::address_v4::loopback(), 0});
+  auto made = connect({.host = "127.0.0.1",
+                       .port = std::to_string(acceptor.local_endpoint().port()),
+                       .keep_alive = {.idle = 1s, .interval = 1s, .count = 1}});
+  const auto peer = acceptor.accept();
+  constexpr timeval long_enough{.tv_sec = 30, .tv_usec = 0};
+  ASSERT_EQ(
+      ::setsockopt(made.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &long_enough, sizeof long_enough),
+      0);
+  const std::vector<char> much(1 << 20);
+  boost::system::error_code failed;
+  const auto begin = steady_clock::now();
+  while (!failed && steady_clock::now() < begin + 60s) {
+    (void)net::write(made, net::buffer(much), failed);
+  }
+  EXPECT_EQ(failed, net::error::timed_out) << failed.message();
+  EXPECT_GE(steady_clock::now() - begin, 1s);
 }
 
 TEST_F(TcpCases, AHookSetsTheConnectionUp) {

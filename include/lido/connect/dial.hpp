@@ -22,9 +22,10 @@
 namespace lido {
 
 /// After `idle` without a byte the kernel asks the peer, and again each `interval`. After `count`
-/// questions without an answer it ends the connection. So it does when what was sent is not
-/// acknowledged for as long as all of that takes. Choose an `idle` below the time after which
-/// a firewall or a load balancer forgets idle connections. Rounded up to whole seconds.
+/// questions without an answer it ends the connection. It also ends one whose data stays
+/// unacknowledged, or whose peer does not read, for `idle` + `count` * `interval`: raise `idle` if
+/// a peer may be that slow. Choose an `idle` below the time after which a firewall or a load
+/// balancer forgets idle connections. Rounded up to whole seconds.
 struct tcp_keep_alive {
   bool on = true;
   time_limit idle = std::chrono::seconds(60);
@@ -66,7 +67,7 @@ struct address {
   [[nodiscard]] sockaddr* any() noexcept { return reinterpret_cast<sockaddr*>(&bytes); }
   // NOLINTEND(*-reinterpret-cast)
   [[nodiscard]] std::string digits() const;
-  /// Its bytes, which an `address_memory` knows it by.
+  /// Returns the key of the address in an `address_memory`.
   [[nodiscard]] std::string_view name() const noexcept;
 };
 
@@ -107,7 +108,8 @@ class address_memory {
 [[nodiscard]] int whole_seconds(time_limit time) noexcept;
 [[nodiscard]] int keep_alive_count(const tcp_keep_alive& how) noexcept;
 
-/// Milliseconds after which a silent peer is given up, idle or not; 0: never.
+/// Returns the milliseconds after which data that a peer does not take ends the connection; 0:
+/// never.
 [[nodiscard]] int give_up_after(const tcp_keep_alive& how) noexcept;
 
 /// Connects to the first address that answers. Begins with the next address when one has failed, or
