@@ -48,7 +48,7 @@ class task_runner {
   /// are left.
   [[nodiscard]] std::size_t wait_until_ended(const deadline& until) noexcept;
   void wake_closing() noexcept { wake(finished_); }
-  /// Ends the threads. One in a task ends behind it, and is not waited for.
+  /// Ends the threads. One in a task ends after it, and is not waited for.
   void stop() noexcept;
 
  private:

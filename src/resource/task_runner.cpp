@@ -19,7 +19,7 @@ void task_runner::start() {
   }
 }
 
-/// Behind `stop` no thread may be left to take it, so the caller does.
+/// After `stop` no thread may be left to take it, so the caller does.
 void task_runner::post(effects& out, bool all) noexcept {
   lock guard(mutex_);
   most_ = out.most_threads;
@@ -120,7 +120,7 @@ void task_runner::keep_time() noexcept {
 
 /// What the other threads, the workers, run. A worker that ends before the pool drops its reference
 /// under the mutex, where it cannot be the last one. Destructors of thread_local objects that run
-/// behind that hold nothing up.
+/// after that hold nothing up.
 void task_runner::work(std::size_t place, std::shared_ptr<pool_core>&& alive) noexcept {
   constexpr std::chrono::seconds longest_idle{10};
   lock guard(mutex_);

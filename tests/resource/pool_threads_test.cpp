@@ -47,7 +47,7 @@ std::set<std::string> names_of_all_threads() {
   return names;
 }
 
-// Blocked for this thread behind the pool: as a program does whose pool is a static object.
+// Blocked for this thread after the pool was made: as a program does whose pool is a static object.
 TEST(PoolThreads, LeaveSignalsToTheProgram) {
   std::promise<std::string> worker;
   resource_pool<int> pool(
