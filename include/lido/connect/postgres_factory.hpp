@@ -80,12 +80,14 @@ class postgres_factory {
  public:
   explicit postgres_factory(postgres_target target) : target_(std::move(target)) {}
 
-  /// Connects to the hosts in turn, of a name with several addresses from another one on each time,
-  /// and to those that failed in the last five minutes last. Each address has its share of the
-  /// time, but no more than `connect_timeout` of the conninfo. The hosts of a service share it as
-  /// libpq goes through them. Throws permanent_failure if the only host refuses user, password or
-  /// database, or if the conninfo is wrong. Throws std::runtime_error otherwise, also at the
-  /// deadline and when asked to stop. Names in service files are looked up without regard to both.
+  /// Tries the hosts in turn. A name with several addresses starts at a different one each time.
+  /// Hosts that failed within five minutes come last. Each address has its share of the time, but
+  /// no more than `connect_timeout` of the conninfo.
+  /// Where a service file names the hosts, the first may take all of it.
+  ///
+  /// Throws permanent_failure if the only host refuses user, password or database, or if the
+  /// conninfo is wrong. Throws std::runtime_error otherwise, also at the deadline and when asked to
+  /// stop. Names in service files are looked up without regard to both.
   [[nodiscard]] postgres_connection create(const create_context& context) const;
 
   /// Whether the connection is in order and nothing can be read from it. If the target asks for

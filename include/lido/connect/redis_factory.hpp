@@ -50,8 +50,9 @@ class redis_connection {
 
   /// Sends one command and waits for the answer. Its words are bytes, blanks included. An error is
   /// an answer; throws std::runtime_error if there is none: then the connection is not lent again.
-  /// Throws std::invalid_argument for what nothing answers (CLIENT REPLY OFF), and for HELLO 3 with
-  /// hiredis before 1.0. The first answer to SUBSCRIBE and its like is theirs, in RESP3, too.
+  /// Throws std::invalid_argument for commands without an answer (CLIENT REPLY OFF), and for HELLO
+  /// 3 with hiredis before 1.0. Returns the first confirmation of SUBSCRIBE and the like, also in
+  /// RESP3.
   /// The reset undoes commands that change the connection (MULTI, SUBSCRIBE, SELECT and the like).
   /// READONLY, LOADING and MASTERDOWN end the connection after this lease.
   redis_answer ask(const std::vector<std::string_view>& command);
@@ -68,9 +69,9 @@ class redis_connection {
   /// changed, and costs a round trip. CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT DEBUG, options of
   /// the socket and `privdata` are for the user to undo.
   ///
-  /// A write to a server that hung up ends no program by SIGPIPE. hiredis before 1.0 cannot prevent
-  /// the signal. There the first call gives it an empty handler, unless the program has set one or
-  /// ignores the signal.
+  /// A write to a server that hung up does not raise SIGPIPE. hiredis before 1.0 cannot prevent the
+  /// signal. There the first call gives it an empty handler, unless the program has set one or
+  /// ignores the signal: a program that sets the default later is ended by it.
   [[nodiscard]] redisContext* context() noexcept;
 
  private:
@@ -91,12 +92,11 @@ class redis_factory {
  public:
   explicit redis_factory(redis_target target) : target_(std::move(target)) {}
 
-  /// Connects to the first address that answers, and signs in. Of a name with several addresses it
-  /// begins at another one each time, and tries the next one 250 ms later, as RFC 8305 has it.
-  /// Those that failed in the last five minutes come last. Throws permanent_failure if the server
-  /// does not want this user, or if there can be no such port or path. Throws std::runtime_error
-  /// otherwise, also at the deadline and when asked to stop. Started programs do not inherit the
-  /// connection.
+  /// Connects to the first address that answers, as docs/reference/resource-pool.md says, and
+  /// signs in. Throws
+  /// permanent_failure if the server does not want this user, or if there can be no such port or
+  /// path. Throws std::runtime_error otherwise, also at the deadline and when asked to stop.
+  /// Started programs do not inherit the connection.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
   /// Whether nothing can be read. If the target asks for PING, throws std::runtime_error where that

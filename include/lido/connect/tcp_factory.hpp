@@ -40,9 +40,8 @@ class tcp_factory {
   tcp_factory(boost::asio::any_io_executor executor, tcp_target target)
       : executor_(std::move(executor)), target_(std::move(target)) {}
 
-  /// Connects to the first address that answers. Of a name with several addresses it begins at
-  /// another one each time, and tries the next one 250 ms later, as RFC 8305 has it. Those that
-  /// failed in the last five minutes come last. Started programs do not inherit the socket.
+  /// Connects to the first address that answers, as docs/reference/resource-pool.md says. Started
+  /// programs do not inherit the socket.
   ///
   /// Throws boost::system::system_error: that of the last address to fail, `timed_out` at the
   /// deadline, `operation_aborted` when asked to stop, also while the name is looked up. Throws
