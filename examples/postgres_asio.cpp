@@ -39,14 +39,34 @@ class time_limit {
   net::steady_timer timer_;
 };
 
-/// The last result of what was sent.
+/// Waits until the socket can be read or written. libpq may have to read before it can send more.
+net::awaitable<void> is_ready(std::shared_ptr<descriptor> socket) {
+  const auto either = std::make_shared<net::steady_timer>(socket->get_executor(),
+                                                          net::steady_timer::time_point::max());
+  const auto wake = [either](const boost::system::error_code& /*error*/) { either->cancel(); };
+  socket->async_wait(descriptor::wait_read, wake);
+  socket->async_wait(descriptor::wait_write, wake);
+  boost::system::error_code woken;
+  co_await either->async_wait(net::redirect_error(use_awaitable, woken));
+  if (!socket->is_open()) {
+    throw boost::system::system_error(net::error::timed_out);
+  }
+  socket->cancel();  // the other wait
+}
+
+/// Returns the last result of what was sent, which is no COPY.
 net::awaitable<lido::postgres_result> result_of(PGconn* raw, std::chrono::milliseconds time) {
   // A descriptor of its own, for the same socket: libpq closes the other one.
   const auto socket =
       std::make_shared<descriptor>(co_await net::this_coro::executor, ::dup(PQsocket(raw)));
   const time_limit limit(socket, time);
-  while (PQflush(raw) == 1) {
-    co_await socket->async_wait(descriptor::wait_write, use_awaitable);
+  for (int unsent = PQflush(raw); unsent != 0; unsent = PQflush(raw)) {
+    if (unsent == 1) {
+      co_await is_ready(socket);
+    }
+    if (unsent < 0 || PQconsumeInput(raw) != 1) {
+      throw std::runtime_error(PQerrorMessage(raw));
+    }
   }
   lido::postgres_result last;
   for (;;) {
@@ -61,6 +81,10 @@ net::awaitable<lido::postgres_result> result_of(PGconn* raw, std::chrono::millis
       co_return last;
     }
     last = std::move(next);
+    const ExecStatusType status = PQresultStatus(last.get());
+    if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH) {
+      throw std::invalid_argument("COPY needs functions of its own");
+    }
   }
 }
 
@@ -102,7 +126,8 @@ int main(int argc, char** argv) try {
   net::io_context loop;
   net::co_spawn(loop, tell(pool, "SELECT 'last' FROM pg_sleep(60)", 2s), rethrow);
   net::co_spawn(loop, tell(pool, "SELECT 'second' FROM pg_sleep(1)", 30s), rethrow);
-  net::co_spawn(loop, tell(pool, "SELECT 'first'", 30s), rethrow);
+  const std::string long_comment(4 << 20, '-');  // libpq sends it in parts
+  net::co_spawn(loop, tell(pool, "SELECT 'first' " + long_comment, 30s), rethrow);
   loop.run();
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';
