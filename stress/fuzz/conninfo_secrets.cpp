@@ -1,6 +1,6 @@
 // Fuzz target: conninfos and URLs, right and malformed, that have a secret somewhere, and targets
-// of Redis whose server repeats what it is told. No error has the secret, unless it stands for a
-// host, a port, a database or a user.
+// of Redis. Servers repeat what they are told, or agree to encrypt, and libpq speaks German. No
+// error has the secret, unless it stands for a host, a port, a database or a user.
 #include <libpq-fe.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -9,6 +9,10 @@
 #include <array>
 #include <bit>
 #include <chrono>
+#include <clocale>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <span>
@@ -75,7 +79,11 @@ constexpr std::array pieces{"s3cr3t",
                             "-c ",
                             "\n",
                             "\t",
-                            ";"};
+                            ";",
+                            "application_name=",
+                            "sslrootcert=",
+                            "verify-full",
+                            "/s3cr3t"};
 
 std::string text_of(fuzz::byte_reader& input, std::size_t most) {
   std::string all;
@@ -117,10 +125,12 @@ void expect_no_secret(const F& create, bool may_tell) {
   }
 }
 
-/// Answers each connection with an error that repeats what it was sent, as Redis before 6 does.
+/// A server at a port of its own.
 class parrot {
  public:
-  parrot() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  /// `answer`: to what a client said.
+  explicit parrot(std::string (*answer)(std::string_view said))
+      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in here{};
     here.sin_family = AF_INET;
     here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -129,7 +139,7 @@ class parrot {
                     ::getsockname(socket_, address(here), &size) == 0,
                 "no port to listen at");
     port_ = ntohs(here.sin_port);
-    std::thread([socket = socket_] { serve(socket); }).detach();  // as long as the program
+    std::thread([socket = socket_, answer] { serve(socket, answer); }).detach();  // for ever
   }
   [[nodiscard]] int port() const { return port_; }
 
@@ -137,18 +147,16 @@ class parrot {
   static sockaddr* address(sockaddr_in& here) {
     return reinterpret_cast<sockaddr*>(&here);  // NOLINT(*-reinterpret-cast): of the system
   }
-  static void serve(int socket) {
+  static void serve(int socket, std::string (*answer)(std::string_view said)) {
     for (int peer = ::accept(socket, nullptr, nullptr); peer >= 0;
          peer = ::accept(socket, nullptr, nullptr)) {
-      std::array<char, 500> said{};
-      const ssize_t size = ::recv(peer, said.data(), said.size(), 0);
-      std::string answer = "-ERR unknown command, with args ";
-      for (ssize_t i = 0; i < size; ++i) {
-        const char c = said.at(static_cast<std::size_t>(i));
-        answer += c == '\r' || c == '\n' ? ' ' : c;
+      std::array<char, 4000> said{};
+      for (ssize_t size = 1; size > 0;) {
+        size = ::recv(peer, said.data(), said.size(), 0);
+        const std::string told =
+            size > 0 ? answer({said.data(), static_cast<std::size_t>(size)}) : std::string();
+        size = told.empty() ? 0 : ::send(peer, told.data(), told.size(), MSG_NOSIGNAL);
       }
-      answer += "\r\n";
-      (void)::send(peer, answer.data(), answer.size(), MSG_NOSIGNAL);
       ::close(peer);
     }
   }
@@ -157,12 +165,46 @@ class parrot {
   int port_ = 0;
 };
 
+/// As Redis before 6.
+std::string repeated(std::string_view said) {
+  std::string answer = "-ERR unknown command, with args ";
+  for (const char c : said) {
+    answer += c == '\r' || c == '\n' ? ' ' : c;
+  }
+  return answer + "\r\n";
+}
+
+/// Of a server of PostgreSQL: an error whose text is all that the client sent, with blanks for its
+/// zeros. Nothing but that is encrypted is asked for in eight bytes.
+std::string refused(std::string_view said) {
+  if (said.size() <= 8) {
+    return "N";
+  }
+  std::string text("SFATAL\0C28000\0M", 16);
+  for (const char c : said.substr(8)) {
+    text += c != '\0' ? c : ' ';
+  }
+  text += std::string(2, '\0');
+  const auto size = htonl(static_cast<std::uint32_t>(text.size() + sizeof(std::uint32_t)));
+  std::array<char, sizeof size> bytes{};
+  std::memcpy(bytes.data(), &size, sizeof size);
+  return 'E' + std::string(bytes.data(), bytes.size()) + text;
+}
+
+/// Agrees to encrypt, and hangs up when that begins.
+std::string encrypted(std::string_view said) {
+  return said.size() == 8 ? "S" : "";
+}
+
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before all threads
+  [[maybe_unused]] static const bool in_german =
+      ::setenv("LANGUAGE", "de", 1) == 0 && std::setlocale(LC_ALL, "C.UTF-8") != nullptr;
   fuzz::byte_reader input(std::span(data, size));
   if (input.below(4) == 0) {
-    static const parrot server;
+    static const parrot server(&repeated);
     lido::redis_target target;
     target.port = input.below(4) != 0 ? server.port() : static_cast<int>(input.below(3)) - 1;
     target.path = input.below(4) == 0 ? "/nowhere" : "";
@@ -173,7 +215,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         /*may_tell=*/false);
     return 0;
   }
-  const std::string conninfo = text_of(input, 24);
+  std::string conninfo = text_of(input, 24);
+  if (const std::size_t answer = input.below(3); answer != 0) {
+    static const std::array servers{parrot(&refused), parrot(&encrypted)};
+    conninfo +=
+        " host=127.0.0.1 hostaddr=127.0.0.1 port=" + std::to_string(servers.at(answer - 1).port());
+  }
   bool may_tell = false;
   if (leads_nowhere(conninfo, may_tell)) {
     expect_no_secret(
