@@ -3,17 +3,21 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <stop_token>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "lido/keyed_resource_pool.hpp"
+#include "support/customers.hpp"
 #include "support/fake_server.hpp"
 
 namespace lido {
@@ -30,14 +34,37 @@ struct keyed_factory : test::fake_factory {
 };
 using keyed_pool = keyed_resource_pool<int, connection>;
 
+using pool_type = resource_pool<connection>;
+
+/// Awaits a resource; `note` hears of it, or why there is none. Not inline, as `await_resource`.
+struct awaited {
+  std::function<void(fake_lease)> got;
+  std::function<void(acquire_failure)> failed;
+};
+test::detached await(pool_type& pool, std::stop_token stop, awaited note) {
+  try {
+    note.got(co_await pool.co_acquire(1h, stop));
+  } catch (const acquire_error& error) {
+    note.failed(error.cause());
+  }
+}
+test::detached await(keyed_pool& pool, std::stop_token stop, awaited note, int key) {
+  try {
+    note.got(co_await pool.co_acquire(key, 1h, stop));
+  } catch (const acquire_error& error) {
+    note.failed(error.cause());
+  }
+}
+
 /// What the test knows of a pool without threads, all of whose users are this thread.
 template <class Pool>
 class counted_uses {
  public:
   static constexpr bool has_keys = std::is_same_v<Pool, keyed_pool>;
 
-  counted_uses(std::uint32_t seed, Pool& pool, test::fake_server& server, test::manual_clock& clock)
-      : random_(seed), pool_(&pool), server_(&server), clock_(&clock) {}
+  counted_uses(std::uint32_t seed, Pool& pool, test::fake_server& server, test::manual_clock& clock,
+               const std::uint64_t& leaks)
+      : random_(seed), pool_(&pool), server_(&server), clock_(&clock), leaks_(&leaks) {}
 
   void step() {
     server_->down = one_in(10);
@@ -91,13 +118,21 @@ class counted_uses {
     most = std::max(most, held.size());
     EXPECT_EQ(stats.high_water, most);
     EXPECT_EQ(stats.suspended, suspended);
+    EXPECT_EQ(stats.suspected_leaks, *leaks_);
   }
   /// Which are large.
   void expect_times() {
     const resource_pool_times times = pool_->times();
+    const resource_pool_stats stats = pool_->stats();
     EXPECT_EQ(times.uses.count(), got - held.size());
-    EXPECT_EQ(times.creates.count(), pool_->stats().created);
-    EXPECT_LE(times.waits.count(), pool_->stats().handed_over);
+    EXPECT_EQ(times.creates.count(), stats.created);
+    EXPECT_EQ(times.creates.sum(), stats.creating_for);
+    EXPECT_LE(stats.longest_create, stats.creating_for);
+    EXPECT_GE(stats.longest_create * stats.created, stats.creating_for);
+    EXPECT_EQ(times.waits.count(), stats.handed_over);
+    EXPECT_EQ(times.waits.sum(), stats.waited_for);
+    EXPECT_LE(stats.longest_wait, stats.waited_for);
+    EXPECT_GE(stats.longest_wait * stats.handed_over, stats.waited_for);
   }
 
   std::vector<fake_lease> held;
@@ -146,8 +181,16 @@ class counted_uses {
       }
     } else if (way < 3) {
       try {
-        held.push_back(way == 1 ? pool_->acquire_for(key..., time) : pool_->acquire(key...));
-        ++got;
+        if (way == 2 && one_in(2)) {
+          pool_->with(key..., [this](connection& /*used*/) {
+            ++got;
+            EXPECT_EQ(pool_->stats().in_use, held.size() + 1);
+            most = std::max(most, held.size() + 1);
+          });
+        } else {
+          held.push_back(way == 1 ? pool_->acquire_for(key..., time) : pool_->acquire(key...));
+          ++got;
+        }
       } catch (const acquire_error& error) {
         ++failures.at(static_cast<std::size_t>(error.cause()));
       }
@@ -155,20 +198,51 @@ class counted_uses {
       note(pool_->try_acquire_for(key..., time, stop.get_token()));
     } else if (!has_keys && one_in(3)) {
       if constexpr (!has_keys) {
-        note(pool_->try_acquire_urgent(time, stop.get_token()));
+        acquire_urgent(time, stop.get_token());
       }
     } else {
       ++waiting;
       stops_.push_back(stop);
-      pool_->async_acquire(
-          key...,
-          [this](acquire_result<connection> result) {
-            --waiting;
-            note(std::move(result));
-          },
-          1h, stop.get_token());
+      wait(stop.get_token(), key...);
     }
     unfit += server_->broken ? static_cast<unsigned>(server_->validations - asked) : 0;
+  }
+
+  void acquire_urgent(std::chrono::milliseconds time, const std::stop_token& stop) {
+    if (one_in(2)) {
+      note(pool_->try_acquire_urgent(time, stop));
+      return;
+    }
+    try {
+      held.push_back(pool_->acquire_urgent(time, stop));
+      ++got;
+    } catch (const acquire_error& error) {
+      ++failures.at(static_cast<std::size_t>(error.cause()));
+    }
+  }
+
+  template <class... Key>
+  void wait(const std::stop_token& stop, Key... key) {
+    if (one_in(2)) {
+      const auto take = [this](fake_lease lease) {
+        --waiting;
+        ++got;
+        held.push_back(std::move(lease));
+      };
+      const auto fail = [this](acquire_failure why) {
+        --waiting;
+        ++failures.at(static_cast<std::size_t>(why));
+      };
+      await(*pool_, stop, {take, fail}, key...);
+      return;
+    }
+    pool_->async_acquire(
+        key...,
+        [this](acquire_result<connection> result) {
+          --waiting;
+          note(std::move(result));
+        },
+        1h, stop);
   }
 
   void end_use() {
@@ -218,10 +292,11 @@ class counted_uses {
   Pool* pool_;
   test::fake_server* server_;
   test::manual_clock* clock_;
+  const std::uint64_t* leaks_;  ///< that were told
   std::vector<std::stop_source> stops_;
 };
 
-resource_pool_options options(const test::manual_clock& clock) {
+resource_pool_options options(const test::manual_clock& clock, std::uint64_t& leaks) {
   return {.max_size = 3,
           .max_waiters = 3,
           .acquire_timeout = 1ms,
@@ -232,7 +307,12 @@ resource_pool_options options(const test::manual_clock& clock) {
           .validate_if_idle_longer_than = 5ms,
           .retry_first = 1ns,
           .retry_longest = 1ns,
+          .report_leak_after = 25ms,
           .time_uses = true,
+          .on_event =
+              [&leaks](const pool_event& event) {
+                leaks += event.what == pool_event::kind::suspected_leak ? 1 : 0;
+              },
           .detect_hold_and_wait = false,
           .maintenance = maintenance::by_tick,
           .clock = &clock};
@@ -240,11 +320,13 @@ resource_pool_options options(const test::manual_clock& clock) {
 
 template <class Pool, class Make, class Also>
 void play(const Make& make, const Also& also) {
+  std::uint64_t all_leaks = 0;
   for (std::uint32_t seed = 1; seed <= 20 && !::testing::Test::HasFailure(); ++seed) {
     test::fake_server server;
     test::manual_clock clock;
-    const auto pool = make(server, clock);
-    counted_uses<Pool> uses(seed, *pool, server, clock);
+    std::uint64_t leaks = 0;
+    const auto pool = make(server, clock, leaks);
+    counted_uses<Pool> uses(seed, *pool, server, clock, leaks);
     for (int step = 0; step < 400 && !::testing::Test::HasFailure(); ++step) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", step " << step);
       uses.step();
@@ -255,14 +337,15 @@ void play(const Make& make, const Also& also) {
     uses.end();
     uses.expect_agreement();
     uses.expect_times();
+    all_leaks += leaks;
   }
+  EXPECT_GT(all_leaks, 0U);
 }
 
 TEST(ResourceNumbers, AreWhatItsUsersCount) {
-  using pool_type = resource_pool<connection>;
   play<pool_type>(
-      [](test::fake_server& server, const test::manual_clock& clock) {
-        resource_pool_options all = options(clock);
+      [](test::fake_server& server, const test::manual_clock& clock, std::uint64_t& leaks) {
+        resource_pool_options all = options(clock, leaks);
         all.reserve = 1;
         return std::make_unique<pool_type>(test::fake_factory{&server}, all);
       },
@@ -272,10 +355,10 @@ TEST(ResourceNumbers, AreWhatItsUsersCount) {
 // Gauges of all keys are the sums of those of each.
 TEST(ResourceNumbers, OfAllKeysAreWhatTheirUsersCount) {
   play<keyed_pool>(
-      [](test::fake_server& server, const test::manual_clock& clock) {
+      [](test::fake_server& server, const test::manual_clock& clock, std::uint64_t& leaks) {
         return std::make_unique<keyed_pool>(
             keyed_factory{{&server}},
-            keyed_resource_pool_options{.max_total = 4, .each_key = options(clock)});
+            keyed_resource_pool_options{.max_total = 4, .each_key = options(clock, leaks)});
       },
       [](keyed_pool& pool) {
         const keyed_resource_pool_stats all = pool.stats();
@@ -288,6 +371,64 @@ TEST(ResourceNumbers, OfAllKeysAreWhatTheirUsersCount) {
         EXPECT_EQ(all.in_use, sum.in_use);
         EXPECT_EQ(all.waiting, sum.waiting);
       });
+}
+
+// With threads of the pool beside those of users: gauges while something is under way, and sums.
+TEST(ResourceNumbers, WithThreadsAddUpAtRest) {
+  test::fake_server server;
+  server.slow = true;
+  pool_type pool(test::fake_factory{&server}, {.max_size = 4,
+                                               .min_idle = 2,
+                                               .acquire_timeout = 30s,
+                                               .validate_if_idle_longer_than = 0ns,
+                                               .time_uses = true,
+                                               .detect_hold_and_wait = false});
+  EXPECT_TRUE(test::eventually([&] { return server.creating == 2; }));
+  EXPECT_EQ(pool.stats().creating, 2U);
+  EXPECT_EQ(pool.stats().live, 2U);
+  server.slow = false;
+  ASSERT_TRUE(pool.wait_until_idle(2, 60s));
+  server.slow_validate = true;
+  std::atomic<std::uint64_t> got{0};
+  std::atomic<std::uint64_t> late{0};
+  const auto count = [&](acquire_result<connection> result) { ++(result ? got : late); };
+  pool.async_acquire(count, 1h);
+  EXPECT_TRUE(test::eventually([&] { return server.validations > 0; }));
+  EXPECT_GE(pool.stats().checking, 1U);
+  EXPECT_EQ(pool.stats().waiting, 1U);
+  server.slow_validate = false;
+  {
+    std::vector<std::jthread> users;
+    for (unsigned user = 0; user < 6; ++user) {
+      users.emplace_back([&, user] {
+        for (unsigned i = user; i < 600; ++i) {
+          if (i % 3 == 0) {
+            pool.async_acquire(count, 1h);
+          } else if (i % 3 == 1) {
+            count(pool.try_acquire_for(1us * (i % 50)));
+          } else {
+            pool.with([&got](connection& /*used*/) { ++got; });
+          }
+        }
+      });
+    }
+  }
+  EXPECT_TRUE(test::eventually([&] {
+    const resource_pool_stats now = pool.stats();
+    return now.waiting + now.in_use + now.creating + now.checking + now.closing == 0;
+  }));
+  const resource_pool_stats stats = pool.stats();
+  EXPECT_EQ(stats.acquires, got);
+  EXPECT_EQ(stats.hits + stats.handed_over, got);
+  EXPECT_EQ(stats.timed_out, late);
+  EXPECT_EQ(stats.exhausted, stats.handed_over + stats.timed_out);
+  EXPECT_EQ(stats.live, stats.idle);
+  EXPECT_EQ(stats.live, static_cast<unsigned>(server.alive));
+  EXPECT_EQ(stats.created, static_cast<unsigned>(server.creates));
+  const resource_pool_times times = pool.times();
+  EXPECT_EQ(times.uses.count(), got);
+  EXPECT_EQ(times.waits.count(), stats.handed_over);
+  EXPECT_EQ(times.waits.sum(), stats.waited_for);
 }
 
 }  // namespace
