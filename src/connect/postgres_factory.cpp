@@ -387,6 +387,16 @@ void postgres_connection::check(const pg_result* result) noexcept {
   unfit_ = unfit_ || state == "25006" || state.starts_with("57P") || state.starts_with("08");
 }
 
+/// After the connect.
+void postgres_factory::begin_session(postgres_connection& made,
+                                     const create_context& context) const {
+  made.patience_ = target_.reset_timeout;
+  if (target_.on_connect) {
+    target_.on_connect(made, context);
+  }
+  made.marks_ = made.marks();
+}
+
 postgres_connection postgres_factory::create(const create_context& context) const {
   settings all = read(target_.conninfo, target_.keep_alive);
   const bool has_others = has_several_hosts(all);
@@ -394,34 +404,28 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   const auto places = places_of(all, context, *memory_, told);
   auto left = std::ssize(places);
   for (const settings& place : places) {
-    if (const std::string fault = fault_of(place); !fault.empty()) {
-      told += fault;
-      --left;
-      if (!has_others) {
-        throw permanent_failure(told);
-      }
-      continue;
-    }
     const auto now = std::chrono::steady_clock::now();
     const auto until = now + std::min((context.deadline - now) / left--, most_time(place));
-    postgres_connection made(start(place));
-    const std::string failure = connect(made.get(), {until, context.stop});
-    // A primary is no worse for being no standby.
-    const bool is_late = std::chrono::steady_clock::now() >= until;
-    if (places.size() > 1 && !context.stop.stop_requested() &&
-        (failure.empty() || is_late || !prefers_standby(all))) {
-      memory_->note(name_of(place), !failure.empty());
-    }
-    made.patience_ = target_.reset_timeout;
-    if (failure.empty() && target_.on_connect) {
-      target_.on_connect(made, context);
-    }
+    std::string failure = fault_of(place);
+    bool is_permanent_failure = !failure.empty();
     if (failure.empty()) {
-      made.marks_ = made.marks();
-      return made;
+      postgres_connection made(start(place));
+      failure = connect(made.get(), {until, context.stop});
+      // A primary is no worse for being no standby.
+      const bool is_late = std::chrono::steady_clock::now() >= until;
+      const bool is_known = failure.empty() || is_late || !prefers_standby(all);
+      if (is_known && places.size() > 1 && !context.stop.stop_requested()) {
+        memory_->note(name_of(place), !failure.empty());
+      }
+      if (failure.empty()) {
+        begin_session(made, context);
+        return made;
+      }
+      is_permanent_failure = is_permanent(failure, made.get());
+      failure = without_values(failure, place);
     }
-    told += without_values(failure, place);
-    if (!has_others && is_permanent(failure, made.get())) {
+    told += failure;
+    if (is_permanent_failure && !has_others) {
       throw permanent_failure(told);
     }
   }

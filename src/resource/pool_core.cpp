@@ -465,6 +465,18 @@ class callback_waiter : public acquire_waiter {
   // NOLINTEND(*-non-private-member-variables-in-classes)
 };
 
+/// Takes an idle resource without the lock, the thread's last one first.
+slot_grant pool_core::begin_use_of_idle(place at) noexcept {
+  slot_grant idle = main_->try_acquire_last(at);  // begins its use
+  if (idle.slot == nullptr) {
+    idle = main_->take_lowest();
+    if (idle.slot != nullptr) {
+      gate_->begin_use(*idle.slot);
+    }
+  }
+  return idle;
+}
+
 void pool_core::acquire_async(const acquire_call& request, acquire_completion done) {
   require_own_copy(origin_);
   const auto alive = shared_from_this();
@@ -473,13 +485,7 @@ void pool_core::acquire_async(const acquire_call& request, acquire_completion do
     return;
   }
   if (main_ != nullptr && !request.stop.stop_requested()) {
-    slot_grant idle = main_->try_acquire_last(request.at);  // begins its use
-    if (idle.slot == nullptr) {
-      idle = main_->take_lowest();
-      if (idle.slot != nullptr) {
-        gate_->begin_use(*idle.slot);
-      }
-    }
+    const slot_grant idle = begin_use_of_idle(request.at);
     if (idle.slot != nullptr) {
       // It may be used by any thread.
       idle.slot->note_holder(gate_->now(), 0, std::uncaught_exceptions(), request.at);

@@ -106,6 +106,8 @@ class postgres_factory {
   static void destroy(postgres_connection& ended, destroy_reason reason) noexcept;
 
  private:
+  void begin_session(postgres_connection& made, const create_context& context) const;
+
   postgres_target target_;
   // Shared by the copies of a factory.
   std::shared_ptr<detail::address_memory> memory_ = std::make_shared<detail::address_memory>();

@@ -227,6 +227,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
                                   const std::stop_token& stop) noexcept;
   void tell(pool_event event, const std::shared_ptr<const std::string>& name) const noexcept;
 
+  [[nodiscard]] slot_grant begin_use_of_idle(place at) noexcept;
   [[nodiscard]] slot_grant try_acquire_slow(const acquire_call& request);
   [[nodiscard]] bool enqueue(acquire_waiter& waiter, const acquire_call& request, bool again);
   [[nodiscard]] bool begin_wait(acquire_waiter& waiter, const acquire_call& request, bool again);
