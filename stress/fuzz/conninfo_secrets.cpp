@@ -180,7 +180,7 @@ std::string refused(std::string_view said) {
   if (said.size() <= 8) {
     return "N";
   }
-  std::string text("SFATAL\0C28000\0M", 16);
+  std::string text("SFATAL\0C28000\0M", 15);
   for (const char c : said.substr(8)) {
     text += c != '\0' ? c : ' ';
   }

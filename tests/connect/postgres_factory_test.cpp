@@ -102,7 +102,7 @@ class parrot {
           tcp::socket peer = acceptor_.accept();
           std::array<char, 1000> said{};
           const std::size_t size = peer.read_some(boost::asio::buffer(said));
-          std::string text("SFATAL\0C28000\0M", 16);
+          std::string text("SFATAL\0C28000\0M", 15);
           for (std::size_t i = 8; i < size; ++i) {
             text += said.at(i) != '\0' ? said.at(i) : ' ';
           }

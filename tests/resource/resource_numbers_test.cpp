@@ -37,18 +37,18 @@ using keyed_pool = keyed_resource_pool<int, connection>;
 using pool_type = resource_pool<connection>;
 
 /// Awaits a resource; `note` hears of it, or why there is none. Not inline, as `await_resource`.
-struct awaited {
+struct hears_of {
   std::function<void(fake_lease)> got;
   std::function<void(acquire_failure)> failed;
 };
-test::detached await(pool_type& pool, std::stop_token stop, awaited note) {
+test::detached await(pool_type& pool, std::stop_token stop, hears_of note) {
   try {
     note.got(co_await pool.co_acquire(1h, stop));
   } catch (const acquire_error& error) {
     note.failed(error.cause());
   }
 }
-test::detached await(keyed_pool& pool, std::stop_token stop, awaited note, int key) {
+test::detached await(keyed_pool& pool, std::stop_token stop, hears_of note, int key) {
   try {
     note.got(co_await pool.co_acquire(key, 1h, stop));
   } catch (const acquire_error& error) {
@@ -129,10 +129,10 @@ class counted_uses {
     EXPECT_EQ(times.creates.sum(), stats.creating_for);
     EXPECT_LE(stats.longest_create, stats.creating_for);
     EXPECT_GE(stats.longest_create * stats.created, stats.creating_for);
-    EXPECT_EQ(times.waits.count(), stats.handed_over);
+    EXPECT_LE(times.waits.count(), stats.handed_over);
     EXPECT_EQ(times.waits.sum(), stats.waited_for);
     EXPECT_LE(stats.longest_wait, stats.waited_for);
-    EXPECT_GE(stats.longest_wait * stats.handed_over, stats.waited_for);
+    EXPECT_GE(stats.longest_wait * times.waits.count(), stats.waited_for);
   }
 
   std::vector<fake_lease> held;
@@ -381,6 +381,7 @@ TEST(ResourceNumbers, WithThreadsAddUpAtRest) {
                                                .min_idle = 2,
                                                .acquire_timeout = 30s,
                                                .validate_if_idle_longer_than = 0ns,
+                                               .max_creating = 2,
                                                .time_uses = true,
                                                .detect_hold_and_wait = false});
   EXPECT_TRUE(test::eventually([&] { return server.creating == 2; }));
@@ -392,10 +393,12 @@ TEST(ResourceNumbers, WithThreadsAddUpAtRest) {
   std::atomic<std::uint64_t> got{0};
   std::atomic<std::uint64_t> late{0};
   const auto count = [&](acquire_result<connection> result) { ++(result ? got : late); };
-  pool.async_acquire(count, 1h);
-  EXPECT_TRUE(test::eventually([&] { return server.validations > 0; }));
+  EXPECT_TRUE(test::eventually([&] {  // a resource is fresh for a moment
+    pool.async_acquire(count, 1h);
+    return server.validations > 0;
+  }));
   EXPECT_GE(pool.stats().checking, 1U);
-  EXPECT_EQ(pool.stats().waiting, 1U);
+  EXPECT_GE(pool.stats().waiting, 1U);
   server.slow_validate = false;
   {
     std::vector<std::jthread> users;
@@ -427,7 +430,7 @@ TEST(ResourceNumbers, WithThreadsAddUpAtRest) {
   EXPECT_EQ(stats.created, static_cast<unsigned>(server.creates));
   const resource_pool_times times = pool.times();
   EXPECT_EQ(times.uses.count(), got);
-  EXPECT_EQ(times.waits.count(), stats.handed_over);
+  EXPECT_LE(times.waits.count(), stats.handed_over);
   EXPECT_EQ(times.waits.sum(), stats.waited_for);
 }
 
