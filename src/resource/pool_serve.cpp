@@ -542,7 +542,8 @@ acquire_waiter* pool_state::first_open(slot_group& group) noexcept {
 bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept {
   slot_group& group = *waiter.group;
   unlink(waiter);
-  const auto waited = std::chrono::nanoseconds(now_.real - waiter.since);
+  // Not less than zero: threads read the clock before they have the mutex.
+  const auto waited = std::chrono::nanoseconds(std::max<nanos>(now_.real - waiter.since, 0));
   slot.note_receiver(waiter.thread);
   waiter.grant = {&slot, slot.word().in(slot.state())};  // a ticket has no mark
   waiter.kind = kind;
