@@ -71,7 +71,7 @@ class registry {
   detail::registration* oldest_ = nullptr;
   detail::registration* newest_ = nullptr;
   std::uint64_t numbers_ = 0;
-  std::uint64_t left_ = 0;  ///< pools that are there no more
+  std::uint64_t left_ = 0;  ///< pools that have left
 };
 
 namespace detail {

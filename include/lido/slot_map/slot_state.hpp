@@ -25,8 +25,8 @@ namespace lido::detail {
 ///   slot the free list orders. Changes are seq_cst for the sake of walks: x86-64 and arm64 have no
 ///   weaker ones that are cheaper.
 /// Progress: entering waits for threads that are with the value, in no order; it sees within a nap
-///   that they have left. Readers that overlap
-///   without end keep out a thread that wants to be alone. The rest is lock-free.
+///   that they have left. Readers that overlap without end keep out a thread that wants to be
+///   alone. The rest is lock-free.
 class slot_state {
  public:
   /// What becomes of an erased value.
