@@ -109,7 +109,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
 
   void count_exhausted() noexcept;
   /// As bounded_wait::wait.
-  [[nodiscard]] static bool wait_for_transit(bounded_wait& others, std::uint64_t progress) noexcept;
+  [[nodiscard]] static bool wait_for_transit(bounded_wait& others) noexcept;
 
   /// Makes room in the lists; returns 0 or the error number of the system.
   [[nodiscard]] int extend_to(std::uint32_t slots) noexcept { return depot_.extend_to(slots); }
@@ -127,7 +127,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
       }
     };
     empty_depot();
-    (void)steal(own_cache(), nullptr, /*take_over=*/false);
+    steal(own_cache(), nullptr, /*take_over=*/false);
     empty_depot();
   }
   void give_back(std::span<const slot_index> slots) noexcept;
@@ -224,7 +224,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   struct announcements;
   [[nodiscard]] finding search(owned_cache* self, void** slot) noexcept;
   [[nodiscard]] survey look_around() const noexcept;
-  [[nodiscard]] bool steal(owned_cache* self, void** slot, bool take_over) noexcept;
+  /// refused: by the kernel, the heavy fence.
+  enum class theft : std::uint8_t { some, none, refused };
+  theft steal(owned_cache* self, void** slot, bool take_over) noexcept;
   void revoke_some(announcements& made, std::uint32_t last, bool take_over) const noexcept;
   [[nodiscard]] bool fence_for(const announcements& made) noexcept;
   [[nodiscard]] std::size_t harvest_all(owned_cache* self, void** slot,

@@ -27,12 +27,13 @@ segment_table::segment_table(allocator_state& slots, segment_memory& memory, std
 
 // ---- which thread may change the capacity -------------------------------------------------------
 
-/// Waits for the threads that change the capacity, as long as these get on.
+/// Waits for the threads that change the capacity, as long as these make progress.
 class segment_table::patience {
  public:
   /// Waits a little. False: `progress` has not moved for a tenth of a second.
   [[nodiscard]] bool wait(const work_progress& progress) noexcept {
-    return allocator_state::wait_for_transit(others_, progress.count());
+    others_.note_progress(progress.count());
+    return allocator_state::wait_for_transit(others_);
   }
 
   /// Called by the holder of `resize_` that finds no segment spare. Until `progress` moves there is

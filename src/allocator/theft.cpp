@@ -57,24 +57,25 @@ void allocator_state::count_exhausted() noexcept {
 /// was in transit, so at that moment every slot was in a caller's hands. To get there, all open
 /// caches are emptied, those that look empty too.
 allocator_state::finding allocator_state::search(owned_cache* self, void** slot) noexcept {
-  bounded_wait others;
-  int failed = 0;
+  bounded_wait others(tuning::nanoseconds_of_search);
+  int refused = 0;
   for (bool patient = true; patient;) {
     const survey first = look_around();
-    const bool take_over =
-        first.revoking && others.waits() + failed >= tuning::waits_before_take_over;
+    const bool take_over = first.revoking && others.waits() >= tuning::waits_before_take_over;
     bool found = false;
     if (!first.depot_empty) {
       found = slot == nullptr || take_shared(self, {slot, 1}) != 0;
     } else if (first.open || take_over) {
-      found = steal(self, slot, take_over);
-      if (!found && kind_ == lido::cache_kind::revocable) {
-        patient = ++failed < tuning::most_failed_thefts;  // the kernel may refuse the fence
+      const theft got = steal(self, slot, take_over);
+      found = got == theft::some;
+      if (got == theft::refused) {
+        patient = ++refused < tuning::most_refused_fences;
       } else if (!found) {
-        patient = wait_for_transit(others, 0);  // others reopen empty caches meanwhile
+        patient = wait_for_transit(others);  // others reopen empty caches meanwhile
       }
     } else if (!first.bare()) {
-      patient = wait_for_transit(others, first.depot_version + first.generations);
+      others.note_progress(first.depot_version + first.generations);
+      patient = wait_for_transit(others);
     } else if (look_around().unchanged_since(first)) {
       return finding::exhausted;
     }
@@ -107,26 +108,31 @@ allocator_state::survey allocator_state::look_around() const noexcept {
 }
 
 /// A thread in transit may have lost its processor.
-bool allocator_state::wait_for_transit(bounded_wait& others, std::uint64_t progress) noexcept {
-  if (others.waits() == tuning::waits_before_nap) {
+bool allocator_state::wait_for_transit(bounded_wait& others) noexcept {
+  if (others.waits() == tuning::waits_before_nap - 1) {  // once: naps are not counted
     require_own_process();  // or it would wait for a thread of another one
   }
-  return others.wait(progress);
+  return others.wait();
 }
 
 /// Empties every open cache. Keeps one slot for `slot`, unless that is null, and puts the others
-/// into the depot. Returns whether there were any.
-bool allocator_state::steal(owned_cache* self, void** slot, bool take_over) noexcept {
+/// into the depot.
+allocator_state::theft allocator_state::steal(owned_cache* self, void** slot,
+                                              bool take_over) noexcept {
   const std::int64_t begin = begin_event();
   const std::uint32_t last = highest();
   std::size_t stolen = 0;
   announcements made;
-  while (made.next <= last) {
+  bool refused = false;
+  while (made.next <= last && !refused) {
     revoke_some(made, last, take_over);
-    if (made.count == 0 || !fence_for(made)) {
+    if (made.count == 0) {
       break;
     }
-    stolen += harvest_all(self, stolen != 0 ? nullptr : slot, made);
+    refused = !fence_for(made);
+    if (!refused) {
+      stolen += harvest_all(self, stolen != 0 ? nullptr : slot, made);
+    }
   }
   // relaxed (2x): numbers for statistics. All caches were emptied, so about as many are in use
   const std::size_t mark = high_water_.load(std::memory_order_relaxed);
@@ -135,7 +141,7 @@ bool allocator_state::steal(owned_cache* self, void** slot, bool take_over) noex
     mark_use(nullptr, 0);
   }
   end_event(traced_act::theft, begin, stolen);
-  return stolen != 0;
+  return stolen != 0 ? theft::some : refused ? theft::refused : theft::none;
 }
 
 /// Announces the theft of caches up to number `last`, as many as one fence is for.

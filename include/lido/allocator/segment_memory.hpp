@@ -9,7 +9,7 @@
 
 namespace lido::detail {
 
-/// Moves while a thread gets on with something long, for the threads that wait for it.
+/// Moves while a thread makes progress with something long, for the threads that wait for it.
 class work_progress {
  public:
   void note() noexcept {

@@ -28,7 +28,8 @@ class waiter;
 ///     whose cache is `busy` or that is counted in `carrying_`.
 ///  I2 acquire fails only if at some moment during the call every slot was in callers' hands and no
 ///     more could be added, if another thread did not run for a tenth of a second in the middle of
-///     a transit, or if the heavy fence fails although it was available.
+///     a transit, if others were in one at each look of a second, or if the heavy fence fails
+///     although it was available.
 /// Memory ordering: see depot.hpp and slot_cache.hpp for the slots themselves, and the notes in
 ///   theft.cpp for the decision that a pool is exhausted.
 /// Progress: hits wait-free; the rest lock-free, except that an acquire may wait for a thread that

@@ -28,12 +28,13 @@ struct tuning {
   static constexpr int waits_before_take_over = 32;
   static constexpr int waits_before_nap = 64;
   static constexpr std::uint32_t longest_nap = 1024;  ///< microseconds
-  /// How long an acquire waits for a thread that does not get on, and the most that counts for one
-  /// look at it.
+  // How long an acquire waits for threads with slots on their way: while these make no progress, in
+  // all, and the most that counts for one look at them.
   static constexpr std::int64_t nanoseconds_of_patience = 100'000'000;
+  static constexpr std::int64_t nanoseconds_of_search = 1'000'000'000;
   static constexpr std::int64_t nanoseconds_of_one_wait = 10'000'000;
-  static constexpr int most_failed_thefts = 2000;  ///< of one acquire: the kernel refuses the fence
-  /// Slots by which a thread may leave the number of those out of the depot wrong, of so many.
+  static constexpr int most_refused_fences = 2000;  ///< of one acquire
+  /// Most slots that a thread has drawn without reporting them, in a pool of `capacity`.
   static constexpr std::uint8_t most_unreported(std::uint32_t capacity) noexcept {
     return static_cast<std::uint8_t>(capacity < 64 ? 1 : capacity < 1024 ? capacity / 32 : 32);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "lido/base/tuning.hpp"
 
@@ -21,7 +22,7 @@ inline void cpu_pause() noexcept {
 /// Gives the rest of this thread's time slice away.
 void yield_thread() noexcept;
 
-/// Sleeps for so many microseconds, and in a normal thread on Linux for some 60 more.
+/// Sleeps for `microseconds`, and in a normal thread on Linux for some 60 more.
 void nap_thread(std::uint32_t microseconds = 1) noexcept;
 
 /// Whether another thread can run while this one spins, as far as the system says.
@@ -63,20 +64,30 @@ class exponential_backoff {
   int waits_ = 0;
 };
 
-/// Waits for other threads as long as these get on, and then for a tenth of a second more. The
-/// clock decides: a nap takes microseconds in one thread and milliseconds in another.
+/// Waits for other threads until they have made no progress for a tenth of a second, and no longer
+/// than it was told at first. The clock decides: a nap takes microseconds in one thread and
+/// milliseconds in another.
 ///
 /// Reads the clock only after some pauses. Where the whole machine stood still, the other threads
-/// had no time to get on, so no wait counts for more than `tuning::nanoseconds_of_one_wait`.
+/// had no time to make progress, so no wait counts for more than `tuning::nanoseconds_of_one_wait`.
 class bounded_wait {
  public:
-  /// Waits a little. `progress` differs from that of the last call if other threads have got on.
-  /// False: they have not for a tenth of a second.
-  [[nodiscard]] bool wait(std::uint64_t progress) noexcept {
+  /// `most`: nanoseconds that all waits together may take. Without it they last as long as others
+  /// make progress.
+  constexpr explicit bounded_wait(
+      std::int64_t most = std::numeric_limits<std::int64_t>::max()) noexcept
+      : left_(most) {}
+
+  /// `progress` differs from that of the last call if other threads have made some.
+  void note_progress(std::uint64_t progress) noexcept {
     if (progress != progress_) {
       progress_ = progress;
       spent_ = 0;
     }
+  }
+
+  /// Waits a little. False: it has waited long enough.
+  [[nodiscard]] bool wait() noexcept {
     backoff_.wait();
     return backoff_.waits() < tuning::waits_before_yield || !is_over();
   }
@@ -89,7 +100,8 @@ class bounded_wait {
   [[nodiscard]] bool is_over() noexcept;
 
   exponential_backoff backoff_;
-  std::int64_t spent_ = 0;  ///< nanoseconds since the others got on
+  std::int64_t left_;       ///< nanoseconds for all waits together
+  std::int64_t spent_ = 0;  ///< nanoseconds since the others made progress
   std::int64_t last_ = 0;   ///< when the clock was read; 0: not yet
   std::uint64_t progress_ = 0;
 };

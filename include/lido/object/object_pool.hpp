@@ -36,7 +36,8 @@ namespace lido {
 /// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
 /// thread's cache is wait-free, without fence or (but in locked caches) read-modify-write;
 /// otherwise lock-free, but for an acquire that finds nothing while another thread stands still in
-/// the middle of moving slots: it waits for that thread, up to about a tenth of a second.
+/// the middle of moving slots: it waits for that thread, a tenth of a second, or a second while
+/// others move slots.
 ///
 /// With `when_full::grow` an acquire that needs more slots asks the system for memory or waits, up
 /// to three tenths of a second without progress, for another thread that does.

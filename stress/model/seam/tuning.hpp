@@ -22,7 +22,8 @@ struct tuning {
   static constexpr int waits_before_nap = 5;
   static constexpr std::uint32_t longest_nap = 1;
   static constexpr std::int64_t nanoseconds_of_patience = 100;  // looks: there is no clock
-  static constexpr int most_failed_thefts = 100;
+  static constexpr std::int64_t nanoseconds_of_search = 1;      // unused
+  static constexpr int most_refused_fences = 2;  // a theft that finds nothing is no refusal
   static constexpr std::uint8_t most_unreported(std::uint32_t /*capacity*/) noexcept {
     return 255;  // the numbers that come of it are statistics, and reading them takes steps
   }
