@@ -43,6 +43,36 @@ TEST(StopToken, BehindATimeIsTheObjects) {
   EXPECT_TRUE(jobs.acquire_for(1s, source.get_token(), 7)->stop.stop_possible());
 }
 
+struct plain {};  // a tag
+
+struct pinned_job : job {
+  using job::job;
+  pinned_job(plain /*tag*/, int with) : job(with) {}
+  pinned_job(const pinned_job&) = delete;
+  pinned_job& operator=(const pinned_job&) = delete;
+  ~pinned_job() = default;
+};
+
+struct starting_traits : pool_traits<job> {
+  struct hooks {
+    static job create() { return job(0); }
+    static void activate(job& one) { one.stop = {}; }
+    static void activate(job& one, std::stop_token with) { one.stop = std::move(with); }
+    static void activate(job& one, plain /*tag*/) { activate(one); }
+  };
+};
+
+// The same without a move, and for objects that stay: by a time, and by a tag.
+TEST(StopToken, OfAnObjectThatIsNotMovedIsPassedOrWaitedWith) {
+  object_pool<pinned_job> jobs(2);
+  object_pool<job, starting_traits> kept(2);
+  std::stop_source source;
+  EXPECT_TRUE(jobs.acquire_for(1s, source.get_token(), 7)->stop.stop_possible());
+  EXPECT_TRUE(kept.acquire_for(1s, source.get_token())->stop.stop_possible());
+  EXPECT_FALSE(jobs.acquire(source.get_token(), plain(), 7)->stop.stop_possible());
+  EXPECT_FALSE(kept.acquire(source.get_token(), plain())->stop.stop_possible());
+}
+
 struct needs_token {
   explicit needs_token(std::stop_token with) : stop(std::move(with)) {}
   std::stop_token stop;

@@ -141,9 +141,19 @@ class object_pool : private detail::complete_traits<Traits> {
   template <class... Args>
   [[nodiscard, gnu::always_inline]] lease_type acquire(detail::stop_token stop, Args&&... args) {
     static_assert(
-        !takes_or_waits<Args...>,
+        !takes_or_waits<Args...> || keeps || !std::is_move_constructible_v<T>,
         "lido: T takes a std::stop_token, and can do without: acquire(token, T(...)) waits "
         "with the token, acquire(T(token, ...)) passes it to T");
+    static_assert(
+        !takes_or_waits<Args...> || keeps || std::is_move_constructible_v<T>,
+        "lido: T takes a std::stop_token, and can do without, and cannot be moved: "
+        "acquire_for(time, token, ...) passes the token to T; to wait with the token, give T a "
+        "constructor that takes its own first argument, such as a tag");
+    static_assert(
+        !takes_or_waits<Args...> || !keeps,
+        "lido: Traits::hooks::activate takes a std::stop_token, and can do without: "
+        "acquire_for(time, token, ...) passes the token to it; to wait with the token, give "
+        "activate an overload that takes its own first argument, such as a tag");
     return acquire_within(place::here(), stop, std::forward<Args>(args)...);
   }
 

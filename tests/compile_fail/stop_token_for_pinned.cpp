@@ -1,0 +1,14 @@
+#include <stop_token>
+
+#include "lido/lido.hpp"
+
+struct job {
+  explicit job(int number);
+  job(std::stop_token stop, int number);
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
+  ~job();
+};
+void run(lido::object_pool<job>& pool, std::stop_token stop) {
+  auto mine = pool.acquire(stop, 7);
+}
