@@ -89,6 +89,25 @@ TEST(SlotMapLargeValues, AreAddedInEveryWayOnASmallStack) {
   });
 }
 
+/// No heap of its own.
+struct homeless : chunk {
+  using chunk::chunk;
+  static void* operator new(std::size_t) = delete;
+};
+
+TEST(SlotMapLargeValues, NeedNoOperatorNewOfTheirOwn) {
+  on_small_stack([] {
+    slot_map<homeless> map({.max_size = 2});
+    const auto erased = map.emplace(1);
+    map.erase(erased);
+    EXPECT_TRUE(map.emplace_at(erased, 1));
+    map.emplace(0);
+    const auto less = [](const chunk& a, const chunk& b) { return a.id < b.id; };
+    EXPECT_TRUE(map.emplace_or_evict(less, 2));
+    EXPECT_THAT(ids_of(map), ::testing::UnorderedElementsAre(1, 2));
+  });
+}
+
 TEST(SlotMapLargeValues, AreAddedToASharedMapOnASmallStack) {
   on_small_stack([] {
     concurrent_slot_map<chunk> map(4);

@@ -60,6 +60,10 @@ T make_value(Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   }
 }
 
+/// Whether a T is too large for the stacks of some threads that use it.
+template <class T>
+inline constexpr bool is_large = sizeof(T) > 1024;  // bytes
+
 /// A value that is made before its place is free.
 template <class T>
 struct value_aside {
@@ -67,13 +71,19 @@ struct value_aside {
   [[nodiscard]] T& operator*() noexcept { return value; }
 };
 
-/// As `make_value`; on the heap if it is large, since threads with small stacks add such values,
-/// too. Then throws std::bad_alloc as well.
+/// The same on the heap. Not by T's own `operator new`, which may be missing, or use the map.
+template <class T>
+struct large_value_aside {
+  std::unique_ptr<value_aside<T>> held;
+  [[nodiscard]] T& operator*() noexcept { return held->value; }
+};
+
+/// As `make_value`; on the heap if it is large. Then throws std::bad_alloc as well.
 template <class T, class... Args>
 [[nodiscard]] auto make_aside(Args&&... args) {
-  constexpr std::size_t large = 1024;  // bytes
-  if constexpr (sizeof(T) > large) {
-    return std::unique_ptr<T>(new T(make_value<T>(std::forward<Args>(args)...)));
+  if constexpr (is_large<T>) {
+    return large_value_aside<T>{std::unique_ptr<value_aside<T>>(
+        new value_aside<T>{make_value<T>(std::forward<Args>(args)...)})};
   } else {
     return value_aside<T>{make_value<T>(std::forward<Args>(args)...)};
   }
