@@ -108,6 +108,36 @@ TEST(SlotMapLargeValues, NeedNoOperatorNewOfTheirOwn) {
   });
 }
 
+TEST(SlotMapLargeValues, ChangePlacesOnASmallStack) {
+  on_small_stack([] {
+    slot_map<chunk> map;
+    const auto two = map.emplace(2);
+    map.emplace(3);
+    const auto one = map.emplace(1);
+    EXPECT_TRUE(map.swap(one, two));
+    EXPECT_THAT(ids_of(map), ::testing::ElementsAre(1, 3, 2));
+    map.sort([](const chunk& a, const chunk& b) { return a.id < b.id; });
+    EXPECT_THAT(ids_of(map), ::testing::ElementsAre(1, 2, 3));
+    EXPECT_EQ(map[one].id, 1);
+    EXPECT_EQ(map[two].id, 2);
+  });
+}
+
+TEST(SecondaryMapLargeValues, AreAddedOnASmallStack) {
+  on_small_stack([] {
+    slot_map<int> map;
+    secondary_map<int, chunk> more;
+    const auto first = map.emplace(0);
+    const auto second = map.emplace(0);
+    const auto source = std::make_unique<chunk>(1);
+    EXPECT_EQ(more.insert(first, *source)->id, 1);
+    EXPECT_EQ(more.insert(second, *more.find(first))->id, 1);  // of a value in the array that grows
+    EXPECT_EQ(more.insert(first, std::move(*std::make_unique<chunk>(2)))->id, 2);
+    EXPECT_EQ(more.insert(first, std::move(*more.find(second)))->id, 1);
+    EXPECT_EQ(more.size(), 2U);
+  });
+}
+
 TEST(SlotMapLargeValues, AreAddedToASharedMapOnASmallStack) {
   on_small_stack([] {
     concurrent_slot_map<chunk> map(4);

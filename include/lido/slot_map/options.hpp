@@ -34,7 +34,9 @@ struct slot_map_options {
 
   /// Room from the start, and always: the map never gives this much back. With `reserve` equal to
   /// `max_size`, all memory is allocated at the start, places and table apart. As long as no slot
-  /// is used up, only `shrink_to_fit` allocates then: another table.
+  /// is used up, only `shrink_to_fit` and `sort` allocate then: another table, an order. So do
+  /// `swap`, `emplace_at` and `emplace_or_evict` of a full map where a T has more than 1 KiB: they
+  /// put one aside for a moment.
   std::size_t reserve = 0;
 
   /// The map gives memory back when it closes holes, which mode immediate does at each erase. More

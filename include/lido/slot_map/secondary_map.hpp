@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/object/construction.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 
 namespace lido {
@@ -25,24 +26,10 @@ class secondary_map {
 
   /// Replaces what this handle, or an older one of its slot, has. nullptr, and no effect: the
   /// handle is null, or a later one has had an entry. Memory is for every slot up to this one:
-  /// check handles of strangers first. Throws std::bad_alloc, what moving throws.
-  Value* insert(handle_type handle, Value value) {
-    if (!handle) {
-      return nullptr;
-    }
-    if (handle.index() >= entries_.size()) {
-      entries_.resize(std::size_t{handle.index()} + 1);
-    }
-    entry& at = entries_[handle.index()];
-    if (handle.generation() < at.generation) {
-      return nullptr;
-    }
-    remove(at);
-    at.value.emplace(std::move(value));
-    at.generation = handle.generation();
-    ++size_;
-    return &*at.value;
-  }
+  /// check handles of strangers first. Throws std::bad_alloc, what copying and moving throw. The
+  /// value may be in this map.
+  Value* insert(handle_type handle, const Value& value) { return put(handle, value); }
+  Value* insert(handle_type handle, Value&& value) { return put(handle, std::move(value)); }
 
   /// nullptr when there is none. Good until the next insert.
   [[nodiscard]] Value* find(handle_type handle) noexcept {
@@ -88,6 +75,26 @@ class secondary_map {
     std::uint32_t generation = 0;  ///< of the last handle that had a value here
     std::optional<Value> value;
   };
+
+  template <class Source>
+  Value* put(handle_type handle, Source&& source) {
+    if (!handle) {
+      return nullptr;
+    }
+    auto value = detail::make_aside<Value>(std::forward<Source>(source));
+    if (handle.index() >= entries_.size()) {
+      entries_.resize(std::size_t{handle.index()} + 1);
+    }
+    entry& at = entries_[handle.index()];
+    if (handle.generation() < at.generation) {
+      return nullptr;
+    }
+    remove(at);
+    at.value.emplace(std::move(*value));
+    at.generation = handle.generation();
+    ++size_;
+    return &*at.value;
+  }
 
   [[nodiscard]] handle_type handle_of(std::size_t slot) const noexcept {
     return {static_cast<std::uint32_t>(slot), entries_[slot].generation};

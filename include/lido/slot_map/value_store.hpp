@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -396,10 +397,7 @@ class value_store {
   /// Exchanges the values of two places; handles lead to where they are then. Requires: moving does
   /// not throw.
   void swap(std::uint32_t a, std::uint32_t b) noexcept {
-    T* const values = places_.values();
-    T held(std::move(values[a]));
-    replace(values + a, std::move(values[b]));
-    replace(values + b, std::move(held));
+    exchange(places_.values() + a, places_.values() + b);
     std::swap(places_.slot(a), places_.slot(b));
     table_.move(places_.slot(a), a);
     table_.move(places_.slot(b), b);
@@ -459,6 +457,26 @@ class value_store {
   static void replace(T* place, T&& value) noexcept {
     std::destroy_at(place);
     (void)make<T>(place, std::move(value));
+  }
+
+  // As above.
+  static void exchange(T* a, T* b) noexcept {
+    if constexpr (is_large<T>) {
+      const std::unique_ptr<value_aside<T>> held(new (std::nothrow) value_aside<T>{std::move(*a)});
+      held ? pass_on(a, b, held->value) : exchange_on_stack(a, b);
+    } else {
+      T held(std::move(*a));
+      pass_on(a, b, held);
+    }
+  }
+  // Apart, so that nothing else needs the stack for it.
+  [[gnu::noinline]] static void exchange_on_stack(T* a, T* b) noexcept {
+    T held(std::move(*a));
+    pass_on(a, b, held);
+  }
+  static void pass_on(T* a, T* b, T& held) noexcept {
+    replace(a, std::move(*b));
+    replace(b, std::move(held));
   }
 
   void changed() noexcept { version_ = version_ + 1; }
