@@ -174,6 +174,14 @@ TEST(ObjectMemoryBeside, AnUnusedPoolIsNotResidentWhateverWasFreedBefore) {
     expect_unused_pool_costs_nothing<test::tracking_traits<int>>(slots);
   }
 }
+
+// Low slots come first, so the list of all is written.
+TEST(ObjectMemoryBeside, OfAnUnusedMapOnlyTheBookkeepingIsResident) {
+  constexpr std::size_t slots = 100'000;
+  const std::size_t resident = test::resident_bytes();
+  const concurrent_slot_map<std::array<std::byte, 1024>> map(slots);
+  EXPECT_LT(test::resident_bytes() - resident, slots * 17 + std::size_t{256} * 1024);
+}
 #endif
 
 #if LIDO_TEST_ASAN
