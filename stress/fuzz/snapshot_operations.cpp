@@ -1,10 +1,11 @@
 // Fuzz target: snapshots of slot maps from a damaged or hostile file. An
 // oracle says which are right. A map that takes one has exactly its values under exactly its
-// handles; one that refuses it is as it was. Both go on as a model does.
+// handles; one that refuses it is as it was. Both go on as a model does. No value is left over.
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -20,21 +21,31 @@ namespace {
 constexpr std::uint32_t last = 3;  // generations are soon used up
 constexpr std::uint32_t none = 0xFFFF'FFFF;
 constexpr std::uint64_t unused = 1ULL << 63U;
-using map_type = lido::slot_map<int, lido::no_hooks, last>;
+/// How many there are shows one that a map forgets to end.
+struct counted {
+  explicit counted(int with = 0) noexcept : number(with) { ++live; }
+  counted(const counted& other) noexcept : number(other.number) { ++live; }
+  counted& operator=(const counted&) noexcept = default;
+  ~counted() { --live; }
+
+  int number;
+  static inline std::size_t live = 0;  // NOLINT(*-non-const-global-variables)
+};
+using map_type = lido::slot_map<counted, lido::no_hooks, last>;
 using handle = map_type::handle_type;
 
 struct image {
-  std::vector<int> values;
+  std::vector<counted> values;
   std::vector<std::uint64_t> table;
   std::uint32_t first_free = none;
   std::uint32_t first_generation = 1;
 
-  explicit image(const lido::slot_map_snapshot<int>& from)
+  explicit image(const lido::slot_map_snapshot<counted>& from)
       : values(from.values.begin(), from.values.end()),
         table(from.table.begin(), from.table.end()),
         first_free(from.first_free),
         first_generation(from.first_generation) {}
-  [[nodiscard]] lido::slot_map_snapshot<int> view() const {
+  [[nodiscard]] lido::slot_map_snapshot<counted> view() const {
     return {values, table, first_free, first_generation};
   }
 };
@@ -46,6 +57,7 @@ struct model {
   std::size_t slots = 0;
   std::size_t used_up = 0;
   std::uint32_t first_generation = 1;
+  std::set<std::uint64_t> gone;  ///< handles that were given, of values that are there and are not
 };
 
 /// Nothing if it is no image of a map.
@@ -71,7 +83,7 @@ std::optional<model> read(const image& from) {
       free[slot] = bits;
     } else if (const std::uint32_t place = low ^ slot;
                place < taken.size() && std::exchange(taken[place], 1) == 0) {
-      all.values[bits] = from.values[place];
+      all.values[bits] = from.values[place].number;
     } else {
       return {};
     }
@@ -88,45 +100,73 @@ std::optional<model> read(const image& from) {
   return is_whole && free.empty() ? std::optional(all) : std::nullopt;
 }
 
-void expect(map_type& map, const model& wanted) {
-  fuzz::check(map.size() == wanted.values.size() && map.used_up_slots() == wanted.used_up,
-              "a map counts other values or slots than its snapshot");
+/// `exactly`: also how many slots are used up. A hole of one counts only when it is closed.
+void expect(map_type& map, const model& wanted, bool exactly) {
+  fuzz::check(
+      map.size() == wanted.values.size() && (!exactly || map.used_up_slots() == wanted.used_up),
+      "a map counts other values or slots than its snapshot");
   for (std::uint32_t slot = 0; slot < wanted.slots + 2; ++slot) {
     for (std::uint32_t generation = 0; generation <= last + 1; ++generation) {
       const std::uint64_t bits = std::uint64_t{generation} << 32U | slot;
-      const int* const found = map.find(handle::from_bits(bits));
+      const counted* const found = map.find(handle::from_bits(bits));
       const auto known = wanted.values.find(bits);
       fuzz::check((found != nullptr) == (known != wanted.values.end()) &&
-                      (found == nullptr || *found == known->second),
+                      (found == nullptr || found->number == known->second),
                   "a handle leads elsewhere than its snapshot says");
     }
   }
 }
 
-/// Inserts come in the order that the snapshot says; erased slots come next.
-void go_on(map_type& map, model all, fuzz::byte_reader& input) {
+/// Inserts come in the order that the snapshot says, where holes are closed at once; erased slots
+/// come next. Elsewhere in any order, since others fill holes first: never under an old handle.
+void note_insert(model& all, std::uint64_t made, bool in_order) {
+  const std::size_t slot = made & none;
+  if (in_order && all.next.empty()) {
+    all.next.push_back(std::uint64_t{all.first_generation} << 32U | all.slots);
+  }
+  fuzz::check(!in_order || made == all.next.front(),
+              "an insert gave another handle than the next one");
+  fuzz::check(made != 0 && !all.values.contains(made) && all.gone.insert(made).second,
+              "an insert gave an old handle");
+  if (in_order) {
+    all.next.erase(all.next.begin());
+  }
+  all.slots = std::max(all.slots, slot + 1);
+}
+
+void note_erase(model& all, std::uint64_t erased) {
+  const std::uint64_t after = erased + (std::uint64_t{1} << 32U);
+  if (after >> 32U > last) {
+    ++all.used_up;
+  } else {
+    all.next.insert(all.next.begin(), after);
+  }
+  all.values.erase(erased);
+}
+
+void go_on(map_type& map, model all, bool in_order, fuzz::byte_reader& input) {
+  for (const auto& [bits, number] : all.values) {
+    all.gone.insert(bits);
+  }
   for (int number = 1000; input.more(); ++number) {
-    if (input.below(3) != 0 || all.values.empty()) {
-      const std::uint64_t made = map.insert(number).to_bits();
-      if (all.next.empty()) {
-        all.next.push_back(std::uint64_t{all.first_generation} << 32U | all.slots++);
+    if (const std::size_t step = input.below(12); step < 8 || all.values.empty()) {
+      const bool is_full = map.size() == map.max_size();
+      const std::uint64_t made = map.try_emplace(number).to_bits();
+      fuzz::check((made == 0) == is_full, "an insert was refused, or a full map took one");
+      if (!is_full) {
+        note_insert(all, made, in_order);
+        all.values[made] = number;
       }
-      fuzz::check(made == all.next.front(), "an insert gave another handle than the next one");
-      all.next.erase(all.next.begin());
-      all.values[made] = number;
+    } else if (step == 8) {
+      map.compact();
     } else {
       const auto which = std::next(all.values.begin(),
                                    static_cast<std::ptrdiff_t>(input.below(all.values.size())));
-      fuzz::check(map.erase(handle::from_bits(which->first)), "a value is gone");
-      const std::uint64_t after = which->first + (std::uint64_t{1} << 32U);
-      if (after >> 32U > last) {
-        ++all.used_up;
-      } else {
-        all.next.insert(all.next.begin(), after);
-      }
-      all.values.erase(which);
+      const std::uint64_t erased = which->first;
+      fuzz::check(map.erase(handle::from_bits(erased)), "a value is gone");
+      note_erase(all, erased);
     }
-    expect(map, all);
+    expect(map, all, in_order);
   }
 }
 
@@ -136,7 +176,7 @@ image damaged(fuzz::byte_reader& input) {
   std::vector<handle> all;
   for (std::size_t steps = input.below(48); steps != 0; --steps) {
     if (input.below(3) != 0 || all.empty()) {
-      all.push_back(map.insert(static_cast<int>(steps)));
+      all.push_back(map.emplace(static_cast<int>(steps)));
     } else {
       const std::size_t which = input.below(all.size());
       map.erase(all[which]);
@@ -144,10 +184,10 @@ image damaged(fuzz::byte_reader& input) {
     }
   }
   image made(map.snapshot());
-  for (std::size_t changes = input.below(4); changes != 0; --changes) {
+  for (std::size_t changes = input.below(8); changes != 0; --changes) {
     const std::size_t value = input.below(20);
     const auto number = static_cast<std::uint32_t>(value < 18 ? value : none - (value - 18));
-    const std::size_t what = input.below(8);
+    const std::size_t what = input.below(9);
     const std::size_t slot = made.table.empty() ? 0 : input.below(made.table.size());
     if (what == 0) {
       made.first_free = number;
@@ -166,6 +206,10 @@ image damaged(fuzz::byte_reader& input) {
     } else if (what == 6) {
       made.table[slot] =
           std::uint64_t{number} << 32U | static_cast<std::uint32_t>(made.table[slot]);
+    } else if (what == 7) {
+      for (std::size_t byte = 0; byte != sizeof(std::uint64_t); ++byte) {
+        made.table[slot] = made.table[slot] << 8U | input.byte();
+      }
     } else {
       std::swap(made.table[slot], made.table[input.below(made.table.size())]);
     }
@@ -173,19 +217,20 @@ image damaged(fuzz::byte_reader& input) {
   return made;
 }
 
-}  // namespace
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::byte_reader input(std::span(data, size));
+void restore_hostile(fuzz::byte_reader& input) {
   const auto mode = static_cast<lido::compaction_mode>(input.below(3));
   const image hostile = damaged(input);
-  map_type map({.compaction = mode});
+  const std::size_t most = input.below(4) != 0 ? lido::unlimited : 5 + input.below(16);
+  map_type map({.max_size = most, .compaction = mode});
   for (int i = 0; i < 5; ++i) {
-    (void)map.insert(-i);
+    (void)map.emplace(-i);
   }
   map.erase(map.handle_of(*map.begin()));
   const model before = *read(image(map.snapshot()));
-  const std::optional<model> wanted = read(hostile);
+  std::optional<model> wanted = read(hostile);
+  if (wanted.has_value() && wanted->values.size() > most) {
+    wanted.reset();
+  }
   bool is_taken = true;
   try {
     map.restore(hostile.view());
@@ -195,9 +240,15 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::check(is_taken == wanted.has_value(),
               is_taken ? "a snapshot that is none was restored" : "a snapshot was refused");
   const model& now = is_taken ? *wanted : before;
-  expect(map, now);
-  if (mode == lido::compaction_mode::immediate) {  // others fill holes first
-    go_on(map, now, input);
-  }
+  expect(map, now, /*exactly=*/true);
+  go_on(map, now, mode == lido::compaction_mode::immediate, input);
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::byte_reader input(std::span(data, size));
+  restore_hostile(input);
+  fuzz::check(counted::live == 0, "a value was never ended");
   return 0;
 }
