@@ -109,7 +109,7 @@ class signal_guard {
   alignas(8) std::array<std::byte, 128> before_{};  ///< of the system
 };
 
-/// For debuggers, of the calling thread: up to 15 characters. generic: nothing.
+/// Names the calling thread for debuggers, in up to 15 characters. generic: nothing.
 void name_thread(const char* name) noexcept;
 
 /// A thread of Lido's own. Throws std::system_error, std::bad_alloc.

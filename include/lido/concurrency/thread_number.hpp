@@ -23,8 +23,8 @@ inline constexpr std::size_t thread_stride = 1024;
 // How code finds the number. In an executable that contains the compiled library, its place is
 // known when it is linked. A shared object must look it up, and does so only once, when it is
 // loaded. Eight bytes fit into the static TLS block even of a process that loads the object late.
-// Other C libraries refuse such objects, so there it is what the compiler takes by itself. So it is
-// for more modules with a copy of the library each than that block has room for.
+// Other C libraries refuse such objects, so there it is what the compiler takes by itself.
+// LIDO_DYNAMIC_TLS does the same, for processes with more copies than that block has room for.
 #if !defined(__GLIBC__) || defined(LIDO_DYNAMIC_TLS)
 #define LIDO_TLS_MODEL
 #elif defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
@@ -91,14 +91,14 @@ class thread_registry;
 /// They may be of another version. So no version changes this class, the note in copies.cpp, and
 /// number_ranges. None moves the two words of a slot_allocator, which an `object_pool` begins with,
 /// nor this behind the second one. In all, the table of caches has the same size, and an entry of
-/// zeros takes no hit.
+/// zeros takes no hit. Other kinds of pools have other members before these.
 struct pool_origin {
-  const void* copy;  ///< address of its `thread_numbers`
+  const void* copy;  ///< address of its `thread_numbers`: no other copy's while it is loaded
   const char* name;
   std::size_t name_size;
 };
 
-/// With a message that names the pool.
+/// Ends the program with a message that names the pool.
 [[noreturn]] void end_for_foreign_pool(const pool_origin& pool) noexcept;
 
 /// Ends the program if another copy of the library made the pool. Where functions that are compiled
