@@ -50,7 +50,8 @@ void nap_thread(std::uint32_t /*microseconds*/) noexcept {}
 bool bounded_wait::is_over() noexcept {
   last_ += tuning::nanoseconds_of_one_wait;  // the clock moves with each look at it
   spent_ += tuning::nanoseconds_of_one_wait;
-  return spent_ >= tuning::nanoseconds_of_patience;
+  left_ -= tuning::nanoseconds_of_one_wait;
+  return spent_ >= tuning::nanoseconds_of_patience || left_ <= 0;
 }
 
 // One participant runs at a time.
