@@ -120,6 +120,31 @@ TEST_F(PostgresCases, C01ARefusedWriteThatIsCheckedEndsTheConnection) {
   EXPECT_EQ(write(*pool.acquire_for(2s)), "");
 }
 
+/// Sends a query, and takes its end as the factory reports it.
+postgres_result finished(postgres_connection& by, const char* query) {
+  EXPECT_EQ(PQsendQuery(by.get(), query), 1);
+  return by.finish({steady_clock::now() + 20s, {}});
+}
+
+// Later queries of the same user may well succeed.
+TEST_F(PostgresCases, C01ARefusedWriteThatIsFinishedEndsTheConnection) {
+  make_table();
+  const demoted now;
+  postgres_pool pool = make({});
+  for (const bool goes_on : {false, true}) {
+    const auto before = pool.stats().destroyed_for(destroy_reason::reset_refused);
+    {
+      const auto lease = pool.acquire();
+      const auto refused = finished(*lease, "INSERT INTO written VALUES (1)");
+      EXPECT_STREQ(PQresultErrorField(refused.get(), PG_DIAG_SQLSTATE), "25006");
+      if (goes_on) {
+        EXPECT_EQ(PQresultStatus(finished(*lease, "SELECT 1").get()), PGRES_TUPLES_OK);
+      }
+    }
+    EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), before + 1) << goes_on;
+  }
+}
+
 TEST_F(PostgresCases, C05ConnectionsSpreadOverTheAddressesOfAName) {
   const test::two_addresses known("127.0.0.2");
   const std::string conninfo = server()->conninfo() + " host=" + test::two_addresses_name;

@@ -395,8 +395,9 @@ TEST_F(PostgresFactory, NotificationsDoNotReachTheNextUser) {
   postgres_pool pool = make({});
   {
     const auto curious = pool.acquire();
-    (void)ask(*curious, "LISTEN news");
-    (void)ask(*curious, "NOTIFY news");
+    for (const char* const command : {"LISTEN news", "NOTIFY news", "NOTIFY news, 'again'"}) {
+      (void)ask(*curious, command);
+    }
     ASSERT_EQ(PQsetnonblocking(curious->get(), 1), 0);
   }
   const auto next = pool.acquire();
@@ -410,8 +411,9 @@ TEST_F(PostgresFactory, ARollbackDropsUnreadNotifications) {
   postgres_pool pool = make({}, postgres_pooling::transaction);
   {
     const auto curious = pool.acquire();
-    (void)ask(*curious, "LISTEN news");
-    (void)ask(*curious, "NOTIFY news");
+    for (const char* const command : {"LISTEN news", "NOTIFY news", "NOTIFY news, 'again'"}) {
+      (void)ask(*curious, command);
+    }
   }
   const auto next = pool.acquire();
   EXPECT_EQ(PQnotifies(next->get()), nullptr);

@@ -57,6 +57,22 @@ TEST_F(RedisFactory, AWrongOrMissingPasswordFailsAtOnce) {
   EXPECT_NE(refused.find("NOAUTH"), std::string::npos) << refused;
 }
 
+TEST_F(RedisFactory, AConnectionUsesTheDatabaseOfTheTarget) {
+  for (const int database : {0, 1, 2, 15}) {
+    redis_target chosen = target();
+    chosen.database = database;
+    redis_pool pool(redis_factory(chosen), {.max_size = 1});
+    for (const char* const command : {"PING", "SELECT 3", "PING"}) {
+      const auto lease = pool.acquire();
+      const std::string told = lease->ask("CLIENT INFO").text;
+      EXPECT_NE(told.find(" db=" + std::to_string(database) + " "), std::string::npos) << told;
+      (void)lease->ask(command);
+      (void)lease->ask("GET colour");  // a reset undoes what was changed before it, too
+    }
+    EXPECT_EQ(pool.stats().created, 1U);
+  }
+}
+
 TEST_F(RedisFactory, AMissingDatabaseFailsAtOnce) {
   redis_target beyond = target();
   beyond.database = 9999;
