@@ -137,6 +137,23 @@ TEST_P(CheckedMisuse, ObjectOfADeadPoolIsReportedWithItsName) {
   EXPECT_THAT(log_.entries()[0].report, HasSubstr("pool 'gone'"));
 }
 
+TEST_P(CheckedMisuse, ObjectsOfSeveralDeadPoolsAreReportedWithTheirNames) {
+  pool_type pool({.capacity = 1, .name = "jobs"});
+  std::array<wide*, 2> objects{};
+  {
+    pool_type first({.capacity = 5000, .name = "first"});
+    pool_type second({.capacity = 5000, .name = "second"});
+    objects = {first.try_acquire_ptr(), second.try_acquire_ptr()};
+    first.release(objects[0]);
+    second.release(objects[1]);
+  }
+  pool.release(objects[0]);
+  pool.release(objects[1]);
+  ASSERT_THAT(log_.kinds(), ElementsAre(misuse_kind::dead_pool, misuse_kind::dead_pool));
+  EXPECT_THAT(log_.entries()[0].report, HasSubstr("pool 'first'"));
+  EXPECT_THAT(log_.entries()[1].report, HasSubstr("pool 'second'"));
+}
+
 #if !LIDO_TEST_ASAN  // which ends the program at the write itself; see the death tests
 
 TEST_P(CheckedMisuse, WriteAfterReleaseIsFoundByTheNextAcquire) {

@@ -174,8 +174,11 @@ TEST(BlockResource, AddressNotSizeSaysWhereMemoryGoes) {
 }
 
 TEST(BlockResource, UpstreamIsTheDefaultResourceUnlessNamed) {
+  counting_upstream chosen;
+  std::pmr::memory_resource* const before = std::pmr::set_default_resource(&chosen);
   const block_resource blocks({.block_bytes = 64, .blocks = 8});
-  EXPECT_EQ(blocks.upstream(), std::pmr::get_default_resource());
+  std::pmr::set_default_resource(before);
+  EXPECT_EQ(blocks.upstream(), &chosen);
 }
 
 TEST(BlockResource, SaysWhatUpstreamHadNoMemoryFor) {

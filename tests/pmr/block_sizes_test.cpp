@@ -166,8 +166,11 @@ TEST(BlockSizes, OverAlignedRequestsGoUpstreamBesideAFullCache) {
 }
 
 TEST(BlockSizes, UpstreamIsTheDefaultResourceUnlessNamed) {
+  counting_upstream chosen;
+  std::pmr::memory_resource* const before = std::pmr::set_default_resource(&chosen);
   const block_resource blocks({.sizes = {{64, 2}}});
-  EXPECT_EQ(blocks.upstream(), std::pmr::get_default_resource());
+  std::pmr::set_default_resource(before);
+  EXPECT_EQ(blocks.upstream(), &chosen);
 }
 
 TEST(BlockSizes, AddressSaysWhereMemoryGoesIfTheSizeIsWrong) {

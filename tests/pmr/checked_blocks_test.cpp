@@ -20,6 +20,7 @@
 namespace lido {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -104,13 +105,17 @@ TEST_P(CheckedBlocks, LeakIsReportedWithItsPlace) {
 }
 
 #if !LIDO_TEST_ASAN  // which ends the program at the write itself
-TEST_P(CheckedBlocks, LateWriteIsReported) {
-  block_resource blocks(options());
-  auto* const one = static_cast<char*>(blocks.allocate(bytes()));
-  blocks.deallocate(one, bytes());
-  one[3] = 'x';
-  (void)blocks.allocate(bytes());
-  EXPECT_THAT(log_.kinds(), ElementsAre(misuse_kind::write_after_release));
+TEST_P(CheckedBlocks, LateWriteIsReportedWhereverItIs) {
+  std::size_t reports = 0;
+  for (const std::size_t where : {std::size_t{0}, std::size_t{3}, bytes() / 2, bytes() - 1}) {
+    block_resource blocks(options());
+    auto* const one = static_cast<char*>(blocks.allocate(bytes()));
+    blocks.deallocate(one, bytes());
+    one[where] = 'x';
+    blocks.deallocate(blocks.allocate(bytes()), bytes());
+    EXPECT_EQ(log_.kinds().size(), ++reports) << where;
+  }
+  EXPECT_THAT(log_.kinds(), Each(misuse_kind::write_after_release));
 }
 #endif
 
