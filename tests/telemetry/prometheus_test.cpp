@@ -59,6 +59,19 @@ TEST(PoolCollector, TellsKindsUnitsAndReasons) {
             "lido_pool_destroyed_total" + pool + ",reason=\"too_old\"} 3\n");
 }
 
+// Prometheus takes each fall of a counter for a restart, and shows no rate of a gauge.
+TEST(PoolCollector, WhatOnlyGrowsIsACounterAndSaysSoInItsName) {
+  registry pools;
+  const test::known_pool db(pools, "db", test::report_of_resources());
+  const test::known_pool slots(pools, "slots", {});
+  for (const ::prometheus::MetricFamily& family : pool_collector(pools).Collect()) {
+    const bool is_total = family.name.ends_with("_total");
+    EXPECT_EQ(family.type == ::prometheus::MetricType::Counter, is_total) << family.name;
+    const bool is_time = family.name.ends_with("_time_seconds");
+    EXPECT_EQ(family.type == ::prometheus::MetricType::Histogram, is_time) << family.name;
+  }
+}
+
 TEST(PoolCollector, SortsTimesIntoBucketsOfOpenTelemetry) {
   registry pools;
   const test::known_pool db(pools, "db", test::report_of_resources());

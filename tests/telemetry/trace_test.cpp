@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lido/block_resource.hpp"
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/object_pool.hpp"
 #include "lido/resource_pool.hpp"
 
@@ -215,7 +216,10 @@ TEST(Trace, NamesEachKindOfPoolEvenIfItHasEnded) {
     (void)jobs.acquire();
     object_pool<int> cut{{.capacity = 1000, .name = "a character in the thirty-firs\xC3\xA4"}};
     (void)cut.acquire();
+    concurrent_slot_map<int> sparks{{.max_size = 1000, .name = "sparks"}};
+    (void)sparks.insert(1);
   });
+  EXPECT_EQ(seen.all("refill", "sparks").size(), 1U);
   EXPECT_EQ(seen.all("refill", "no?des?\?\xC3\xA4").size(), 1U);
   EXPECT_EQ(seen.all("refill", "a character in the thirty-firs").size(), 1U);
   EXPECT_EQ(seen.all("refill", "a name of more than thirty-one ").size(), 1U);
