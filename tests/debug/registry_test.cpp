@@ -162,6 +162,25 @@ TEST(Registry, VisitsEachPoolOnceWhileTheVisitorEndsSomeOfThem) {
   EXPECT_THAT(names_in(pools), ElementsAre("4", "5"));
 }
 
+// The memory of a pool that has ended may serve the next one at once.
+TEST(Registry, GoesOnBehindAnEndedPoolInWhosePlaceAnotherBegins) {
+  registry pools;
+  registry others;
+  const auto nothing = [](void* /*pool*/, pool_report& /*out*/) {};
+  std::optional<detail::registration> place;
+  place.emplace(pools, "known", "one", nothing, nullptr);
+  const detail::registration two(pools, "known", "two", nothing, nullptr);
+  std::vector<std::string> seen;
+  pools.visit([&](const pool_report& one) {
+    seen.emplace_back(one.name);
+    if (one.name == "one") {
+      place.emplace(others, "known", "elsewhere", nothing, nullptr);
+    }
+  });
+  EXPECT_THAT(seen, ElementsAre("one", "two"));
+  EXPECT_THAT(names_in(others), ElementsAre("elsewhere"));
+}
+
 // A scrape of thousands of pools: no step looks at all of them.
 TEST(Registry, TheTimeOfAVisitIsLinearInThePools) {
   registry pools;

@@ -232,6 +232,19 @@ std::vector<lease<int>> acquire_many(object_pool<int>& pool, std::size_t count) 
   return all;
 }
 
+TEST_P(PoolStats, TellTripsForSlotsFromTripsWithThem) {
+  const bool has_caches = GetParam() != cache_kind::none;
+  object_pool<int> pool({.capacity = 4000, .caches = GetParam()});
+  std::vector<lease<int>> all = acquire_many(pool, 4000);
+  const pool_stats taken = pool.stats();
+  EXPECT_EQ(taken.refills != 0, has_caches);
+  EXPECT_EQ(taken.flushes, 0U);
+  all.clear();
+  const pool_stats given = pool.stats();
+  EXPECT_EQ(given.refills, taken.refills);
+  EXPECT_EQ(given.flushes != 0, has_caches);
+}
+
 TEST(PoolNumbers, OfAFullPool) {
   object_pool<int> pool(3);
   EXPECT_EQ(pool.stats().high_water, 0U);

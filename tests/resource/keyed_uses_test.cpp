@@ -264,9 +264,10 @@ TEST(KeyedControls, EventsNameTheirKey) {
   };
   struct failing {
     static int create(const std::string& host) {
-      return host == "down" ? throw permanent_failure("refused") : 1;
+      return host == "down" ? throw permanent_failure("refused") : host == "b" ? 2 : 1;
     }
     static bool validate(int& /*idle*/) { throw std::runtime_error("gone"); }
+    static bool reset(int& used) { return used != 2 ? true : throw std::runtime_error("gone"); }
   };
   links pool(failing{}, options);
   EXPECT_THROW((void)pool.acquire("down"), acquire_error);
@@ -277,9 +278,10 @@ TEST(KeyedControls, EventsNameTheirKey) {
   clock.advance(1s);
   pool.tick();
   EXPECT_TRUE(pool.try_acquire_for("a", 20s));
+  EXPECT_TRUE(pool.try_acquire_for("b", 20s));
   const std::vector<std::string> expected{"create failed hosts[down]", "slow lease hosts[a] a",
                                           "returned after all hosts[a] a",
-                                          "validate failed hosts[a]"};
+                                          "validate failed hosts[a]", "reset failed hosts[b]"};
   EXPECT_EQ(told, expected);
 }
 

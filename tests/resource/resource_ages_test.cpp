@@ -43,6 +43,19 @@ TEST_F(ResourceAges, D2D4ExpiredIdleResourcesEndDownToMinIdle) {
   EXPECT_EQ(server.destroyed_for(destroy_reason::idle_too_long), 3);
 }
 
+// To validate a resource is not to use it.
+TEST_F(ResourceAges, D2AnIdleResourceThatIsKeptAliveEndsInTime) {
+  fake_pool& pool =
+      start({.max_size = 1, .idle_timeout = 60s, .max_lifetime = 0s, .keepalive = 20s});
+  fill(pool, 1);
+  pass(21s);
+  pass(21s);
+  EXPECT_EQ(server.validations, 2);
+  EXPECT_EQ(pool.stats().idle, 1U);
+  pass(19s);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::idle_too_long), 1);
+}
+
 // Resources that min_idle keeps in spite of the idle timeout.
 TEST_F(ResourceAges, D2ResourcesKeptByMinIdleEndByTheirLifetime) {
   fake_pool& pool = start({.max_size = 2,

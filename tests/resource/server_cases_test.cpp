@@ -503,6 +503,19 @@ TEST(ServerCases, C23AReserveIsForUrgentAcquiresAlone) {
   }
 }
 
+TEST(ServerCases, C23AResizeLeavesTheReserve) {
+  resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1, .reserve = 1});
+  for (const std::size_t size : {3U, 1U, 2U}) {
+    pool.resize(size);
+    std::vector<resource_lease<connection>> held;
+    while (held.size() < size) {
+      held.push_back(pool.acquire());
+    }
+    EXPECT_FALSE(pool.try_acquire()) << size;
+    EXPECT_TRUE(pool.try_acquire_urgent(2s)) << size;
+  }
+}
+
 TEST(ServerCases, C25AWarmUpCanBeWaitedFor) {
   struct factory {
     static connection create() {
