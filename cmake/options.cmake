@@ -6,6 +6,8 @@ set(LIDO_GTEST_SOURCE "" CACHE PATH "Build GoogleTest from these sources instead
 # Most of the time to compile a unit test goes into headers, which several tests in one translation unit parse once.
 # Without it, an edit of one test compiles fewer of them.
 option(LIDO_UNITY "Compile several unit tests as one translation unit" ON)
+# For scripts/slips.py, which compiles one source after another, and runs each of them once.
+option(LIDO_QUICK_LIBRARY "Compile the library unoptimised, each source by itself" OFF)
 option(LIDO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(LIDO_BUILD_BENCH "Build the benchmarks" OFF)
 # To optimise what tests only run takes longer than to run it.

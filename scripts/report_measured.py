@@ -1,4 +1,4 @@
-"""What scripts/coverage.sh and scripts/measure_checked.py have found, for scripts/report_verification.py."""
+"""What coverage.sh, measure_checked.py and slips.py of scripts/ have found, for scripts/report_verification.py."""
 import datetime
 import json
 
@@ -26,6 +26,16 @@ def coverage_row():
     said = ", ".join(f"{layer} {judged(100 * found[0] / found[1], found[0] >= 0.95 * found[1])} %" if found
                      else f"{layer} not measured" for layer, found in shares)
     return ["branches taken by the tests", said, "`scripts/coverage.sh`, asked 95 %"]
+
+
+def slips_row():
+    """How many of the faults that programmers make the unit tests noticed, when all were tried."""
+    path = ROOT / "build" / "slips.json"
+    if not path.exists():
+        return ["slips noticed", "not tried", "`scripts/slips.py`"]
+    found = json.loads(path.read_text(encoding="utf-8"))
+    noticed = sum(bool(test) for test in found.values())
+    return ["slips noticed", f"{noticed} of {len(found)}", "unit tests, `scripts/slips.py`"]
 
 
 def checked_row():

@@ -2,8 +2,8 @@
 """Writes build/verification.md from what the last runs of the tests left behind.
 
 Reads, of each preset, the results that scripts/test.sh lets ctest write (build/<preset>/junit.xml), and the
-branches that scripts/coverage.sh counted (build/coverage/<layer>.json); and what scripts/stress_mutants.py and
-scripts/soak_chaos.py found (build/plain_stress.json, build/chaos.json). Nothing is computed here that a run did not
+branches that scripts/coverage.sh counted (build/coverage/<layer>.json). Also what scripts/stress_mutants.py,
+scripts/slips.py and scripts/soak_chaos.py found (build/plain_stress.json, build/slips.json, build/chaos.json). Nothing is computed here that a run did not
 print; what did not run is said to be missing, down to the single test.
 
 usage: report_verification.py [--output FILE]
@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from report_measured import checked_row, coverage_row, coverage_section
+from report_measured import checked_row, coverage_row, coverage_section, slips_row
 from report_runs import PRESETS, ROOT, git, read_preset, table
 
 LABELS = ["unit", "death", "stress", "model", "mutant", "fault", "fuzz", "server", "chaos", "report", "package", "docs", "house"]
@@ -173,6 +173,7 @@ def numbers_section(runs):
          f"{figure(gcc, 'forked_child', 'forks')} forks"],
         ["mutants killed", f"{dead} of {len(mutants) - alike}", f"model checker; {alike} more are equivalent"],
         ["negative controls on threads that are not noticed", failures(gcc, r"^mutant\.(?!model)"), "drivers and fuzz inputs"],
+        slips_row(),
         ["sanitizer reports", failures(sanitized, "") if sanitized else "not run",
          f"with {count_suppressions()} suppressions; checks switched off: {', '.join(switched_off()) or 'none'}"],
         coverage_row(),

@@ -13,7 +13,7 @@
 #                 clang-format
 #   --soak [S]    --all; drivers under AddressSanitizer, unit tests and examples with optimised Clang, and all unit tests
 #                 for arm64, too; drivers and fuzz targets run for S seconds (120); and build/verification.md says what
-#                 was seen, with the branches taken, the cost of checked pools, and what plain stress misses
+#                 was seen, with the branches taken, the cost of checked pools, and what plain stress or unit tests miss
 #   --billion     --all; the model checker tries up to 40 million executions of a scenario instead of 300,000
 #   --no-install  installs nothing: what is missing is named
 set -euo pipefail
@@ -218,7 +218,7 @@ begin_step "clang-tidy and clang-format"
 scripts/tidy.sh build/clang src
 if [ $soak = yes ]; then
   missed=() # goes into the report, too
-  for script in coverage.sh measure_checked.py stress_mutants.py soak_chaos.py; do
+  for script in coverage.sh measure_checked.py stress_mutants.py slips.py soak_chaos.py; do
     begin_step "$script"
     "scripts/$script" || missed+=("$script")
   done

@@ -107,6 +107,15 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   endforeach()
 endif()
 
+# ---- slips -----------------------------------------------------------------------------------------
+
+# Faults of the kind that programmers make, each compiled into a copy of the tree: six of them, for the time.
+if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME mutant.slips COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/scripts/slips.py --few)
+  set_tests_properties(mutant.slips PROPERTIES LABELS mutant PROCESSORS 2 TIMEOUT 900)
+endif()
+
 # ---- what plain stress would miss --------------------------------------------------------------------
 
 # Only for scripts/stress_mutants.py, which tries every rule.
