@@ -144,6 +144,15 @@ TEST(SlotMap, WhatWasReservedStaysUntilShrinkToFit) {
   }
 }
 
+TEST(SlotMap, ASmallerReserveGivesNothingBack) {
+  word_map words({.shrink_threshold = 8});
+  words.reserve(1000);
+  words.reserve(10);
+  words.erase(words.insert("gone"));
+  words.compact();
+  EXPECT_EQ(words.capacity(), 1000U);
+}
+
 TEST(SlotMap, BookkeepingTakesSixteenBytesAndABitAPlace) {
   constexpr std::size_t places = 64'000;
   EXPECT_LE(word_map({.max_size = places, .reserve = places}).bookkeeping_bytes(),
