@@ -268,6 +268,7 @@ TEST(Trace, LosesExactlyWhatFindsNoRoom) {
   EXPECT_EQ(seen.lost, lost);
   EXPECT_GE(lost, 1U);  // the second thread has the number and the ring of the first
   EXPECT_EQ(seen.events.size() + lost, stats.hits + stats.refills + stats.flushes);
+  EXPECT_EQ(trace_of([] {}).lost, 0U) << "the next trace begins anew";
 }
 
 TEST(Trace, KeepsEventsOfThreadsThatHaveEnded) {
