@@ -62,25 +62,6 @@ void hide(std::string& text, const std::string& value) {
   }
 }
 
-/// Returns what libpq or the server says, without values of the conninfo that may be secret. Wrong
-/// ones are quoted by libpq, in the language of the user, and repeated by some servers.
-std::string without_values(std::string message, const settings& place) {
-  std::vector<std::string> values;
-  for (const auto& [keyword, value] : place) {
-    const bool may_tell = keyword == "host" || keyword == "hostaddr" || keyword == "port" ||
-                          keyword == "dbname" || keyword == "user";
-    if (!may_tell && !value.empty()) {
-      values.push_back(value);
-    }
-  }
-  std::sort(values.begin(), values.end(), [](const std::string& one, const std::string& other) {
-    return one.size() > other.size();  // one may be part of another
-  });
-  std::for_each(values.begin(), values.end(),
-                [&message](const std::string& one) { hide(message, one); });
-  return message;
-}
-
 /// What is said nowhere comes from the environment, but what a service file says only libpq knows.
 settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
   settings all;
@@ -168,6 +149,29 @@ std::chrono::steady_clock::duration most_time(const settings& place) {
   const long seconds = std::strtol(text.c_str(), nullptr, 10);
   return seconds > 0 ? std::chrono::seconds(std::clamp(seconds, 2L, 1'000'000L))
                      : std::chrono::steady_clock::duration::max();
+}
+
+/// Returns what libpq or the server says, without values of the conninfo that may be secret. Wrong
+/// ones are quoted by libpq, in the language of the user, and repeated by some servers.
+std::string without_values(std::string message, const settings& place) {
+  const auto may_tell = [&place](const std::string& value) {
+    constexpr std::array known{"host", "hostaddr", "port", "dbname", "user"};
+    return std::any_of(known.begin(), known.end(), [&](const char* keyword) {
+      return value_of(place, keyword) == value;  // so may a password that is the user's name
+    });
+  };
+  std::vector<std::string> values;
+  for (const auto& [keyword, value] : place) {
+    if (!value.empty() && !may_tell(value)) {
+      values.push_back(value);
+    }
+  }
+  std::sort(values.begin(), values.end(), [](const std::string& one, const std::string& other) {
+    return one.size() > other.size();  // one may be part of another
+  });
+  std::for_each(values.begin(), values.end(),
+                [&message](const std::string& one) { hide(message, one); });
+  return message;
 }
 
 bool prefers_standby(const settings& all) {

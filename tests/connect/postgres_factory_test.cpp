@@ -125,7 +125,7 @@ class parrot {
 TEST(PostgresFactoryBeside, AConnectThatFailsTellsNoMoreThanWhereItLedTo) {
   const std::string conninfo =
       "host=127.0.0.1 user=me dbname=shop password=s3cr3t options='-c a=s3cr3t' "
-      "application_name=s3cr3t connect_timeout=2 sslrootcert=/etc/s3cr3t sslmode=";
+      "application_name=s3cr3t sslcrl=me connect_timeout=2 sslrootcert=/etc/s3cr3t sslmode=";
   for (const bool encrypts : {false, true}) {
     const parrot server(encrypts);
     const std::string told = permanent_failure_of(
