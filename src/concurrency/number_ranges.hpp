@@ -41,4 +41,47 @@ class number_ranges {
   std::array<atomic<std::uint64_t>, (number_ranges_count + 63) / 64> taken_;
 };
 
+/// How a copy agrees with the others on one place in memory. Each copy has a word that the others
+/// find, null at first. The word of the copy that was loaded first decides, until each has noted
+/// the place.
+///
+/// Lock-free. Copies may do this at once. Requires: none is unloaded meanwhile.
+class common_place {
+ public:
+  using word = atomic<void*>;
+
+  /// For each copy, in the order in which they were loaded.
+  // relaxed (whole function): the memory at the place is zeros, which no thread has written
+  void look_at(word& copy) noexcept {
+    first_ = first_ != nullptr ? first_ : &copy;
+    void* const noted = copy.load(std::memory_order_relaxed);
+    place_ = place_ != nullptr ? place_ : noted;
+  }
+
+  /// Whether a copy has noted the place. Then `agree` needs no memory.
+  [[nodiscard]] bool is_known() const noexcept { return place_ != nullptr; }
+
+  /// Returns the place, which is `mine` if no other copy was faster, and notes it in `own`. Null:
+  /// there is none yet, and `mine` is null.
+  // relaxed (whole function): as in look_at
+  [[nodiscard]] void* agree(word& own, void* mine) noexcept {
+    if (place_ == nullptr && mine != nullptr) {
+      word& first = first_ != nullptr ? *first_ : own;  // notes may have been taken away
+      void* before = nullptr;
+      place_ = first.compare_exchange_strong(before, mine, std::memory_order_relaxed,
+                                             std::memory_order_relaxed)
+                   ? mine
+                   : before;
+    }
+    if (place_ != nullptr) {
+      own.store(place_, std::memory_order_relaxed);
+    }
+    return place_;
+  }
+
+ private:
+  word* first_ = nullptr;
+  void* place_ = nullptr;
+};
+
 }  // namespace lido::detail

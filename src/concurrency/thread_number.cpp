@@ -48,7 +48,7 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   /// Registers the fork handlers once; tries again if the system has refused.
   void watch_forks() noexcept;
 
-  /// Without it, threads get no numbers.
+  /// Threads get no numbers before it.
   void join_copies() noexcept { source_.join(); }
 
   [[nodiscard]] std::uint32_t lowest() const noexcept {
@@ -137,9 +137,10 @@ bool thread_registry::assign(bool waits) noexcept {
   if (!lock.owns_lock()) {
     return false;
   }
+  const bool is_joined = source_.is_joined();  // before the look, or a join in between is missed
   if (lowest_free() == 0 && !add_range()) {
     // relaxed: written under the mutex
-    full_.store(true, std::memory_order_relaxed);
+    full_.store(is_joined, std::memory_order_relaxed);
     return false;
   }
   const std::uint32_t number = lowest_free();

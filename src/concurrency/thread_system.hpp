@@ -25,37 +25,33 @@ using registry_word = atomic<T>;
 
 using platform::thread_exit_hook;
 
-/// Where the registry has its numbers from: ranges that all copies of the library in this process
-/// share.
+/// Source of the registry's numbers: ranges that all copies of the library in this process share.
 class number_source {
  public:
   /// Agrees with the other copies. To be called when the library is loaded; once more has no
   /// effect.
   ///
-  /// The object lies in memory of its own, so that any copy may be unloaded. The first of the
-  /// copies that are loaded decides, until each has noted the place.
-  // relaxed (whole function): the memory of the object is zeros, which no thread has written
+  /// The object lies in memory of its own, so that any copy may be unloaded.
   void join() noexcept {
-    struct seen {
-      word* first = nullptr;
-      void* place = nullptr;
-    } copies;
+    common_place place;
     platform::visit_copies(
-        [](void* at, void* context) {
-          auto& found = *static_cast<seen*>(context);
-          auto* const copy = static_cast<word*>(at);
-          found.first = found.first != nullptr ? found.first : copy;
-          void* const place = copy->load(std::memory_order_relaxed);
-          found.place = found.place != nullptr ? found.place : place;
+        [](void* copy, void* visitor) {
+          static_cast<common_place*>(visitor)->look_at(*static_cast<word*>(copy));
         },
-        &copies);
-    auto* const own = static_cast<word*>(platform::own_copy_word());
-    if (copies.place == nullptr) {
-      // A program whose notes were taken away has none.
-      copies.place = make_in(copies.first != nullptr ? *copies.first : *own);
+        &place);
+    void* const mine = place.is_known() ? nullptr : platform::map_zeros(sizeof(number_ranges));
+    void* const agreed = place.agree(*static_cast<word*>(platform::own_copy_word()), mine);
+    if (mine != nullptr && mine != agreed) {
+      platform::unmap_zeros(mine, sizeof(number_ranges));
     }
-    own->store(copies.place, std::memory_order_relaxed);
-    ranges_.store(static_cast<number_ranges*>(copies.place), std::memory_order_relaxed);
+    // relaxed: the memory of the object is zeros, which no thread has written
+    ranges_.store(static_cast<number_ranges*>(agreed), std::memory_order_relaxed);
+  }
+
+  /// False: `take` gives nothing yet.
+  [[nodiscard]] bool is_joined() const noexcept {
+    // relaxed: as in join
+    return ranges_.load(std::memory_order_relaxed) != nullptr;
   }
 
   /// As `number_ranges::take`; nothing before `join`, too.
@@ -66,20 +62,7 @@ class number_source {
   }
 
  private:
-  using word = atomic<void*>;
-
-  /// Null: there is no memory.
-  // relaxed (whole function): as in join
-  static void* make_in(word& first) noexcept {
-    void* before = nullptr;
-    void* const mine = platform::map_zeros(sizeof(number_ranges));
-    if (mine != nullptr && !first.compare_exchange_strong(before, mine, std::memory_order_relaxed,
-                                                          std::memory_order_relaxed)) {
-      platform::unmap_zeros(mine, sizeof(number_ranges));
-      return before;
-    }
-    return mine;
-  }
+  using word = common_place::word;
 
   atomic<number_ranges*> ranges_{nullptr};
 };

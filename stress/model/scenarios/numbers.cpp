@@ -18,8 +18,30 @@ void two_copies() {
   require(taken[0].has_value() != taken[1].has_value(), "both copies have the range, or none");
 }
 
+// Each brings memory, as each would if it saw no other.
+void copies_join() {
+  using lido::detail::common_place;
+  std::array<lido::detail::number_ranges, 2> memory{};
+  std::array<common_place::word, 2> words{};
+  std::array<void*, 2> places{};
+  const auto join = [&](std::size_t copy) {
+    common_place place;
+    for (common_place::word& word : words) {
+      place.look_at(word);
+    }
+    places.at(copy) = place.agree(words.at(copy), place.is_known() ? nullptr : &memory.at(copy));
+  };
+  in_threads([&] { join(0); }, [&] { join(1); });
+  require(places[0] != nullptr && places[0] == places[1], "two copies have ranges of their own");
+  common_place later;
+  later.look_at(words[1]);  // the first one is no longer there
+  require(later.is_known(), "a copy has not noted the place");
+}
+
 constexpr std::array numbers_list{
-    scenario{"numbers.two_copies", "a range of numbers goes to one copy", &two_copies}};
+    scenario{"numbers.two_copies", "a range of numbers goes to one copy", &two_copies},
+    scenario{"numbers.copies_join", "copies that are loaded at once agree on one place",
+             &copies_join}};
 
 }  // namespace
 

@@ -29,6 +29,7 @@ class registry_word {
 class number_source {
  public:
   constexpr void join() noexcept {}
+  [[nodiscard]] static constexpr bool is_joined() noexcept { return true; }
   [[nodiscard]] std::optional<std::uint32_t> take() noexcept {
     return next_ < number_ranges_count ? std::optional(next_++) : std::nullopt;
   }
