@@ -30,8 +30,8 @@ constinit unscheduled_atomic<bool> slot_allocator::traces_hits{false};
 slot_allocator::slot_allocator(const allocator_options& options)
     : table_(std::begin(unused_caches)), state_(new allocator_state(options, table_)) {}
 
-/// Code with another copy of the library has no hits; see number_ranges. All else that can be done
-/// with a pool comes by here.
+/// Code with another copy of the library has no hits; see number_ranges. All else that takes or
+/// gives slots comes by here.
 allocator_state& slot_allocator::state() const noexcept {
   require_own_copy(*state_);
   return *state_;
@@ -95,17 +95,21 @@ void slot_allocator::release_slow(slot_cache& missed, void* slot) noexcept {
 
 // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
 void* slot_allocator::acquire_without_number() noexcept {
-  return assign_thread_number() ? acquire() : received(state(), state().acquire_without_cache());
+  if (assign_thread_number()) {
+    return acquire();
+  }
+  allocator_state& own = state();
+  return received(own, own.acquire_without_cache());
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as above
 void slot_allocator::release_without_number(void* slot) noexcept {
   if (assign_thread_number()) {
-    release(slot);
-  } else {
-    give_away(state(), {&slot, 1});
-    state().release_past_cache(nullptr, slot);
+    return release(slot);
   }
+  allocator_state& own = state();
+  give_away(own, {&slot, 1});
+  own.release_past_cache(nullptr, slot);
 }
 
 void* slot_allocator::acquire_after_miss() noexcept {
@@ -127,20 +131,24 @@ bool slot_allocator::prepare() noexcept {
 }
 
 std::size_t slot_allocator::acquire_n(std::span<void*> out) noexcept {
-  return received(state(), out.first(state().acquire_n(out)));
+  allocator_state& own = state();
+  return received(own, out.first(own.acquire_n(out)));
 }
 
 std::size_t slot_allocator::acquire_present_n(std::span<void*> out) noexcept {
-  return received(state(), out.first(state().acquire_present_n(out)));
+  allocator_state& own = state();
+  return received(own, out.first(own.acquire_present_n(out)));
 }
 
 void slot_allocator::release_n(std::span<void* const> given) noexcept {
-  give_away(state(), given);
-  state().release_n(given);
+  allocator_state& own = state();
+  give_away(own, given);
+  own.release_n(given);
 }
 
 void* slot_allocator::wait_for_slot(waiter& me, const deadline& until) noexcept {
-  return received(state(), state().wait_for_slot(me, until));
+  allocator_state& own = state();
+  return received(own, own.wait_for_slot(me, until));
 }
 
 std::size_t slot_allocator::count_waiting() const noexcept {

@@ -31,6 +31,7 @@ idle_cache& pool_core::add_group(std::shared_ptr<factory_hooks> hooks, std::uint
 // ---- control ------------------------------------------------------------------------------------
 
 bool pool_core::kill(const resource_handle& handle) noexcept {
+  require_own_copy(origin_);
   pool_slot* const slot = state_->table.at(handle.place);
   bool found = false;
   if (slot != nullptr && handle.birth != 0) {
@@ -42,6 +43,7 @@ bool pool_core::kill(const resource_handle& handle) noexcept {
 /// One group after the other. Creates under way are asked to stop without the mutex: users may have
 /// callbacks there.
 void pool_core::flush(const group_finder& finder) {
+  require_own_copy(origin_);
   const bool all = finder.find == nullptr;
   bool goes_on = true;
   std::uint64_t round = 0;
@@ -63,6 +65,7 @@ void pool_core::flush(const group_finder& finder) {
 }
 
 void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
+  require_own_copy(origin_);
   if (is_foreign()) {
     return;  // the mutex may belong to a thread that is not there
   }
@@ -87,6 +90,7 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
 }
 
 void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle) {
+  require_own_copy(origin_);
   if (max_size > most_resources - settings_.reserve || (min_idle && *min_idle > max_size)) {
     throw_invalid_option(settings_.pool_name,
                          "max_size " + std::to_string(max_size) +
@@ -115,14 +119,17 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
 }
 
 void pool_core::suspend(bool on) noexcept {
+  require_own_copy(origin_);
   apply([on](pool_state& state) { state.on_suspended(on); });
 }
 
 void pool_core::watch_leases(bool on) noexcept {
+  require_own_copy(origin_);
   apply([on](pool_state& state) { state.monitor.watch(on); });
 }
 
 close_report pool_core::close(const deadline& until) {
+  require_own_copy(origin_);
   const auto alive = shared_from_this();
   const std::size_t running = end(until);
   call_before_sleep();  // a callback of another pool may be what closes this one
@@ -134,6 +141,7 @@ close_report pool_core::close(const deadline& until) {
 }
 
 void pool_core::close_async(const deadline& until, close_completion done) {
+  require_own_copy(origin_);
   auto work = [core = shared_from_this(), until, done = std::move(done)]() mutable noexcept {
     close_report report;
     attempt([&] { report = core->close(until); }, [] {});  // without memory it is closed, too
@@ -145,6 +153,7 @@ void pool_core::close_async(const deadline& until, close_completion done) {
 
 /// Releases are not announced, so it looks once in a millisecond.
 bool pool_core::wait_until_idle(std::size_t count, const deadline& until) {
+  require_own_copy(origin_);
   const auto alive = shared_from_this();
   while (stats().idle < count) {
     if (until.passed() || is_foreign() || locked([this] { return state_->is_closed(); })) {
@@ -252,6 +261,7 @@ void pool_core::fill(void* core, pool_report& out) {
 }
 
 resource_pool_times pool_core::times() {
+  require_own_copy(origin_);
   resource_pool_times found;
   if (!is_foreign()) {
     const std::lock_guard<counted_mutex> guard(mutex_);
@@ -263,6 +273,7 @@ resource_pool_times pool_core::times() {
 }
 
 keyed_resource_pool_stats pool_core::all_stats() {
+  require_own_copy(origin_);
   keyed_resource_pool_stats all;
   if (is_foreign()) {
     return all;
@@ -281,6 +292,7 @@ keyed_resource_pool_stats pool_core::all_stats() {
 
 void pool_core::for_each_stats(
     const std::function<void(const void* key, const resource_pool_stats&)>& f) {
+  require_own_copy(origin_);
   if (is_foreign()) {
     return;
   }
@@ -289,6 +301,7 @@ void pool_core::for_each_stats(
 }
 
 std::vector<lease_info> pool_core::leases() {
+  require_own_copy(origin_);
   std::vector<lease_info> found;
   if (is_foreign()) {
     return found;

@@ -246,6 +246,7 @@ void pool_core::tell(pool_event event,
 }
 
 void pool_core::tick(bool by_pool) noexcept {
+  require_own_copy(origin_);
   const auto alive = weak_from_this().lock();
   if (is_foreign()) {
     return;

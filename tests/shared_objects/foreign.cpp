@@ -55,6 +55,7 @@ struct loader {
 struct parties {
   foreign_kinds maker;
   foreign_kinds user;
+  void* closed = nullptr;  ///< the maker, which is closed before the pool is used
 };
 
 /// The calling thread's numbers are then the lowest of that copy, and its cache in a pool open.
@@ -106,14 +107,20 @@ constexpr std::array orders{
             warm_up(first.first[0]);
             return parties{from.load(1).second, first};
           }},
-    order{"the pool of a module that was closed, in another one",
-          [](const loader& from) {
-            const auto [module, closed] = from.load(0);
-            warm_up(closed.first[0]);
-            require(::dlclose(module) == 0, "closing failed");
-            return parties{closed, from.load(1).second};
-          }},
 };
+
+/// Only where the modules have a copy of Lido each, and so stay loaded. Of a module that goes, no
+/// pool may be left.
+constexpr order closing{"the pool of a module that was closed, in another one",
+                        [](const loader& from) {
+                          const auto [module, closed] = from.load(0);
+                          return parties{closed, from.load(1).second, module};
+                        }};
+
+void close_but_keep(void* module, const char* path) {
+  require(::dlclose(module) == 0, "closing failed");
+  require(::dlopen(path, RTLD_NOW | RTLD_NOLOAD) == module, "a closed module is unloaded");
+}
 
 /// How a foreign thread comes to the pool.
 enum class way : unsigned char { take, give, destroy, take_without_number, give_without_number };
@@ -149,12 +156,15 @@ void run_in_ending_thread(const std::function<void()>& body) {
 }
 
 /// The maker's thread has an open cache, and the user's thread is the first one of its own copy.
-void use(const parties& of, std::size_t kind, way how) {
+void use(const parties& of, const loader& from, std::size_t kind, way how) {
   const foreign_kind& maker = of.maker.first[kind];
   const foreign_kind& user = of.user.first[kind];
   void* const pool = maker.make();
   warm_up(maker, pool);
   const std::uintptr_t taken = gives(how) ? maker.take(pool) : 0;
+  if (of.closed != nullptr) {
+    close_but_keep(of.closed, from.paths[0]);
+  }
   const auto body = [&] {
     if (gives(how)) {
       user.give(pool, taken);
@@ -218,10 +228,30 @@ std::size_t try_all(const order& one, const loader& from, bool together) {
     const foreign_kind& made = foreign_kinds_here().first[kind];
     for (const way how : ways) {
       const bool allowed = together || (gives(how) ? made.may_give : made.may_take);
-      const ending found = run_in_child([&] { use(one.load(from), kind, how); });
+      const ending found = run_in_child([&] { use(one.load(from), from, kind, how); });
       require(allowed ? works(found) : ends_with_sentence(found),
               fmt::format("{}: {}, way {}: status {:#x}, \"{}\"", one.name, made.name,
                           static_cast<int>(how), found.status, found.errors));
+      ++tried;
+    }
+  }
+  return tried;
+}
+
+/// What else can be done with the host's pools, in a module. Returns how many cases that were.
+std::size_t try_calls(const loader& from, bool together) {
+  std::size_t tried = 0;
+  const foreign_kinds kinds = foreign_kinds_here();
+  for (std::size_t kind = 0; kind < kinds.count; ++kind) {
+    const foreign_kind& made = kinds.first[kind];
+    for (std::size_t call = 0; call < made.count_calls; ++call) {
+      const ending found = run_in_child([&] {
+        void* const pool = made.make();
+        from.load(0).second.first[kind].calls[call].run(pool);
+      });
+      require(together ? works(found) : ends_with_sentence(found),
+              fmt::format("{} of {}: status {:#x}, \"{}\"", made.calls[call].name, made.name,
+                          found.status, found.errors));
       ++tried;
     }
   }
@@ -234,9 +264,10 @@ int main(int argc, char** argv) {
   const std::vector<std::string_view> arguments(argv, argv + argc);
   require(arguments.size() == 5, "usage: foreign refused|works local|global A.so B.so");
   const loader from{arguments[2] == "global" ? RTLD_GLOBAL : RTLD_LOCAL, {argv[3], argv[4]}};
-  std::size_t tried = 0;
+  const bool together = arguments[1] == "works";
+  std::size_t tried = try_calls(from, together) + (together ? 0 : try_all(closing, from, together));
   for (const order& one : orders) {
-    tried += try_all(one, from, arguments[1] == "works");
+    tried += try_all(one, from, together);
   }
   fmt::print("report: foreign={} visibility={} cases={}\n", arguments[1], arguments[2], tried);
   return EXIT_SUCCESS;

@@ -5,6 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
+/// A function of a pool, which code with another copy of Lido must not call.
+struct foreign_call {
+  const char* name;
+  void (*run)(void* pool);
+};
+
 /// Of one kind of pool. What is taken is one word: an address or a handle.
 struct foreign_kind {
   const char* name;
@@ -15,6 +21,8 @@ struct foreign_kind {
   // In code with another copy of Lido than the one that made the pool.
   bool may_take;  ///< and destroy
   bool may_give;
+  const foreign_call* calls = nullptr;
+  std::size_t count_calls = 0;
 };
 
 struct foreign_kinds {

@@ -15,6 +15,8 @@
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::size_t capacity = 256;
 
 template <class T>
@@ -49,6 +51,11 @@ struct pools {
   static void give(void* pool, std::uintptr_t taken) { at(pool).release(object_of<int>(taken)); }
 };
 using plain = pools<lido::object_pool<int>>;
+
+constexpr std::array plain_calls{
+    foreign_call{"stats", [](void* pool) { (void)plain::at(pool).stats(); }},
+    foreign_call{"capacity", [](void* pool) { (void)plain::at(pool).capacity(); }},
+};
 
 /// Many at once: those but the first are given back at once.
 struct many : plain {
@@ -131,15 +138,45 @@ struct resources {
   }
 };
 
+constexpr std::array resource_calls{
+    foreign_call{"kill", [](void* pool) { (void)resources::at(pool).kill({}); }},
+    foreign_call{"suspend", [](void* pool) { resources::at(pool).suspend(); }},
+    foreign_call{"resume", [](void* pool) { resources::at(pool).resume(); }},
+    foreign_call{"tick", [](void* pool) { resources::at(pool).tick(); }},
+    foreign_call{"watch_leases", [](void* pool) { resources::at(pool).watch_leases(true); }},
+    foreign_call{"close", [](void* pool) { (void)resources::at(pool).close(0s); }},
+    foreign_call{"async_close",
+                 [](void* pool) {
+                   resources::at(pool).async_close([](const lido::close_report&) {}, 0s);
+                   std::this_thread::sleep_for(10ms);
+                 }},
+    foreign_call{"flush", [](void* pool) { resources::at(pool).flush(); }},
+    foreign_call{"replace_factory",
+                 [](void* pool) { resources::at(pool).replace_factory([] { return 2; }); }},
+    foreign_call{"resize", [](void* pool) { resources::at(pool).resize(4); }},
+    foreign_call{"wait_until_idle",
+                 [](void* pool) { (void)resources::at(pool).wait_until_idle(0, 0s); }},
+    foreign_call{"stats", [](void* pool) { (void)resources::at(pool).stats(); }},
+    foreign_call{"times", [](void* pool) { (void)resources::at(pool).times(); }},
+    foreign_call{"leases", [](void* pool) { (void)resources::at(pool).leases(); }},
+};
+
 template <class Pools>
 constexpr foreign_kind kind(const char* name, bool may_take = false, bool may_give = false) {
   return {name, Pools::make, Pools::destroy, Pools::take, Pools::give, may_take, may_give};
 }
 
+template <std::size_t Count>
+constexpr foreign_kind with_calls(foreign_kind one, const std::array<foreign_call, Count>& calls) {
+  one.calls = calls.data();
+  one.count_calls = Count;
+  return one;
+}
+
 constexpr auto fail = lido::when_full::fail;
 using lido::cache_kind;
 constexpr std::array kinds{
-    kind<plain>("plain"),
+    with_calls(kind<plain>("plain"), plain_calls),
     kind<pools<lido::object_pool<int>, fail, cache_kind::locked>>("locked caches"),
     kind<pools<lido::object_pool<int>, fail, cache_kind::none>>("no caches"),
     kind<pools<lido::object_pool<int>, lido::when_full::grow>>("growing"),
@@ -150,7 +187,7 @@ constexpr std::array kinds{
     kind<maps>("map"),
     kind<blocks>("blocks"),
     kind<memory_resources>("memory resource", /*may_take=*/true, /*may_give=*/true),
-    kind<resources>("resources", /*may_take=*/false, /*may_give=*/true),
+    with_calls(kind<resources>("resources", /*may_take=*/false, /*may_give=*/true), resource_calls),
 };
 
 }  // namespace
