@@ -23,7 +23,8 @@ constexpr std::size_t stack_bytes = 512 * 1024;
 struct chunk {
   explicit chunk(int number) noexcept : id(number) {}
   chunk(const chunk& other) noexcept : id(other.id) {}
-  chunk(chunk&& other) noexcept : id(std::exchange(other.id, -1)) {}
+  // Not inlined, or the optimiser leaves the bytes of one on the stack out.
+  [[gnu::noinline]] chunk(chunk&& other) noexcept : id(std::exchange(other.id, -1)) {}
   chunk& operator=(const chunk&) = delete;
   chunk& operator=(chunk&&) = delete;
   ~chunk() = default;
@@ -37,6 +38,8 @@ void on_small_stack(std::function<void()> test) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
   ASSERT_EQ(pthread_attr_setstacksize(&attributes, stack_bytes), 0);
+  // Behind the stack, so that a value on it does not reach other memory.
+  ASSERT_EQ(pthread_attr_setguardsize(&attributes, 8 * stack_bytes), 0);
   pthread_t thread{};
   const auto body = [](void* run) -> void* {
     (*static_cast<std::function<void()>*>(run))();
