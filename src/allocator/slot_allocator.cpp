@@ -210,6 +210,20 @@ lido::cache_kind usable_kind(const allocator_options& options) noexcept {
 
 }  // namespace
 
+namespace {
+
+/// Returns the mark of a pool of fixed capacity that lacks no more than one refill of a cache.
+/// Threads that take nearly all slots again and again then need not report each trip.
+std::size_t enough_for(const allocator_options& options) noexcept {
+  const std::size_t capacity = options.capacity;
+  if (options.segments != nullptr) {
+    return std::numeric_limits<std::size_t>::max();
+  }
+  return capacity - (capacity < 64 ? 0 : std::min<std::size_t>(capacity / 4, magazine_size));
+}
+
+}  // namespace
+
 allocator_state::allocator_state(const allocator_options& options, atomic<std::byte*>& table)
     : pool_origin{&thread_numbers, nullptr, 0},
       slots_(options.geometry),
@@ -222,8 +236,7 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       name_(options.name),
       may_wait_(options.may_wait),
       most_unreported_(tuning::most_unreported(options.capacity)),
-      enough_(options.segments == nullptr ? std::size_t{options.capacity} + 1 - most_unreported_
-                                          : std::numeric_limits<std::size_t>::max()),
+      enough_(enough_for(options)),
       depot_(options.capacity, options.segments == nullptr ? room::fixed : room::grows,
              options.list),
       waiters_(may_wait_ || !heavy_fence_available()) {
