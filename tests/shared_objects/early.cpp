@@ -25,6 +25,7 @@ void require_caches(lido::object_pool<int>& pool, const char* whose) {
     (void)std::printf("report: pool=%s open_caches=%zu\n", whose, caches);
     if (caches != 2) {
       (void)std::puts("BROKEN: an early use has taken the caches away");
+      (void)std::fflush(stdout);
       std::_Exit(EXIT_FAILURE);
     }
   }).join();
