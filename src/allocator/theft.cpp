@@ -56,6 +56,7 @@ void allocator_state::count_exhausted() noexcept {
 /// push changed the depot, and no operation settled on any cache: each is a new generation. Nothing
 /// was in transit, so at that moment every slot was in a caller's hands. To get there, all open
 /// caches are emptied, those that look empty too.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): what a look may show, in its order
 allocator_state::finding allocator_state::search(owned_cache* self, void** slot) noexcept {
   bounded_wait others(tuning::nanoseconds_of_search);
   int refused = 0;
@@ -67,12 +68,12 @@ allocator_state::finding allocator_state::search(owned_cache* self, void** slot)
       found = slot == nullptr || take_shared(self, {slot, 1}) != 0;
     } else if (first.open || take_over) {
       const theft got = steal(self, slot, take_over);
+      const bool is_refused = got == theft::refused;
       found = got == theft::some;
-      if (got == theft::refused) {
-        patient = ++refused < tuning::most_refused_fences;
-      } else if (!found) {
-        patient = wait_for_transit(others);  // others reopen empty caches meanwhile
-      }
+      refused += is_refused ? 1 : 0;
+      // Others reopen empty caches meanwhile.
+      patient =
+          found || (is_refused ? refused < tuning::most_refused_fences : wait_for_transit(others));
     } else if (!first.bare()) {
       others.note_progress(first.depot_version + first.generations);
       patient = wait_for_transit(others);

@@ -31,6 +31,7 @@ namespace lido::detail {
   if (lead < 0x80) {
     return 1;
   }
+  // NOLINTNEXTLINE(readability-qualified-auto): a pointer in some libraries alone
   const auto found = std::find_if(forms.begin(), forms.end(),
                                   [&](const form& one) { return lead <= one.last_lead; });
   if (found == forms.end() || lead < found->first_lead || text.size() < found->size ||

@@ -401,6 +401,7 @@ void postgres_factory::begin_session(postgres_connection& made,
   made.marks_ = made.marks();
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): the steps for each host, in their order
 postgres_connection postgres_factory::create(const create_context& context) const {
   settings all = read(target_.conninfo, target_.keep_alive);
   const bool has_others = has_several_hosts(all);
@@ -410,26 +411,22 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   for (const settings& place : places) {
     const auto now = std::chrono::steady_clock::now();
     const auto until = now + std::min((context.deadline - now) / left--, most_time(place));
-    std::string failure = fault_of(place);
-    bool is_permanent_failure = !failure.empty();
-    if (failure.empty()) {
-      postgres_connection made(start(place));
-      failure = connect(made.get(), {until, context.stop});
-      // A primary is no worse for being no standby.
-      const bool is_late = std::chrono::steady_clock::now() >= until;
-      const bool is_known = failure.empty() || is_late || !prefers_standby(all);
-      if (is_known && places.size() > 1 && !context.stop.stop_requested()) {
-        memory_->note(name_of(place), !failure.empty());
-      }
-      if (failure.empty()) {
-        begin_session(made, context);
-        return made;
-      }
-      is_permanent_failure = is_permanent(failure, made.get());
-      failure = without_values(failure, place);
+    const std::string fault = fault_of(place);
+    const bool begins = fault.empty();
+    postgres_connection made(begins ? start(place) : nullptr);
+    const std::string failure = begins ? connect(made.get(), {until, context.stop}) : fault;
+    // A primary is no worse for being no standby.
+    const bool is_late = std::chrono::steady_clock::now() >= until;
+    const bool is_known = failure.empty() || is_late || !prefers_standby(all);
+    if (begins && is_known && places.size() > 1 && !context.stop.stop_requested()) {
+      memory_->note(name_of(place), !failure.empty());
     }
-    told += failure;
-    if (is_permanent_failure && !has_others) {
+    if (failure.empty()) {
+      begin_session(made, context);
+      return made;
+    }
+    told += begins ? without_values(failure, place) : fault;
+    if (!has_others && (!begins || is_permanent(failure, made.get()))) {
       throw permanent_failure(told);
     }
   }

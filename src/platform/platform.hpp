@@ -106,7 +106,7 @@ class signal_guard {
   ~signal_guard();  // NOLINT(performance-trivially-destructible): of one system alone
 
  private:
-  alignas(8) std::array<std::byte, 128> before_{};  ///< of the system
+  [[maybe_unused]] alignas(8) std::array<std::byte, 128> before_{};  ///< of the system
 };
 
 /// Names the calling thread for debuggers, in up to 15 characters. generic: nothing.

@@ -194,20 +194,19 @@ void task_runner::start_worker(bool beyond) noexcept {
   if (stopping_ || threads_.empty() || !has_work() || idle_ != 0) {
     return;
   }
+  const auto start = [this] {
+    const std::size_t place = free_place();
+    threads_[place] = platform::start_thread(
+        "lido-work", [this, place, alive = core_.shared_from_this()]() mutable {
+          work(place, std::move(alive));
+        });
+    ++workers_;
+    return true;
+  };
   constexpr std::uint32_t most_beyond = 64;
-  if (workers_ < most_ || (beyond && workers_ < most_ + most_beyond)) {
-    const auto start = [this] {
-      const std::size_t place = free_place();
-      auto run = [this, place, alive = core_.shared_from_this()]() mutable {
-        work(place, std::move(alive));
-      };
-      threads_[place] = platform::start_thread("lido-work", std::move(run));
-      ++workers_;
-      return true;
-    };
-    if (attempt(start, [] { return false; })) {  // false: neither a thread nor memory
-      return;
-    }
+  const bool may_start = workers_ < most_ || (beyond && workers_ < most_ + most_beyond);
+  if (may_start && attempt(start, [] { return false; })) {  // false: neither a thread nor memory
+    return;
   }
   if (stuck_at_ == never) {
     stuck_at_ = later(steady_now(), tuning::nanoseconds_for_answer);

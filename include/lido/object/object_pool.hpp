@@ -240,6 +240,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// Whether a token in front of these arguments may be meant for T as well as for the wait.
   template <class... Args>
   static constexpr bool takes_or_waits =
+      // NOLINTNEXTLINE(misc-redundant-expression): equal where T is made of nothing else
       life::template takes<Args...>&& life::template takes<detail::stop_token, Args...> &&
       !life::template takes<anything, Args...>;
 
