@@ -401,7 +401,7 @@ void postgres_factory::begin_session(postgres_connection& made,
   made.marks_ = made.marks();
 }
 
-// NOLINTNEXTLINE(readability-function-cognitive-complexity): the steps for each host, in their order
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): the steps of a connect
 postgres_connection postgres_factory::create(const create_context& context) const {
   settings all = read(target_.conninfo, target_.keep_alive);
   const bool has_others = has_several_hosts(all);
