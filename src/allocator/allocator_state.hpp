@@ -56,8 +56,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
   [[nodiscard]] pool_stats stats() const noexcept;
   [[nodiscard]] segment_table* segments() const noexcept { return segments_.get(); }
-  /// Whether ThreadSanitizer has to be told which thread had a slot before. The pool has no caches
-  /// then, so that all slots come by here.
+  /// Returns true if ThreadSanitizer has to be told which thread had a slot before. The pool has no
+  /// caches then, so that all slots pass here.
   [[nodiscard]] bool is_watched() const noexcept { return is_watched_; }
 
   [[nodiscard]] std::uint32_t capacity() const noexcept {
@@ -108,7 +108,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   // ---- for segment_table, which calls them one thread at a time ---------------------------------
 
   void count_exhausted() noexcept;
-  /// As bounded_wait::wait.
+  /// Waits as bounded_wait::wait does.
   [[nodiscard]] static bool wait_for_transit(bounded_wait& others) noexcept;
 
   /// Makes room in the lists; returns 0 or the error number of the system.
@@ -188,8 +188,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   [[nodiscard]] std::size_t take_shared(owned_cache* self, std::span<void*> out) noexcept;
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
-  /// True: more slots have left the depot than when those in use were last counted. A thread
-  /// reports a few slots late, so that single ones seldom change a line that all threads share.
+  /// Returns true if more slots have left the depot than when those in use were last counted. A
+  /// thread reports a few slots late, so that single ones seldom change a line that all threads
+  /// share.
   // relaxed (whole function): counters that order nothing
   [[gnu::always_inline]] bool count_drawn(owned_cache* self, std::int64_t slots) noexcept {
     if (self == nullptr) [[unlikely]] {

@@ -50,7 +50,7 @@ class common_place {
  public:
   using word = atomic<void*>;
 
-  /// For each copy, in the order in which they were loaded.
+  /// Reads the word of a copy. To be called for each, in the order in which they were loaded.
   // relaxed (whole function): the memory at the place is zeros, which no thread has written
   void look_at(word& copy) noexcept {
     first_ = first_ != nullptr ? first_ : &copy;
@@ -58,7 +58,7 @@ class common_place {
     place_ = place_ != nullptr ? place_ : noted;
   }
 
-  /// Whether a copy has noted the place. Then `agree` needs no memory.
+  /// Returns true if a copy has noted the place. Then `agree` needs no memory.
   [[nodiscard]] bool is_known() const noexcept { return place_ != nullptr; }
 
   /// Returns the place, which is `mine` if no other copy was faster, and notes it in `own`. Null:

@@ -48,13 +48,13 @@ class number_source {
     ranges_.store(static_cast<number_ranges*>(agreed), std::memory_order_relaxed);
   }
 
-  /// False: `take` gives nothing yet.
+  /// Returns false as long as `take` gives nothing.
   [[nodiscard]] bool is_joined() const noexcept {
     // relaxed: as in join
     return ranges_.load(std::memory_order_relaxed) != nullptr;
   }
 
-  /// As `number_ranges::take`; nothing before `join`, too.
+  /// Takes a range as `number_ranges::take` does; returns nothing before `join`, too.
   [[nodiscard]] std::optional<std::uint32_t> take() noexcept {
     // relaxed: as in join
     number_ranges* const ranges = ranges_.load(std::memory_order_relaxed);

@@ -195,13 +195,13 @@ class race {
     failed_ = tells || failed_ == 0 ? failed : failed_;
   }
 
-  /// Of an address alone there is nothing to choose.
+  /// Notes how a connect ended, unless the address is the only one.
   void note(std::size_t index, bool failed) {
     if (all_.size() > 1) {
       memory_.note(all_[index].name(), failed);
     }
   }
-  /// The connects before `end` that have neither failed nor succeeded have lost: they began first.
+  /// Notes connects before `end` that are still running as failed: they began first, and lost.
   void note_pending(std::size_t end) {
     for (std::size_t i = 0; i < end; ++i) {
       if (asked_[i].fd >= 0) {

@@ -43,7 +43,7 @@ bool is_refusal(const std::string& message) {
          });
 }
 
-/// Whether a number, a name, an address or a path may go on with it.
+/// Says if the character may follow in a number, a name, an address or a path.
 bool is_of_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("_-.:/").find(c) != std::string_view::npos;
@@ -391,7 +391,7 @@ void postgres_connection::check(const pg_result* result) noexcept {
   unfit_ = unfit_ || state == "25006" || state.starts_with("57P") || state.starts_with("08");
 }
 
-/// After the connect.
+/// Calls the user's `on_connect`, and remembers what a session is like before any use.
 void postgres_factory::begin_session(postgres_connection& made,
                                      const create_context& context) const {
   made.patience_ = target_.reset_timeout;

@@ -47,7 +47,7 @@ std::string capitals_of(std::string_view word) {
   return capitals;
 }
 
-/// Whether a word is in the list, which has capital letters, and a blank at both ends.
+/// Looks for a word in the list, which has capital letters, and a blank at both ends.
 bool is_among(std::string_view list, std::string_view word) {
   return list.find(' ' + capitals_of(word) + ' ') != std::string_view::npos;
 }
@@ -149,13 +149,13 @@ bool is_pushed(std::string_view command) {
                   command);
 }
 
-/// Whether a push tells that `command` was done: its first element is the name.
+/// Says if a push reports that `command` was done: its first element is the name.
 bool answers(const redisReply& push, std::string_view command) {
   return is_pushed(command) && push.elements != 0 && push.element[0]->str != nullptr &&
          is_among(" " + capitals_of(command) + ' ', text_of(*push.element[0]));
 }
 
-/// As hiredis' own, but without SIGPIPE.
+/// Writes as hiredis' own function does, but without SIGPIPE.
 ssize_t write_quietly(redisContext* context) {
   const ssize_t sent = ::send(context->fd, context->obuf, sdslen(context->obuf), MSG_NOSIGNAL);
   const bool waits = errno == EWOULDBLOCK && (context->flags & REDIS_BLOCK) == 0;

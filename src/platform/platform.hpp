@@ -147,8 +147,8 @@ void visit_copies(void (*visit)(void* word, void* context), void* context) noexc
 // ---- sanitizers
 // -----------------------------------------------------------------------------------
 
-/// Whether ThreadSanitizer watches the program, but not the library: then it must be told how the
-/// library orders what threads do. generic: false.
+/// Returns true if ThreadSanitizer watches the program, but not the library. It must then be told
+/// how the library orders what threads do. generic: false.
 [[nodiscard]] bool is_watched_from_outside() noexcept;
 
 /// What the caller did before happens before what another thread does after a `tell_acquire` of the

@@ -19,7 +19,7 @@ void task_runner::start() {
   }
 }
 
-/// After `stop` no thread may be left to take it, so the caller does.
+/// Runs the effects itself after `stop`, since no thread may be left to take them.
 void task_runner::post(effects& out, bool all) noexcept {
   lock guard(mutex_);
   most_ = out.most_threads;

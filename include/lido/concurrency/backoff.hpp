@@ -92,7 +92,7 @@ class bounded_wait {
     return backoff_.waits() < tuning::waits_before_yield || !is_over();
   }
 
-  /// As exponential_backoff::waits.
+  /// Returns how often the caller has waited, as exponential_backoff::waits does.
   [[nodiscard]] int waits() const noexcept { return backoff_.waits(); }
 
  private:

@@ -90,8 +90,8 @@ class postgres_factory {
   /// stop. Names in service files are looked up without regard to both.
   [[nodiscard]] postgres_connection create(const create_context& context) const;
 
-  /// Whether the connection is in order and nothing can be read from it. If the target asks for
-  /// a query, throws std::runtime_error where that is not answered.
+  /// Returns true if the connection is in order and nothing can be read from it. If the target asks
+  /// for a query, throws std::runtime_error where that is not answered.
   bool validate(postgres_connection& idle, const create_context& context) const;
 
   /// Refuses what is broken, unfit, in the middle of a query, a COPY or a pipeline, or has a new

@@ -99,8 +99,8 @@ class redis_factory {
   /// Started programs do not inherit the connection.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
-  /// Whether nothing can be read. If the target asks for PING, throws std::runtime_error where that
-  /// is not answered; NOPERM and MISCONF are answers, too.
+  /// Returns true if nothing can be read. If the target asks for PING, throws std::runtime_error
+  /// where that is not answered; NOPERM and MISCONF are answers, too.
   bool validate(redis_connection& idle, const create_context& context) const;
 
   /// One system call after plain commands of `ask`. Otherwise one round trip: RESET (Redis 6.2) and

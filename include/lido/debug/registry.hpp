@@ -18,8 +18,8 @@ class registration;
 
 /// What a visit says of one pool.
 struct pool_report {
-  /// In UTF-8. A quote, a backslash, a control character of ASCII and each byte that is no UTF-8 is
-  /// a `?`.
+  /// Name in UTF-8. A `?` stands for each quote, backslash, control character of ASCII, and byte
+  /// that is no UTF-8.
   std::string_view name;
   std::uint64_t number = 0;  ///< in its registry, never used again; tells pools of one name apart
   std::string_view kind;     ///< "object_pool", "concurrent_slot_map", ...

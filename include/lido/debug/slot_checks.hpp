@@ -112,8 +112,8 @@ class checked_slots {
   pool_trace trace_;
 };
 
-/// For slots of a T, watched as a whole up to `Whole` bytes. `no_checks` has the same interface
-/// and does nothing.
+/// Checks slots of a T, which it watches as a whole up to `Whole` bytes. `no_checks` has the same
+/// interface and does nothing.
 ///
 /// A slot is free, with the fill pattern in it, from `after_destruction` to `before_construction`.
 /// Wait-free where nothing is wrong: no read-modify-write as long as objects are released where

@@ -29,7 +29,7 @@ inline constexpr bool makes_nothrow =
     asks_default_init<Args...>::value ? std::is_nothrow_default_constructible_v<T>
                                       : std::is_nothrow_constructible_v<T, Args...>;
 
-/// Whether `make<T>(slot, Args...)` compiles.
+/// Says if `make<T>(slot, Args...)` compiles.
 template <class T, class... Args>
 concept makeable = std::is_constructible_v<T, Args...> || requires {
   T{std::declval<Args>()...};
@@ -60,7 +60,7 @@ T make_value(Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   }
 }
 
-/// Whether a T is too large for the stacks of some threads that use it.
+/// Says if a T is too large for the stacks of some threads that use it.
 template <class T>
 inline constexpr bool is_large = sizeof(T) > 1024;  // bytes
 
@@ -71,14 +71,15 @@ struct value_aside {
   [[nodiscard]] T& operator*() noexcept { return value; }
 };
 
-/// The same on the heap. Not by T's own `operator new`, which may be missing, or use the map.
+/// A value on the heap. T's own `operator new` is not called: it may be missing, or use the map.
 template <class T>
 struct large_value_aside {
   std::unique_ptr<value_aside<T>> held;
   [[nodiscard]] T& operator*() noexcept { return held->value; }
 };
 
-/// As `make_value`; on the heap if it is large. Then throws std::bad_alloc as well.
+/// Makes a value as `make_value` does, on the heap if it is large. Then throws std::bad_alloc as
+/// well.
 template <class T, class... Args>
 [[nodiscard]] auto make_aside(Args&&... args) {
   if constexpr (is_large<T>) {

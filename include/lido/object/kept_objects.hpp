@@ -81,7 +81,7 @@ class kept_objects final : private object_keeper {
   static constexpr bool keeps = true;
   template <class... Args>
   static constexpr bool makes_nothrow = creates_nothrow() && activates_nothrow<Args...>();
-  /// Whether an acquire with these arguments compiles.
+  /// Says if an acquire with these arguments compiles.
   template <class... Args>
   static constexpr bool takes = passes_nothing<Args...> || activating_hooks<Hooks, T, Args...>;
 

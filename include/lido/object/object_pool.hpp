@@ -237,7 +237,7 @@ class object_pool : private detail::complete_traits<Traits> {
  private:
   /// Takes what a constructor of any first argument takes.
   struct anything {};
-  /// Whether a token in front of these arguments may be meant for T as well as for the wait.
+  /// Says if a token in front of these arguments may be meant for T as well as for the wait.
   template <class... Args>
   static constexpr bool takes_or_waits =
       // NOLINTNEXTLINE(misc-redundant-expression): equal where T is made of nothing else

@@ -16,9 +16,10 @@ namespace lido {
 
 /// When a slot map closes the holes that erased values leave, by moving values from the end there.
 enum class compaction_mode : std::uint8_t {
-  /// In each erase, by one move. There are holes only during walks, which close theirs at their
-  /// end, and after an erase by T's constructor or destructor, or a move that threw, until the next
-  /// erase. An erase that makes the map sparse moves all values (see shrink_threshold).
+  /// Closes holes in each erase, by one move. Holes stay during walks, which close theirs at the
+  /// end. They also stay after an erase by T's constructor or destructor, or after a move that
+  /// threw, until the next erase. An erase that makes the map sparse moves all values (see
+  /// shrink_threshold).
   immediate,
   deferred,  ///< when the next walk begins, as far as values inserted meanwhile left any open
   manual     ///< in `compact()` and `shrink_to_fit()` only; walks step over holes

@@ -118,7 +118,7 @@ class slot_map {
     }
     return made;
   }
-  /// As emplace, of a copy, and of a value that is moved in. If that throws, the value is as its
+  /// Adds a copy, or a value that is moved in, as emplace does. If that throws, the value is as its
   /// move constructor leaves it.
   handle_type insert(const T& value) { return emplace(value); }
   handle_type insert(T&& value) { return emplace(std::move(value)); }
