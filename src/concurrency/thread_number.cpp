@@ -132,12 +132,12 @@ bool thread_registry::assign(bool waits) noexcept {
   if (!waits && (thread_is_forking || full_.load(std::memory_order_relaxed))) {
     return false;  // without the mutex, which all threads past the table would meet at
   }
+  const bool is_joined = source_.is_joined();  // before the look, or a join in between is missed
   const std::unique_lock lock =
       waits ? lock_unless_forking() : std::unique_lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
     return false;
   }
-  const bool is_joined = source_.is_joined();  // before the look, or a join in between is missed
   if (lowest_free() == 0 && !add_range()) {
     // relaxed: written under the mutex
     full_.store(is_joined, std::memory_order_relaxed);
