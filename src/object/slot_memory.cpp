@@ -121,6 +121,7 @@ void slot_memory::vacate(slot_index first, std::uint32_t count, work_progress& p
     if (holds(slot)) {
       platform::tell_acquire(address_of(slot));
       keeper_->destroy_in(*this, slot);
+      platform::tell_release(address_of(slot));
       progress.note();
     }
   }
