@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "contender.hpp"
+#include "pinning.hpp"
 #include "register_all.hpp"
 #include "thread_counts.hpp"
 
@@ -35,34 +36,50 @@ std::string malloc_library() {
   return info.dli_fname;
 }
 
-/// Whether the first argument is --threads=1,2,8 or the like, which is then the program's name.
-bool take_thread_counts(int argc, char** argv) {
-  constexpr std::string_view option{"--threads="};
-  if (argc < 2 || !std::string_view{argv[1]}.starts_with(option)) {
-    return false;
-  }
+void set_thread_counts(std::string_view list) {
   lido_bench::thread_counts().clear();
-  std::istringstream numbers{argv[1] + option.size()};
+  std::istringstream numbers{std::string{list}};
   for (std::string number; std::getline(numbers, number, ',');) {
     lido_bench::thread_counts().push_back(static_cast<unsigned>(std::stoul(number)));
   }
-  argv[1] = argv[0];
-  return true;
+}
+
+/// Takes --threads=1,2,8 or the like, and --pin. Returns false for every other argument.
+bool take_own_option(std::string_view argument) {
+  constexpr std::string_view threads{"--threads="};
+  if (argument.starts_with(threads)) {
+    set_thread_counts(argument.substr(threads.size()));
+    return true;
+  }
+  if (argument == "--pin") {
+    lido_bench::pinned_processors() = lido_bench::allowed_processors();
+    return true;
+  }
+  return false;
+}
+
+/// Returns how many arguments are left for Google Benchmark.
+int take_own_options(int argc, char** argv) {
+  int left{1};
+  for (int place{1}; place < argc; ++place) {
+    if (!take_own_option(argv[place])) {
+      argv[left++] = argv[place];
+    }
+  }
+  return left;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (take_thread_counts(argc, argv)) {
-    --argc;
-    ++argv;
-  }
+  argc = take_own_options(argc, argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
     return EXIT_FAILURE;
   }
   benchmark::AddCustomContext("processor", processor());
   benchmark::AddCustomContext("cores", std::to_string(lido_bench::cores()));
+  benchmark::AddCustomContext("pinned", lido_bench::pinned_processors().empty() ? "no" : "yes");
   benchmark::AddCustomContext("compiler", LIDO_BENCH_COMPILER);
   benchmark::AddCustomContext("malloc", malloc_library());
   benchmark::AddCustomContext("absent", std::string{lido_bench::absent_contenders()});

@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include "pinning.hpp"
+
 namespace lido_bench {
 
 using bench_clock = std::chrono::steady_clock;
@@ -171,6 +173,7 @@ team_result run_team(unsigned threads, std::uint64_t warm_up, std::uint64_t iter
   members.reserve(threads);
   for (unsigned index{0}; index < threads; ++index) {
     members.emplace_back([&team, &body, index, warm_up, iterations] {
+      pin_thread(index);
       lane self{team, index, warm_up, iterations};
       run_lane(self, body);
     });

@@ -2,13 +2,25 @@
 /// How many threads a workload runs on, each number in its turn.
 #pragma once
 
+#include <algorithm>
 #include <vector>
+
+#include "contender.hpp"
 
 namespace lido_bench {
 
+/// Returns one thread, two, eight, the number of cores and twice that, in ascending order. Eight
+/// compare machines of any size, and twice the cores show what preemption costs.
+inline std::vector<unsigned> thread_counts_for(unsigned cores) {
+  std::vector<unsigned> counts{1, 2, 8, cores, 2 * cores};
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
 /// Of the whole program; main changes it before anything is registered.
 inline std::vector<unsigned>& thread_counts() {
-  static std::vector<unsigned> counts{1, 2, 8};
+  static std::vector<unsigned> counts{thread_counts_for(cores())};
   return counts;
 }
 
